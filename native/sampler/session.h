@@ -1,0 +1,154 @@
+// The rings file: the one piece of memory that a watched process and its recorder share.
+//
+// Layout: a header page, a table of slots, then one ring per slot. A slot belongs to one thread of a watched
+// process at a time; that thread is the ring's only producer, the recorder its only consumer. Everything here is
+// plain data in a file mapping, so whatever a killed process had published stays readable.
+#ifndef WHYPERF_SESSION_H
+#define WHYPERF_SESSION_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define WHYPERF_SESSION_MAGIC 0x3173676e69727077ull  // "wprings1"
+#define WHYPERF_SESSION_VERSION 1u
+
+enum {
+    WHYPERF_SLOTS = 4096,
+    WHYPERF_RING_BYTES = 64 * 1024,
+    // Samples leave this much of a ring to process and module records, which must not be lost.
+    WHYPERF_RING_RESERVE = 16 * 1024,
+    WHYPERF_MAX_FRAMES = 1024,
+    WHYPERF_PATH_MAX = 4096,
+};
+
+// Why a stack ends before the program's entry.
+enum whyperf_cut {
+    WHYPERF_CUT_NONE = 0,            // reached the outermost frame
+    WHYPERF_CUT_NO_MODULE = 1,       // return address in no known module (JIT code, damaged frame)
+    WHYPERF_CUT_NO_ROW = 2,          // the module's unwind information does not cover the address
+    WHYPERF_CUT_RULE = 3,            // a rule that the compact rows cannot express
+    WHYPERF_CUT_REGISTER = 4,        // the rule needs a register whose value was not recovered
+    WHYPERF_CUT_UNREADABLE = 5,      // stack memory could not be read
+    WHYPERF_CUT_NO_PROGRESS = 6,     // the frame address did not move up: a damaged or switched stack
+    WHYPERF_CUT_DEPTH = 7,           // deeper than WHYPERF_MAX_FRAMES
+    WHYPERF_CUT_NO_SYSTEM_CALLS = 8, // would need a system call after a seccomp filter was installed
+    WHYPERF_CUT_REASONS = 9,
+};
+
+// Why a program that the target started is not watched.
+enum whyperf_unfollowed {
+    WHYPERF_UNFOLLOWED_STATIC = 1,
+    WHYPERF_UNFOLLOWED_OTHER_LIBC = 2,
+    WHYPERF_UNFOLLOWED_OTHER_ARCHITECTURE = 3,
+    WHYPERF_UNFOLLOWED_SETUID = 4,
+    WHYPERF_UNFOLLOWED_UNREACHABLE = 5,  // chroot or dropped privileges hide the rings or the library
+    WHYPERF_UNFOLLOWED_SECCOMP = 6,
+    WHYPERF_UNFOLLOWED_NO_SLOT = 7,  // every ring was taken
+};
+
+enum whyperf_record_kind {
+    WHYPERF_RECORD_PAD = 0,           // skip to the ring's start
+    WHYPERF_RECORD_SAMPLE = 1,        // detail = weight (24 bits) | cut reason << 24; u64 pcs[], innermost first
+    WHYPERF_RECORD_PROCESS = 2,       // struct whyperf_process, then executable\0 argv0\0 argv1\0 ...
+    WHYPERF_RECORD_MODULE = 3,        // struct whyperf_module, then path\0
+    WHYPERF_RECORD_MODULE_GONE = 4,   // u64 start
+    WHYPERF_RECORD_UNFOLLOWED = 5,    // detail = enum whyperf_unfollowed; path\0
+    WHYPERF_RECORD_THREAD_END = 6,    // struct whyperf_thread_end
+    // Only in the raw log, written by the recorder in place of WHYPERF_RECORD_SAMPLE:
+    WHYPERF_RECORD_STACK = 16,        // u64 stack id, then u64 pcs[]; before its first use in each log file
+    WHYPERF_RECORD_SAMPLE_REF = 17,   // detail as in SAMPLE; u64 stack id
+};
+
+// Every record: 16 bytes, then a payload; `words` counts all of it in units of 8 bytes.
+struct whyperf_record {
+    uint16_t kind;
+    uint16_t words;
+    uint32_t detail;
+    uint64_t time;  // CLOCK_MONOTONIC, ns
+};
+
+enum whyperf_process_origin { WHYPERF_ORIGIN_EXEC = 1, WHYPERF_ORIGIN_FORK = 2 };
+
+struct whyperf_process {
+    uint32_t pid;
+    uint32_t ppid;
+    uint32_t origin;
+    uint32_t argc;
+};
+
+struct whyperf_module {
+    uint64_t start, end;   // the executable mapping
+    uint64_t file_offset;  // of that mapping
+    uint64_t bias;         // address minus ELF virtual address
+    uint32_t build_id_size;
+    uint8_t build_id[20];
+    uint64_t inode;
+};
+
+struct whyperf_thread_end {
+    uint64_t cpu_ns;
+    char name[16];
+};
+
+enum whyperf_slot_state { WHYPERF_SLOT_FREE = 0, WHYPERF_SLOT_TAKEN = 1, WHYPERF_SLOT_DONE = 2 };
+
+// What a slot's owner counts; the recorder adds them up when it retires the slot.
+struct whyperf_counters {
+    uint64_t samples;
+    uint64_t weight;
+    uint64_t dropped;          // weight of samples for which the ring had no room
+    uint64_t records_lost;     // process, module and other records for which it had none
+    uint64_t busy;             // weight of signals that arrived while the handler was already running
+    uint64_t handler_ns;       // time spent in the handler
+    uint64_t handler_ns_max;
+    uint64_t cut[WHYPERF_CUT_REASONS];
+    uint64_t overruns;
+};
+
+struct whyperf_slot {
+    _Alignas(64) _Atomic uint32_t state;
+    uint32_t pid, tid;
+    uint32_t padding;
+    _Atomic uint64_t sequence;  // one more for every new owner in this session: names an owner for good
+    uint64_t start;             // CLOCK_MONOTONIC, ns
+    _Atomic uint64_t head;      // bytes ever produced; written by the owner
+    _Atomic uint64_t tail;      // bytes ever consumed; written by the recorder
+    struct whyperf_counters counters;
+};
+
+struct whyperf_session {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t slots, ring_bytes;
+    uint32_t rate_hz;
+    uint32_t use_perf_events;  // software cpu-clock events instead of CPU-time timers
+    _Atomic uint32_t stopped;  // the recorder has gone: write nothing more
+    _Atomic uint64_t next_sequence;
+    _Atomic uint32_t slot_hint;
+    // Counted here because no slot could be had.
+    _Atomic uint64_t threads_without_slot;
+    _Atomic uint64_t processes_started;
+    char tables[WHYPERF_PATH_MAX];   // folder of unwind tables, by build-id
+    char library[WHYPERF_PATH_MAX];  // the preloaded library itself
+};
+
+#define WHYPERF_SESSION_HEADER_BYTES (16 * 1024)
+#define WHYPERF_SESSION_BYTES                                                       \
+    (WHYPERF_SESSION_HEADER_BYTES + sizeof(struct whyperf_slot) * WHYPERF_SLOTS + \
+     (uint64_t)WHYPERF_SLOTS * WHYPERF_RING_BYTES)
+
+_Static_assert(sizeof(struct whyperf_session) <= WHYPERF_SESSION_HEADER_BYTES, "the header has outgrown its pages");
+_Static_assert(sizeof(struct whyperf_record) == 16, "records are packed by hand");
+_Static_assert(sizeof(struct whyperf_slot) % 64 == 0, "slots must not share cache lines");
+
+static inline struct whyperf_slot *whyperf_slots(struct whyperf_session *session) {
+    return (struct whyperf_slot *)((char *)session + WHYPERF_SESSION_HEADER_BYTES);
+}
+
+static inline unsigned char *whyperf_ring(struct whyperf_session *session, uint32_t slot) {
+    return (unsigned char *)(whyperf_slots(session) + WHYPERF_SLOTS) + (uint64_t)slot * WHYPERF_RING_BYTES;
+}
+
+#define WHYPERF_ENV_SESSION "WHYPERF_SESSION"  // path of the rings file
+
+#endif

@@ -1,0 +1,1 @@
+"""Starting and watching a target, and sealing what was collected."""

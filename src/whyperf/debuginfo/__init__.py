@@ -1,0 +1,1 @@
+"""What a binary says: functions, inlining, lines, basic blocks, unwind rows."""

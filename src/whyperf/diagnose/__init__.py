@@ -1,0 +1,1 @@
+"""Joining the engines' findings into one ranked verdict."""

@@ -1,0 +1,77 @@
+"""The verdict: what the JSON, the terminal and the page show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from whyperf.engines.finding import HotLine
+
+
+class VerdictKind(Enum):
+    DIFFERENCE = "difference"
+    NONE = "none"
+    MORE_WORK = "more-work"
+    INSUFFICIENT = "insufficient"
+
+
+@dataclass(frozen=True)
+class Symptom:
+    kind: str  # cpu, wait, io, memory, external
+    unit: str
+    good: float
+    bad: float
+    measure: str  # cpu_s, wall_s ...
+    runs: tuple[int, int]
+    good_runs: tuple[float, ...] = ()
+    bad_runs: tuple[float, ...] = ()
+    sentence: str = ""
+
+
+@dataclass(frozen=True)
+class Variable:
+    name: str
+    good: str
+    bad: str
+    dimension: str
+    lines: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    engine: str
+    rank: int
+    score: float
+    detail: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Suspect:
+    rank: int
+    kind: str
+    function: str
+    module: str
+    file: str
+    line: int
+    block: int
+    process: str | None
+    thread: str | None
+    path: tuple[str, ...]
+    score: float
+    share: float
+    confidence: str  # high, medium, low
+    pattern: str
+    why: str
+    variables: tuple[Variable, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    lines: tuple[HotLine, ...] = ()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    kind: VerdictKind
+    symptom: Symptom
+    suspects: tuple[Suspect, ...]
+    notes: tuple[str, ...]
+    next_command: str | None = None

@@ -1,0 +1,47 @@
+"""What an engine says: the plain data that `diagnose` weighs and reports show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class FunctionKey:
+    """A function's identity across builds and processes: never an address."""
+
+    module: str
+    name: str
+    file: str
+    order: int = 0
+
+
+@dataclass(frozen=True)
+class Place:
+    file: str
+    line: int
+    block: int = -1
+
+
+@dataclass(frozen=True)
+class HotLine:
+    line: int
+    share: float  # of the function's excess
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One engine's evidence against one function."""
+
+    engine: str
+    function: FunctionKey
+    place: Place
+    rank: int
+    score: float  # share of the excess that the engine charges to it, 0 to 1
+    share: float
+    path: tuple[str, ...]  # outermost first, down to the function
+    pattern: str
+    why: str
+    lines: tuple[HotLine, ...] = ()
+    detail: dict[str, Any] = field(default_factory=dict)

@@ -1,0 +1,99 @@
+"""`manifest.json`: what was recorded, how, and everything that was lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Host:
+    name: str
+    kernel: str
+    machine: str
+    cpus: int
+
+
+@dataclass(frozen=True)
+class Sampling:
+    rate_hz: float
+    clock: str  # "cpu" or "wall"
+    source: str  # "cpu-timer", "cpu-clock-event", "outside" or "perf-event"
+    blocked_rate_hz: float = 0.0
+    max_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Window:
+    """What is compared: from ready (plus skipped warm-up) to stop. CLOCK_MONOTONIC, nanoseconds."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What the target and the descendants it waited for used, within the window where the system tells."""
+
+    wall_s: float
+    cpu_user_s: float
+    cpu_system_s: float
+    max_rss_bytes: int
+    read_bytes: int
+    written_bytes: int
+    voluntary_switches: int
+    involuntary_switches: int
+    major_faults: int
+
+    @property
+    def cpu_s(self) -> float:
+        return self.cpu_user_s + self.cpu_system_s
+
+
+@dataclass(frozen=True)
+class Overhead:
+    handler_s: float  # time spent in signal handlers inside the target
+    handler_mean_us: float
+    handler_max_us: float
+    recorder_cpu_s: float
+
+
+@dataclass(frozen=True)
+class Unfollowed:
+    path: str
+    reason: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Losses:
+    samples_dropped: int = 0
+    records_lost: int = 0
+    signals_missed: int = 0
+    overwritten_s: float = 0.0
+    stacks_cut: dict[str, int] = field(default_factory=dict)  # reason -> samples
+    threads_unsampled: int = 0
+    unfollowed: tuple[Unfollowed, ...] = ()
+    damaged_bytes: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Manifest:
+    format: int
+    whyperf: str
+    command: tuple[str, ...]
+    environment_names: tuple[str, ...]
+    host: Host
+    start_monotonic: int
+    start_real: int
+    end_monotonic: int
+    window: Window
+    sampling: Sampling
+    totals: Totals
+    overhead: Overhead
+    losses: Losses
+    exit_status: int | None  # None: killed recorder or still running when recording stopped
+    exit_signal: int | None
+    stopped_by: str  # "exit", "signal", "for", "driver", "interrupt", "recorder-killed", "attached-end", "disk-full"
+    work_unit: str
+    state: str = "sealed"  # "open" while the raw log is being written

@@ -1,0 +1,176 @@
+"""The sealed tables' schemas; `docs/format.md` is generated from them.
+
+Every `..._id`-like integer is a row number within the same recording and means nothing outside it. Across
+recordings things are told apart by the identities in `identity.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import pyarrow as pa
+
+FORMAT_VERSION = 1
+
+
+class Clock(IntEnum):
+    """What a sample's weight measures."""
+
+    CPU = 0
+    BLOCKED = 1
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    type: pa.DataType
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Table:
+    name: str
+    meaning: str
+    columns: tuple[Column, ...]
+
+    @property
+    def schema(self) -> pa.Schema:
+        return pa.schema([pa.field(c.name, c.type, nullable=False) for c in self.columns])
+
+
+_text = pa.string()
+_id = pa.int32()
+_ns = pa.int64()
+
+SAMPLES = Table(
+    "samples",
+    "One moment at which one thread was seen, in time order.",
+    (
+        Column("time", _ns, "CLOCK_MONOTONIC, nanoseconds"),
+        Column("process", _id, "row of `processes`"),
+        Column("thread", _id, "row of `threads`"),
+        Column("stack", _id, "innermost node in `stacks`; -1 when nothing is known"),
+        Column("weight", _ns, "nanoseconds that the sample stands for"),
+        Column("clock", pa.int8(), "0: CPU time, 1: time blocked in the kernel"),
+        Column("wait", pa.int16(), "number of the system call that a blocked thread is in; -1 otherwise"),
+    ),
+)
+STACKS = Table(
+    "stacks",
+    "The calling-context tree. A node is a frame called from its parent's frame; parents come before children.",
+    (
+        Column("node", _id, "row number"),
+        Column("parent", _id, "the caller's node; -1 at the root"),
+        Column("frame", _id, "row of `frames`: the innermost one at this address; its inlined callers follow by `inlined_in`"),
+    ),
+)
+FRAMES = Table(
+    "frames",
+    "A place in code. An address inside inlined code has one row per inlined function, linked by `inlined_in`.",
+    (
+        Column("frame", _id, "row number"),
+        Column("module", _id, "row of `modules`; -1 when the address belongs to none"),
+        Column("offset", pa.int64(), "ELF virtual address in the module (for callers: of the call, not the return)"),
+        Column("function", _id, "row of `functions`; -1 when unknown"),
+        Column("inlined_in", _id, "frame of the function into which this one was inlined; -1 if it was not"),
+        Column("file", _text, "source file; empty when unknown"),
+        Column("line", pa.int32(), "source line; 0 when unknown"),
+        Column("block", pa.int32(), "basic block within the out-of-line function, counted by address; -1 when unknown"),
+    ),
+)
+FUNCTIONS = Table(
+    "functions",
+    "Functions of the modules in which samples fell, sampled or not.",
+    (
+        Column("function", _id, "row number"),
+        Column("module", _id, "row of `modules`"),
+        Column("name", _text, "demangled, qualified, without parameters"),
+        Column("file", _text, "where it is declared; empty when unknown"),
+        Column("line", pa.int32(), "line of its declaration; 0 when unknown"),
+        Column("order", pa.int32(), "tells functions of the same module, name and file apart"),
+        Column("inlined", pa.bool_(), "the binary holds no out-of-line copy"),
+        Column("sampled", pa.bool_(), "some frame lies in it"),
+    ),
+)
+MODULES = Table(
+    "modules",
+    "Programs and libraries in which code ran.",
+    (
+        Column("module", _id, "row number"),
+        Column("name", _text, "file name without folder"),
+        Column("path", _text, "as mapped"),
+        Column("build_id", _text, "hexadecimal; empty when the file has none"),
+        Column("origin", _text, "program, library, system-library, libc, vdso, jit, kernel, sampler or unknown"),
+        Column("debug", _text, "what was known when sealing: full, symbols or none"),
+    ),
+)
+MAPPINGS = Table(
+    "mappings",
+    "Where each process had its modules.",
+    (
+        Column("process", _id, "row of `processes`"),
+        Column("module", _id, "row of `modules`"),
+        Column("time", _ns, "from when"),
+        Column("start", pa.uint64(), "first address of the executable mapping"),
+        Column("end", pa.uint64(), "first address after it"),
+        Column("bias", pa.uint64(), "address minus ELF virtual address"),
+    ),
+)
+PROCESSES = Table(
+    "processes",
+    "Programs that ran: a new row for every fork and every exec.",
+    (
+        Column("process", _id, "row number"),
+        Column("pid", pa.int32(), ""),
+        Column("parent_pid", pa.int32(), ""),
+        Column("start", _ns, "CLOCK_MONOTONIC, nanoseconds"),
+        Column("origin", _text, "exec, fork or attached"),
+        Column("executable", _text, "path"),
+        Column("command", pa.list_(_text), "arguments"),
+    ),
+)
+THREADS = Table(
+    "threads",
+    "Threads that were seen.",
+    (
+        Column("thread", _id, "row number"),
+        Column("process", _id, "row of `processes`"),
+        Column("tid", pa.int32(), ""),
+        Column("name", _text, "as last known"),
+        Column("start", _ns, "CLOCK_MONOTONIC, nanoseconds"),
+        Column("cpu", _ns, "CPU time used, -1 when the thread was still running or was killed"),
+    ),
+)
+WORK = Table(
+    "work",
+    "Units of work done: what costs are divided by when runs are compared.",
+    (
+        Column("time", _ns, "when the count was taken"),
+        Column("unit", _text, "what is counted: run, or what the driver or the user named"),
+        Column("count", pa.float64(), "how many, since the start of the window"),
+    ),
+)
+SOURCE = Table(
+    "source",
+    "Excerpts of the source around the sampled lines, so that a report needs no source tree.",
+    (
+        Column("file", _text, "path as in `frames`"),
+        Column("first_line", pa.int32(), "line number of the first line"),
+        Column("text", _text, "the lines"),
+        Column("sha256", _text, "of the whole file when sealed"),
+    ),
+)
+
+TABLES: tuple[Table, ...] = (
+    SAMPLES,
+    STACKS,
+    FRAMES,
+    FUNCTIONS,
+    MODULES,
+    MAPPINGS,
+    PROCESSES,
+    THREADS,
+    WORK,
+    SOURCE,
+)
