@@ -57,6 +57,7 @@ enum whyperf_record_kind {
     // Only in the raw log, written by the recorder in place of WHYPERF_RECORD_SAMPLE:
     WHYPERF_RECORD_STACK = 16,        // u64 stack id, then u64 pcs[]; before its first use in each log file
     WHYPERF_RECORD_SAMPLE_REF = 17,   // detail as in SAMPLE; u64 stack id
+    WHYPERF_RECORD_BLOCKED = 18,      // detail = system call (24 bits) | cut reason << 24; u64 weight in ns, then u64 pcs[]
 };
 
 // Every record: 16 bytes, then a payload; `words` counts all of it in units of 8 bytes.

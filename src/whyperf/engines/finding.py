@@ -5,15 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-
-@dataclass(frozen=True)
-class FunctionKey:
-    """A function's identity across builds and processes: never an address."""
-
-    module: str
-    name: str
-    file: str
-    order: int = 0
+from whyperf.recording.identity import FunctionKey
 
 
 @dataclass(frozen=True)
