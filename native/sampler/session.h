@@ -60,7 +60,8 @@ enum whyperf_record_kind {
     WHYPERF_RECORD_BLOCKED = 18,      // detail = system call (24 bits) | cut reason << 24; u64 weight in ns, then u64 pcs[]
 };
 
-// Every record: 16 bytes, then a payload; `words` counts all of it in units of 8 bytes.
+// Every record: 16 bytes, then a payload; `words` counts all of it in units of 8 bytes and is even, so that a ring's
+// end always has room for a header. Where a list of pcs would make it odd, a zero follows: not a pc.
 struct whyperf_record {
     uint16_t kind;
     uint16_t words;
@@ -91,7 +92,12 @@ struct whyperf_thread_end {
     char name[16];
 };
 
-enum whyperf_slot_state { WHYPERF_SLOT_FREE = 0, WHYPERF_SLOT_TAKEN = 1, WHYPERF_SLOT_DONE = 2 };
+enum whyperf_slot_state {
+    WHYPERF_SLOT_FREE = 0,
+    WHYPERF_SLOT_TAKEN = 1,
+    WHYPERF_SLOT_DONE = 2,
+    WHYPERF_SLOT_CLAIMED = 3,  // its new owner is still writing pid and tid: not the recorder's business yet
+};
 
 // What a slot's owner counts; the recorder adds them up when it retires the slot.
 struct whyperf_counters {
