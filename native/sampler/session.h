@@ -126,7 +126,10 @@ struct whyperf_slot {
 struct whyperf_session {
     uint64_t magic;
     uint32_t version;
-    uint32_t slots, ring_bytes;
+    // Slots below this have disk blocks behind their ring, so that writing one cannot raise SIGBUS on a full disk. Take
+    // none above; the recorder adds more before they run out.
+    _Atomic uint32_t slots;
+    uint32_t ring_bytes;
     uint32_t rate_hz;
     uint32_t use_perf_events;  // software cpu-clock events instead of CPU-time timers
     _Atomic uint32_t stopped;  // the recorder has gone: write nothing more
@@ -137,6 +140,9 @@ struct whyperf_session {
     _Atomic uint64_t processes_started;
     char tables[WHYPERF_PATH_MAX];   // folder of unwind tables, by build-id
     char library[WHYPERF_PATH_MAX];  // the preloaded library itself
+    // Written by the recorder alone, and here so that they outlive it.
+    struct whyperf_counters retired;  // of owners whose slots were freed
+    uint64_t rings_damaged, bytes_damaged;
 };
 
 #define WHYPERF_SESSION_HEADER_BYTES (16 * 1024)
