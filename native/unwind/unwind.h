@@ -11,82 +11,102 @@
 
 // DWARF numbers of the general registers; RIP is the return-address column.
 enum {
-    UNWIND_RAX = 0, UNWIND_RDX, UNWIND_RCX, UNWIND_RBX, UNWIND_RSI, UNWIND_RDI, UNWIND_RBP, UNWIND_RSP,
-    UNWIND_R8, UNWIND_R9, UNWIND_R10, UNWIND_R11, UNWIND_R12, UNWIND_R13, UNWIND_R14, UNWIND_R15, UNWIND_RIP,
+    UNWIND_RAX = 0,
+    UNWIND_RDX,
+    UNWIND_RCX,
+    UNWIND_RBX,
+    UNWIND_RSI,
+    UNWIND_RDI,
+    UNWIND_RBP,
+    UNWIND_RSP,
+    UNWIND_R8,
+    UNWIND_R9,
+    UNWIND_R10,
+    UNWIND_R11,
+    UNWIND_R12,
+    UNWIND_R13,
+    UNWIND_R14,
+    UNWIND_R15,
+    UNWIND_RIP,
     UNWIND_REGISTERS
 };
 
+// The return address always lies at CFA - 8; code for which that is not so has RULE rows.
 enum unwind_kind {
     UNWIND_KIND_NONE = 0,    // no unwind information from this address on
     UNWIND_KIND_OFFSET = 1,  // CFA = register + offset
     UNWIND_KIND_DEREF = 2,   // CFA = *(register + offset): functions that realign their stack
-    UNWIND_KIND_PLT = 3,     // the linker's expression for PLT entries
+    UNWIND_KIND_PLT = 3,     // the linker's expression for PLT entries; offset = where the entry's push has been done
     UNWIND_KIND_SIGNAL = 4,  // a signal frame: every register lies in the ucontext
     UNWIND_KIND_END = 5,     // return address undefined: the outermost frame
     UNWIND_KIND_RULE = 6,    // a rule that rows cannot express
+    UNWIND_KIND_REALIGN = 7, // CFA = register + offset while a function realigns its stack; saved[] as in DEREF
+    UNWIND_KIND_DEREF_PLUS = 8, // CFA = *(register + (offset >> 8)) + (offset & 255): assembly that keeps the old rsp
 };
 
 // The registers of saved[]: rbx rbp r12 r13 r14 r15.
 enum { UNWIND_SAVED_REGISTERS = 6 };
-enum { UNWIND_SAME = 0, UNWIND_LOST = 127 };  // saved[] else: (CFA-relative byte offset) / 8, always negative;
-                                              // in DEREF rows relative to `reg`'s value instead of the CFA
+// Other values of saved[]: the byte offset / 8 from the CFA, always negative. In DEREF rows it counts from the value
+// of `reg` + 8 instead, in REALIGN rows from rbp + 8: there the distance to the CFA is known at run time only.
+enum { UNWIND_SAME = 0, UNWIND_LOST = 127 };
 
 struct unwind_row {
-    uint32_t address;  // ELF virtual address from which the row holds
+    uint32_t address; // ELF virtual address from which the row holds
     int32_t offset;
     uint8_t kind;
-    uint8_t reg;  // DWARF number of the CFA register
+    uint8_t reg; // DWARF number of the CFA register
     int8_t saved[UNWIND_SAVED_REGISTERS];
 };
 _Static_assert(sizeof(struct unwind_row) == 16, "rows are 16 bytes");
 
 enum { UNWIND_INDEX_SHIFT = 7 };
 
-// One module's rows, sorted by address, with an index by address >> UNWIND_INDEX_SHIFT.
+// One module's rows, sorted by address, with an index by address.
 struct unwind_table {
     const struct unwind_row *rows;
-    const uint32_t *index;  // index[k] = last row whose address <= k << shift (or 0)
+    // With b = rows[0].address >> shift, index[k] = last row whose address <= (b + k) << shift (or 0). There is none
+    // (index_count = 0) where rows lie too far apart for an index to pay; lookups then search all rows.
+    const uint32_t *index;
     uint32_t row_count;
     uint32_t index_count;
 };
 
 struct unwind_module {
-    uint64_t start, end;  // executable mapping
-    uint64_t bias;        // runtime address = ELF virtual address + bias
+    uint64_t start, end; // executable mapping
+    uint64_t bias;       // runtime address = ELF virtual address + bias
     struct unwind_table table;
 };
 
 struct unwind_modules {
     uint32_t count;
-    struct unwind_module modules[];  // sorted by start, disjoint
+    struct unwind_module modules[]; // sorted by start, disjoint
 };
 
 struct unwind_registers {
     uint64_t value[UNWIND_REGISTERS];
-    uint32_t known;  // bit per register
-    uint64_t cfa;    // of this frame, set by unwind_step for the frame it leaves
+    uint32_t known; // bit per register
+    uint64_t cfa;   // of the frame that unwind_step left last
 };
 
 // Reads eight bytes of the watched stack; false if they cannot be had.
 typedef bool (*unwind_read_fn)(void *context, uint64_t address, uint64_t *word);
 
-// Whether `reg`s is the innermost frame or one interrupted by a signal (its pc is exact), not a return address.
 struct unwind_cursor {
     struct unwind_registers registers;
-    bool pc_is_exact;
+    bool pc_is_exact; // the innermost frame, or one interrupted by a signal: its pc is not a return address
 };
 
-// Moves the cursor to the caller. Returns 0 on success, or an enum whyperf_cut-compatible reason (see session.h);
-// *ended is set when this was the outermost frame.
+// Moves the cursor to the caller. Returns 0 on success, or an enum whyperf_cut-compatible reason (see session.h), in
+// which case the cursor has not moved. *ended is set, and the cursor has not moved, when this was the outermost frame.
 int unwind_step(struct unwind_cursor *cursor, const struct unwind_modules *modules, unwind_read_fn read, void *context,
                 bool *ended);
 
 const struct unwind_module *unwind_find_module(const struct unwind_modules *modules, uint64_t pc);
+// NULL where the module has no unwind information for the address.
 const struct unwind_row *unwind_find_row(const struct unwind_table *table, uint32_t address);
 
-// Compiling rows. `eh_frame` is a private copy of the section's bytes, `address` its ELF virtual address.
-// Appends to caller-provided storage through `grow`; returns the number of rows or -1. Async-signal-safe as long
-// as `allocate` is. Rows are sorted, merged and end with a NONE row.
+// Compiling rows. `eh_frame` is a private copy of the section's bytes, `address` its ELF virtual address; `size` may
+// be an upper bound: reading ends at the section's terminator or at the first entry that makes no sense.
 struct eh_frame {
     const uint8_t *bytes;
     size_t size;
@@ -96,20 +116,14 @@ struct eh_frame {
 struct row_buffer {
     struct unwind_row *rows;
     uint32_t count, capacity;
-    bool (*grow)(struct row_buffer *buffer);  // doubles capacity, false when it cannot
+    bool (*grow)(struct row_buffer *buffer); // doubles capacity (at least one row), false when it cannot
 };
 
+// Fills an empty buffer with sorted, merged rows, the last of which is a NONE row. False when `grow` failed; no rows at
+// all is success. Async-signal-safe as long as `grow` is.
 bool unwind_compile(struct eh_frame section, struct row_buffer *out);
-bool unwind_build_index(const struct unwind_row *rows, uint32_t row_count, uint32_t *index, uint32_t index_count);
+// The index of a table; a size of 0 means that it shall have none.
 uint32_t unwind_index_size(const struct unwind_row *rows, uint32_t row_count);
-
-// The table file, one per build-id: header, rows, index. Version in the magic.
-#define UNWIND_TABLE_MAGIC 0x31776f7277757077ull  // "wpuwrow1"
-struct unwind_table_file {
-    uint64_t magic;
-    uint32_t row_count, index_count;
-    uint64_t eh_frame_size;  // a cheap check that the table belongs to the mapped module
-    uint64_t eh_frame_hash;  // FNV-1a of the section's bytes... first 4096 bytes
-};
+bool unwind_build_index(const struct unwind_row *rows, uint32_t row_count, uint32_t *index, uint32_t index_count);
 
 #endif
