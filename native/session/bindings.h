@@ -1,0 +1,10 @@
+// The Python types of `whyperf.collect._session`.
+#ifndef WHYPERF_SESSION_BINDINGS_H
+#define WHYPERF_SESSION_BINDINGS_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+extern PyType_Spec drainer_spec, decoder_spec;
+
+#endif

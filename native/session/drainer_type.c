@@ -1,0 +1,214 @@
+#include <pthread.h>
+
+#include "session/bindings.h"
+#include "session/drain.h"
+
+// Draining runs without the interpreter's lock; `busy` keeps the recorder's other threads out meanwhile.
+struct drainer_object {
+    PyObject_HEAD struct drainer drainer;
+    pthread_mutex_t busy;
+};
+
+static struct drainer *enter(PyObject *self) {
+    struct drainer_object *object = (struct drainer_object *)self;
+    Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&object->busy);
+    Py_END_ALLOW_THREADS if (object->drainer.rings.session &&
+                             rings_are_whole(&object->drainer.rings)) return &object->drainer;
+    pthread_mutex_unlock(&object->busy);
+    PyErr_SetString(PyExc_ValueError,
+                    object->drainer.rings.session ? "the rings file was cut short" : "the rings file is closed");
+    return NULL;
+}
+
+static void leave(PyObject *self) {
+    pthread_mutex_unlock(&((struct drainer_object *)self)->busy);
+}
+
+static PyObject *drainer_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"path", "copy", NULL};
+    PyObject *path;
+    int copy = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$p", names, PyUnicode_FSConverter, &path, &copy))
+        return NULL;
+    struct drainer_object *self = (struct drainer_object *)type->tp_alloc(type, 0);
+    if (!self) {
+        Py_DECREF(path);
+        return NULL;
+    }
+    pthread_mutex_init(&self->busy, NULL);
+    enum rings_result result = rings_open(&self->drainer.rings, PyBytes_AS_STRING(path), copy);
+    if (result == RINGS_ERRNO)
+        PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, path);
+    else if (result == RINGS_NOT_ONE)
+        PyErr_Format(PyExc_ValueError, "%s is not a rings file of this version", PyBytes_AS_STRING(path));
+    else if (!drainer_prepare(&self->drainer))
+        PyErr_NoMemory();
+    Py_DECREF(path);
+    if (PyErr_Occurred()) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+static void drainer_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    struct drainer_object *object = (struct drainer_object *)self;
+    drainer_release(&object->drainer);
+    pthread_mutex_destroy(&object->busy);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *drain(PyObject *self, PyObject *argument) {
+    int fd = PyObject_AsFileDescriptor(argument);
+    if (fd < 0)
+        return NULL;
+    struct drainer *drainer = enter(self);
+    if (!drainer)
+        return NULL;
+    int64_t records;
+    Py_BEGIN_ALLOW_THREADS records = drainer_drain(drainer, fd);
+    Py_END_ALLOW_THREADS int failed = errno;
+    leave(self);
+    errno = failed;
+    return records < 0 ? PyErr_SetFromErrno(PyExc_OSError) : PyLong_FromLongLong(records);
+}
+
+static PyObject *new_log_file(PyObject *self, PyObject *Py_UNUSED(ignored)) {
+    struct drainer *drainer = enter(self);
+    if (!drainer)
+        return NULL;
+    drainer_new_log_file(drainer);
+    leave(self);
+    Py_RETURN_NONE;
+}
+
+static bool append_owner(PyObject *list, const struct whyperf_slot *slot) {
+    PyObject *owner = Py_BuildValue("(IIKK)", slot->pid, slot->tid, (unsigned long long)atomic_load(&slot->sequence),
+                                    (unsigned long long)slot->start);
+    bool appended = owner && PyList_Append(list, owner) == 0;
+    Py_XDECREF(owner);
+    return appended;
+}
+
+static PyObject *live(PyObject *self, PyObject *Py_UNUSED(ignored)) {
+    struct drainer *drainer = enter(self);
+    if (!drainer)
+        return NULL;
+    PyObject *list = PyList_New(0);
+    const struct whyperf_slot *slots = whyperf_slots(drainer->rings.session);
+    for (uint32_t i = 0; list && i < WHYPERF_SLOTS; i++)
+        if (atomic_load_explicit(&slots[i].state, memory_order_acquire) == WHYPERF_SLOT_TAKEN &&
+            !append_owner(list, &slots[i]))
+            Py_CLEAR(list);
+    leave(self);
+    return list;
+}
+
+static PyObject *retire_dead(PyObject *self, PyObject *Py_UNUSED(ignored)) {
+    struct drainer *drainer = enter(self);
+    if (!drainer)
+        return NULL;
+    size_t freed = drainer_retire(drainer);
+    leave(self);
+    return PyLong_FromSize_t(freed);
+}
+
+static PyObject *cut_counts(const struct whyperf_counters *counters) {
+    PyObject *cut = PyTuple_New(WHYPERF_CUT_REASONS);
+    for (int i = 0; cut && i < WHYPERF_CUT_REASONS; i++) {
+        PyObject *count = PyLong_FromUnsignedLongLong(counters->cut[i]);
+        if (!count)
+            Py_CLEAR(cut);
+        else
+            PyTuple_SET_ITEM(cut, i, count);
+    }
+    return cut;
+}
+
+static PyObject *counters(PyObject *self, PyObject *Py_UNUSED(ignored)) {
+    struct drainer *drainer = enter(self);
+    if (!drainer)
+        return NULL;
+    struct whyperf_counters sum = drainer_counters(drainer);
+    const struct whyperf_session *session = drainer->rings.session;
+    PyObject *result =
+        Py_BuildValue("{sKsKsKsKsKsKsKsNsKsKsKsKsK}", "samples", sum.samples, "weight", sum.weight, "dropped",
+                      sum.dropped, "records_lost", sum.records_lost, "busy", sum.busy, "handler_ns", sum.handler_ns,
+                      "handler_ns_max", sum.handler_ns_max, "cut", cut_counts(&sum), "overruns", sum.overruns,
+                      "threads_without_slot", (uint64_t)atomic_load(&session->threads_without_slot),
+                      "processes_started", (uint64_t)atomic_load(&session->processes_started), "rings_damaged",
+                      session->rings_damaged, "bytes_damaged", session->bytes_damaged);
+    leave(self);
+    return result;
+}
+
+static PyObject *stop(PyObject *self, PyObject *Py_UNUSED(ignored)) {
+    struct drainer *drainer = enter(self);
+    if (!drainer)
+        return NULL;
+    atomic_store(&drainer->rings.session->stopped, 1);
+    leave(self);
+    Py_RETURN_NONE;
+}
+
+static PyObject *close_rings(PyObject *self, PyObject *Py_UNUSED(ignored)) {
+    struct drainer_object *object = (struct drainer_object *)self;
+    Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&object->busy);
+    rings_close(&object->drainer.rings);
+    pthread_mutex_unlock(&object->busy);
+    Py_END_ALLOW_THREADS Py_RETURN_NONE;
+}
+
+static PyObject *get_library(PyObject *self, void *Py_UNUSED(closure)) {
+    struct drainer *drainer = enter(self);
+    if (!drainer)
+        return NULL;
+    const char *library = drainer->rings.session->library;
+    PyObject *text = PyUnicode_DecodeFSDefaultAndSize(library, (Py_ssize_t)strnlen(library, WHYPERF_PATH_MAX));
+    leave(self);
+    return text;
+}
+
+static PyObject *get_rate(PyObject *self, void *Py_UNUSED(closure)) {
+    struct drainer *drainer = enter(self);
+    if (!drainer)
+        return NULL;
+    uint32_t rate = drainer->rings.session->rate_hz;
+    leave(self);
+    return PyLong_FromUnsignedLong(rate);
+}
+
+static PyMethodDef methods[] = {
+    {"drain", drain, METH_O, "Append what threads have produced to a raw log; how many records that were."},
+    {"new_log_file", new_log_file, METH_NOARGS, "The next drain goes to a new file, which must be readable alone."},
+    {"live", live, METH_NOARGS, "(pid, tid, sequence, start) of every thread that has a ring."},
+    {"retire_dead", retire_dead, METH_NOARGS, "Free the drained rings of threads that are gone; how many those were."},
+    {"counters", counters, METH_NOARGS, "What all threads so far have counted."},
+    {"stop", stop, METH_NOARGS, "Tell every watched process to write nothing more."},
+    {"close", close_rings, METH_NOARGS, "Unmap the rings."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef attributes[] = {
+    {"library", get_library, NULL, "Path of the preloaded library.", NULL},
+    {"rate_hz", get_rate, NULL, "Samples a second of CPU time.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot drainer_slots[] = {
+    {Py_tp_new, drainer_new},
+    {Py_tp_dealloc, drainer_dealloc},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, attributes},
+    {Py_tp_doc, "The recorder's end of a rings file."},
+    {0, NULL},
+};
+
+PyType_Spec drainer_spec = {
+    .name = "whyperf.collect._session.Drainer",
+    .basicsize = sizeof(struct drainer_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = drainer_slots,
+};

@@ -1,0 +1,98 @@
+// `whyperf.collect._session`: the recorder's side of the rings file, in C because it runs all the time.
+#include "session/bindings.h"
+#include "session/contexts.h"
+#include "session/rings.h"
+
+static PyObject *create(PyObject *Py_UNUSED(module), PyObject *args) {
+    PyObject *path, *tables, *library;
+    unsigned int rate_hz;
+    int use_perf_events;
+    if (!PyArg_ParseTuple(args, "O&IpO&O&", PyUnicode_FSConverter, &path, &rate_hz, &use_perf_events,
+                          PyUnicode_FSConverter, &tables, PyUnicode_FSConverter, &library))
+        return NULL;
+    struct rings_settings settings = {
+        .rate_hz = rate_hz,
+        .use_perf_events = use_perf_events,
+        .tables = PyBytes_AS_STRING(tables),
+        .library = PyBytes_AS_STRING(library),
+    };
+    if (rings_create(PyBytes_AS_STRING(path), &settings) != RINGS_OK)
+        PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, path);
+    Py_DECREF(path);
+    Py_DECREF(tables);
+    Py_DECREF(library);
+    if (PyErr_Occurred())
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static bool add_stacks(struct contexts *contexts, const Py_buffer *frames, const Py_buffer *ends, int32_t *leaves) {
+    const int32_t *frame = frames->buf;
+    const int64_t *end = ends->buf;
+    size_t stacks = (size_t)ends->len / sizeof *end, total = (size_t)frames->len / sizeof *frame;
+    int64_t first = 0;
+    for (size_t i = 0; i < stacks; i++) {
+        if (end[i] < first || (uint64_t)end[i] > total) {
+            PyErr_SetString(PyExc_ValueError, "the ends must rise and lie within the frames");
+            return false;
+        }
+        leaves[i] = contexts_add(contexts, frame + first, (size_t)(end[i] - first));
+        if (leaves[i] == -2) {
+            PyErr_NoMemory();
+            return false;
+        }
+        first = end[i];
+    }
+    return true;
+}
+
+static PyObject *intern_contexts(PyObject *Py_UNUSED(module), PyObject *args) {
+    Py_buffer frames, ends;
+    if (!PyArg_ParseTuple(args, "y*y*", &frames, &ends))
+        return NULL;
+    struct contexts contexts = {0};
+    PyObject *result = NULL;
+    PyObject *leaves =
+        PyBytes_FromStringAndSize(NULL, ends.len / (Py_ssize_t)sizeof(int64_t) * (Py_ssize_t)sizeof(int32_t));
+    if (leaves && add_stacks(&contexts, &frames, &ends, (int32_t *)PyBytes_AS_STRING(leaves))) {
+        Py_ssize_t bytes = (Py_ssize_t)(contexts.count * sizeof(int32_t));
+        result = Py_BuildValue("(y#y#O)", bytes ? (char *)contexts.parents : "", bytes,
+                               bytes ? (char *)contexts.frames : "", bytes, leaves);
+    }
+    Py_XDECREF(leaves);
+    contexts_release(&contexts);
+    PyBuffer_Release(&frames);
+    PyBuffer_Release(&ends);
+    return result;
+}
+
+static PyMethodDef functions[] = {
+    {"create", create, METH_VARARGS, "Make a rings file: path, rate_hz, use_perf_events, tables, library."},
+    {"intern_contexts", intern_contexts, METH_VARARGS,
+     "The calling-context tree of stacks given as frames, innermost first, and their ends: parents, frames, leaves."},
+    {NULL, NULL, 0, NULL},
+};
+
+static int add_types(PyObject *module) {
+    PyType_Spec *specs[] = {&drainer_spec, &decoder_spec};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        PyObject *type = PyType_FromModuleAndSpec(module, specs[i], NULL);
+        if (!type || PyModule_AddType(module, (PyTypeObject *)type) < 0) {
+            Py_XDECREF(type);
+            return -1;
+        }
+        Py_DECREF(type);
+    }
+    return 0;
+}
+
+static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, add_types}, {0, NULL}};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,  .m_name = "_session",    .m_doc = "The recorder's side of the rings file.",
+    .m_methods = functions, .m_slots = module_slots,
+};
+
+PyMODINIT_FUNC PyInit__session(void) {
+    return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,103 @@
+"""The recorder's side of the rings file (native/session)."""
+
+from os import PathLike
+from typing import TypedDict
+
+from typing_extensions import Buffer
+
+class Counters(TypedDict):
+    samples: int
+    weight: int
+    dropped: int
+    records_lost: int
+    busy: int
+    handler_ns: int
+    handler_ns_max: int
+    cut: tuple[int, ...]  # by enum whyperf_cut
+    overruns: int
+    threads_without_slot: int
+    processes_started: int
+    rings_damaged: int
+    bytes_damaged: int
+
+class Columns(TypedDict):
+    """The bytes of arrays, a sample each: int64, int32, int32, int64, uint8, uint8, int16."""
+
+    time: bytes
+    owner: bytes
+    stack: bytes
+    weight: bytes
+    cut: bytes
+    clock: bytes
+    wait: bytes
+    stack_ends: bytes  # int64, a stack each
+    pcs: bytes  # uint64
+
+def create(
+    path: str | PathLike[str],
+    rate_hz: int,
+    use_perf_events: bool,
+    tables: str | PathLike[str],
+    library: str | PathLike[str],
+    /,
+) -> None:
+    """Make a rings file. OSError when it exists, or when the disk is full."""
+
+def intern_contexts(frames: Buffer, ends: Buffer, /) -> tuple[bytes, bytes, bytes]:
+    """The calling-context tree of stacks given as int32 frames, innermost first, and int64 ends.
+
+    Returns the int32 arrays of the nodes' parents, the nodes' frames and each stack's innermost node. Negative frames
+    are passed over; a stack without any has node -1.
+    """
+
+class Drainer:
+    """The recorder's end of a rings file. With `copy`, nothing it does changes the file.
+
+    ValueError when the file is not a rings file of this version, or was cut short.
+    """
+
+    def __new__(cls, path: str | PathLike[str], *, copy: bool = False) -> Drainer: ...
+    @property
+    def library(self) -> str: ...
+    @property
+    def rate_hz(self) -> int: ...
+    def drain(self, fd: int, /) -> int:
+        """Append what threads have produced to a raw log; how many records that were.
+
+        After an OSError (disk full) the log is as it was and everything is still in the rings.
+        """
+
+    def new_log_file(self) -> None:
+        """The next drain goes to a new file, which must be readable alone."""
+
+    def live(self) -> list[tuple[int, int, int, int]]:
+        """(pid, tid, sequence, start) of every thread that has a ring."""
+
+    def retire_dead(self) -> int:
+        """Free the drained rings of threads that are gone; how many those were. Costs a system call a thread."""
+
+    def counters(self) -> Counters:
+        """What all threads so far have counted."""
+
+    def stop(self) -> None:
+        """Tell every watched process to write nothing more."""
+
+    def close(self) -> None:
+        """Unmap the rings; any later use is a ValueError."""
+
+class Decoder:
+    """Turns the raw log's ring records into columns."""
+
+    def __new__(cls) -> Decoder: ...
+    @property
+    def damaged_bytes(self) -> int: ...
+    @property
+    def stacks_missing(self) -> int: ...
+    def new_file(self) -> None:
+        """Stack ids begin anew."""
+
+    def add(self, owner: int, records: Buffer, /) -> list[tuple[int, int, int, bytes]]:
+        """Decode one chunk's records; returns (kind, detail, time, payload) of those neither stack nor sample."""
+
+    def columns(self) -> Columns:
+        """The samples and stacks decoded so far."""
