@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define WHYPERF_SESSION_MAGIC 0x3173676e69727077ull  // "wprings1"
+#define WHYPERF_SESSION_MAGIC 0x3173676e69727077ull // "wprings1"
 #define WHYPERF_SESSION_VERSION 1u
 
 enum {
@@ -41,23 +41,23 @@ enum whyperf_unfollowed {
     WHYPERF_UNFOLLOWED_OTHER_LIBC = 2,
     WHYPERF_UNFOLLOWED_OTHER_ARCHITECTURE = 3,
     WHYPERF_UNFOLLOWED_SETUID = 4,
-    WHYPERF_UNFOLLOWED_UNREACHABLE = 5,  // chroot or dropped privileges hide the rings or the library
+    WHYPERF_UNFOLLOWED_UNREACHABLE = 5, // chroot or dropped privileges hide the rings or the library
     WHYPERF_UNFOLLOWED_SECCOMP = 6,
-    WHYPERF_UNFOLLOWED_NO_SLOT = 7,  // every ring was taken
+    WHYPERF_UNFOLLOWED_NO_SLOT = 7, // every ring was taken
 };
 
 enum whyperf_record_kind {
-    WHYPERF_RECORD_PAD = 0,           // skip to the ring's start
-    WHYPERF_RECORD_SAMPLE = 1,        // detail = weight (24 bits) | cut reason << 24; u64 pcs[], innermost first
-    WHYPERF_RECORD_PROCESS = 2,       // struct whyperf_process, then executable\0 argv0\0 argv1\0 ...
-    WHYPERF_RECORD_MODULE = 3,        // struct whyperf_module, then path\0
-    WHYPERF_RECORD_MODULE_GONE = 4,   // u64 start
-    WHYPERF_RECORD_UNFOLLOWED = 5,    // detail = enum whyperf_unfollowed; path\0
-    WHYPERF_RECORD_THREAD_END = 6,    // struct whyperf_thread_end
+    WHYPERF_RECORD_PAD = 0,         // skip to the ring's start
+    WHYPERF_RECORD_SAMPLE = 1,      // detail = weight (24 bits) | cut reason << 24; u64 pcs[], innermost first
+    WHYPERF_RECORD_PROCESS = 2,     // struct whyperf_process, then executable\0 argv0\0 argv1\0 ...
+    WHYPERF_RECORD_MODULE = 3,      // struct whyperf_module, then path\0
+    WHYPERF_RECORD_MODULE_GONE = 4, // u64 start
+    WHYPERF_RECORD_UNFOLLOWED = 5,  // detail = enum whyperf_unfollowed; path\0
+    WHYPERF_RECORD_THREAD_END = 6,  // struct whyperf_thread_end
     // Only in the raw log, written by the recorder in place of WHYPERF_RECORD_SAMPLE:
-    WHYPERF_RECORD_STACK = 16,        // u64 stack id, then u64 pcs[]; before its first use in each log file
-    WHYPERF_RECORD_SAMPLE_REF = 17,   // detail as in SAMPLE; u64 stack id
-    WHYPERF_RECORD_BLOCKED = 18,      // detail = system call (24 bits) | cut reason << 24; u64 weight in ns, then u64 pcs[]
+    WHYPERF_RECORD_STACK = 16,      // u64 stack id, then u64 pcs[]; before its first use in each log file
+    WHYPERF_RECORD_SAMPLE_REF = 17, // detail as in SAMPLE; u64 stack id
+    WHYPERF_RECORD_BLOCKED = 18, // detail = system call (24 bits) | cut reason << 24; u64 weight in ns, then u64 pcs[]
 };
 
 // Every record: 16 bytes, then a payload; `words` counts all of it in units of 8 bytes and is even, so that a ring's
@@ -66,7 +66,7 @@ struct whyperf_record {
     uint16_t kind;
     uint16_t words;
     uint32_t detail;
-    uint64_t time;  // CLOCK_MONOTONIC, ns
+    uint64_t time; // CLOCK_MONOTONIC, ns
 };
 
 enum whyperf_process_origin { WHYPERF_ORIGIN_EXEC = 1, WHYPERF_ORIGIN_FORK = 2 };
@@ -79,9 +79,9 @@ struct whyperf_process {
 };
 
 struct whyperf_module {
-    uint64_t start, end;   // the executable mapping
-    uint64_t file_offset;  // of that mapping
-    uint64_t bias;         // address minus ELF virtual address
+    uint64_t start, end;  // the executable mapping
+    uint64_t file_offset; // of that mapping
+    uint64_t bias;        // address minus ELF virtual address
     uint32_t build_id_size;
     uint8_t build_id[20];
     uint64_t inode;
@@ -96,17 +96,17 @@ enum whyperf_slot_state {
     WHYPERF_SLOT_FREE = 0,
     WHYPERF_SLOT_TAKEN = 1,
     WHYPERF_SLOT_DONE = 2,
-    WHYPERF_SLOT_CLAIMED = 3,  // its new owner is still writing pid and tid: not the recorder's business yet
+    WHYPERF_SLOT_CLAIMED = 3, // its new owner is still writing pid and tid: not the recorder's business yet
 };
 
 // What a slot's owner counts; the recorder adds them up when it retires the slot.
 struct whyperf_counters {
     uint64_t samples;
     uint64_t weight;
-    uint64_t dropped;          // weight of samples for which the ring had no room
-    uint64_t records_lost;     // process, module and other records for which it had none
-    uint64_t busy;             // weight of signals that arrived while the handler was already running
-    uint64_t handler_ns;       // time spent in the handler
+    uint64_t dropped;      // weight of samples for which the ring had no room
+    uint64_t records_lost; // process, module and other records for which it had none
+    uint64_t busy;         // weight of signals that arrived while the handler was already running
+    uint64_t handler_ns;   // time spent in the handler
     uint64_t handler_ns_max;
     uint64_t cut[WHYPERF_CUT_REASONS];
     uint64_t overruns;
@@ -116,10 +116,10 @@ struct whyperf_slot {
     _Alignas(64) _Atomic uint32_t state;
     uint32_t pid, tid;
     uint32_t padding;
-    _Atomic uint64_t sequence;  // one more for every new owner in this session: names an owner for good
-    uint64_t start;             // CLOCK_MONOTONIC, ns
-    _Atomic uint64_t head;      // bytes ever produced; written by the owner
-    _Atomic uint64_t tail;      // bytes ever consumed; written by the recorder
+    _Atomic uint64_t sequence; // one more for every new owner in this session: names an owner for good
+    uint64_t start;            // CLOCK_MONOTONIC, ns
+    _Atomic uint64_t head;     // bytes ever produced; written by the owner
+    _Atomic uint64_t tail;     // bytes ever consumed; written by the recorder
     struct whyperf_counters counters;
 };
 
@@ -131,23 +131,23 @@ struct whyperf_session {
     _Atomic uint32_t slots;
     uint32_t ring_bytes;
     uint32_t rate_hz;
-    uint32_t use_perf_events;  // software cpu-clock events instead of CPU-time timers
-    _Atomic uint32_t stopped;  // the recorder has gone: write nothing more
+    uint32_t use_perf_events; // software cpu-clock events instead of CPU-time timers
+    _Atomic uint32_t stopped; // the recorder has gone: write nothing more
     _Atomic uint64_t next_sequence;
     _Atomic uint32_t slot_hint;
     // Counted here because no slot could be had.
     _Atomic uint64_t threads_without_slot;
     _Atomic uint64_t processes_started;
-    char tables[WHYPERF_PATH_MAX];   // folder of unwind tables, by build-id
-    char library[WHYPERF_PATH_MAX];  // the preloaded library itself
+    char tables[WHYPERF_PATH_MAX];  // folder of unwind tables, by build-id
+    char library[WHYPERF_PATH_MAX]; // the preloaded library itself
     // Written by the recorder alone, and here so that they outlive it.
-    struct whyperf_counters retired;  // of owners whose slots were freed
+    struct whyperf_counters retired; // of owners whose slots were freed
     uint64_t rings_damaged, bytes_damaged;
 };
 
 #define WHYPERF_SESSION_HEADER_BYTES (16 * 1024)
-#define WHYPERF_SESSION_BYTES                                                       \
-    (WHYPERF_SESSION_HEADER_BYTES + sizeof(struct whyperf_slot) * WHYPERF_SLOTS + \
+#define WHYPERF_SESSION_BYTES                                                                                          \
+    (WHYPERF_SESSION_HEADER_BYTES + sizeof(struct whyperf_slot) * WHYPERF_SLOTS +                                      \
      (uint64_t)WHYPERF_SLOTS * WHYPERF_RING_BYTES)
 
 _Static_assert(sizeof(struct whyperf_session) <= WHYPERF_SESSION_HEADER_BYTES, "the header has outgrown its pages");
@@ -162,6 +162,6 @@ static inline unsigned char *whyperf_ring(struct whyperf_session *session, uint3
     return (unsigned char *)(whyperf_slots(session) + WHYPERF_SLOTS) + (uint64_t)slot * WHYPERF_RING_BYTES;
 }
 
-#define WHYPERF_ENV_SESSION "WHYPERF_SESSION"  // path of the rings file
+#define WHYPERF_ENV_SESSION "WHYPERF_SESSION" // path of the rings file
 
 #endif

@@ -1,0 +1,81 @@
+// The two variables that carry us from program to program: out of the program's sight, back for those it starts.
+#include <dlfcn.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sampler/sampler.h"
+
+static const char preload_name[] = "LD_PRELOAD=";
+static const char session_name[] = WHYPERF_ENV_SESSION "=";
+
+static bool starts_with(const char *text, const char *prefix) {
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+// Takes the sampler's own path out of a list separated by colons or blanks; true when nothing is left.
+static bool drop_own_library(char *list) {
+    Dl_info self;
+    if (!dladdr((const void *)drop_own_library, &self) || !self.dli_fname)
+        return false;
+    size_t length = strlen(self.dli_fname);
+    if (strncmp(list, self.dli_fname, length) != 0)
+        return *list == '\0';
+    char *rest = list + length;
+    while (*rest == ':' || *rest == ' ')
+        rest++;
+    memmove(list, rest, strlen(rest) + 1);
+    return *list == '\0';
+}
+
+void environment_hide(char **environment) {
+    char **out = environment;
+    for (char **in = environment; in && *in; in++) {
+        if (starts_with(*in, session_name))
+            continue;
+        if (starts_with(*in, preload_name) && drop_own_library(*in + sizeof preload_name - 1))
+            continue;
+        *out++ = *in;
+    }
+    if (out)
+        *out = NULL;
+}
+
+struct environment_plan environment_plan(char *const environment[]) {
+    struct environment_plan plan = {0, 0};
+    const char *preload = "";
+    for (; environment && environment[plan.entries]; plan.entries++)
+        if (starts_with(environment[plan.entries], preload_name))
+            preload = environment[plan.entries] + sizeof preload_name - 1;
+    plan.text_bytes = sizeof preload_name + strlen(this_process.session->library) + 1 + strlen(preload) +
+                      sizeof session_name + strlen(this_process.session_path);
+    plan.entries += 3;
+    return plan;
+}
+
+// Copies the array with our two variables first. A program that set the session itself starts another recorder's
+// target: that one is left as it is.
+void environment_fill(struct environment_plan plan, char *const environment[], char **entries, char *text) {
+    const char *preload = "";
+    size_t count = 2;
+    for (size_t i = 0; i + 3 < plan.entries; i++) {
+        if (starts_with(environment[i], preload_name))
+            preload = environment[i] + sizeof preload_name - 1;
+        else
+            entries[count++] = environment[i];
+    }
+    entries[count] = NULL;
+    char *at = text;
+    entries[0] = at;
+    at = stpcpy(stpcpy(at, preload_name), this_process.session->library);
+    if (*preload)
+        at = stpcpy(stpcpy(at, ":"), preload);
+    entries[1] = ++at;
+    stpcpy(stpcpy(at, session_name), this_process.session_path);
+}
+
+bool environment_names_session(char *const environment[]) {
+    for (; environment && *environment; environment++)
+        if (starts_with(*environment, session_name))
+            return true;
+    return false;
+}

@@ -1,0 +1,118 @@
+// Whether a program about to be started can carry the sampler: looked up in the file, before it is too late.
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "sampler/raw.h"
+#include "sampler/sampler.h"
+
+enum { SCRIPT_DEPTH = 4, INTERPRETER_BYTES = 256 };
+
+static int check(int fd, const char *name, int depth);
+
+static int check_file(const char *path, int depth) {
+    int fd = raw_open(path, O_RDONLY, 0);
+    if (fd < 0)
+        return errno == EACCES || errno == EPERM ? WHYPERF_UNFOLLOWED_UNREACHABLE : 0;
+    int reason = check(fd, path, depth);
+    raw_close(fd);
+    return reason;
+}
+
+// "#! /path argument"
+static int check_script(const char *line, int depth) {
+    if (depth == 0)
+        return 0;
+    char interpreter[INTERPRETER_BYTES];
+    size_t start = 2 + strspn(line + 2, " \t");
+    size_t length = strcspn(line + start, " \t\n");
+    if (length == 0 || length >= sizeof interpreter)
+        return 0;
+    memcpy(interpreter, line + start, length);
+    interpreter[length] = '\0';
+    return check_file(interpreter, depth - 1);
+}
+
+static bool gains_privileges(int fd) {
+    struct stat status;
+    if (fstat(fd, &status))
+        return false;
+    if ((status.st_mode & S_ISUID) && status.st_uid != geteuid())
+        return true;
+    if ((status.st_mode & S_ISGID) && (status.st_mode & S_IXGRP) && status.st_gid != getegid())
+        return true;
+    return geteuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0;
+}
+
+static bool is_glibc_loader(const char *path) {
+    const char *base = strrchr(path, '/');
+    return strncmp(base ? base + 1 : path, "ld-linux-x86-64", 15) == 0;
+}
+
+static int check_interpreter(int fd, const Elf64_Ehdr *header, const char *name) {
+    for (int i = 0; i < header->e_phnum && i < 64; i++) {
+        Elf64_Phdr segment;
+        uint64_t at = header->e_phoff + (uint64_t)i * sizeof segment;
+        if (raw_pread(fd, &segment, sizeof segment, at) != sizeof segment)
+            break;
+        if (segment.p_type != PT_INTERP)
+            continue;
+        char interpreter[INTERPRETER_BYTES] = {0};
+        size_t length = segment.p_filesz < sizeof interpreter - 1 ? segment.p_filesz : sizeof interpreter - 1;
+        if (raw_pread(fd, interpreter, length, segment.p_offset) < 0)
+            return WHYPERF_UNFOLLOWED_OTHER_LIBC;
+        return is_glibc_loader(interpreter) ? 0 : WHYPERF_UNFOLLOWED_OTHER_LIBC;
+    }
+    return is_glibc_loader(name) ? 0 : WHYPERF_UNFOLLOWED_STATIC;
+}
+
+static int check(int fd, const char *name, int depth) {
+    union {
+        char text[INTERPRETER_BYTES];
+        unsigned char ident[EI_NIDENT];
+        Elf64_Ehdr header;
+    } start = {{0}};
+    if (raw_pread(fd, &start, sizeof start - 1, 0) < 4)
+        return 0;
+    if (start.text[0] == '#' && start.text[1] == '!')
+        return check_script(start.text, depth);
+    if (memcmp(start.ident, ELFMAG, SELFMAG) != 0)
+        return 0;
+    if (start.ident[EI_CLASS] != ELFCLASS64 || start.header.e_machine != EM_X86_64)
+        return WHYPERF_UNFOLLOWED_OTHER_ARCHITECTURE;
+    if (gains_privileges(fd))
+        return WHYPERF_UNFOLLOWED_SETUID;
+    return check_interpreter(fd, &start.header, name);
+}
+
+// Seen from here, after chroot or a change of user, the new program must find both the library and the rings.
+static int check_reachable(void) {
+    int library = raw_open(this_process.session->library, O_RDONLY, 0);
+    int rings = raw_open(this_process.session_path, O_RDWR, 0);
+    if (library >= 0)
+        raw_close(library);
+    if (rings >= 0)
+        raw_close(rings);
+    return library >= 0 && rings >= 0 ? 0 : WHYPERF_UNFOLLOWED_UNREACHABLE;
+}
+
+int follow_check_path(const char *path) {
+    int saved_errno = errno;
+    int reason = check_file(path, SCRIPT_DEPTH);
+    if (!reason)
+        reason = check_reachable();
+    errno = saved_errno;
+    return reason;
+}
+
+int follow_check_fd(int fd, const char *name) {
+    int saved_errno = errno;
+    int reason = check(fd, name, SCRIPT_DEPTH);
+    if (!reason)
+        reason = check_reachable();
+    errno = saved_errno;
+    return reason;
+}

@@ -1,0 +1,278 @@
+// Which code is mapped where, and how to unwind it.
+//
+// The list is an immutable snapshot behind one pointer. It is made from /proc/self/maps when the program starts, when a
+// walk meets an address in no known module, and after dlclose: nothing of the dynamic linker is intercepted, and
+// libraries that libc loads for itself are found as well.
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include "sampler/raw.h"
+#include "sampler/sampler.h"
+#include "sampler/tables.h"
+#include "unwind/image.h"
+
+DECLARE_NEXT(dlclose);
+
+enum { MAX_MODULES = 2048, MAPS_BUFFER = 16 * 1024, RETIRED = 16 };
+
+struct snapshot {
+    size_t bytes;
+    uint64_t *inodes; // of each module, beside it
+    struct unwind_modules modules;
+};
+
+static struct snapshot no_modules;
+static _Atomic(struct snapshot *) current = &no_modules;
+static struct snapshot *retired[RETIRED];
+static _Atomic uint32_t readers;
+static _Atomic bool refreshing;
+static _Atomic bool stale;
+
+// Address ranges without a module (JIT code) would make every sample look again: each vain look doubles the pause.
+enum { FIRST_PAUSE_NS = 20 * 1000 * 1000 };
+static const uint64_t longest_pause_ns = 10ull * 1000 * 1000 * 1000;
+static uint64_t next_look, look_pause = FIRST_PAUSE_NS;
+
+// Work space of the one thread that refreshes.
+static struct {
+    char text[MAPS_BUFFER];
+    struct unwind_module modules[MAX_MODULES];
+    uint64_t inodes[MAX_MODULES];
+    uint32_t count;
+    bool changed;
+    // The latest mapping of a file's start: where its ELF header is.
+    uint64_t header_start, header_inode;
+    struct {
+        struct whyperf_module header;
+        char path[1024];
+    } record;
+} work;
+
+void modules_enter_in_signal(void) {
+    atomic_fetch_add(&readers, 1);
+}
+
+void modules_leave_in_signal(void) {
+    atomic_fetch_sub(&readers, 1);
+}
+
+const struct unwind_modules *modules_in_signal(void) {
+    return &atomic_load(&current)->modules;
+}
+
+bool modules_are_stale_in_signal(void) {
+    return atomic_load_explicit(&stale, memory_order_relaxed);
+}
+
+bool modules_missed_in_signal(uint64_t now) {
+    return now >= next_look;
+}
+
+void modules_after_fork(void) {
+    atomic_store(&refreshing, false);
+    atomic_store(&readers, 0);
+}
+
+EXPORT int dlclose(void *handle) {
+    int result = NEXT(dlclose)(handle);
+    atomic_store(&stale, true);
+    return result;
+}
+
+static bool read_own_memory(void *context, uint64_t address, void *bytes, size_t size) {
+    (void)context;
+    struct iovec local = {bytes, size}, remote = {(void *)address, size};
+    return syscall(SYS_process_vm_readv, this_process.pid, &local, 1, &remote, 1, 0) == (long)size;
+}
+
+struct mapping {
+    uint64_t start, end, offset, inode;
+    bool executable;
+    const char *path;
+};
+
+static const char *parse_number(const char *text, unsigned base, uint64_t *number) {
+    *number = 0;
+    for (;; text++) {
+        unsigned digit;
+        if (*text >= '0' && *text <= '9')
+            digit = (unsigned)(*text - '0');
+        else if (base == 16 && *text >= 'a' && *text <= 'f')
+            digit = (unsigned)(*text - 'a') + 10;
+        else
+            return text;
+        *number = *number * base + digit;
+    }
+}
+
+// "7f12-7f34 r-xp 00001000 08:01 1234   /path"
+static bool parse_mapping(const char *line, struct mapping *mapping) {
+    const char *at = parse_number(line, 16, &mapping->start);
+    if (*at++ != '-')
+        return false;
+    at = parse_number(at, 16, &mapping->end);
+    if (strnlen(at, 6) < 6)
+        return false;
+    mapping->executable = at[3] == 'x';
+    at = parse_number(at + 6, 16, &mapping->offset);
+    if (*at++ != ' ')
+        return false;
+    at += strcspn(at, " ");
+    if (*at++ != ' ')
+        return false;
+    at = parse_number(at, 10, &mapping->inode);
+    mapping->path = at + strspn(at, " ");
+    return true;
+}
+
+static void record_module(const struct mapping *mapping, const struct unwind_image *image) {
+    struct whyperf_module *header = &work.record.header;
+    *header = (struct whyperf_module){.start = mapping->start,
+                                      .end = mapping->end,
+                                      .file_offset = mapping->offset,
+                                      .bias = image->bias,
+                                      .build_id_size = image->build_id_size,
+                                      .inode = mapping->inode};
+    memcpy(header->build_id, image->build_id, sizeof header->build_id);
+    size_t length = strnlen(mapping->path, sizeof work.record.path - 1);
+    memcpy(work.record.path, mapping->path, length);
+    work.record.path[length] = '\0';
+    ring_write_in_signal(WHYPERF_RECORD_MODULE, 0, &work.record, (uint32_t)(sizeof *header + length + 1));
+}
+
+static const struct unwind_module *known_module(const struct snapshot *snapshot, const struct mapping *mapping) {
+    for (uint32_t i = 0; i < snapshot->modules.count; i++) {
+        const struct unwind_module *module = &snapshot->modules.modules[i];
+        if (module->start == mapping->start && module->end == mapping->end && snapshot->inodes[i] == mapping->inode)
+            return module;
+    }
+    return NULL;
+}
+
+static void take_in(const struct mapping *mapping) {
+    bool is_file = mapping->path[0] == '/', is_vdso = strcmp(mapping->path, "[vdso]") == 0;
+    if (!is_file && !is_vdso)
+        return;
+    if (mapping->offset == 0) {
+        work.header_start = mapping->start;
+        work.header_inode = mapping->inode;
+    }
+    if (!mapping->executable || work.count == MAX_MODULES)
+        return;
+    struct unwind_module *module = &work.modules[work.count];
+    const struct unwind_module *known = known_module(atomic_load(&current), mapping);
+    if (known) {
+        *module = *known;
+    } else {
+        struct unwind_image image = {0};
+        *module = (struct unwind_module){.start = mapping->start, .end = mapping->end};
+        if (work.header_inode == mapping->inode &&
+            unwind_image_find(read_own_memory, NULL, work.header_start, &image)) {
+            module->bias = image.bias;
+            tables_find_in_signal(&image, read_own_memory, &module->table);
+        }
+        record_module(mapping, &image);
+        work.changed = true;
+    }
+    work.inodes[work.count++] = mapping->inode;
+}
+
+static bool read_mappings(void) {
+    int fd = raw_open("/proc/self/maps", O_RDONLY, 0);
+    if (fd < 0)
+        return false;
+    size_t kept = 0;
+    long got;
+    while ((got = raw_read(fd, work.text + kept, sizeof work.text - 1 - kept)) > 0) {
+        size_t filled = kept + (size_t)got, line = 0;
+        for (size_t i = kept; i < filled; i++) {
+            if (work.text[i] != '\n')
+                continue;
+            work.text[i] = '\0';
+            struct mapping mapping;
+            if (parse_mapping(work.text + line, &mapping))
+                take_in(&mapping);
+            line = i + 1;
+        }
+        kept = filled - line;
+        memmove(work.text, work.text + line, kept);
+    }
+    raw_close(fd);
+    return got == 0;
+}
+
+// Old snapshots go when nobody but us can still be looking at them.
+static bool retire(struct snapshot *old) {
+    if (atomic_load(&readers) <= 1) {
+        for (int i = 0; i < RETIRED; i++) {
+            if (retired[i])
+                munmap(retired[i], retired[i]->bytes);
+            retired[i] = NULL;
+        }
+    }
+    for (int i = 0; i < RETIRED; i++) {
+        if (retired[i])
+            continue;
+        retired[i] = old == &no_modules ? NULL : old;
+        return true;
+    }
+    return false;
+}
+
+static bool room_to_retire(void) {
+    for (int i = 0; i < RETIRED; i++)
+        if (!retired[i])
+            return true;
+    return atomic_load(&readers) <= 1;
+}
+
+static bool publish(void) {
+    size_t bytes = sizeof(struct snapshot) + work.count * (sizeof(struct unwind_module) + sizeof(uint64_t));
+    struct snapshot *next = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (next == MAP_FAILED)
+        return false;
+    next->bytes = bytes;
+    next->modules.count = work.count;
+    memcpy(next->modules.modules, work.modules, work.count * sizeof(struct unwind_module));
+    next->inodes = (uint64_t *)&next->modules.modules[work.count];
+    memcpy(next->inodes, work.inodes, work.count * sizeof(uint64_t));
+    struct snapshot *old = atomic_exchange(&current, next);
+    retire(old);
+    return true;
+}
+
+static void record_gone(const struct snapshot *old) {
+    for (uint32_t i = 0; i < old->modules.count; i++) {
+        bool still_there = false;
+        for (uint32_t k = 0; k < work.count && !still_there; k++)
+            still_there = work.modules[k].start == old->modules.modules[i].start && work.inodes[k] == old->inodes[i];
+        if (still_there)
+            continue;
+        work.changed = true;
+        uint64_t start = old->modules.modules[i].start;
+        ring_write_in_signal(WHYPERF_RECORD_MODULE_GONE, 0, &start, sizeof start);
+    }
+}
+
+bool modules_refresh_in_signal(void) {
+    if (atomic_load(&this_process.no_system_calls) || atomic_exchange(&refreshing, true))
+        return false;
+    bool published = false;
+    if (room_to_retire()) {
+        atomic_store(&stale, false);
+        work.count = 0;
+        work.changed = false;
+        work.header_start = work.header_inode = 0;
+        if (read_mappings())
+            record_gone(atomic_load(&current));
+        published = work.changed && publish();
+    }
+    look_pause = published ? FIRST_PAUSE_NS : look_pause < longest_pause_ns ? look_pause * 2 : longest_pause_ns;
+    next_look = now_in_signal() + look_pause;
+    atomic_store(&refreshing, false);
+    return published;
+}

@@ -1,0 +1,234 @@
+// The preloaded library: maps the session, and takes samples.
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "sampler/sampler.h"
+
+__thread struct thread_state this_thread;
+struct process_state this_process;
+
+extern void *__libc_stack_end;
+
+// Pages outside the known stack that one walk may look at: coroutines' stacks are small.
+enum { PAGES_PER_WALK = 16 };
+// How many samples a thread looks back on to judge its handler's cost, and the part of a period that is too much.
+enum { COST_WINDOW = 64, COST_LIMIT_DIVISOR = 4 };
+
+struct stack_reader {
+    uint64_t low, high; // directly readable
+    uint64_t page_address;
+    unsigned pages_left;
+    bool page_valid;
+    bool would_need_system_call;
+};
+
+// Reads by system call, so that an address which is not mapped is an error and not a crash.
+static bool copy_page_in_signal(struct stack_reader *reader, uint64_t page_address) {
+    if (atomic_load_explicit(&this_process.no_system_calls, memory_order_relaxed)) {
+        reader->would_need_system_call = true;
+        return false;
+    }
+    if (reader->pages_left == 0)
+        return false;
+    reader->pages_left--;
+    struct iovec local = {this_thread.memory->page, PAGE_BYTES};
+    struct iovec remote = {(void *)page_address, PAGE_BYTES};
+    reader->page_valid = syscall(SYS_process_vm_readv, this_process.pid, &local, 1, &remote, 1, 0) == (long)PAGE_BYTES;
+    reader->page_address = page_address;
+    return reader->page_valid;
+}
+
+static bool read_word_in_signal(void *context, uint64_t address, uint64_t *word) {
+    struct stack_reader *reader = context;
+    // Compared by subtraction: address + 8 could wrap around for a wild pointer.
+    if (address >= reader->low && address < reader->high && reader->high - address >= sizeof *word) {
+        memcpy(word, (const void *)address, sizeof *word);
+        return true;
+    }
+    uint64_t page_address = address & ~(uint64_t)(PAGE_BYTES - 1);
+    uint64_t offset = address - page_address;
+    if (offset > PAGE_BYTES - sizeof *word)
+        return false;
+    if (!(reader->page_valid && reader->page_address == page_address) && !copy_page_in_signal(reader, page_address))
+        return false;
+    memcpy(word, this_thread.memory->page + offset, sizeof *word);
+    return true;
+}
+
+static struct unwind_registers registers_in_signal(const ucontext_t *context) {
+    static const uint8_t order[UNWIND_REGISTERS] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+                                                    REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                                                    REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+    struct unwind_registers registers = {.known = (1u << UNWIND_REGISTERS) - 1};
+    for (int i = 0; i < UNWIND_REGISTERS; i++)
+        registers.value[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
+    return registers;
+}
+
+struct walk {
+    uint32_t frames;
+    int cut;
+};
+
+static struct walk walk_in_signal(const ucontext_t *context) {
+    struct unwind_cursor cursor = {.registers = registers_in_signal(context), .pc_is_exact = true};
+    uint64_t stack_pointer = cursor.registers.value[UNWIND_RSP];
+    struct stack_reader reader = {.pages_left = PAGES_PER_WALK};
+    // A stack pointer outside this thread's stack is a coroutine's or an alternate stack's: nothing is known mapped.
+    uint64_t own_stack_limit = 1u << 30;
+    if (stack_pointer < this_thread.stack_high && this_thread.stack_high - stack_pointer < own_stack_limit) {
+        reader.low = stack_pointer;
+        reader.high = this_thread.stack_high;
+    }
+    const struct unwind_modules *modules = modules_in_signal();
+    struct walk walk = {0, WHYPERF_CUT_NONE};
+    for (;;) {
+        this_thread.memory->pcs[walk.frames++] = cursor.registers.value[UNWIND_RIP];
+        if (walk.frames == WHYPERF_MAX_FRAMES) {
+            walk.cut = WHYPERF_CUT_DEPTH;
+            return walk;
+        }
+        bool ended = false;
+        walk.cut = unwind_step(&cursor, modules, read_word_in_signal, &reader, &ended);
+        if (walk.cut == WHYPERF_CUT_UNREADABLE && reader.would_need_system_call)
+            walk.cut = WHYPERF_CUT_NO_SYSTEM_CALLS;
+        if (ended || walk.cut)
+            return walk;
+    }
+}
+
+static void take_sample_in_signal(const ucontext_t *context, uint32_t weight) {
+    struct whyperf_counters *counters = &this_thread.slot->counters;
+    uint64_t begin = now_in_signal();
+    if (modules_are_stale_in_signal())
+        modules_refresh_in_signal();
+    struct walk walk = walk_in_signal(context);
+    // A return address in no known module: perhaps a library was loaded since.
+    if (walk.cut == WHYPERF_CUT_NO_MODULE && modules_missed_in_signal(begin) && modules_refresh_in_signal())
+        walk = walk_in_signal(context);
+
+    uint32_t bytes = walk.frames * (uint32_t)sizeof this_thread.memory->pcs[0];
+    unsigned char *room = ring_reserve_in_signal(bytes, WHYPERF_RING_RESERVE);
+    if (room) {
+        memcpy(room, this_thread.memory->pcs, bytes);
+        ring_commit_in_signal(WHYPERF_RECORD_SAMPLE, (weight & 0xffffff) | (uint32_t)walk.cut << 24, begin, bytes);
+        counters->samples++;
+        counters->weight += weight;
+        counters->cut[walk.cut]++;
+    } else {
+        counters->dropped += weight;
+    }
+
+    uint64_t cost = now_in_signal() - begin;
+    counters->handler_ns += cost;
+    if (cost > counters->handler_ns_max)
+        counters->handler_ns_max = cost;
+    this_thread.recent_handler_ns += cost;
+    if (++this_thread.recent_samples == COST_WINDOW) {
+        uint64_t period = this_process.period_ns * this_thread.periods_per_sample;
+        if (this_thread.recent_handler_ns / COST_WINDOW > period / COST_LIMIT_DIVISOR)
+            timer_slow_down_in_signal();
+        this_thread.recent_samples = 0;
+        this_thread.recent_handler_ns = 0;
+    }
+}
+
+void sample_in_signal(int signal_number, siginfo_t *info, void *context) {
+    int saved_errno = errno;
+    if (!is_sampling_signal_in_signal(info)) {
+        signals_forward_in_signal(signal_number, info, context);
+    } else if (this_thread.slot && !atomic_load_explicit(&this_process.session->stopped, memory_order_relaxed)) {
+        uint32_t overrun = info->si_code == SI_TIMER && info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0;
+        uint32_t weight = (1 + overrun) * this_thread.periods_per_sample;
+        this_thread.slot->counters.overruns += overrun;
+        if (this_thread.in_handler) {
+            this_thread.slot->counters.busy += weight;
+        } else {
+            this_thread.in_handler = 1;
+            modules_enter_in_signal();
+            take_sample_in_signal(context, weight);
+            modules_leave_in_signal();
+            this_thread.in_handler = 0;
+        }
+    }
+    errno = saved_errno;
+}
+
+// The executable's path and as many arguments as fit, each ended by a zero byte.
+void record_process(enum whyperf_process_origin origin, int argc, char **argv) {
+    struct {
+        struct whyperf_process header;
+        char text[2048];
+    } record = {{(uint32_t)this_process.pid, (uint32_t)getppid(), origin, 0}, {0}};
+    size_t used = 0;
+    ssize_t length = readlink("/proc/self/exe", record.text, sizeof record.text / 2);
+    if (length > 0)
+        used = (size_t)length;
+    used++;
+    for (int i = 0; i < argc && argv && argv[i]; i++) {
+        size_t bytes = strlen(argv[i]) + 1;
+        if (bytes > sizeof record.text - used)
+            break;
+        memcpy(record.text + used, argv[i], bytes);
+        used += bytes;
+        record.header.argc++;
+    }
+    ring_write_in_signal(WHYPERF_RECORD_PROCESS, origin, &record, (uint32_t)(sizeof record.header + used));
+}
+
+static struct whyperf_session *map_session(const char *path) {
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return NULL;
+    struct stat status;
+    void *memory = MAP_FAILED;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && (uint64_t)status.st_size >= WHYPERF_SESSION_BYTES)
+        memory = mmap(NULL, WHYPERF_SESSION_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (memory == MAP_FAILED)
+        return NULL;
+    struct whyperf_session *session = memory;
+    bool usable = session->magic == WHYPERF_SESSION_MAGIC && session->version == WHYPERF_SESSION_VERSION &&
+                  session->ring_bytes == WHYPERF_RING_BYTES && session->rate_hz > 0 && !atomic_load(&session->stopped);
+    if (usable)
+        return session;
+    munmap(memory, WHYPERF_SESSION_BYTES);
+    return NULL;
+}
+
+__attribute__((constructor)) static void start(int argc, char **argv, char **unused) {
+    (void)unused;
+    const char *path = getenv(WHYPERF_ENV_SESSION);
+    if (!path || strlen(path) >= sizeof this_process.session_path || getauxval(AT_SECURE))
+        return;
+    strcpy(this_process.session_path, path);
+    environment_hide(environ);
+    struct whyperf_session *session = map_session(this_process.session_path);
+    if (!session)
+        return;
+    this_process.pid = getpid();
+    this_process.period_ns = 1000000000u / session->rate_hz;
+    this_process.session = session;
+    atomic_fetch_add(&session->processes_started, 1);
+    if (!signals_install_handler()) {
+        this_process.session = NULL;
+        return;
+    }
+    threads_watch_forks();
+    thread_begin((uint64_t)__libc_stack_end + sizeof(void *));
+    record_process(WHYPERF_ORIGIN_EXEC, argc, argv);
+    modules_enter_in_signal();
+    modules_refresh_in_signal();
+    modules_leave_in_signal();
+}

@@ -1,0 +1,128 @@
+// What the sampler's parts share inside the watched process.
+//
+// Functions named *_in_signal run in the signal handler: no lock, no allocation, no call into libc that could take
+// one, and no system call once the program has installed a seccomp filter.
+#ifndef WHYPERF_SAMPLER_H
+#define WHYPERF_SAMPLER_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/session.h"
+#include "unwind/unwind.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+// A signal that hardly any program uses; what a program does with it all the same is kept apart (signals.c).
+#define SAMPLER_SIGNAL (SIGRTMAX - 6)
+
+// Memory of one watched thread that the handler may use: a stack large enough for any signal frame, so that programs
+// with tiny or switched stacks are safe by construction, and room for the walk.
+enum { ALTERNATE_STACK_BYTES = 32 * 1024, PAGE_BYTES = 4096 };
+
+struct thread_memory {
+    unsigned char stack[ALTERNATE_STACK_BYTES];
+    uint64_t pcs[WHYPERF_MAX_FRAMES];
+    unsigned char page[PAGE_BYTES]; // copy of a page that is not known to be mapped
+};
+
+struct thread_state {
+    struct whyperf_slot *slot; // NULL: not sampled
+    unsigned char *ring;
+    struct thread_memory *memory;
+    uint64_t stack_high; // everything from the stack pointer up to here is mapped; 0 when unknown
+    uint64_t sequence;   // the slot's, to notice that it was taken away
+    uint32_t slot_index;
+    pid_t tid;
+    int timer;    // kernel id, -1: none
+    int event_fd; // the number that a perf event's signals carry, -1: none
+    void *event_page;
+    uint32_t periods_per_sample;
+    uint32_t recent_samples;
+    uint64_t recent_handler_ns;
+    volatile sig_atomic_t in_handler;
+    bool own_alternate_stack_active; // the kernel has `memory->stack` as this thread's alternate stack
+    bool program_blocks_signal;
+    stack_t program_alternate_stack;
+};
+
+extern __thread struct thread_state this_thread;
+
+struct process_state {
+    struct whyperf_session *session; // NULL: this process is not watched
+    pid_t pid;
+    uint64_t period_ns;
+    _Atomic bool no_system_calls; // a seccomp filter is installed
+    _Atomic bool sampling_forbidden;
+    char session_path[WHYPERF_PATH_MAX];
+};
+
+extern struct process_state this_process;
+
+// clock.c
+uint64_t now_in_signal(void);
+void clock_freeze(void); // from now on without system calls
+
+// ring.c
+bool slot_take(void);
+void slot_release(void);
+unsigned char *ring_reserve_in_signal(uint32_t payload_bytes, uint32_t keep_free);
+void ring_commit_in_signal(uint16_t kind, uint32_t detail, uint64_t time, uint32_t payload_bytes);
+bool ring_write_in_signal(uint16_t kind, uint32_t detail, const void *payload, uint32_t bytes);
+
+// sampler.c
+void record_process(enum whyperf_process_origin origin, int argc, char **argv);
+void sample_in_signal(int signal_number, siginfo_t *info, void *context);
+
+// timers.c
+void timer_start(void);
+void timer_stop(void);
+void timers_stop_all(void);
+void timers_after_fork(void);
+void timer_slow_down_in_signal(void);
+bool is_sampling_signal_in_signal(const siginfo_t *info);
+extern char timer_cookie;
+
+// threads.c
+void thread_begin(uint64_t stack_high);
+void thread_end(void);
+void threads_watch_forks(void);
+
+// signals.c
+bool signals_install_handler(void);
+void signals_unblock(void);
+void signals_forward_in_signal(int signal_number, siginfo_t *info, void *context);
+void signals_use_alternate_stack(void);
+void signals_leave_alternate_stack(void);
+
+// modules.c
+void modules_enter_in_signal(void); // from here to leave, the list stays in place
+void modules_leave_in_signal(void);
+const struct unwind_modules *modules_in_signal(void);
+bool modules_refresh_in_signal(void); // true when something changed
+bool modules_are_stale_in_signal(void);
+bool modules_missed_in_signal(uint64_t now);
+void modules_after_fork(void);
+
+// environment.c
+void environment_hide(char **environment);
+struct environment_plan {
+    size_t entries; // of the new array, terminator included
+    size_t text_bytes;
+};
+struct environment_plan environment_plan(char *const environment[]);
+bool environment_names_session(char *const environment[]);
+void environment_fill(struct environment_plan plan, char *const environment[], char **entries, char *text);
+
+// follow.c
+int follow_check_path(const char *path);
+int follow_check_fd(int fd, const char *name);
+
+// Looks up the function that we stand in front of. Safe before our constructor has run.
+void *next_function(_Atomic(void *) *cache, const char *name);
+#define NEXT(name) ((__typeof__(&name))next_function(&next_##name, #name))
+#define DECLARE_NEXT(name) static _Atomic(void *) next_##name
+
+#endif

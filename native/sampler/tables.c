@@ -1,0 +1,138 @@
+#include "sampler/tables.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "sampler/raw.h"
+#include "sampler/sampler.h"
+#include "unwind/table_file.h"
+
+// Tables once found stay mapped: a library that is unloaded and loaded again finds its own.
+enum { MAX_TABLES = 2048 };
+static struct known_table {
+    uint64_t eh_frame_size, eh_frame_hash;
+    struct unwind_table table;
+} known_tables[MAX_TABLES];
+static uint32_t known_count;
+
+static void *allocate(size_t bytes) {
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static bool grow(struct row_buffer *buffer) {
+    size_t old = buffer->capacity * sizeof *buffer->rows;
+    size_t bytes = old ? old * 2 : 1 << 20;
+    void *rows = old ? mremap(buffer->rows, old, bytes, MREMAP_MAYMOVE) : allocate(bytes);
+    if (!rows || rows == MAP_FAILED)
+        return false;
+    buffer->rows = rows;
+    buffer->capacity = (uint32_t)(bytes / sizeof *buffer->rows);
+    return true;
+}
+
+// "<folder>/<build-id><suffix>"; false when the module has none or the folder's name is too long.
+static bool table_path(const struct unwind_image *image, const char *suffix, char *path, size_t size) {
+    static const char digits[] = "0123456789abcdef";
+    const char *folder = this_process.session->tables;
+    size_t length = strnlen(folder, size), suffix_length = strlen(suffix);
+    if (!image->build_id_size || !length || length + 2 + 2 * image->build_id_size + suffix_length >= size)
+        return false;
+    memcpy(path, folder, length);
+    path[length++] = '/';
+    for (uint32_t i = 0; i < image->build_id_size; i++) {
+        path[length++] = digits[image->build_id[i] >> 4];
+        path[length++] = digits[image->build_id[i] & 15];
+    }
+    memcpy(path + length, suffix, suffix_length + 1);
+    return true;
+}
+
+static bool open_table(const char *path, uint64_t eh_frame_size, uint64_t eh_frame_hash, struct unwind_table *table) {
+    int fd = raw_open(path, O_RDONLY, 0);
+    if (fd < 0)
+        return false;
+    struct stat status;
+    void *file = MAP_FAILED;
+    if (fstat(fd, &status) == 0 && status.st_size > 0)
+        file = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    raw_close(fd);
+    if (file == MAP_FAILED)
+        return false;
+    if (unwind_table_file_open(file, (size_t)status.st_size, eh_frame_size, eh_frame_hash, table))
+        return true;
+    munmap(file, (size_t)status.st_size);
+    return false;
+}
+
+// Best effort: a folder that cannot be written costs the next process the same work, nothing else.
+static void save_table(const struct unwind_image *image, const char *path, const void *file, size_t size) {
+    static char temporary[WHYPERF_PATH_MAX];
+    char suffix[32] = ".";
+    char *digit = suffix + sizeof suffix - 1;
+    for (uint64_t n = (uint64_t)this_process.pid; n || !*digit; n /= 10)
+        *--digit = (char)('0' + n % 10);
+    *--digit = '.';
+    if (!table_path(image, digit, temporary, sizeof temporary))
+        return;
+    int fd = raw_open(temporary, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    if (fd < 0)
+        return;
+    bool whole = raw_write(fd, file, size) == (long)size;
+    raw_close(fd);
+    if (!whole || syscall(SYS_rename, temporary, path))
+        syscall(SYS_unlink, temporary);
+}
+
+static bool make_table(const struct unwind_image *image, const uint8_t *bytes, uint64_t hash, const char *path,
+                       struct unwind_table *table) {
+    struct eh_frame section = {bytes, image->eh_frame_size, image->eh_frame};
+    struct row_buffer buffer = {.grow = grow};
+    bool made = false;
+    if (unwind_compile(section, &buffer) && buffer.count) {
+        size_t size = unwind_table_file_size(buffer.rows, buffer.count);
+        void *file = allocate(size);
+        if (file) {
+            unwind_table_file_fill(file, buffer.rows, buffer.count, section);
+            made = unwind_table_file_open(file, size, image->eh_frame_size, hash, table);
+            if (made && path)
+                save_table(image, path, file, size);
+        }
+    }
+    if (buffer.rows)
+        munmap(buffer.rows, buffer.capacity * sizeof *buffer.rows);
+    return made;
+}
+
+void tables_find_in_signal(const struct unwind_image *image, unwind_image_read_fn read, struct unwind_table *table) {
+    static uint8_t start[UNWIND_HASHED_BYTES];
+    static char path[WHYPERF_PATH_MAX];
+    if (!image->eh_frame || !image->eh_frame_size)
+        return;
+    size_t hashed = image->eh_frame_size < sizeof start ? image->eh_frame_size : sizeof start;
+    if (!read(NULL, image->eh_frame + image->bias, start, hashed))
+        return;
+    uint64_t hash = unwind_hash(start, hashed);
+    for (uint32_t i = 0; i < known_count; i++) {
+        if (known_tables[i].eh_frame_size == image->eh_frame_size && known_tables[i].eh_frame_hash == hash) {
+            *table = known_tables[i].table;
+            return;
+        }
+    }
+    bool named = table_path(image, ".rows", path, sizeof path);
+    bool found = named && open_table(path, image->eh_frame_size, hash, table);
+    if (!found) {
+        uint8_t *copy = allocate(image->eh_frame_size);
+        if (copy && read(NULL, image->eh_frame + image->bias, copy, image->eh_frame_size))
+            found = make_table(image, copy, hash, named ? path : NULL, table);
+        if (copy)
+            munmap(copy, image->eh_frame_size);
+    }
+    if (found && known_count < MAX_TABLES)
+        known_tables[known_count++] =
+            (struct known_table){.eh_frame_size = image->eh_frame_size, .eh_frame_hash = hash, .table = *table};
+}

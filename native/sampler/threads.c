@@ -1,0 +1,212 @@
+// Threads and forks: every thread that the program starts gets a slot and a timer of its own.
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sampler/sampler.h"
+
+DECLARE_NEXT(pthread_create);
+DECLARE_NEXT(thrd_create);
+DECLARE_NEXT(_Fork);
+
+void *next_function(_Atomic(void *) *cache, const char *name) {
+    void *function = atomic_load_explicit(cache, memory_order_relaxed);
+    if (!function) {
+        function = dlsym(RTLD_NEXT, name);
+        atomic_store_explicit(cache, function, memory_order_relaxed);
+    }
+    return function;
+}
+
+// Thread memory is kept for the next thread: programs may start thousands a second.
+enum { KEPT_MEMORIES = 64 };
+static _Atomic(struct thread_memory *) kept_memory[KEPT_MEMORIES];
+
+static struct thread_memory *memory_take(void) {
+    for (int i = 0; i < KEPT_MEMORIES; i++) {
+        struct thread_memory *memory = atomic_exchange(&kept_memory[i], NULL);
+        if (memory)
+            return memory;
+    }
+    void *memory = mmap(NULL, sizeof(struct thread_memory), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void memory_give_back(struct thread_memory *memory) {
+    for (int i = 0; i < KEPT_MEMORIES; i++) {
+        struct thread_memory *expected = NULL;
+        if (atomic_compare_exchange_strong(&kept_memory[i], &expected, memory))
+            return;
+    }
+    munmap(memory, sizeof *memory);
+}
+
+void thread_begin(uint64_t stack_high) {
+    if (!this_process.session || atomic_load(&this_process.session->stopped))
+        return;
+    if (atomic_load(&this_process.no_system_calls)) {
+        atomic_fetch_add(&this_process.session->threads_without_slot, 1);
+        return;
+    }
+    this_thread.tid = (pid_t)syscall(SYS_gettid);
+    this_thread.stack_high = stack_high;
+    this_thread.in_handler = 0;
+    if (!this_thread.memory)
+        this_thread.memory = memory_take();
+    if (!this_thread.memory || !slot_take())
+        return;
+    signals_use_alternate_stack();
+    signals_unblock();
+    timer_start();
+}
+
+static void record_end(void) {
+    struct whyperf_thread_end end = {0};
+    struct timespec cpu;
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
+        end.cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+    prctl(PR_GET_NAME, end.name);
+    ring_write_in_signal(WHYPERF_RECORD_THREAD_END, 0, &end, sizeof end);
+}
+
+void thread_end(void) {
+    if (!this_thread.slot)
+        return;
+    if (atomic_load(&this_process.no_system_calls)) {
+        slot_release();
+        return;
+    }
+    timer_stop();
+    if (this_thread.slot->counters.samples)
+        record_end();
+    slot_release();
+    signals_leave_alternate_stack();
+    struct thread_memory *memory = this_thread.memory;
+    this_thread.memory = NULL;
+    memory_give_back(memory);
+}
+
+// What a new thread is to run, from the moment it is asked for to the moment it starts.
+struct pending_start {
+    _Atomic bool taken;
+    void *(*run)(void *);
+    int (*run_c11)(void *);
+    void *argument;
+};
+enum { PENDING_STARTS = 1024 };
+static struct pending_start pending_starts[PENDING_STARTS];
+
+static struct pending_start *pending_take(void) {
+    for (int i = 0; i < PENDING_STARTS; i++) {
+        bool expected = false;
+        if (atomic_compare_exchange_strong(&pending_starts[i].taken, &expected, true))
+            return &pending_starts[i];
+    }
+    return NULL;
+}
+
+static void end_at_cleanup(void *unused) {
+    (void)unused;
+    thread_end();
+}
+
+// glibc keeps a thread's descriptor at the upper end of its stack, so all of the stack below it is mapped.
+static uint64_t stack_high_of_new_thread(void) {
+    return (uint64_t)pthread_self();
+}
+
+static void *run_thread(void *pending) {
+    struct pending_start *slot = pending;
+    void *(*run)(void *) = slot->run;
+    void *argument = slot->argument;
+    atomic_store(&slot->taken, false);
+    thread_begin(stack_high_of_new_thread());
+    void *result;
+    pthread_cleanup_push(end_at_cleanup, NULL);
+    result = run(argument);
+    pthread_cleanup_pop(1);
+    return result;
+}
+
+static int run_c11_thread(void *pending) {
+    struct pending_start *slot = pending;
+    int (*run)(void *) = slot->run_c11;
+    void *argument = slot->argument;
+    atomic_store(&slot->taken, false);
+    thread_begin(stack_high_of_new_thread());
+    int result;
+    pthread_cleanup_push(end_at_cleanup, NULL);
+    result = run(argument);
+    pthread_cleanup_pop(1);
+    return result;
+}
+
+EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument) {
+    __typeof__(&pthread_create) next = NEXT(pthread_create);
+    struct pending_start *pending = this_process.session ? pending_take() : NULL;
+    if (!pending)
+        return next(thread, attributes, run, argument);
+    pending->run = run;
+    pending->argument = argument;
+    int error = next(thread, attributes, run_thread, pending);
+    if (error)
+        atomic_store(&pending->taken, false);
+    return error;
+}
+
+EXPORT int thrd_create(thrd_t *thread, thrd_start_t run, void *argument) {
+    __typeof__(&thrd_create) next = NEXT(thrd_create);
+    struct pending_start *pending = this_process.session ? pending_take() : NULL;
+    if (!pending)
+        return next(thread, run, argument);
+    pending->run_c11 = run;
+    pending->argument = argument;
+    int error = next(thread, run_c11_thread, pending);
+    if (error != thrd_success)
+        atomic_store(&pending->taken, false);
+    return error;
+}
+
+static void begin_forked_child(void) {
+    // The parent's slot, timer and event stay the parent's.
+    this_thread.slot = NULL;
+    this_thread.timer = this_thread.event_fd = -1;
+    this_thread.event_page = NULL;
+    if (!this_process.session || atomic_load(&this_process.no_system_calls))
+        return;
+    this_process.pid = (pid_t)syscall(SYS_getpid);
+    timers_after_fork();
+    modules_after_fork();
+    for (int i = 0; i < PENDING_STARTS; i++)
+        atomic_store(&pending_starts[i].taken, false);
+    atomic_fetch_add(&this_process.session->processes_started, 1);
+    thread_begin(this_thread.stack_high);
+    record_process(WHYPERF_ORIGIN_FORK, 0, NULL);
+}
+
+void threads_watch_forks(void) {
+    pthread_atfork(NULL, NULL, begin_forked_child);
+}
+
+// Like fork, but without running handlers.
+EXPORT pid_t _Fork(void) {
+    __typeof__(&_Fork) next = NEXT(_Fork);
+    pid_t pid;
+    if (next) {
+        pid = next();
+    } else {
+        pid = (pid_t)syscall(SYS_fork);
+    }
+    if (pid == 0)
+        begin_forked_child();
+    return pid;
+}

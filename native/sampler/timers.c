@@ -1,0 +1,146 @@
+// What makes a thread's samples: a timer on its own CPU time, or a software cpu-clock event for higher rates.
+//
+// CPU-time timers never fire while a thread is blocked, so no system call of the program is ever interrupted by us.
+// They come at most at the kernel's tick rate; the overrun count carries the rest. They end with their thread, do not
+// survive exec, and are not inherited by fork.
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sampler/sampler.h"
+
+char timer_cookie;
+
+// What each slot's owner in this process has running, so that one thread can stop them all.
+static _Atomic int timer_of_slot[WHYPERF_SLOTS]; // kernel id + 1
+static _Atomic(void *) event_of_slot[WHYPERF_SLOTS];
+
+// A random first delay makes samples of threads shorter than a period as fair as those of long ones.
+static uint64_t first_delay(void) {
+    uint64_t x = now_in_signal() ^ ((uint64_t)this_thread.tid << 32);
+    x ^= x >> 33;
+    x *= 0xff51afd7ed558ccdull;
+    x ^= x >> 33;
+    x *= 0xc4ceb9fe1a85ec53ull;
+    x ^= x >> 33;
+    return 1 + x % this_process.period_ns;
+}
+
+static struct timespec as_timespec(uint64_t ns) {
+    return (struct timespec){.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+}
+
+static bool start_cpu_timer(void) {
+    struct sigevent event;
+    memset(&event, 0, sizeof event);
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = SAMPLER_SIGNAL;
+    event.sigev_value.sival_ptr = &timer_cookie;
+    event._sigev_un._tid = this_thread.tid;
+    int id;
+    if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &id))
+        return false;
+    struct itimerspec when = {.it_interval = as_timespec(this_process.period_ns),
+                              .it_value = as_timespec(first_delay())};
+    if (syscall(SYS_timer_settime, id, 0, &when, NULL)) {
+        syscall(SYS_timer_delete, id);
+        return false;
+    }
+    this_thread.timer = id;
+    atomic_store(&timer_of_slot[this_thread.slot_index], id + 1);
+    return true;
+}
+
+static bool start_clock_event(void) {
+    struct perf_event_attr attributes = {
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof attributes,
+        .config = PERF_COUNT_SW_CPU_CLOCK,
+        .sample_period = this_process.period_ns,
+        .disabled = 1,
+        .wakeup_events = 1,
+    };
+    int fd = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0) {
+        attributes.exclude_kernel = 1;
+        fd = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    }
+    if (fd < 0)
+        return false;
+    struct f_owner_ex owner = {F_OWNER_TID, this_thread.tid};
+    bool ready = fcntl(fd, F_SETFL, O_NONBLOCK | O_ASYNC) == 0 && fcntl(fd, F_SETSIG, SAMPLER_SIGNAL) == 0 &&
+                 fcntl(fd, F_SETOWN_EX, &owner) == 0;
+    // The mapping keeps the event alive without its descriptor: the program's descriptor table stays its own, and a
+    // program that closes everything does not close this.
+    void *page = ready ? mmap(NULL, PAGE_BYTES, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+    if (page != MAP_FAILED) {
+        this_thread.event_page = page;
+        this_thread.event_fd = fd;
+        atomic_store(&event_of_slot[this_thread.slot_index], page);
+        ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+    }
+    close(fd);
+    return page != MAP_FAILED;
+}
+
+void timer_start(void) {
+    this_thread.timer = -1;
+    this_thread.event_fd = -1;
+    this_thread.event_page = NULL;
+    this_thread.periods_per_sample = 1;
+    if (!this_thread.slot)
+        return;
+    if (this_process.session->use_perf_events && start_clock_event())
+        return;
+    if (!start_cpu_timer())
+        atomic_fetch_add(&this_process.session->threads_without_slot, 1);
+}
+
+void timer_stop(void) {
+    if (this_thread.timer >= 0 && atomic_exchange(&timer_of_slot[this_thread.slot_index], 0))
+        syscall(SYS_timer_delete, this_thread.timer);
+    if (this_thread.event_page && atomic_exchange(&event_of_slot[this_thread.slot_index], NULL))
+        munmap(this_thread.event_page, PAGE_BYTES);
+    this_thread.timer = this_thread.event_fd = -1;
+    this_thread.event_page = NULL;
+}
+
+void timers_stop_all(void) {
+    for (uint32_t i = 0; i < WHYPERF_SLOTS; i++) {
+        int timer = atomic_exchange(&timer_of_slot[i], 0);
+        void *event = atomic_exchange(&event_of_slot[i], NULL);
+        if (timer)
+            syscall(SYS_timer_delete, timer - 1);
+        if (event)
+            munmap(event, PAGE_BYTES);
+    }
+}
+
+// Neither timers nor events pass a fork: what the tables name belongs to the parent.
+void timers_after_fork(void) {
+    memset(timer_of_slot, 0, sizeof timer_of_slot);
+    memset(event_of_slot, 0, sizeof event_of_slot);
+}
+
+// A handler that takes a large part of its period would starve the program: sample half as often, each twice as heavy.
+void timer_slow_down_in_signal(void) {
+    uint64_t period = this_process.period_ns * this_thread.periods_per_sample * 2;
+    if (this_thread.timer < 0 || period > 1000000000u || atomic_load(&this_process.no_system_calls))
+        return;
+    struct itimerspec when = {.it_interval = as_timespec(period), .it_value = as_timespec(period)};
+    if (syscall(SYS_timer_settime, this_thread.timer, 0, &when, NULL) == 0)
+        this_thread.periods_per_sample *= 2;
+}
+
+bool is_sampling_signal_in_signal(const siginfo_t *info) {
+    if (info->si_code == SI_TIMER)
+        return info->si_value.sival_ptr == &timer_cookie;
+    bool from_descriptor = info->si_code >= POLL_IN && info->si_code <= POLL_HUP;
+    return from_descriptor && this_thread.event_fd >= 0 && info->si_fd == this_thread.event_fd;
+}
