@@ -1,0 +1,106 @@
+"""The options that `record` and `compare` share."""
+
+from __future__ import annotations
+
+import argparse
+
+from whyperf.cli.quantities import count, duration, positive_duration, signal_number, size
+from whyperf.collect.lifecycle import Lifecycle, Measuring
+from whyperf.collect.ready import check_condition
+from whyperf.errors import WhyperfError
+
+
+def add_lifecycle(parser: argparse.ArgumentParser) -> None:
+    defaults = Lifecycle()
+    group = parser.add_argument_group("programs that do not end by themselves")
+    group.add_argument(
+        "--ready", metavar="WHAT", help="wait for tcp:PORT, file:PATH or cmd:COMMAND before the comparison begins"
+    )
+    group.add_argument(
+        "--ready-timeout",
+        metavar="TIME",
+        type=positive_duration,
+        default=defaults.ready_timeout_s,
+        help="give up waiting after this time (default 30s)",
+    )
+    group.add_argument(
+        "--drive",
+        metavar="COMMAND",
+        help="the load; not recorded; the target is stopped when it ends; its output lines work=N count units of work",
+    )
+    group.add_argument(
+        "--for", dest="for_s", metavar="TIME", type=positive_duration, help="stop the target after this time"
+    )
+    group.add_argument(
+        "--skip", metavar="TIME", type=duration, default=0.0, help="warm-up after ready that is not compared"
+    )
+    group.add_argument(
+        "--stop",
+        metavar="SIGNAL",
+        type=signal_number,
+        default=int(defaults.stop_signal),
+        help="what stops the target (default TERM)",
+    )
+    group.add_argument(
+        "--stop-timeout",
+        metavar="TIME",
+        type=positive_duration,
+        default=defaults.stop_timeout_s,
+        help="kill it when it has not stopped after this time (default 10s)",
+    )
+
+
+def add_measuring(parser: argparse.ArgumentParser) -> None:
+    defaults = Measuring()
+    group = parser.add_argument_group("measuring")
+    group.add_argument(
+        "--rate", metavar="HZ", type=count, default=defaults.rate_hz, help="samples per CPU second (default 200)"
+    )
+    group.add_argument(
+        "--clock",
+        choices=("cpu", "wall"),
+        default=defaults.clock,
+        help="cpu: where CPU time goes (default); wall: also where threads wait, read from outside at 50 Hz",
+    )
+    group.add_argument(
+        "--max-size",
+        metavar="SIZE",
+        type=size,
+        default=defaults.max_bytes,
+        help="keep the newest part of a recording that grows beyond this (default 2G)",
+    )
+    group.add_argument(
+        "--work-count", metavar="FUNCTION", help="count calls of this function as units of work (needs root)"
+    )
+    group.add_argument("--unit", metavar="NAME", help="what a unit of work is called in reports")
+
+
+def lifecycle_of(args: argparse.Namespace, drive: str | None = None) -> Lifecycle:
+    if args.ready is not None:
+        check_condition(args.ready)
+    return Lifecycle(
+        ready=args.ready,
+        ready_timeout_s=args.ready_timeout,
+        drive=drive if drive is not None else args.drive,
+        for_s=args.for_s,
+        skip_s=args.skip,
+        stop_signal=args.stop,
+        stop_timeout_s=args.stop_timeout,
+    )
+
+
+def measuring_of(args: argparse.Namespace, *, driven: bool) -> Measuring:
+    if args.unit and not (driven or args.work_count):
+        raise WhyperfError(
+            "--unit names what is counted, but nothing counts: add --drive with a command that prints work=N, or "
+            "--work-count.",
+            "whyperf record --unit request --drive ./load.sh -- ./server",
+            status=2,
+        )
+    return Measuring(
+        rate_hz=args.rate,
+        clock=args.clock,
+        max_bytes=args.max_size,
+        work_count=args.work_count,
+        unit=args.unit,
+    )

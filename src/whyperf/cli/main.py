@@ -1,0 +1,125 @@
+"""The command line: finds the command, runs it, and turns everything that can go wrong into a sentence."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn, Protocol, cast
+
+from whyperf import __version__
+from whyperf.errors import WhyperfError
+
+# Name and one line of help here, so that `whyperf --help` need not load what a command needs.
+COMMANDS: dict[str, str] = {
+    "compare": "record a good and a bad command, and say why the bad one is slower",
+    "record": "record one run of a program, or a running process",
+    "diagnose": "say why bad recordings are slower than good ones",
+    "info": "what is in a recording, and what was lost",
+    "doctor": "what this machine permits, what is missing, and the command that mends it",
+    "demo": "a built-in slow program, recorded and diagnosed before your eyes",
+}
+
+_EXAMPLES = """\
+examples:
+  whyperf compare --good "./tool small.txt" --bad "./tool big.txt"
+  whyperf compare --good "./server a.conf" --bad "./server b.conf" --ready tcp:7000 --drive ./load.sh
+
+  whyperf record -o good -- ./tool small.txt
+  whyperf record -o bad  -- ./tool big.txt
+  whyperf diagnose good bad
+"""
+
+
+class Command(Protocol):
+    """What every module of this package that is a command has."""
+
+    NAME: str
+    SUMMARY: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, args: argparse.Namespace) -> int: ...
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says in one sentence what is wrong, without the whole usage before it."""
+
+    def error(self, message: str) -> NoReturn:
+        raise WhyperfError(f"{message[:1].upper()}{message[1:]}.", f"{self.prog} --help", status=2)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    _open_standard_streams()
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(arguments)
+    except WhyperfError as error:
+        return _say(error)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has gone; Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except Exception as error:
+        if os.environ.get("WHYPERF_DEBUG"):
+            raise
+        again = "WHYPERF_DEBUG=1 whyperf " + " ".join(arguments)
+        return _say(
+            WhyperfError(f"This is a mistake in whyperf ({type(error).__name__}): please report what this prints.", again)
+        )
+
+
+def _run(arguments: list[str]) -> int:
+    name = next((argument for argument in arguments if not argument.startswith("-")), None)
+    if name in COMMANDS and arguments[0] == name:
+        command = cast(Command, importlib.import_module(f"whyperf.cli.{name}"))
+        parser = _Parser(
+            prog=f"whyperf {name}",
+            description=COMMANDS[name].capitalize() + ".",
+            epilog=getattr(command, "EXAMPLES", None),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        command.add_arguments(parser)
+        status = command.run(parser.parse_args(arguments[1:]))
+        sys.stdout.flush()
+        return status
+    parser = _Parser(
+        prog="whyperf",
+        description="Tells why one run of a program is slower than another.",
+        epilog="\n".join(["commands:", *(f"  {n:9} {s}" for n, s in COMMANDS.items()), "", _EXAMPLES]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="whyperf COMMAND ...",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"whyperf {__version__}")
+    parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
+    found = parser.parse_known_args(arguments)[0].command
+    if found is not None:
+        raise WhyperfError(f"There is no command {found}.", "whyperf --help", status=2)
+    parser.print_help()
+    return 0 if not arguments else 2
+
+
+def _say(error: WhyperfError) -> int:
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+    with contextlib.suppress(OSError, ValueError):
+        print(f"whyperf: {error.sentence}", file=sys.stderr)
+        if error.next_command:
+            print(f"  try: {error.next_command}", file=sys.stderr)
+    return error.status
+
+
+def _open_standard_streams() -> None:
+    """A recorder started with closed streams must not write messages into its own log."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)

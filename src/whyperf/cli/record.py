@@ -1,0 +1,94 @@
+"""`whyperf record`: one run of a program, or a running process."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+import time
+from pathlib import Path
+
+from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
+from whyperf.cli.quantities import bytes_in_words, count, seconds_in_words
+from whyperf.collect.lifecycle import Outcome
+from whyperf.collect.program import find_program
+from whyperf.errors import WhyperfError
+
+NAME = "record"
+SUMMARY = "record one run of a program, or a running process"
+EXAMPLES = """\
+examples:
+  whyperf record -o good -- ./tool small.txt
+  whyperf record -o bad --ready tcp:7000 --drive "./load.sh 1000" -- ./server big.conf
+  whyperf record --pid 4711 --for 30s -o slow
+
+The target's exit status is the command's. --for counts from ready plus --skip.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "whyperf record [options] [-o RECORDING] -- COMMAND [ARGUMENT ...]"
+    parser.add_argument("-o", "--output", metavar="RECORDING", type=Path, help="the folder to create")
+    parser.add_argument("--force", action="store_true", help="replace a recording of that name")
+    parser.add_argument("--pid", type=count, help="record a process that already runs")
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing when all went well")
+    add_lifecycle(parser)
+    add_measuring(parser)
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="the program and its arguments")
+
+
+def run(args: argparse.Namespace) -> int:
+    command = args.command[1:] if args.command[:1] == ["--"] else args.command
+    if args.pid is not None and command:
+        raise WhyperfError("--pid and a command exclude each other.", f"whyperf record --pid {args.pid}", status=2)
+    lifecycle = lifecycle_of(args)
+    measuring = measuring_of(args, driven=args.drive is not None)
+    if args.pid is not None:
+        from whyperf.collect.attached_run import record_process
+
+        path = args.output or Path(default_name(str(args.pid)))
+        outcome = record_process(args.pid, path, lifecycle=lifecycle, measuring=measuring, force=args.force)
+    else:
+        program = find_program(command, os.environ)
+        path = args.output or Path(default_name(program.command[0]))
+        from whyperf.collect.runner import record_run
+
+        outcome = record_run(
+            program,
+            path,
+            lifecycle=lifecycle,
+            measuring=measuring,
+            environment=dict(os.environ),
+            force=args.force,
+        )
+    return conclude(outcome, quiet=args.quiet)
+
+
+def default_name(program: str) -> str:
+    """A name from program and time, such as redis-server-20260131-142530.whyperf."""
+    return f"{Path(program).name}-{time.strftime('%Y%m%d-%H%M%S')}.whyperf"
+
+
+def conclude(outcome: Outcome, *, quiet: bool) -> int:
+    """Seals the recording and says on stderr what it holds: stdout belongs to the target."""
+    from whyperf.collect.seal import seal
+
+    seal(outcome.path)
+    for note in outcome.notes:
+        print(f"whyperf: {note}", file=sys.stderr)
+    if outcome.failure is not None:
+        raise WhyperfError(
+            f"{outcome.failure.sentence} What was recorded is in {outcome.path}.",
+            outcome.failure.next_command,
+            status=outcome.shell_status or 1,
+        )
+    if not quiet:
+        totals = outcome.totals
+        print(
+            f"whyperf: {outcome.path}: {seconds_in_words(totals.wall_s)} elapsed, "
+            f"{seconds_in_words(totals.cpu_s)} CPU, {bytes_in_words(totals.max_rss_bytes)} memory; "
+            f"see it with: whyperf info {shlex.quote(str(outcome.path))}",
+            file=sys.stderr,
+        )
+    return outcome.shell_status

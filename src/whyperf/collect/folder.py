@@ -1,0 +1,83 @@
+"""The recording's folder: made for its owner alone, never over something else."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shlex
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from whyperf.errors import WhyperfError
+
+RAW = "raw"
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class RecordingFolder:
+    path: Path
+    lock: int  # held as long as the recorder lives
+
+    @property
+    def raw(self) -> Path:
+        return self.path / RAW
+
+    def release(self) -> None:
+        os.close(self.lock)
+
+
+def create(path: Path, *, force: bool) -> RecordingFolder:
+    """Makes exactly `path`; replaces a recording only when forced, and anything else never."""
+    if path.exists() or path.is_symlink():
+        _make_room(path, force)
+    quoted = shlex.quote(str(path.parent))
+    try:
+        path.mkdir(mode=0o700)
+        raw = path / RAW
+        raw.mkdir(mode=0o700)
+        lock = os.open(raw / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        raise WhyperfError(f"The folder {path.parent} does not exist.", f"mkdir -p {quoted}") from None
+    except OSError as error:
+        raise WhyperfError(f"{path} cannot be created: {error.strerror}.", f"ls -ld {quoted}; df -h {quoted}") from None
+    return RecordingFolder(path, lock)
+
+
+def is_recording(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink() and ((path / MANIFEST).is_file() or (path / RAW / "start.json").is_file())
+
+
+def is_being_written(path: Path) -> bool:
+    try:
+        lock = os.open(path / RAW / "lock", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def _make_room(path: Path, force: bool) -> None:
+    if not is_recording(path):
+        raise WhyperfError(
+            f"{path} exists and is not a recording, so it is left alone.",
+            f"whyperf record -o {shlex.quote(str(path))}.whyperf ...",
+        )
+    if is_being_written(path):
+        raise WhyperfError(f"{path} is still being written by another whyperf.", f"whyperf info {shlex.quote(str(path))}")
+    if not force:
+        raise WhyperfError(
+            f"{path} already holds a recording; --force replaces it.",
+            f"whyperf record --force -o {shlex.quote(str(path))} ...",
+        )
+    try:
+        shutil.rmtree(path)
+    except OSError as error:
+        raise WhyperfError(f"{path} cannot be replaced: {error.strerror}.", f"ls -la {shlex.quote(str(path))}") from None

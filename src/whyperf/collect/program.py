@@ -1,0 +1,165 @@
+"""Whether a command can be started and sampled: found out before anything runs."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from whyperf.errors import WhyperfError
+
+_ELF_64 = 2
+_X86_64 = 62
+_PT_INTERP = 3
+_SCRIPT_DEPTH = 4  # the kernel follows this many interpreters of interpreters
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is executed: the file that was found and the arguments as given."""
+
+    path: str
+    command: tuple[str, ...]
+
+
+def find_program(command: Sequence[str], environment: Mapping[str, str]) -> Program:
+    """The file that a shell would execute for `command`; a sentence if it would not."""
+    if not command or not command[0]:
+        raise WhyperfError("There is no command to record.", "whyperf record -- ./program its arguments", status=2)
+    name = command[0]
+    candidates = [Path(name)] if "/" in name else [Path(folder or ".") / name for folder in _search_path(environment)]
+    unusable: WhyperfError | None = None
+    for candidate in candidates:
+        problem = _why_not_executable(candidate)
+        if problem is None:
+            return Program(str(candidate), tuple(command))
+        if candidate.exists():
+            unusable = unusable or problem
+    if unusable is not None:
+        raise unusable
+    if "/" not in name and Path(name).is_file():
+        here = shlex.join([f"./{name}", *command[1:]])
+        raise WhyperfError(
+            f"The command {name} is not on the search path, but a file of that name is in this folder.",
+            f"whyperf record -- {here}",
+        )
+    raise WhyperfError(f"The command {name} was not found.", f"command -v {shlex.quote(name)}")
+
+
+def check_followable(program: Program) -> None:
+    """Refuses programs into which the sampler cannot be loaded. For a script its interpreter counts."""
+    path = Path(program.path)
+    for _ in range(_SCRIPT_DEPTH):
+        if _gains_privileges(path):
+            raise WhyperfError(
+                f"{path} is installed setuid, so the dynamic linker will load no sampler into it.",
+                f"sudo whyperf record -- {shlex.join(program.command)}",
+            )
+        head = _head(path)
+        if head.startswith(b"#!"):
+            path = _interpreter_of_script(path, head)
+            continue
+        if head.startswith(b"\x7fELF"):
+            _check_elf(path)
+            return
+        raise WhyperfError(
+            f"{path} is neither a program nor a script that begins with #!.",
+            f"whyperf record -- sh {shlex.join(program.command)}",
+        )
+
+
+def _search_path(environment: Mapping[str, str]) -> list[str]:
+    return environment.get("PATH", os.defpath).split(os.pathsep)
+
+
+def _why_not_executable(path: Path) -> WhyperfError | None:
+    try:
+        mode = path.stat().st_mode
+    except PermissionError:
+        return WhyperfError(f"{path} may not be looked at: no permission for its folder.", f"ls -ld {_quoted(path.parent)}")
+    except OSError:
+        return WhyperfError(f"The command {path} was not found.", f"ls -l {_quoted(path)}")
+    if stat.S_ISDIR(mode):
+        return WhyperfError(f"{path} is a folder, not a program.", f"ls {_quoted(path)}")
+    if not os.access(path, os.X_OK):
+        return WhyperfError(f"{path} is not executable.", f"chmod +x {_quoted(path)}")
+    return None
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(4096)
+    except PermissionError:
+        # Executable but not readable: the kernel makes such a process undumpable, the sampler would learn nothing.
+        raise WhyperfError(f"{path} may not be read, so nothing in it could be sampled.", f"ls -l {_quoted(path)}") from None
+    except OSError as error:
+        raise WhyperfError(f"{path} cannot be read: {error.strerror}.", f"ls -l {_quoted(path)}") from None
+
+
+def _gains_privileges(path: Path) -> bool:
+    status = path.stat()
+    if status.st_mode & stat.S_ISUID and status.st_uid != os.getuid():
+        return True
+    if status.st_mode & stat.S_ISGID and status.st_mode & stat.S_IXGRP and status.st_gid != os.getgid():
+        return True
+    if os.getuid() == 0:
+        return False
+    try:
+        return bool(os.getxattr(path, "security.capability"))
+    except OSError:
+        return False
+
+
+def _interpreter_of_script(script: Path, head: bytes) -> Path:
+    words = head[2:].split(b"\n", 1)[0].split()
+    if not words:
+        raise WhyperfError(f"{script} names no interpreter after #!.", f"head -1 {_quoted(script)}")
+    interpreter = Path(os.fsdecode(words[0]))
+    if _why_not_executable(interpreter) is not None:
+        raise WhyperfError(
+            f"{script} asks for the interpreter {interpreter}, which cannot be executed.", f"head -1 {_quoted(script)}"
+        )
+    return interpreter
+
+
+def _check_elf(path: Path) -> None:
+    head = _head(path)
+    if len(head) < 64 or head[4] != _ELF_64 or struct.unpack_from("<H", head, 18)[0] != _X86_64:
+        raise WhyperfError(
+            f"{path} is built for another architecture; whyperf samples 64-bit x86 programs only.", f"file {_quoted(path)}"
+        )
+    interpreter = _dynamic_linker(path, head)
+    if interpreter is None:
+        raise WhyperfError(
+            f"{path} is statically linked, so no sampler can be loaded into it: link it dynamically, or start it "
+            "yourself and record it from outside.",
+            "whyperf record --pid PID",
+        )
+    if "ld-linux" not in interpreter:
+        raise WhyperfError(
+            f"{path} uses the C library behind {interpreter}; whyperf can be loaded into glibc programs only: start "
+            "it yourself and record it from outside.",
+            "whyperf record --pid PID",
+        )
+
+
+def _dynamic_linker(path: Path, head: bytes) -> str | None:
+    table, size, count = *struct.unpack_from("<Q", head, 32), *struct.unpack_from("<HH", head, 54)
+    with path.open("rb") as file:
+        file.seek(table)
+        headers = file.read(size * count)
+        for at in range(0, len(headers) - 55, max(size, 56)):
+            kind, _flags, offset, _address, _physical, length = struct.unpack_from("<IIQQQQ", headers, at)
+            if kind == _PT_INTERP:
+                file.seek(offset)
+                return file.read(min(length, 4096)).rstrip(b"\0").decode(errors="replace")
+    return None
+
+
+def _quoted(path: Path) -> str:
+    return shlex.quote(str(path))

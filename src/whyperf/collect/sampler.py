@@ -1,0 +1,167 @@
+"""The recorder's side of sampling: the rings that the target fills, drained into the raw log by one thread."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from whyperf.collect import _session
+from whyperf.collect.folder import RecordingFolder
+from whyperf.collect.rate import SamplingPlan
+from whyperf.collect.start import Start, write_start
+from whyperf.collect.totals import thread_names
+from whyperf.errors import WhyperfError
+from whyperf.recording.manifest import Totals
+from whyperf.recording.rawlog import RawLogWriter
+
+DRAIN_EVERY_S = 0.1
+LOOK_EVERY_S = 1.0
+SYNC_EVERY_S = 2.0
+_RESERVE_BYTES = 64 * 1024
+
+LIBRARY = Path(_session.__file__).parent / "libwhyperf_sampler.so"
+
+
+def tables_folder() -> Path:
+    """Where unwind tables are kept by build-id, for all recordings of this user."""
+    cache = os.environ.get("XDG_CACHE_HOME") or ""
+    base = Path(cache) if os.path.isabs(cache) else Path.home() / ".cache"
+    folder = base / "whyperf" / "unwind"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise WhyperfError(
+            f"The cache folder {folder} cannot be created: {error.strerror}.", "export XDG_CACHE_HOME=/tmp/whyperf-cache"
+        ) from None
+    return folder
+
+
+class Sampler:
+    """Records one target: everything between making the folder and the last chunk of the raw log."""
+
+    def __init__(self, folder: RecordingFolder, start: Start, plan: SamplingPlan) -> None:
+        self._rings = folder.raw / "rings"
+        self._reserve = folder.raw / "reserve"
+        self._guard = threading.Lock()
+        self._stopping = threading.Event()
+        self._names: dict[int, str] = {}
+        self.disk_full = False
+        try:
+            write_start(folder.raw, start)
+            # Room to say how it ended, on a disk that the recording itself has filled.
+            self._reserve.write_bytes(b"\0" * _RESERVE_BYTES)
+            _session.create(
+                str(self._rings.absolute()),
+                plan.rate_hz,
+                plan.use_perf_events,
+                str(tables_folder()),
+                str(_preloadable(LIBRARY)),
+            )
+            self._log = RawLogWriter(folder.raw, start.sampling.max_bytes)
+            self._drainer = _session.Drainer(str(self._rings.absolute()))
+        except OSError as error:
+            raise WhyperfError(
+                f"{folder.path} cannot be written: {error.strerror}.", f"df -h {folder.path.parent}"
+            ) from None
+        self._thread = threading.Thread(target=self._drain_until_stopped, name="drain", daemon=True)
+        self._totals: Callable[[], Totals | None] = lambda: None
+
+    def environment(self, base: Mapping[str, str]) -> dict[str, str]:
+        """The target's environment: the user's own, with the sampler before whatever else is preloaded."""
+        preloaded = " ".join(filter(None, (str(LIBRARY), base.get("LD_PRELOAD"))))
+        return {**base, "LD_PRELOAD": preloaded, "WHYPERF_SESSION": str(self._rings.absolute())}
+
+    def start(self, totals: Callable[[], Totals | None]) -> None:
+        """Begins to drain; `totals` is asked once a second for what the target has used so far."""
+        self._totals = totals
+        self._thread.start()
+
+    def append(self, kind: str, **fields: Any) -> None:
+        """A JSON chunk of the raw log. Once the disk is full nothing more is written."""
+        self._write(lambda: self._log.append_json({"type": kind, **fields}))
+
+    def append_chunk(self, kind: int, payload: bytes) -> None:
+        self._write(lambda: self._log.append(kind, payload))
+
+    def live_threads(self) -> list[tuple[int, int]]:
+        """Process and thread numbers of everything that samples itself now."""
+        return [(pid, tid) for pid, tid, *_ in self._drainer.live()]
+
+    def finish(self, notes: list[str], **stop: Any) -> None:
+        """Drains what is left and closes the log with what was lost and how it ended."""
+        self._stopping.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+        self._drainer.stop()
+        self._drain()
+        with self._guard:
+            if self.disk_full:
+                stop["stopped_by"] = "disk-full"
+                self._reserve.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                self._log.append_json({"type": "losses", "notes": notes, "counters": self._drainer.counters()})
+                self._log.append_json({"type": "stop", **stop})
+                self._log.sync()
+            self._reserve.unlink(missing_ok=True)
+            self._log.close()
+
+    def _drain_until_stopped(self) -> None:
+        looked = synced = time.monotonic()
+        while not self._stopping.wait(DRAIN_EVERY_S) and not self.disk_full:
+            self._drain()
+            now = time.monotonic()
+            if now - looked >= LOOK_EVERY_S:
+                looked = now
+                self._look()
+            if now - synced >= SYNC_EVERY_S:
+                synced = now
+                self._write(self._log.sync)
+
+    def _drain(self) -> None:
+        self._write(self._drain_rings)
+
+    def _drain_rings(self) -> None:
+        self._drainer.drain(self._log.fileno())
+        if self._log.rotate():
+            self._drainer.new_log_file()
+
+    def _look(self) -> None:
+        self._write(self._drainer.retire_dead)
+        for pid in {pid for pid, _ in self.live_threads()}:
+            for tid, name in thread_names(pid).items():
+                if self._names.get(tid) != name:
+                    self._names[tid] = name
+                    self.append("thread-name", pid=pid, tid=tid, name=name)
+        totals = self._totals()
+        if totals is not None:
+            self.append("totals", time=time.monotonic_ns(), at="running", totals=asdict(totals))
+
+    def _write(self, action: Callable[[], object]) -> None:
+        """One access to rings and log. When the disk is full the target stops filling its rings, and runs on."""
+        with self._guard:
+            if self.disk_full:
+                return
+            try:
+                action()
+            except OSError:
+                self.disk_full = True
+                self._drainer.stop()
+
+
+def _preloadable(library: Path) -> Path:
+    if not library.is_file():
+        raise WhyperfError(f"The sampler {library} is missing: whyperf is not fully installed.", "pip install --force-reinstall whyperf")
+    if any(character in str(library) for character in " :\n"):
+        raise WhyperfError(
+            f"whyperf is installed in {library.parent}, and the dynamic linker preloads nothing from a folder whose name "
+            "holds a space or a colon.",
+            "python3 -m venv ~/.whyperf && ~/.whyperf/bin/pip install whyperf",
+        )
+    return library
+

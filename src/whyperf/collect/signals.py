@@ -1,0 +1,67 @@
+"""What the recorder does with signals while the target runs: nothing that the target would notice.
+
+The target shares the recorder's process group, so whatever the terminal sends (Ctrl-C, Ctrl-\\, Ctrl-Z) reaches it
+by itself. Signals meant for the recorder alone (`kill PID`) are passed on, because to the caller the recorder *is*
+the program.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import Any
+
+_FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
+_PASSED_ON = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+_SENT_BY_KERNEL = 0x80  # SI_KERNEL: the terminal sent it, to the whole foreground group
+
+
+@dataclass(frozen=True)
+class Arrival:
+    number: int
+    reached_target: bool
+
+
+class SignalWatch:
+    """Blocks the signals, so that they can be waited for together with their sender. Use as a context manager."""
+
+    def __init__(self) -> None:
+        self.mask: set[int] = set()  # as it was before: what a started program gets
+        self._watched: tuple[signal.Signals, ...] = ()
+        self._handlers: dict[int, Any] = {}
+        self._strayed: deque[int] = deque()
+
+    def __enter__(self) -> SignalWatch:
+        # What the caller ignores (nohup, a background job of sh) stays ignored, here and in the target.
+        self._watched = tuple(s for s in _PASSED_ON if signal.getsignal(s) is not signal.SIG_IGN)
+        self.mask = signal.pthread_sigmask(signal.SIG_BLOCK, {*self._watched, signal.SIGCHLD})
+        for number in self._watched:
+            self._handlers[number] = signal.signal(number, self._stray)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        while signal.sigtimedwait({*self._watched, signal.SIGCHLD}, 0) is not None:
+            pass
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
+
+    def wait(self, seconds: float) -> Arrival | None:
+        """The next signal for the recorder; None when a child may have changed state or the time is over."""
+        if not self._strayed:
+            found = signal.sigtimedwait({*self._watched, signal.SIGCHLD}, max(seconds, 0.0))
+            if found is not None and found.si_signo != signal.SIGCHLD:
+                by_terminal = found.si_signo in _FROM_TERMINAL and found.si_code == _SENT_BY_KERNEL
+                return Arrival(found.si_signo, reached_target=by_terminal)
+        if self._strayed:
+            number = self._strayed.popleft()
+            return Arrival(number, reached_target=number in _FROM_TERMINAL)
+        return None
+
+    def _stray(self, number: int, _frame: FrameType | None) -> None:
+        # Some library's thread had it unblocked. Its sender is unknown: for Ctrl-C assume the terminal.
+        self._strayed.append(number)
+
+

@@ -1,0 +1,51 @@
+"""`raw/start.json`: what is known before the target starts, written first, so that nothing can be lost without it."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from whyperf import __version__
+from whyperf.recording.manifest import Host, Sampling
+
+# As in recording.tables, which would load the columnar library into every recorder.
+FORMAT_VERSION = 1
+
+
+def this_host() -> Host:
+    system = os.uname()
+    return Host(name=system.nodename, kernel=system.release, machine=platform.machine(), cpus=os.cpu_count() or 1)
+
+
+@dataclass(frozen=True)
+class Start:
+    command: tuple[str, ...]
+    environment_names: tuple[str, ...]
+    sampling: Sampling
+    work_unit: str
+    skip_ns: int
+    host: Host = field(default_factory=this_host)
+    start_monotonic: int = field(default_factory=time.monotonic_ns)
+    start_real: int = field(default_factory=time.time_ns)
+    whyperf: str = __version__
+    format: int = FORMAT_VERSION
+
+
+def start_of(
+    command: tuple[str, ...], environment: Mapping[str, str], sampling: Sampling, work_unit: str, skip_ns: int
+) -> Start:
+    # Names only: values hold passwords.
+    return Start(command, tuple(sorted(environment)), sampling, work_unit, skip_ns)
+
+
+def write_start(raw: Path, start: Start) -> None:
+    path = raw / "start.json"
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:  # noqa: PTH123
+        json.dump(asdict(start), file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
