@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass, field
+from typing import Any
+
+from whyperf.errors import WhyperfError
+from whyperf.recording.plain import MisfitError, from_plain, to_plain
+from whyperf.recording.tables import FORMAT_VERSION
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,15 @@ class Losses:
 
 
 @dataclass(frozen=True)
+class TableFile:
+    """What a table's file must be, so that damage is noticed."""
+
+    rows: int
+    bytes: int
+    crc32: int
+
+
+@dataclass(frozen=True)
 class Manifest:
     format: int
     whyperf: str
@@ -97,3 +113,41 @@ class Manifest:
     stopped_by: str  # "exit", "signal", "for", "driver", "interrupt", "recorder-killed", "attached-end", "disk-full"
     work_unit: str
     state: str = "sealed"  # "open" while the raw log is being written
+    tables: dict[str, TableFile] = field(default_factory=dict)
+
+
+def _checksum(plain: dict[str, Any]) -> str:
+    canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def dump(manifest: Manifest) -> str:
+    """`manifest.json`'s text; its last field is a checksum of all the others."""
+    plain = to_plain(manifest)
+    return json.dumps({**plain, "checksum": _checksum(plain)}, indent=1) + "\n"
+
+
+def load(text: str | bytes, name: str) -> Manifest:
+    """The manifest of the recording `name`, or a WhyperfError that says why it cannot be used."""
+    try:
+        plain = json.loads(text)
+    except (ValueError, RecursionError):
+        raise _damaged(name, "it is not JSON") from None
+    if not isinstance(plain, dict) or not isinstance(plain.get("format"), int):
+        raise _damaged(name, "it names no format")
+    if plain["format"] > FORMAT_VERSION:
+        raise WhyperfError(
+            f"{name} was written by a newer whyperf (recording format {plain['format']}, this one reads up to "
+            f"{FORMAT_VERSION}).",
+            "pip install --upgrade whyperf",
+        )
+    if plain.pop("checksum", None) != _checksum(plain):
+        raise _damaged(name, "its checksum does not hold")
+    try:
+        return from_plain(Manifest, plain)
+    except MisfitError as misfit:
+        raise _damaged(name, str(misfit)) from None
+
+
+def _damaged(name: str, why: str) -> WhyperfError:
+    return WhyperfError(f"The recording {name} is damaged: manifest.json cannot be used, {why}.", "whyperf record")

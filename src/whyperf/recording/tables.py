@@ -26,6 +26,7 @@ class Column:
     name: str
     type: pa.DataType
     meaning: str
+    rows_of: str = ""  # the table whose rows it numbers; -1 where there is none
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,9 @@ SAMPLES = Table(
     "One moment at which one thread was seen, in time order.",
     (
         Column("time", _ns, "CLOCK_MONOTONIC, nanoseconds"),
-        Column("process", _id, "row of `processes`"),
-        Column("thread", _id, "row of `threads`"),
-        Column("stack", _id, "innermost node in `stacks`; -1 when nothing is known"),
+        Column("process", _id, "row of `processes`", "processes"),
+        Column("thread", _id, "row of `threads`", "threads"),
+        Column("stack", _id, "innermost node in `stacks`; -1 when nothing is known", "stacks"),
         Column("weight", _ns, "nanoseconds that the sample stands for"),
         Column("clock", pa.int8(), "0: CPU time, 1: time blocked in the kernel"),
         Column("wait", pa.int16(), "number of the system call that a blocked thread is in; -1 otherwise"),
@@ -61,8 +62,13 @@ STACKS = Table(
     "The calling-context tree. A node is a frame called from its parent's frame; parents come before children.",
     (
         Column("node", _id, "row number"),
-        Column("parent", _id, "the caller's node; -1 at the root"),
-        Column("frame", _id, "row of `frames`: the innermost one at this address; its inlined callers follow by `inlined_in`"),
+        Column("parent", _id, "the caller's node, an earlier row; -1 at the root", "stacks"),
+        Column(
+            "frame",
+            _id,
+            "row of `frames`: the innermost one at this address; its inlined callers follow by `inlined_in`",
+            "frames",
+        ),
     ),
 )
 FRAMES = Table(
@@ -70,10 +76,15 @@ FRAMES = Table(
     "A place in code. An address inside inlined code has one row per inlined function, linked by `inlined_in`.",
     (
         Column("frame", _id, "row number"),
-        Column("module", _id, "row of `modules`; -1 when the address belongs to none"),
+        Column("module", _id, "row of `modules`; -1 when the address belongs to none", "modules"),
         Column("offset", pa.int64(), "ELF virtual address in the module (for callers: of the call, not the return)"),
-        Column("function", _id, "row of `functions`; -1 when unknown"),
-        Column("inlined_in", _id, "frame of the function into which this one was inlined; -1 if it was not"),
+        Column("function", _id, "row of `functions`; -1 when unknown", "functions"),
+        Column(
+            "inlined_in",
+            _id,
+            "frame of the function into which this one was inlined, a later row; -1 if it was not",
+            "frames",
+        ),
         Column("file", _text, "source file; empty when unknown"),
         Column("line", pa.int32(), "source line; 0 when unknown"),
         Column("block", pa.int32(), "basic block within the out-of-line function, counted by address; -1 when unknown"),
@@ -84,7 +95,7 @@ FUNCTIONS = Table(
     "Functions of the modules in which samples fell, sampled or not.",
     (
         Column("function", _id, "row number"),
-        Column("module", _id, "row of `modules`"),
+        Column("module", _id, "row of `modules`", "modules"),
         Column("name", _text, "demangled, qualified, without parameters"),
         Column("file", _text, "where it is declared; empty when unknown"),
         Column("line", pa.int32(), "line of its declaration; 0 when unknown"),
@@ -109,8 +120,8 @@ MAPPINGS = Table(
     "mappings",
     "Where each process had its modules.",
     (
-        Column("process", _id, "row of `processes`"),
-        Column("module", _id, "row of `modules`"),
+        Column("process", _id, "row of `processes`", "processes"),
+        Column("module", _id, "row of `modules`", "modules"),
         Column("time", _ns, "from when"),
         Column("start", pa.uint64(), "first address of the executable mapping"),
         Column("end", pa.uint64(), "first address after it"),
@@ -135,7 +146,7 @@ THREADS = Table(
     "Threads that were seen.",
     (
         Column("thread", _id, "row number"),
-        Column("process", _id, "row of `processes`"),
+        Column("process", _id, "row of `processes`", "processes"),
         Column("tid", pa.int32(), ""),
         Column("name", _text, "as last known"),
         Column("start", _ns, "CLOCK_MONOTONIC, nanoseconds"),
@@ -174,3 +185,7 @@ TABLES: tuple[Table, ...] = (
     WORK,
     SOURCE,
 )
+
+
+def table_named(name: str) -> Table:
+    return next(table for table in TABLES if table.name == name)

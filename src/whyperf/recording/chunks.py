@@ -1,0 +1,96 @@
+"""The raw log's framing: chunks that carry their own length and checksum, so that damage stays where it is."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+MAGIC = b"WPC1"
+MAX_PAYLOAD = 4 << 20
+_HEADER = struct.Struct("<4sIII")
+_CHECKED = struct.Struct("<II")
+
+
+class ChunkKind(IntEnum):
+    RING = 1
+    JSON = 2
+    BLOCKED = 3
+
+
+@dataclass(frozen=True)
+class Chunk:
+    file: int  # number of the log file: stack ids are unique within one
+    kind: int
+    payload: memoryview
+
+    def json(self) -> dict[str, Any]:
+        """The object of a JSON chunk; an empty one when it is not an object."""
+        try:
+            value = json.loads(bytes(self.payload))
+        except (ValueError, RecursionError):
+            return {}
+        return value if isinstance(value, dict) else {}
+
+
+def encode_chunk(kind: int, payload: bytes) -> bytes:
+    if len(payload) > MAX_PAYLOAD:
+        raise ValueError(f"a chunk of {len(payload)} bytes is too long")
+    crc = zlib.crc32(payload, zlib.crc32(_CHECKED.pack(kind, len(payload))))
+    return _HEADER.pack(MAGIC, kind, len(payload), crc) + payload
+
+
+def _payload_at(data: memoryview, at: int) -> tuple[int, memoryview] | None:
+    """Kind and payload of the chunk that begins at `at`, if a sound one does."""
+    if len(data) - at < _HEADER.size:
+        return None
+    magic, kind, length, crc = _HEADER.unpack_from(data, at)
+    first = at + _HEADER.size
+    if magic != MAGIC or length > MAX_PAYLOAD or len(data) - first < length:
+        return None
+    payload = data[first : first + length]
+    sound = zlib.crc32(payload, zlib.crc32(_CHECKED.pack(kind, length))) == crc
+    return (kind, payload) if sound else None
+
+
+def log_files(raw: Path) -> list[Path]:
+    """Oldest first."""
+    return sorted(raw.glob("log-??????"))
+
+
+class ChunkReader:
+    """Iterates over every sound chunk, oldest first; `damaged_bytes` counts what had to be passed over so far."""
+
+    def __init__(self) -> None:
+        self.damaged_bytes = 0
+
+    def in_folder(self, raw: Path) -> Iterator[Chunk]:
+        for number, path in enumerate(log_files(raw)):
+            yield from self.in_bytes(path.read_bytes(), number)
+
+    def in_bytes(self, content: bytes, number: int = 0) -> Iterator[Chunk]:
+        data = memoryview(content)
+        at = 0
+        while at < len(data):
+            found = _payload_at(data, at)
+            if found is None:
+                resumed = _next_sound(content, data, at + 1)
+                self.damaged_bytes += resumed - at
+                at = resumed
+                continue
+            kind, payload = found
+            yield Chunk(number, kind, payload)
+            at += _HEADER.size + len(payload)
+
+
+def _next_sound(content: bytes, data: memoryview, at: int) -> int:
+    while (at := content.find(MAGIC, at)) >= 0:
+        if _payload_at(data, at) is not None:
+            return at
+        at += 1
+    return len(data)

@@ -1,0 +1,76 @@
+"""Frozen dataclasses to and from JSON, strictly: what does not fit is refused, what is unknown is passed over."""
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+
+
+class MisfitError(ValueError):
+    """JSON that is not what a class wants; the message says where."""
+
+
+def to_plain(value: Any) -> Any:
+    """What `json.dumps` can write."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: to_plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): to_plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_plain(item) for item in value]
+    return value
+
+
+def from_plain(kind: type[T], value: object, where: str = "") -> T:
+    """The dataclass `kind` from a JSON object. Absent fields take their default; without one they are a misfit."""
+    if not isinstance(value, dict):
+        raise MisfitError(f"{where or 'the file'} is not an object")
+    given: dict[str, Any] = {}
+    for f in fields(cast(Any, kind)):
+        place = f"{where}.{f.name}" if where else f.name
+        if f.name in value:
+            given[f.name] = _fit(_hints(cast(Any, kind))[f.name], value[f.name], place)
+        elif f.default is MISSING and f.default_factory is MISSING:
+            raise MisfitError(f"{place} is missing")
+    return kind(**given)
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _fit(hint: Any, value: object, where: str) -> Any:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Union or origin is types.UnionType:
+        if value is None:
+            return None
+        return _fit(next(a for a in arguments if a is not type(None)), value, where)
+    if origin is tuple:
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            raise MisfitError(f"{where} is not a list")
+        return tuple(_fit(arguments[0], item, f"{where}[{i}]") for i, item in enumerate(value))
+    if origin is dict:
+        if not isinstance(value, dict):
+            raise MisfitError(f"{where} is not an object")
+        return {key: _fit(arguments[1], item, f"{where}.{key}") for key, item in value.items()}
+    if is_dataclass(hint):
+        return from_plain(cast(type, hint), value, where)
+    return _fit_scalar(hint, value, where)
+
+
+def _fit_scalar(hint: Any, value: object, where: str) -> Any:
+    if hint is float and isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        return float(value)
+    if isinstance(value, hint) and (hint is bool or not isinstance(value, bool)) and hint is not float:
+        return value
+    raise MisfitError(f"{where} is not {_NAMES.get(hint, hint)}")
+
+
+_NAMES = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}

@@ -1,0 +1,131 @@
+"""Reading a sealed recording, trusting nothing in it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from whyperf.errors import WhyperfError
+from whyperf.recording import manifest as manifest_json
+from whyperf.recording.manifest import Manifest
+from whyperf.recording.tables import Column, table_named
+from whyperf.recording.writer import MANIFEST, RAW, table_file
+
+LOCK = "lock"
+
+
+class Recording:
+    """A sealed recording. Tables are read when first asked for, and checked against the manifest and the schema."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.manifest = _read_manifest(self.path)
+        self._tables: dict[str, pa.Table] = {}
+
+    def table(self, name: str) -> pa.Table:
+        if name not in self._tables:
+            self._tables[name] = self._read(name)
+        return self._tables[name]
+
+    def column(self, table: str, name: str) -> np.ndarray:
+        """A numeric column as an array."""
+        return self.table(table).column(name).to_numpy()
+
+    def _read(self, name: str) -> pa.Table:
+        table = table_named(name)
+        try:
+            content = table_file(self.path, name).read_bytes()
+        except FileNotFoundError:
+            raise self._damaged(name, "the file is missing") from None
+        except OSError as error:
+            raise WhyperfError(f"{table_file(self.path, name)} cannot be read: {error.strerror}.") from error
+        expected = self.manifest.tables.get(name)
+        if expected is None:
+            raise self._damaged(name, "the manifest does not list it")
+        if len(content) != expected.bytes:
+            raise self._damaged(name, f"it has {len(content)} bytes instead of {expected.bytes}")
+        if zlib.crc32(content) != expected.crc32:
+            raise self._damaged(name, "its checksum does not hold")
+        try:
+            rows = pq.read_table(pa.BufferReader(content)).select(table.schema.names).cast(table.schema)
+        except (pa.ArrowException, KeyError, ValueError, OSError) as error:
+            raise self._damaged(name, f"it does not fit the format ({str(error).splitlines()[0]})") from error
+        if rows.num_rows != expected.rows:
+            raise self._damaged(name, f"it has {rows.num_rows} rows instead of {expected.rows}")
+        for column in table.columns:
+            self._check_row_numbers(name, column, rows)
+        return rows
+
+    def _check_row_numbers(self, name: str, column: Column, rows: pa.Table) -> None:
+        """Whoever follows a row number may rely on its being one, and on chains' coming to an end."""
+        if not column.rows_of or rows.num_rows == 0:
+            return
+        numbers = rows.column(column.name).to_numpy()
+        target = self.manifest.tables.get(column.rows_of)
+        sound = bool(numbers.min() >= -1 and target is not None and numbers.max() < target.rows)
+        own = np.arange(rows.num_rows)
+        if column.name == "parent":
+            sound = sound and bool(np.all(numbers < own))
+        if column.name == "inlined_in":
+            sound = sound and bool(np.all((numbers > own) | (numbers == -1)))
+        if not sound:
+            raise self._damaged(name, f"its column {column.name} names rows that do not exist")
+
+    def _damaged(self, table: str, why: str) -> WhyperfError:
+        return WhyperfError(
+            f"The recording {self.path} is damaged: the table {table} cannot be used, {why}.",
+            f"whyperf record --force -o {self.path} -- {' '.join(self.manifest.command)}",
+        )
+
+
+def is_open(path: Path) -> bool:
+    """Whether the folder holds a raw log that was never sealed."""
+    return (path / RAW).is_dir() and not (path / MANIFEST).exists()
+
+
+def is_being_written(path: Path) -> bool:
+    """Whether a living recorder (or sealer) holds the raw log's lock."""
+    try:
+        descriptor = os.open(path / RAW / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def still_being_written(path: Path) -> WhyperfError:
+    return WhyperfError(
+        f"The recording {path} is still being written. Wait until its recorder has ended, or stop it with Ctrl-C.",
+        f"whyperf info {path}",
+    )
+
+
+def not_a_recording(path: Path) -> WhyperfError:
+    if not path.exists():
+        return WhyperfError(f"There is no recording {path}.", f"whyperf record -o {path} -- COMMAND")
+    return WhyperfError(f"{path} is not a recording.", "whyperf record -o NAME -- COMMAND")
+
+
+def _read_manifest(path: Path) -> Manifest:
+    if is_open(path):
+        if is_being_written(path):
+            raise still_being_written(path)
+        raise WhyperfError(f"The recording {path} was not sealed: its recorder was killed.", f"whyperf info {path}")
+    try:
+        text = (path / MANIFEST).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise not_a_recording(path) from None
+    except OSError as error:
+        raise WhyperfError(f"{path / MANIFEST} cannot be read: {error.strerror}.", f"ls -l {path}") from error
+    return manifest_json.load(text, str(path))

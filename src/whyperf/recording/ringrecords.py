@@ -1,0 +1,105 @@
+"""The rings' records (native/sampler/session.h), for whoever writes them from outside the watched process."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from enum import IntEnum
+
+OWNER = struct.Struct("<IIQQ")  # pid, tid, slot sequence, slot start: the head of ring and blocked chunks
+RECORD = struct.Struct("<HHIQ")  # kind, words, detail, time
+PROCESS = struct.Struct("<IIII")  # pid, ppid, origin, argc
+MODULE = struct.Struct("<QQQQI20sQ")  # start, end, file offset, bias, build-id size, build-id, inode
+THREAD_END = struct.Struct("<Q16s")  # CPU time, name
+
+# `enum whyperf_cut` and `enum whyperf_unfollowed`, in words.
+CUT_REASONS = (
+    "complete",
+    "return address in no known module",
+    "no unwind information for the address",
+    "unwind rule too complex",
+    "register not recovered",
+    "stack memory unreadable",
+    "damaged or switched stack",
+    "deeper than 1024 frames",
+    "no system calls allowed (seccomp)",
+)
+UNFOLLOWED_REASONS = {
+    1: "statically linked",
+    2: "another C library than glibc",
+    3: "another architecture",
+    4: "setuid or with file capabilities",
+    5: "the recording is out of its reach (chroot or dropped privileges)",
+    6: "seccomp filter",
+    7: "every ring was taken",
+}
+
+
+class Kind(IntEnum):
+    SAMPLE = 1
+    PROCESS = 2
+    MODULE = 3
+    MODULE_GONE = 4
+    UNFOLLOWED = 5
+    THREAD_END = 6
+    STACK = 16
+    SAMPLE_REF = 17
+    BLOCKED = 18
+
+
+class Origin(IntEnum):
+    EXEC = 1
+    FORK = 2
+    ATTACHED = 3
+
+
+def record(kind: Kind, time: int, payload: bytes, detail: int = 0) -> bytes:
+    """A record, filled up with zeros to whole pairs of words as rings want it."""
+    payload += bytes(-len(payload) % 16)
+    return RECORD.pack(kind, (RECORD.size + len(payload)) // 8, detail, time) + payload
+
+
+def sample(time: int, pcs: Sequence[int], weight: int = 1, cut: int = 0) -> bytes:
+    return record(Kind.SAMPLE, time, struct.pack(f"<{len(pcs)}Q", *pcs), weight | cut << 24)
+
+
+def blocked(time: int, pcs: Sequence[int], weight_ns: int, system_call: int, cut: int = 0) -> bytes:
+    return record(Kind.BLOCKED, time, struct.pack(f"<{1 + len(pcs)}Q", weight_ns, *pcs), system_call | cut << 24)
+
+
+def process(time: int, pid: int, ppid: int, origin: Origin, *, executable: str, arguments: Sequence[str] = ()) -> bytes:
+    text = b"".join(word.encode(errors="surrogateescape") + b"\0" for word in (executable, *arguments))
+    return record(Kind.PROCESS, time, PROCESS.pack(pid, ppid, origin, len(arguments)) + text)
+
+
+def module(
+    time: int,
+    start: int,
+    end: int,
+    *,
+    bias: int,
+    path: str,
+    build_id: str = "",
+    file_offset: int = 0,
+    inode: int = 0,
+) -> bytes:
+    identity = bytes.fromhex(build_id)[:20]
+    packed = MODULE.pack(start, end, file_offset, bias, len(identity), identity, inode)
+    return record(Kind.MODULE, time, packed + path.encode(errors="surrogateescape") + b"\0")
+
+
+def module_gone(time: int, start: int) -> bytes:
+    return record(Kind.MODULE_GONE, time, struct.pack("<Q", start))
+
+
+def unfollowed(time: int, path: str, reason: int) -> bytes:
+    return record(Kind.UNFOLLOWED, time, path.encode(errors="surrogateescape") + b"\0", reason)
+
+
+def thread_end(time: int, cpu_ns: int, name: str) -> bytes:
+    return record(Kind.THREAD_END, time, THREAD_END.pack(cpu_ns, name.encode()[:15]))
+
+
+def owner(pid: int, tid: int, sequence: int = 0, start: int = 0) -> bytes:
+    """How a ring or blocked chunk begins: whose records follow."""
+    return OWNER.pack(pid, tid, sequence, start)

@@ -1,0 +1,80 @@
+"""Sealing a recording's folder: tables first, the manifest last, the raw log removed only when all of it is safe."""
+
+from __future__ import annotations
+
+import shutil
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from whyperf.errors import WhyperfError
+from whyperf.recording import manifest as manifest_json
+from whyperf.recording.manifest import Manifest, TableFile
+from whyperf.recording.storage import make_folder, sync_folder, write_atomically, write_new
+from whyperf.recording.tables import TABLES, Table
+
+MANIFEST = "manifest.json"
+RAW = "raw"
+
+
+def table_file(folder: Path, name: str) -> Path:
+    return folder / f"{name}.parquet"
+
+
+def write_recording(folder: Path, manifest: Manifest, tables: Mapping[str, pa.Table]) -> Manifest:
+    """Writes a sealed recording; tables that are not given are empty. Returns the manifest as written.
+
+    Until the manifest is in place the folder is what it was before: an open recording, or none.
+    """
+    try:
+        make_folder(folder)
+        new_files = [table_file(folder, table.name).with_suffix(".new") for table in TABLES]
+        try:
+            described = {
+                table.name: _write_table(path, table, tables.get(table.name))
+                for table, path in zip(TABLES, new_files, strict=True)
+            }
+            for table, path in zip(TABLES, new_files, strict=True):
+                path.replace(table_file(folder, table.name))
+        except OSError:
+            for path in new_files:
+                path.unlink(missing_ok=True)
+            raise
+        sync_folder(folder)
+        sealed = replace(manifest, state="sealed", tables=described)
+        write_atomically(folder / MANIFEST, manifest_json.dump(sealed).encode())
+    except OSError as error:
+        raise WhyperfError(
+            f"{folder} could not be written ({error.strerror or error}); what had been recorded is still there.",
+            f"df -h {folder}",
+        ) from error
+    remove_raw(folder)
+    return sealed
+
+
+def remove_raw(folder: Path) -> None:
+    """The raw log of a sealed recording says nothing that the tables do not."""
+    shutil.rmtree(folder / RAW, ignore_errors=True)
+
+
+def _write_table(path: Path, table: Table, rows: pa.Table | None) -> TableFile:
+    content = table.schema.empty_table() if rows is None else rows.select(table.schema.names).cast(table.schema)
+    sink = pa.BufferOutputStream()
+    # Times rise steadily: differences take a quarter of the room.
+    rising = [column.name for column in table.columns if column.name == "time"]
+    pq.write_table(
+        content,
+        sink,
+        compression="zstd",
+        use_dictionary=[c.name for c in table.columns if c.name not in rising],  # type: ignore[arg-type] # stubs: bool
+        column_encoding=dict.fromkeys(rising, "DELTA_BINARY_PACKED"),
+        write_page_checksum=True,
+        store_schema=False,
+    )
+    buffer = sink.getvalue()
+    write_new(path, buffer)
+    return TableFile(content.num_rows, buffer.size, zlib.crc32(buffer))
