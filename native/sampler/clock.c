@@ -2,17 +2,21 @@
 //
 // clock_gettime() normally stays in the vDSO, but falls back to a system call when the clock source demands it. After
 // a seccomp filter is installed that risk is not ours to take: time is then continued from the processor's counter.
+// Strict seccomp forbids even reading that counter, in the vDSO as well: time then moves with the samples themselves.
 #include <stdatomic.h>
 #include <time.h>
 #include <x86intrin.h>
 
 #include "sampler/sampler.h"
 
-static struct {
-    uint64_t ns, ticks;
-    double ns_per_tick;
-} frozen;
+enum { CLOCK_KERNEL, CLOCK_COUNTER, CLOCK_SAMPLES };
+static _Atomic int source = CLOCK_KERNEL;
 
+static struct {
+    uint64_t ticks;
+    double ns_per_tick;
+} counter;
+static _Atomic uint64_t frozen_ns;
 static uint64_t first_ns, first_ticks;
 
 static uint64_t monotonic(void) {
@@ -26,20 +30,35 @@ __attribute__((constructor)) static void remember_start(void) {
     first_ticks = __rdtsc();
 }
 
-void clock_freeze(void) {
+void clock_freeze(bool counter_readable) {
     uint64_t ns = monotonic(), ticks = __rdtsc();
     // A program that sandboxes itself at once gives too short a base to calibrate on: stretch it to a millisecond.
     while (ns - first_ns < 1000000) {
         ns = monotonic();
         ticks = __rdtsc();
     }
-    frozen.ns = ns;
-    frozen.ticks = ticks;
-    frozen.ns_per_tick = (double)(ns - first_ns) / (double)(ticks - first_ticks);
+    atomic_store(&frozen_ns, ns);
+    counter.ticks = ticks;
+    counter.ns_per_tick = (double)(ns - first_ns) / (double)(ticks - first_ticks);
+    atomic_store(&source, counter_readable ? CLOCK_COUNTER : CLOCK_SAMPLES);
+}
+
+void clock_thaw(void) {
+    atomic_store(&source, CLOCK_KERNEL);
+}
+
+void clock_advance_in_signal(uint64_t ns) {
+    if (atomic_load_explicit(&source, memory_order_relaxed) == CLOCK_SAMPLES)
+        atomic_fetch_add(&frozen_ns, ns);
 }
 
 uint64_t now_in_signal(void) {
-    if (!atomic_load_explicit(&this_process.no_system_calls, memory_order_relaxed))
+    switch (atomic_load_explicit(&source, memory_order_relaxed)) {
+    case CLOCK_KERNEL:
         return monotonic();
-    return frozen.ns + (uint64_t)((double)(__rdtsc() - frozen.ticks) * frozen.ns_per_tick);
+    case CLOCK_COUNTER:
+        return atomic_load(&frozen_ns) + (uint64_t)((double)(__rdtsc() - counter.ticks) * counter.ns_per_tick);
+    default:
+        return atomic_load(&frozen_ns);
+    }
 }

@@ -33,7 +33,7 @@ static _Atomic bool refreshing;
 static _Atomic bool stale;
 
 // Address ranges without a module (JIT code) would make every sample look again: each vain look doubles the pause.
-enum { FIRST_PAUSE_NS = 20 * 1000 * 1000 };
+enum { FIRST_PAUSE_NS = 1000 * 1000 };
 static const uint64_t longest_pause_ns = 10ull * 1000 * 1000 * 1000;
 static uint64_t next_look, look_pause = FIRST_PAUSE_NS;
 

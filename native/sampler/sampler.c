@@ -156,6 +156,7 @@ void sample_in_signal(int signal_number, siginfo_t *info, void *context) {
             this_thread.slot->counters.busy += weight;
         } else {
             this_thread.in_handler = 1;
+            clock_advance_in_signal(weight * this_process.period_ns);
             modules_enter_in_signal();
             take_sample_in_signal(context, weight);
             modules_leave_in_signal();
@@ -226,9 +227,10 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **unu
         return;
     }
     threads_watch_forks();
-    thread_begin((uint64_t)__libc_stack_end + sizeof(void *));
+    thread_enroll((uint64_t)__libc_stack_end + sizeof(void *));
     record_process(WHYPERF_ORIGIN_EXEC, argc, argv);
     modules_enter_in_signal();
     modules_refresh_in_signal();
     modules_leave_in_signal();
+    timer_start();
 }

@@ -63,7 +63,9 @@ extern struct process_state this_process;
 
 // clock.c
 uint64_t now_in_signal(void);
-void clock_freeze(void); // from now on without system calls
+void clock_freeze(bool counter_readable); // from now on without system calls
+void clock_thaw(void);
+void clock_advance_in_signal(uint64_t ns);
 
 // ring.c
 bool slot_take(void);
@@ -86,7 +88,7 @@ bool is_sampling_signal_in_signal(const siginfo_t *info);
 extern char timer_cookie;
 
 // threads.c
-void thread_begin(uint64_t stack_high);
+void thread_enroll(uint64_t stack_high);
 void thread_end(void);
 void threads_watch_forks(void);
 

@@ -138,10 +138,10 @@ static bool lets_handlers_return(const struct sock_fprog *program) {
 }
 
 // Returns what `no_system_calls` was, for the case that the filter is refused.
-static bool prepare(bool handlers_can_return) {
+static bool prepare(bool strict, bool handlers_can_return) {
     bool before = atomic_load(&this_process.no_system_calls);
     if (!before)
-        clock_freeze();
+        clock_freeze(!strict);
     if (!before && !handlers_can_return) {
         timers_stop_all();
         this_thread.timer = this_thread.event_fd = -1;
@@ -156,6 +156,8 @@ static long settle(long result, bool before) {
     int saved_errno = errno;
     if (result != 0) {
         atomic_store(&this_process.no_system_calls, before);
+        if (!before)
+            clock_thaw();
         if (!before && atomic_exchange(&this_process.sampling_forbidden, false))
             timer_start();
     }
@@ -171,10 +173,12 @@ EXPORT int prctl(int option, ...) {
         arguments[i] = va_arg(list, unsigned long);
     va_end(list);
     __typeof__(&prctl) next = NEXT(prctl);
+    if (this_process.session && option == PR_SET_TSC && (unsigned)arguments[0] == PR_TSC_SIGSEGV)
+        clock_freeze(false);
     if (!this_process.session || option != PR_SET_SECCOMP)
         return next(option, arguments[0], arguments[1], arguments[2], arguments[3]);
-    bool strict = arguments[0] == SECCOMP_MODE_STRICT;
-    bool before = prepare(strict || lets_handlers_return((const struct sock_fprog *)arguments[1]));
+    bool strict = (unsigned)arguments[0] == SECCOMP_MODE_STRICT;
+    bool before = prepare(strict, strict || lets_handlers_return((const struct sock_fprog *)arguments[1]));
     return (int)settle(next(option, arguments[0], arguments[1], arguments[2], arguments[3]), before);
 }
 
@@ -184,8 +188,9 @@ __attribute__((used)) long whyperf_seccomp(long operation, long flags, void *arg
     bool installs =
         this_process.session && (operation == SECCOMP_SET_MODE_FILTER || operation == SECCOMP_SET_MODE_STRICT);
     bool before = false;
+    bool strict = operation == SECCOMP_SET_MODE_STRICT;
     if (installs)
-        before = prepare(operation == SECCOMP_SET_MODE_STRICT || lets_handlers_return(arguments));
+        before = prepare(strict, strict || lets_handlers_return(arguments));
     __asm__ volatile("syscall"
                      : "=a"(raw)
                      : "a"(SYS_seccomp), "D"(operation), "S"(flags), "d"(arguments)

@@ -50,7 +50,8 @@ static void memory_give_back(struct thread_memory *memory) {
     munmap(memory, sizeof *memory);
 }
 
-void thread_begin(uint64_t stack_high) {
+// Gives this thread its slot and its memory; samples come once timer_start() is called.
+void thread_enroll(uint64_t stack_high) {
     if (!this_process.session || atomic_load(&this_process.session->stopped))
         return;
     if (atomic_load(&this_process.no_system_calls)) {
@@ -66,7 +67,6 @@ void thread_begin(uint64_t stack_high) {
         return;
     signals_use_alternate_stack();
     signals_unblock();
-    timer_start();
 }
 
 static void record_end(void) {
@@ -129,7 +129,8 @@ static void *run_thread(void *pending) {
     void *(*run)(void *) = slot->run;
     void *argument = slot->argument;
     atomic_store(&slot->taken, false);
-    thread_begin(stack_high_of_new_thread());
+    thread_enroll(stack_high_of_new_thread());
+    timer_start();
     void *result;
     pthread_cleanup_push(end_at_cleanup, NULL);
     result = run(argument);
@@ -142,7 +143,8 @@ static int run_c11_thread(void *pending) {
     int (*run)(void *) = slot->run_c11;
     void *argument = slot->argument;
     atomic_store(&slot->taken, false);
-    thread_begin(stack_high_of_new_thread());
+    thread_enroll(stack_high_of_new_thread());
+    timer_start();
     int result;
     pthread_cleanup_push(end_at_cleanup, NULL);
     result = run(argument);
@@ -189,8 +191,9 @@ static void begin_forked_child(void) {
     for (int i = 0; i < PENDING_STARTS; i++)
         atomic_store(&pending_starts[i].taken, false);
     atomic_fetch_add(&this_process.session->processes_started, 1);
-    thread_begin(this_thread.stack_high);
+    thread_enroll(this_thread.stack_high);
     record_process(WHYPERF_ORIGIN_FORK, 0, NULL);
+    timer_start();
 }
 
 void threads_watch_forks(void) {
