@@ -9,7 +9,7 @@ from typing import Any
 
 from whyperf.errors import WhyperfError
 from whyperf.recording.plain import MisfitError, from_plain, to_plain
-from whyperf.recording.tables import FORMAT_VERSION
+from whyperf.recording.version import FORMAT_VERSION
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import threading
@@ -11,34 +10,22 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
-from whyperf.recording.chunks import ChunkKind, ChunkReader, encode_chunk, log_files
+from whyperf.recording.chunks import ChunkKind, encode_chunk, log_files
 from whyperf.recording.storage import FILE_MODE, make_folder, sync_folder, write_whole
-
-__all__ = ["ChunkKind", "ChunkReader", "RawLogWriter", "RingSource"]
 
 _FILES_KEPT = 8
 _UNBOUNDED_FILE_BYTES = 64 << 20
-_RESERVE = "reserve"
-_RESERVE_BYTES = 256 << 10
 _REPEATED_OBJECTS = 10_000
 # Taken every second; the newest file has its own.
 _NOT_REPEATED = frozenset({"counters"})
 
 
-class RingSource(Protocol):
-    """What the log needs of `collect._session.Drainer`."""
-
-    def drain(self, fd: int, /) -> int: ...
-    def new_log_file(self) -> None: ...
-
-
 class RawLogWriter:
     """Appends chunks from any thread. `max_bytes` bounds all files together; 0 bounds nothing.
 
-    A full disk is an OSError (ENOSPC) that leaves the log as it was. The first one also frees a small reserve, so
-    that the reason for stopping can still be written.
+    A full disk is an OSError (ENOSPC) that leaves the log as it was.
     """
 
     def __init__(self, raw: Path, max_bytes: int = 0) -> None:
@@ -51,10 +38,7 @@ class RawLogWriter:
         self._begun: dict[Path, int] = {}  # when each remaining file was begun
         self._first_begun: int | None = None
         self._descriptor = -1
-        self._size = 0
-        self._drained_into = -1
         self._number = max((int(path.name[4:]) for path in log_files(raw)), default=0)
-        self._make_reserve()
         self._open_next()
 
     @property
@@ -69,7 +53,6 @@ class RawLogWriter:
     def append(self, kind: int, payload: bytes) -> None:
         with self._lock:
             self._write(encode_chunk(kind, payload))
-            self._rotate_when_full()
 
     def append_json(self, value: Mapping[str, Any]) -> None:
         """Objects are repeated in later files, the last one of each type, thread, unit and stage."""
@@ -83,24 +66,14 @@ class RawLogWriter:
                     self._repeated.popitem(last=False)
             self.append(ChunkKind.JSON, payload)
 
-    def drain(self, source: RingSource) -> int:
-        """Lets the rings' new records in; how many those were."""
-        with self._lock:
-            if self._drained_into != self._number:
-                source.new_log_file()
-                self._drained_into = self._number
-            try:
-                records = source.drain(self._descriptor)
-            except OSError as error:
-                self._give_up_reserve(error)
-                raise
-            self._size = os.fstat(self._descriptor).st_size
-            self._rotate_when_full()
-            return records
+    def rotate(self) -> bool:
+        """Begins a new file if this one is full, and drops the oldest if all together have grown too large.
 
-    def rotate(self) -> None:
-        """Begins a new file and drops the oldest ones if all together have grown too large."""
+        Tell the drainer when it is True: what it knows of living processes must be repeated.
+        """
         with self._lock:
+            if os.fstat(self._descriptor).st_size <= self._file_bytes:
+                return False
             os.fdatasync(self._descriptor)
             os.close(self._descriptor)
             self._descriptor = -1
@@ -111,6 +84,7 @@ class RawLogWriter:
             if self.overwritten_s:
                 overwritten = {"type": "overwritten", "seconds": self.overwritten_s}
                 self._write(encode_chunk(ChunkKind.JSON, json.dumps(overwritten).encode()))
+            return True
 
     def sync(self) -> None:
         with self._lock:
@@ -123,7 +97,6 @@ class RawLogWriter:
                 os.fdatasync(self._descriptor)
                 os.close(self._descriptor)
                 self._descriptor = -1
-            (self._raw / _RESERVE).unlink(missing_ok=True)
 
     def __enter__(self) -> RawLogWriter:
         return self
@@ -138,23 +111,17 @@ class RawLogWriter:
         path = self._raw / f"log-{self._number:06}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         self._descriptor = os.open(path, flags, FILE_MODE)
-        self._size = 0
         self._begun[path] = time.monotonic_ns()
         self._first_begun = self._first_begun or self._begun[path]
         sync_folder(self._raw)
 
     def _write(self, chunk: bytes) -> None:
+        size = os.fstat(self._descriptor).st_size
         try:
             write_whole(self._descriptor, chunk)
-        except OSError as error:
-            os.ftruncate(self._descriptor, self._size)
-            self._give_up_reserve(error)
+        except OSError:
+            os.ftruncate(self._descriptor, size)
             raise
-        self._size += len(chunk)
-
-    def _rotate_when_full(self) -> None:
-        if self._size > self._file_bytes:
-            self.rotate()
 
     def _drop_oldest(self) -> None:
         if not self._max_bytes:
@@ -166,14 +133,3 @@ class RawLogWriter:
             oldest.unlink()
             del sizes[oldest]
             self._begun.pop(oldest, None)
-
-    def _make_reserve(self) -> None:
-        descriptor = os.open(self._raw / _RESERVE, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
-        try:
-            os.posix_fallocate(descriptor, 0, _RESERVE_BYTES)
-        finally:
-            os.close(descriptor)
-
-    def _give_up_reserve(self, error: OSError) -> None:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            (self._raw / _RESERVE).unlink(missing_ok=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pyarrow import Buffer
+if TYPE_CHECKING:
+    from pyarrow import Buffer
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700

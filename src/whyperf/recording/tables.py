@@ -11,8 +11,6 @@ from enum import IntEnum
 
 import pyarrow as pa
 
-FORMAT_VERSION = 1
-
 
 class Clock(IntEnum):
     """What a sample's weight measures."""
