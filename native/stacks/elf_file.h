@@ -1,0 +1,10 @@
+// Rows of an ELF file that no process has mapped.
+#ifndef WHYPERF_ELF_FILE_H
+#define WHYPERF_ELF_FILE_H
+
+#include "unwind/unwind.h"
+
+// Fills `rows`, whose memory the caller frees. 0 or an errno; ENOEXEC when it is no x86-64 ELF file.
+int compile_elf_file(const char *path, struct row_buffer *rows);
+
+#endif

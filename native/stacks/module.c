@@ -1,0 +1,280 @@
+// whyperf.collect._stacks: walking other processes' stacks from outside. Its API is documented in _stacks.pyi.
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "stacks/elf_file.h"
+#include "stacks/watcher.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+// The lock lets C code run without the interpreter's while no other thread touches the same reader.
+typedef struct {
+    PyObject_HEAD struct watcher *watcher;
+    PyThread_type_lock lock;
+} Reader;
+
+static void reader_enter(Reader *self) {
+    Py_BEGIN_ALLOW_THREADS;
+    PyThread_acquire_lock(self->lock, WAIT_LOCK);
+    Py_END_ALLOW_THREADS;
+}
+
+static void reader_leave(Reader *self) {
+    PyThread_release_lock(self->lock);
+}
+
+// ProcessLookupError for ESRCH, PermissionError for EPERM and EACCES, and so on.
+static PyObject *raise_errno(int error) {
+    errno = error;
+    return PyErr_SetFromErrno(PyExc_OSError);
+}
+
+static PyObject *list_of_pcs(const uint64_t *pcs, uint32_t depth) {
+    PyObject *list = PyList_New(depth);
+    for (uint32_t i = 0; list && i < depth; i++) {
+        PyObject *pc = PyLong_FromUnsignedLongLong(pcs[i]);
+        if (!pc)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, i, pc);
+    }
+    return list;
+}
+
+static PyObject *reader_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
+    static char *names[] = {"tables", NULL};
+    PyObject *folder;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O&:Reader", names, PyUnicode_FSConverter, &folder))
+        return NULL;
+    Reader *self = (Reader *)type->tp_alloc(type, 0);
+    if (self) {
+        self->lock = PyThread_allocate_lock();
+        self->watcher = calloc(1, sizeof *self->watcher);
+        if (self->watcher)
+            self->watcher->tables.folder = strdup(PyBytes_AS_STRING(folder));
+        if (!self->lock || !self->watcher || !self->watcher->tables.folder) {
+            PyErr_NoMemory();
+            Py_CLEAR(self);
+        }
+    }
+    Py_DECREF(folder);
+    return (PyObject *)self;
+}
+
+static void reader_dealloc(Reader *self) {
+    if (self->watcher)
+        watcher_clear(self->watcher);
+    free(self->watcher);
+    if (self->lock)
+        PyThread_free_lock(self->lock);
+    PyTypeObject *type = Py_TYPE(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *reader_refresh(Reader *self, PyObject *argument) {
+    long pid = PyLong_AsLong(argument);
+    if (pid == -1 && PyErr_Occurred())
+        return NULL;
+    int error = 0;
+    reader_enter(self);
+    Py_BEGIN_ALLOW_THREADS;
+    struct process *process = watch_process(self->watcher, (pid_t)pid);
+    error = process ? process_refresh(process, &self->watcher->tables) : errno;
+    Py_END_ALLOW_THREADS;
+    reader_leave(self);
+    if (error)
+        return raise_errno(error);
+    Py_RETURN_NONE;
+}
+
+static PyObject *reader_forget(Reader *self, PyObject *argument) {
+    long pid = PyLong_AsLong(argument);
+    if (pid == -1 && PyErr_Occurred())
+        return NULL;
+    reader_enter(self);
+    watcher_forget(self->watcher, (pid_t)pid);
+    reader_leave(self);
+    Py_RETURN_NONE;
+}
+
+static PyObject *reader_blocked(Reader *self, PyObject *arguments) {
+    int pid, tid, error = 0;
+    if (!PyArg_ParseTuple(arguments, "ii:blocked", &pid, &tid))
+        return NULL;
+    const struct blocked_thread *thread = NULL;
+    enum blocked_state state;
+    PyObject *pcs = NULL, *result = NULL;
+    reader_enter(self);
+    Py_BEGIN_ALLOW_THREADS;
+    state = watch_thread(self->watcher, pid, tid, &thread);
+    error = errno;
+    Py_END_ALLOW_THREADS;
+    if (state == BLOCKED_MOVED || state == BLOCKED_UNMOVED) {
+        pcs = list_of_pcs(thread->pcs, thread->depth);
+        if (pcs)
+            result = Py_BuildValue("LNiO", (long long)thread->number, pcs, thread->cut,
+                                   state == BLOCKED_MOVED ? Py_True : Py_False);
+    }
+    reader_leave(self);
+    if (state == BLOCKED_FAILED)
+        return raise_errno(error);
+    if (state == BLOCKED_RUNNING)
+        Py_RETURN_NONE;
+    return result;
+}
+
+struct dump {
+    const uint8_t *bytes;
+    uint64_t size, address;
+};
+
+static bool read_dump(void *context, uint64_t address, uint64_t *word) {
+    const struct dump *dump = context;
+    uint64_t distance = address - dump->address;
+    if (distance >= dump->size || dump->size - distance < sizeof *word)
+        return false;
+    memcpy(word, dump->bytes + distance, sizeof *word);
+    return true;
+}
+
+static PyObject *reader_unwind(Reader *self, PyObject *arguments) {
+    int pid, error = 0;
+    Py_buffer registers, stack;
+    unsigned long long address;
+    if (!PyArg_ParseTuple(arguments, "iy*y*K:unwind", &pid, &registers, &stack, &address))
+        return NULL;
+    PyObject *result = NULL;
+    struct unwind_registers start = {.known = (1u << UNWIND_REGISTERS) - 1};
+    struct dump dump = {stack.buf, (uint64_t)stack.len, address};
+    if (registers.len != (Py_ssize_t)sizeof start.value) {
+        PyErr_SetString(PyExc_ValueError, "registers must be 17 words of 8 bytes, in DWARF's order");
+    } else {
+        memcpy(start.value, registers.buf, sizeof start.value);
+        reader_enter(self);
+        struct walk *walk = &self->watcher->walk;
+        Py_BEGIN_ALLOW_THREADS;
+        struct process *process = watch_process(self->watcher, pid);
+        error = process ? 0 : errno;
+        if (process) {
+            walk_registers(process->unwind, &start, read_dump, &dump, walk);
+            if (refresh_after(self->watcher, process, walk))
+                walk_registers(process->unwind, &start, read_dump, &dump, walk);
+        }
+        Py_END_ALLOW_THREADS;
+        PyObject *pcs = error ? raise_errno(error) : list_of_pcs(walk->pcs, walk->depth);
+        if (pcs)
+            result = Py_BuildValue("Ni", pcs, walk->cut);
+        reader_leave(self);
+    }
+    PyBuffer_Release(&registers);
+    PyBuffer_Release(&stack);
+    return result;
+}
+
+static PyObject *module_tuple(const struct mapped_module *module) {
+    char build_id[2 * UNWIND_BUILD_ID_MAX + 1] = "";
+    for (uint32_t i = 0; i < module->image.build_id_size; i++)
+        snprintf(build_id + 2 * i, 3, "%02x", module->image.build_id[i]);
+    PyObject *path = PyUnicode_DecodeFSDefault(module->path);
+    if (!path)
+        return NULL;
+    return Py_BuildValue("KKKKsNK", module->start, module->end, module->file_offset, module->image.bias, build_id, path,
+                         module->inode);
+}
+
+static PyObject *reader_modules(Reader *self, PyObject *argument) {
+    long pid = PyLong_AsLong(argument);
+    if (pid == -1 && PyErr_Occurred())
+        return NULL;
+    int error = 0;
+    struct process *process;
+    reader_enter(self);
+    Py_BEGIN_ALLOW_THREADS;
+    process = watch_process(self->watcher, (pid_t)pid);
+    error = errno;
+    Py_END_ALLOW_THREADS;
+    PyObject *list = process ? PyList_New(process->unwind->count) : raise_errno(error);
+    for (uint32_t i = 0; list && i < process->unwind->count; i++) {
+        PyObject *module = module_tuple(&process->modules[i]);
+        if (!module)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, i, module);
+    }
+    reader_leave(self);
+    return list;
+}
+
+static PyObject *compile_file(PyObject *self, PyObject *argument) {
+    (void)self;
+    PyObject *path;
+    if (!PyUnicode_FSConverter(argument, &path))
+        return NULL;
+    struct row_buffer rows = {.grow = grow_on_heap};
+    int error = 0;
+    Py_BEGIN_ALLOW_THREADS;
+    error = compile_elf_file(PyBytes_AS_STRING(path), &rows);
+    Py_END_ALLOW_THREADS;
+    PyObject *bytes =
+        error ? raise_errno(error)
+              : PyBytes_FromStringAndSize((const char *)rows.rows, (Py_ssize_t)(rows.count * sizeof *rows.rows));
+    free(rows.rows);
+    Py_DECREF(path);
+    return bytes;
+}
+
+static PyMethodDef reader_methods[] = {
+    {"refresh", (PyCFunction)reader_refresh, METH_O, NULL},
+    {"forget", (PyCFunction)reader_forget, METH_O, NULL},
+    {"blocked", (PyCFunction)reader_blocked, METH_VARARGS, NULL},
+    {"unwind", (PyCFunction)reader_unwind, METH_VARARGS, NULL},
+    {"modules", (PyCFunction)reader_modules, METH_O, NULL},
+    {0},
+};
+
+static PyType_Slot reader_slots[] = {
+    {Py_tp_new, reader_new},
+    {Py_tp_dealloc, reader_dealloc},
+    {Py_tp_methods, reader_methods},
+    {0},
+};
+
+static PyType_Spec reader_spec = {
+    .name = "whyperf.collect._stacks.Reader",
+    .basicsize = sizeof(Reader),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = reader_slots,
+};
+
+static int execute(PyObject *module) {
+    PyObject *reader = PyType_FromModuleAndSpec(module, &reader_spec, NULL);
+    if (!reader)
+        return -1;
+    int failed = PyModule_AddType(module, (PyTypeObject *)reader);
+    Py_DECREF(reader);
+    return failed;
+}
+
+static PyMethodDef functions[] = {
+    {"compile_file", compile_file, METH_O, NULL},
+    {0},
+};
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, execute},
+    {0},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_stacks",
+    .m_methods = functions,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__stacks(void) {
+    return PyModuleDef_Init(&definition);
+}

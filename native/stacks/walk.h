@@ -1,0 +1,32 @@
+// Whole stacks of another process.
+#ifndef WHYPERF_WALK_H
+#define WHYPERF_WALK_H
+
+#include "sampler/session.h"
+#include "stacks/process.h"
+
+struct walk {
+    uint64_t pcs[WHYPERF_MAX_FRAMES]; // innermost first
+    uint32_t depth;
+    int cut; // enum whyperf_cut
+};
+
+// How far above rsp the frame pointer of a function was found, by the place it was needed at.
+enum { FRAME_DISTANCES = 1024 };
+struct frame_distances {
+    struct {
+        uint64_t place;
+        uint32_t distance;
+    } found[FRAME_DISTANCES];
+};
+
+// With all registers known and stack words from `read`.
+void walk_registers(const struct unwind_modules *modules, const struct unwind_registers *registers, unwind_read_fn read,
+                    void *context, struct walk *walk);
+
+// A blocked thread, of which the kernel tells rsp and rip only. Frames that need rbp before any inner frame has saved
+// it are found by searching the stack for a return address whose call leads to the function at hand.
+void walk_blocked(const struct process *process, struct frame_distances *distances, uint64_t rsp, uint64_t rip,
+                  struct walk *walk);
+
+#endif
