@@ -12,9 +12,7 @@ from pathlib import Path
 
 from whyperf import __version__
 from whyperf.recording.manifest import Host, Sampling
-
-# As in recording.tables, which would load the columnar library into every recorder.
-FORMAT_VERSION = 1
+from whyperf.recording.version import FORMAT_VERSION
 
 
 def this_host() -> Host:
