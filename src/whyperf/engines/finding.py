@@ -23,6 +23,16 @@ class HotLine:
 
 
 @dataclass(frozen=True)
+class Strength:
+    """How far a finding stands out of the noise, in terms that mean the same for every engine."""
+
+    sigma: float  # standard errors between good and bad
+    separated: bool  # every bad run beyond every good run
+    low: float  # 95% interval of the score
+    high: float
+
+
+@dataclass(frozen=True)
 class Finding:
     """One engine's evidence against one function."""
 
@@ -37,3 +47,4 @@ class Finding:
     why: str
     lines: tuple[HotLine, ...] = ()
     detail: dict[str, Any] = field(default_factory=dict)
+    strength: Strength | None = None

@@ -1,0 +1,214 @@
+"""From recordings to a verdict: is there a difference, of what kind, and who is suspected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from whyperf.diagnose import wording
+from whyperf.diagnose.advice import compare_again, diagnose_swapped, lifecycle_reminder
+from whyperf.diagnose.confidence import LOW
+from whyperf.diagnose.losses import cut_share, loss_notes
+from whyperf.diagnose.measures import Measures, take_measures
+from whyperf.diagnose.sameness import refuse_different_programs
+from whyperf.diagnose.settings import DiagnoseSettings
+from whyperf.diagnose.significance import Change, Judgement, Measure, judge, runs_needed
+from whyperf.diagnose.suspects import to_suspects
+from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
+from whyperf.diagnose.waiting import wait_kind
+from whyperf.engines.excess.compare import Excess, compare
+from whyperf.engines.excess.evenness import uneven_growth
+from whyperf.engines.excess.findings import suspects as find_suspects
+from whyperf.engines.recorded import Recorded
+from whyperf.engines.run import Run
+from whyperf.errors import WhyperfError
+from whyperf.recording.tables import Clock
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    verdict: Verdict
+    excess: Excess | None  # what the verdict's suspects were chosen from; for --explain
+
+
+def diagnose(good: Sequence[Recorded], bad: Sequence[Recorded], settings: DiagnoseSettings | None = None) -> Verdict:
+    return examine(good, bad, settings).verdict
+
+
+def examine(good: Sequence[Recorded], bad: Sequence[Recorded], settings: DiagnoseSettings | None = None) -> Diagnosis:
+    """The verdict, and the account of every function behind it."""
+    if not good or not bad:
+        raise WhyperfError("At least one good and one bad recording are needed.", "whyperf diagnose GOOD BAD", status=2)
+    case = _Case([Run(one) for one in good], [Run(one) for one in bad], settings or DiagnoseSettings())
+    refuse_different_programs(case.good, case.bad)
+    diagnosis = case.decide()
+    verdict = diagnosis.verdict
+    notes = (*verdict.notes, *case.measures.notes, *loss_notes(case.good, case.bad, case.settings))
+    if verdict.next_command:
+        notes = (*notes, *lifecycle_reminder(case.runs))
+    return Diagnosis(replace(verdict, notes=tuple(dict.fromkeys(notes))), diagnosis.excess)
+
+
+class _Case:
+    """One comparison on its way to a verdict."""
+
+    def __init__(self, good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSettings) -> None:
+        self.good, self.bad, self.settings = good, bad, settings
+        self.runs = (*good, *bad)
+        self.measures: Measures = take_measures(good, bad, settings)
+        self.cpu: Judgement = judge(self.measures.cpu, settings.cpu)
+        self.wall: Judgement = judge(self.measures.wall, settings.wall)
+
+    def decide(self) -> Diagnosis:
+        measures = self.measures
+        waited = self.wall.change is Change.GREW and (
+            measures.cpu.excess < self.settings.cpu_part_of_wall * measures.wall.excess
+        )
+        if waited:
+            return self._waited()
+        if self.cpu.change is Change.GREW:
+            return self._used_more_cpu()
+        if self._did_more_work():
+            return self._verdict(VerdictKind.MORE_WORK, wording.more_work(measures))
+        if self.cpu.change is Change.UNCLEAR:
+            return self._unclear(measures.cpu, self.cpu)
+        if self.wall.change is Change.UNCLEAR and measures.wall.relative >= self.settings.wall.single_relative:
+            return self._unclear(measures.wall, self.wall)
+        return self._no_difference()
+
+    def _used_more_cpu(self) -> Diagnosis:
+        excess = compare(self.good, self.bad, per_unit=self.measures.per_unit)
+        sentence = wording.grew(self.measures.cpu, self.measures.unit)
+        if excess.total_s < self.settings.sampled_part * self.measures.cpu.excess:
+            if self._samples_in_excess(self.measures.cpu.excess, Clock.CPU) < self.settings.minimum_excess_samples:
+                return self._too_few_samples(sentence, self.measures.cpu.excess)
+            note = "Most of the added CPU time is in programs or threads that were not followed: no function to name."
+            return self._verdict(VerdictKind.DIFFERENCE, sentence, kind="external", notes=[note], excess=excess)
+        if self._samples_in_excess(excess.total_s, Clock.CPU) < self.settings.minimum_excess_samples:
+            return self._too_few_samples(sentence, excess.total_s)
+        return self._with_suspects(excess, "cpu", sentence, self.measures.cpu)
+
+    def _waited(self) -> Diagnosis:
+        measures = self.measures
+        sentence = wording.waited(measures)
+        kind = wait_kind(self.good, self.bad, measures, self.settings)
+        if not all(run.manifest.sampling.clock == "wall" for run in self.runs):
+            return self._verdict(
+                VerdictKind.DIFFERENCE,
+                sentence,
+                measure=measures.wall,
+                kind=kind,
+                notes=["The time went into waiting, which these recordings do not show: record with --clock wall."],
+                next_command=compare_again(self.good, self.bad, "--clock", "wall"),
+            )
+        excess = compare(self.good, self.bad, per_unit=measures.per_unit, clock=Clock.BLOCKED)
+        if excess.total_s < self.settings.sampled_part * measures.wall.excess:
+            note = "The threads were neither running nor blocked meanwhile: they waited for a CPU, or outside of them."
+            return self._verdict(
+                VerdictKind.DIFFERENCE, sentence, measure=measures.wall, kind="external", notes=[note], excess=excess
+            )
+        return self._with_suspects(excess, kind, sentence, measures.wall)
+
+    def _with_suspects(self, excess: Excess, kind: str, sentence: str, measure: Measure) -> Diagnosis:
+        findings = find_suspects(excess, self.measures.unit)
+        notes: list[str] = []
+        uneven = uneven_growth(excess)
+        even = uneven is not None and uneven <= self.settings.even_growth
+        cut = max(cut_share(run) for run in self.runs)
+        doubtful = even or cut >= self.settings.cut_stacks_doubt
+        fewest = min(len(self.good), len(self.bad))
+        found = to_suspects(findings, fewest_runs=fewest, doubtful=doubtful, settings=self.settings)
+        next_command = None
+        if even:
+            found = tuple(replace(suspect, confidence=LOW) for suspect in found)
+            notes.append(
+                "All functions grew alike: more of the same work, or a slower machine. Count units of work (work=N "
+                "from the driver, or --work-count FUNCTION) to tell."
+            )
+        if not found:
+            notes.append("The excess is spread so thinly that no function stands out of the noise.")
+        if fewest < 2:
+            notes.append("Spread unknown: a single run of a kind cannot show how much runs differ by themselves.")
+            next_command = compare_again(self.good, self.bad, "--runs", str(self.settings.usual_runs))
+        return self._verdict(
+            VerdictKind.DIFFERENCE,
+            sentence,
+            measure=measure,
+            kind=kind,
+            suspects=found,
+            notes=notes,
+            next_command=next_command,
+            excess=excess,
+        )
+
+    def _did_more_work(self) -> bool:
+        measures = self.measures
+        return (
+            measures.per_unit
+            and judge(measures.total_cpu, self.settings.cpu).change is Change.GREW
+            and measures.units.bad_mean >= self.settings.more_work * measures.units.good_mean
+        )
+
+    def _unclear(self, measure: Measure, judgement: Judgement) -> Diagnosis:
+        settings = self.settings
+        floors = settings.cpu if measure is self.measures.cpu else settings.wall
+        runs = runs_needed(measure, floors, settings.usual_runs, settings.most_runs_to_ask_for)
+        sentence = wording.unclear(measure, self.measures.unit, judgement, runs)
+        command = compare_again(self.good, self.bad, "--runs", str(runs)) if runs else "whyperf doctor"
+        return self._verdict(VerdictKind.INSUFFICIENT, sentence, measure=measure, next_command=command)
+
+    def _too_few_samples(self, sentence: str, excess_s: float) -> Diagnosis:
+        have = self._samples_in_excess(excess_s, Clock.CPU)
+        factor = self.settings.minimum_excess_samples / max(have, 0.5)
+        rate = max(run.manifest.sampling.rate_hz for run in self.runs) * factor
+        said = wording.too_few_samples(sentence, have, self.settings.minimum_excess_samples, factor)
+        command = compare_again(self.good, self.bad, "--rate", f"{min(5000.0, rate):.0f}")
+        return self._verdict(VerdictKind.INSUFFICIENT, said, next_command=command)
+
+    def _samples_in_excess(self, excess_s: float, clock: Clock) -> float:
+        """How many of the bad runs' samples the excess would be."""
+        samples = sum(run.time(clock).total_samples for run in self.bad)
+        sampled_s = sum(run.time(clock).total_s for run in self.bad)
+        units = sum(run.work.count if self.measures.per_unit else 1.0 for run in self.bad)
+        return samples * excess_s * units / sampled_s if sampled_s > 0 else 0.0
+
+    def _no_difference(self) -> Diagnosis:
+        measures = self.measures
+        notes: list[str] = []
+        command = None
+        if self.cpu.change is Change.SHRANK:
+            notes.append(wording.shrank(measures.cpu))
+            command = diagnose_swapped(self.good, self.bad)
+        elif self.wall.change is Change.UNCLEAR:
+            notes.append(wording.wall_unclear(measures.wall))
+        if measures.cpu.single:
+            notes.append("Spread unknown: a single run of a kind cannot show how much runs differ by themselves.")
+        notes += wording.memory_note(self.good, self.bad, self.settings)
+        sentence = wording.no_difference(measures, self.cpu)
+        return self._verdict(VerdictKind.NONE, sentence, notes=notes, next_command=command)
+
+    def _verdict(
+        self,
+        verdict: VerdictKind,
+        sentence: str,
+        *,
+        measure: Measure | None = None,
+        kind: str = "cpu",
+        suspects: tuple[Suspect, ...] = (),
+        notes: Sequence[str] = (),
+        next_command: str | None = None,
+        excess: Excess | None = None,
+    ) -> Diagnosis:
+        shown = measure or self.measures.cpu
+        symptom = Symptom(
+            kind=kind,
+            unit=self.measures.unit,
+            good=shown.good_mean,
+            bad=shown.bad_mean,
+            measure=shown.name,
+            runs=(len(self.good), len(self.bad)),
+            good_runs=shown.good,
+            bad_runs=shown.bad,
+            sentence=sentence,
+        )
+        return Diagnosis(Verdict(verdict, symptom, suspects, tuple(notes), next_command), excess)

@@ -1,0 +1,87 @@
+"""What was lost while recording, in plain words: a report never hides it."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Sequence
+
+from whyperf.diagnose.settings import DiagnoseSettings
+from whyperf.engines.run import Run, texts
+from whyperf.engines.quantities import count, percent, seconds
+from whyperf.recording.manifest import Losses, Manifest
+from whyperf.recording.tables import Clock
+
+# Signals by which a program dies of its own fault.
+_CRASHES = frozenset({signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSYS})
+
+
+def loss_notes(good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSettings) -> list[str]:
+    """Same losses of several runs are one note."""
+    told: dict[str, list[str]] = {}
+    for kind, side in (("good", good), ("bad", bad)):
+        for number, run in enumerate(side, 1):
+            for note in (*_of_manifest(run.manifest), *_of_samples(run, settings)):
+                told.setdefault(note, []).append(f"{kind} run {number}" if len(side) > 1 else f"{kind} run")
+    everybody = len(good) + len(bad)
+    notes = [
+        f"{'All runs' if len(runs) == everybody else ', '.join(runs).capitalize()}: {note}"
+        for note, runs in told.items()
+    ]
+    return notes + _debug_notes((*bad, *good))
+
+
+def _of_manifest(manifest: Manifest) -> Iterator[str]:
+    if manifest.exit_signal in _CRASHES:
+        yield f"the program crashed by itself ({signal.Signals(manifest.exit_signal).name}); compared up to there."
+    if manifest.stopped_by == "recorder-killed":
+        yield "the recorder was killed; the last seconds may be missing."
+    if manifest.stopped_by == "disk-full":
+        yield "the disk was full; recording ended early."
+    yield from _of_losses(manifest.losses)
+
+
+def _of_losses(losses: Losses) -> Iterator[str]:
+    if losses.samples_dropped:
+        yield f"{count(losses.samples_dropped)} samples were dropped, the recorder could not keep up."
+    if losses.records_lost:
+        yield f"{count(losses.records_lost)} records about processes and modules were lost; some names may be missing."
+    if losses.overwritten_s > 0:
+        yield f"the first {seconds(losses.overwritten_s)} were overwritten to stay within the size limit."
+    if losses.threads_unsampled:
+        yield f"{count(losses.threads_unsampled)} threads could not be sampled."
+    if losses.damaged_bytes:
+        yield f"{count(losses.damaged_bytes)} damaged bytes were passed over."
+    for program in losses.unfollowed:
+        times = f", {count(program.count)} times" if program.count > 1 else ""
+        yield f"{program.path} was not followed ({program.reason}{times})."
+    yield from losses.notes
+
+
+def _of_samples(run: Run, settings: DiagnoseSettings) -> Iterator[str]:
+    cut = cut_share(run)
+    if cut >= settings.cut_stacks_note:
+        reasons = sorted(run.manifest.losses.stacks_cut.items(), key=lambda item: -item[1])
+        yield f"{percent(cut)} of the stacks are incomplete ({reasons[0][0]}); their outermost callers are unknown."
+
+
+def cut_share(run: Run) -> float:
+    cut = sum(run.manifest.losses.stacks_cut.values())
+    samples = sum(run.time(clock).total_samples for clock in Clock)
+    return min(1.0, cut / samples) if samples else 0.0
+
+
+def _debug_notes(runs: Sequence[Run]) -> list[str]:
+    """Programs and own libraries about which the debug information says too little."""
+    poor: dict[str, str] = {}
+    for run in runs:
+        modules = run.recording.table("modules")
+        for name, origin, debug in zip(
+            texts(modules, "name"), texts(modules, "origin"), texts(modules, "debug"), strict=True
+        ):
+            if origin in ("program", "library") and debug in ("none", "symbols"):
+                poor.setdefault(name, debug)
+    notes = []
+    for name, debug in sorted(poor.items()):
+        missing = "no symbols, functions are shown as offsets" if debug == "none" else "no line numbers"
+        notes.append(f"{name} has {missing}: install its debug symbols (-dbgsym, -debuginfo) or compile with -g.")
+    return notes

@@ -1,0 +1,79 @@
+"""What every run used, per unit of work, and whether the samples account for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from whyperf.diagnose.settings import DiagnoseSettings
+from whyperf.diagnose.significance import Measure
+from whyperf.engines.run import ONE_RUN, Run
+from whyperf.recording.tables import Clock
+
+_ENOUGH_SAMPLES = 100  # 10% noise: enough to say that sampled and measured time disagree
+
+
+@dataclass(frozen=True)
+class Measures:
+    unit: str
+    per_unit: bool
+    cpu: Measure
+    wall: Measure
+    total_cpu: Measure  # not divided by units of work
+    units: Measure
+    notes: tuple[str, ...]
+
+
+def take_measures(good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSettings) -> Measures:
+    runs = (*good, *bad)
+    counted = {run.work.unit for run in runs}
+    notes: list[str] = []
+    per_unit = len(counted) == 1 and ONE_RUN not in counted
+    unit = counted.pop() if len(counted) == 1 else ONE_RUN
+    if counted:
+        notes.append("The runs count different units of work: compared run by run instead of per unit.")
+
+    def collect(name: str, value: Callable[[Run], float], *, divided: bool = True) -> Measure:
+        figures = [
+            tuple(value(run) / (run.work.count if per_unit and divided else 1.0) for run in side)
+            for side in (good, bad)
+        ]
+        return Measure(name, figures[0], figures[1])
+
+    name, cpu_s, doubts = _cpu_source(runs, settings)
+    return Measures(
+        unit=unit,
+        per_unit=per_unit,
+        cpu=collect(name, cpu_s),
+        wall=collect("wall_s", lambda run: run.manifest.totals.wall_s),
+        total_cpu=collect(name, cpu_s, divided=False),
+        units=collect("units", lambda run: run.work.count, divided=False),
+        notes=(*notes, *doubts),
+    )
+
+
+def sampled_cpu(run: Run) -> float:
+    return run.time(Clock.CPU).total_s
+
+
+def _cpu_source(runs: Sequence[Run], settings: DiagnoseSettings) -> tuple[str, Callable[[Run], float], list[str]]:
+    """The system's exact CPU times, unless processes that nobody waited for made the samples the better witness."""
+    limit = settings.sampled_disagreement
+    judged = [run for run in runs if run.time(Clock.CPU).total_samples >= _ENOUGH_SAMPLES]
+    if any(sampled_cpu(run) > (1 + limit) * run.manifest.totals.cpu_s for run in judged):
+        note = (
+            "More CPU time was sampled than the system reports for the program and the children it waited for: "
+            "compared by sampled time."
+        )
+        return "sampled_cpu_s", sampled_cpu, [note]
+    unseen = [
+        run
+        for run in runs
+        if run.manifest.totals.cpu_s * run.manifest.sampling.rate_hz >= _ENOUGH_SAMPLES
+        and sampled_cpu(run) < (1 - limit) * run.manifest.totals.cpu_s
+    ]
+    notes = []
+    if unseen:
+        part = 1 - min(sampled_cpu(run) / run.manifest.totals.cpu_s for run in unseen)
+        notes.append(f"Samples miss up to {100 * part:.0f}% of a run's CPU time: in programs or threads not followed.")
+    return "cpu_s", lambda run: run.manifest.totals.cpu_s, notes

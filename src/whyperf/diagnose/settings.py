@@ -1,0 +1,54 @@
+"""What must hold before anything is called a difference, each figure with its source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Floors:
+    relative: float  # with two or more runs of each kind
+    single_relative: float  # with a single run of either kind, whose spread nobody knows
+
+
+@dataclass(frozen=True)
+class DiagnoseSettings:
+    # Runs of one behaviour differ by a few percent through memory layout alone (Mytkowicz et al., "Producing wrong
+    # data without doing anything obviously wrong", 2009): less than 5% is never called a difference.
+    # Two single runs on a shared machine: CPU time varies by about 10% from run to run, so the logarithm of their
+    # ratio by 14%; 35% is 2.1 standard deviations, crossed by luck in fewer than 2% of pairs.
+    cpu: Floors = field(default_factory=lambda: Floors(relative=0.05, single_relative=0.35))
+    # Wall time also waits for the CPU that other programs have: about twice the noise.
+    wall: Floors = field(default_factory=lambda: Floors(relative=0.10, single_relative=0.80))
+    # More runs than this to tell a difference from the spread: the advice is a quieter machine instead.
+    most_runs_to_ask_for: int = 30
+    # Runs of each kind to ask for when there was a single one: complete separation is then 5% by luck alone.
+    usual_runs: int = 3
+    # Excess samples below which no function can be named: ten per suspect for three of them.
+    minimum_excess_samples: float = 30.0
+    # Time is a wait when CPU time explains less than half of what was added to the wall clock.
+    cpu_part_of_wall: float = 0.5
+    # Below this part of the measured excess the samples do not show where it is: it is outside what was followed.
+    sampled_part: float = 0.3
+    # Sampled and measured CPU time may differ this much before the report says so.
+    sampled_disagreement: float = 0.2
+    # Units of work differ clearly from here on.
+    more_work: float = 1.2
+    # A read or written byte explains at most this much wall time (500 MB/s, a plain SSD), a major fault this much
+    # (0.1 ms, the same SSD); when they explain a third of the added wall time they are the symptom.
+    io_s_per_byte: float = 1 / 500e6
+    major_fault_s: float = 1e-4
+    io_part: float = 1 / 3
+    # Memory worth a note: peak twice as high, by at least 64 MB.
+    memory_ratio: float = 2.0
+    memory_bytes: int = 64 << 20
+    # Part of the samples with cut stacks that is worth a note, and that costs confidence.
+    cut_stacks_note: float = 0.05
+    cut_stacks_doubt: float = 0.25
+    # Confidence, see docs/how-excess-works.md.
+    high_sigma: float = 5.0
+    high_share: float = 0.10
+    high_runs: int = 3
+    # Functions' growth counts as even when their ratios of bad to good time lie this close together: the weighted
+    # coefficient of variation, over functions that hold together 90% of the time.
+    even_growth: float = 0.1

@@ -1,0 +1,132 @@
+"""Is a measure really larger in the bad runs? Three conditions, so that noise seldom passes all of them.
+
+1. Complete separation: every bad run above every good run. If both kinds behave the same this happens in 1 of
+   C(n+m, n) orders: 1 of 20 for three and three.
+2. The excess exceeds the spread between runs of the same kind: Student's t, one-sided, 1%.
+3. The excess exceeds a floor, below which nobody should act on it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from math import sqrt
+
+from whyperf.diagnose.settings import Floors
+
+_Z_99 = 2.326348
+_STUDENT_99 = (31.8205, 6.9646, 4.5407, 3.7469, 3.3649, 3.1427, 2.9980, 2.8965, 2.8214, 2.7638)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One figure of every run, per unit of work."""
+
+    name: str
+    good: tuple[float, ...]
+    bad: tuple[float, ...]
+
+    @property
+    def good_mean(self) -> float:
+        return sum(self.good) / len(self.good)
+
+    @property
+    def bad_mean(self) -> float:
+        return sum(self.bad) / len(self.bad)
+
+    @property
+    def excess(self) -> float:
+        return self.bad_mean - self.good_mean
+
+    @property
+    def relative(self) -> float:
+        """Excess in units of the good mean; infinite when the good runs used nothing."""
+        if self.good_mean > 0:
+            return self.excess / self.good_mean
+        return float("inf") if self.excess > 0 else 0.0
+
+    @property
+    def single(self) -> bool:
+        """A kind with one run: its spread is unknown."""
+        return min(len(self.good), len(self.bad)) < 2
+
+    def swapped(self) -> Measure:
+        return Measure(self.name, self.bad, self.good)
+
+
+class Change(Enum):
+    GREW = "grew"
+    SHRANK = "shrank"
+    SAME = "same"
+    UNCLEAR = "unclear"  # large enough to matter, too small for the spread
+
+
+@dataclass(frozen=True)
+class Judgement:
+    change: Change
+    spread: float  # pooled standard deviation between runs of the same kind
+    detectable: float  # smallest relative excess that these runs could have shown
+
+
+def judge(measure: Measure, floors: Floors) -> Judgement:
+    spread = pooled_spread(measure)
+    if _grew(measure, floors, spread):
+        change = Change.GREW
+    elif _grew(measure.swapped(), floors, spread):
+        change = Change.SHRANK
+    elif measure.relative >= floors.relative:
+        change = Change.UNCLEAR
+    else:
+        change = Change.SAME
+    return Judgement(change, spread, _detectable(measure, floors, spread))
+
+
+def runs_needed(measure: Measure, floors: Floors, usual: int, most: int) -> int | None:
+    """Runs of each kind with which the present excess would exceed the present spread; None if too many."""
+    if measure.single:
+        return usual
+    spread = pooled_spread(measure)
+    for runs in range(max(len(measure.good), len(measure.bad)) + 1, most + 1):
+        if student_99(2 * runs - 2) * spread * sqrt(2 / runs) < measure.excess >= floors.relative * measure.good_mean:
+            return runs
+    return None
+
+
+def pooled_spread(measure: Measure) -> float:
+    squares, freedom = 0.0, 0
+    for values in (measure.good, measure.bad):
+        mean = sum(values) / len(values)
+        squares += sum((value - mean) ** 2 for value in values)
+        freedom += len(values) - 1
+    return sqrt(squares / freedom) if freedom else 0.0
+
+
+def student_99(freedom: int) -> float:
+    """99% quantile of Student's t; beyond ten degrees of freedom by Fisher's expansion (0.1% exact)."""
+    if freedom <= len(_STUDENT_99):
+        return _STUDENT_99[freedom - 1]
+    z, v = _Z_99, freedom
+    return z + (z**3 + z) / (4 * v) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * v * v)
+
+
+def _grew(measure: Measure, floors: Floors, spread: float) -> bool:
+    if min(measure.bad) <= max(measure.good):
+        return False
+    return measure.excess > _needed(measure, spread) and measure.relative >= _floor(measure, floors)
+
+
+def _needed(measure: Measure, spread: float) -> float:
+    """Excess that the spread between runs alone would reach in one of a hundred comparisons."""
+    if measure.single:
+        return 3.0 * spread  # the spread of the other kind, where it has several runs; the floor does the rest
+    good, bad = len(measure.good), len(measure.bad)
+    return student_99(good + bad - 2) * spread * sqrt(1 / good + 1 / bad)
+
+
+def _floor(measure: Measure, floors: Floors) -> float:
+    return floors.single_relative if measure.single else floors.relative
+
+
+def _detectable(measure: Measure, floors: Floors, spread: float) -> float:
+    by_spread = _needed(measure, spread) / measure.good_mean if measure.good_mean > 0 else 0.0
+    return max(_floor(measure, floors), by_spread)

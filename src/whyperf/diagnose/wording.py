@@ -1,0 +1,104 @@
+"""The verdict's sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from whyperf.diagnose.measures import Measures
+from whyperf.diagnose.settings import DiagnoseSettings
+from whyperf.diagnose.significance import Judgement, Measure
+from whyperf.engines.run import Run
+from whyperf.engines.quantities import count, seconds
+
+_TIMES = {"cpu_s": "CPU time", "sampled_cpu_s": "sampled CPU time", "wall_s": "wall time"}
+
+
+def grew(measure: Measure, unit: str) -> str:
+    return (
+        f"The bad runs use {factor(measure)} {_TIMES[measure.name]}: {seconds(measure.bad_mean)} per {unit} instead of "
+        f"{seconds(measure.good_mean)} ({_runs(measure)})."
+    )
+
+
+def waited(measures: Measures) -> str:
+    wall, cpu = measures.wall, measures.cpu
+    return (
+        f"The bad runs take {factor(wall)} wall time: {seconds(wall.bad_mean)} per {measures.unit} instead of "
+        f"{seconds(wall.good_mean)} ({_runs(wall)}), while CPU time went from {seconds(cpu.good_mean)} to "
+        f"{seconds(cpu.bad_mean)}: they wait."
+    )
+
+
+def more_work(measures: Measures) -> str:
+    units, cpu = measures.units, measures.cpu
+    return (
+        f"The bad runs did {units.bad_mean / units.good_mean:.1f} times the work ({count(units.bad_mean)} against "
+        f"{count(units.good_mean)} × {measures.unit}) at the same cost each: {seconds(cpu.bad_mean)} and "
+        f"{seconds(cpu.good_mean)} CPU time per {measures.unit}."
+    )
+
+
+def no_difference(measures: Measures, judgement: Judgement) -> str:
+    cpu = measures.cpu
+    return (
+        f"No difference: {seconds(cpu.bad_mean)} CPU time per {measures.unit} in the bad runs, "
+        f"{seconds(cpu.good_mean)} in the good ({_runs(cpu)}). "
+        f"{100 * judgement.detectable:.0f}% or more would have shown."
+    )
+
+
+def unclear(measure: Measure, unit: str, judgement: Judgement, runs: int | None) -> str:
+    seen = (
+        f"The bad runs use {factor(measure)} {_TIMES[measure.name]} ({seconds(measure.bad_mean)} per {unit} instead of "
+        f"{seconds(measure.good_mean)})"
+    )
+    if measure.single:
+        return (
+            f"{seen}, but with a single run of a kind less than {100 * judgement.detectable:.0f}% cannot be told from "
+            f"noise: {runs} runs of each would tell."
+        )
+    spread = f"runs of the same kind differ by {seconds(judgement.spread)}"
+    if runs is None:
+        return f"{seen}, but {spread}: too noisy to tell. Run longer, or on a quieter machine."
+    return f"{seen}, but {spread}: about {runs} runs of each would tell."
+
+
+def too_few_samples(sentence: str, have: float, need: float, times: float) -> str:
+    return (
+        f"{sentence} The excess was sampled only about {have:.0f} times; {need:.0f} are needed to name functions: run "
+        f"{times:.1f} times as long, or sample as much faster."
+    )
+
+
+def shrank(measure: Measure) -> str:
+    less = 100 * (1 - measure.bad_mean / measure.good_mean)
+    return f"The runs given as bad use {less:.0f}% less {_TIMES[measure.name]} than the good ones: were they swapped?"
+
+
+def wall_unclear(wall: Measure) -> str:
+    return (
+        f"Wall time is {100 * wall.relative:.0f}% higher in the bad runs, but varies as much between runs of the same "
+        f"kind."
+    )
+
+
+def memory_note(good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSettings) -> list[str]:
+    before, after = (sum(run.manifest.totals.max_rss_bytes for run in side) / len(side) for side in (good, bad))
+    if after - before < settings.memory_bytes or after < settings.memory_ratio * before:
+        return []
+    return [f"Peak memory went from {before / 1e6:,.0f} MB to {after / 1e6:,.0f} MB."]
+
+
+def factor(measure: Measure) -> str:
+    """`1.3 times the`, or `12% more` where a factor would hide the digits."""
+    if measure.good_mean <= 0:
+        return "more"
+    ratio = measure.bad_mean / measure.good_mean
+    return f"{ratio:,.1f} times the" if ratio >= 1.5 else f"{100 * measure.relative:.0f}% more"
+
+
+def _runs(measure: Measure) -> str:
+    good, bad = len(measure.good), len(measure.bad)
+    if good == bad:
+        return f"{good} run{'s' if good > 1 else ''} each"
+    return f"{good} good, {bad} bad runs"

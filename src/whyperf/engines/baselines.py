@@ -1,0 +1,82 @@
+"""What other profilers would say of the same recordings: the yardstick for our own ranking.
+
+Like perf, all of these count by symbol: inlined code belongs to the function it was inlined into, and a library's
+function is a function like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from whyperf.engines.functions import FunctionIndex
+from whyperf.engines.run import Floats, Run
+from whyperf.recording.identity import FunctionKey
+from whyperf.recording.tables import Clock
+
+
+@dataclass(frozen=True)
+class Ranked:
+    function: FunctionKey
+    value: float
+
+
+def by_self_share(good: Sequence[Run], bad: Sequence[Run]) -> list[Ranked]:
+    """`perf report --no-children` of the bad runs."""
+    index = FunctionIndex(good, bad)
+    return _ranking(index, _mean_shares(index, bad, _self))
+
+
+def by_inclusive_share(good: Sequence[Run], bad: Sequence[Run]) -> list[Ranked]:
+    """`perf report --children` of the bad runs."""
+    index = FunctionIndex(good, bad)
+    return _ranking(index, _mean_shares(index, bad, _inclusive))
+
+
+def by_share_difference(good: Sequence[Run], bad: Sequence[Run]) -> list[Ranked]:
+    """`perf diff`: a function's share of its run, bad minus good."""
+    index = FunctionIndex(good, bad)
+    return _ranking(index, _mean_shares(index, bad, _self) - _mean_shares(index, good, _self))
+
+
+def _ranking(index: FunctionIndex, values: Floats) -> list[Ranked]:
+    ranked = [Ranked(function.key, float(value)) for function, value in zip(index.functions, values, strict=True)]
+    return sorted((one for one in ranked if one.value > 0), key=lambda one: (-one.value, one.function.name))
+
+
+def _mean_shares(index: FunctionIndex, runs: Sequence[Run], seconds: Callable[[FunctionIndex, Run], Floats]) -> Floats:
+    shares = np.zeros(len(index.functions))
+    for run in runs:
+        total = run.time(Clock.CPU).total_s
+        if total > 0:
+            shares += seconds(index, run) / total / len(runs)
+    return shares
+
+
+def _self(index: FunctionIndex, run: Run) -> Floats:
+    result = np.zeros(len(index.functions))
+    time = run.time(Clock.CPU)
+    for stack, seconds in zip(time.stack.tolist(), time.seconds.tolist(), strict=True):
+        if stack >= 0:
+            result[_symbol(index, run, stack)] += seconds
+    return result
+
+
+def _inclusive(index: FunctionIndex, run: Run) -> Floats:
+    result = np.zeros(len(index.functions))
+    time = run.time(Clock.CPU)
+    for stack, seconds in zip(time.stack.tolist(), time.seconds.tolist(), strict=True):
+        on_stack: set[int] = set()
+        node = stack
+        while node >= 0:
+            on_stack.add(_symbol(index, run, node))
+            node = run.stack_parent[node]
+        for function in on_stack:
+            result[function] += seconds
+    return result
+
+
+def _symbol(index: FunctionIndex, run: Run, stack: int) -> int:
+    return index.of_frame[run][run.frame_chain[run.stack_frame[stack]][0]]

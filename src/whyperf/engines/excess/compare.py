@@ -1,0 +1,162 @@
+"""The comparison itself: an account for every function of what it cost, and of what it answers for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from whyperf.engines.excess.blame import Charges, charge, find_hub
+from whyperf.engines.excess.costs import Costs, Side, measure
+from whyperf.engines.excess.novelty import Novelty, by_function, find_novelty
+from whyperf.engines.excess.settings import ExcessSettings
+from whyperf.engines.excess.spending import spend
+from whyperf.engines.functions import FunctionIndex
+from whyperf.engines.run import Floats, Run, sums
+from whyperf.recording.identity import FunctionKey
+from whyperf.recording.tables import Clock
+
+# Everything runs under these: that half of the excess does, too, says nothing.
+_ENTRY_POINTS = frozenset({"main", "_start", "start_thread", "clone", "clone3", "__libc_start_main"})
+
+
+@dataclass(frozen=True)
+class Account:
+    """One function. Seconds are per unit of work; own time is that of the program view."""
+
+    function: int
+    good_s: float
+    bad_s: float
+    good_inclusive_s: float
+    bad_inclusive_s: float
+    charged_s: float
+    share: float  # of the total excess
+    low: float  # 95% interval of the share, from sampling noise and from the spread between runs
+    high: float
+    sigma: float  # by how many standard errors what it answers for differs between good and bad
+    separated: bool  # every bad run above every good run
+    good_runs: tuple[float, ...]  # what it answers for, run by run
+    bad_runs: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Excess:
+    index: FunctionIndex
+    units: dict[Run, float]
+    clock: Clock
+    settings: ExcessSettings
+    costs: Costs
+    novelty: Novelty
+    charges: Charges
+    spent: Floats
+    accounts: tuple[Account, ...]  # by what they answer for, largest first
+    hub: int | None
+
+    @property
+    def total_s(self) -> float:
+        """Excess per unit of work as sampled: what all accounts add up to, with what no stack explains."""
+        return float(self.spent.sum())
+
+    @cached_property
+    def full(self) -> Costs:
+        """The same costs with every library and system function in its own right."""
+        return measure(self.index, self.units, self.clock, folded=False)
+
+    def name(self, function: int) -> str:
+        return self.index.functions[function].key.name
+
+
+def compare(
+    good: Sequence[Run],
+    bad: Sequence[Run],
+    *,
+    per_unit: bool = True,
+    clock: Clock = Clock.CPU,
+    anomaly: Mapping[FunctionKey, float] | None = None,
+    settings: ExcessSettings | None = None,
+) -> Excess:
+    """Spend the bad runs' excess. `anomaly` is what other engines know: how abnormal a function's data are, 0 to 1."""
+    settings = settings or ExcessSettings()
+    index = FunctionIndex(good, bad)
+    units = {run: run.work.count if per_unit else 1.0 for run in (*good, *bad)}
+    costs = measure(index, units, clock, folded=True)
+    size = len(index.functions)
+    novelty = find_novelty(costs, size, settings)
+    numbered = {
+        number: value
+        for key, value in (anomaly or {}).items()
+        if (number := index.number(key)) is not None and value > 0
+    }
+    charges = charge(costs.tree, novelty, numbered, index.exists_in_good, settings)
+    spent = spend(costs.tree, costs.excess, novelty)
+    entries = frozenset(n for n, function in enumerate(index.functions) if function.key.name in _ENTRY_POINTS)
+    hub = find_hub(costs, spent, novelty, entries, settings)
+    accounts = _accounts(index, costs, charges, spent, settings)
+    return Excess(index, units, clock, settings, costs, novelty, charges, spent, accounts, hub)
+
+
+def _accounts(
+    index: FunctionIndex, costs: Costs, charges: Charges, spent: Floats, settings: ExcessSettings
+) -> tuple[Account, ...]:
+    size = len(index.functions)
+    total = float(spent.sum())
+    own_good, own_bad = (_own(costs, side, size) for side in (costs.good, costs.bad))
+    all_good, all_bad = (by_function(costs.tree, side.mean, size) for side in (costs.good, costs.bad))
+    charged = charges.sum(spent, size)
+    good_runs, bad_runs = (_answered_for(charges, side, size) for side in (costs.good, costs.bad))
+    error = np.sqrt(_variance(charges, costs.good, good_runs) + _variance(charges, costs.bad, bad_runs))
+    difference = bad_runs.mean(axis=0) - good_runs.mean(axis=0)
+    sigma = np.divide(difference, error, out=np.zeros(size), where=error > 0)
+    margin = settings.interval_sigma * error
+    accounts = [
+        Account(
+            function=number,
+            good_s=float(own_good[number]),
+            bad_s=float(own_bad[number]),
+            good_inclusive_s=float(all_good[number]),
+            bad_inclusive_s=float(all_bad[number]),
+            charged_s=float(charged[number]),
+            share=_part(charged[number], total),
+            low=_part(charged[number] - margin[number], total),
+            high=_part(charged[number] + margin[number], total),
+            sigma=float(sigma[number]),
+            separated=bool(bad_runs[:, number].min() > good_runs[:, number].max()),
+            good_runs=tuple(good_runs[:, number].tolist()),
+            bad_runs=tuple(bad_runs[:, number].tolist()),
+        )
+        for number in range(size)
+    ]
+    keys = [function.key for function in index.functions]
+    accounts.sort(key=lambda a: (-a.charged_s, keys[a.function].name, keys[a.function].module, keys[a.function].file))
+    return tuple(accounts)
+
+
+def _own(costs: Costs, side: Side, size: int) -> Floats:
+    return sums(costs.tree.function[1:], side.mean[1:], size)
+
+
+def _answered_for(charges: Charges, side: Side, size: int) -> Floats:
+    return np.array([charges.sum(seconds, size) for seconds in side.seconds])
+
+
+def _variance(charges: Charges, side: Side, answered: Floats) -> Floats:
+    """Of the mean over runs: sampling noise, or the spread between runs where that is larger.
+
+    One more sample than was seen counts for everybody: a function never sampled is not known to take no time.
+    """
+    runs, size = answered.shape
+    squares = side.squares.sum(axis=0)
+    sampled = sums(charges.function, charges.part**2 * squares[charges.node], size)
+    samples = side.samples.sum()
+    one_sample = squares.sum() / samples if samples else 0.0
+    sampling: Floats = (sampled + one_sample) / runs**2
+    if runs < 2:
+        return sampling
+    spread: Floats = answered.var(axis=0, ddof=1) / runs
+    return np.maximum(sampling, spread)
+
+
+def _part(value: float, total: float) -> float:
+    return min(1.0, max(0.0, float(value) / total)) if total > 0 else 0.0

@@ -1,0 +1,61 @@
+"""Seconds per unit of work of every calling context in every run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from whyperf.engines.excess.tree import ContextTree, TreeBuilder
+from whyperf.engines.functions import FunctionIndex
+from whyperf.engines.run import Floats, Ints, Run, sums
+from whyperf.recording.tables import Clock
+
+
+@dataclass(frozen=True)
+class Side:
+    """The good runs or the bad runs. Rows are runs, columns are nodes of the tree."""
+
+    runs: tuple[Run, ...]
+    seconds: Floats  # per unit of work, in the node itself
+    squares: Floats  # squared weights per squared unit: sampling variance of `seconds`
+    samples: Floats
+    nodes: tuple[Ints, ...]  # for each run, the node of each of its stacks
+
+    @property
+    def mean(self) -> Floats:
+        mean: Floats = self.seconds.mean(axis=0)
+        return mean
+
+
+@dataclass(frozen=True)
+class Costs:
+    tree: ContextTree
+    good: Side
+    bad: Side
+
+    @property
+    def excess(self) -> Floats:
+        return self.bad.mean - self.good.mean
+
+
+def measure(index: FunctionIndex, units: dict[Run, float], clock: Clock, *, folded: bool) -> Costs:
+    """Costs of both sides on one tree: the program view when `folded`, else the full view."""
+    builder = TreeBuilder(index, folded=folded)
+    nodes = {run: builder.add(run, run.time(clock).stack) for run in (*index.good, *index.bad)}
+    tree = builder.tree()
+    return Costs(
+        tree, _side(index.good, nodes, units, clock, len(tree)), _side(index.bad, nodes, units, clock, len(tree))
+    )
+
+
+def _side(runs: Sequence[Run], nodes: dict[Run, Ints], units: dict[Run, float], clock: Clock, size: int) -> Side:
+    seconds, squares, samples = (np.zeros((len(runs), size)) for _ in range(3))
+    for row, run in enumerate(runs):
+        time, unit = run.time(clock), units[run]
+        where = nodes[run]
+        seconds[row] = sums(where, time.seconds, size) / unit
+        squares[row] = sums(where, time.squares, size) / unit**2
+        samples[row] = sums(where, time.samples.astype(np.float64), size)
+    return Side(tuple(runs), seconds, squares, samples, tuple(nodes[run] for run in runs))

@@ -1,0 +1,198 @@
+"""From accounts to findings: who stands out of the noise, on which path, at which line, and one sentence why."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from whyperf.engines.excess.compare import Account, Excess
+from whyperf.engines.excess.places import locate
+from whyperf.engines.excess.tree import ROOT
+from whyperf.engines.finding import Finding, Strength
+from whyperf.engines.run import Floats
+from whyperf.engines.quantities import percent, seconds
+from whyperf.recording.tables import Clock
+
+ENGINE = "excess"
+
+
+class Role(Enum):
+    """Why a function answers for time."""
+
+    OWN = "own"  # the time is in its own code, or in library code that it calls
+    TOOK_NEW_PATH = "took-new-path"  # it calls what the good runs never reach
+    NEW_PATH = "new-path"  # the good runs never reach it
+    NEW_CODE = "new-code"  # the good runs' binary does not have it
+    HUB = "hub"  # cheap itself, but half of what grew lies under it
+
+
+@dataclass(frozen=True)
+class _Anchor:
+    """The context in which a function answers for most."""
+
+    node: int
+    role: Role
+    other: int | None = None  # the new function it calls, or the caller that leads to it
+
+
+def suspects(excess: Excess, unit: str) -> list[Finding]:
+    """Functions that stand out, best first. The list ends where the rest is noise."""
+    settings = excess.settings
+    accounts = [
+        account
+        for account in excess.accounts
+        if account.share >= settings.suspect_share and account.sigma >= settings.suspect_sigma
+    ]
+    chosen = [(account, _anchor(excess, account.function)) for account in accounts]
+    hub = excess.hub
+    if chosen and hub is not None and all(account.function != hub for account, _ in chosen[:2]):
+        chosen = [pair for pair in chosen if pair[0].function != hub]
+        account = next(account for account in excess.accounts if account.function == hub)
+        chosen.insert(1, (account, _Anchor(_heaviest_context(excess, hub), Role.HUB)))
+    return [_finding(excess, rank, account, anchor, unit) for rank, (account, anchor) in enumerate(chosen, 1)]
+
+
+def _finding(excess: Excess, rank: int, account: Account, anchor: _Anchor, unit: str) -> Finding:
+    function = excess.index.functions[account.function]
+    where = locate(excess, account.function)
+    inside = _inside(excess, account.function)
+    return Finding(
+        engine=ENGINE,
+        function=function.key,
+        place=where.place,
+        rank=rank,
+        score=account.share,
+        share=account.share,
+        path=tuple(excess.name(int(excess.costs.tree.function[node])) for node in excess.costs.tree.path(anchor.node)),
+        pattern=_pattern(excess, anchor),
+        why=_sentence(excess, account, anchor, unit, inside),
+        lines=where.lines,
+        detail=_detail(excess, account, anchor, inside),
+        strength=Strength(account.sigma, account.separated, account.low, account.high),
+    )
+
+
+def _anchor(excess: Excess, function: int) -> _Anchor:
+    tree, charges = excess.costs.tree, excess.charges
+    weight: dict[_Anchor, float] = defaultdict(float)
+    nodes, parts = charges.to(function)
+    for node, part in zip(nodes.tolist(), parts.tolist(), strict=True):
+        answered = float(excess.spent[node]) * part
+        if answered <= 0:
+            continue
+        head = int(charges.head[node])
+        if head < 0:
+            weight[_Anchor(_deepest(excess, node, function), Role.OWN)] += answered
+        elif int(tree.function[head]) == function:
+            existed = charges.caller_part[head] == excess.settings.new_path_to_caller
+            caller = int(tree.function[tree.parent[head]])
+            weight[_Anchor(head, Role.NEW_PATH if existed else Role.NEW_CODE, caller)] += answered
+        else:
+            weight[_Anchor(int(tree.parent[head]), Role.TOOK_NEW_PATH, int(tree.function[head]))] += answered
+    return max(weight, key=lambda anchor: (weight[anchor], -anchor.node))
+
+
+def _deepest(excess: Excess, node: int, function: int) -> int:
+    tree = excess.costs.tree
+    while node != ROOT and int(tree.function[node]) != function:
+        node = int(tree.parent[node])
+    return node
+
+
+def _heaviest_context(excess: Excess, function: int) -> int:
+    inclusive = excess.costs.tree.inclusive(excess.spent)
+    nodes = np.flatnonzero(excess.costs.tree.function == function)
+    return int(nodes[np.argmax(inclusive[nodes])])
+
+
+def _pattern(excess: Excess, anchor: _Anchor) -> str:
+    if excess.clock is Clock.BLOCKED:
+        return "long-wait"
+    return "new-path" if anchor.role in (Role.TOOK_NEW_PATH, Role.NEW_PATH, Role.NEW_CODE) else "unknown"
+
+
+def _sentence(excess: Excess, account: Account, anchor: _Anchor, unit: str, inside: list[tuple[int, float]]) -> str:
+    spends = "waits" if excess.clock is Clock.BLOCKED else "takes"
+    other = excess.name(anchor.other) if anchor.other is not None else ""
+    reached = seconds(account.bad_inclusive_s)
+    gained = seconds(sum(account.bad_runs) / len(account.bad_runs) - sum(account.good_runs) / len(account.good_runs))
+    match anchor.role:
+        case Role.TOOK_NEW_PATH:
+            there = seconds(_inclusive(excess, anchor.other))
+            return f"It calls {other}, which the good runs never reach: {there} per {unit} go there."
+        case Role.NEW_PATH:
+            return f"The good runs never reach it; called by {other}, it {spends} {reached} per {unit}."
+        case Role.NEW_CODE:
+            return f"The good runs' program does not have it; called by {other}, it {spends} {reached} per {unit}."
+        case Role.HUB:
+            return (
+                f"Cheap itself, but most of what grew lies in what it calls: {seconds(account.good_inclusive_s)} per "
+                f"{unit} became {seconds(account.bad_inclusive_s)}. It may call too often, or with too much."
+            )
+        case Role.OWN:
+            compared = f"{seconds(account.good_s)} became {seconds(account.bad_s)}"
+            return f"It {spends} {gained} more per {unit}{_spent_in(excess, account.function, inside)}: {compared}."
+
+
+def _inclusive(excess: Excess, function: int | None) -> float:
+    return next(account.bad_inclusive_s for account in excess.accounts if account.function == function)
+
+
+def _spent_in(excess: Excess, function: int, inside: list[tuple[int, float]]) -> str:
+    """Says when most of a function's own time is really in library code that it calls."""
+    called = [(number, share) for number, share in inside if number != function]
+    if sum(share for _, share in called) < 0.5:
+        return " in its own code"
+    number, share = called[0]
+    return f", {percent(share)} of it in {excess.name(number)}"
+
+
+def _inside(excess: Excess, function: int) -> list[tuple[int, float]]:
+    """Which functions of the full view hold the excess that `function` answers for, with their shares of it."""
+    gained = _by_leaf(excess, function)
+    total = float(gained[gained > 0].sum())
+    if total <= 0:
+        return []
+    order = np.argsort(-gained, kind="stable")[:5]
+    return [(int(number), float(gained[number]) / total) for number in order if gained[number] > 0.01 * total]
+
+
+def _by_leaf(excess: Excess, function: int) -> Floats:
+    size = len(excess.index.functions)
+    nodes, parts = excess.charges.to(function)
+    part = np.zeros(len(excess.costs.tree))
+    part[nodes] = parts
+    gained = np.zeros(size)
+    for folded, full, sign in (
+        (excess.costs.bad, excess.full.bad, 1.0),
+        (excess.costs.good, excess.full.good, -1.0),
+    ):
+        for run, node, leaf in zip(folded.runs, folded.nodes, full.nodes, strict=True):
+            weights = part[node] * run.time(excess.clock).seconds / excess.units[run]
+            leaves = excess.full.tree.function[leaf]
+            known = leaves >= 0
+            gained += sign / len(folded.runs) * np.bincount(leaves[known], weights=weights[known], minlength=size)
+    return gained
+
+
+def _detail(excess: Excess, account: Account, anchor: _Anchor, inside: list[tuple[int, float]]) -> dict[str, Any]:
+    keys = [function.key for function in excess.index.functions]
+    return {
+        "role": anchor.role.value,
+        "good_s": account.good_s,
+        "bad_s": account.bad_s,
+        "good_inclusive_s": account.good_inclusive_s,
+        "bad_inclusive_s": account.bad_inclusive_s,
+        "charged_s": account.charged_s,
+        "interval": [account.low, account.high],
+        "sigma": account.sigma,
+        "good_runs": list(account.good_runs),
+        "bad_runs": list(account.bad_runs),
+        "inside": [
+            {"function": keys[number].name, "module": keys[number].module, "share": share} for number, share in inside
+        ],
+    }

@@ -1,0 +1,121 @@
+"""Where inside a function its excess is: lines and blocks, bad minus good, with the source around the hottest."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from whyperf.engines.excess.compare import Excess
+from whyperf.engines.excess.costs import Side
+from whyperf.engines.finding import HotLine, Place
+from whyperf.engines.run import Run, ints, texts
+
+
+@dataclass(frozen=True)
+class Whereabouts:
+    place: Place
+    lines: tuple[HotLine, ...]
+
+
+@dataclass(frozen=True)
+class _Spot:
+    file: str
+    line: int
+
+
+def locate(excess: Excess, function: int) -> Whereabouts:
+    """The line with most of the excess that `function` answers for, and the lines worth showing around it."""
+    good, _ = _seconds_by_spot(excess, excess.costs.good, function)
+    bad, blocks = _seconds_by_spot(excess, excess.costs.bad, function)
+    grown = {spot: gain for spot in bad if (gain := bad[spot] - good.get(spot, 0.0)) > 0 and spot.line > 0}
+    declared = excess.index.functions[function]
+    if not grown:
+        lines = (excess.index.declared_line[run].get(function, 0) for run in excess.index.bad)
+        return Whereabouts(Place(declared.file, next((line for line in lines if line), 0)), ())
+    hottest = max(grown, key=lambda spot: (grown[spot], -spot.line))
+    total = sum(grown.values())
+    share = {spot.line: gain / total for spot, gain in grown.items() if spot.file == hottest.file}
+    block = max(blocks[hottest], key=lambda number: (blocks[hottest][number], -number))
+    return Whereabouts(Place(hottest.file, hottest.line, block), _shown(excess, hottest, share))
+
+
+def _seconds_by_spot(
+    excess: Excess, side: Side, function: int
+) -> tuple[dict[_Spot, float], dict[_Spot, dict[int, float]]]:
+    """Mean seconds per unit by line, in the bad build's line numbers; and by basic block of each line."""
+    part = np.zeros(len(excess.costs.tree))
+    nodes, parts = excess.charges.to(function)
+    part[nodes] = parts
+    by_spot: dict[_Spot, float] = defaultdict(float)
+    blocks: dict[_Spot, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    for run, node in zip(side.runs, side.nodes, strict=True):
+        time = run.time(excess.clock)
+        seconds = part[node] * time.seconds / excess.units[run] / len(side.runs)
+        shift = _line_shift(excess, run, function)
+        files = run.frames.column("file")
+        for row in np.flatnonzero(seconds > 0).tolist():
+            frame = _innermost_frame(excess, run, int(time.stack[row]), function)
+            if frame is None:
+                continue
+            line = run.frame_line[frame]
+            spot = _Spot(str(files[frame].as_py()), line + shift if line else 0)
+            by_spot[spot] += float(seconds[row])
+            blocks[spot][run.frame_block[frame]] += float(seconds[row])
+    return _same_folder(excess, by_spot, side), blocks
+
+
+def _same_folder(excess: Excess, by_spot: dict[_Spot, float], side: Side) -> dict[_Spot, float]:
+    """The good build's files under the bad build's folders: a file is the same wherever it was built."""
+    if side is excess.costs.bad:
+        return by_spot
+    names = {file.rsplit("/", 1)[-1]: file for run in excess.index.bad for file in _file_names(run)}
+    moved: dict[_Spot, float] = defaultdict(float)
+    for spot, seconds in by_spot.items():
+        moved[_Spot(names.get(spot.file.rsplit("/", 1)[-1], spot.file), spot.line)] += seconds
+    return moved
+
+
+def _file_names(run: Run) -> list[str]:
+    return [str(name) for name in run.frames.column("file").unique().to_pylist()]
+
+
+def _line_shift(excess: Excess, run: Run, function: int) -> int:
+    """A place is a line relative to its function's declaration: code above it may have grown between two builds."""
+    here = excess.index.declared_line[run].get(function, 0)
+    shown = next((line for bad in excess.index.bad if (line := excess.index.declared_line[bad].get(function, 0))), 0)
+    return shown - here if here and shown else 0
+
+
+def _innermost_frame(excess: Excess, run: Run, stack: int, function: int) -> int | None:
+    of_frame = excess.index.of_frame[run]
+    while stack >= 0:
+        for frame in reversed(run.frame_chain[run.stack_frame[stack]]):
+            if of_frame[frame] == function:
+                return frame
+        stack = run.stack_parent[stack]
+    return None
+
+
+def _shown(excess: Excess, hottest: _Spot, share: dict[int, float]) -> tuple[HotLine, ...]:
+    settings = excess.settings
+    around = range(hottest.line - settings.context_lines, hottest.line + settings.context_lines + 1)
+    hot = {line for line, part in share.items() if part >= settings.hot_line_share}
+    text = _source(excess, hottest.file)
+    wanted = sorted({line for line in around if line in text} | hot)
+    return tuple(HotLine(line, share.get(line, 0.0), text.get(line, "")) for line in wanted)
+
+
+def _source(excess: Excess, file: str) -> dict[int, str]:
+    for run in excess.index.bad:
+        table = run.recording.table("source")
+        lines: dict[int, str] = {}
+        for name, first, text in zip(
+            texts(table, "file"), ints(table, "first_line"), texts(table, "text"), strict=True
+        ):
+            if name == file:
+                lines.update(enumerate(text.split("\n"), first))
+        if lines:
+            return lines
+    return {}

@@ -1,0 +1,35 @@
+"""The constants of the method, each with its source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ExcessSettings:
+    # A function is new if, at its share of the bad runs, the good runs should hold this many samples of it ...
+    # (ten: by Poisson the chance of none is below 1 in 20,000)
+    new_expected_samples: float = 10.0
+    # ... and hold almost none: at most this part of that share. Measured on eight real bugs: strict zero loses
+    # functions that also run once at start-up.
+    new_share_left: float = 0.002
+    # Whose doing a new path is: mostly the function's that took it if the code was there before, else the new
+    # code's. Chosen on the same eight bugs (the cause came first in seven, second in one).
+    new_path_to_caller: float = 2 / 3
+    new_code_to_caller: float = 0.1
+    # The deepest function under which half of the new or multiplied time lies is the hub.
+    hub_cover: float = 0.5
+    # Time of a context counts as multiplied from here on: twice as many calls, or calls that take twice as long.
+    multiplied: float = 2.0
+    # A suspect's own excess must stand out of the noise of its own time by so many standard errors: with a few
+    # hundred functions of one program the chance that one of them does by luck is below one half of a percent
+    # of the functions; and the total must have passed already.
+    suspect_sigma: float = 3.0
+    # and must be worth reading about.
+    suspect_share: float = 0.02
+    # Two-sided 95% of a normal distribution, for the printed intervals.
+    interval_sigma: float = 1.96
+    # A line is hot from this share of its function's excess on.
+    hot_line_share: float = 0.05
+    # Source lines shown on each side of the hottest.
+    context_lines: int = 3

@@ -1,0 +1,126 @@
+"""One calling-context tree over source-level functions for all runs of a comparison.
+
+Inlined functions stand in it under their own names and direct recursion is one node, so that builds which inline
+differently have the same tree. In the *program view* code of system libraries and headers is folded into the nearest
+caller of the program's own; the *full view* keeps every function.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from whyperf.engines.functions import FunctionIndex
+from whyperf.engines.run import Floats, Ints, Run, sums
+
+ROOT = 0
+
+
+@dataclass(frozen=True)
+class ContextTree:
+    """Parents come before children; node 0 is the root, which belongs to no function."""
+
+    parent: Ints
+    function: Ints
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def path(self, node: int) -> list[int]:
+        """Nodes from the outermost function down to `node`."""
+        nodes: list[int] = []
+        while node != ROOT:
+            nodes.append(node)
+            node = int(self.parent[node])
+        return nodes[::-1]
+
+    def depth(self) -> Ints:
+        depth = np.zeros(len(self), np.int64)
+        for node in range(1, len(self)):
+            depth[node] = depth[self.parent[node]] + 1
+        return depth
+
+    def inclusive(self, own: Floats) -> Floats:
+        """Sums over subtrees."""
+        total = own.copy()
+        depth = self.depth()
+        for level in range(int(depth.max(initial=0)), 0, -1):
+            nodes = np.flatnonzero(depth == level)
+            total += sums(self.parent[nodes], total[nodes], len(self))
+        return total
+
+    def outermost(self) -> Ints:
+        """Nodes with no caller of the same function: what a function's inclusive time is the sum of."""
+        chosen: list[int] = []
+        above: list[frozenset[int]] = [frozenset()]
+        functions = self.function.tolist()
+        for node, parent in enumerate(self.parent.tolist()):
+            if node == ROOT:
+                continue
+            callers = above[parent]
+            if functions[node] in callers:
+                above.append(callers)
+            else:
+                chosen.append(node)
+                above.append(callers | {functions[node]})
+        return np.array(chosen, np.int64)
+
+
+class TreeBuilder:
+    """Grows one tree from many runs' stacks."""
+
+    def __init__(self, index: FunctionIndex, *, folded: bool) -> None:
+        self._index = index
+        self._keeps = index.own if folded else [True] * len(index.functions)
+        self._parent = [-1]
+        self._function = [-1]
+        self._children: dict[tuple[int, int], int] = {}
+
+    def add(self, run: Run, stacks: Ints) -> Ints:
+        """The tree's node for each of the run's stacks."""
+        needed = _with_callers(run.stack_parent, stacks)
+        function_of = self._index.of_frame[run]
+        chains, frames, parents = run.frame_chain, run.stack_frame, run.stack_parent
+        keeps = self._keeps
+        node_of: dict[int, int] = {-1: ROOT}
+        # Until a stack reaches the program's own code there is nothing to fold into: remembered, used if it ends so.
+        outside: dict[int, tuple[int, ...]] = {-1: ()}
+        for stack in needed:
+            node, strangers = node_of[parents[stack]], outside[parents[stack]]
+            for frame in chains[frames[stack]]:
+                function = function_of[frame]
+                if keeps[function]:
+                    node = self._child(node, function)
+                elif node == ROOT:
+                    strangers = (*strangers, function)
+            node_of[stack], outside[stack] = node, strangers
+        return np.array([self._settle(node_of[stack], outside[stack]) for stack in stacks.tolist()], np.int64)
+
+    def tree(self) -> ContextTree:
+        return ContextTree(np.array(self._parent, np.int64), np.array(self._function, np.int64))
+
+    def _settle(self, node: int, strangers: tuple[int, ...]) -> int:
+        if node == ROOT:
+            for function in strangers:
+                node = self._child(node, function)
+        return node
+
+    def _child(self, node: int, function: int) -> int:
+        if self._function[node] == function:
+            return node
+        child = self._children.setdefault((node, function), len(self._parent))
+        if child == len(self._parent):
+            self._parent.append(node)
+            self._function.append(function)
+        return child
+
+
+def _with_callers(parents: list[int], stacks: Ints) -> list[int]:
+    needed = bytearray(len(parents))
+    for stack in stacks.tolist():
+        node = stack
+        while node >= 0 and not needed[node]:
+            needed[node] = 1
+            node = parents[node]
+    return [node for node, wanted in enumerate(needed) if wanted]

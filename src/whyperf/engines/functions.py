@@ -1,0 +1,202 @@
+"""One number per function across all runs of a comparison, whatever build, folder or process it ran in.
+
+A name that is unique in its module in every run identifies the function, so that it may move to another file. Where a
+name is taken more than once, the end of the file's path and the order of declaration tell the functions apart.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from whyperf.engines.modules import OWN_ORIGINS, canonical_names
+from whyperf.engines.run import Run, column, ints, texts
+from whyperf.recording.identity import FunctionKey
+
+UNKNOWN = "[unknown]"
+
+# Where compilers and distributions keep headers and standard libraries: code from there is a part of its caller.
+_SYSTEM_HEADERS = ("/usr/include/", "/usr/lib/gcc/", "/usr/lib/llvm", "/usr/lib/clang/", "/usr/local/lib/gcc/")
+_STANDARD_LIBRARY_PARTS = ("/rustc/", "/lib/rustlib/src/", "/include/c++/")
+
+
+@dataclass(frozen=True)
+class Function:
+    key: FunctionKey
+    file: str  # as the build recorded it
+    own: bool  # the program's own code, not a system library's and not a system header's
+
+
+@dataclass(frozen=True)
+class _Declared:
+    module: str
+    name: str
+    file: str
+    line: int
+    order: int
+    own: bool
+
+
+class FunctionIndex:
+    """Functions seen in any of the runs, numbered; and which number every frame of every run has."""
+
+    def __init__(self, good: Sequence[Run], bad: Sequence[Run]) -> None:
+        self.good, self.bad = tuple(good), tuple(bad)
+        self.module_names = canonical_names(good, bad)
+        runs = (*bad, *good)  # the bad runs' spelling is the one shown
+        seen = {run: _sampled_functions(run, self.module_names[run]) for run in runs}
+        self._shared_names = _shared_names(runs, self.module_names, seen)
+        self.functions: list[Function] = []
+        self._number: dict[FunctionKey, int] = {}
+        self.of_frame: dict[Run, list[int]] = {}
+        self.declared_line: dict[Run, dict[int, int]] = {}
+        for run in runs:
+            self._add(run, seen[run])
+
+    def number(self, key: FunctionKey) -> int | None:
+        return self._number.get(key)
+
+    @cached_property
+    def own(self) -> list[bool]:
+        return [function.own for function in self.functions]
+
+    def called(self, name: str) -> list[int]:
+        """Functions that a user may mean by `name`: the full name, else the last part of a qualified one."""
+        exact = [number for number, function in enumerate(self.functions) if function.key.name == name]
+        return exact or [
+            number
+            for number, function in enumerate(self.functions)
+            if function.key.name.endswith("::" + name) or function.key.name.partition("<")[0] == name
+        ]
+
+    def exists_in_good(self, number: int) -> bool:
+        """Whether the good runs' binaries hold the function, run or not."""
+        wanted = self.functions[number].key
+        for run in self.good:
+            table = run.recording.table("functions")
+            rows = table.filter(pc.equal(table.column("name"), pa.scalar(wanted.name)))
+            names = self.module_names[run]
+            if any(names[module] == wanted.module for module in ints(rows, "module")):
+                return True
+        return False
+
+    def _add(self, run: Run, declared: dict[int, _Declared]) -> None:
+        lines: dict[int, int] = {}
+        by_row: dict[int, int] = {}
+        for row, what in declared.items():
+            number = self._intern(self._key(run, what), what.file, what.own)
+            by_row[row] = number
+            lines.setdefault(number, what.line)
+        self.declared_line[run] = lines
+        modules, functions = ints(run.frames, "module"), ints(run.frames, "function")
+        offsets = ints(run.frames, "offset")
+        own_module = _own_modules(run)
+        self.of_frame[run] = [
+            by_row[function] if function >= 0 else self._nameless(run, module, offset, own_module)
+            for module, function, offset in zip(modules, functions, offsets, strict=True)
+        ]
+
+    def _nameless(self, run: Run, module: int, offset: int, own_module: Sequence[bool]) -> int:
+        if module < 0:
+            return self._intern(FunctionKey("", UNKNOWN, ""), "", own=False)
+        name = self.module_names[run][module]
+        return self._intern(FunctionKey(name, f"{name}+0x{offset:x}", ""), "", own_module[module])
+
+    def _intern(self, key: FunctionKey, file: str, own: bool) -> int:
+        number = self._number.setdefault(key, len(self.functions))
+        if number == len(self.functions):
+            self.functions.append(Function(key, file, own))
+        return number
+
+    def _key(self, run: Run, what: _Declared) -> FunctionKey:
+        told_apart = self._shared_names.get((what.module, what.name))
+        if told_apart is None:
+            return FunctionKey(what.module, what.name, "")
+        order = told_apart.order[run].get((what.file, what.line), what.order)
+        return FunctionKey(what.module, what.name, _path_end(what.file, told_apart.path_parts), order)
+
+
+@dataclass(frozen=True)
+class _ToldApart:
+    """How functions of one name are told apart: by so many last parts of the path, then by order of declaration."""
+
+    path_parts: int
+    order: dict[Run, dict[tuple[str, int], int]]
+
+
+def _sampled_functions(run: Run, module_names: Sequence[str]) -> dict[int, _Declared]:
+    rows = np.unique(column(run.frames, "function"))
+    rows = rows[rows >= 0]
+    table = run.recording.table("functions").take(pa.array(rows))
+    return dict(zip(rows.tolist(), _declarations(table, module_names, _own_modules(run)), strict=True))
+
+
+def _declarations(table: pa.Table, module_names: Sequence[str], own_module: Sequence[bool]) -> list[_Declared]:
+    columns = zip(
+        ints(table, "module"),
+        texts(table, "name"),
+        texts(table, "file"),
+        ints(table, "line"),
+        ints(table, "order"),
+        strict=True,
+    )
+    return [
+        _Declared(module_names[module], name, file, line, order, own_module[module] and not is_system_source(file))
+        for module, name, file, line, order in columns
+    ]
+
+
+def _shared_names(
+    runs: Sequence[Run], module_names: dict[Run, list[str]], seen: dict[Run, dict[int, _Declared]]
+) -> dict[tuple[str, str], _ToldApart]:
+    """Names that more than one function of a module has, in any run, sampled or not."""
+    wanted = pa.array(sorted({what.name for declared in seen.values() for what in declared.values()}), pa.string())
+    places: dict[tuple[str, str], dict[Run, set[tuple[str, int]]]] = defaultdict(lambda: {run: set() for run in runs})
+    shared: set[tuple[str, str]] = set()
+    for run in runs:
+        table = run.recording.table("functions")
+        table = table.filter(pc.is_in(table.column("name"), value_set=wanted))
+        for what in _declarations(table, module_names[run], _own_modules(run)):
+            # An inline function of a header may have a row per file that includes it: still one declaration.
+            found = places[what.module, what.name][run]
+            found.add((what.file, what.line))
+            if len(found) > 1 or (what.order and not what.line):
+                shared.add((what.module, what.name))
+    return {name: _told_apart(places[name]) for name in shared}
+
+
+def _told_apart(places: dict[Run, set[tuple[str, int]]]) -> _ToldApart:
+    order: dict[Run, dict[tuple[str, int], int]] = {}
+    for run, found in places.items():
+        in_file: dict[str, int] = defaultdict(int)
+        order[run] = {}
+        for file, line in sorted(found):
+            if line:
+                order[run][file, line] = in_file[file]
+                in_file[file] += 1
+    return _ToldApart(max(_parts_needed({file for file, _ in found}) for found in places.values()), order)
+
+
+def _parts_needed(files: set[str]) -> int:
+    parts = 1
+    while len({_path_end(file, parts) for file in files}) < len(files) and parts < 32:
+        parts += 1
+    return parts
+
+
+def _path_end(file: str, parts: int) -> str:
+    return "/".join(file.split("/")[-parts:])
+
+
+def _own_modules(run: Run) -> list[bool]:
+    return [origin in OWN_ORIGINS for origin in texts(run.recording.table("modules"), "origin")]
+
+
+def is_system_source(file: str) -> bool:
+    return file.startswith(_SYSTEM_HEADERS) or any(part in file for part in _STANDARD_LIBRARY_PARTS)

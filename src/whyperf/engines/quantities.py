@@ -1,0 +1,27 @@
+"""Quantities as people read them."""
+
+from __future__ import annotations
+
+
+def seconds(value: float) -> str:
+    """Three digits and the unit that keeps them short."""
+    size = abs(value)
+    for limit, factor, unit in ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1.0, 1e3, "ms")):
+        if 0 < size < limit:
+            return f"{_digits(value * factor)} {unit}"
+    return f"{_digits(value)} s"
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f}%" if share >= 0.01 or share == 0 else f"{100 * share:.1f}%"
+
+
+def count(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else _digits(value)
+
+
+def _digits(value: float) -> str:
+    size = abs(value)
+    if size >= 100 or value == 0:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if size >= 10 else f"{value:.2f}"

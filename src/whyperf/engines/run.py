@@ -1,0 +1,140 @@
+"""One run as engines see it: seconds per calling context within the window, and the work done meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from whyperf.engines.recorded import Recorded
+from whyperf.recording.tables import Clock
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+ONE_RUN = "run"
+
+
+@dataclass(frozen=True)
+class Work:
+    unit: str
+    count: float
+
+
+@dataclass(frozen=True)
+class StackTime:
+    """Time per distinct stack. `squares` sums the squared weights: the variance of a sum of Poisson arrivals."""
+
+    stack: Ints
+    seconds: Floats
+    squares: Floats
+    samples: Ints
+
+    @property
+    def total_s(self) -> float:
+        return float(self.seconds.sum())
+
+    @property
+    def total_samples(self) -> int:
+        return int(self.samples.sum())
+
+
+class Run:
+    """A recording with its columns at hand. Tables are read when first asked for."""
+
+    def __init__(self, recording: Recorded) -> None:
+        self.recording = recording
+        self.manifest = recording.manifest
+
+    @cached_property
+    def work(self) -> Work:
+        """The last count of the window; one per run where nothing was counted."""
+        table = self.recording.table("work")
+        if table.num_rows == 0:
+            return Work(ONE_RUN, 1.0)
+        times, counts = column(table, "time"), column(table, "count")
+        inside = np.flatnonzero(times <= self.manifest.window.end)
+        last = inside[np.argmax(times[inside])] if len(inside) else int(np.argmin(times))
+        unit = str(table.column("unit")[int(last)].as_py())
+        if not np.isfinite(counts[last]) or counts[last] <= 0:
+            return Work(ONE_RUN, 1.0)
+        return Work(unit, float(counts[last]))
+
+    def time(self, clock: Clock) -> StackTime:
+        return self._times[clock]
+
+    @cached_property
+    def _times(self) -> dict[Clock, StackTime]:
+        table = self.recording.table("samples")
+        window = self.manifest.window
+        time = column(table, "time")
+        inside = (time >= window.start) & (time <= window.end)
+        clocks = column(table, "clock")
+        stacks, weights = column(table, "stack"), column(table, "weight") / 1e9
+        return {clock: _by_stack(stacks, weights, inside & (clocks == clock)) for clock in Clock}
+
+    @cached_property
+    def stack_parent(self) -> list[int]:
+        return ints(self.recording.table("stacks"), "parent")
+
+    @cached_property
+    def stack_frame(self) -> list[int]:
+        return ints(self.recording.table("stacks"), "frame")
+
+    @cached_property
+    def frames(self) -> pa.Table:
+        return self.recording.table("frames")
+
+    @cached_property
+    def frame_line(self) -> list[int]:
+        return ints(self.frames, "line")
+
+    @cached_property
+    def frame_block(self) -> list[int]:
+        return ints(self.frames, "block")
+
+    @cached_property
+    def frame_chain(self) -> list[tuple[int, ...]]:
+        """For every frame the functions at that address, outermost first: the out-of-line one, then what it inlined."""
+        inlined_in = ints(self.frames, "inlined_in")
+        chains: list[tuple[int, ...]] = []
+        for frame in range(len(inlined_in)):
+            chain = [frame]
+            while (outer := inlined_in[chain[-1]]) >= 0 and len(chain) <= len(inlined_in):
+                chain.append(outer)
+            chains.append(tuple(reversed(chain)))
+        return chains
+
+
+def column(table: pa.Table, name: str) -> npt.NDArray[Any]:
+    values: npt.NDArray[Any] = table.column(name).to_numpy()
+    return values
+
+
+def ints(table: pa.Table, name: str) -> list[int]:
+    return [int(value) for value in column(table, name).tolist()]
+
+
+def texts(table: pa.Table, name: str) -> list[str]:
+    return [str(value) for value in table.column(name).to_pylist()]
+
+
+def sums(group: Ints, values: Floats, groups: int) -> Floats:
+    """Values added up by group number."""
+    return np.bincount(group, weights=values, minlength=groups).astype(np.float64, copy=False)
+
+
+def _by_stack(stacks: npt.NDArray[Any], seconds: Floats, chosen: npt.NDArray[np.bool_]) -> StackTime:
+    unique, where = np.unique(stacks[chosen].astype(np.int64), return_inverse=True)
+    seconds = seconds[chosen]
+    size = len(unique)
+    return StackTime(
+        unique,
+        sums(where, seconds, size),
+        sums(where, seconds * seconds, size),
+        np.bincount(where, minlength=size).astype(np.int64),
+    )
