@@ -124,38 +124,44 @@ int unwind_step(struct unwind_cursor *cursor, const struct unwind_modules *modul
     if (row->kind == UNWIND_KIND_SIGNAL)
         return leave_signal_frame(cursor, read, context);
 
-    uint64_t cfa, base, word;
+    uint64_t cfa;
     int cut = find_cfa(row, registers, read, context, &cfa);
     if (cut)
         return cut;
     if (cfa % 8 || cfa <= registers->value[UNWIND_RSP])
         return WHYPERF_CUT_NO_PROGRESS;
-    struct unwind_registers caller = *registers;
-    caller.known &= CALLEE_SAVED;
+    // Nothing moves before everything has been read.
+    uint64_t restored[UNWIND_SAVED_REGISTERS], return_address, base;
+    uint32_t known = registers->known & CALLEE_SAVED;
+    uint32_t changed = 0;
     bool base_known = saved_base(row, registers, cfa, &base);
     for (unsigned i = 0; i < UNWIND_SAVED_REGISTERS; i++) {
         int8_t saved = row->saved[i];
         if (saved == UNWIND_SAME)
             continue;
-        unsigned reg = SAVED_REGISTER[i];
-        caller.known &= ~(1u << reg);
+        known &= ~(1u << SAVED_REGISTER[i]);
         if (saved == UNWIND_LOST || !base_known)
             continue;
-        if (!read(context, base + (uint64_t)((int64_t)saved * 8), &caller.value[reg]))
+        if (!read(context, base + (uint64_t)((int64_t)saved * 8), &restored[i]))
             return WHYPERF_CUT_UNREADABLE;
-        caller.known |= 1u << reg;
+        changed |= 1u << i;
     }
-    if (!read(context, cfa - 8, &word))
+    if (!read(context, cfa - 8, &return_address))
         return WHYPERF_CUT_UNREADABLE;
-    if (word == 0) {
+    if (return_address == 0) {
         *ended = true;
         return WHYPERF_CUT_NONE;
     }
-    caller.value[UNWIND_RIP] = word;
-    caller.value[UNWIND_RSP] = cfa;
-    caller.known |= 1u << UNWIND_RIP | 1u << UNWIND_RSP;
-    caller.cfa = cfa;
-    cursor->registers = caller;
+    struct unwind_registers *caller = &cursor->registers;
+    for (unsigned i = 0; changed; i++, changed >>= 1)
+        if (changed & 1) {
+            caller->value[SAVED_REGISTER[i]] = restored[i];
+            known |= 1u << SAVED_REGISTER[i];
+        }
+    caller->value[UNWIND_RIP] = return_address;
+    caller->value[UNWIND_RSP] = cfa;
+    caller->known = known | 1u << UNWIND_RIP | 1u << UNWIND_RSP;
+    caller->cfa = cfa;
     cursor->pc_is_exact = false;
     return WHYPERF_CUT_NONE;
 }
