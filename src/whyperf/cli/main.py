@@ -70,7 +70,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         again = "WHYPERF_DEBUG=1 whyperf " + " ".join(arguments)
         return _say(
-            WhyperfError(f"This is a mistake in whyperf ({type(error).__name__}): please report what this prints.", again)
+            WhyperfError(
+                f"This is a mistake in whyperf ({type(error).__name__}): please report what this prints.", again
+            )
         )
 
 
@@ -78,15 +80,7 @@ def _run(arguments: list[str]) -> int:
     name = next((argument for argument in arguments if not argument.startswith("-")), None)
     if name in COMMANDS and arguments[0] == name:
         command = cast(Command, importlib.import_module(f"whyperf.cli.{name}"))
-        parser = _Parser(
-            prog=f"whyperf {name}",
-            description=COMMANDS[name].capitalize() + ".",
-            epilog=getattr(command, "EXAMPLES", None),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        command.add_arguments(parser)
-        status = command.run(parser.parse_args(arguments[1:]))
+        status = command.run(parser_for(name, command).parse_args(arguments[1:]))
         sys.stdout.flush()
         return status
     parser = _Parser(
@@ -104,6 +98,18 @@ def _run(arguments: list[str]) -> int:
         raise WhyperfError(f"There is no command {found}.", "whyperf --help", status=2)
     parser.print_help()
     return 0 if not arguments else 2
+
+
+def parser_for(name: str, command: Command) -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog=f"whyperf {name}",
+        description=COMMANDS[name].capitalize() + ".",
+        epilog=getattr(command, "EXAMPLES", None),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.add_arguments(parser)
+    return parser
 
 
 def _say(error: WhyperfError) -> int:

@@ -67,7 +67,7 @@ class Driver:
         self._reader.join(timeout=1.0)
 
     def _pass_through(self, reading: int) -> None:
-        with open(reading, "rb", buffering=0) as pipe:  # noqa: PTH123 - a descriptor, not a path
+        with open(reading, "rb", buffering=0) as pipe:
             while piece := pipe.read(65536):
                 self._count(piece)
                 self._write(piece)

@@ -47,7 +47,11 @@ def create(path: Path, *, force: bool) -> RecordingFolder:
 
 
 def is_recording(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink() and ((path / MANIFEST).is_file() or (path / RAW / "start.json").is_file())
+    return (
+        path.is_dir()
+        and not path.is_symlink()
+        and ((path / MANIFEST).is_file() or (path / RAW / "start.json").is_file())
+    )
 
 
 def is_being_written(path: Path) -> bool:
@@ -71,7 +75,9 @@ def _make_room(path: Path, force: bool) -> None:
             f"whyperf record -o {shlex.quote(str(path))}.whyperf ...",
         )
     if is_being_written(path):
-        raise WhyperfError(f"{path} is still being written by another whyperf.", f"whyperf info {shlex.quote(str(path))}")
+        raise WhyperfError(
+            f"{path} is still being written by another whyperf.", f"whyperf info {shlex.quote(str(path))}"
+        )
     if not force:
         raise WhyperfError(
             f"{path} already holds a recording; --force replaces it.",
@@ -80,4 +86,6 @@ def _make_room(path: Path, force: bool) -> None:
     try:
         shutil.rmtree(path)
     except OSError as error:
-        raise WhyperfError(f"{path} cannot be replaced: {error.strerror}.", f"ls -la {shlex.quote(str(path))}") from None
+        raise WhyperfError(
+            f"{path} cannot be replaced: {error.strerror}.", f"ls -la {shlex.quote(str(path))}"
+        ) from None

@@ -80,7 +80,9 @@ def _why_not_executable(path: Path) -> WhyperfError | None:
     try:
         mode = path.stat().st_mode
     except PermissionError:
-        return WhyperfError(f"{path} may not be looked at: no permission for its folder.", f"ls -ld {_quoted(path.parent)}")
+        return WhyperfError(
+            f"{path} may not be looked at: no permission for its folder.", f"ls -ld {_quoted(path.parent)}"
+        )
     except OSError:
         return WhyperfError(f"The command {path} was not found.", f"ls -l {_quoted(path)}")
     if stat.S_ISDIR(mode):
@@ -96,7 +98,9 @@ def _head(path: Path) -> bytes:
             return file.read(4096)
     except PermissionError:
         # Executable but not readable: the kernel makes such a process undumpable, the sampler would learn nothing.
-        raise WhyperfError(f"{path} may not be read, so nothing in it could be sampled.", f"ls -l {_quoted(path)}") from None
+        raise WhyperfError(
+            f"{path} may not be read, so nothing in it could be sampled.", f"ls -l {_quoted(path)}"
+        ) from None
     except OSError as error:
         raise WhyperfError(f"{path} cannot be read: {error.strerror}.", f"ls -l {_quoted(path)}") from None
 
@@ -131,7 +135,8 @@ def _check_elf(path: Path) -> None:
     head = _head(path)
     if len(head) < 64 or head[4] != _ELF_64 or struct.unpack_from("<H", head, 18)[0] != _X86_64:
         raise WhyperfError(
-            f"{path} is built for another architecture; whyperf samples 64-bit x86 programs only.", f"file {_quoted(path)}"
+            f"{path} is built for another architecture; whyperf samples 64-bit x86 programs only.",
+            f"file {_quoted(path)}",
         )
     interpreter = _dynamic_linker(path, head)
     if interpreter is None:

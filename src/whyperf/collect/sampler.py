@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whyperf.collect import _session
 from whyperf.collect.folder import RecordingFolder
@@ -19,6 +19,9 @@ from whyperf.collect.totals import thread_names
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import Totals
 from whyperf.recording.rawlog import RawLogWriter
+
+if TYPE_CHECKING:
+    from whyperf.collect.blocked import BlockedSampler
 
 DRAIN_EVERY_S = 0.1
 LOOK_EVERY_S = 1.0
@@ -30,14 +33,14 @@ LIBRARY = Path(_session.__file__).parent / "libwhyperf_sampler.so"
 
 def tables_folder() -> Path:
     """Where unwind tables are kept by build-id, for all recordings of this user."""
-    cache = os.environ.get("XDG_CACHE_HOME") or ""
-    base = Path(cache) if os.path.isabs(cache) else Path.home() / ".cache"
-    folder = base / "whyperf" / "unwind"
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "")
+    folder = (cache if cache.is_absolute() else Path.home() / ".cache") / "whyperf" / "unwind"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise WhyperfError(
-            f"The cache folder {folder} cannot be created: {error.strerror}.", "export XDG_CACHE_HOME=/tmp/whyperf-cache"
+            f"The cache folder {folder} cannot be created: {error.strerror}.",
+            "export XDG_CACHE_HOME=/tmp/whyperf-cache",
         ) from None
     return folder
 
@@ -51,6 +54,7 @@ class Sampler:
         self._guard = threading.Lock()
         self._stopping = threading.Event()
         self._names: dict[int, str] = {}
+        self._mistake: Exception | None = None
         self.disk_full = False
         try:
             write_start(folder.raw, start)
@@ -86,12 +90,15 @@ class Sampler:
         """A JSON chunk of the raw log. Once the disk is full nothing more is written."""
         self._write(lambda: self._log.append_json({"type": kind, **fields}))
 
-    def append_chunk(self, kind: int, payload: bytes) -> None:
-        self._write(lambda: self._log.append(kind, payload))
-
     def live_threads(self) -> list[tuple[int, int]]:
         """Process and thread numbers of everything that samples itself now."""
-        return [(pid, tid) for pid, tid, *_ in self._drainer.live()]
+        return [(pid, tid) for pid, tid, *_ in self._live()]
+
+    def blocked_threads(self, rate_hz: float) -> BlockedSampler:
+        """Looks at those threads from outside while they wait."""
+        from whyperf.collect.blocked import BlockedSampler
+
+        return BlockedSampler(tables_folder(), self._live, self._append_chunk, rate_hz)
 
     def finish(self, notes: list[str], **stop: Any) -> None:
         """Drains what is left and closes the log with what was lost and how it ended."""
@@ -110,8 +117,25 @@ class Sampler:
                 self._log.sync()
             self._reserve.unlink(missing_ok=True)
             self._log.close()
+        if self._mistake is not None:
+            raise self._mistake
+
+    def _live(self) -> list[tuple[int, int, int, int]]:
+        with self._guard:
+            return self._drainer.live()
+
+    def _append_chunk(self, kind: int, payload: bytes) -> None:
+        self._write(lambda: self._log.append(kind, payload))
 
     def _drain_until_stopped(self) -> None:
+        try:
+            self._keep_draining()
+        except Exception as error:
+            # Not the target's business: it runs on, and the recording ends here.
+            self._mistake = error
+            self._drainer.stop()
+
+    def _keep_draining(self) -> None:
         looked = synced = time.monotonic()
         while not self._stopping.wait(DRAIN_EVERY_S) and not self.disk_full:
             self._drain()
@@ -156,12 +180,14 @@ class Sampler:
 
 def _preloadable(library: Path) -> Path:
     if not library.is_file():
-        raise WhyperfError(f"The sampler {library} is missing: whyperf is not fully installed.", "pip install --force-reinstall whyperf")
+        raise WhyperfError(
+            f"The sampler {library} is missing: whyperf is not fully installed.",
+            "pip install --force-reinstall whyperf",
+        )
     if any(character in str(library) for character in " :\n"):
         raise WhyperfError(
-            f"whyperf is installed in {library.parent}, and the dynamic linker preloads nothing from a folder whose name "
-            "holds a space or a colon.",
+            f"whyperf is installed in {library.parent}, and the dynamic linker preloads nothing from a folder with a "
+            "space or a colon in its name.",
             "python3 -m venv ~/.whyperf && ~/.whyperf/bin/pip install whyperf",
         )
     return library
-

@@ -63,5 +63,3 @@ class SignalWatch:
     def _stray(self, number: int, _frame: FrameType | None) -> None:
         # Some library's thread had it unblocked. Its sender is unknown: for Ctrl-C assume the terminal.
         self._strayed.append(number)
-
-

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from whyperf import __version__
 from whyperf.recording.manifest import Host, Sampling
+from whyperf.recording.storage import write_new
 from whyperf.recording.version import FORMAT_VERSION
 
 
@@ -42,8 +43,4 @@ def start_of(
 
 
 def write_start(raw: Path, start: Start) -> None:
-    path = raw / "start.json"
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:  # noqa: PTH123
-        json.dump(asdict(start), file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
+    write_new(raw / "start.json", json.dumps(asdict(start), indent=1).encode())

@@ -28,7 +28,7 @@ class Usage:
     major_faults: int = 0
 
     def since(self, start: Usage, wall_s: float) -> Totals:
-        """Totals of the window that began with `start`. Processes that went away unaccounted never make them negative."""
+        """Totals of the window that began with `start`: never negative, though processes go away unaccounted."""
         return Totals(
             wall_s=max(wall_s, 0.0),
             cpu_user_s=max(self.cpu_user_s - start.cpu_user_s, 0.0),
@@ -184,14 +184,14 @@ def _children_by_task(pid: int) -> list[int]:
 def _children_by_scan() -> Callable[[int], list[int]]:
     """For kernels that do not list a task's children."""
     children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit() and (fields := _stat(int(name))):
-            children.setdefault(int(fields[1]), []).append(int(name))
+    for name in Path("/proc").iterdir():
+        if name.name.isdigit() and (fields := _stat(int(name.name))):
+            children.setdefault(int(fields[1]), []).append(int(name.name))
     return lambda pid: children.get(pid, [])
 
 
 def _threads(pid: int) -> list[str]:
     try:
-        return os.listdir(f"/proc/{pid}/task")
+        return [path.name for path in Path(f"/proc/{pid}/task").iterdir()]
     except OSError:
         return []

@@ -1,0 +1,214 @@
+"""`whyperf compare`: record both, several times in turns, and diagnose: the whole job in one line."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from whyperf.cli.alternation import Side, order, pairs_for
+from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
+from whyperf.cli.progress import Progress, progress
+from whyperf.cli.quantities import count
+from whyperf.collect.lifecycle import Lifecycle, Measuring, Outcome
+from whyperf.collect.program import Program, check_followable
+from whyperf.collect.shell import command_line
+from whyperf.errors import WhyperfError
+
+NAME = "compare"
+SUMMARY = "record a good and a bad command, and say why the bad one is slower"
+EXAMPLES = """\
+examples:
+  whyperf compare --good "./tool small.txt" --bad "./tool big.txt"
+  whyperf compare --good "./server a.conf" --bad "./server b.conf" --ready tcp:7000 --drive ./load.sh
+  whyperf compare --good ./server --bad ./server --ready tcp:7000 --good-drive ./fast.sh --bad-drive ./slow.sh
+
+Commands are split into words and started without a shell; those that use its syntax ($VAR, *, |, >, &&, VAR=x)
+are run by /bin/sh.
+"""
+_TAIL_LINES = 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "whyperf compare --good COMMAND --bad COMMAND [options]"
+    parser.add_argument("--good", metavar="COMMAND", required=True, help="the run that behaves")
+    parser.add_argument("--bad", metavar="COMMAND", required=True, help="the run that does not")
+    parser.add_argument(
+        "--runs", metavar="N", type=count, help="pairs of runs (default 3; fewer when a run takes 30 s or more)"
+    )
+    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, help="the folder to create for the recordings")
+    parser.add_argument("--force", action="store_true", help="replace recordings in that folder")
+    parser.add_argument("--show-output", action="store_true", help="let the targets write to this terminal")
+    parser.add_argument("--good-drive", metavar="COMMAND", help="the load of good runs")
+    parser.add_argument("--bad-drive", metavar="COMMAND", help="the load of bad runs")
+    add_lifecycle(parser)
+    add_measuring(parser)
+    from whyperf.cli.diagnose import add_presentation
+
+    add_presentation(parser)
+
+
+@dataclass(frozen=True)
+class Plan:
+    programs: Mapping[Side, Program]
+    lifecycles: Mapping[Side, Lifecycle]
+    measuring: Measuring
+    folder: Path
+    runs: int | None
+    show_output: bool
+    force: bool
+
+
+def run(args: argparse.Namespace) -> int:
+    plan = _plan(args)
+    recorded, notes = record_pairs(plan)
+    from whyperf.cli.diagnose import conclude
+
+    status = conclude(recorded[Side.GOOD], recorded[Side.BAD], args, notes)
+    print(f"whyperf: the recordings are in {plan.folder}", file=sys.stderr)
+    return status
+
+
+def record_pairs(plan: Plan) -> tuple[dict[Side, list[Path]], list[str]]:
+    """Records all runs in turns, seals them afterwards, and says what was odd about them."""
+    from whyperf.collect.seal import seal
+
+    _make_folder(plan.folder)
+    outcomes: dict[Side, list[Outcome]] = {Side.GOOD: [], Side.BAD: []}
+    with progress() as shown:
+        pairs = plan.runs or 1
+        turns = list(order(pairs))
+        seconds: list[float] = []
+        for done, (side, number) in enumerate(turns):
+            left = sum(seconds) / len(seconds) * (len(turns) - done) if seconds else None
+            shown.step(f"run {done + 1} of {_total(plan, turns)}: {side.value}", done / len(turns), left)
+            began = time.monotonic()
+            outcomes[side].append(_record(plan, side, number, shown))
+            seconds.append(time.monotonic() - began)
+            if plan.runs is None and done == 1:
+                turns += list(order(pairs_for(max(seconds))))[2:]
+        paths = {side: [outcome.path for outcome in runs] for side, runs in outcomes.items()}
+        for done, path in enumerate(every := [*paths[Side.GOOD], *paths[Side.BAD]]):
+            shown.step(f"reading {path.name}", done / len(every), None)
+            seal(path)
+    return paths, _oddities(outcomes)
+
+
+def _plan(args: argparse.Namespace) -> Plan:
+    drives = {
+        Side.GOOD: args.good_drive or args.drive,
+        Side.BAD: args.bad_drive or args.drive,
+    }
+    if (drives[Side.GOOD] is None) != (drives[Side.BAD] is None):
+        raise WhyperfError(
+            "Good and bad runs need a driver both, or neither: give --drive, or --good-drive and --bad-drive.",
+            "whyperf compare --help",
+            status=2,
+        )
+    programs = {Side.GOOD: command_line(args.good, os.environ), Side.BAD: command_line(args.bad, os.environ)}
+    for program in programs.values():
+        check_followable(program)
+    folder = args.output or Path(_default_name(programs[Side.BAD]))
+    _check_folder(folder, args.force)
+    return Plan(
+        programs,
+        {side: lifecycle_of(args, drive) for side, drive in drives.items()},
+        measuring_of(args, driven=drives[Side.GOOD] is not None),
+        folder,
+        args.runs,
+        args.show_output,
+        args.force,
+    )
+
+
+def _default_name(program: Program) -> str:
+    name = Path(program.command[0]).name
+    return f"{name}-{time.strftime('%Y%m%d-%H%M%S')}.compare"
+
+
+def _check_folder(folder: Path, force: bool) -> None:
+    if not folder.exists():
+        return
+    quoted = shlex.quote(str(folder))
+    if not folder.is_dir():
+        raise WhyperfError(f"{folder} exists and is not a folder.", f"ls -l {quoted}")
+    if not force and any(folder.iterdir()):
+        raise WhyperfError(
+            f"{folder} is not empty; --force replaces the recordings in it.", f"whyperf compare --force -o {quoted} ..."
+        )
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        parent = shlex.quote(str(folder.parent))
+        raise WhyperfError(f"{folder} cannot be created: {error.strerror}.", f"mkdir -p {parent}") from None
+
+
+def _total(plan: Plan, turns: list[tuple[Side, int]]) -> str:
+    known = plan.runs is not None or len(turns) > 2
+    return str(len(turns)) if known else "6 or fewer"
+
+
+def _record(plan: Plan, side: Side, number: int, shown: Progress) -> Outcome:
+    from whyperf.collect.runner import record_run
+
+    outcome = record_run(
+        plan.programs[side],
+        plan.folder / f"{side.value}-{number}",
+        lifecycle=plan.lifecycles[side],
+        measuring=plan.measuring,
+        environment=dict(os.environ),
+        capture_output=not plan.show_output,
+        force=plan.force,
+        on_tick=shown.tick,
+    )
+    if outcome.stopped_by == "interrupt":
+        raise KeyboardInterrupt
+    if outcome.failure is not None:
+        tail = _tail(outcome.path)
+        said = f" It last wrote: {tail}" if tail else ""
+        raise WhyperfError(
+            f"The {side.value} run {number} failed: {outcome.failure.sentence}{said}", outcome.failure.next_command
+        )
+    return outcome
+
+
+def _tail(recording: Path) -> str:
+    """The last lines that a failed run wrote to its standard error."""
+    try:
+        lines = (recording / "stderr").read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    return "\n    ".join(["", *lines[-_TAIL_LINES:]]) if lines else ""
+
+
+def _oddities(outcomes: Mapping[Side, list[Outcome]]) -> list[str]:
+    """What the user should know of the runs themselves: how they ended, where that differs."""
+    notes: list[str] = []
+    for side, runs in outcomes.items():
+        for number, outcome in enumerate(runs, start=1):
+            if outcome.signal is not None and outcome.stopped_by == "signal":
+                notes.append(
+                    f"The {side.value} run {number} was ended by signal {outcome.signal}.{_tail(outcome.path)}"
+                )
+            notes += [f"The {side.value} run {number}: {note}" for note in outcome.notes]
+    ended = {side: sorted({run.status for run in runs if run.status is not None}) for side, runs in outcomes.items()}
+    if ended[Side.GOOD] != ended[Side.BAD]:
+        notes.append(
+            f"Good runs ended with status {_listed(ended[Side.GOOD])}, bad ones with {_listed(ended[Side.BAD])}."
+        )
+    elif any(ended[Side.BAD]):
+        tail = _tail(outcomes[Side.BAD][-1].path)
+        notes.append(f"All runs ended with status {_listed(ended[Side.BAD])}, as programs do that fail.{tail}")
+    return notes
+
+
+def _listed(statuses: list[int]) -> str:
+    return " or ".join(map(str, statuses)) or "none"

@@ -1,0 +1,76 @@
+"""`whyperf demo`: a built-in program with a mistake in it, recorded and diagnosed before your eyes."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib import resources
+from pathlib import Path
+
+from whyperf.cli import compare
+from whyperf.cli.main import parser_for
+from whyperf.errors import WhyperfError
+
+NAME = "demo"
+SUMMARY = "a built-in slow program, recorded and diagnosed before your eyes"
+EXAMPLES = """\
+The program is orders.c, a shop's ledger: fast with 64 MB for its index, slower with 4096 MB. Recorded three times
+each, in turns; takes about half a minute.
+"""
+GOOD_ARGUMENT, BAD_ARGUMENT = "64", "4096"
+PLANTED = "find_customer"  # walks chains that became long because planned_buckets() overflowed
+_FLAGS = ("-g", "-O2")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, help="keep the recordings in this new folder")
+
+
+def run(args: argparse.Namespace) -> int:
+    program = build()
+    good, bad = f"{program} {GOOD_ARGUMENT}", f"{program} {BAD_ARGUMENT}"
+    print(f"The program's source is {program.with_suffix('.c')}. What is run now:\n", file=sys.stderr)
+    print(f'  whyperf compare --good "{good}" --bad "{bad}"\n', file=sys.stderr, flush=True)
+    parser = parser_for("compare", compare)
+    with tempfile.TemporaryDirectory(prefix="whyperf-demo-") as scratch:
+        folder = args.output or Path(scratch) / "recordings"
+        return compare.run(parser.parse_args(["--good", good, "--bad", bad, "--runs", "3", "-o", str(folder)]))
+
+
+def build() -> Path:
+    """The demo program, compiled into the cache folder once."""
+    source = resources.files("whyperf.demo").joinpath("orders.c").read_bytes()
+    compiler = next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None)
+    if compiler is None:
+        raise WhyperfError(
+            "The demo's program is in C, and there is no C compiler here.", "sudo apt-get install gcc libc6-dev"
+        )
+    folder = _cache() / hashlib.sha256(source + " ".join((compiler, *_FLAGS)).encode()).hexdigest()[:16]
+    program = folder / "orders"
+    if program.exists():
+        return program
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        program.with_suffix(".c").write_bytes(source)
+        new = program.with_suffix(f".{os.getpid()}")
+        command = [compiler, *_FLAGS, "-o", str(new), str(program.with_suffix(".c"))]
+        built = subprocess.run(command, capture_output=True, text=True, check=False)
+        if built.returncode != 0:
+            first = (built.stderr.strip().splitlines() or ["no reason given"])[0]
+            raise WhyperfError(f"The demo's program could not be compiled: {first}.", shlex.join(command))
+        new.replace(program)
+    except OSError as error:
+        raise WhyperfError(f"{folder} cannot be written: {error.strerror}.", "export XDG_CACHE_HOME=/tmp") from None
+    return program
+
+
+def _cache() -> Path:
+    from whyperf.collect.sampler import tables_folder
+
+    return tables_folder().parent / "demo"

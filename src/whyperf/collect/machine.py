@@ -1,0 +1,225 @@
+"""What this machine permits: each check tries the thing itself where it can."""
+
+from __future__ import annotations
+
+import ctypes
+import gzip
+import os
+import platform
+import re
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from whyperf.collect.lifecycle import Lifecycle, Measuring
+from whyperf.collect.perf_events import cpu_clock_permitted
+from whyperf.collect.program import find_program
+from whyperf.collect.rate import DEFAULT_RATE_HZ, TIMER_LIMIT_HZ
+from whyperf.errors import WhyperfError
+
+_ROOM_BYTES = 1 << 30
+# Busy for about a tenth of a second, in the shell that every machine has.
+_BUSY = ("/bin/sh", "-c", "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done")
+
+
+class State(Enum):
+    FINE = "fine"
+    LIMITED = "limited"  # something is out of reach, recording is not
+    MISSING = "missing"  # recording does not work
+
+
+@dataclass(frozen=True)
+class Check:
+    name: str
+    state: State
+    finding: str
+    mend: str | None = None
+
+
+def examine() -> list[Check]:
+    checks: tuple[Callable[[], Check], ...] = (
+        _architecture,
+        _c_library,
+        _recording,
+        _timer_rate,
+        _perf_events,
+        _reading_processes,
+        _attaching,
+        _call_counts,
+        _cache,
+        _room,
+        _debug_information,
+        _compiler,
+    )
+    return [check() for check in checks]
+
+
+def _architecture() -> Check:
+    machine, kernel = platform.machine(), os.uname().release
+    if machine != "x86_64":
+        return Check("architecture", State.MISSING, f"{machine}; whyperf samples x86-64 programs only")
+    return Check("architecture", State.FINE, f"{machine}, Linux {kernel}")
+
+
+def _c_library() -> Check:
+    try:
+        version = os.confstr("CS_GNU_LIBC_VERSION")
+    except (ValueError, OSError):
+        version = None
+    if version is None:
+        return Check("C library", State.MISSING, "not glibc: the sampler cannot be loaded into its programs")
+    return Check("C library", State.FINE, version)
+
+
+def _recording() -> Check:
+    """Records a busy shell and looks whether samples came out."""
+    from whyperf.collect.runner import record_run
+    from whyperf.recording.chunks import ChunkKind, ChunkReader
+
+    try:
+        with tempfile.TemporaryDirectory(prefix="whyperf-doctor-") as scratch:
+            path = Path(scratch) / "recording"
+            record_run(
+                find_program(_BUSY, os.environ),
+                path,
+                lifecycle=Lifecycle(),
+                measuring=Measuring(),
+                environment=dict(os.environ),
+                capture_output=True,
+            )
+            objects = [c.json() for c in ChunkReader().in_folder(path / "raw") if c.kind == ChunkKind.JSON]
+    except WhyperfError as error:
+        return Check("recording", State.MISSING, error.sentence, error.next_command)
+    counters: dict[str, int] = next((o["counters"] for o in objects if o.get("type") == "losses"), {})
+    samples = counters.get("samples", 0)
+    if not samples:
+        return Check(
+            "recording", State.MISSING, "a busy shell gave no samples", "whyperf record -- sh -c 'seq 1000000'"
+        )
+    mean = counters["handler_ns"] / samples / 1e3
+    return Check("recording", State.FINE, f"{samples} samples of a busy shell, {mean:.1f} µs each in the target")
+
+
+def _timer_rate() -> Check:
+    hz = _kernel_hz()
+    if hz is None:
+        return Check("CPU timers", State.FINE, f"the kernel does not tell its tick; {TIMER_LIMIT_HZ} Hz assumed")
+    state = State.FINE if hz >= DEFAULT_RATE_HZ else State.LIMITED
+    return Check("CPU timers", state, f"up to {hz} stacks a second and thread (the kernel's tick)")
+
+
+def _kernel_hz() -> int | None:
+    release = os.uname().release
+    for path, opener in ((Path(f"/boot/config-{release}"), Path.read_bytes), (Path("/proc/config.gz"), _unzipped)):
+        try:
+            found = re.search(rb"^CONFIG_HZ=(\d+)$", opener(path), re.MULTILINE)
+        except (OSError, EOFError):
+            continue
+        if found:
+            return int(found[1])
+    return None
+
+
+def _unzipped(path: Path) -> bytes:
+    return gzip.decompress(path.read_bytes())
+
+
+def _perf_events() -> Check:
+    paranoid = _number(Path("/proc/sys/kernel/perf_event_paranoid"))
+    if cpu_clock_permitted():
+        return Check("perf events", State.FINE, f"permitted (perf_event_paranoid {paranoid}): rates up to 5000 Hz")
+    return Check(
+        "perf events",
+        State.LIMITED,
+        f"not permitted (perf_event_paranoid {paranoid}): above {TIMER_LIMIT_HZ} Hz samples only get heavier",
+        "sudo sysctl kernel.perf_event_paranoid=2",
+    )
+
+
+def _reading_processes() -> Check:
+    """What --clock wall needs of the kernel, tried on ourselves."""
+    word, copy = ctypes.c_uint64(0x5EED), ctypes.c_uint64(0)
+    local = (ctypes.c_void_p * 2)(ctypes.addressof(copy), 8)
+    remote = (ctypes.c_void_p * 2)(ctypes.addressof(word), 8)
+    reader = ctypes.CDLL(None, use_errno=True).process_vm_readv
+    reader.restype = ctypes.c_ssize_t
+    reader.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong]
+    if reader(os.getpid(), local, 1, remote, 1, 0) != 8 or copy.value != word.value:
+        return Check(
+            "waiting threads", State.LIMITED, "process_vm_readv is forbidden here: --clock wall sees no stacks"
+        )
+    if not Path("/proc/self/syscall").exists():
+        return Check(
+            "waiting threads", State.LIMITED, "the kernel has no /proc/PID/syscall: --clock wall sees no stacks"
+        )
+    return Check("waiting threads", State.FINE, "their stacks can be read (--clock wall)")
+
+
+def _attaching() -> Check:
+    scope = _number(Path("/proc/sys/kernel/yama/ptrace_scope")) or 0
+    if os.geteuid() == 0 and scope < 3:
+        return Check("running processes", State.FINE, "any can be recorded (--pid)")
+    if scope == 0:
+        return Check("running processes", State.FINE, "your own can be recorded (--pid)")
+    return Check(
+        "running processes",
+        State.LIMITED,
+        f"--pid needs root (yama/ptrace_scope {scope}); programs started by whyperf do not",
+        "sudo sysctl kernel.yama.ptrace_scope=0" if scope < 3 else None,
+    )
+
+
+def _call_counts() -> Check:
+    if not Path("/sys/bus/event_source/devices/uprobe/type").exists():
+        return Check("--work-count", State.LIMITED, "the kernel has no uprobe events; a driver can print work=N")
+    if os.geteuid() != 0:
+        return Check("--work-count", State.LIMITED, "needs root; a driver can print work=N", "sudo whyperf record ...")
+    return Check("--work-count", State.FINE, "calls can be counted")
+
+
+def _cache() -> Check:
+    from whyperf.collect.sampler import tables_folder
+
+    try:
+        folder = tables_folder()
+    except WhyperfError as error:
+        return Check("cache", State.MISSING, error.sentence, error.next_command)
+    if not os.access(folder, os.W_OK):
+        return Check("cache", State.MISSING, f"{folder} is not writable", "export XDG_CACHE_HOME=/tmp/whyperf-cache")
+    return Check("cache", State.FINE, str(folder.parent))
+
+
+def _room() -> Check:
+    free = shutil.disk_usage(Path.cwd()).free
+    state = State.FINE if free >= _ROOM_BYTES else State.LIMITED
+    return Check("disk", state, f"{free / 1e9:.1f} GB free here", None if state is State.FINE else "df -h .")
+
+
+def _debug_information() -> Check:
+    if os.environ.get("DEBUGINFOD_URLS"):
+        return Check("debug information", State.FINE, "from debuginfod where a file has none")
+    if Path("/usr/lib/debug/.build-id").is_dir():
+        return Check("debug information", State.FINE, "/usr/lib/debug")
+    return Check(
+        "debug information",
+        State.LIMITED,
+        "none for system libraries; your own programs need only be built with -g",
+        "sudo apt-get install libc6-dbg",
+    )
+
+
+def _compiler() -> Check:
+    found = next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
+    if found is None:
+        return Check("compiler", State.LIMITED, "none: whyperf demo needs one", "sudo apt-get install gcc libc6-dev")
+    return Check("compiler", State.FINE, f"{found}, for whyperf demo")
+
+
+def _number(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None

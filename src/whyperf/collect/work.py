@@ -1,0 +1,73 @@
+"""Units of work done since the window opened, by whoever counts them."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from whyperf.collect.sampler import Sampler
+from whyperf.collect.work_count import CallCounter
+
+
+class WorkAccount(Protocol):
+    def window_opens(self) -> None:
+        """What was counted so far is warm-up."""
+
+    def close(self, now: int) -> float | None:
+        """Writes the last count; the units done within the window, None when nobody counted."""
+
+
+class DriverWork:
+    """Adds up what the driver reports; every report goes into the recording."""
+
+    def __init__(self, sampler: Sampler, unit: str) -> None:
+        self._sampler = sampler
+        self._unit = unit
+        self._reported: float | None = None
+        self._warm_up = 0.0
+        self._open = False
+
+    def report(self, now: int, units: float) -> None:
+        """`units` since the driver's start."""
+        self._reported = units
+        if self._open:
+            self._sampler.append("work", time=now, unit=self._unit, count=units - self._warm_up)
+
+    def window_opens(self) -> None:
+        self._warm_up = self._reported or 0.0
+        self._open = True
+
+    def close(self, now: int) -> float | None:  # noqa: ARG002 - every report has its own time
+        self._open = False
+        return None if self._reported is None else self._reported - self._warm_up
+
+
+class CalledWork:
+    """Counts calls of a function in the target."""
+
+    def __init__(self, sampler: Sampler, unit: str, counter: CallCounter) -> None:
+        self._sampler = sampler
+        self._unit = unit
+        self._counter = counter
+        self._warm_up = 0
+
+    def window_opens(self) -> None:
+        self._warm_up = self._counter.count()
+
+    def close(self, now: int) -> float | None:
+        units = float(self._counter.count() - self._warm_up)
+        self._sampler.append("work", time=now, unit=self._unit, count=units)
+        return units
+
+
+class OneRun:
+    """The run itself is the unit."""
+
+    def __init__(self, sampler: Sampler) -> None:
+        self._sampler = sampler
+
+    def window_opens(self) -> None:
+        return None
+
+    def close(self, now: int) -> float | None:
+        self._sampler.append("work", time=now, unit="run", count=1.0)
+        return None

@@ -1,0 +1,1 @@
+"""The built-in slow program of `whyperf demo`, as source."""
