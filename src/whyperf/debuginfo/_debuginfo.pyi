@@ -1,0 +1,12 @@
+"""The native reader (native/debuginfo)."""
+
+import os
+
+def extract(
+    path: str | bytes | os.PathLike[str],
+    debug_folders: str,
+    symbols_only: bool,
+    cpu_seconds: int,
+    wall_seconds: int,
+) -> tuple[int, int]:
+    """How reading ended (0: done, 1: not an ELF file, 2: crashed, 3: too slow, 4: no process) and the memory file."""

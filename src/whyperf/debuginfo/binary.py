@@ -1,0 +1,119 @@
+"""A binary as the rest of whyperf sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from whyperf.debuginfo import hints
+from whyperf.debuginfo.blocks import Blocks, find_blocks
+from whyperf.debuginfo.code_map import Bools, CodeMap, Int32s, ScopeKind
+from whyperf.debuginfo.elf import ElfFile
+from whyperf.debuginfo.places import Places, out_of_line_scopes, resolve
+from whyperf.debuginfo.texts import Chosen, Texts
+
+Debug = Literal["full", "symbols", "none"]
+
+
+@dataclass(frozen=True, eq=False)
+class Functions:
+    """Source-level functions, parallel columns: copies and clones of one function are one row."""
+
+    names: Sequence[str]
+    """Qualified, without parameters."""
+    files: Sequence[str]
+    """Where it is defined; empty when unknown."""
+    lines: Int32s
+    order: Int32s
+    """Tells functions of the same name and file apart: 0 for the first by line."""
+    inlined: Bools
+    """The binary holds no out-of-line copy."""
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Binary:
+    path: str
+    build_id: str
+    debug: Debug
+    note: str
+    """What is missing or odd, in one sentence; mostly empty."""
+    code: CodeMap
+    elf: ElfFile | None
+    """The file itself; None when it is gone."""
+    _blocks: dict[int, Blocks | None] = field(default_factory=dict)
+
+    @property
+    def functions(self) -> Functions:
+        code = self.code
+        return Functions(
+            code.function_name,
+            Chosen(code.files, code.function_file),
+            code.function_line,
+            code.function_order,
+            code.function_inlined,
+        )
+
+    @property
+    def files(self) -> Texts:
+        """What `Places.file` numbers."""
+        return self.code.files
+
+    def resolve(self, addresses: npt.ArrayLike) -> Places:
+        """Functions and lines at ELF virtual addresses."""
+        return resolve(self.code, np.asarray(addresses, np.uint64))
+
+    def block_of(self, addresses: npt.ArrayLike) -> Int32s:
+        """Basic block of each address within its out-of-line function; -1 when unknown."""
+        wanted = np.asarray(addresses, np.uint64)
+        scope = out_of_line_scopes(self.code, wanted)
+        block = np.full(len(wanted), -1, np.int32)
+        for one in np.unique(scope[scope >= 0]).tolist():
+            blocks = self._blocks_of(one)
+            if blocks is not None:
+                inside = scope == one
+                block[inside] = blocks.of(wanted[inside])
+        return block
+
+    def _blocks_of(self, scope: int) -> Blocks | None:
+        if scope not in self._blocks:
+            read = self.elf.code if self.elf else lambda _low, _high: b""
+            self._blocks[scope] = find_blocks(self.code, scope, self._never_return(), read)
+        return self._blocks[scope]
+
+    def _never_return(self) -> frozenset[int]:
+        code = self.code
+        chosen = (code.scope_parent < 0) & code.function_noreturn[code.scope_function]
+        return frozenset(code.scope_entry[chosen].tolist())
+
+    def missing_debug_hint(self) -> str:
+        """What would give more than symbols; empty when there is full debug information."""
+        return "" if self.debug == "full" else hints.missing_debug_hint(self.path)
+
+    def function_at(self, name: str) -> list[int]:
+        """Functions that a user may mean by `name`: exactly so called, else qualified or templated ones."""
+        names = self.code.function_name
+        found = names.find(name)
+        if not len(found):
+            found = names.find_ending(f"::{name}")
+        if not len(found):
+            found = names.find_template(name)
+        return [int(row) for row in found]
+
+    def entry_addresses(self, function: int) -> list[int]:
+        """ELF virtual addresses at which the function's out-of-line copies start; inlined copies have none."""
+        code = self.code
+        whole = (code.scope_kind == ScopeKind.FUNCTION) | (code.scope_kind == ScopeKind.SYMBOL)
+        chosen = (code.scope_function == function) & (code.scope_parent < 0) & whole
+        return [int(address) for address in np.unique(code.scope_entry[chosen])]
+
+    def file_offset(self, address: int) -> int:
+        """Where a virtual address lies in the file, as uprobes want it; -1 when it does not."""
+        offset = self.elf.file_offset(address) if self.elf else None
+        return -1 if offset is None else offset

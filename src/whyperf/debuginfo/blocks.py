@@ -1,0 +1,89 @@
+"""Basic blocks, found by disassembling only the functions asked for.
+
+A block starts at the function's start, at the target of a branch from within it, and after a branch, a return or a
+call of a function that never returns. Targets of jump tables are not followed: a case mostly starts after the
+previous one's jump anyway. Blocks are counted by address, those of the part with the function's entry first: a
+`.cold` part, wherever the linker put it, does not shift the numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import capstone
+import numpy as np
+
+from whyperf.debuginfo.code_map import Addresses, CodeMap, Int32s
+
+_DIRECT_TARGET = re.compile(r"0x[0-9a-f]+$|\d+$")
+_PREFIXES = ("notrack ", "bnd ")
+_STOPS = frozenset({"ret", "retf", "retfq", "iretq", "ud2", "hlt"})
+
+ReadCode = Callable[[int, int], bytes]
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """One out-of-line function's blocks."""
+
+    start: Addresses
+    """Sorted."""
+    number: Int32s
+
+    def of(self, addresses: Addresses) -> Int32s:
+        row = np.searchsorted(self.start, addresses, side="right") - 1
+        return np.where(row >= 0, self.number[np.maximum(row, 0)], -1).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """A function's address ranges, the one with its entry first."""
+
+    ranges: tuple[tuple[int, int], ...]
+
+    def hold(self, address: int) -> bool:
+        return any(low <= address < high for low, high in self.ranges)
+
+
+def find_blocks(code: CodeMap, scope: int, never_return: frozenset[int], read: ReadCode) -> Blocks | None:
+    """None when the code's bytes cannot be had."""
+    parts = _parts(code, scope)
+    leaders: set[int] = set()
+    for low, high in parts.ranges:
+        content = read(low, high)
+        if not content:
+            return None
+        leaders |= {low, *_leaders(content, low, parts, never_return)}
+    order = {leader: _rank(parts, leader) for leader in leaders}
+    numbered = sorted(leaders, key=lambda leader: (order[leader], leader))
+    number = {leader: i for i, leader in enumerate(numbered)}
+    start = sorted(leaders)
+    return Blocks(np.array(start, np.uint64), np.array([number[leader] for leader in start], np.int32))
+
+
+def _parts(code: CodeMap, scope: int) -> _Parts:
+    first, last = np.searchsorted(code.body_scope, [scope, scope + 1])
+    ranges = list(zip(code.body_low[first:last].tolist(), code.body_high[first:last].tolist(), strict=True))
+    entry = int(code.scope_entry[scope])
+    return _Parts(tuple(sorted(ranges, key=lambda r: (not r[0] <= entry < r[1], r[0]))))
+
+
+def _rank(parts: _Parts, address: int) -> int:
+    return next(i for i, (low, high) in enumerate(parts.ranges) if low <= address < high)
+
+
+def _leaders(content: bytes, low: int, parts: _Parts, never_return: frozenset[int]) -> Iterator[int]:
+    decoder = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
+    decoder.skipdata = True
+    for address, size, mnemonic, operands in decoder.disasm_lite(content, low):
+        for prefix in _PREFIXES:
+            mnemonic = mnemonic.removeprefix(prefix)  # noqa: PLW2901
+        target = int(operands, 0) if _DIRECT_TARGET.match(operands) else None
+        branches = mnemonic[0] == "j" or mnemonic.startswith("loop")
+        if branches and target is not None and parts.hold(target):
+            yield target
+        ends = branches or mnemonic in _STOPS or (mnemonic == "call" and target in never_return)
+        if ends and parts.hold(address + size):
+            yield address + size

@@ -1,0 +1,105 @@
+"""The little of ELF that must be known before and beside the native reader: build-id and segments."""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+_PT_LOAD, _PT_NOTE = 1, 4
+_NT_GNU_BUILD_ID = 3
+_PF_X = 1
+_NOTES_MAX = 1 << 20
+_BUILD_ID_MAX = 64
+
+
+@dataclass(frozen=True)
+class Segment:
+    address: int
+    file_offset: int
+    file_size: int
+    executable: bool
+
+
+@dataclass(frozen=True)
+class ElfFile:
+    """An ELF file as it lies on disk."""
+
+    path: Path
+    build_id: str
+    segments: tuple[Segment, ...]
+    size: int
+    modified_ns: int
+    layout: int
+    """A checksum of the addresses: tells files apart that share a build-id but not their layout."""
+
+    def file_offset(self, address: int) -> int | None:
+        """Where the byte at an ELF virtual address lies in the file."""
+        for segment in self.segments:
+            if segment.address <= address < segment.address + segment.file_size:
+                return address - segment.address + segment.file_offset
+        return None
+
+    def code(self, low: int, high: int) -> bytes:
+        """The bytes between two virtual addresses; empty when the file does not hold them."""
+        start = self.file_offset(low)
+        if start is None or self.file_offset(high - 1) != start + high - 1 - low:
+            return b""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(start)
+                return file.read(high - low)
+        except OSError:
+            return b""
+
+
+def read_elf(path: Path) -> ElfFile | None:
+    """None for whatever is not a readable 64-bit little-endian ELF file."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (OSError, ValueError):
+        return None
+    try:
+        return _parse(path, descriptor)
+    except (OSError, struct.error):
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _parse(path: Path, descriptor: int) -> ElfFile | None:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    header = os.pread(descriptor, 64, 0)
+    if header[:6] != b"\x7fELF\x02\x01":
+        return None
+    (table_offset,) = struct.unpack_from("<Q", header, 32)
+    entry_size, count = struct.unpack_from("<HH", header, 54)
+    if entry_size != 56:
+        return None
+    table = os.pread(descriptor, entry_size * count, table_offset)
+    segments, build_id = [], ""
+    for start in range(0, len(table) - entry_size + 1, entry_size):
+        kind, flags, offset, address, _, file_size, _, align = struct.unpack_from("<IIQQQQQQ", table, start)
+        if kind == _PT_LOAD:
+            segments.append(Segment(address, offset, file_size, bool(flags & _PF_X)))
+        elif kind == _PT_NOTE and not build_id:
+            build_id = _build_id(os.pread(descriptor, min(file_size, _NOTES_MAX), offset), 8 if align == 8 else 4)
+    addresses = [(s.address, s.executable) for s in segments]
+    layout = zlib.crc32(repr(addresses).encode(), zlib.crc32(header[16:32]))
+    return ElfFile(path, build_id, tuple(segments), status.st_size, status.st_mtime_ns, layout)
+
+
+def _build_id(notes: bytes, align: int) -> str:
+    at = 0
+    while at + 12 <= len(notes):
+        name_size, size, kind = struct.unpack_from("<III", notes, at)
+        content = at + 12 + -(-name_size // align) * align
+        if kind == _NT_GNU_BUILD_ID and notes[at + 12 : at + 16] == b"GNU\0" and 0 < size <= _BUILD_ID_MAX:
+            return notes[content : content + size].hex()
+        at = content + -(-size // align) * align
+    return ""
