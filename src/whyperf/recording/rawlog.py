@@ -74,10 +74,10 @@ class RawLogWriter:
         with self._lock:
             if os.fstat(self._descriptor).st_size <= self._file_bytes:
                 return False
-            os.fdatasync(self._descriptor)
-            os.close(self._descriptor)
-            self._descriptor = -1
+            full = self._descriptor
+            os.fdatasync(full)
             self._open_next()
+            os.close(full)
             self._drop_oldest()
             for payload in self._repeated.values():
                 self._write(encode_chunk(ChunkKind.JSON, payload))

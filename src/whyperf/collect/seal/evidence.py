@@ -1,0 +1,205 @@
+"""Everything that an open recording holds, decoded but not yet understood."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from whyperf.collect import _session
+from whyperf.collect.start import Start
+from whyperf.recording.chunks import Chunk, ChunkKind, ChunkReader
+from whyperf.recording.plain import MisfitError, from_plain
+from whyperf.recording.ringrecords import OWNER
+
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+UInt64 = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A thread as its slot names it. Sequence 0: seen from outside, without a slot."""
+
+    pid: int
+    tid: int
+    sequence: int
+    start: int
+
+
+@dataclass(frozen=True)
+class Note:
+    """A ring record that is neither a stack nor a sample."""
+
+    owner: int
+    kind: int
+    detail: int
+    time: int
+    payload: bytes
+
+
+@dataclass(frozen=True)
+class RawSamples:
+    """A row each, in time order. `weight` counts periods for CPU samples, nanoseconds for blocked ones."""
+
+    time: Int64
+    owner: Int32
+    stack: Int32  # row of `RawStacks`; -1: lost
+    weight: Int64
+    cut: npt.NDArray[np.uint8]
+    clock: npt.NDArray[np.int8]
+    wait: npt.NDArray[np.int16]
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+@dataclass(frozen=True)
+class RawStacks:
+    """Distinct lists of addresses, innermost first; stack i is `pcs[ends[i - 1]:ends[i]]`."""
+
+    pcs: UInt64
+    ends: Int64
+
+    @property
+    def starts(self) -> Int64:
+        return np.concatenate((np.zeros(1, np.int64), self.ends[:-1])) if len(self.ends) else self.ends
+
+
+@dataclass(frozen=True)
+class Evidence:
+    start: Start
+    owners: tuple[Owner, ...]
+    samples: RawSamples
+    stacks: RawStacks
+    notes: tuple[Note, ...]  # in time order, without repetitions
+    said: tuple[dict[str, Any], ...]  # JSON chunks, without repetitions
+    counters: Mapping[str, Any]  # as `Drainer.counters` gives them; empty when nothing is known
+    library: str  # the preloaded one
+    damaged_bytes: int
+    stacks_missing: int
+
+    def last_said(self, kind: str) -> dict[str, Any]:
+        return next((value for value in reversed(self.said) if value.get("type") == kind), {})
+
+
+def read_evidence(raw: Path) -> Evidence:
+    """Changes nothing in the folder. ValueError when start.json is not there or makes no sense."""
+    start = _read_start(raw)
+    reading = _Reading()
+    reader = ChunkReader()
+    for chunk in reader.in_folder(raw):
+        reading.add(chunk)
+    counters: Mapping[str, Any] = {}
+    library = ""
+    # A missing or damaged rings file costs what had not been drained, nothing else.
+    with contextlib.suppress(OSError, ValueError):
+        rings = _session.Drainer(raw / "rings", copy=True)
+        library = rings.library
+        for chunk in _leftovers(rings, reader):
+            reading.add(chunk)
+        counters = rings.counters()
+    samples, stacks = reading.columns()
+    return Evidence(
+        start=start,
+        owners=tuple(Owner(*OWNER.unpack(head)) for head in reading.owners),
+        samples=samples,
+        stacks=stacks,
+        notes=tuple(sorted(dict.fromkeys(reading.notes), key=lambda note: note.time)),
+        said=tuple(reading.said),
+        counters=counters or _counters_said(reading.said),
+        library=library,
+        damaged_bytes=reader.damaged_bytes + reading.decoder.damaged_bytes + reading.damaged_bytes,
+        stacks_missing=reading.decoder.stacks_missing,
+    )
+
+
+def _read_start(raw: Path) -> Start:
+    try:
+        return from_plain(Start, json.loads((raw / "start.json").read_bytes()))
+    except (OSError, MisfitError) as error:
+        raise ValueError(str(error)) from error
+
+
+def _leftovers(rings: _session.Drainer, reader: ChunkReader) -> Iterator[Chunk]:
+    """What a killed recorder had not drained yet, as one more log file that exists in memory only."""
+    memory = os.memfd_create("leftovers", os.MFD_CLOEXEC)
+    try:
+        rings.drain(memory)
+        os.lseek(memory, 0, os.SEEK_SET)
+        with open(memory, "rb", closefd=False) as file:
+            yield from reader.in_bytes(file.read(), number=-1)
+    finally:
+        os.close(memory)
+
+
+def _counters_said(said: list[dict[str, Any]]) -> dict[str, Any]:
+    return next((v["counters"] for v in reversed(said) if isinstance(v.get("counters"), dict)), {})
+
+
+class _Reading:
+    """Takes chunks in the order of the log."""
+
+    def __init__(self) -> None:
+        self.decoder = _session.Decoder()
+        self.owners: dict[bytes, int] = {}
+        self.notes: list[Note] = []
+        self.said: list[dict[str, Any]] = []
+        self.damaged_bytes = 0
+        self._file: int | None = None
+        self._heard: set[bytes] = set()
+
+    def add(self, chunk: Chunk) -> None:
+        if chunk.kind == ChunkKind.JSON:
+            self._add_json(chunk)
+        elif chunk.kind in (ChunkKind.RING, ChunkKind.BLOCKED) and len(chunk.payload) >= OWNER.size:
+            self._add_records(chunk)
+        else:
+            self.damaged_bytes += len(chunk.payload)
+
+    def _add_json(self, chunk: Chunk) -> None:
+        text = bytes(chunk.payload)
+        if text not in self._heard:
+            self._heard.add(text)
+            self.said.append(chunk.json())
+
+    def _add_records(self, chunk: Chunk) -> None:
+        if chunk.file != self._file:
+            self._file = chunk.file
+            self.decoder.new_file()
+        head = bytes(chunk.payload[: OWNER.size])
+        owner = self.owners.setdefault(head, len(self.owners))
+        for kind, detail, time, payload in self.decoder.add(owner, chunk.payload[OWNER.size :]):
+            self.notes.append(Note(owner, kind, detail, time, payload))
+
+    def columns(self) -> tuple[RawSamples, RawStacks]:
+        columns = self.decoder.columns()
+        samples = RawSamples(
+            time=np.frombuffer(columns["time"], np.int64),
+            owner=np.frombuffer(columns["owner"], np.int32),
+            stack=np.frombuffer(columns["stack"], np.int32),
+            weight=np.frombuffer(columns["weight"], np.int64),
+            cut=np.frombuffer(columns["cut"], np.uint8),
+            clock=np.frombuffer(columns["clock"], np.int8),
+            wait=np.frombuffer(columns["wait"], np.int16),
+        )
+        stacks = RawStacks(np.frombuffer(columns["pcs"], np.uint64), np.frombuffer(columns["stack_ends"], np.int64))
+        return _in_time_order(samples), stacks
+
+
+def _in_time_order(samples: RawSamples) -> RawSamples:
+    order = np.argsort(samples.time, kind="stable")
+    time, owner, clock = samples.time[order], samples.owner[order], samples.clock[order]
+    # A recorder killed between writing and saying so leaves the same samples in the log and in the rings.
+    repeated = np.zeros(len(order), bool)
+    repeated[1:] = (time[1:] == time[:-1]) & (owner[1:] == owner[:-1]) & (clock[1:] == clock[:-1])
+    # A damaged record can hold any time; one before the machine was started is not a moment.
+    kept = order[~repeated & (time > 0)]
+    return RawSamples(*(getattr(samples, name)[kept] for name in RawSamples.__dataclass_fields__))

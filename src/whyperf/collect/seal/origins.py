@@ -1,0 +1,34 @@
+"""Whose code a module is: what blame can be folded into, and what is only passed through."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+_SYSTEM = re.compile(r"/(usr/(local/)?)?lib(32|64|x32|exec)?/")
+_LIBC = re.compile(
+    r"(ld-linux[-.\w]*|ld-musl[-.\w]*|ld|lib(c|m|mvec|pthread|dl|rt|resolv|nsl|anl|util))(-[\d.]+)?\.so(\.\d+)*"
+)
+_SAMPLER = re.compile(r"libwhyperf_sampler.*\.so")
+_DELETED = " (deleted)"
+
+
+def file_name(path: str) -> str:
+    return path.removesuffix(_DELETED).rpartition("/")[2]
+
+
+def origin_of(path: str, programs: Collection[str], sampler: str) -> str:
+    """As in the table `modules`. `programs` are the executables of all processes, `sampler` the preloaded library."""
+    name = file_name(path)
+    if path == sampler or _SAMPLER.fullmatch(name):
+        return "sampler"
+    if name in ("[vdso]", "linux-vdso.so.1", "linux-gate.so.1"):
+        return "vdso"
+    if path.removesuffix(_DELETED) in programs:
+        return "program"
+    if not path.startswith("/"):
+        return "unknown"
+    if _LIBC.fullmatch(name):
+        return "libc"
+    # Local installations are the user's own, though they lie under /usr.
+    return "system-library" if _SYSTEM.match(path) and not path.startswith("/usr/local/") else "library"

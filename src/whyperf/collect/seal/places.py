@@ -1,0 +1,71 @@
+"""The distinct places in code at which stacks were seen: (address space, address) pairs, located in modules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from whyperf.collect.seal.evidence import Int32, Int64, RawStacks, UInt64
+from whyperf.collect.seal.spaces import Spaces
+
+
+@dataclass(frozen=True)
+class SeenStacks:
+    """Stacks as seen in address spaces, as lists of places, innermost first: `place[ends[i - 1]:ends[i]]`."""
+
+    place: Int64
+    ends: Int64
+    of_sample: Int64  # row here of every sample that has a stack
+
+
+@dataclass(frozen=True)
+class CodePlaces:
+    """A row each."""
+
+    space: Int32
+    pc: UInt64  # where to look: of the instruction that was running, or one less than a return address
+    module: Int32  # -1: none
+    address: UInt64  # ELF virtual address
+    is_leaf: npt.NDArray[np.bool_]  # some thread was running there, not only waiting for a call to return
+
+
+def distinct(keys: Int64, bound: int) -> tuple[Int64, Int64]:
+    """`np.unique(keys, return_inverse=True)` of keys in [0, bound), without sorting where `bound` is small."""
+    if bound > 8 * len(keys) + (1 << 20):
+        values, inverse = np.unique(keys, return_inverse=True)
+        return values, inverse.astype(np.int64)
+    seen = np.zeros(bound, bool)
+    seen[keys] = True
+    number = np.cumsum(seen) - 1
+    return np.flatnonzero(seen), number[keys]
+
+
+def seen_stacks(stacks: RawStacks, spaces: Spaces, space: Int32, stack: Int32) -> tuple[SeenStacks, CodePlaces]:
+    """`space` and `stack` of every sample that has a stack."""
+    count = max(1, len(stacks.ends))
+    pairs, of_sample = distinct(space.astype(np.int64) * count + stack, len(spaces.spaces) * count)
+    pair_space, pair_stack = pairs // count, pairs % count
+
+    starts = stacks.starts[pair_stack]
+    lengths = stacks.ends[pair_stack] - starts
+    ends = np.cumsum(lengths)
+    firsts = ends - lengths
+    total = int(ends[-1]) if len(ends) else 0
+    pcs = stacks.pcs[np.repeat(starts - firsts, lengths) + np.arange(total)]
+    is_leaf = np.zeros(total, bool)
+    is_leaf[firsts[lengths > 0]] = True
+    # A return address may already belong to the next line, block or function.
+    lookup = np.where(is_leaf, pcs, pcs - np.uint64(1))
+
+    values, value = np.unique(lookup, return_inverse=True)
+    value_count = max(1, len(values))
+    keys = np.repeat(pair_space, lengths) * value_count + value
+    places, place = distinct(keys, len(spaces.spaces) * value_count)
+    place_space = (places // value_count).astype(np.int32)
+    pc = values[places % value_count]
+    module, address = spaces.locate(place_space, pc)
+    leaf = np.zeros(len(places), bool)
+    leaf[place[is_leaf]] = True
+    return SeenStacks(place, ends, of_sample), CodePlaces(place_space, pc, module, address, leaf)

@@ -1,0 +1,216 @@
+"""From an open recording to a sealed one: everything that engines and reports need, in tables."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from whyperf.collect import _session
+from whyperf.collect.seal.code import Code, CodeBuilder
+from whyperf.collect.seal.evidence import Evidence, Int32, Int64, read_evidence
+from whyperf.collect.seal.places import seen_stacks
+from whyperf.collect.seal.processes import Cast, cast_of
+from whyperf.collect.seal.source import excerpts
+from whyperf.collect.seal.spaces import Spaces, spaces_of
+from whyperf.collect.seal.summary import number, summary
+from whyperf.collect.seal.symbols import DebugInfo, Symbols
+from whyperf.errors import WhyperfError
+from whyperf.recording.manifest import Manifest
+from whyperf.recording.reader import LOCK, Recording, is_open, not_a_recording, still_being_written
+from whyperf.recording.tables import MAPPINGS, PROCESSES, SAMPLES, STACKS, THREADS, WORK, Clock, Table
+from whyperf.recording.writer import MANIFEST, RAW, remove_raw, write_recording
+
+Progress = Callable[[str, float], None]  # what is being done, and which share of the whole is done
+_SEALING = b"sealing"
+
+
+def seal(path: str | Path, *, progress: Progress | None = None, symbols: Symbols | None = None) -> Recording:
+    """Seals an open recording; a sealed one is just opened. Refuses while its recorder lives."""
+    folder = Path(path)
+    if (folder / MANIFEST).exists():
+        remove_raw(folder)  # a sealer was killed after its last step but one
+        return Recording(folder)
+    if not is_open(folder):
+        raise not_a_recording(folder)
+    with _locked(folder):
+        if is_open(folder):
+            _seal_open(folder, progress or _silently, symbols or DebugInfo())
+        return Recording(folder)
+
+
+def open_recording(path: str | Path, *, progress: Progress | None = None) -> Recording:
+    """A recording to read, whatever state it is in."""
+    return seal(path, progress=progress)
+
+
+def _silently(_what: str, _done: float) -> None:
+    pass
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keeps recorders and other sealers out. Another sealer is waited for, a recorder is not."""
+    try:
+        lock = os.open(folder / RAW / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise WhyperfError(
+            f"{folder} cannot be sealed: {error.strerror}.", f"ls -ld {folder} {folder / RAW}"
+        ) from error
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if os.pread(lock, len(_SEALING), 0) != _SEALING:
+                raise still_being_written(folder) from None
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        with contextlib.suppress(OSError):  # a full disk must not keep anyone from reading
+            os.pwrite(lock, _SEALING, 0)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _seal_open(folder: Path, progress: Progress, symbols: Symbols) -> None:
+    raw = folder / RAW
+    # Targets may have outlived a killed recorder.
+    with contextlib.suppress(OSError, ValueError):
+        _session.Drainer(raw / "rings").stop()
+    progress("reading the raw log", 0.0)
+    try:
+        evidence = read_evidence(raw)
+    except ValueError:
+        raise WhyperfError(
+            f"{folder} holds nothing: its recorder was killed before the program started.",
+            f"whyperf record --force -o {folder} -- COMMAND",
+        ) from None
+    except OSError as error:
+        raise WhyperfError(f"{folder} cannot be read: {error.strerror}.", f"ls -l {raw}") from error
+    manifest, tables = sealed_tables(evidence, progress, symbols)
+    progress("writing tables", 0.9)
+    write_recording(folder, manifest, tables)
+    progress("sealed", 1.0)
+
+
+def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> tuple[Manifest, dict[str, pa.Table]]:
+    """What a sealed recording consists of. Reads binaries and source, writes nothing."""
+    samples = evidence.samples
+    cast = cast_of(evidence)
+    spaces = spaces_of(evidence, cast)
+    space = spaces.of_samples(cast.sample_process, samples.time)
+    stacked = np.flatnonzero(samples.stack >= 0)
+    stacks, places = seen_stacks(evidence.stacks, spaces, space[stacked], samples.stack[stacked])
+
+    programs = {process.executable for process in cast.processes}
+    code = CodeBuilder(symbols, programs, evidence.library).build(
+        places,
+        spaces.modules,
+        lambda number: cast.processes[spaces.first_process[number]].pid,
+        lambda name, done: progress(f"reading debug information of {name}", 0.2 + 0.6 * done),
+    )
+    frames = code.place_frame[stacks.place]
+    parents, node_frames, leaves = (
+        np.frombuffer(column, np.int32) for column in _session.intern_contexts(frames.data, stacks.ends.data)
+    )
+    node = np.full(len(samples), -1, np.int32)
+    node[stacked] = leaves[stacks.of_sample]
+
+    weight = _weight_ns(evidence)
+    source = excerpts(code.frames, code.functions, code.modules, _frame_weights(code, node_frames, node, weight))
+    manifest = summary(evidence, weight, source.notes)
+    tables = {
+        "samples": _table(
+            SAMPLES,
+            time=samples.time,
+            process=cast.sample_process,
+            thread=cast.sample_thread,
+            stack=node,
+            weight=weight,
+            clock=samples.clock,
+            wait=samples.wait,
+        ),
+        "stacks": _table(STACKS, node=np.arange(len(parents), dtype=np.int32), parent=parents, frame=node_frames),
+        "frames": code.frames,
+        "functions": code.functions,
+        "modules": code.modules,
+        "mappings": _mappings(spaces, code.module_row),
+        "processes": _processes(cast),
+        "threads": _threads(cast),
+        "work": _work(evidence, manifest),
+        "source": source.table,
+    }
+    return manifest, tables
+
+
+def _weight_ns(evidence: Evidence) -> Int64:
+    samples = evidence.samples
+    period = 1e9 / evidence.start.sampling.rate_hz if evidence.start.sampling.rate_hz > 0 else 0.0
+    return np.where(samples.clock == Clock.CPU, np.rint(samples.weight * period).astype(np.int64), samples.weight)
+
+
+def _frame_weights(code: Code, node_frames: Int32, node: Int32, weight: Int64) -> Int64:
+    """What was spent in each frame itself."""
+    known = node >= 0
+    per_node = np.bincount(node[known], weight[known], minlength=len(node_frames))
+    return np.bincount(node_frames, per_node, minlength=code.frames.num_rows).astype(np.int64)
+
+
+def _table(table: Table, **columns: Iterable[Any]) -> pa.Table:
+    arrays = [pa.array(columns[field.name], field.type) for field in table.schema]
+    return pa.table(arrays, schema=table.schema)
+
+
+def _mappings(spaces: Spaces, module_row: Int32) -> pa.Table:
+    """Of the modules in which code was seen."""
+    rows = [row for row in spaces.rows if module_row[row.mapping.module] >= 0]
+    return _table(
+        MAPPINGS,
+        process=[row.process for row in rows],
+        module=module_row[np.array([row.mapping.module for row in rows], np.int64)],
+        time=[row.time for row in rows],
+        start=[row.mapping.start for row in rows],
+        end=[row.mapping.end for row in rows],
+        bias=[row.mapping.bias for row in rows],
+    )
+
+
+def _processes(cast: Cast) -> pa.Table:
+    rows = cast.processes
+    return _table(
+        PROCESSES,
+        process=range(len(rows)),
+        pid=[row.pid for row in rows],
+        parent_pid=[row.parent_pid for row in rows],
+        start=[row.start for row in rows],
+        origin=[row.origin for row in rows],
+        executable=[row.executable for row in rows],
+        command=[list(row.command) for row in rows],
+    )
+
+
+def _threads(cast: Cast) -> pa.Table:
+    rows = cast.threads
+    return _table(
+        THREADS,
+        thread=range(len(rows)),
+        process=[row.process for row in rows],
+        tid=[row.tid for row in rows],
+        name=[row.name for row in rows],
+        start=[row.start for row in rows],
+        cpu=[row.cpu for row in rows],
+    )
+
+
+def _work(evidence: Evidence, manifest: Manifest) -> pa.Table:
+    """What the driver or a counted function said; a run is one unit where nobody said anything."""
+    said = [value for value in evidence.said if value.get("type") == "work"]
+    rows = [(int(number(v.get("time"))), str(v.get("unit", "unit")), number(v.get("count"))) for v in said]
+    rows = rows or [(manifest.end_monotonic, "run", 1.0)]
+    time, unit, count = zip(*rows, strict=True)
+    return _table(WORK, time=list(time), unit=list(unit), count=list(count))

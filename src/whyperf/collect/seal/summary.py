@@ -1,0 +1,147 @@
+"""The manifest of a sealed recording: how it ended, what it used, what watching it cost, what was lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from whyperf.collect.seal.evidence import Evidence, Int64
+from whyperf.collect.seal.processes import text
+from whyperf.recording.manifest import Losses, Manifest, Overhead, Totals, Unfollowed, Window
+from whyperf.recording.plain import MisfitError, from_plain
+from whyperf.recording.ringrecords import CUT_REASONS, UNFOLLOWED_REASONS, Kind
+from whyperf.recording.tables import Clock
+from whyperf.recording.version import FORMAT_VERSION
+
+
+def number(value: object, otherwise: float = 0.0) -> float:
+    usable = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if usable else otherwise  # type: ignore[arg-type] # narrowed by `usable`
+
+
+def summary(evidence: Evidence, weight_ns: Int64, notes: tuple[str, ...]) -> Manifest:
+    start, stop = evidence.start, evidence.last_said("stop")
+    end = int(number(stop.get("time"))) or _last_moment(evidence)
+    window = window_of(evidence, end)
+    return Manifest(
+        format=FORMAT_VERSION,
+        whyperf=start.whyperf,
+        command=start.command,
+        environment_names=start.environment_names,
+        host=start.host,
+        start_monotonic=start.start_monotonic,
+        start_real=start.start_real,
+        end_monotonic=end,
+        window=window,
+        sampling=start.sampling,
+        totals=_totals(evidence, window, weight_ns),
+        overhead=_overhead(evidence, stop),
+        losses=_losses(evidence, notes),
+        exit_status=_whole(stop.get("exit_status")),
+        exit_signal=_whole(stop.get("exit_signal")),
+        stopped_by=str(stop.get("stopped_by", "recorder-killed")),
+        work_unit=start.work_unit,
+    )
+
+
+def window_of(evidence: Evidence, end: int) -> Window:
+    ready = int(number(evidence.last_said("ready").get("time"))) or evidence.start.start_monotonic
+    return Window(min(ready + evidence.start.skip_ns, end), end)
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _last_moment(evidence: Evidence) -> int:
+    """When a killed recorder was last alive."""
+    times = [int(number(said.get("time"))) for said in evidence.said]
+    times += [note.time for note in evidence.notes[-1:]]
+    times += [int(time) for time in evidence.samples.time[-1:]]
+    return max([evidence.start.start_monotonic, *times])
+
+
+def _totals(evidence: Evidence, window: Window, weight_ns: Int64) -> Totals:
+    said = [value for value in evidence.said if value.get("type") == "totals"]
+    for stage in ("stop", "running"):
+        for value in reversed(said):
+            if value.get("at") == stage:
+                try:
+                    return from_plain(Totals, value.get("totals"))
+                except MisfitError:
+                    continue
+    # Nobody was left to ask the system: what the samples stand for.
+    on_cpu = (evidence.samples.clock == Clock.CPU) & (evidence.samples.time >= window.start)
+    return Totals(
+        wall_s=(window.end - window.start) / 1e9,
+        cpu_user_s=float(weight_ns[on_cpu].sum()) / 1e9,
+        cpu_system_s=0.0,
+        max_rss_bytes=0,
+        read_bytes=0,
+        written_bytes=0,
+        voluntary_switches=0,
+        involuntary_switches=0,
+        major_faults=0,
+    )
+
+
+def _overhead(evidence: Evidence, stop: dict[str, Any]) -> Overhead:
+    counters = evidence.counters
+    handler_ns = number(counters.get("handler_ns"))
+    return Overhead(
+        handler_s=handler_ns / 1e9,
+        handler_mean_us=handler_ns / 1e3 / max(1.0, number(counters.get("samples"))),
+        handler_max_us=number(counters.get("handler_ns_max")) / 1e3,
+        recorder_cpu_s=number(stop.get("recorder_cpu_s")),
+    )
+
+
+def _losses(evidence: Evidence, notes: tuple[str, ...]) -> Losses:
+    counters = evidence.counters
+
+    def count(name: str) -> int:
+        return int(number(counters.get(name)))
+
+    return Losses(
+        samples_dropped=count("dropped"),
+        records_lost=count("records_lost"),
+        signals_missed=count("busy"),
+        overwritten_s=number(evidence.last_said("overwritten").get("seconds")),
+        stacks_cut=_cut(evidence),
+        threads_unsampled=count("threads_without_slot"),
+        unfollowed=_unfollowed(evidence),
+        damaged_bytes=evidence.damaged_bytes + count("bytes_damaged"),
+        notes=(*_said_notes(evidence), *notes, *_own_notes(evidence)),
+    )
+
+
+def _cut(evidence: Evidence) -> dict[str, int]:
+    counts = np.bincount(evidence.samples.cut, minlength=len(CUT_REASONS))
+    return {CUT_REASONS[i]: int(counts[i]) for i in range(1, len(CUT_REASONS)) if counts[i]}
+
+
+def _unfollowed(evidence: Evidence) -> tuple[Unfollowed, ...]:
+    seen = Counter(
+        (text(note.payload.split(b"\0", 1)[0]), UNFOLLOWED_REASONS.get(note.detail, f"reason {note.detail}"))
+        for note in evidence.notes
+        if note.kind == Kind.UNFOLLOWED
+    )
+    return tuple(Unfollowed(path, reason, count) for (path, reason), count in seen.most_common())
+
+
+def _said_notes(evidence: Evidence) -> list[str]:
+    notes = evidence.last_said("losses").get("notes", [])
+    return [str(note) for note in notes] if isinstance(notes, list) else []
+
+
+def _own_notes(evidence: Evidence) -> list[str]:
+    notes = []
+    if not evidence.last_said("stop"):
+        notes.append("The recorder was killed: what follows its last moment was not recorded.")
+    if evidence.stacks_missing:
+        notes.append(f"{evidence.stacks_missing} samples lost their stack to damage in the raw log.")
+    if int(number(evidence.counters.get("rings_damaged"))):
+        notes.append("Some of the target's threads wrote nonsense into their rings; that was passed over.")
+    return notes

@@ -1,0 +1,76 @@
+"""What sealing asks of debug information; `whyperf.debuginfo` answers, tests answer with less."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Functions(Protocol):
+    """Parallel columns, a function each."""
+
+    @property
+    def names(self) -> Sequence[str]: ...
+    @property
+    def files(self) -> Sequence[str]: ...
+    @property
+    def lines(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def order(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def inlined(self) -> npt.NDArray[np.bool_]: ...
+
+
+class Places(Protocol):
+    """Chains of functions at addresses: entries start[i]:start[i + 1], innermost inlined first, physical last."""
+
+    @property
+    def start(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def function(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def file(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def files(self) -> Sequence[str]: ...
+    @property
+    def line(self) -> npt.NDArray[np.int32]: ...
+
+
+class Binary(Protocol):
+    @property
+    def debug(self) -> str: ...
+    @property
+    def functions(self) -> Functions: ...
+    def resolve(self, addresses: npt.NDArray[np.uint64]) -> Places: ...
+    def block_of(self, addresses: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]: ...
+
+
+class PerfMap(Protocol):
+    def resolve(self, addresses: npt.NDArray[np.uint64]) -> Sequence[str | None]: ...
+
+
+class Symbols(Protocol):
+    def describe(self, path: str, build_id: str) -> Binary: ...
+    def perf_map(self, pid: int) -> PerfMap | None: ...
+
+
+class DebugInfo:
+    """Asks `whyperf.debuginfo`, each binary once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], Binary] = {}
+
+    def describe(self, path: str, build_id: str) -> Binary:
+        from whyperf import debuginfo
+
+        if (path, build_id) not in self._known:
+            self._known[path, build_id] = debuginfo.describe(path, build_id)
+        return self._known[path, build_id]
+
+    def perf_map(self, pid: int) -> PerfMap | None:
+        from whyperf import debuginfo
+
+        return debuginfo.read_perf_map(pid)
