@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from bench.cache import SubjectError
@@ -22,13 +23,21 @@ def wait_for_port(port: int, timeout_s: float = 20.0) -> None:
     raise SubjectError(f"Nothing listens on port {port} after {timeout_s:.0f} s.")
 
 
-def drive_once(command: list[str], ready: str, drive: list[str]) -> None:
-    """Runs a server (or a tool around it), its load, and ends the innermost process: the server."""
+def drive_once(
+    command: list[str],
+    ready: str,
+    drive: list[str],
+    folder: Path | None = None,
+    look: Callable[[int], None] | None = None,
+) -> None:
+    """Runs a server (or a tool around it) and its load, lets `look` see the server's pid, then ends the server."""
     port = int(ready.removeprefix("tcp:"))
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         wait_for_port(port)
         subprocess.run(drive, check=True, stdout=subprocess.DEVNULL)
+        if look:
+            look(innermost_child(server.pid))
     finally:
         os.kill(innermost_child(server.pid), signal.SIGTERM)
         server.wait()

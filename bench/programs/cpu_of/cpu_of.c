@@ -1,0 +1,41 @@
+// cpu_of FILE COMMAND...: runs the command and writes the CPU seconds, user and system, that it and its waited-for
+// children used. Stands between a tool and its target, so that the tool's own time is not counted.
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static pid_t child;
+
+static void pass_on(int number) { kill(child, number); }
+
+static double seconds(struct timeval time) { return (double)time.tv_sec + (double)time.tv_usec / 1e6; }
+
+int main(int argc, char **argv) {
+    if (argc < 3) {
+        fprintf(stderr, "usage: cpu_of FILE COMMAND...\n");
+        return 2;
+    }
+    child = fork();
+    if (child == 0) {
+        execvp(argv[2], argv + 2);
+        perror(argv[2]);
+        _exit(127);
+    }
+    signal(SIGTERM, pass_on);
+    signal(SIGINT, pass_on);
+    int status;
+    while (waitpid(child, &status, 0) < 0) {
+    }
+    struct rusage used;
+    getrusage(RUSAGE_CHILDREN, &used);
+    FILE *file = fopen(argv[1], "w");
+    if (!file) {
+        perror(argv[1]);
+        return 1;
+    }
+    fprintf(file, "%.6f %.6f\n", seconds(used.ru_utime), seconds(used.ru_stime));
+    fclose(file);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}

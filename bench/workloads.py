@@ -1,0 +1,117 @@
+"""Fixed amounts of work, each the same to the instruction as far as the program allows."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import subjects
+from bench.cache import kept
+
+_SQL_ROWS = 300_000
+
+
+@dataclass(frozen=True)
+class Workload:
+    """`drive` is empty for programs that end by themselves."""
+
+    name: str
+    command: Callable[[str], list[str]]  # compiler flags -> command; -pg gives gprof's build
+    drive: list[str]
+    port: int = 0
+    profilable: bool = True  # can be built with -pg
+
+
+def all_workloads() -> list[Workload]:
+    """Redis under load, SQLite, a compile job (child processes) and threads: what the overhead is measured on."""
+    return [_redis(), _sqlite(), _compile(), _threads()]
+
+
+def quiet_programs() -> list[Workload]:
+    """Shorter runs, about half a second of CPU each: for counting false alarms."""
+    return [
+        Workload(
+            "sqlite",
+            lambda flags: [str(subjects.sqlite(flags) / "sqlite3"), ":memory:", f".read {_script(120_000)}"],
+            [],
+        ),
+        Workload("ledger-query", lambda flags: [str(subjects.own("ledger", flags)), "query", "50000", "150000"], []),
+        Workload(
+            "ledger-recover", lambda flags: [str(subjects.own("ledger", flags)), "recover", "80000", "8192", "1"], []
+        ),
+        Workload("pool", lambda flags: [str(subjects.own("pool", flags)), "3", "40000", "60", "64"], []),
+        Workload("seq", lambda _: [str(subjects.coreutils() / "src/seq"), "--equal-width", "1", "1300000"], []),
+        Workload("sort", lambda _: [str(subjects.coreutils() / "src/sort"), "--parallel=2", str(_lines())], []),
+    ]
+
+
+def _redis() -> Workload:
+    port = _free_port()
+    benchmark = [str(subjects.redis() / "src/redis-benchmark"), "-p", str(port), "-n", "120000", "-c", "20", "-P", "4"]
+
+    def command(flags: str) -> list[str]:
+        return [
+            str(subjects.redis(flags) / "src/redis-server"),
+            "--port",
+            str(port),
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+        ]
+
+    return Workload("redis", command, [*benchmark, "-r", "100000", "-t", "set,get,lpush,hset,zadd", "-q"], port)
+
+
+def _sqlite() -> Workload:
+    return Workload(
+        "sqlite", lambda flags: [str(subjects.sqlite(flags) / "sqlite3"), ":memory:", f".read {_script(_SQL_ROWS)}"], []
+    )
+
+
+def _compile() -> Workload:
+    return Workload("compile", lambda _: subjects.compile_job(), [], profilable=False)
+
+
+def _threads() -> Workload:
+    return Workload("threads", lambda flags: [str(subjects.own("pool", flags)), "3", "80000", "60", "64"], [])
+
+
+def _script(rows: int) -> Path:
+    """SQL that fills two tables, joins, sorts and aggregates them."""
+    text = f"""
+create table a(id integer primary key, name text, amount integer);
+create table b(id integer primary key, owner integer, note text);
+with recursive n(i) as (select 1 union all select i + 1 from n where i < {rows})
+  insert into a select i, 'name-' || (i * 7919 % {rows}), i * 31 % 1000 from n;
+with recursive n(i) as (select 1 union all select i + 1 from n where i < {rows})
+  insert into b select i, i * 104729 % {rows} + 1, 'note ' || i from n;
+create index by_owner on b(owner);
+create index by_name on a(name);
+select count(*), sum(a.amount) from a join b on b.owner = a.id where a.amount > 200;
+select name, count(*) from a group by substr(name, 1, 7) order by 2 desc, 1 limit 5;
+select sum(length(name) * amount) from (select * from a order by name desc);
+select count(*) from b where note like '%99%';
+"""
+
+    def make(folder: Path) -> None:
+        (folder / "work.sql").write_text(text)
+
+    return kept("sql", [text], make) / "work.sql"
+
+
+def _lines() -> Path:
+    def make(folder: Path) -> None:
+        numbers = ((i * 2654435761) % 4294967296 for i in range(260_000))
+        (folder / "lines.txt").write_text("".join(f"{number:010} some text\n" for number in numbers))
+
+    return kept("lines", ["260000"], make) / "lines.txt"
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
