@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,7 +37,7 @@ class _Columns:
     parts: dict[str, list[pa.Array[Any]]] = field(default_factory=dict)
     rows: int = 0
 
-    def add(self, rows: int, **columns: Iterable[Any]) -> None:
+    def add(self, rows: int, **columns: pa.Array[Any] | npt.NDArray[Any] | list[str]) -> None:
         for name, values in columns.items():
             self.parts.setdefault(name, []).append(values if isinstance(values, pa.Array) else pa.array(values))
         self.rows += rows
