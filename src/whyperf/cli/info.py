@@ -1,0 +1,197 @@
+"""`whyperf info`: what is in a recording, and what was lost."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import shlex
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from whyperf.recording.manifest import Losses, Manifest
+    from whyperf.recording.reader import Recording
+
+NAME = "info"
+SUMMARY = "what is in a recording, and what was lost"
+EXAMPLES = """\
+examples:
+  whyperf info good
+  whyperf info good --json | jq .losses
+"""
+
+_MODULES_SHOWN = 12
+_ENDINGS = {
+    "exit": "the program ended",
+    "signal": "the program was killed",
+    "for": "the time given with --for was over",
+    "driver": "the driver ended",
+    "interrupt": "interrupted",
+    "recorder-killed": "the recorder was killed",
+    "attached-end": "the watched process ended, or watching did",
+    "disk-full": "the disk was full",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("recording", metavar="RECORDING", help="the folder that `whyperf record` made")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    from whyperf.collect.seal import open_recording
+
+    recording = open_recording(Path(args.recording))
+    if args.json:
+        sys.stdout.write(json.dumps(facts(recording), indent=1) + "\n")
+    else:
+        _print(recording)
+    return 0
+
+
+def facts(recording: Recording) -> dict[str, Any]:
+    """The manifest, and what the tables add up to."""
+    from whyperf.recording.plain import to_plain
+
+    return {
+        **to_plain(recording.manifest),
+        "path": str(recording.path),
+        "modules": modules(recording),
+        "processes": recording.table("processes").num_rows,
+        "threads": recording.table("threads").num_rows,
+        "samples": recording.table("samples").num_rows,
+        "work": recording.table("work").to_pylist(),
+    }
+
+
+def modules(recording: Recording) -> list[dict[str, Any]]:
+    """Modules with the share of CPU time that was spent in each itself, the largest first."""
+    import numpy as np
+
+    samples, rows = recording.table("samples"), recording.table("modules").to_pylist()
+    stack = samples.column("stack").to_numpy()
+    on_cpu = (stack >= 0) & (samples.column("clock").to_numpy() == 0)
+    weight = samples.column("weight").to_numpy()[on_cpu]
+    frame = recording.table("stacks").column("frame").to_numpy()[stack[on_cpu]]
+    module = recording.table("frames").column("module").to_numpy()[frame]
+    spent = np.bincount(module[module >= 0], weight[module >= 0], minlength=len(rows))
+    total = max(1.0, float(weight.sum()))
+    shares = [{**row, "share": round(float(s) / total, 4)} for row, s in zip(rows, spent, strict=True)]
+    return sorted(shares, key=lambda row: -row["share"])
+
+
+def _print(recording: Recording) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from whyperf.report.printable import printable
+
+    console = Console(highlight=False)
+    for label, value in _lines(recording):
+        text = Text(f"{label:<12}", style="bold")
+        text.append(printable(value), style="not bold")
+        console.print(text, soft_wrap=True)
+
+
+def _lines(recording: Recording) -> Iterator[tuple[str, str]]:
+    manifest = recording.manifest
+    totals, window = manifest.totals, manifest.window
+    yield "recording", f"{recording.path} (format {manifest.format}, whyperf {manifest.whyperf})"
+    yield "command", shlex.join(manifest.command)
+    started = datetime.datetime.fromtimestamp(manifest.start_real / 1e9).astimezone()
+    yield "recorded", f"{started:%Y-%m-%d %H:%M:%S %z} on {manifest.host.name} ({manifest.host.cpus} CPUs)"
+    yield "ended", _ending(manifest)
+    warm_up = (window.start - manifest.start_monotonic) / 1e9
+    cut = f", after {warm_up:.2f} s of start and warm-up" if warm_up >= 0.1 else ""
+    yield "window", f"{(window.end - window.start) / 1e9:.2f} s{cut}"
+    yield (
+        "used",
+        f"{totals.wall_s:.2f} s elapsed, {totals.cpu_s:.2f} s CPU ({totals.cpu_user_s:.2f} user, "
+        f"{totals.cpu_system_s:.2f} system), {totals.max_rss_bytes / 1e6:.1f} MB memory, "
+        f"{totals.read_bytes / 1e6:.1f} MB read, {totals.written_bytes / 1e6:.1f} MB written",
+    )
+    yield "work", _work(recording)
+    yield from _sampled(recording)
+    yield from _modules(recording)
+    overhead = manifest.overhead
+    yield (
+        "overhead",
+        f"{overhead.handler_s:.3f} s inside the program ({overhead.handler_mean_us:.1f} µs a sample, at most "
+        f"{overhead.handler_max_us:.0f} µs), {overhead.recorder_cpu_s:.3f} s CPU beside it",
+    )
+    lost = list(_lost(manifest.losses))
+    yield "lost", lost[0] if lost else "nothing"
+    for line in lost[1:]:
+        yield "", line
+    for note in manifest.losses.notes:
+        yield "note", note
+
+
+def _ending(manifest: Manifest) -> str:
+    how = _ENDINGS.get(manifest.stopped_by, manifest.stopped_by)
+    if manifest.exit_signal is not None:
+        number = manifest.exit_signal
+        name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+        return f"{how} ({name})"
+    return how if manifest.exit_status is None else f"{how} (status {manifest.exit_status})"
+
+
+def _work(recording: Recording) -> str:
+    rows = recording.table("work").to_pylist()
+    return f"{rows[-1]['count']:g} × {rows[-1]['unit']}" if rows else "unknown"
+
+
+def _sampled(recording: Recording) -> Iterator[tuple[str, str]]:
+    samples, sampling = recording.table("samples"), recording.manifest.sampling
+    clock = samples.column("clock").to_numpy()
+    weight = samples.column("weight").to_numpy()
+    blocked = int((clock == 1).sum())
+    extra = f", {blocked} of blocked threads ({sampling.blocked_rate_hz:g} Hz)" if blocked else ""
+    yield (
+        "samples",
+        f"{len(clock) - blocked} of running threads ({sampling.rate_hz:g} Hz, {sampling.source}), standing for "
+        f"{weight[clock == 0].sum() / 1e9:.2f} s CPU{extra}",
+    )
+    names = recording.table("processes").column("executable").to_pylist()
+    programs = ", ".join(dict.fromkeys(Path(name).name or "?" for name in names[:20]))
+    yield (
+        "programs",
+        f"{_counted(len(names), 'process', 'processes')}, "
+        f"{_counted(recording.table('threads').num_rows, 'thread', 'threads')}: {programs}",
+    )
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+def _modules(recording: Recording) -> Iterator[tuple[str, str]]:
+    rows = modules(recording)
+    known = {"full": "full debug information", "symbols": "symbols only", "none": "no symbols"}
+    for i, row in enumerate(rows[:_MODULES_SHOWN]):
+        label = "modules" if i == 0 else ""
+        debug = known.get(row["debug"], row["debug"])
+        yield label, f"{row['share']:>6.1%}  {row['name']} ({row['origin']}, {debug})"
+    if len(rows) > _MODULES_SHOWN:
+        yield "", f"        and {len(rows) - _MODULES_SHOWN} more"
+
+
+def _lost(losses: Losses) -> Iterator[str]:
+    counts = (
+        (losses.samples_dropped, "samples dropped because a ring was full"),
+        (losses.signals_missed, "sampling signals missed because the handler was still running"),
+        (losses.records_lost, "records of processes and modules"),
+        (losses.threads_unsampled, "threads never sampled because every ring was taken"),
+        (losses.damaged_bytes, "damaged bytes passed over"),
+    )
+    yield from (f"{count} {what}" for count, what in counts if count)
+    if losses.overwritten_s:
+        yield f"the first {losses.overwritten_s:.1f} s, dropped to stay below the size limit"
+    for reason, count in losses.stacks_cut.items():
+        yield f"the outer end of {_counted(count, 'stack', 'stacks')}: {reason}"
+    for unfollowed in losses.unfollowed:
+        yield f"not followed {unfollowed.count} times: {unfollowed.path} ({unfollowed.reason})"
