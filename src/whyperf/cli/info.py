@@ -102,8 +102,7 @@ def _lines(recording: Recording) -> Iterator[tuple[str, str]]:
     totals, window = manifest.totals, manifest.window
     yield "recording", f"{recording.path} (format {manifest.format}, whyperf {manifest.whyperf})"
     yield "command", shlex.join(manifest.command)
-    started = datetime.datetime.fromtimestamp(manifest.start_real / 1e9).astimezone()
-    yield "recorded", f"{started:%Y-%m-%d %H:%M:%S %z} on {manifest.host.name} ({manifest.host.cpus} CPUs)"
+    yield "recorded", f"{_moment(manifest.start_real)} on {manifest.host.name} ({manifest.host.cpus} CPUs)"
     yield "ended", _ending(manifest)
     warm_up = (window.start - manifest.start_monotonic) / 1e9
     cut = f", after {warm_up:.2f} s of start and warm-up" if warm_up >= 0.1 else ""
@@ -120,8 +119,8 @@ def _lines(recording: Recording) -> Iterator[tuple[str, str]]:
     overhead = manifest.overhead
     yield (
         "overhead",
-        f"{overhead.handler_s:.3f} s inside the program ({overhead.handler_mean_us:.1f} µs a sample, at most "
-        f"{overhead.handler_max_us:.0f} µs), {overhead.recorder_cpu_s:.3f} s CPU beside it",
+        f"{overhead.handler_s:.3f} s inside the program ({overhead.handler_mean_us:.1f} us a sample, at most "
+        f"{overhead.handler_max_us:.0f} us), {overhead.recorder_cpu_s:.3f} s CPU beside it",
     )
     lost = list(_lost(manifest.losses))
     yield "lost", lost[0] if lost else "nothing"
@@ -129,6 +128,13 @@ def _lines(recording: Recording) -> Iterator[tuple[str, str]]:
         yield "", line
     for note in manifest.losses.notes:
         yield "note", note
+
+
+def _moment(real_ns: int) -> str:
+    try:
+        return f"{datetime.datetime.fromtimestamp(real_ns / 1e9).astimezone():%Y-%m-%d %H:%M:%S %z}"
+    except (ValueError, OverflowError, OSError):
+        return "at an unknown time"
 
 
 def _ending(manifest: Manifest) -> str:
@@ -142,7 +148,7 @@ def _ending(manifest: Manifest) -> str:
 
 def _work(recording: Recording) -> str:
     rows = recording.table("work").to_pylist()
-    return f"{rows[-1]['count']:g} × {rows[-1]['unit']}" if rows else "unknown"
+    return f"{rows[-1]['count']:g} (unit: {rows[-1]['unit']})" if rows else "unknown"
 
 
 def _sampled(recording: Recording) -> Iterator[tuple[str, str]]:
@@ -157,7 +163,7 @@ def _sampled(recording: Recording) -> Iterator[tuple[str, str]]:
         f"{weight[clock == 0].sum() / 1e9:.2f} s CPU{extra}",
     )
     names = recording.table("processes").column("executable").to_pylist()
-    programs = ", ".join(dict.fromkeys(Path(name).name or "?" for name in names[:20]))
+    programs = ", ".join(dict.fromkeys(Path(str(name)).name or "?" for name in names[:20]))
     yield (
         "programs",
         f"{_counted(len(names), 'process', 'processes')}, "

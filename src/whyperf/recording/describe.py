@@ -1,4 +1,4 @@
-"""Writes `docs/format.md` from the schemas, so that it says what the code does: `python -m whyperf.recording.describe`."""
+"""Writes `docs/format.md` from the schemas: `python -m whyperf.recording.describe docs/format.md`."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ _RAW = f"""\
 watches), `lock` (held with `flock` by the recorder as long as it lives) and log files `log-000001` and so on. Each log
 file can be read alone: when the bound on their size is reached the oldest is dropped.
 
-A log file is a sequence of chunks: the four bytes `{MAGIC.decode()}`, then as little-endian 32-bit numbers the kind, the
-payload's length, and the CRC-32 of kind, length and payload; then the payload. After damage, reading goes on at the
-next chunk whose CRC-32 holds, and the bytes passed over are counted.
+A log file is a sequence of chunks: the four bytes `{MAGIC.decode()}`, then as little-endian 32-bit numbers the kind,
+the payload's length, and the CRC-32 of kind, length and payload; then the payload. After damage, reading goes on at
+the next chunk whose CRC-32 holds, and the bytes passed over are counted.
 
 | kind | payload |
 |---|---|
-| {ChunkKind.RING} | process and thread number (32 bits each), slot sequence and start time (64 bits each); then records |
+| {ChunkKind.RING} | pid and tid (32 bits each), slot sequence and start time (64 bits each); then records |
 | {ChunkKind.JSON} | one JSON object; its `type` is ready, work, thread-name, totals, losses, overwritten or stop |
 | {ChunkKind.BLOCKED} | as kind {ChunkKind.RING}, with blocked threads' stacks, which are seen from outside |
 
