@@ -111,6 +111,7 @@ static struct walk walk_in_signal(const ucontext_t *context) {
 static void take_sample_in_signal(const ucontext_t *context, uint32_t weight) {
     struct whyperf_counters *counters = &this_thread.slot->counters;
     uint64_t begin = now_in_signal();
+    timer_note_tick_in_signal(begin);
     if (modules_are_stale_in_signal())
         modules_refresh_in_signal();
     struct walk walk = walk_in_signal(context);
@@ -152,6 +153,7 @@ void sample_in_signal(int signal_number, siginfo_t *info, void *context) {
         uint32_t overrun = info->si_code == SI_TIMER && info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0;
         uint32_t weight = (1 + overrun) * this_thread.periods_per_sample;
         this_thread.slot->counters.overruns += overrun;
+        timer_continue_in_signal();
         if (this_thread.in_handler) {
             this_thread.slot->counters.busy += weight;
         } else {
@@ -233,4 +235,10 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **unu
     modules_refresh_in_signal();
     modules_leave_in_signal();
     timer_start();
+}
+
+// Gives the slot back at once: a script may start programs faster than the recorder looks for dead ones.
+__attribute__((destructor)) static void finish(void) {
+    if (this_process.session)
+        thread_end();
 }

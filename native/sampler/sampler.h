@@ -39,6 +39,7 @@ struct thread_state {
     int timer;    // kernel id, -1: none
     int event_fd; // the number that a perf event's signals carry, -1: none
     void *event_page;
+    uint64_t second_expiry; // thread CPU time at which the timer goes on after a first, early signal; 0: nothing to do
     uint32_t periods_per_sample;
     uint32_t recent_samples;
     uint64_t recent_handler_ns;
@@ -83,6 +84,8 @@ void timer_start(void);
 void timer_stop(void);
 void timers_stop_all(void);
 void timers_after_fork(void);
+void timer_continue_in_signal(void);
+void timer_note_tick_in_signal(uint64_t now);
 void timer_slow_down_in_signal(void);
 bool is_sampling_signal_in_signal(const siginfo_t *info);
 extern char timer_cookie;

@@ -21,19 +21,62 @@ char timer_cookie;
 static _Atomic int timer_of_slot[WHYPERF_SLOTS]; // kernel id + 1
 static _Atomic(void *) event_of_slot[WHYPERF_SLOTS];
 
-// A random first delay makes samples of threads shorter than a period as fair as those of long ones.
-static uint64_t first_delay(void) {
-    uint64_t x = now_in_signal() ^ ((uint64_t)this_thread.tid << 32);
+static uint64_t random_below(uint64_t limit, uint64_t salt) {
+    uint64_t x = now_in_signal() ^ ((uint64_t)this_thread.tid << 32) ^ salt;
     x ^= x >> 33;
     x *= 0xff51afd7ed558ccdull;
     x ^= x >> 33;
     x *= 0xc4ceb9fe1a85ec53ull;
     x ^= x >> 33;
-    return 1 + x % this_process.period_ns;
+    return x % limit;
 }
 
 static struct timespec as_timespec(uint64_t ns) {
     return (struct timespec){.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+}
+
+static uint64_t read_clock(clockid_t clock) {
+    struct timespec now = {0};
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+// Timer signals come with the kernel's ticks: the latest one tells when the next are due.
+static _Atomic uint64_t latest_tick;
+
+void timer_note_tick_in_signal(uint64_t now) {
+    atomic_store_explicit(&latest_tick, now, memory_order_relaxed);
+}
+
+static uint64_t since_tick(void) {
+    struct timespec resolution;
+    if (clock_getres(CLOCK_MONOTONIC_COARSE, &resolution) || resolution.tv_sec || resolution.tv_nsec <= 0)
+        return 0;
+    uint64_t period = (uint64_t)resolution.tv_nsec, tick = atomic_load_explicit(&latest_tick, memory_order_relaxed);
+    return tick ? (now_in_signal() - tick) % period : random_below(period, 1);
+}
+
+// A thread enters the timer's periods at a random place, as if the timer had always run: so that threads much shorter
+// than a period are seen as often as their share of the time. The kernel notices an expiry only at its next tick;
+// one that would have happened since the last tick is therefore still to come.
+static bool set_first_expiry(int id) {
+    uint64_t since_expiry = random_below(this_process.period_ns, 0);
+    uint64_t to_next = this_process.period_ns - since_expiry;
+    bool still_to_come = since_expiry < since_tick();
+    this_thread.second_expiry = still_to_come ? read_clock(CLOCK_THREAD_CPUTIME_ID) + to_next : 0;
+    struct itimerspec when = {.it_interval = as_timespec(this_process.period_ns),
+                              .it_value = as_timespec(still_to_come ? 1 : to_next)};
+    return syscall(SYS_timer_settime, id, 0, &when, NULL) == 0;
+}
+
+void timer_continue_in_signal(void) {
+    if (!this_thread.second_expiry)
+        return;
+    struct itimerspec when = {.it_interval = as_timespec(this_process.period_ns),
+                              .it_value = as_timespec(this_thread.second_expiry)};
+    this_thread.second_expiry = 0;
+    if (!atomic_load(&this_process.no_system_calls))
+        syscall(SYS_timer_settime, this_thread.timer, TIMER_ABSTIME, &when, NULL);
 }
 
 static bool start_cpu_timer(void) {
@@ -46,15 +89,12 @@ static bool start_cpu_timer(void) {
     int id;
     if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &id))
         return false;
-    struct itimerspec when = {.it_interval = as_timespec(this_process.period_ns),
-                              .it_value = as_timespec(first_delay())};
-    if (syscall(SYS_timer_settime, id, 0, &when, NULL)) {
-        syscall(SYS_timer_delete, id);
-        return false;
-    }
     this_thread.timer = id;
     atomic_store(&timer_of_slot[this_thread.slot_index], id + 1);
-    return true;
+    if (set_first_expiry(id))
+        return true;
+    timer_stop();
+    return false;
 }
 
 static bool start_clock_event(void) {
@@ -93,6 +133,7 @@ void timer_start(void) {
     this_thread.timer = -1;
     this_thread.event_fd = -1;
     this_thread.event_page = NULL;
+    this_thread.second_expiry = 0;
     this_thread.periods_per_sample = 1;
     if (!this_thread.slot)
         return;

@@ -1,0 +1,152 @@
+"""Samples show the true call chain, whatever kind of stack the code runs on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Outcome
+
+SPIN = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+#include <unistd.h>
+#define NOINLINE __attribute__((noinline, noclone))
+static volatile double sink = 1;
+NOINLINE static void spin(long millions) { for (long i = 0; i < millions * 1000000; i++) sink *= 1.0000001; }
+NOINLINE static void middle(long n) { spin(n); sink += 1; }
+NOINLINE static void outer(long n) { middle(n); sink += 1; }
+"""
+
+Compile = Callable[..., Path]
+Run = Callable[..., Outcome]
+
+
+def chains(outcome: Outcome, binary: Path) -> list[list[str]]:
+    return [[name for name in stack if name[0] != "?"] for stack in outcome.named_stacks(binary)]
+
+
+def share_with(stacks: list[list[str]], *names: str) -> float:
+    """Of the samples in spin(), the part whose next callers are `names`."""
+    spinning = [stack for stack in stacks if stack and stack[0] == "spin"]
+    assert len(spinning) > 20
+    return sum(stack[1 : 1 + len(names)] == list(names) for stack in spinning) / len(spinning)
+
+
+@pytest.mark.parametrize("flags", [(), ("-fno-omit-frame-pointer",), ("-no-pie", "-fno-pie")])
+def test_call_chain_reaches_the_programs_entry(compiled: Compile, sampled: Run, flags: tuple[str, ...]) -> None:
+    binary = compiled(SPIN + "int main(void) { outer(60); return 0; }", *flags)
+    outcome = sampled(binary)
+    assert share_with(chains(outcome, binary), "middle", "outer", "main", "libc.so.6", "libc.so.6", "_start") > 0.98
+    assert outcome.counters["cut"][0] == outcome.counters["samples"]
+
+
+def test_threads_end_in_libcs_start_code(compiled: Compile, sampled: Run) -> None:
+    binary = compiled(
+        SPIN
+        + """
+NOINLINE static void *body(void *unused) { outer(60); return unused; }
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, body, NULL);
+    pthread_join(thread, NULL);
+    return 0;
+}"""
+    )
+    outcome = sampled(binary)
+    assert share_with(chains(outcome, binary), "middle", "outer", "body", "libwhyperf_sampler.so", "libc.so.6") > 0.98
+    assert outcome.counters["cut"][0] == outcome.counters["samples"]
+
+
+def test_walk_passes_through_a_signal_frame(compiled: Compile, sampled: Run) -> None:
+    binary = compiled(
+        SPIN
+        + """
+NOINLINE static void handler(int number) { (void)number; middle(60); sink += 1; }
+NOINLINE static void interrupted(void) { raise(SIGUSR1); sink += 1; }
+int main(void) { signal(SIGUSR1, handler); interrupted(); return 0; }"""
+    )
+    stacks = chains(sampled(binary), binary)
+    spinning = [stack for stack in stacks if stack[0] == "spin"]
+    assert spinning and all(stack[1:3] == ["middle", "handler"] for stack in spinning)
+    assert sum("interrupted" in stack and "main" in stack for stack in spinning) > 0.98 * len(spinning)
+
+
+def test_coroutine_stacks_are_walked_to_their_start(compiled: Compile, sampled: Run) -> None:
+    binary = compiled(
+        SPIN
+        + """
+static ucontext_t caller, coroutine;
+static char stack[16384];
+static void body(void) { for (int i = 0; i < 10; i++) { outer(6); swapcontext(&coroutine, &caller); } }
+int main(void) {
+    getcontext(&coroutine);
+    coroutine.uc_stack.ss_sp = stack;
+    coroutine.uc_stack.ss_size = sizeof stack;
+    makecontext(&coroutine, body, 0);
+    for (int i = 0; i < 10; i++) swapcontext(&caller, &coroutine);
+    puts("done");
+    return 0;
+}"""
+    )
+    outcome = sampled(binary)
+    assert outcome.output == "done\n"
+    assert share_with(chains(outcome, binary), "middle", "outer", "body") > 0.98
+
+
+def test_library_loaded_while_running_is_unwound(compiled: Compile, sampled: Run, tmp_path: Path) -> None:
+    plugin = compiled(
+        SPIN + "void plug(void (*back)(void)) { back(); sink += 1; }", "-shared", "-fPIC", name="plugin.so"
+    )
+    binary = compiled(
+        SPIN
+        + """
+NOINLINE static void back(void) { outer(10); sink += 1; }
+int main(int count, char **words) {
+    (void)count;
+    for (int i = 0; i < 8; i++) {
+        void *handle = dlopen(words[1], RTLD_NOW);
+        void (*plug)(void (*)(void)) = dlsym(handle, "plug");
+        plug(back);
+        dlclose(handle);
+    }
+    return 0;
+}"""
+    )
+    outcome = sampled(binary, plugin)
+    assert share_with(chains(outcome, binary), "middle", "outer", "back", "plugin.so", "main") > 0.95
+
+
+def test_deep_recursion_is_cut_and_counted(compiled: Compile, sampled: Run) -> None:
+    binary = compiled(
+        SPIN
+        + """
+NOINLINE static long down(long depth) { if (!depth) outer(60); else down(depth - 1); sink += 1; return depth; }
+int main(void) { return (int)(down(3000) & 1); }"""
+    )
+    outcome = sampled(binary)
+    too_deep = outcome.counters["cut"][7]
+    assert too_deep > 0.9 * outcome.counters["samples"]
+    assert max(len(pcs) for *_, pcs in outcome.samples) == 1024
+
+
+def test_damaged_stack_ends_the_walk_safely(compiled: Compile, sampled: Run) -> None:
+    # The frame's return address is overwritten for as long as spin() runs.
+    binary = compiled(
+        SPIN
+        + """
+NOINLINE static void vandal(void *volatile *slot) { void *kept = *slot; *slot = (void *)0x7ffffffffff0; spin(40); *slot = kept; }
+NOINLINE static void victim(void) { vandal((void *volatile *)__builtin_frame_address(0) + 1); sink += 1; }
+int main(void) { victim(); puts("alive"); return 0; }""",
+        "-fno-omit-frame-pointer",
+    )
+    outcome = sampled(binary)
+    assert (outcome.status, outcome.output) == (0, "alive\n")
+    assert outcome.counters["cut"][1] > 0.9 * outcome.counters["samples"]
