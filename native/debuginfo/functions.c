@@ -114,40 +114,53 @@ struct builder {
     size_t length;
 };
 
-static void append(struct builder *builder, const char *text) {
-    size_t length = strlen(text);
+static void append_bytes(struct builder *builder, const char *text, size_t length) {
     if (length > sizeof builder->text - builder->length)
         length = sizeof builder->text - builder->length;
     memcpy(builder->text + builder->length, text, length);
     builder->length += length;
 }
 
-static const char *prefix_name(const struct prefix *prefix) {
-    if (prefix->name)
-        return prefix->name;
-    switch (prefix->tag) {
-    case DW_TAG_namespace:
-        return "(anonymous namespace)";
-    case DW_TAG_class_type:
-        return "{lambda}"; // clang names no lambda
-    default:
-        return "(anonymous)";
+// Clang names lambdas by file, line and column, "(lambda at a.cc:66:43)": any edit above would rename them.
+static void append(struct builder *builder, const char *text) {
+    const char *lambda;
+    while ((lambda = strstr(text, "(lambda at "))) {
+        append_bytes(builder, text, (size_t)(lambda - text));
+        append_bytes(builder, "{lambda}", 8);
+        text = lambda + strcspn(lambda, ")");
+        text += *text == ')';
     }
+    append_bytes(builder, text, strlen(text));
 }
 
-static void append_prefix(struct reader *reader, struct builder *builder, int32_t number, int depth) {
-    if (number < 0 || depth > PREFIXES_MAX)
-        return;
+static const char *prefix_name(const struct prefix *prefix, const char *member) {
+    if (prefix->name)
+        return prefix->name;
+    if (prefix->tag == DW_TAG_namespace)
+        return "(anonymous namespace)";
+    return prefix->tag == DW_TAG_class_type || !strcmp(member, "operator()") ? "{lambda}" : "(anonymous)";
+}
+
+// Appends what encloses `member`; false if some function around it has no name of its own.
+static bool append_prefix(struct reader *reader, struct builder *builder, int32_t number, const char *member,
+                          int depth) {
+    if (number < 0)
+        return true;
     struct prefix prefix = COLUMN_AT(&reader->prefixes, struct prefix, number);
+    const char *name = NULL;
+    int32_t parent = prefix.parent;
     if (prefix.node >= 0) {
         struct declaration outer = follow(reader, COLUMN_AT(&reader->nodes, struct node, prefix.node).die);
-        append_prefix(reader, builder, outer.prefix, depth + 1);
-        append(builder, outer.name ? outer.name : "(anonymous)");
+        name = outer.name;
+        parent = outer.prefix;
     } else {
-        append_prefix(reader, builder, prefix.parent, depth + 1);
-        append(builder, prefix_name(&prefix));
+        name = prefix_name(&prefix, member);
     }
+    if (!name || depth > PREFIXES_MAX || !append_prefix(reader, builder, parent, name, depth + 1))
+        return false;
+    append(builder, name);
     append(builder, "::");
+    return true;
 }
 
 // Rust's DIEs name the impl block ({impl#3}) where its symbols name the type: the symbol reads better.
@@ -175,15 +188,15 @@ static struct function describe(struct reader *reader, Dwarf_Die die) {
                                 .line = found.file < 0 ? 0 : found.line,
                                 .object = -1,
                                 .noreturn = found.noreturn};
-    if ((found.is_rust || !found.name) && name_by_symbol(reader, &found, &function))
+    if (found.is_rust && name_by_symbol(reader, &found, &function))
         return function;
+    struct builder builder = {.length = 0};
     const char *own = found.name ? found.name : found.linkage_name;
-    if (own) {
-        struct builder builder = {.length = 0};
-        append_prefix(reader, &builder, found.prefix, 0);
-        append(&builder, own);
-        function.name = texts_intern(&reader->names, builder.text, builder.length);
-    }
+    bool qualified = found.name && append_prefix(reader, &builder, found.prefix, found.name, 0);
+    if (!own || (!qualified && name_by_symbol(reader, &found, &function)))
+        return function;
+    append(&builder, own);
+    function.name = texts_intern(&reader->names, builder.text, builder.length);
     return function;
 }
 

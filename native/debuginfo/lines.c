@@ -3,32 +3,70 @@
 
 #include <stdlib.h>
 
+enum { RANGES_MAX = 1000000 };
+
+static int compare_ranges(const void *left, const void *right) {
+    const struct range *a = left, *b = right;
+    return a->low < b->low ? -1 : a->low > b->low;
+}
+
+// The addresses that the unit claims. Compilers leave rows of no length at the end of a sequence, which libdw's
+// sorting makes look like the start of another: such rows lie outside.
+static struct column unit_ranges(Dwarf_Die *unit) {
+    struct column ranges = COLUMN(struct range);
+    Dwarf_Addr base, low, high;
+    ptrdiff_t offset = 0;
+    for (int i = 0; i < RANGES_MAX && (offset = dwarf_ranges(unit, offset, &base, &low, &high)) > 0; i++) {
+        if (low < high)
+            *(struct range *)column_add(&ranges) = (struct range){.low = low, .high = high};
+    }
+    if (ranges.count)
+        qsort(ranges.items, ranges.count, sizeof(struct range), compare_ranges);
+    return ranges;
+}
+
+static struct line_row read_row(struct reader *reader, struct unit *unit, Dwarf_Line *line, uint64_t address) {
+    struct line_row row = {address, -1, 0, (uint32_t)reader->rows.count};
+    Dwarf_Files *files;
+    size_t file;
+    int number = 0;
+    if (!dwarf_line_file(line, &files, &file) && !dwarf_lineno(line, &number)) {
+        row.file = unit_file(reader, unit, file);
+        row.line = row.file < 0 || number < 0 ? 0 : number;
+    }
+    return row;
+}
+
 void read_lines(struct reader *reader, int32_t number) {
     struct unit *unit = &COLUMN_AT(&reader->units, struct unit, number);
     Dwarf_Lines *lines;
     size_t count;
     if (dwarf_getsrclines(&unit->die, &lines, &count))
         return;
+    struct column ranges = unit_ranges(&unit->die);
+    size_t range = 0;
     for (size_t i = 0; i < count; i++) {
         Dwarf_Line *line = dwarf_onesrcline(lines, i);
         Dwarf_Addr address;
         bool ends;
         if (dwarf_lineaddr(line, &address) || dwarf_lineendsequence(line, &ends))
             continue;
-        // The end of a sequence is the first address after it, which may be after the section too.
-        if (ends ? !address || !reader_is_code(reader, address - 1, address)
-                 : !reader_is_code(reader, address, address + 1))
+        if (ends) {
+            // The first address after the sequence, which may be the first after the section too.
+            if (address && reader_is_code(reader, address - 1, address))
+                *(struct line_row *)column_add(&reader->rows) =
+                    (struct line_row){address, -1, 0, (uint32_t)reader->rows.count};
             continue;
-        Dwarf_Files *files;
-        size_t file;
-        int source_line = 0;
-        struct line_row row = {address, -1, 0, (uint32_t)reader->rows.count};
-        if (!ends && !dwarf_line_file(line, &files, &file) && !dwarf_lineno(line, &source_line)) {
-            row.file = unit_file(reader, unit, file);
-            row.line = row.file < 0 || source_line < 0 ? 0 : source_line;
         }
-        *(struct line_row *)column_add(&reader->rows) = row;
+        while (range < ranges.count && COLUMN_AT(&ranges, struct range, range).high <= address)
+            range++;
+        bool claimed = range < ranges.count && COLUMN_AT(&ranges, struct range, range).low <= address;
+        if ((claimed || !ranges.count) && reader_is_code(reader, address, address + 1)) {
+            struct line_row row = read_row(reader, unit, line, address);
+            *(struct line_row *)column_add(&reader->rows) = row;
+        }
     }
+    free(ranges.items);
 }
 
 static int compare_rows(const void *left, const void *right) {

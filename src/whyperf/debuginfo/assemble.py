@@ -105,8 +105,8 @@ def _demangled(raw: dict[str, npt.NDArray[Any]]) -> tuple[Texts, Int32s]:
     if not len(mangled):
         return names, function_name
     texts = names.to_list()
-    for row in mangled:
-        texts[row] = demangle_v0(texts[row])
+    for row, text in zip(mangled, demangle_v0(texts[row] for row in mangled), strict=True):
+        texts[row] = text
     first_row: dict[str, int] = {}
     same_as = np.array([first_row.setdefault(text, row) for row, text in enumerate(texts)], np.int32)
     return Texts.of(texts), same_as[function_name]

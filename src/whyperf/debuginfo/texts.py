@@ -60,7 +60,7 @@ class Texts(Sequence[str]):
 
     def arrow(self) -> pa.LargeStringArray:
         """The same memory as an Arrow array."""
-        buffers = [None, pa.py_buffer(memoryview(self.offsets)), pa.py_buffer(memoryview(self.data))]
+        buffers = [None, pa.py_buffer(self.offsets.data), pa.py_buffer(self.data.data)]
         array = pa.Array.from_buffers(pa.large_string(), len(self), buffers)
         assert isinstance(array, pa.LargeStringArray)
         return array
@@ -72,7 +72,7 @@ class Texts(Sequence[str]):
     def from_arrow(cls, array: pa.LargeStringArray) -> Texts:
         _, offsets, data = array.buffers()
         if offsets is None or data is None:
-            return cls.of(array.to_pylist())
+            return cls.of([])
         bounds = np.frombuffer(memoryview(offsets), np.int64)[array.offset : array.offset + len(array) + 1]
         return cls(np.frombuffer(memoryview(data), np.uint8), bounds)
 
