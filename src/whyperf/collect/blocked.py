@@ -43,6 +43,7 @@ class BlockedLosses:
 
     looks: int = 0
     blocked: int = 0
+    running: int = 0
     not_permitted: int = 0
     gone: int = 0
     unseen_ns: int = 0  # time between looks that moved threads cannot be charged with
@@ -116,6 +117,7 @@ class BlockedSampler:
         return BlockedLosses(
             looks=self._looks,
             blocked=self._blocked,
+            running=self._looks - self._blocked - self._not_permitted - self._gone,
             not_permitted=self._not_permitted,
             gone=self._gone,
             unseen_ns=self._unseen_ns,
