@@ -171,6 +171,39 @@ SOURCE = Table(
     ),
 )
 
+VARIABLES = Table(
+    "variables",
+    "Variables whose values were sampled; a pointer's target and fields are variables of their own.",
+    (
+        Column("variable", _id, "row number"),
+        Column("function", _id, "row of `functions`; -1 for globals"),
+        Column("module", _id, "row of `modules`"),
+        Column("name", _text, "as in the source: n, *p, p->n, this->size"),
+        Column("type", _text, "as in the source"),
+        Column("kind", _text, "signed, unsigned, float, boolean, enum, pointer or size"),
+        Column("scope", _text, "parameter, local, global"),
+        Column("order", pa.int32(), "declaration order within the function, to tell shadowed names apart"),
+        Column("file", _text, "of the declaration"),
+        Column("line", pa.int32(), "of the declaration"),
+    ),
+)
+VALUES = Table(
+    "values",
+    "What variables held when samples were taken, sorted by variable and sample.",
+    (
+        Column("variable", _id, "row of `variables`"),
+        Column("sample", _id, "row of `samples`"),
+        Column("depth", pa.int16(), "how many (out-of-line) frames above the innermost"),
+        Column("frame", _id, "row of `frames`: where it was read"),
+        Column(
+            "value",
+            pa.int64(),
+            "the number; a float's IEEE bits as a double; for pointers the class (0 null, 1 module, 2 heap, 3 stack, 4 "
+            "other) in the upper 8 bits and an identity within the run below",
+        ),
+    ),
+)
+
 TABLES: tuple[Table, ...] = (
     SAMPLES,
     STACKS,
@@ -182,6 +215,8 @@ TABLES: tuple[Table, ...] = (
     THREADS,
     WORK,
     SOURCE,
+    VARIABLES,
+    VALUES,
 )
 
 
