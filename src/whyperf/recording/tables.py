@@ -185,6 +185,7 @@ VARIABLES = Table(
         Column("order", pa.int32(), "declaration order within the function, to tell shadowed names apart"),
         Column("file", _text, "of the declaration"),
         Column("line", pa.int32(), "of the declaration"),
+        Column("roles", _text, "how the source uses it: loop, condition, argument, global, joined by |; empty: unknown"),
     ),
 )
 VALUES = Table(
