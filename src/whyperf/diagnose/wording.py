@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from whyperf.diagnose.measures import Measures
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Judgement, Measure
-from whyperf.engines.run import Run
 from whyperf.engines.quantities import count, seconds
+from whyperf.engines.run import Run
 
 _TIMES = {"cpu_s": "CPU time", "sampled_cpu_s": "sampled CPU time", "wall_s": "wall time"}
 
@@ -70,9 +70,12 @@ def too_few_samples(sentence: str, have: float, need: float, times: float) -> st
     )
 
 
-def shrank(measure: Measure) -> str:
+def shrank(measure: Measure, unit: str) -> str:
     less = 100 * (1 - measure.bad_mean / measure.good_mean)
-    return f"The runs given as bad use {less:.0f}% less {_TIMES[measure.name]} than the good ones: were they swapped?"
+    return (
+        f"The bad runs are not slower: they use {less:.0f}% less {_TIMES[measure.name]}, {seconds(measure.bad_mean)} "
+        f"per {unit} instead of {seconds(measure.good_mean)} ({_runs(measure)}). Were good and bad swapped?"
+    )
 
 
 def wall_unclear(wall: Measure) -> str:
