@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import stats  # type: ignore[import-untyped]
 
 _RESAMPLES = 4000
 _WIDEST_RESOLVED = 0.01  # of the ratio; a wider interval is printed as unresolved

@@ -26,25 +26,32 @@ class Workload:
 
 def all_workloads() -> list[Workload]:
     """Redis under load, SQLite, a compile job (child processes) and threads: what the overhead is measured on."""
-    return [_redis(), _sqlite(), _compile(), _threads()]
+    return [
+        _redis(),
+        Workload("sqlite", lambda flags: _sqlite_command(flags, _SQL_ROWS), []),
+        Workload("compile", lambda _: subjects.compile_job(), [], profilable=False),
+        _own("threads", "pool", "3", "80000", "60", "64"),
+    ]
 
 
 def quiet_programs() -> list[Workload]:
     """Shorter runs, about half a second of CPU each: for counting false alarms."""
     return [
-        Workload(
-            "sqlite",
-            lambda flags: [str(subjects.sqlite(flags) / "sqlite3"), ":memory:", f".read {_script(120_000)}"],
-            [],
-        ),
-        Workload("ledger-query", lambda flags: [str(subjects.own("ledger", flags)), "query", "50000", "150000"], []),
-        Workload(
-            "ledger-recover", lambda flags: [str(subjects.own("ledger", flags)), "recover", "80000", "8192", "1"], []
-        ),
-        Workload("pool", lambda flags: [str(subjects.own("pool", flags)), "3", "40000", "60", "64"], []),
+        Workload("sqlite", lambda flags: _sqlite_command(flags, 120_000), []),
+        _own("ledger-query", "ledger", "query", "50000", "150000"),
+        _own("ledger-recover", "ledger", "recover", "80000", "8192", "1"),
+        _own("pool", "pool", "3", "40000", "60", "64"),
         Workload("seq", lambda _: [str(subjects.coreutils() / "src/seq"), "--equal-width", "1", "1300000"], []),
         Workload("sort", lambda _: [str(subjects.coreutils() / "src/sort"), "--parallel=2", str(_lines())], []),
     ]
+
+
+def _own(name: str, program: str, *arguments: str) -> Workload:
+    return Workload(name, lambda flags: [str(subjects.own(program, flags)), *arguments], [])
+
+
+def _sqlite_command(flags: str, rows: int) -> list[str]:
+    return [str(subjects.sqlite(flags) / "sqlite3"), ":memory:", f".read {_script(rows)}"]
 
 
 def _redis() -> Workload:
@@ -63,20 +70,6 @@ def _redis() -> Workload:
         ]
 
     return Workload("redis", command, [*benchmark, "-r", "100000", "-t", "set,get,lpush,hset,zadd", "-q"], port)
-
-
-def _sqlite() -> Workload:
-    return Workload(
-        "sqlite", lambda flags: [str(subjects.sqlite(flags) / "sqlite3"), ":memory:", f".read {_script(_SQL_ROWS)}"], []
-    )
-
-
-def _compile() -> Workload:
-    return Workload("compile", lambda _: subjects.compile_job(), [], profilable=False)
-
-
-def _threads() -> Workload:
-    return Workload("threads", lambda flags: [str(subjects.own("pool", flags)), "3", "80000", "60", "64"], [])
 
 
 def _script(rows: int) -> Path:

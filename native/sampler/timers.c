@@ -105,12 +105,11 @@ static bool start_clock_event(void) {
         .sample_period = this_process.period_ns,
         .disabled = 1,
         .wakeup_events = 1,
+        // A signal raised inside a system call on its way to sleep would end that call early with EINTR. (CPU-time
+        // timers do not have this trouble: the kernel sends their signals on the way back to the program.)
+        .exclude_kernel = 1,
     };
     int fd = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    if (fd < 0) {
-        attributes.exclude_kernel = 1;
-        fd = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    }
     if (fd < 0)
         return false;
     struct f_owner_ex owner = {F_OWNER_TID, this_thread.tid};

@@ -131,7 +131,7 @@ def recording(
     path: str = "run.whyperf",
     **manifest: Any,
 ) -> Made:
-    """`noise`: the number of samples of each stack is drawn from Poisson's distribution. `also`: functions never sampled."""
+    """`noise` draws each stack's number of samples from Poisson's distribution. `also`: functions never sampled."""
     stacks = list(stacks)
     made = _Builder(program, folder, debug, declared or {})
     made.module("")
@@ -168,15 +168,14 @@ def recording(
         "functions": made.functions,
         "modules": made.modules,
         "mappings": [],
-        "processes": [
-            {"process": 0, "pid": 1, "parent_pid": 0, "start": 0, "origin": "exec", "executable": f"{folder}/{program}", "command": [program]}
-        ],
+        "processes": [_process(program, folder)],
         "threads": [{"thread": 0, "process": 0, "tid": 1, "name": program, "start": 0, "cpu": -1}],
         "work": [] if units is None else [{"time": time, "unit": unit, "count": float(units)}],
         "source": [
-            {"file": file, "first_line": first, "text": text, "sha256": ""} for file, (first, text) in (source or {}).items()
+            {"file": file, "first_line": first, "text": text, "sha256": ""}
+            for file, (first, text) in (source or {}).items()
         ],
-    }  # fmt: skip
+    }
     tables = {table.name: pa.Table.from_pylist(rows[table.name], schema=table.schema) for table in TABLES}
     cpu = used if cpu_s is None else cpu_s
     return Made(
@@ -184,6 +183,11 @@ def recording(
         _manifest(cpu, cpu if wall_s is None else wall_s, time, clock, rate_hz, program, losses or Losses(), manifest),
         tables,
     )
+
+
+def _process(program: str, folder: str) -> dict[str, Any]:
+    row = {"process": 0, "pid": 1, "parent_pid": 0, "start": 0, "origin": "exec"}
+    return {**row, "executable": f"{folder}/{program}", "command": [program]}
 
 
 def _manifest(

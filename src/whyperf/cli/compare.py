@@ -65,13 +65,17 @@ class Plan:
 
 
 def run(args: argparse.Namespace) -> int:
-    plan = _plan(args)
-    recorded, notes = record_pairs(plan)
-    from whyperf.cli.diagnose import conclude
-
-    status = conclude(recorded[Side.GOOD], recorded[Side.BAD], args, notes)
+    plan = plan_of(args)
+    status = record_and_diagnose(plan, args)
     print(f"whyperf: the recordings are in {plan.folder}", file=sys.stderr)
     return status
+
+
+def record_and_diagnose(plan: Plan, args: argparse.Namespace) -> int:
+    from whyperf.cli.diagnose import conclude
+
+    recorded, notes = record_pairs(plan)
+    return conclude(recorded[Side.GOOD], recorded[Side.BAD], args, notes)
 
 
 def record_pairs(plan: Plan) -> tuple[dict[Side, list[Path]], list[str]]:
@@ -99,7 +103,7 @@ def record_pairs(plan: Plan) -> tuple[dict[Side, list[Path]], list[str]]:
     return paths, _oddities(outcomes)
 
 
-def _plan(args: argparse.Namespace) -> Plan:
+def plan_of(args: argparse.Namespace) -> Plan:
     drives = {
         Side.GOOD: args.good_drive or args.drive,
         Side.BAD: args.bad_drive or args.drive,

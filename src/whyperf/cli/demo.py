@@ -40,7 +40,8 @@ def run(args: argparse.Namespace) -> int:
     parser = parser_for("compare", compare)
     with tempfile.TemporaryDirectory(prefix="whyperf-demo-") as scratch:
         folder = args.output or Path(scratch) / "recordings"
-        return compare.run(parser.parse_args(["--good", good, "--bad", bad, "--runs", "3", "-o", str(folder)]))
+        chosen = parser.parse_args(["--good", good, "--bad", bad, "--runs", "3", "-o", str(folder)])
+        return compare.record_and_diagnose(compare.plan_of(chosen), chosen)
 
 
 def build() -> Path:

@@ -41,7 +41,7 @@ def size(text: str) -> int:
 def signal_number(text: str) -> int:
     """TERM, SIGTERM or 15."""
     name = text.strip().upper()
-    if name.isdigit():
+    if name.isascii() and name.isdigit():
         number = int(name)
     else:
         found = getattr(signal, name if name.startswith("SIG") else f"SIG{name}", None)

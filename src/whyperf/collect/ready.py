@@ -14,6 +14,9 @@ from whyperf.collect.shell import command_line
 from whyperf.collect.spawn import Child, Streams, spawn
 from whyperf.errors import WhyperfError
 
+_HERE = "localhost"
+_LISTENING = "0A"
+
 
 class ReadyCondition(Protocol):
     """Asked again and again until it holds."""
@@ -32,6 +35,10 @@ class PortAccepts:
     port: int
 
     def holds(self) -> bool:
+        if self.host == _HERE:
+            # Not by connecting: the server would see a client of ours, and a connection to a free port of this machine
+            # can meet itself and then hold the port.
+            return any(_listens(Path(table), self.port) for table in ("/proc/net/tcp", "/proc/net/tcp6"))
         try:
             with socket.create_connection((self.host, self.port), timeout=0.2):
                 return True
@@ -40,6 +47,22 @@ class PortAccepts:
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port} accepts connections"
+
+
+def _listens(table: Path, port: int) -> bool:
+    """Whether some socket listens at the port. Listening sockets come first in the kernel's tables."""
+    try:
+        with table.open() as lines:
+            next(lines, None)
+            for line in lines:
+                _number, local, _remote, state, *_ = line.split()
+                if state != _LISTENING:
+                    return False
+                if int(local.rpartition(":")[2], 16) == port:
+                    return True
+    except OSError:
+        return False
+    return False
 
 
 @dataclass(frozen=True)
@@ -100,7 +123,7 @@ def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     if not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
         raise _unknown(f"tcp:{text}")
-    return host.strip("[]") or "localhost", int(port)
+    return host.strip("[]") or _HERE, int(port)
 
 
 def _unknown(text: str) -> WhyperfError:

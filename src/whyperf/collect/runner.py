@@ -106,7 +106,7 @@ def _null() -> Iterator[int]:
 def _work_account(sampler: Sampler, unit: str, counter: CallCounter | None, lifecycle: Lifecycle) -> WorkAccount:
     if counter is not None:
         return CalledWork(sampler, unit, counter)
-    return DriverWork(sampler, unit) if lifecycle.drive is not None else OneRun(sampler)
+    return DriverWork(sampler, unit) if lifecycle.drive is not None else OneRun()
 
 
 @dataclass(frozen=True)

@@ -96,9 +96,11 @@ class Sampler:
 
     def blocked_threads(self, rate_hz: float) -> BlockedSampler:
         """Looks at those threads from outside while they wait."""
-        from whyperf.collect.blocked import BlockedSampler
+        from whyperf.collect.blocked import BlockedSampler, ThreadRef
 
-        return BlockedSampler(tables_folder(), self._live, self._append_chunk, rate_hz)
+        return BlockedSampler(
+            tables_folder(), lambda: [ThreadRef(*thread) for thread in self._live()], self._append_chunk, rate_hz
+        )
 
     def finish(self, notes: list[str], **stop: Any) -> None:
         """Drains what is left and closes the log with what was lost and how it ended."""

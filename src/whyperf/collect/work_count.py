@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import errno
 import os
+import shlex
 import struct
 from pathlib import Path
 
@@ -54,18 +55,20 @@ class CallCounter:
 
 def counter_for(function: str, program: str) -> CallCounter:
     """Counts calls of `FUNCTION` in the program, or of `FILE:FUNCTION` in another file, such as a library."""
-    path, _, name = function.rpartition(":") if "::" not in function else ("", "", function)
-    path = path or program
-    from whyperf.debuginfo.binary import Binary
+    from whyperf.debuginfo import describe
 
-    binary = Binary(path)
-    found = binary.function_at(name)
-    if found is None:
+    file, _, name = function.rpartition(":")
+    if not file or file.endswith(":"):  # a C++ name's own colons
+        file, name = program, function
+    binary = describe(file)
+    entries = [address for row in binary.function_at(name) for address in binary.entry_addresses(row)]
+    offsets = tuple(offset for address in entries if (offset := binary.file_offset(address)) >= 0)
+    if not offsets:
         raise WhyperfError(
-            f"--work-count {name}: {path} has no function of that name that could be called.",
-            f"nm --defined-only -C {path} | grep -i {name}",
+            f"--work-count {name}: {file} has no function of that name whose calls could be counted.",
+            f"nm -C --defined-only {shlex.quote(file)} | grep -i {shlex.quote(name)}",
         )
-    return CallCounter(path, tuple(binary.file_offset(address) for address in found.entry_addresses))
+    return CallCounter(file, offsets)
 
 
 def _not_counted(error: OSError) -> WhyperfError:

@@ -82,5 +82,6 @@ def _read(descriptor: int) -> dict[str, npt.NDArray[Any]]:
         raw_name, offset, size = struct.unpack_from("=24sQQ", memory, 16 + 40 * i)
         name = raw_name.rstrip(b"\0").decode()
         kind = _TYPES.get(name.rpartition(".")[2], np.dtype(np.int32))
-        columns[name] = np.frombuffer(memory, kind, size // kind.itemsize, offset)
+        # numpy refuses an offset at the end of the buffer, where an empty last column is.
+        columns[name] = np.frombuffer(memory, kind, size // kind.itemsize, offset) if size else np.empty(0, kind)
     return columns

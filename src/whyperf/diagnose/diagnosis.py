@@ -28,15 +28,21 @@ from whyperf.recording.tables import Clock
 @dataclass(frozen=True)
 class Diagnosis:
     verdict: Verdict
-    excess: Excess | None  # what the verdict's suspects were chosen from; for --explain
+    excess: Excess | None  # what the suspects were chosen from
 
 
 def diagnose(good: Sequence[Recorded], bad: Sequence[Recorded], settings: DiagnoseSettings | None = None) -> Verdict:
     return examine(good, bad, settings).verdict
 
 
-def examine(good: Sequence[Recorded], bad: Sequence[Recorded], settings: DiagnoseSettings | None = None) -> Diagnosis:
-    """The verdict, and the account of every function behind it."""
+def examine(
+    good: Sequence[Recorded],
+    bad: Sequence[Recorded],
+    settings: DiagnoseSettings | None = None,
+    *,
+    keep_accounts: bool = False,
+) -> Diagnosis:
+    """The verdict with what it was chosen from; `keep_accounts` asks for that even where there is nothing to choose."""
     if not good or not bad:
         raise WhyperfError("At least one good and one bad recording are needed.", "whyperf diagnose GOOD BAD", status=2)
     case = _Case([Run(one) for one in good], [Run(one) for one in bad], settings or DiagnoseSettings())
@@ -46,7 +52,10 @@ def examine(good: Sequence[Recorded], bad: Sequence[Recorded], settings: Diagnos
     notes = (*verdict.notes, *case.measures.notes, *loss_notes(case.good, case.bad, case.settings))
     if verdict.next_command:
         notes = (*notes, *lifecycle_reminder(case.runs))
-    return Diagnosis(replace(verdict, notes=tuple(dict.fromkeys(notes))), diagnosis.excess)
+    excess = diagnosis.excess
+    if excess is None and keep_accounts:
+        excess = compare(case.good, case.bad, per_unit=case.measures.per_unit)
+    return Diagnosis(replace(verdict, notes=tuple(dict.fromkeys(notes))), excess)
 
 
 class _Case:
@@ -177,14 +186,14 @@ class _Case:
         notes: list[str] = []
         command = None
         if self.cpu.change is Change.SHRANK:
-            notes.append(wording.shrank(measures.cpu))
             command = diagnose_swapped(self.good, self.bad)
         elif self.wall.change is Change.UNCLEAR:
             notes.append(wording.wall_unclear(measures.wall))
         if measures.cpu.single:
             notes.append("Spread unknown: a single run of a kind cannot show how much runs differ by themselves.")
         notes += wording.memory_note(self.good, self.bad, self.settings)
-        sentence = wording.no_difference(measures, self.cpu)
+        faster = self.cpu.change is Change.SHRANK
+        sentence = wording.shrank(measures.cpu, measures.unit) if faster else wording.no_difference(measures, self.cpu)
         return self._verdict(VerdictKind.NONE, sentence, notes=notes, next_command=command)
 
     def _verdict(

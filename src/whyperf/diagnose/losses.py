@@ -6,8 +6,8 @@ import signal
 from collections.abc import Iterator, Sequence
 
 from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.engines.run import Run, texts
 from whyperf.engines.quantities import count, percent, seconds
+from whyperf.engines.run import Run, texts
 from whyperf.recording.manifest import Losses, Manifest
 from whyperf.recording.tables import Clock
 

@@ -106,7 +106,9 @@ def student_99(freedom: int) -> float:
     if freedom <= len(_STUDENT_99):
         return _STUDENT_99[freedom - 1]
     z, v = _Z_99, freedom
-    return z + (z**3 + z) / (4 * v) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * v * v)
+    first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    return z + first / v + second / v**2 + third / v**3
 
 
 def _grew(measure: Measure, floors: Floors, spread: float) -> bool:

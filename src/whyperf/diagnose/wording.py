@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from whyperf.diagnose.measures import Measures
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Judgement, Measure
-from whyperf.engines.run import Run
 from whyperf.engines.quantities import count, seconds
+from whyperf.engines.run import Run
 
 _TIMES = {"cpu_s": "CPU time", "sampled_cpu_s": "sampled CPU time", "wall_s": "wall time"}
 
 
 def grew(measure: Measure, unit: str) -> str:
     return (
-        f"The bad runs use {factor(measure)} {_TIMES[measure.name]}: {seconds(measure.bad_mean)} per {unit} instead of "
+        f"Bad runs use {factor(measure)} {_TIMES[measure.name]}: {seconds(measure.bad_mean)} per {unit}, not "
         f"{seconds(measure.good_mean)} ({_runs(measure)})."
     )
 
@@ -23,7 +23,7 @@ def grew(measure: Measure, unit: str) -> str:
 def waited(measures: Measures) -> str:
     wall, cpu = measures.wall, measures.cpu
     return (
-        f"The bad runs take {factor(wall)} wall time: {seconds(wall.bad_mean)} per {measures.unit} instead of "
+        f"Bad runs take {factor(wall)} wall time: {seconds(wall.bad_mean)} per {measures.unit} instead of "
         f"{seconds(wall.good_mean)} ({_runs(wall)}), while CPU time went from {seconds(cpu.good_mean)} to "
         f"{seconds(cpu.bad_mean)}: they wait."
     )
@@ -32,7 +32,7 @@ def waited(measures: Measures) -> str:
 def more_work(measures: Measures) -> str:
     units, cpu = measures.units, measures.cpu
     return (
-        f"The bad runs did {units.bad_mean / units.good_mean:.1f} times the work ({count(units.bad_mean)} against "
+        f"Bad runs did {units.bad_mean / units.good_mean:.1f} times the work ({count(units.bad_mean)} against "
         f"{count(units.good_mean)} × {measures.unit}) at the same cost each: {seconds(cpu.bad_mean)} and "
         f"{seconds(cpu.good_mean)} CPU time per {measures.unit}."
     )
@@ -49,7 +49,7 @@ def no_difference(measures: Measures, judgement: Judgement) -> str:
 
 def unclear(measure: Measure, unit: str, judgement: Judgement, runs: int | None) -> str:
     seen = (
-        f"The bad runs use {factor(measure)} {_TIMES[measure.name]} ({seconds(measure.bad_mean)} per {unit} instead of "
+        f"Bad runs use {factor(measure)} {_TIMES[measure.name]} ({seconds(measure.bad_mean)} per {unit} instead of "
         f"{seconds(measure.good_mean)})"
     )
     if measure.single:
@@ -70,9 +70,12 @@ def too_few_samples(sentence: str, have: float, need: float, times: float) -> st
     )
 
 
-def shrank(measure: Measure) -> str:
+def shrank(measure: Measure, unit: str) -> str:
     less = 100 * (1 - measure.bad_mean / measure.good_mean)
-    return f"The runs given as bad use {less:.0f}% less {_TIMES[measure.name]} than the good ones: were they swapped?"
+    return (
+        f"Bad runs are not slower: they use {less:.0f}% less {_TIMES[measure.name]}, {seconds(measure.bad_mean)} "
+        f"per {unit} instead of {seconds(measure.good_mean)} ({_runs(measure)}). Were good and bad swapped?"
+    )
 
 
 def wall_unclear(wall: Measure) -> str:

@@ -13,8 +13,8 @@ from whyperf.engines.excess.compare import Account, Excess
 from whyperf.engines.excess.places import locate
 from whyperf.engines.excess.tree import ROOT
 from whyperf.engines.finding import Finding, Strength
-from whyperf.engines.run import Floats
 from whyperf.engines.quantities import percent, seconds
+from whyperf.engines.run import Floats
 from whyperf.recording.tables import Clock
 
 ENGINE = "excess"

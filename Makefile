@@ -1,0 +1,79 @@
+# `make demo` and `make test` set up everything they need on a fresh Debian 12 or Ubuntu 24.04.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+
+# What compiles and runs whyperf, and what its tests and benchmarks need beyond that.
+PACKAGES := gcc g++ libc6-dev make cmake ninja-build pkg-config python3-dev python3-venv libdw-dev libelf-dev zlib1g-dev
+TEST_PACKAGES := clang gdb binutils elfutils dwz libunwind-dev libc6-dbg gcc-multilib musl-tools busybox-static \
+	redis-server redis-tools procps iproute2
+BENCH_PACKAGES := linux-perf
+
+NATIVE := $(shell find native -name '*.c' -o -name '*.h' 2>/dev/null)
+C_SOURCES := $(shell git ls-files '*.c' '*.h' '*.cc' '*.cpp' 2>/dev/null || true)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint bench bench-overhead bench-false-alarms bench-cases docs wheel clean
+
+help: ## show this
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
+
+setup: $(STAMPS)/installed ## system packages, .venv, native build
+
+demo: $(STAMPS)/installed ## a built-in slow program, recorded and diagnosed
+	$(BIN)/whyperf demo
+
+test: $(STAMPS)/installed $(STAMPS)/test-packages ## all tests
+	$(BIN)/python -m pytest
+
+lint: $(STAMPS)/installed ## style, types, layering, C formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run -Werror $(C_SOURCES)
+	$(BIN)/lint-imports
+
+bench: bench-overhead bench-false-alarms bench-cases ## all benchmarks; takes hours
+
+bench-overhead: $(STAMPS)/installed $(STAMPS)/bench-packages ## what recording costs, beside perf and gprof
+	$(BIN)/python -m bench.overhead
+
+bench-false-alarms: $(STAMPS)/installed $(STAMPS)/bench-packages ## how often equal behaviour is called different
+	$(BIN)/python -m bench.false_alarms
+
+bench-cases: $(STAMPS)/installed $(STAMPS)/bench-packages ## ranks of known causes, beside perf's
+	$(BIN)/python -m bench.cases
+
+docs: $(STAMPS)/installed ## docs/format.md from the schemas
+	$(BIN)/python -m whyperf.recording.describe docs/format.md
+
+wheel: $(STAMPS)/installed ## dist/whyperf-*.whl
+	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+
+clean: ## everything that make made
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+$(STAMPS)/packages: Makefile tools/packages.sh
+	@tools/packages.sh $(PACKAGES)
+	@mkdir -p $(@D) && touch $@
+
+$(STAMPS)/test-packages: Makefile tools/packages.sh
+	@tools/packages.sh $(TEST_PACKAGES)
+	@mkdir -p $(@D) && touch $@
+
+$(STAMPS)/bench-packages: Makefile tools/packages.sh
+	@tools/packages.sh $(BENCH_PACKAGES)
+	@mkdir -p $(@D) && touch $@
+
+# The build requirements are installed too, so that the editable build needs no isolated environment of its own.
+$(STAMPS)/tools: pyproject.toml | $(STAMPS)/packages
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet --group dev scikit-build-core
+	@mkdir -p $(@D) && touch $@
+
+$(STAMPS)/installed: $(STAMPS)/tools CMakeLists.txt pyproject.toml $(NATIVE)
+	$(BIN)/pip install --quiet --no-build-isolation --editable .
+	@touch $@

@@ -1,0 +1,143 @@
+"""`whyperf diagnose`: why bad recordings are slower than good ones."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whyperf.cli.quantities import count
+from whyperf.errors import WhyperfError
+
+if TYPE_CHECKING:
+    from whyperf.diagnose.diagnosis import Diagnosis
+    from whyperf.diagnose.verdict import Verdict
+    from whyperf.engines.excess.explain import Explanation
+
+NAME = "diagnose"
+SUMMARY = "say why bad recordings are slower than good ones"
+EXAMPLES = """\
+examples:
+  whyperf diagnose good bad
+  whyperf diagnose --good good-1 good-2 good-3 --bad bad-1 bad-2 bad-3
+  whyperf diagnose good bad --explain parse_line
+  whyperf diagnose good bad --json verdict.json --fail-if-slower 10
+
+exit status: 0 a difference was found, 3 none (or merely more work), 4 not enough evidence,
+5 slower than --fail-if-slower permits, 1 and 2 errors
+"""
+
+_STATUS = {"difference": 0, "none": 3, "more-work": 3, "insufficient": 4}
+_TOO_SLOW = 5
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "whyperf diagnose (GOOD BAD | --good GOOD... --bad BAD...) [options]"
+    parser.add_argument("recordings", metavar="RECORDING", nargs="*", help="a good and a bad recording")
+    parser.add_argument("--good", metavar="RECORDING", nargs="+", default=[], help="recordings of runs that behave")
+    parser.add_argument("--bad", metavar="RECORDING", nargs="+", default=[], help="recordings of runs that do not")
+    add_presentation(parser)
+
+
+def add_presentation(parser: argparse.ArgumentParser) -> None:
+    """Options of every command that ends in a verdict."""
+    parser.add_argument("--json", metavar="FILE", help="write the verdict as JSON; - prints it instead of the report")
+    parser.add_argument("--top", metavar="N", type=count, help="suspects to show (default 10)")
+    parser.add_argument("--explain", metavar="FUNCTION", help="say all that is known of one function")
+    parser.add_argument(
+        "--fail-if-slower",
+        metavar="PCT",
+        type=_percentage,
+        help="exit with 5 if the bad runs are slower by more than PCT percent, beyond doubt",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    good, bad = _sides(args)
+    return conclude([Path(path) for path in good], [Path(path) for path in bad], args)
+
+
+def conclude(good: Sequence[Path], bad: Sequence[Path], args: argparse.Namespace, notes: Sequence[str] = ()) -> int:
+    """Diagnoses recordings and presents the verdict; `notes` is what the caller has to add to it."""
+    from whyperf.collect.seal import open_recording
+    from whyperf.diagnose.diagnosis import examine
+
+    diagnosis = examine(
+        [open_recording(path) for path in good],
+        [open_recording(path) for path in bad],
+        keep_accounts=args.explain is not None,
+    )
+    verdict = replace(diagnosis.verdict, notes=(*notes, *diagnosis.verdict.notes))
+    return present(verdict, args, _explanations(diagnosis, args.explain))
+
+
+def present(verdict: Verdict, args: argparse.Namespace, explanations: Sequence[Explanation] = ()) -> int:
+    """Shows the verdict as `add_presentation`'s options ask for, and returns the exit status it stands for."""
+    if args.json is not None:
+        from whyperf.report.json import to_json
+
+        _write(args.json, to_json(verdict, explanations, top=args.top))
+    if args.json != "-":
+        from whyperf.report.terminal import show
+
+        show(verdict, explanations, **({} if args.top is None else {"top": args.top}))
+    return exit_status(verdict, args.fail_if_slower)
+
+
+def exit_status(verdict: Verdict, slower_percent: float | None) -> int:
+    symptom = verdict.symptom
+    if (
+        slower_percent is not None
+        and verdict.kind.value == "difference"
+        and symptom.bad > symptom.good * (1 + slower_percent / 100)
+    ):
+        return _TOO_SLOW
+    return _STATUS[verdict.kind.value]
+
+
+def _explanations(diagnosis: Diagnosis, function: str | None) -> list[Explanation]:
+    if function is None or diagnosis.excess is None:
+        return []
+    from whyperf.engines.excess.explain import explain
+
+    found = explain(diagnosis.excess, function, diagnosis.verdict.symptom.unit)
+    if not found:
+        raise WhyperfError(
+            f"No run was ever seen in a function called {function}: it is not on any recorded stack.",
+            "whyperf diagnose GOOD BAD --top 50",
+        )
+    return found
+
+
+def _sides(args: argparse.Namespace) -> tuple[list[str], list[str]]:
+    named = bool(args.good or args.bad)
+    if not named and len(args.recordings) == 2:
+        return [args.recordings[0]], [args.recordings[1]]
+    if named and args.good and args.bad and not args.recordings:
+        return args.good, args.bad
+    raise WhyperfError(
+        "Name a good and a bad recording, or several after --good and --bad.", "whyperf diagnose GOOD BAD", status=2
+    )
+
+
+def _write(target: str, text: str) -> None:
+    if target == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        Path(target).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise WhyperfError(f"{target} cannot be written: {error.strerror}.", "whyperf diagnose ... --json -") from None
+
+
+def _percentage(text: str) -> float:
+    try:
+        value = float(text.removesuffix("%"))
+    except ValueError:
+        value = float("nan")
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage: type 5 or 12.5")
+    return value

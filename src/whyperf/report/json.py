@@ -1,0 +1,103 @@
+"""The verdict as JSON: stable, described by `verdict.schema.json`; fields may be added, never changed."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any
+
+from whyperf.diagnose.verdict import Suspect, Verdict
+from whyperf.engines.excess.explain import Explanation
+
+FORMAT = 1
+
+
+def schema() -> dict[str, Any]:
+    text = resources.files("whyperf.report").joinpath("verdict.schema.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+def to_json(verdict: Verdict, explanations: Sequence[Explanation] = (), *, top: int | None = None) -> str:
+    """ASCII only: whatever names the recorded program had, this text is safe to print and to store."""
+    return json.dumps(_finite(as_plain(verdict, explanations, top=top)), indent=1, allow_nan=False) + "\n"
+
+
+def as_plain(verdict: Verdict, explanations: Sequence[Explanation] = (), *, top: int | None = None) -> dict[str, Any]:
+    symptom = verdict.symptom
+    plain: dict[str, Any] = {
+        "format": FORMAT,
+        "verdict": verdict.kind.value,
+        "symptom": {
+            "kind": symptom.kind,
+            "unit": symptom.unit,
+            "good": symptom.good,
+            "bad": symptom.bad,
+            "measure": symptom.measure,
+            "runs": list(symptom.runs),
+            "good_runs": list(symptom.good_runs),
+            "bad_runs": list(symptom.bad_runs),
+            "sentence": symptom.sentence,
+        },
+        "suspects": [_suspect(suspect) for suspect in verdict.suspects[:top]],
+        "notes": list(verdict.notes),
+        "next_command": verdict.next_command,
+    }
+    if explanations:
+        plain["explanations"] = [_explanation(explanation) for explanation in explanations]
+    return plain
+
+
+def _suspect(suspect: Suspect) -> dict[str, Any]:
+    return {
+        "rank": suspect.rank,
+        "kind": suspect.kind,
+        "function": suspect.function,
+        "module": suspect.module,
+        "file": suspect.file,
+        "line": suspect.line,
+        "block": suspect.block,
+        "process": suspect.process,
+        "thread": suspect.thread,
+        "path": list(suspect.path),
+        "score": suspect.score,
+        "share": suspect.share,
+        "confidence": suspect.confidence,
+        "pattern": suspect.pattern,
+        "why": suspect.why,
+        "variables": [
+            {
+                "name": variable.name,
+                "good": variable.good,
+                "bad": variable.bad,
+                "dimension": variable.dimension,
+                "lines": list(variable.lines),
+            }
+            for variable in suspect.variables
+        ],
+        "evidence": [
+            {"engine": one.engine, "rank": one.rank, "score": one.score, "detail": one.detail}
+            for one in suspect.evidence
+        ],
+        "lines": [{"line": line.line, "share": line.share, "text": line.text} for line in suspect.lines],
+    }
+
+
+def _explanation(explanation: Explanation) -> dict[str, Any]:
+    return {
+        "function": explanation.function.name,
+        "module": explanation.function.module,
+        "rank": explanation.rank,
+        "sentences": list(explanation.sentences),
+    }
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinity: such a figure is null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(one) for key, one in value.items()}
+    return [_finite(one) for one in value] if isinstance(value, list) else value

@@ -1,0 +1,191 @@
+"""The report that a terminal shows; plain text when piped.
+
+Everything from recordings goes through `printable` and into `Text`, never through markup.
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import IO
+
+from rich.console import Console
+from rich.text import Text
+
+from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
+from whyperf.engines.excess.explain import Explanation
+from whyperf.engines.finding import HotLine
+from whyperf.engines.quantities import percent
+from whyperf.report.glyphs import Glyphs, bar, encodable, glyphs_for
+from whyperf.report.printable import printable
+from whyperf.report.shorten import call_path, short_name, short_path
+
+_LEFT, _SHARE, _CONFIDENCE = "  #  ", "share of the excess", "confidence"
+_DETAILED = 3  # suspects shown with path, sentence and source
+_WIDEST = 120  # beyond it lines are hard to read, except for source
+_CONFIDENCE_STYLES = {"high": "bold green", "medium": "yellow", "low": "dim"}
+_VERDICT_STYLES = {
+    VerdictKind.DIFFERENCE: "bold red",
+    VerdictKind.NONE: "bold green",
+    VerdictKind.MORE_WORK: "bold cyan",
+    VerdictKind.INSUFFICIENT: "bold yellow",
+}
+
+
+def show(
+    verdict: Verdict,
+    explanations: Sequence[Explanation] = (),
+    *,
+    top: int = 10,
+    file: IO[str] | None = None,
+    width: int | None = None,
+    colour: bool | None = None,
+) -> None:
+    """`width` and `colour` are those of the output unless given."""
+    console = Console(
+        file=file or sys.stdout,
+        width=width,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        force_terminal=colour,
+        color_system="auto" if colour is None else ("standard" if colour else None),
+    )
+    report = _Report(console.width, glyphs_for(console.encoding))
+    for part in report.render(verdict, explanations, top):
+        console.print(encodable(part, console.encoding), soft_wrap=True)
+
+
+class _Report:
+    def __init__(self, width: int, glyphs: Glyphs) -> None:
+        self.width = max(40, width)
+        self.text_width = min(self.width, _WIDEST)
+        self.glyphs = glyphs
+
+    def render(self, verdict: Verdict, explanations: Sequence[Explanation], top: int) -> Iterator[Text]:
+        suspects = verdict.suspects[:top]
+        yield self._wrapped(verdict.symptom.sentence, _VERDICT_STYLES[verdict.kind])
+        if suspects:
+            yield Text()
+            yield from self._overview(suspects)
+            if len(verdict.suspects) > len(suspects):
+                yield Text(f"   and {len(verdict.suspects) - len(suspects)} more: --top {len(verdict.suspects)}", "dim")
+        for suspect in suspects[:_DETAILED]:
+            yield from self._detail(suspect)
+        for explanation in explanations:
+            yield from self._explanation(explanation)
+        yield from self._notes(verdict)
+
+    def _overview(self, suspects: Sequence[Suspect]) -> Iterator[Text]:
+        wheres = [_where(suspect) for suspect in suspects]
+        room = self.text_width - len(_LEFT) - 2 - 2 - len(_SHARE) - 2 - len(_CONFIDENCE)
+        where_width = min(max(len("where"), *(len(where) for where in wheres)), room * 2 // 5)
+        names = [self._name(suspect.function, room - where_width) for suspect in suspects]
+        name_width = max(len("function"), *(len(name) for name in names))
+        yield Text(f"{_LEFT}{'function':{name_width}}  {'where':{where_width}}  {_SHARE}  {_CONFIDENCE}", "dim")
+        for suspect, name, where in zip(suspects, names, wheres, strict=True):
+            row = Text(f"{suspect.rank:>3}  ", "bold")
+            row.append(f"{name:{name_width}}  ", "bold" if suspect.rank <= _DETAILED else "default")
+            row.append(f"{short_path(where, where_width, self.glyphs.dots):{where_width}}  ", "cyan")
+            row.append(bar(suspect.share, len(_SHARE) - 6, self.glyphs), "red")
+            row.append(f" {percent(suspect.share):>5}  ", "default")
+            row.append(suspect.confidence, _CONFIDENCE_STYLES[suspect.confidence])
+            yield row
+
+    def _detail(self, suspect: Suspect) -> Iterator[Text]:
+        yield Text()
+        number = f"{suspect.rank:>3}  "
+        title = Text(number, "bold") + Text(self._name(suspect.function, self.text_width - len(number)), "bold")
+        where = printable(f"{suspect.file}:{suspect.line}" if suspect.line else suspect.file)
+        place = f"{where} in {printable(suspect.module)}" if where else f"in {printable(suspect.module)}"
+        one_line = len(title) + 2 + len(place) <= self.text_width
+        if one_line:
+            yield title + Text("  ") + Text(place, "cyan")
+        else:
+            yield title
+            yield self._indented(short_path(place, self.text_width - 5, self.glyphs.dots), "cyan")
+        if len(suspect.path) > 1:
+            names = [printable(name) for name in suspect.path]
+            path = call_path(names, self.text_width - 5, self.glyphs.arrow, self.glyphs.dots)
+            yield self._indented(path, "dim")
+        yield self._indented(suspect.why)
+        if any(line.text.strip() for line in suspect.lines):
+            yield Text()
+            yield from self._source(suspect.lines)
+
+    def _source(self, lines: Sequence[HotLine]) -> Iterator[Text]:
+        digits = len(str(max(line.line for line in lines)))
+        room = self.width - len(f"     > {'':{digits}} | ") - len("  100%")
+        texts = [printable(line.text.rstrip()) for line in lines]
+        common = min((len(text) - len(text.lstrip()) for text in texts if text.strip()), default=0)
+        codes = [self._cut(text[common:], room) for text in texts]
+        hot_width = max((len(code) for code, line in zip(codes, lines, strict=True) if _is_hot(line)), default=0)
+        before = lines[0].line - 1
+        for line, code in zip(lines, codes, strict=True):
+            if line.line != before + 1:
+                yield Text(f"{'':5}  {self.glyphs.dots:>{digits}}", "dim")
+            before = line.line
+            hot = _is_hot(line)
+            row = Text(f"     {self.glyphs.hot if hot else ' '} ", "bold red")
+            row.append(f"{line.line:>{digits}} {self.glyphs.rule}", "dim")
+            row.append(f" {code:{hot_width}}" if hot else f" {code}".rstrip(), "bold" if hot else "default")
+            if hot:
+                row.append(f"  {percent(line.share):>4}", "bold red")
+            yield row
+
+    def _cut(self, code: str, width: int) -> str:
+        return code if len(code) <= width else code[: width - len(self.glyphs.dots)] + self.glyphs.dots
+
+    def _explanation(self, explanation: Explanation) -> Iterator[Text]:
+        yield Text()
+        title = f"{explanation.function.name} ranks {explanation.rank} by what it answers for"
+        yield Text(self._name(title, self.text_width), "bold")
+        for sentence in explanation.sentences:
+            yield self._bullet(sentence)
+
+    def _notes(self, verdict: Verdict) -> Iterator[Text]:
+        if verdict.notes:
+            yield Text()
+            yield Text("Notes", "bold")
+            for note in verdict.notes:
+                yield self._bullet(note)
+        if verdict.next_command:
+            yield Text()
+            # Never wrapped, so that it can be copied.
+            yield Text("Next: ", "bold").append(printable(verdict.next_command), "cyan")
+
+    def _name(self, name: str, width: int) -> str:
+        return short_name(printable(name), width, self.glyphs.dots)
+
+    def _wrapped(self, sentence: str, style: str) -> Text:
+        return self._lines(sentence, self.text_width, "", style)
+
+    def _indented(self, text: str, style: str = "") -> Text:
+        return self._lines(text, self.text_width, "     ", style)
+
+    def _bullet(self, text: str) -> Text:
+        return self._lines(text, self.text_width, "    ", "", first=f"  {self.glyphs.bullet} ")
+
+    def _lines(self, text: str, width: int, indent: str, style: str, first: str | None = None) -> Text:
+        lines = textwrap.wrap(
+            printable(text),
+            width,
+            initial_indent=indent if first is None else first,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        return Text("\n".join(lines), style)
+
+
+def _where(suspect: Suspect) -> str:
+    """File and line, else the module."""
+    if not suspect.file:
+        return printable(suspect.module)
+    name = printable(suspect.file.rsplit("/", 1)[-1])
+    return f"{name}:{suspect.line}" if suspect.line else name
+
+
+def _is_hot(line: HotLine) -> bool:
+    return line.share >= 0.005

@@ -1,0 +1,137 @@
+"""Whatever the user does wrong is one clear sentence."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Whyperf, sentence
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["frobnicate"], 2, "no command frobnicate"),
+        (["record"], 2, "no command to record"),
+        (["record", "--"], 2, "no command to record"),
+        (["record", "--", "no-such-program"], 1, "no-such-program was not found"),
+        (["record", "--", "./no-such-program"], 1, "was not found"),
+        (["record", "--", "/usr"], 1, "is a folder"),
+        (["record", "--", "/etc/passwd"], 1, "is not executable"),
+        (["record", "--rate", "9000", "--", "true"], 2, "highest 5000"),
+        (["record", "--rate", "fast", "--", "true"], 2, "not a whole number"),
+        (["record", "--for", "soon", "--", "true"], 2, "is not a time"),
+        (["record", "--for", "0s", "--", "true"], 2, "no time at all"),
+        (["record", "--max-size", "7", "--", "true"], 2, "too small"),
+        (["record", "--stop", "SIGWHAT", "--", "true"], 2, "is not a signal"),
+        (["record", "--stop", "CLD_EXITED", "--", "true"], 2, "is not a signal"),
+        (["record", "--ready", "udp:5", "--", "true"], 2, "--ready udp:5 is not understood"),
+        (["record", "--ready", "tcp:99999", "--", "true"], 2, "is not understood"),
+        (["record", "--unit", "request", "--", "true"], 2, "nothing counts"),
+        (["record", "--drive", "no-such-load", "--", "true"], 1, "no-such-load was not found"),
+        (["record", "--bogus", "--", "true"], 2, "--bogus"),
+        (["record", "--pid", "999999999"], 1, "no process 999999999"),
+        (["record", "--pid", "1", "--", "true"], 2, "exclude each other"),
+        (["record", "-o", "no/such/folder/rec", "--", "true"], 1, "does not exist"),
+        (["record", "--work-count", "no_such_function", "--", "/bin/true"], 1, "no function of that name"),
+        (["compare", "--good", "true"], 2, "--bad"),
+        (["compare", "--good", "", "--bad", "true"], 2, "empty"),
+        (["compare", "--good", "true 'x", "--bad", "true"], 2, "never closed"),
+        (["compare", "--good", "no-such-program", "--bad", "true"], 1, "was not found"),
+        (["compare", "--good", "true", "--bad", "true", "--good-drive", "true"], 2, "both, or neither"),
+        (["compare", "--good", "true", "--bad", "true", "--runs", "0"], 2, "at least 1"),
+        (["info", "no-such-recording"], 1, "no-such-recording"),
+        (["diagnose", "only-one"], 2, "good and a bad"),
+    ],
+)
+def test_a_sentence_and_no_traceback(whyperf: Whyperf, arguments: list[str], status: int, words: str) -> None:
+    assert words in sentence(whyperf(*arguments), status)
+
+
+def test_a_file_here_is_suggested(whyperf: Whyperf, tmp_path: Path) -> None:
+    (tmp_path / "mytool").write_text("#!/bin/sh\n")
+    (tmp_path / "mytool").chmod(0o755)
+    done = whyperf("record", "--", "mytool", "a b")
+    assert "a file of that name is in this folder" in sentence(done, 1)
+    assert "whyperf record -- ./mytool 'a b'" in done.stderr
+
+
+def test_script_without_interpreter_line(whyperf: Whyperf, tmp_path: Path) -> None:
+    (tmp_path / "script").write_text("echo hello\n")
+    (tmp_path / "script").chmod(0o755)
+    assert "neither a program nor a script" in sentence(whyperf("record", "--", "./script"), 1)
+
+
+def test_script_whose_interpreter_is_missing(whyperf: Whyperf, tmp_path: Path) -> None:
+    (tmp_path / "script").write_text("#!/no/such/interpreter\n")
+    (tmp_path / "script").chmod(0o755)
+    assert "asks for the interpreter /no/such/interpreter" in sentence(whyperf("record", "--", "./script"), 1)
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [(["-static"], "statically linked"), (["-m32"], "another architecture")],
+    ids=["static", "32-bit"],
+)
+def test_programs_that_cannot_be_sampled(whyperf: Whyperf, tmp_path: Path, flags: list[str], words: str) -> None:
+    (tmp_path / "main.c").write_text("int main(void) { return 0; }\n")
+    built = subprocess.run(
+        ["cc", *flags, "-o", tmp_path / "main", tmp_path / "main.c"], capture_output=True, check=False
+    )
+    if built.returncode != 0:
+        pytest.skip("this compiler cannot build it")
+    assert words in sentence(whyperf("record", "--", "./main"), 1)
+    assert not list(tmp_path.glob("*.whyperf"))
+
+
+def test_setuid_program(whyperf: Whyperf, tmp_path: Path) -> None:
+    if os.getuid() != 0:
+        pytest.skip("making a setuid program of another user needs root")
+    program = tmp_path / "true"
+    program.write_bytes(Path("/bin/true").read_bytes())
+    os.chown(program, 65534, 65534)
+    program.chmod(0o4755)
+    assert "setuid" in sentence(whyperf("record", "--", "./true"), 1)
+
+
+def test_recordings_are_not_overwritten(whyperf: Whyperf) -> None:
+    assert whyperf("record", "-o", "rec", "--", "true").returncode == 0
+    done = whyperf("record", "-o", "rec", "--", "true")
+    assert "already holds a recording" in sentence(done, 1)
+    assert whyperf("record", "--force", "-o", "rec", "--", "true").returncode == 0
+
+
+def test_force_deletes_nothing_but_recordings(whyperf: Whyperf, tmp_path: Path) -> None:
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "thesis.txt").write_text("years of work")
+    done = whyperf("record", "--force", "-o", "precious", "--", "true")
+    assert "is not a recording, so it is left alone" in sentence(done, 1)
+    assert (tmp_path / "precious" / "thesis.txt").read_text() == "years of work"
+
+
+def test_compare_keeps_what_is_in_the_folder(whyperf: Whyperf, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes").touch()
+    done = whyperf("compare", "--good", "true", "--bad", "true", "-o", "mine")
+    assert "is not empty" in sentence(done, 1)
+
+
+def test_a_mistake_of_ours_is_no_traceback_either(whyperf: Whyperf, tmp_path: Path) -> None:
+    # GIVEN a broken installation: the recording library's stub shadows the real one
+    (tmp_path / "shadow").mkdir()
+    (tmp_path / "shadow" / "pyarrow.py").write_text("raise RuntimeError('broken')\n")
+    paths = os.pathsep.join([str(tmp_path / "shadow"), os.environ.get("PYTHONPATH", "")])
+    # WHEN something uses it
+    done = whyperf("record", "--", "true", environment={"PYTHONPATH": paths})
+    # THEN it is a sentence, and a traceback only for those who ask
+    assert "mistake in whyperf (RuntimeError)" in sentence(done, 1)
+    done = whyperf("record", "--", "true", environment={"PYTHONPATH": paths, "WHYPERF_DEBUG": "1"})
+    assert "Traceback" in done.stderr
+
+
+def test_unwritable_cache_is_a_sentence(whyperf: Whyperf) -> None:
+    done = whyperf("record", "--", "true", environment={"XDG_CACHE_HOME": "/proc/nowhere"})
+    assert "cache folder" in sentence(done, 1)

@@ -1,0 +1,171 @@
+"""Whole commands: what they print and where."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Whyperf
+from whyperf.cli import demo
+from whyperf.cli.alternation import Side, order, pairs_for
+from whyperf.cli.main import COMMANDS
+
+BUSY = "i=0; while [ $i -lt {n} ]; do i=$((i+1)); done"
+
+
+def test_help_is_quick_and_complete(whyperf: Whyperf) -> None:
+    began = time.monotonic()
+    done = whyperf("--help")
+    assert done.returncode == 0
+    assert time.monotonic() - began < 1.0  # 0.06 s on an idle machine
+    for name in COMMANDS:
+        assert name in done.stdout
+
+
+def test_help_loads_nothing_heavy() -> None:
+    check = "import sys; from whyperf.cli.main import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
+    check += "sys.exit(bool({'numpy', 'pyarrow', 'numba', 'rich'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", check], capture_output=True, check=False).returncode == 0
+
+
+def test_recording_loads_no_columns_before_the_target_has_run() -> None:
+    check = "import sys; import whyperf.cli.record, whyperf.collect.runner\n"
+    check += "sys.exit(bool({'numpy', 'pyarrow', 'numba', 'rich'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", check], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(whyperf: Whyperf, name: str) -> None:
+    done = whyperf(name, "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"usage: whyperf {name}")
+
+
+def test_closed_output_is_no_error(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m whyperf record --help | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.stderr == ""
+
+
+def test_record_seals_and_says_so_on_stderr(whyperf: Whyperf, tmp_path: Path) -> None:
+    done = whyperf("record", "--", "sh", "-c", BUSY.format(n=100000) + "; echo out")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "out\n"
+    (recording,) = tmp_path.glob("sh-*.whyperf")
+    assert f"whyperf info {recording.name}" in done.stderr
+    assert (recording / "manifest.json").exists() and not (recording / "raw").exists()
+    assert (recording.stat().st_mode & 0o777) == 0o700
+
+
+def test_recording_of_a_killed_recorder_opens(whyperf: Whyperf, tmp_path: Path) -> None:
+    # GIVEN a recorder that is killed while its target works
+    command = [sys.executable, "-m", "whyperf", "record", "-o", "rec", "--", "sh", "-c", BUSY.format(n=10_000_000)]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    started = subprocess.Popen(command, cwd=tmp_path, env=environment, start_new_session=True)
+    time.sleep(1.5)
+    # WHEN both are killed at once, and the recording is opened
+    os.killpg(started.pid, signal.SIGKILL)
+    started.wait()
+    done = whyperf("info", "rec", "--json")
+    # THEN it is readable and says what happened
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    manifest = facts.get("manifest", facts)
+    assert manifest["stopped_by"] == "recorder-killed"
+
+
+def test_full_disk_stops_the_recording_and_not_the_target(whyperf: Whyperf, tmp_path: Path) -> None:
+    # GIVEN a file system with room for the rings, and little more
+    room = tmp_path / "small"
+    room.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=24M", "tmpfs", str(room)]
+    if os.getuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("mounting a small file system is not permitted here")
+    try:
+        # WHEN it fills up while the target works
+        script = (
+            f"head -c 30000000 /dev/zero > {room}/filler 2>/dev/null; {BUSY.format(n=600000)}; echo finished; exit 3"
+        )
+        done = whyperf("record", "-o", str(room / "rec"), "--", "sh", "-c", script)
+        # THEN the target finishes as if nothing had happened
+        assert done.stdout == "finished\n"
+        assert "Traceback" not in done.stderr
+        assert "disk was full" in done.stderr or "No space left" in done.stderr
+        # AND with room again, what was recorded can be used
+        (room / "filler").unlink()
+        assert whyperf("info", str(room / "rec")).returncode == 0
+    finally:
+        subprocess.run(["umount", "-l", str(room)], check=False)
+
+
+def test_runs_alternate_and_so_does_which_comes_first() -> None:
+    good, bad = Side.GOOD, Side.BAD
+    assert [side for side, _ in order(3)] == [good, bad, bad, good, good, bad]
+    assert [number for _, number in order(2)] == [1, 1, 2, 2]
+    assert [pairs_for(s) for s in (1, 29, 31, 119, 121)] == [3, 3, 2, 2, 1]
+
+
+def test_compare_alternates_for_real(whyperf: Whyperf, tmp_path: Path) -> None:
+    log = tmp_path / "order"
+    good, bad = (
+        f"sh -c 'echo {side} >> {log}; echo noise; {BUSY.format(n=n)}'" for side, n in (("g", 50000), ("b", 60000))
+    )
+    done = whyperf("compare", "--good", good, "--bad", bad, "-o", "out", "--json", "-")
+    assert done.returncode in (0, 3, 4), done.stderr
+    assert log.read_text().split() == ["g", "b", "b", "g", "g", "b"]
+    # Only the verdict is on standard output; what the targets wrote is in the recordings.
+    assert json.loads(done.stdout)["format"] == 1
+    assert (tmp_path / "out" / "bad-3" / "stdout").read_text() == "noise\n"
+    assert "run 6 of 6: bad" in done.stderr
+
+
+def test_compare_says_when_runs_end_differently(whyperf: Whyperf) -> None:
+    good, bad = (f"sh -c '{BUSY.format(n=50000)}; exit {status}'" for status in (0, 3))
+    done = whyperf("compare", "--good", good, "--bad", bad, "--runs", "1", "--json", "-")
+    notes = json.loads(done.stdout)["notes"]
+    assert any("Good runs ended with status 0, bad ones with 3." in note for note in notes)
+
+
+def test_compare_shows_what_a_failed_run_wrote(whyperf: Whyperf) -> None:
+    failing = "sh -c 'echo the reason >&2; exit 1'"
+    done = whyperf("compare", "--good", failing, "--bad", failing, "--ready", "tcp:1", "--runs", "1")
+    assert done.returncode == 1
+    assert "before it was ready" in done.stderr and "the reason" in done.stderr
+
+
+def test_doctor_finds_that_recording_works_here(whyperf: Whyperf) -> None:
+    done = whyperf("doctor", "--json")
+    said = json.loads(done.stdout)
+    assert (done.returncode, said["records"]) == (0, True)
+    states = {check["name"]: check["state"] for check in said["checks"]}
+    assert states["recording"] == "fine"
+
+
+def test_doctor_names_the_command_that_mends(whyperf: Whyperf) -> None:
+    done = whyperf("doctor", environment={"XDG_CACHE_HOME": "/proc/nowhere"})
+    assert done.returncode == 1
+    assert "MISSING" in done.stdout and "export XDG_CACHE_HOME=" in done.stdout
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a compiler")
+def test_demo_names_the_planted_function(whyperf: Whyperf) -> None:
+    done = whyperf("demo")
+    assert done.returncode == 0, done.stderr
+    first = next(line for line in done.stdout.splitlines() if line.split()[:1] == ["1"])
+    assert demo.PLANTED in first
+    assert "high" in first
+
+
+def test_demo_without_a_compiler_is_a_sentence(whyperf: Whyperf, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    done = whyperf("demo", environment={"PATH": str(tmp_path / "empty")})
+    assert done.returncode == 1
+    assert "no C compiler" in done.stderr and "apt-get install" in done.stderr

@@ -1,0 +1,198 @@
+"""Verdicts, one situation each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.engines.made import recording
+from whyperf.diagnose.diagnosis import diagnose, examine
+from whyperf.diagnose.verdict import VerdictKind
+from whyperf.errors import WhyperfError
+from whyperf.recording.manifest import Losses, Unfollowed
+
+STACKS = [(("main", "parse"), 1.0), (("main", "store"), 1.0), (("main", "render", "libc:memcpy"), 1.0)]
+SLOW = [*STACKS, (("main", "store"), 4.0)]
+NOISE = (1.0, 1.01, 0.99)
+
+
+def runs(stacks, noise=NOISE, **more):
+    return [recording([(words, seconds * factor) for words, seconds in stacks], **more) for factor in noise]
+
+
+def scaled(stacks, factor):
+    return [(words, seconds * factor) for words, seconds in stacks]
+
+
+def test_a_slower_function_is_named_with_high_confidence():
+    verdict = diagnose(runs(STACKS), runs(SLOW))
+    assert verdict.kind is VerdictKind.DIFFERENCE
+    assert (verdict.symptom.kind, verdict.symptom.measure, verdict.symptom.runs) == ("cpu", "cpu_s", (3, 3))
+    (suspect,) = verdict.suspects
+    assert (suspect.function, suspect.confidence, suspect.rank) == ("store", "high", 1)
+    assert suspect.score == suspect.share == pytest.approx(1.0, abs=0.02)
+
+
+def test_the_same_behaviour_is_no_difference():
+    verdict = diagnose(runs(STACKS), runs(STACKS, (0.99, 1.0, 1.01)))
+    assert (verdict.kind, verdict.suspects) == (VerdictKind.NONE, ())
+    assert "5% or more would have shown" in verdict.symptom.sentence
+
+
+def test_a_difference_within_the_spread_asks_for_more_runs():
+    verdict = diagnose(runs(STACKS, (0.9, 1.0, 1.1)), runs(STACKS, (1.05, 1.15, 1.25)))
+    assert (verdict.kind, verdict.suspects) == (VerdictKind.INSUFFICIENT, ())
+    assert "--runs" in (verdict.next_command or "")
+
+
+def test_single_runs_need_a_large_difference_and_say_so():
+    small = diagnose(runs(STACKS, [1.0]), runs(STACKS, [1.2]))
+    assert small.kind is VerdictKind.INSUFFICIENT
+    assert "3 runs of each would tell" in small.symptom.sentence
+    large = diagnose(runs(STACKS, [1.0]), runs(SLOW, [1.0]))
+    assert large.kind is VerdictKind.DIFFERENCE
+    assert {suspect.confidence for suspect in large.suspects} == {"low"}
+    assert any("Spread unknown" in note for note in large.notes)
+
+
+def test_more_work_at_the_same_cost_is_no_regression():
+    good = runs(STACKS, units=1000)
+    bad = runs(scaled(STACKS, 4), units=4000)
+    verdict = diagnose(good, bad)
+    assert (verdict.kind, verdict.suspects) == (VerdictKind.MORE_WORK, ())
+    assert "4.0 times the work" in verdict.symptom.sentence
+
+
+def test_more_work_and_slower_is_a_difference_per_unit():
+    verdict = diagnose(runs(STACKS, units=1000), runs(scaled(SLOW, 4), units=4000))
+    assert (verdict.kind, verdict.symptom.unit) == (VerdictKind.DIFFERENCE, "request")
+    assert verdict.suspects[0].function == "store"
+    assert verdict.symptom.good == pytest.approx(0.003, rel=0.01)
+
+
+def test_different_units_are_not_divided_by():
+    verdict = diagnose(runs(STACKS, units=10, unit="pages"), runs(SLOW, units=10, unit="rows"))
+    assert verdict.symptom.unit == "run"
+    assert any("different units" in note for note in verdict.notes)
+
+
+def test_bad_faster_than_good_suggests_to_swap_them():
+    verdict = diagnose(runs(SLOW), runs(STACKS))
+    assert (verdict.kind, verdict.suspects) == (VerdictKind.NONE, ())
+    assert "swapped" in verdict.symptom.sentence
+    assert "whyperf diagnose --good" in (verdict.next_command or "")
+
+
+def test_waiting_is_not_cpu_time():
+    verdict = diagnose(runs(STACKS, wall_s=3.0), runs(STACKS, wall_s=30.0))
+    assert (verdict.kind, verdict.symptom.kind, verdict.symptom.measure) == (VerdictKind.DIFFERENCE, "wait", "wall_s")
+    assert verdict.suspects == ()
+    assert "--clock wall" in (verdict.next_command or "")
+
+
+def test_a_wait_that_was_recorded_names_who_waits():
+    def waiting(seconds):
+        blocked = [(("main", "fetch", "libc:poll"), seconds)]
+        return runs(STACKS, blocked=blocked, clock="wall", wall_s=3.0 + seconds)
+
+    verdict = diagnose(waiting(1.0), waiting(20.0))
+    assert verdict.symptom.kind == "wait"
+    assert (verdict.suspects[0].function, verdict.suspects[0].pattern) == ("fetch", "long-wait")
+
+
+def test_wall_time_outside_of_the_threads_is_external():
+    verdict = diagnose(runs(STACKS, clock="wall", wall_s=3.0), runs(STACKS, clock="wall", wall_s=30.0))
+    assert (verdict.symptom.kind, verdict.suspects) == ("external", ())
+
+
+@pytest.mark.parametrize(
+    ("more", "kind"), [({"major_faults": 200_000}, "memory"), ({"read_bytes": 20 << 30}, "io"), ({}, "wait")]
+)
+def test_totals_tell_what_the_wait_is_for(more, kind):
+    verdict = diagnose(runs(STACKS, wall_s=3.0), runs(STACKS, wall_s=30.0, **more))
+    assert verdict.symptom.kind == kind
+
+
+def test_cpu_time_of_unfollowed_programs_is_external():
+    losses = Losses(unfollowed=(Unfollowed("/bin/static", "statically linked", 2),))
+    verdict = diagnose(runs(STACKS), runs(STACKS, cpu_s=20.0, losses=losses))
+    assert (verdict.kind, verdict.symptom.kind, verdict.suspects) == (VerdictKind.DIFFERENCE, "external", ())
+    assert any("/bin/static was not followed (statically linked, 2 times)" in note for note in verdict.notes)
+    assert any("Samples miss up to 85%" in note for note in verdict.notes)
+
+
+def test_daemons_that_nobody_waited_for_are_judged_by_samples():
+    verdict = diagnose(runs(STACKS, cpu_s=0.01), runs(SLOW, cpu_s=0.01))
+    assert verdict.symptom.measure == "sampled_cpu_s"
+    assert verdict.suspects[0].function == "store"
+
+
+def test_too_few_samples_say_how_much_longer():
+    verdict = diagnose(runs(scaled(STACKS, 0.005)), runs(scaled(SLOW, 0.005)))
+    assert (verdict.kind, verdict.suspects) == (VerdictKind.INSUFFICIENT, ())
+    assert "times as long" in verdict.symptom.sentence
+    assert "--rate" in (verdict.next_command or "")
+
+
+def test_even_growth_is_doubted():
+    verdict = diagnose(runs(STACKS), runs(scaled(STACKS, 3)))
+    assert verdict.kind is VerdictKind.DIFFERENCE
+    assert any("All functions grew alike" in note for note in verdict.notes)
+    assert {suspect.confidence for suspect in verdict.suspects} == {"low"}
+
+
+def test_different_programs_are_refused():
+    other = [(("main", "draw"), 1.0), (("main", "paint"), 1.0)]
+    with pytest.raises(WhyperfError, match="no function in common"):
+        diagnose(runs(STACKS), runs(other, program="game"))
+
+
+def test_two_builds_under_two_names_are_fine():
+    verdict = diagnose(runs(STACKS, program="v1", folder="/a"), runs(SLOW, program="v2", folder="/b"))
+    assert verdict.suspects[0].function == "store"
+
+
+def test_nothing_to_compare_is_refused():
+    with pytest.raises(WhyperfError):
+        diagnose([], runs(STACKS))
+
+
+def test_losses_are_told_in_plain_words():
+    losses = Losses(samples_dropped=1200, damaged_bytes=17, stacks_cut={"no unwind row": 90}, overwritten_s=2.5)
+    bad = runs(SLOW, losses=losses, exit_signal=11, exit_status=None)
+    bad[0] = recording(SLOW, stopped_by="recorder-killed", debug="symbols")
+    notes = "\n".join(diagnose(runs(STACKS), bad).notes)
+    for words in (
+        "Bad run 2, bad run 3: the program crashed by itself (SIGSEGV)",
+        "1,200 samples were dropped",
+        "17 damaged bytes",
+        "6% of the stacks are incomplete (no unwind row)",
+        "the first 2.50 s were overwritten",
+        "Bad run 1: the recorder was killed",
+        "tool has no line numbers",
+    ):
+        assert words in notes
+
+
+def test_accounts_are_kept_on_demand_even_without_a_difference():
+    assert examine(runs(STACKS), runs(STACKS)).excess is None
+    kept = examine(runs(STACKS), runs(STACKS), keep_accounts=True).excess
+    assert kept is not None and len(kept.accounts) == 5
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.10])
+def test_at_most_one_in_twenty_pairs_of_the_same_behaviour_has_a_suspect(noise):
+    # GIVEN pairs of three and three runs of one program on a machine with this noise, sampled at random
+    random = np.random.default_rng(7)
+    leaves = [(("main", f"phase{k % 4}", f"work{k}"), 0.1 * (1 + k % 5)) for k in range(12)]
+
+    def same():
+        return [
+            recording(scaled(leaves, factor), noise=random, cpu_s=sum(s for _, s in leaves) * factor)
+            for factor in np.exp(random.normal(0, noise, 3))
+        ]
+
+    # WHEN 100 of them are diagnosed
+    alarms = sum(bool(diagnose(same(), same()).suspects) for _ in range(100))
+    # THEN false alarms stay well below one in twenty
+    assert alarms <= 3

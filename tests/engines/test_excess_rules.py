@@ -1,0 +1,169 @@
+"""Folding, inlining, new paths, renames, hubs and lines: one example each."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.engines.made import recording
+from whyperf.engines.excess.compare import compare
+from whyperf.engines.excess.explain import explain
+from whyperf.engines.excess.findings import suspects
+from whyperf.engines.run import Run
+from whyperf.recording.tables import Clock
+
+BASE = [(("main", "parse"), 2.0), (("main", "store"), 2.0)]
+
+
+def run(stacks, **more):
+    return Run(recording(stacks, **more))
+
+
+def charged(excess):
+    return {excess.name(account.function): account.share for account in excess.accounts if account.share > 1e-9}
+
+
+def test_library_time_belongs_to_the_nearest_function_of_the_program():
+    # GIVEN time in libc, in a system library, in a system header's template, below the program's own function
+    good = [*BASE, (("main", "load", "libc:read"), 1.0)]
+    bad = [
+        *BASE,
+        (("main", "load", "libc:read"), 2.0),
+        (("main", "load", "sys:inflate", "libc:memcpy"), 3.0),
+        (("main", "load", "hdr:std::sort"), 1.0),
+    ]
+    excess = compare([run(good)], [run(bad)])
+    # THEN the caller answers for all of it, and the full view keeps who it was
+    assert charged(excess) == pytest.approx({"load": 1.0})
+    (finding,) = suspects(excess, "run")
+    inside = {one["function"]: one["share"] for one in finding.detail["inside"]}
+    assert inside == pytest.approx({"memcpy": 0.6, "read": 0.2, "std::sort": 0.2})
+    assert "memcpy" in finding.why
+
+
+def test_a_callback_from_a_library_is_the_programs_own():
+    good = [*BASE, (("main", "order", "libc:qsort", "by_name"), 1.0)]
+    bad = [*BASE, (("main", "order", "libc:qsort", "by_name"), 5.0)]
+    (finding,) = suspects(compare([run(good)], [run(bad)]), "run")
+    assert finding.function.name == "by_name"
+    assert finding.path == ("main", "order", "by_name")
+
+
+def test_stacks_without_the_programs_code_keep_what_there_is():
+    good = [*BASE, (("libc:start_thread", "sys:pump"), 0.5)]
+    bad = [*BASE, (("libc:start_thread", "sys:pump"), 4.5)]
+    excess = compare([run(good)], [run(bad)])
+    assert charged(excess) == pytest.approx({"pump": 1.0})
+
+
+def test_builds_that_inline_differently_have_the_same_contexts():
+    # GIVEN `probe` inlined in the good build and called in the bad one, both unchanged in cost
+    good = [(("main", "lookup", "~probe"), 3.0), (("main", "store"), 2.0)]
+    bad = [(("main", "lookup", "probe"), 3.0), (("main", "store"), 4.0)]
+    excess = compare([run(good)], [run(bad)])
+    assert charged(excess) == pytest.approx({"store": 1.0})
+
+
+def test_recursion_is_one_context():
+    good = [(("main", "walk", "walk"), 1.0), (("main", "store"), 2.0)]
+    bad = [(("main", "walk", "walk", "walk", "walk"), 4.0), (("main", "store"), 2.0)]
+    excess = compare([run(good)], [run(bad)])
+    (finding,) = suspects(excess, "run")
+    assert finding.path == ("main", "walk")
+
+
+@pytest.mark.parametrize(
+    ("binary_has_it", "caller_share", "role"), [(True, 2 / 3, "new-path"), (False, 0.1, "new-code")]
+)
+def test_a_new_path_is_charged_to_who_took_it_or_to_new_code(binary_has_it, caller_share, role):
+    # GIVEN a path that only the bad run takes: store -> compact -> copy
+    good = run(BASE, also=["compact"] if binary_has_it else [])
+    bad = run([*BASE, (("main", "store", "compact", "copy"), 6.0)])
+    excess = compare([good], [bad])
+    # THEN the caller and the first new function share the blame, and what lies below gets none
+    assert charged(excess) == pytest.approx({"store": caller_share, "compact": 1 - caller_share})
+    findings = {finding.function.name: finding for finding in suspects(excess, "run")}
+    assert findings["store"].detail["role"] == "took-new-path"
+    assert findings["compact"].detail["role"] == role
+    assert findings["store"].pattern == findings["compact"].pattern == "new-path"
+
+
+def test_rare_functions_are_not_called_new():
+    # GIVEN a function with so little time that the good run could have missed it
+    bad = [*BASE, (("main", "store", "flush"), 0.04), (("main", "parse"), 2.0)]
+    excess = compare([run(BASE)], [run(bad)])
+    assert charged(excess)["flush"] == pytest.approx(0.04 / 2.04)
+
+
+def test_a_renamed_function_takes_nothing_from_who_really_grew():
+    # GIVEN encode() renamed to encode_v2() at the same cost, while a sibling grew
+    good = [(("main", "send", "encode"), 5.0), (("main", "send", "sum"), 1.0)]
+    bad = [(("main", "send", "encode_v2"), 5.0), (("main", "send", "sum"), 4.0)]
+    excess = compare([run(good)], [run(bad)])
+    assert charged(excess) == pytest.approx({"sum": 1.0})
+
+
+def test_a_renamed_function_that_grew_answers_for_the_growth_only():
+    good = [(("main", "send", "encode"), 5.0)]
+    bad = [(("main", "send", "encode_v2"), 8.0)]
+    excess = compare([run(good)], [run(bad)])
+    assert excess.total_s == pytest.approx(3.0)
+    assert charged(excess) == pytest.approx({"encode_v2": 0.9, "send": 0.1})
+
+
+def test_the_hub_is_a_second_suspect():
+    # GIVEN a dispatcher without time of its own under which everything multiplied
+    leaves = [f"step{number}" for number in range(6)]
+    good = [(("main", "loop", "dispatch", leaf), 0.5) for leaf in leaves] + [(("main", "idle"), 5.0)]
+    bad = [(("main", "loop", "dispatch", leaf), 4.0) for leaf in leaves] + [(("main", "idle"), 5.0)]
+    findings = suspects(compare([run(good)], [run(bad)]), "run")
+    assert findings[1].function.name == "dispatch"
+    assert findings[1].detail["role"] == "hub"
+    assert [finding.rank for finding in findings] == list(range(1, len(findings) + 1))
+
+
+def test_entry_points_are_no_hub():
+    good = [(("main", leaf), 0.5) for leaf in "abcdef"]
+    bad = [(("main", leaf), 4.0) for leaf in "abcdef"]
+    assert "main" not in [finding.function.name for finding in suspects(compare([run(good)], [run(bad)]), "run")]
+
+
+def test_lines_are_compared_relative_to_the_declaration():
+    # GIVEN a build in which ten lines were added above the function, and one line of it became slow
+    good = run([(("main", "scan@22"), 3.0), (("main", "scan@25"), 1.0)], declared={"scan": 20}, folder="/old")
+    source = {"/new/tool.c": (28, "\n".join(f"line {number}" for number in range(28, 50)))}
+    bad = run(
+        [(("main", "scan@32"), 3.0), (("main", "scan@35"), 7.0)], declared={"scan": 30}, folder="/new", source=source
+    )
+    (finding,) = suspects(compare([good], [bad]), "run")
+    # THEN the slow line has all of the excess, at the bad build's number, with its source
+    assert (finding.place.file, finding.place.line, finding.place.block) == ("/new/tool.c", 35, 3)
+    assert {line.line: line.share for line in finding.lines if line.share} == pytest.approx({35: 1.0})
+    assert [line.text for line in finding.lines] == [f"line {number}" for number in range(32, 39)]
+
+
+def test_the_caller_that_took_a_new_path_is_shown_where_it_calls():
+    good = run([(("main@3", "store@12"), 2.0)], also=["compact"])
+    bad = run([(("main@3", "store@12"), 2.0), (("main@3", "store@14", "compact@30", "copy@40"), 6.0)])
+    first = suspects(compare([good], [bad]), "run")[0]
+    assert (first.function.name, first.place.line) == ("store", 14)
+
+
+def test_blocked_time_is_compared_alike():
+    def waiting(seconds):
+        return run(BASE, blocked=[(("main", "fetch", "libc:poll"), seconds)], clock="wall")
+
+    (finding,) = suspects(compare([waiting(1.0)], [waiting(9.0)], clock=Clock.BLOCKED), "run")
+    assert (finding.function.name, finding.pattern) == ("fetch", "long-wait")
+
+
+def test_explain_says_what_a_function_lost_and_what_it_would_need():
+    good = run([*BASE, (("main", "plan", "walk"), 1.0)])
+    bad = run([*BASE, (("main", "plan", "walk"), 9.0)])
+    excess = compare([good], [bad])
+    (walk,) = explain(excess, "walk", "run")
+    (plan,) = explain(excess, "plan", "run")
+    assert walk.rank == 1
+    assert "It already ranks first." in walk.sentences
+    assert any("8.00 s of what it gained is in functions it calls" in sentence for sentence in plan.sentences)
+    assert any("To pass" in sentence for sentence in plan.sentences)
+    assert explain(excess, "nobody", "run") == []

@@ -1,0 +1,50 @@
+"""The JSON keeps to its published schema."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.report import verdicts
+from whyperf.report.json import schema, to_json
+
+
+@pytest.mark.parametrize("make", [verdicts.difference, verdicts.nothing, verdicts.hostile])
+def test_every_verdict_keeps_to_the_schema(make):
+    jsonschema.validate(json.loads(to_json(make())), schema())
+
+
+def test_the_schema_is_a_schema_and_the_docs_have_the_same():
+    jsonschema.Draft202012Validator.check_schema(schema())
+    docs = Path(__file__).parents[2] / "docs" / "verdict.schema.json"
+    assert json.loads(docs.read_text()) == schema()
+
+
+def test_the_schema_refuses_what_is_none():
+    plain = json.loads(to_json(verdicts.difference()))
+    plain["suspects"][0]["confidence"] = "sure"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(plain, schema())
+
+
+def test_fields_that_others_build_on():
+    plain = json.loads(to_json(verdicts.difference()))
+    assert plain["format"] == 1
+    assert plain["verdict"] == "difference"
+    assert plain["symptom"]["runs"] == [3, 3]
+    first = plain["suspects"][0]
+    assert (first["rank"], first["function"], first["line"], first["confidence"]) == (1, "find", 40, "high")
+    assert first["path"] == ["main", "serve", "handle", "find"]
+    assert first["evidence"][0]["engine"] == "excess"
+
+
+def test_top_cuts_the_suspects():
+    assert len(json.loads(to_json(verdicts.difference(), top=1))["suspects"]) == 1
+
+
+def test_the_text_is_plain_ascii():
+    assert to_json(verdicts.hostile()).isascii()
+    assert "\x1b" not in to_json(verdicts.hostile())

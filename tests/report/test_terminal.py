@@ -1,0 +1,131 @@
+"""What a terminal shows, as snapshots; and that nothing in a recording can take the terminal over.
+
+After a wanted change of the report: WHYPERF_UPDATE_SNAPSHOTS=1 pytest tests/report, then read the difference.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.report import verdicts
+from whyperf.report.glyphs import FULL, PLAIN, bar
+from whyperf.report.printable import printable
+from whyperf.report.shorten import call_path, short_name, short_path, without_template_arguments
+from whyperf.report.terminal import show
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def rendered(verdict, width, *, colour=False, **more):
+    out = io.StringIO()
+    show(verdict, file=out, width=width, colour=colour, **more)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("colour", [False, True], ids=["plain", "colour"])
+@pytest.mark.parametrize("width", [80, 160])
+def test_report_looks_as_it_should(width, colour):
+    text = rendered(verdicts.difference(), width, colour=colour)
+    snapshot = SNAPSHOTS / f"difference-{width}{'-colour' if colour else ''}.txt"
+    if os.environ.get("WHYPERF_UPDATE_SNAPSHOTS"):
+        snapshot.parent.mkdir(exist_ok=True)
+        snapshot.write_text(text, encoding="utf-8")
+    assert text == snapshot.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 160])
+def test_no_line_is_wider_than_the_terminal_or_ends_in_blanks(width):
+    for line in rendered(verdicts.difference(), width).splitlines():
+        assert len(line) <= width
+        assert line == line.rstrip()
+
+
+def test_colours_change_nothing_but_colours():
+    verdict = verdicts.difference()
+    assert COLOURS.sub("", rendered(verdict, 80, colour=True)) == rendered(verdict, 80)
+
+
+def test_piped_output_has_no_escapes():
+    out = io.StringIO()
+    show(verdicts.difference(), file=out)
+    assert "\x1b" not in out.getvalue()
+
+
+def test_no_difference_is_one_sentence():
+    assert rendered(verdicts.nothing(), 120).startswith("No difference: 3.10 s CPU time per run")
+
+
+def test_top_says_how_many_more_there_are():
+    assert "and 2 more: --top 3" in rendered(verdicts.difference(), 80, top=1)
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_recorded_text_cannot_take_the_terminal_over(colour):
+    text = (
+        COLOURS.sub("", rendered(verdicts.hostile(), 200, colour=colour))
+        if colour
+        else rendered(verdicts.hostile(), 200)
+    )
+    assert printable(text.replace("\n", "")) == text.replace("\n", "")
+    assert "[bold]x[/bold]" in text  # markup is text
+    assert "\\x1b[31mred" in text
+
+
+def test_an_ascii_terminal_gets_ascii():
+    raw = io.BytesIO()
+    out = io.TextIOWrapper(raw, encoding="ascii")
+    show(verdicts.difference(), file=out, width=80)
+    out.flush()
+    assert b"main > serve > handle > find" in raw.getvalue()
+
+
+@given(st.text())
+def test_printable_text_is_one_harmless_line_and_stays_so(text):
+    shown = printable(text)
+    assert not re.search(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]", shown)
+    assert printable(shown) == shown
+
+
+@given(st.text(alphabet="ab:<>,", max_size=60), st.integers(5, 30))
+def test_short_names_fit(name, width):
+    assert len(short_name(name, width)) <= width
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("a::Map<int, b<c> >::put", "a::Map<…>::put"),
+        ("operator<<", "operator<<"),
+        ("a::operator-><b>", "a::operator-><…>"),
+        ("plain", "plain"),
+    ],
+)
+def test_template_arguments_are_dropped_but_not_operators(name, expected):
+    assert without_template_arguments(name) == expected
+
+
+def test_short_paths_keep_the_last_folders():
+    assert short_path("/home/me/project/src/net/socket.c", 20) == "…/src/net/socket.c"
+
+
+def test_call_paths_keep_the_entry_and_the_end():
+    names = ["main", *(f"level{number}" for number in range(20)), "leaf"]
+    text = call_path(names, 60)
+    assert text.startswith("main › … ") and text.endswith(" › level19 › leaf")
+    assert len(text) <= 60
+
+
+@given(st.floats(0, 1), st.integers(1, 30))
+def test_bars_have_their_width_and_show_what_is_there(share, width):
+    for glyphs in (FULL, PLAIN):
+        text = bar(share, width, glyphs)
+        assert len(text) == width
+        assert bool(text.strip()) == (share > 0)

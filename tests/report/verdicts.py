@@ -1,0 +1,67 @@
+"""Verdicts to show, made by the real engine from made recordings."""
+
+from __future__ import annotations
+
+from tests.engines.made import recording
+from whyperf.diagnose.diagnosis import diagnose
+from whyperf.diagnose.verdict import Verdict
+
+_CODE = """\
+static int find(struct table *table, const char *name)
+{
+    struct entry *entry = table->buckets[hash(name) % table->size];
+    while (entry != NULL) {
+        if (strcmp(entry->name, name) == 0)
+            return entry->value;
+        entry = entry->next;
+    }
+    return -1;
+}
+
+static void rehash(struct table *table)
+{
+\tfor (size_t i = 0; i < table->size; i++) { /* a comment so long that it does not fit into eighty columns at all */
+\t\tmove(table->buckets[i]);
+\t}
+}"""
+_LONG = "cache::detail::Table<std::basic_string<char>, std::allocator<int> >::insert_with_hint"
+_GOOD = [
+    (("main@60", "serve@61", "handle@62", "find@40", "libc:strcmp"), 0.6),
+    (("main@60", "work@63"), 2.0),
+    (("main@60", f"{_LONG}@64"), 0.5),
+]
+_BAD = [
+    (("main@60", "serve@61", "handle@62", "find@40", "libc:strcmp"), 6.0),
+    (("main@60", "serve@61", "handle@62", "find@39"), 3.0),
+    (("main@60", "work@63"), 2.0),
+    (("main@60", f"{_LONG}@64", "rehash@50"), 2.5),
+]
+
+
+def difference() -> Verdict:
+    source = {"/src/tool.c": (36, _CODE)}
+
+    def runs(stacks, **more):
+        return [
+            recording([(words, seconds * noise) for words, seconds in stacks], source=source, **more)
+            for noise in (1.0, 1.02, 1.03)
+        ]
+
+    return diagnose(runs(_GOOD, also=["rehash"]), runs(_BAD))
+
+
+def nothing() -> Verdict:
+    return diagnose([recording(_GOOD)] * 3, [recording(_GOOD)] * 3)
+
+
+def hostile() -> Verdict:
+    """A program that put escapes, markup and direction changes into every text that it controls."""
+    evil = "\x1b[31mred\x1b]0;title\x07\u202e\u2066[bold]x[/bold]\r\n\x9b2J"
+    file = f"/src/tool\x1b[2J{evil}"
+    stacks = [(("main", f"{evil}@12"), 1.0)]
+    slow = [(("main", f"{evil}@12"), 9.0)]
+    name = f"tool\x1b[2J{evil}"
+    source = {f"/src/{name}.c": (10, f"{evil}\n\x1b[5mblink\n[red]{evil}\x00")}
+    assert file in next(iter(source))
+    made = [[recording(s, program=name, source=source)] for s in (stacks, slow)]
+    return diagnose(made[0], made[1])
