@@ -10,15 +10,21 @@ static int compare_ranges(const void *left, const void *right) {
     return a->low < b->low ? -1 : a->low > b->low;
 }
 
-// The addresses that the unit claims. Compilers leave rows of no length at the end of a sequence, which libdw's
-// sorting makes look like the start of another: such rows lie outside.
-static struct column unit_ranges(Dwarf_Die *unit) {
+// The addresses that the unit claims, or else those of its functions. Compilers leave rows of no length at the end of
+// a sequence, which libdw's sorting makes look like the start of another: such rows lie outside.
+static struct column unit_ranges(const struct reader *reader, Dwarf_Die *unit, size_t first_range) {
     struct column ranges = COLUMN(struct range);
     Dwarf_Addr base, low, high;
     ptrdiff_t offset = 0;
     for (int i = 0; i < RANGES_MAX && (offset = dwarf_ranges(unit, offset, &base, &low, &high)) > 0; i++) {
         if (low < high)
             *(struct range *)column_add(&ranges) = (struct range){.low = low, .high = high};
+    }
+    bool claims_none = !ranges.count;
+    for (size_t i = first_range; claims_none && i < reader->ranges.count; i++) {
+        const struct range *range = &COLUMN_AT(&reader->ranges, struct range, i);
+        if (range->rank == 1)
+            *(struct range *)column_add(&ranges) = *range;
     }
     if (ranges.count)
         qsort(ranges.items, ranges.count, sizeof(struct range), compare_ranges);
@@ -37,13 +43,13 @@ static struct line_row read_row(struct reader *reader, struct unit *unit, Dwarf_
     return row;
 }
 
-void read_lines(struct reader *reader, int32_t number) {
+void read_lines(struct reader *reader, int32_t number, size_t first_range) {
     struct unit *unit = &COLUMN_AT(&reader->units, struct unit, number);
     Dwarf_Lines *lines;
     size_t count;
     if (dwarf_getsrclines(&unit->die, &lines, &count))
         return;
-    struct column ranges = unit_ranges(&unit->die);
+    struct column ranges = unit_ranges(reader, &unit->die, first_range);
     size_t range = 0;
     for (size_t i = 0; i < count; i++) {
         Dwarf_Line *line = dwarf_onesrcline(lines, i);

@@ -87,7 +87,8 @@ int32_t unit_file(struct reader *reader, struct unit *unit, size_t number);
 void resolve_functions(struct reader *reader);
 
 // lines.c
-void read_lines(struct reader *reader, int32_t unit);
+// `first_range`: where the ranges of the unit's functions start in reader.ranges, which end with them.
+void read_lines(struct reader *reader, int32_t unit, size_t first_range);
 void sort_lines(struct reader *reader);
 
 // symbols.c

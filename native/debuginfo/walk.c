@@ -189,11 +189,12 @@ static const char *text(Dwarf_Die *die, unsigned name) {
     return dwarf_attr(die, name, &attribute) ? dwarf_formstring(&attribute) : NULL;
 }
 
-// `folder` is the compilation's where the unit itself does not name it.
-static void walk_unit(struct reader *reader, Dwarf *dwarf, Dwarf_Die *die, const char *folder) {
+// Walks a unit once; returns its number, or -1 the second time. `folder` is the compilation's where the unit itself
+// does not name it.
+static int32_t walk_unit(struct reader *reader, Dwarf *dwarf, Dwarf_Die *die, const char *folder) {
     uint32_t before;
     if (pointer_map_get(&reader->walked, die->addr, &before))
-        return;
+        return -1;
     int language = dwarf_srclang(die);
     struct unit *unit = column_add(&reader->units);
     int32_t number = (int32_t)reader->units.count - 1;
@@ -207,33 +208,45 @@ static void walk_unit(struct reader *reader, Dwarf *dwarf, Dwarf_Die *die, const
         unit->folder = folder;
     if (dwarf_getsrcfiles(die, &unit->files, &unit->file_count))
         unit->file_count = 0;
-    int tag = dwarf_tag(die);
-    if (tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit)
-        read_lines(reader, number);
     walk_children(reader, die, (struct place){number, -1, -1, 0}, 0);
+    return number;
+}
+
+static void walk_whole(struct reader *reader, Dwarf *dwarf, Dwarf_Die *die) {
+    size_t first_range = reader->ranges.count;
+    int32_t number = walk_unit(reader, dwarf, die, NULL);
+    if (number >= 0 && dwarf_tag(die) == DW_TAG_compile_unit)
+        read_lines(reader, number, first_range);
+}
+
+static void walk_types(struct reader *reader, Dwarf *dwarf, const char *folder) {
+    uint32_t before;
+    if (pointer_map_get(&reader->walked, dwarf, &before))
+        return;
+    pointer_map_put(&reader->walked, dwarf, 0);
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die die;
+    uint8_t type;
+    while (!dwarf_get_units(dwarf, unit, &unit, NULL, &type, &die, NULL)) {
+        if (type == DW_UT_type || type == DW_UT_split_type)
+            walk_unit(reader, dwarf, &die, folder);
+    }
 }
 
 // A split unit's functions lie in another file, its lines stay in this one.
 static void walk_skeleton(struct reader *reader, Dwarf *dwarf, Dwarf_Die *skeleton, Dwarf_Die *split) {
-    walk_unit(reader, dwarf, skeleton, NULL);
-    if (!split->cu) {
+    size_t first_range = reader->ranges.count;
+    int32_t number = walk_unit(reader, dwarf, skeleton, NULL);
+    if (split->cu) {
+        const char *folder = text(skeleton, DW_AT_comp_dir);
+        Dwarf *other = dwarf_cu_getdwarf(split->cu);
+        walk_types(reader, other, folder);
+        walk_unit(reader, other, split, folder);
+    } else {
         reader->missing_split_units++;
-        return;
     }
-    const char *folder = text(skeleton, DW_AT_comp_dir);
-    Dwarf *other = dwarf_cu_getdwarf(split->cu);
-    uint32_t before;
-    if (!pointer_map_get(&reader->walked, other, &before)) {
-        pointer_map_put(&reader->walked, other, 0);
-        Dwarf_CU *unit = NULL;
-        Dwarf_Die die;
-        uint8_t type;
-        while (!dwarf_get_units(other, unit, &unit, NULL, &type, &die, NULL)) {
-            if (type == DW_UT_type || type == DW_UT_split_type)
-                walk_unit(reader, other, &die, folder);
-        }
-    }
-    walk_unit(reader, other, split, folder);
+    if (number >= 0)
+        read_lines(reader, number, first_range);
 }
 
 void walk_dwarf(struct reader *reader, Dwarf *dwarf) {
@@ -244,7 +257,7 @@ void walk_dwarf(struct reader *reader, Dwarf *dwarf) {
         if (type == DW_UT_skeleton)
             walk_skeleton(reader, dwarf, &die, &split);
         else
-            walk_unit(reader, dwarf, &die, NULL);
+            walk_whole(reader, dwarf, &die);
     }
     Dwarf *shared = dwarf_getalt(dwarf);
     uint32_t before;

@@ -90,7 +90,7 @@ static void save_table(const struct unwind_image *image, const char *path, const
 
 static bool make_table(const struct unwind_image *image, const uint8_t *bytes, uint64_t hash, const char *path,
                        struct unwind_table *table) {
-    struct eh_frame section = {bytes, image->eh_frame_size, image->eh_frame};
+    struct eh_frame section = {bytes, image->eh_frame_size, image->eh_frame, image->entry};
     struct row_buffer buffer = {.grow = grow};
     bool made = false;
     if (unwind_compile(section, &buffer) && buffer.count) {

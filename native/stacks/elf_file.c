@@ -63,7 +63,7 @@ static int compile_mapped(struct elf_file *file, struct row_buffer *rows) {
         if (headers[i].p_type != PT_LOAD || image.eh_frame - headers[i].p_vaddr >= headers[i].p_filesz ||
             offset > file->size || file->size - offset < image.eh_frame_size)
             continue;
-        struct eh_frame section = {file->bytes + offset, (size_t)image.eh_frame_size, image.eh_frame};
+        struct eh_frame section = {file->bytes + offset, (size_t)image.eh_frame_size, image.eh_frame, image.entry};
         return unwind_compile(section, rows) ? 0 : ENOMEM;
     }
     return 0;

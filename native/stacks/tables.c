@@ -91,7 +91,7 @@ static bool compile_table(struct module_table *table, struct eh_frame section) {
 static bool make_table(struct module_table *table, unwind_image_read_fn read, void *context,
                        const struct unwind_image *image) {
     enum { SECTION_MAX = 1 << 30 };
-    struct eh_frame section = {NULL, (size_t)image->eh_frame_size, image->eh_frame};
+    struct eh_frame section = {NULL, (size_t)image->eh_frame_size, image->eh_frame, image->entry};
     if (image->eh_frame_size > SECTION_MAX)
         return false;
     uint8_t *bytes = malloc(section.size ? section.size : 1);

@@ -392,11 +392,17 @@ bool unwind_compile(struct eh_frame section, struct row_buffer *out) {
     uint32_t listed = compiler.first_row = out->count;
     sort_by_address(out->rows, listed);
     uint64_t from = 0;
-    for (uint32_t i = 0; i < listed; i++)
+    for (uint32_t i = 0; i < listed; i++) {
+        // The dynamic linker's entry has no FDE; nothing called it.
+        if (section.entry && section.entry >= from && section.entry < out->rows[i].address &&
+            !emit(&compiler, (struct unwind_row){.address = (uint32_t)section.entry, .kind = UNWIND_KIND_END}))
+            return false;
         if (!compile_fde(&compiler, (size_t)(uint32_t)out->rows[i].offset, &from))
             return false;
+    }
     out->count -= listed;
-    memmove(out->rows, out->rows + listed, out->count * sizeof *out->rows);
+    if (out->count)
+        memmove(out->rows, out->rows + listed, out->count * sizeof *out->rows);
     return true;
 }
 

@@ -115,6 +115,7 @@ bool unwind_image_find(unwind_image_read_fn read, void *context, uint64_t start,
     const Elf64_Phdr *first = segment_with_elf_header(headers, count);
     if (!first)
         return false;
+    image->entry = elf.e_entry;
     image->bias = module.bias = start - (first->p_vaddr - first->p_offset);
     for (unsigned i = 0; i < count; i++) {
         const Elf64_Phdr *header = &headers[i];

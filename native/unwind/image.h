@@ -20,6 +20,7 @@ struct unwind_image {
     uint64_t eh_frame_size; // an upper bound: up to the end of its segment
     uint64_t eh_frame_hdr;
     uint64_t eh_frame_hdr_size;
+    uint64_t entry;
 };
 
 // `start` is where the module's ELF header is mapped. False if there is no x86-64 ELF module.

@@ -111,6 +111,8 @@ struct eh_frame {
     const uint8_t *bytes;
     size_t size;
     uint64_t address;
+    uint64_t
+        entry; // where the module is entered, 0 if unknown: code without unwind information from there on ends stacks
 };
 
 struct row_buffer {

@@ -89,6 +89,13 @@ def test_nameless_code_is_shown_by_module_and_offset():
     assert "tool+0x1000" in names(index)
 
 
+@pytest.mark.parametrize(("debug", "own"), [("none", True), ("full", False)])
+def test_nameless_code_is_a_stub_unless_the_program_is_stripped(debug, own):
+    made = Run(recording([(("main", "?"), 1.0)], debug=debug))
+    (nameless,) = [f for f in FunctionIndex([made], [made]).functions if "+0x" in f.key.name]
+    assert nameless.own is own
+
+
 def test_exists_in_good_looks_at_the_whole_binary():
     good = Run(recording(STACK, also=["rehash"]))
     bad = Run(recording([(("main", "rehash"), 1.0), (("main", "added"), 1.0)]))

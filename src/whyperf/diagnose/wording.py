@@ -79,10 +79,8 @@ def shrank(measure: Measure, unit: str) -> str:
 
 
 def wall_unclear(wall: Measure) -> str:
-    return (
-        f"Wall time is {100 * wall.relative:.0f}% higher in the bad runs, but varies as much between runs of the same "
-        f"kind."
-    )
+    why = "a single run cannot show if that is noise" if wall.single else "varies as much between runs of the same kind"
+    return f"Wall time is {100 * wall.relative:.0f}% higher in the bad runs, but {why}."
 
 
 def memory_note(good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSettings) -> list[str]:

@@ -96,17 +96,18 @@ class FunctionIndex:
         self.declared_line[run] = lines
         modules, functions = ints(run.frames, "module"), ints(run.frames, "function")
         offsets = ints(run.frames, "offset")
-        own_module = _own_modules(run)
+        stripped = _stripped_modules(run)
         self.of_frame[run] = [
-            by_row[function] if function >= 0 else self._nameless(run, module, offset, own_module)
+            by_row[function] if function >= 0 else self._nameless(run, module, offset, stripped)
             for module, function, offset in zip(modules, functions, offsets, strict=True)
         ]
 
-    def _nameless(self, run: Run, module: int, offset: int, own_module: Sequence[bool]) -> int:
+    def _nameless(self, run: Run, module: int, offset: int, stripped: Sequence[bool]) -> int:
+        """In a stripped program this is its own code; else it is a stub between functions: a part of its caller."""
         if module < 0:
             return self._intern(FunctionKey("", UNKNOWN, ""), "", own=False)
         name = self.module_names[run][module]
-        return self._intern(FunctionKey(name, f"{name}+0x{offset:x}", ""), "", own_module[module])
+        return self._intern(FunctionKey(name, f"{name}+0x{offset:x}", ""), "", stripped[module])
 
     def _intern(self, key: FunctionKey, file: str, own: bool) -> int:
         number = self._number.setdefault(key, len(self.functions))
@@ -147,7 +148,7 @@ def _declarations(table: pa.Table, module_names: Sequence[str], own_module: Sequ
         strict=True,
     )
     return [
-        _Declared(module_names[module], name, file, line, order, own_module[module] and not is_system_source(file))
+        _Declared(module_names[module], name, file, line, order, own_module[module] and not _is_systems(name, file))
         for module, name, file, line, order in columns
     ]
 
@@ -196,6 +197,15 @@ def _path_end(file: str, parts: int) -> str:
 
 def _own_modules(run: Run) -> list[bool]:
     return [origin in OWN_ORIGINS for origin in texts(run.recording.table("modules"), "origin")]
+
+
+def _is_systems(name: str, file: str) -> bool:
+    return name == "_start" or is_system_source(file)
+
+
+def _stripped_modules(run: Run) -> list[bool]:
+    debug = texts(run.recording.table("modules"), "debug")
+    return [own and known == "none" for own, known in zip(_own_modules(run), debug, strict=True)]
 
 
 def is_system_source(file: str) -> bool:

@@ -35,9 +35,14 @@ def explain(excess: Excess, name: str, unit: str) -> list[Explanation]:
 def _sentences(excess: Excess, rank: int, account: Account, unit: str) -> list[str]:
     own = account.bad_s - account.good_s
     total = account.bad_inclusive_s - account.good_inclusive_s
-    said = [
+    times = [
         f"Own time: {seconds(account.good_s)} per {unit} in the good runs, {seconds(account.bad_s)} in the bad.",
         f"With everything it calls: {seconds(account.good_inclusive_s)} and {seconds(account.bad_inclusive_s)}.",
+    ]
+    if excess.total_s <= 0:
+        return [*times, "There is no excess to answer for: the bad runs take no longer."]
+    said = [
+        *times,
         f"It answers for {seconds(account.charged_s)} of {seconds(excess.total_s)} excess per {unit} "
         f"({percent(account.share)}; 95% interval {percent(account.low)} to {percent(account.high)}), "
         f"{account.sigma:.1f} standard errors away from no change.",

@@ -123,9 +123,9 @@ def _sentence(excess: Excess, account: Account, anchor: _Anchor, unit: str, insi
     match anchor.role:
         case Role.TOOK_NEW_PATH:
             there = seconds(_inclusive(excess, anchor.other))
-            return f"It calls {other}, which the good runs never reach: {there} per {unit} go there."
+            return f"It calls {other}, in which the good runs were never seen: {there} per {unit} go there."
         case Role.NEW_PATH:
-            return f"The good runs never reach it; called by {other}, it {spends} {reached} per {unit}."
+            return f"The good runs were never seen in it; called by {other}, it {spends} {reached} per {unit}."
         case Role.NEW_CODE:
             return f"The good runs' program does not have it; called by {other}, it {spends} {reached} per {unit}."
         case Role.HUB:
