@@ -5,6 +5,7 @@
 // libraries that libc loads for itself are found as well.
 #include <dlfcn.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -19,9 +20,15 @@ DECLARE_NEXT(dlclose);
 
 enum { MAX_MODULES = 2048, MAPS_BUFFER = 16 * 1024, RETIRED = 16 };
 
+struct module_details {
+    uint64_t inode;
+    struct unwind_image image;
+    const struct values_table *variables; // NULL: none so far
+};
+
 struct snapshot {
     size_t bytes;
-    uint64_t *inodes; // of each module, beside it
+    struct module_details *details; // of each module, beside it
     struct unwind_modules modules;
 };
 
@@ -31,6 +38,7 @@ static struct snapshot *retired[RETIRED];
 static _Atomic uint32_t readers;
 static _Atomic bool refreshing;
 static _Atomic bool stale;
+static uint32_t tables_seen; // the session's generation of variables tables
 
 // Address ranges without a module (JIT code) would make every sample look again: each vain look doubles the pause.
 enum { FIRST_PAUSE_NS = 1000 * 1000 };
@@ -41,7 +49,7 @@ static uint64_t next_look, look_pause = FIRST_PAUSE_NS;
 static struct {
     char text[MAPS_BUFFER];
     struct unwind_module modules[MAX_MODULES];
-    uint64_t inodes[MAX_MODULES];
+    struct module_details details[MAX_MODULES];
     uint32_t count;
     bool changed;
     // The latest mapping of a file's start: where its ELF header is.
@@ -64,12 +72,23 @@ const struct unwind_modules *modules_in_signal(void) {
     return &atomic_load(&current)->modules;
 }
 
+const struct values_table *modules_variables_in_signal(const struct unwind_modules *modules,
+                                                       const struct unwind_module *module) {
+    const struct snapshot *snapshot = (const void *)((const char *)modules - offsetof(struct snapshot, modules));
+    return snapshot->details[module - modules->modules].variables;
+}
+
 bool modules_are_stale_in_signal(void) {
-    return atomic_load_explicit(&stale, memory_order_relaxed);
+    return atomic_load_explicit(&stale, memory_order_relaxed) ||
+           atomic_load_explicit(&this_process.session->tables_generation, memory_order_relaxed) != tables_seen;
 }
 
 bool modules_missed_in_signal(uint64_t now) {
     return now >= next_look;
+}
+
+bool modules_are_first_in_signal(void) {
+    return atomic_load(&current) == &no_modules;
 }
 
 void modules_after_fork(void) {
@@ -147,10 +166,23 @@ static void record_module(const struct mapping *mapping, const struct unwind_ima
 static const struct unwind_module *known_module(const struct snapshot *snapshot, const struct mapping *mapping) {
     for (uint32_t i = 0; i < snapshot->modules.count; i++) {
         const struct unwind_module *module = &snapshot->modules.modules[i];
-        if (module->start == mapping->start && module->end == mapping->end && snapshot->inodes[i] == mapping->inode)
+        if (module->start == mapping->start && module->end == mapping->end &&
+            snapshot->details[i].inode == mapping->inode)
             return module;
     }
     return NULL;
+}
+
+static void find_variables(const struct unwind_module *module, struct module_details *details) {
+    if (details->variables || !this_process.session->values_depth)
+        return;
+    details->variables = tables_find_variables_in_signal(&details->image);
+    if (!details->variables)
+        return;
+    work.changed = true;
+    uint64_t record[2] = {module->start, details->variables->header->hash};
+    ring_write_in_signal(WHYPERF_RECORD_VARIABLES, 0, record, sizeof record);
+    globals_watch_in_signal(module->start, module->bias, details->variables);
 }
 
 static void take_in(const struct mapping *mapping) {
@@ -164,21 +196,24 @@ static void take_in(const struct mapping *mapping) {
     if (!mapping->executable || work.count == MAX_MODULES)
         return;
     struct unwind_module *module = &work.modules[work.count];
-    const struct unwind_module *known = known_module(atomic_load(&current), mapping);
+    struct module_details *details = &work.details[work.count++];
+    const struct snapshot *snapshot = atomic_load(&current);
+    const struct unwind_module *known = known_module(snapshot, mapping);
     if (known) {
         *module = *known;
+        *details = snapshot->details[known - snapshot->modules.modules];
     } else {
-        struct unwind_image image = {0};
         *module = (struct unwind_module){.start = mapping->start, .end = mapping->end};
+        *details = (struct module_details){.inode = mapping->inode};
         if (work.header_inode == mapping->inode &&
-            unwind_image_find(read_own_memory, NULL, work.header_start, &image)) {
-            module->bias = image.bias;
-            tables_find_in_signal(&image, read_own_memory, &module->table);
+            unwind_image_find(read_own_memory, NULL, work.header_start, &details->image)) {
+            module->bias = details->image.bias;
+            tables_find_in_signal(&details->image, read_own_memory, &module->table);
         }
-        record_module(mapping, &image);
+        record_module(mapping, &details->image);
         work.changed = true;
     }
-    work.inodes[work.count++] = mapping->inode;
+    find_variables(module, details);
 }
 
 static bool read_mappings(void) {
@@ -231,15 +266,16 @@ static bool room_to_retire(void) {
 }
 
 static bool publish(void) {
-    size_t bytes = sizeof(struct snapshot) + work.count * (sizeof(struct unwind_module) + sizeof(uint64_t));
+    size_t bytes =
+        sizeof(struct snapshot) + work.count * (sizeof(struct unwind_module) + sizeof(struct module_details));
     struct snapshot *next = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (next == MAP_FAILED)
         return false;
     next->bytes = bytes;
     next->modules.count = work.count;
     memcpy(next->modules.modules, work.modules, work.count * sizeof(struct unwind_module));
-    next->inodes = (uint64_t *)&next->modules.modules[work.count];
-    memcpy(next->inodes, work.inodes, work.count * sizeof(uint64_t));
+    next->details = (struct module_details *)&next->modules.modules[work.count];
+    memcpy(next->details, work.details, work.count * sizeof(struct module_details));
     struct snapshot *old = atomic_exchange(&current, next);
     retire(old);
     return true;
@@ -249,7 +285,8 @@ static void record_gone(const struct snapshot *old) {
     for (uint32_t i = 0; i < old->modules.count; i++) {
         bool still_there = false;
         for (uint32_t k = 0; k < work.count && !still_there; k++)
-            still_there = work.modules[k].start == old->modules.modules[i].start && work.inodes[k] == old->inodes[i];
+            still_there = work.modules[k].start == old->modules.modules[i].start &&
+                          work.details[k].inode == old->details[i].inode;
         if (still_there)
             continue;
         work.changed = true;
@@ -264,6 +301,7 @@ bool modules_refresh_in_signal(void) {
     bool published = false;
     if (room_to_retire()) {
         atomic_store(&stale, false);
+        tables_seen = atomic_load(&this_process.session->tables_generation);
         work.count = 0;
         work.changed = false;
         work.header_start = work.header_inode = 0;

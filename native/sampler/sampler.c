@@ -79,7 +79,44 @@ static struct unwind_registers registers_in_signal(const ucontext_t *context) {
 struct walk {
     uint32_t frames;
     int cut;
+    uint64_t stack_low, stack_high; // what may be read directly
 };
+
+static uint32_t values_depth(void) {
+    uint32_t depth = this_process.session->values_depth;
+    return depth < VALUES_DEPTH_MAX ? depth : VALUES_DEPTH_MAX;
+}
+
+// The program's own thread-local variables lie right below the thread pointer. Libraries' blocks only the dynamic
+// linker can find.
+static uint64_t program_thread_block(void) {
+    uint64_t thread_pointer;
+    __asm__("mov %%fs:0, %0" : "=r"(thread_pointer));
+    return this_process.program_tls_bytes ? thread_pointer - this_process.program_tls_bytes : 0;
+}
+
+// Keeps what reading the variables of the cursor's frame will need.
+static void capture_in_signal(struct values_frame *frame, const struct unwind_cursor *cursor,
+                              const struct unwind_modules *modules, const ucontext_t *context) {
+    uint64_t pc = cursor->registers.value[UNWIND_RIP] - !cursor->pc_is_exact;
+    const struct unwind_module *module = unwind_find_module(modules, pc);
+    const struct values_table *table = module ? modules_variables_in_signal(modules, module) : NULL;
+    bool innermost = frame == this_thread.memory->values.frames;
+    frame->registers = cursor->registers;
+    frame->pc_is_exact = cursor->pc_is_exact;
+    frame->table = table;
+    frame->bias = module ? module->bias : 0;
+    frame->thread_block = module && module->bias == this_process.program_bias ? program_thread_block() : 0;
+    frame->vectors = innermost && context->uc_mcontext.fpregs ? (void *)context->uc_mcontext.fpregs->_xmm : NULL;
+    frame->cfa_known = false;
+    frame->is_last = true;
+}
+
+static void complete_in_signal(struct values_frame *frame, uint64_t cfa) {
+    frame->cfa = cfa;
+    frame->cfa_known = true;
+    frame->is_last = false;
+}
 
 static struct walk walk_in_signal(const ucontext_t *context) {
     struct unwind_cursor cursor = {.registers = registers_in_signal(context), .pc_is_exact = true};
@@ -92,8 +129,13 @@ static struct walk walk_in_signal(const ucontext_t *context) {
         reader.high = this_thread.stack_high;
     }
     const struct unwind_modules *modules = modules_in_signal();
-    struct walk walk = {0, WHYPERF_CUT_NONE};
+    struct values_frame *captured = this_thread.memory->values.frames;
+    // One more than is read, for the entry values of the last.
+    uint32_t capture = values_depth() ? values_depth() + 1 : 0;
+    struct walk walk = {.stack_low = reader.low, .stack_high = reader.high};
     for (;;) {
+        if (walk.frames < capture)
+            capture_in_signal(&captured[walk.frames], &cursor, modules, context);
         this_thread.memory->pcs[walk.frames++] = cursor.registers.value[UNWIND_RIP];
         if (walk.frames == WHYPERF_MAX_FRAMES) {
             walk.cut = WHYPERF_CUT_DEPTH;
@@ -105,7 +147,31 @@ static struct walk walk_in_signal(const ucontext_t *context) {
             walk.cut = WHYPERF_CUT_NO_SYSTEM_CALLS;
         if (ended || walk.cut)
             return walk;
+        if (walk.frames <= capture)
+            complete_in_signal(&captured[walk.frames - 1], cursor.registers.cfa);
     }
+}
+
+static void write_values_in_signal(const struct walk *walk, uint64_t time) {
+    struct whyperf_counters *counters = &this_thread.slot->counters;
+    struct values_source source = {.pid = this_process.pid,
+                                   .stack_low = walk->stack_low,
+                                   .stack_high = walk->stack_high,
+                                   .system_calls_allowed = !atomic_load(&this_process.no_system_calls)};
+    uint32_t frames = walk->frames < values_depth() ? walk->frames : values_depth();
+    unsigned char *packed = this_thread.memory->packed_values;
+    struct values_gathered gathered = values_gather_in_signal(&this_thread.memory->values, frames, &source, packed);
+    counters->values += gathered.read;
+    counters->values_unreadable += gathered.unreadable;
+    if (!gathered.bytes)
+        return;
+    unsigned char *room = ring_reserve_in_signal(gathered.bytes, WHYPERF_RING_RESERVE);
+    if (!room) {
+        counters->values_dropped++;
+        return;
+    }
+    memcpy(room, packed, gathered.bytes);
+    ring_commit_in_signal(WHYPERF_RECORD_VALUES, gathered.bytes, time, gathered.bytes);
 }
 
 static void take_sample_in_signal(const ucontext_t *context, uint32_t weight) {
@@ -127,6 +193,10 @@ static void take_sample_in_signal(const ucontext_t *context, uint32_t weight) {
         counters->samples++;
         counters->weight += weight;
         counters->cut[walk.cut]++;
+        if (values_depth()) {
+            write_values_in_signal(&walk, begin);
+            globals_sample_in_signal();
+        }
     } else {
         counters->dropped += weight;
     }
@@ -210,6 +280,18 @@ static struct whyperf_session *map_session(const char *path) {
     return NULL;
 }
 
+static void find_program_segments(void) {
+    const Elf64_Phdr *segments = (const void *)getauxval(AT_PHDR);
+    unsigned long count = getauxval(AT_PHNUM);
+    for (unsigned long i = 0; segments && i < count; i++) {
+        if (segments[i].p_type == PT_PHDR)
+            this_process.program_bias = (uint64_t)segments - segments[i].p_vaddr;
+        if (segments[i].p_type == PT_TLS && segments[i].p_align)
+            this_process.program_tls_bytes =
+                (segments[i].p_memsz + segments[i].p_align - 1) / segments[i].p_align * segments[i].p_align;
+    }
+}
+
 __attribute__((constructor)) static void start(int argc, char **argv, char **unused) {
     (void)unused;
     const char *path = getenv(WHYPERF_ENV_SESSION);
@@ -228,6 +310,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **unu
         this_process.session = NULL;
         return;
     }
+    find_program_segments();
     threads_watch_forks();
     thread_enroll((uint64_t)__libc_stack_end + sizeof(void *));
     record_process(WHYPERF_ORIGIN_EXEC, argc, argv);

@@ -12,6 +12,7 @@
 
 #include "sampler/session.h"
 #include "unwind/unwind.h"
+#include "values/gather.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -26,6 +27,8 @@ struct thread_memory {
     unsigned char stack[ALTERNATE_STACK_BYTES];
     uint64_t pcs[WHYPERF_MAX_FRAMES];
     unsigned char page[PAGE_BYTES]; // copy of a page that is not known to be mapped
+    struct values_space values;
+    unsigned char packed_values[VALUES_RECORD_BYTES_MAX];
 };
 
 struct thread_state {
@@ -57,6 +60,8 @@ struct process_state {
     uint64_t period_ns;
     _Atomic bool no_system_calls; // a seccomp filter is installed
     _Atomic bool sampling_forbidden;
+    uint64_t program_bias;
+    uint64_t program_tls_bytes; // size of the program's thread-local block; 0: none
     char session_path[WHYPERF_PATH_MAX];
 };
 
@@ -106,10 +111,18 @@ void signals_leave_alternate_stack(void);
 void modules_enter_in_signal(void); // from here to leave, the list stays in place
 void modules_leave_in_signal(void);
 const struct unwind_modules *modules_in_signal(void);
+const struct values_table *modules_variables_in_signal(const struct unwind_modules *modules,
+                                                       const struct unwind_module *module);
 bool modules_refresh_in_signal(void); // true when something changed
 bool modules_are_stale_in_signal(void);
 bool modules_missed_in_signal(uint64_t now);
+bool modules_are_first_in_signal(void); // the list is being made for the first time
 void modules_after_fork(void);
+
+// globals.c
+void globals_watch_in_signal(uint64_t module_start, uint64_t bias, const struct values_table *table);
+void globals_sample_in_signal(void);
+void globals_after_fork(void);
 
 // environment.c
 void environment_hide(char **environment);

@@ -54,6 +54,9 @@ enum whyperf_record_kind {
     WHYPERF_RECORD_MODULE_GONE = 4, // u64 start
     WHYPERF_RECORD_UNFOLLOWED = 5,  // detail = enum whyperf_unfollowed; path\0
     WHYPERF_RECORD_THREAD_END = 6,  // struct whyperf_thread_end
+    WHYPERF_RECORD_VALUES = 7,      // of the sample before it: see values/gather.h
+    WHYPERF_RECORD_GLOBALS = 8,     // u64 module start, then struct whyperf_global of those that changed
+    WHYPERF_RECORD_VARIABLES = 9,   // u64 module start, u64 hash of the variables table in use from now on
     // Only in the raw log, written by the recorder in place of WHYPERF_RECORD_SAMPLE:
     WHYPERF_RECORD_STACK = 16,      // u64 stack id, then u64 pcs[]; before its first use in each log file
     WHYPERF_RECORD_SAMPLE_REF = 17, // detail as in SAMPLE; u64 stack id
@@ -87,6 +90,12 @@ struct whyperf_module {
     uint64_t inode;
 };
 
+struct whyperf_global {
+    uint32_t index; // in the table's list of globals
+    uint32_t padding;
+    uint64_t value;
+};
+
 struct whyperf_thread_end {
     uint64_t cpu_ns;
     char name[16];
@@ -110,6 +119,9 @@ struct whyperf_counters {
     uint64_t handler_ns_max;
     uint64_t cut[WHYPERF_CUT_REASONS];
     uint64_t overruns;
+    uint64_t values;            // variables read
+    uint64_t values_unreadable; // and those that could not be
+    uint64_t values_dropped;    // samples whose values found no room in the ring
 };
 
 struct whyperf_slot {
@@ -131,8 +143,10 @@ struct whyperf_session {
     _Atomic uint32_t slots;
     uint32_t ring_bytes;
     uint32_t rate_hz;
-    uint32_t use_perf_events; // software cpu-clock events instead of CPU-time timers
-    _Atomic uint32_t stopped; // the recorder has gone: write nothing more
+    uint32_t use_perf_events;           // software cpu-clock events instead of CPU-time timers
+    uint32_t values_depth;              // frames whose variables are read; 0: none
+    _Atomic uint32_t tables_generation; // grows when there are new variables tables
+    _Atomic uint32_t stopped;           // the recorder has gone: write nothing more
     _Atomic uint64_t next_sequence;
     _Atomic uint32_t slot_hint;
     // Counted here because no slot could be had.

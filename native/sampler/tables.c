@@ -52,20 +52,28 @@ static bool table_path(const struct unwind_image *image, const char *suffix, cha
     return true;
 }
 
-static bool open_table(const char *path, uint64_t eh_frame_size, uint64_t eh_frame_hash, struct unwind_table *table) {
+// Maps a whole file; NULL when it cannot be had.
+static const void *map_file(const char *path, size_t *size) {
     int fd = raw_open(path, O_RDONLY, 0);
     if (fd < 0)
-        return false;
+        return NULL;
     struct stat status;
     void *file = MAP_FAILED;
     if (fstat(fd, &status) == 0 && status.st_size > 0)
         file = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, fd, 0);
     raw_close(fd);
-    if (file == MAP_FAILED)
+    *size = (size_t)status.st_size;
+    return file == MAP_FAILED ? NULL : file;
+}
+
+static bool open_table(const char *path, uint64_t eh_frame_size, uint64_t eh_frame_hash, struct unwind_table *table) {
+    size_t size;
+    const void *file = map_file(path, &size);
+    if (!file)
         return false;
-    if (unwind_table_file_open(file, (size_t)status.st_size, eh_frame_size, eh_frame_hash, table))
+    if (unwind_table_file_open(file, size, eh_frame_size, eh_frame_hash, table))
         return true;
-    munmap(file, (size_t)status.st_size);
+    munmap((void *)file, size);
     return false;
 }
 
@@ -135,4 +143,37 @@ void tables_find_in_signal(const struct unwind_image *image, unwind_image_read_f
     if (found && known_count < MAX_TABLES)
         known_tables[known_count++] =
             (struct known_table){.eh_frame_size = image->eh_frame_size, .eh_frame_hash = hash, .table = *table};
+}
+
+// Variables tables stay mapped as well, and are told apart by build-id.
+static struct known_variables {
+    uint32_t build_id_size;
+    uint8_t build_id[UNWIND_BUILD_ID_MAX];
+    struct values_table table;
+} known_variables[MAX_TABLES];
+static uint32_t known_variables_count;
+
+const struct values_table *tables_find_variables_in_signal(const struct unwind_image *image) {
+    static char path[WHYPERF_PATH_MAX];
+    for (uint32_t i = 0; i < known_variables_count; i++) {
+        struct known_variables *known = &known_variables[i];
+        if (known->build_id_size == image->build_id_size &&
+            memcmp(known->build_id, image->build_id, image->build_id_size) == 0)
+            return &known->table;
+    }
+    size_t size;
+    if (known_variables_count == MAX_TABLES || !table_path(image, ".vars", path, sizeof path))
+        return NULL;
+    const void *file = map_file(path, &size);
+    if (!file)
+        return NULL;
+    struct known_variables *made = &known_variables[known_variables_count];
+    if (!values_table_open(file, size, &made->table)) {
+        munmap((void *)file, size);
+        return NULL;
+    }
+    made->build_id_size = image->build_id_size;
+    memcpy(made->build_id, image->build_id, sizeof made->build_id);
+    known_variables_count++;
+    return &made->table;
 }

@@ -4,8 +4,12 @@
 
 #include "unwind/image.h"
 #include "unwind/unwind.h"
+#include "values/open.h"
 
 // Fills `table`; leaves it empty when the module has no unwind information.
 void tables_find_in_signal(const struct unwind_image *image, unwind_image_read_fn read, struct unwind_table *table);
+
+// The module's variables table; NULL while there is none.
+const struct values_table *tables_find_variables_in_signal(const struct unwind_image *image);
 
 #endif

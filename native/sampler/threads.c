@@ -188,6 +188,7 @@ static void begin_forked_child(void) {
     this_process.pid = (pid_t)syscall(SYS_getpid);
     timers_after_fork();
     modules_after_fork();
+    globals_after_fork();
     for (int i = 0; i < PENDING_STARTS; i++)
         atomic_store(&pending_starts[i].taken, false);
     atomic_fetch_add(&this_process.session->processes_started, 1);
