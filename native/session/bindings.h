@@ -7,4 +7,6 @@
 
 extern PyType_Spec drainer_spec, decoder_spec;
 
+PyObject *session_unpack_values(PyObject *module, PyObject *args);
+
 #endif

@@ -9,8 +9,9 @@ void decoder_init(struct decoder *decoder) {
 }
 
 void decoder_release(struct decoder *decoder) {
-    struct column *columns[] = {&decoder->time, &decoder->owner, &decoder->stack, &decoder->weight,
-                                &decoder->cut,  &decoder->clock, &decoder->wait,  &decoder->stack_ends};
+    struct column *columns[] = {&decoder->time,          &decoder->owner,       &decoder->stack, &decoder->weight,
+                                &decoder->cut,           &decoder->clock,       &decoder->wait,  &decoder->stack_ends,
+                                &decoder->values_sample, &decoder->values_ends, &decoder->values};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         free(columns[i]->bytes);
     intern_release(&decoder->stacks);
@@ -26,6 +27,8 @@ void decoder_new_file(struct decoder *decoder) {
 static bool push(struct column *column, const void *value, size_t size) {
     if (column->capacity - column->size < size) {
         size_t capacity = column->capacity ? column->capacity * 2 : 4096;
+        while (capacity - column->size < size)
+            capacity *= 2;
         unsigned char *bytes = realloc(column->bytes, capacity);
         if (!bytes)
             return false;
@@ -107,6 +110,16 @@ static int32_t referred_stack(struct decoder *decoder, const struct whyperf_reco
     return -1;
 }
 
+static bool add_values(struct decoder *decoder, const struct whyperf_record *record) {
+    int32_t sample = (int32_t)(decoder->time.size / sizeof(int64_t)) - 1;
+    if (!decoder->sample_before)
+        return true;
+    if (!push(&decoder->values, record_payload(record), record->detail))
+        return false;
+    int64_t end = (int64_t)decoder->values.size;
+    return push(&decoder->values_sample, &sample, sizeof sample) && push(&decoder->values_ends, &end, sizeof end);
+}
+
 static bool add_record(struct decoder *decoder, int32_t owner, const struct whyperf_record *record) {
     uint32_t low = record->detail & 0xffffff;
     uint32_t row;
@@ -115,6 +128,8 @@ static bool add_record(struct decoder *decoder, int32_t owner, const struct whyp
     switch (record->kind) {
     case WHYPERF_RECORD_STACK:
         return add_stack(decoder, record);
+    case WHYPERF_RECORD_VALUES:
+        return add_values(decoder, record);
     case WHYPERF_RECORD_SAMPLE_REF:
         sample.stack = referred_stack(decoder, record);
         return add_sample(decoder, &sample);
@@ -135,15 +150,18 @@ static bool add_record(struct decoder *decoder, int32_t owner, const struct whyp
 
 bool decoder_add(struct decoder *decoder, int32_t owner, const void *records, size_t size, decode_other other,
                  void *context) {
+    decoder->sample_before = false;
     for (size_t at = 0; at < size;) {
         const struct whyperf_record *record = (const void *)((const unsigned char *)records + at);
         if (!record_is_sound_in_log(record, size - at)) {
             decoder->damaged_bytes += size - at;
             return true;
         }
-        bool is_other = record->kind != WHYPERF_RECORD_SAMPLE && record->kind < WHYPERF_RECORD_STACK;
+        bool is_sample = record->kind == WHYPERF_RECORD_SAMPLE || record->kind == WHYPERF_RECORD_SAMPLE_REF;
+        bool is_other = !is_sample && record->kind < WHYPERF_RECORD_STACK && record->kind != WHYPERF_RECORD_VALUES;
         if (!(is_other ? other(context, record) : add_record(decoder, owner, record)))
             return false;
+        decoder->sample_before = is_sample;
         at += record_bytes(record);
     }
     return true;

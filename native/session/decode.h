@@ -23,6 +23,9 @@ struct id_entry {
 struct decoder {
     struct column time, owner, stack, weight, cut, clock, wait;
     struct column stack_ends; // into stacks.words
+    // Packed values, each with the row of the sample it belongs to.
+    struct column values_sample, values_ends, values;
+    bool sample_before; // the record before this one, in the same chunk, was a sample
     struct intern stacks;
     struct id_entry *ids;
     size_t id_places, id_count;

@@ -72,10 +72,12 @@ static PyObject *column(const struct column *column) {
 static PyObject *columns(PyObject *self, PyObject *Py_UNUSED(ignored)) {
     const struct decoder *decoder = decoder_of(self);
     const struct intern *stacks = &decoder->stacks;
-    return Py_BuildValue("{sNsNsNsNsNsNsNsNsN}", "time", column(&decoder->time), "owner", column(&decoder->owner),
-                         "stack", column(&decoder->stack), "weight", column(&decoder->weight), "cut",
-                         column(&decoder->cut), "clock", column(&decoder->clock), "wait", column(&decoder->wait),
-                         "stack_ends", column(&decoder->stack_ends), "pcs",
+    return Py_BuildValue("{sNsNsNsNsNsNsNsNsNsNsNsN}", "values_sample", column(&decoder->values_sample), "values_ends",
+                         column(&decoder->values_ends), "values", column(&decoder->values), "time",
+                         column(&decoder->time), "owner", column(&decoder->owner), "stack", column(&decoder->stack),
+                         "weight", column(&decoder->weight), "cut", column(&decoder->cut), "clock",
+                         column(&decoder->clock), "wait", column(&decoder->wait), "stack_ends",
+                         column(&decoder->stack_ends), "pcs",
                          PyBytes_FromStringAndSize((const char *)stacks->words,
                                                    (Py_ssize_t)(stacks->word_count * sizeof *stacks->words)));
 }

@@ -133,13 +133,14 @@ static PyObject *counters(PyObject *self, PyObject *Py_UNUSED(ignored)) {
         return NULL;
     struct whyperf_counters sum = drainer_counters(drainer);
     const struct whyperf_session *session = drainer->rings.session;
-    PyObject *result =
-        Py_BuildValue("{sKsKsKsKsKsKsKsNsKsKsKsKsK}", "samples", sum.samples, "weight", sum.weight, "dropped",
-                      sum.dropped, "records_lost", sum.records_lost, "busy", sum.busy, "handler_ns", sum.handler_ns,
-                      "handler_ns_max", sum.handler_ns_max, "cut", cut_counts(&sum), "overruns", sum.overruns,
-                      "threads_without_slot", (uint64_t)atomic_load(&session->threads_without_slot),
-                      "processes_started", (uint64_t)atomic_load(&session->processes_started), "rings_damaged",
-                      session->rings_damaged, "bytes_damaged", session->bytes_damaged);
+    PyObject *result = Py_BuildValue("{sKsKsKsKsKsKsKsNsKsKsKsKsKsKsKsK}", "values", sum.values, "values_unreadable",
+                                     sum.values_unreadable, "values_dropped", sum.values_dropped, "samples",
+                                     sum.samples, "weight", sum.weight, "dropped", sum.dropped, "records_lost",
+                                     sum.records_lost, "busy", sum.busy, "handler_ns", sum.handler_ns, "handler_ns_max",
+                                     sum.handler_ns_max, "cut", cut_counts(&sum), "overruns", sum.overruns,
+                                     "threads_without_slot", (uint64_t)atomic_load(&session->threads_without_slot),
+                                     "processes_started", (uint64_t)atomic_load(&session->processes_started),
+                                     "rings_damaged", session->rings_damaged, "bytes_damaged", session->bytes_damaged);
     leave(self);
     return result;
 }
@@ -151,6 +152,40 @@ static PyObject *stop(PyObject *self, PyObject *Py_UNUSED(ignored)) {
     atomic_store(&drainer->rings.session->stopped, 1);
     leave(self);
     Py_RETURN_NONE;
+}
+
+static PyObject *announce_tables(PyObject *self, PyObject *Py_UNUSED(ignored)) {
+    struct drainer *drainer = enter(self);
+    if (!drainer)
+        return NULL;
+    atomic_fetch_add(&drainer->rings.session->tables_generation, 1);
+    leave(self);
+    Py_RETURN_NONE;
+}
+
+static bool append_module(PyObject *list, const struct whyperf_record *record) {
+    const struct whyperf_module *module = record_payload(record);
+    const char *path = (const char *)(module + 1);
+    PyObject *pair = Py_BuildValue("(Ny#)", PyUnicode_DecodeFSDefault(path), (const char *)module->build_id,
+                                   (Py_ssize_t)module->build_id_size);
+    bool appended = pair && PyList_Append(list, pair) == 0;
+    Py_XDECREF(pair);
+    return appended;
+}
+
+static PyObject *modules(PyObject *self, PyObject *Py_UNUSED(ignored)) {
+    struct drainer *drainer = enter(self);
+    if (!drainer)
+        return NULL;
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list && i < drainer->living.count; i++) {
+        const struct living_process *process = &drainer->living.processes[i];
+        for (size_t k = 0; list && k < process->module_count; k++)
+            if (!append_module(list, process->modules[k]))
+                Py_CLEAR(list);
+    }
+    leave(self);
+    return list;
 }
 
 static PyObject *close_rings(PyObject *self, PyObject *Py_UNUSED(ignored)) {
@@ -186,6 +221,8 @@ static PyMethodDef methods[] = {
     {"live", live, METH_NOARGS, "(pid, tid, sequence, start) of every thread that has a ring."},
     {"retire_dead", retire_dead, METH_NOARGS, "Free the drained rings of threads that are gone; how many those were."},
     {"counters", counters, METH_NOARGS, "What all threads so far have counted."},
+    {"modules", modules, METH_NOARGS, "(path, build-id) of everything mapped in living processes, with repetitions."},
+    {"announce_tables", announce_tables, METH_NOARGS, "Tell watched processes that there are new variables tables."},
     {"stop", stop, METH_NOARGS, "Tell every watched process to write nothing more."},
     {"close", close_rings, METH_NOARGS, "Unmap the rings."},
     {NULL, NULL, 0, NULL},

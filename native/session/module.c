@@ -5,14 +5,15 @@
 
 static PyObject *create(PyObject *Py_UNUSED(module), PyObject *args) {
     PyObject *path, *tables, *library;
-    unsigned int rate_hz;
+    unsigned int rate_hz, values_depth = 0;
     int use_perf_events;
-    if (!PyArg_ParseTuple(args, "O&IpO&O&", PyUnicode_FSConverter, &path, &rate_hz, &use_perf_events,
-                          PyUnicode_FSConverter, &tables, PyUnicode_FSConverter, &library))
+    if (!PyArg_ParseTuple(args, "O&IpO&O&|I", PyUnicode_FSConverter, &path, &rate_hz, &use_perf_events,
+                          PyUnicode_FSConverter, &tables, PyUnicode_FSConverter, &library, &values_depth))
         return NULL;
     struct rings_settings settings = {
         .rate_hz = rate_hz,
         .use_perf_events = use_perf_events,
+        .values_depth = values_depth,
         .tables = PyBytes_AS_STRING(tables),
         .library = PyBytes_AS_STRING(library),
     };
@@ -67,9 +68,11 @@ static PyObject *intern_contexts(PyObject *Py_UNUSED(module), PyObject *args) {
 }
 
 static PyMethodDef functions[] = {
-    {"create", create, METH_VARARGS, "Make a rings file: path, rate_hz, use_perf_events, tables, library."},
+    {"create", create, METH_VARARGS,
+     "Make a rings file: path, rate_hz, use_perf_events, tables, library, values_depth."},
     {"intern_contexts", intern_contexts, METH_VARARGS,
      "The calling-context tree of stacks given as frames, innermost first, and their ends: parents, frames, leaves."},
+    {"unpack_values", session_unpack_values, METH_VARARGS, "Rows of values from their packed bytes."},
     {NULL, NULL, 0, NULL},
 };
 

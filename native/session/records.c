@@ -56,6 +56,13 @@ bool record_is_sound_in_ring(const struct whyperf_record *record, size_t bytes_l
         return has_text_after(record, 0);
     case WHYPERF_RECORD_THREAD_END:
         return has_payload(record, sizeof(struct whyperf_thread_end));
+    case WHYPERF_RECORD_VALUES:
+        return has_payload(record, record->detail);
+    case WHYPERF_RECORD_GLOBALS:
+        return record->detail <= UINT16_MAX &&
+               has_payload(record, sizeof(uint64_t) + record->detail * sizeof(struct whyperf_global));
+    case WHYPERF_RECORD_VARIABLES:
+        return has_payload(record, 2 * sizeof(uint64_t));
     default:
         return false;
     }

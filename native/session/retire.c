@@ -19,6 +19,9 @@ static void add_counters(struct whyperf_counters *sum, const struct whyperf_coun
     for (int i = 0; i < WHYPERF_CUT_REASONS; i++)
         sum->cut[i] += more->cut[i];
     sum->overruns += more->overruns;
+    sum->values += more->values;
+    sum->values_unreadable += more->values_unreadable;
+    sum->values_dropped += more->values_dropped;
 }
 
 struct whyperf_counters drainer_counters(const struct drainer *drainer) {

@@ -30,6 +30,7 @@ static bool write_header(int fd, const struct rings_settings *settings, uint32_t
         .ring_bytes = WHYPERF_RING_BYTES,
         .rate_hz = settings->rate_hz,
         .use_perf_events = settings->use_perf_events,
+        .values_depth = settings->values_depth,
         .magic = WHYPERF_SESSION_MAGIC,
     };
     memcpy(header.tables, settings->tables, strlen(settings->tables));

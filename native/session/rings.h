@@ -16,6 +16,7 @@ struct rings {
 struct rings_settings {
     uint32_t rate_hz;
     bool use_perf_events;
+    uint32_t values_depth; // 0: no values
     const char *tables, *library;
 };
 

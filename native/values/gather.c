@@ -187,13 +187,6 @@ static uint32_t pack_frame(const struct gathering *work, uint8_t depth, uint32_t
     return at;
 }
 
-static uint32_t cells_of(const struct values_table *table, const struct values_segment *segment) {
-    uint32_t cells = segment->count;
-    for (uint32_t i = 0; i < segment->count; i++)
-        cells += table->locations[table->list[segment->first + i]].field_count;
-    return cells;
-}
-
 struct values_gathered values_gather_in_signal(struct values_space *space, uint32_t frame_count,
                                                const struct values_source *source, unsigned char *out) {
     struct gathering work = {.space = space, .source = source};
@@ -204,7 +197,7 @@ struct values_gathered values_gather_in_signal(struct values_space *space, uint3
         if (frame->table) {
             uint64_t address = frame->registers.value[UNWIND_RIP] - frame->bias - !frame->pc_is_exact;
             const struct values_segment *segment = values_find(frame->table, address);
-            uint32_t cells = cells_of(frame->table, segment);
+            uint32_t cells = values_cells(frame->table, segment);
             uint32_t bytes = 4 + (cells + 7) / 8 + 8 * cells;
             if (cells <= VALUES_CELLS_MAX - work.cells && bytes <= VALUES_RECORD_BYTES_MAX - worst) {
                 worst += bytes;

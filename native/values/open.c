@@ -109,6 +109,13 @@ const struct values_segment *values_find(const struct values_table *table, uint6
     return &table->segments[low];
 }
 
+uint32_t values_cells(const struct values_table *table, const struct values_segment *segment) {
+    uint32_t cells = segment->count;
+    for (uint32_t i = 0; i < segment->count; i++)
+        cells += table->locations[table->list[segment->first + i]].field_count;
+    return cells;
+}
+
 const struct values_call_site *values_find_call(const struct values_table *table, uint64_t return_address) {
     uint32_t low = 0, high = table->header->call_site_count;
     while (low < high) {

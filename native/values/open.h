@@ -26,6 +26,9 @@ bool values_table_open(const void *file, size_t size, struct values_table *table
 // What can be read at an ELF address; never NULL.
 const struct values_segment *values_find(const struct values_table *table, uint64_t address);
 
+// How many cells a segment's locations and their fields make.
+uint32_t values_cells(const struct values_table *table, const struct values_segment *segment);
+
 // NULL when the call that returns there is not known.
 const struct values_call_site *values_find_call(const struct values_table *table, uint64_t return_address);
 
