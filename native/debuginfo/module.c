@@ -5,6 +5,7 @@
 #include "debuginfo/extract.h"
 #include "debuginfo/isolate.h"
 #include "debuginfo/reader.h"
+#include "debuginfo/variables.h"
 
 static bool python_interrupted(void) {
     PyGILState_STATE state = PyGILState_Ensure();
@@ -13,22 +14,14 @@ static bool python_interrupted(void) {
     return interrupted;
 }
 
-static PyObject *module_extract(PyObject *self, PyObject *arguments, PyObject *keywords) {
-    (void)self;
-    static char *names[] = {"path", "debug_folders", "symbols_only", "cpu_seconds", "wall_seconds", NULL};
-    PyObject *path;
-    const char *folders;
-    int symbols_only;
-    struct isolate_limits limits;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O&spII", names, PyUnicode_FSConverter, &path, &folders,
-                                     &symbols_only, &limits.cpu_seconds, &limits.wall_seconds))
-        return NULL;
-    struct extract_request request = {PyBytes_AS_STRING(path), folders, symbols_only};
-    demangle_prepare();
+static PyObject *run(bool (*job)(void *, int), PyObject *path, struct extract_request request,
+                     struct isolate_limits limits) {
     enum isolate_end end;
     int output;
+    request.path = PyBytes_AS_STRING(path);
+    demangle_prepare();
     Py_BEGIN_ALLOW_THREADS;
-    end = isolate_run(extract, &request, limits, python_interrupted, &output);
+    end = isolate_run(job, &request, limits, python_interrupted, &output);
     Py_END_ALLOW_THREADS;
     Py_DECREF(path);
     if (end == ISOLATE_INTERRUPTED)
@@ -36,9 +29,48 @@ static PyObject *module_extract(PyObject *self, PyObject *arguments, PyObject *k
     return Py_BuildValue("ii", (int)end, output);
 }
 
+static PyObject *module_extract(PyObject *self, PyObject *arguments, PyObject *keywords) {
+    (void)self;
+    static char *names[] = {"path", "debug_folders", "symbols_only", "cpu_seconds", "wall_seconds", NULL};
+    PyObject *path;
+    struct extract_request request;
+    int symbols_only;
+    struct isolate_limits limits;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O&spII", names, PyUnicode_FSConverter, &path,
+                                     &request.debug_folders, &symbols_only, &limits.cpu_seconds, &limits.wall_seconds))
+        return NULL;
+    request.symbols_only = symbols_only;
+    return run(extract, path, request, limits);
+}
+
+static PyObject *module_extract_variables(PyObject *self, PyObject *arguments, PyObject *keywords) {
+    (void)self;
+    static char *names[] = {"path", "debug_folders", "cpu_seconds", "wall_seconds", NULL};
+    PyObject *path;
+    struct extract_request request = {.symbols_only = false};
+    struct isolate_limits limits;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O&sII", names, PyUnicode_FSConverter, &path,
+                                     &request.debug_folders, &limits.cpu_seconds, &limits.wall_seconds))
+        return NULL;
+    return run(extract_variables, path, request, limits);
+}
+
+static PyObject *module_table_hash(PyObject *self, PyObject *argument) {
+    (void)self;
+    Py_buffer bytes;
+    if (PyObject_GetBuffer(argument, &bytes, PyBUF_SIMPLE))
+        return NULL;
+    uint64_t hash = table_hash(bytes.buf, (size_t)bytes.len);
+    PyBuffer_Release(&bytes);
+    return PyLong_FromUnsignedLongLong(hash);
+}
+
 static PyMethodDef METHODS[] = {
     {"extract", (PyCFunction)(void (*)(void))module_extract, METH_VARARGS | METH_KEYWORDS,
      "Reads a binary in a child process; returns how that ended and the memory file it wrote."},
+    {"extract_variables", (PyCFunction)(void (*)(void))module_extract_variables, METH_VARARGS | METH_KEYWORDS,
+     "The same for its variables table."},
+    {"table_hash", module_table_hash, METH_O, "The hash of a variables table, of the bytes after its header."},
     {NULL, NULL, 0, NULL},
 };
 

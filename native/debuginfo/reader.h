@@ -81,6 +81,9 @@ bool reader_is_code(const struct reader *reader, uint64_t low, uint64_t high);
 
 // walk.c: every unit's functions and inlined instances.
 void walk_dwarf(struct reader *reader, Dwarf *dwarf);
+// The DIE after this one, given the null entry that ended its children where they were walked (else NULL). False after
+// the last: then *null_entry is the one that ends this level, if known.
+bool next_sibling(const struct unit *unit, Dwarf_Die *die, const char *end, Dwarf_Die *next, const char **null_entry);
 
 // functions.c: names and declarations of what was found.
 int32_t unit_file(struct reader *reader, struct unit *unit, size_t number);

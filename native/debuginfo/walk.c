@@ -138,11 +138,21 @@ static bool enter(struct reader *reader, Dwarf_Die *die, struct place *place) {
     }
 }
 
-// The DIE after a subtree, given the null entry that ended the subtree. Without this, compilers that write no
-// DW_AT_sibling (clang) would have every subtree read once per level above it.
-static bool die_after(struct reader *reader, int32_t unit_number, const char *null_entry, Dwarf_Die *next) {
-    struct unit *unit = &COLUMN_AT(&reader->units, struct unit, unit_number);
-    return dwarf_die_addr_die(unit->dwarf, (char *)null_entry + 1, next) && next->cu == unit->die.cu;
+// Without this, compilers that write no DW_AT_sibling (clang) would have every subtree read once per level above it.
+bool next_sibling(const struct unit *unit, Dwarf_Die *die, const char *end, Dwarf_Die *next, const char **null_entry) {
+    *null_entry = NULL;
+    if (end && !dwarf_hasattr(die, DW_AT_sibling)) {
+        if (!dwarf_die_addr_die(unit->dwarf, (char *)end + 1, next) || next->cu != unit->die.cu)
+            return false;
+        if (*(const char *)next->addr)
+            return true;
+        *null_entry = next->addr;
+        return false;
+    }
+    int status = dwarf_siblingof(die, next);
+    if (status > 0)
+        *null_entry = next->addr;
+    return status == 0;
 }
 
 // Returns the null entry after the last child, or NULL when it is not known.
@@ -152,21 +162,11 @@ static const char *walk_children(struct reader *reader, Dwarf_Die *parent, struc
         return NULL;
     for (;;) {
         struct place inside = place;
-        const char *end = NULL;
+        const char *end = NULL, *null_entry;
         if (enter(reader, &die, &inside) && dwarf_haschildren(&die) == 1)
             end = walk_children(reader, &die, inside, depth + 1);
-        if (end && !dwarf_hasattr(&die, DW_AT_sibling)) {
-            if (!die_after(reader, place.unit, end, &next))
-                return NULL;
-            if (!*(const char *)next.addr)
-                return next.addr;
-        } else {
-            int status = dwarf_siblingof(&die, &next);
-            if (status > 0)
-                return next.addr;
-            if (status < 0)
-                return NULL;
-        }
+        if (!next_sibling(&COLUMN_AT(&reader->units, struct unit, place.unit), &die, end, &next, &null_entry))
+            return null_entry;
         die = next;
     }
 }
