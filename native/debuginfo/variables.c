@@ -70,7 +70,7 @@ static void write_columns(struct variables *variables, int output) {
     WRITE_FIELD(&file, "variable.line", &variables->rows, variable_row, line);
     WRITE_FIELD(&file, "variable.order", &variables->rows, variable_row, order);
     WRITE_FIELD(&file, "variable.kind", &variables->rows, variable_row, kind);
-    WRITE_FIELD(&file, "variable.scope", &variables->rows, variable_row, scope);
+    WRITE_FIELD(&file, "variable.scope_kind", &variables->rows, variable_row, scope);
     columns_file_finish(&file);
 }
 

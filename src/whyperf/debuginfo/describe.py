@@ -28,14 +28,14 @@ def describe(
     if path == VDSO:
         return _from_extraction(path, build_id, None, extract(VDSO, 0, ()))
     elf = read_elf(Path(path))
-    if elf is not None and _same_build(elf.build_id, build_id):
+    if elf is not None and same_build(elf.build_id, build_id):
         return _describe_file(path, elf, folder, debug_folders)
     if not build_id:
         return _nothing(path, "", f"{path} is not a readable 64-bit ELF file." if elf is None else "")
     return _describe_absent(path, build_id, elf, folder, debug_folders)
 
 
-def _same_build(found: str, wanted: str) -> bool:
+def same_build(found: str, wanted: str) -> bool:
     if len(wanted) == _RECORDED_BUILD_ID:
         return found[:_RECORDED_BUILD_ID] == wanted
     return not wanted or found == wanted

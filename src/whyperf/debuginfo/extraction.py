@@ -23,8 +23,8 @@ _DOWNLOAD_SECONDS = 1200
 
 # By the last part of a column's name; whatever is not here is int32.
 _TYPES: dict[str, np.dtype[Any]] = {
-    **dict.fromkeys(("address", "entry", "start", "low", "high"), np.dtype(np.uint64)),
-    **dict.fromkeys(("bytes", "kind", "mangled", "noreturn"), np.dtype(np.uint8)),
+    **dict.fromkeys(("address", "count", "entry", "start", "low", "high"), np.dtype(np.uint64)),
+    **dict.fromkeys(("bytes", "kind", "mangled", "noreturn", "scope_kind"), np.dtype(np.uint8)),
     "offsets": np.dtype(np.int64),
 }
 
@@ -56,11 +56,30 @@ class Extraction:
 
 def extract(path: str, size: int, debug_folders: Sequence[Path], *, symbols_only: bool = False) -> Extraction:
     """Reads `path` and the debug files that belong to it, in a child process with bounded time and memory."""
+    cpu_seconds, wall_seconds = _limits(size)
+    return _columns_of(
+        _debuginfo.extract(path, _search_path(debug_folders), symbols_only, cpu_seconds, wall_seconds)
+    )
+
+
+def extract_variables(path: str, size: int, debug_folders: Sequence[Path]) -> Extraction:
+    """The same for the variables table; its columns are named in `native/debuginfo/variables.c`."""
+    cpu_seconds, wall_seconds = _limits(size)
+    return _columns_of(_debuginfo.extract_variables(path, _search_path(debug_folders), cpu_seconds, wall_seconds))
+
+
+def _limits(size: int) -> tuple[int, int]:
     cpu_seconds = int(_CPU_SECONDS + size / 1e6 * _CPU_SECONDS_PER_MB)
-    wall_seconds = 4 * cpu_seconds + (_DOWNLOAD_SECONDS if os.environ.get("DEBUGINFOD_URLS") else 0)
-    # Empty: beside the binary. The rest are roots with .build-id folders and copies of the file system's.
-    folders = ":".join(["", ".debug", *map(str, debug_folders)])
-    number, descriptor = _debuginfo.extract(path, folders, symbols_only, cpu_seconds, wall_seconds)
+    return cpu_seconds, 4 * cpu_seconds + (_DOWNLOAD_SECONDS if os.environ.get("DEBUGINFOD_URLS") else 0)
+
+
+def _search_path(debug_folders: Sequence[Path]) -> str:
+    """Empty: beside the binary. The rest are roots with .build-id folders and copies of the file system's."""
+    return ":".join(["", ".debug", *map(str, debug_folders)])
+
+
+def _columns_of(result: tuple[int, int]) -> Extraction:
+    number, descriptor = result
     if number != End.DONE:
         return Extraction(End(number), {})
     try:
