@@ -176,7 +176,7 @@ def recording(
             for file, (first, text) in (source or {}).items()
         ],
     }
-    tables = {table.name: pa.Table.from_pylist(rows[table.name], schema=table.schema) for table in TABLES}
+    tables = {table.name: pa.Table.from_pylist(rows.get(table.name, []), schema=table.schema) for table in TABLES}
     cpu = used if cpu_s is None else cpu_s
     return Made(
         Path(path),

@@ -80,6 +80,25 @@ ROWS: dict[str, list[dict[str, object]]] = {
     "threads": [{"thread": 0, "process": 0, "tid": 7, "name": "tool", "start": 1, "cpu": -1}],
     "work": [{"time": 9_000, "unit": "run", "count": 1.0}],
     "source": [],
+    "variables": [
+        {
+            "variable": i,
+            "function": i - 1,
+            "module": 0,
+            "name": name,
+            "type": "int",
+            "kind": "signed",
+            "scope": scope,
+            "order": 0,
+            "file": "/src/tool.c",
+            "line": 1,
+            "roles": "",
+        }
+        for i, (name, scope) in enumerate([("total", "global"), ("n", "local")])
+    ],
+    "values": [
+        {"variable": v, "sample": s, "depth": 0, "frame": s % 3, "value": 100 * v + s} for v in (0, 1) for s in range(9)
+    ],
 }
 
 

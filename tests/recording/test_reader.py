@@ -179,3 +179,42 @@ def test_tables_left_by_a_killed_sealer_are_replaced(tmp_path: Path) -> None:
 def test_the_documentation_is_what_the_code_says() -> None:
     documented = Path(__file__).parents[2] / "docs" / "format.md"
     assert documented.read_text(encoding="utf-8") == format_document(), "run `make docs`"
+
+
+@pytest.mark.parametrize("group", [1_000_000, 4])
+def test_values_are_read_piece_by_piece(tmp_path: Path, group: int) -> None:
+    # GIVEN a recording whose values lie in one row group or in several
+    path = make_recording(tmp_path / "rec")
+    whole = Recording(path).table("values")
+    _store(path, "values", whole, group)
+
+    # WHEN rows are asked for by variable
+    rows = Recording(path).rows("values")
+
+    # THEN they are those of the whole table
+    spans = rows.spans("variable")
+    assert spans == {0: (0, 9), 1: (9, 18)}
+    for start, stop in (*spans.values(), (3, 14), (0, 18)):
+        assert rows.read(start, stop)["value"].tolist() == whole.column("value").to_pylist()[start:stop]
+
+
+def test_values_that_are_damaged_or_not_sorted_are_refused(tmp_path: Path) -> None:
+    path = make_recording(tmp_path / "rec")
+    whole = Recording(path).table("values")
+    _store(path, "values", whole.take(pa.array(range(17, -1, -1))), 4)
+    with pytest.raises(WhyperfError, match="not sorted"):
+        Recording(path).rows("values").spans("variable")
+    content = bytearray(table_file(path, "values").read_bytes())
+    content[len(content) // 2] ^= 1
+    table_file(path, "values").write_bytes(content)
+    with pytest.raises(WhyperfError, match="damaged"):
+        Recording(path).rows("values")
+
+
+def _store(path: Path, name: str, table: pa.Table, group: int) -> None:
+    """Writes a table with row groups of that size, and a manifest that says so."""
+    pq.write_table(table, table_file(path, name), row_group_size=group)
+    content = table_file(path, name).read_bytes()
+    manifest = Recording(path).manifest
+    described = {**manifest.tables, name: TableFile(table.num_rows, len(content), zlib.crc32(content))}
+    (path / "manifest.json").write_text(manifest_json.dump(replace(manifest, tables=described)))

@@ -55,6 +55,7 @@ class FunctionIndex:
         self.functions: list[Function] = []
         self._number: dict[FunctionKey, int] = {}
         self.of_frame: dict[Run, list[int]] = {}
+        self.of_row: dict[Run, dict[int, int]] = {}  # by row of the run's functions, sampled ones only
         self.declared_line: dict[Run, dict[int, int]] = {}
         for run in runs:
             self._add(run, seen[run])
@@ -94,6 +95,7 @@ class FunctionIndex:
             by_row[row] = number
             lines.setdefault(number, what.line)
         self.declared_line[run] = lines
+        self.of_row[run] = by_row
         modules, functions = ints(run.frames, "module"), ints(run.frames, "function")
         offsets = ints(run.frames, "offset")
         stripped = _stripped_modules(run)

@@ -6,6 +6,7 @@ import fcntl
 import os
 import zlib
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 from whyperf.errors import WhyperfError
 from whyperf.recording import manifest as manifest_json
 from whyperf.recording.manifest import Manifest
+from whyperf.recording.rows import StoredRows
 from whyperf.recording.tables import Column, table_named
 from whyperf.recording.writer import MANIFEST, RAW, table_file
 
@@ -36,6 +38,33 @@ class Recording:
     def column(self, table: str, name: str) -> np.ndarray:
         """A numeric column as an array."""
         return self.table(table).column(name).to_numpy()
+
+    def rows(self, name: str) -> StoredRows:
+        """A table too large to be held in memory, to be read piece by piece; checked as it is read."""
+        table = table_named(name)
+        expected = self.manifest.tables.get(name)
+        if expected is None:
+            raise self._damaged(name, "the manifest does not list it")
+        try:
+            with table_file(self.path, name).open("rb") as file:
+                size, checksum = _checksum(file)
+            if size != expected.bytes or checksum != expected.crc32:
+                raise self._damaged(name, "its checksum does not hold")
+            stored = StoredRows(
+                pq.ParquetFile(table_file(self.path, name), memory_map=True),
+                table,
+                lambda column, rows: self._check_row_numbers(name, column, rows),
+                lambda why: self._damaged(name, why),
+            )
+        except FileNotFoundError:
+            raise self._damaged(name, "the file is missing") from None
+        except (pa.ArrowException, ValueError) as error:
+            raise self._damaged(name, f"it does not fit the format ({str(error).splitlines()[0]})") from error
+        except OSError as error:
+            raise WhyperfError(f"{table_file(self.path, name)} cannot be read: {error.strerror}.") from error
+        if stored.count != expected.rows:
+            raise self._damaged(name, f"it has {stored.count} rows instead of {expected.rows}")
+        return stored
 
     def _read(self, name: str) -> pa.Table:
         table = table_named(name)
@@ -82,6 +111,14 @@ class Recording:
             f"The recording {self.path} is damaged: the table {table} cannot be used, {why}.",
             f"whyperf record --force -o {self.path} -- {' '.join(self.manifest.command)}",
         )
+
+
+def _checksum(file: BinaryIO) -> tuple[int, int]:
+    size = checksum = 0
+    while piece := file.read(1 << 22):
+        size += len(piece)
+        checksum = zlib.crc32(piece, checksum)
+    return size, checksum
 
 
 def is_open(path: Path) -> bool:

@@ -176,8 +176,8 @@ VARIABLES = Table(
     "Variables whose values were sampled; a pointer's target and fields are variables of their own.",
     (
         Column("variable", _id, "row number"),
-        Column("function", _id, "row of `functions`; -1 for globals"),
-        Column("module", _id, "row of `modules`"),
+        Column("function", _id, "row of `functions`; -1 for globals", "functions"),
+        Column("module", _id, "row of `modules`", "modules"),
         Column("name", _text, "as in the source: n, *p, p->n, this->size"),
         Column("type", _text, "as in the source"),
         Column("kind", _text, "signed, unsigned, float, boolean, enum, pointer or size"),
@@ -185,17 +185,17 @@ VARIABLES = Table(
         Column("order", pa.int32(), "declaration order within the function, to tell shadowed names apart"),
         Column("file", _text, "of the declaration"),
         Column("line", pa.int32(), "of the declaration"),
-        Column("roles", _text, "how the source uses it: loop, condition, argument, global, joined by |; empty: unknown"),
+        Column("roles", _text, "its use in the source: loop, condition, argument, global, joined by |; empty: unknown"),
     ),
 )
 VALUES = Table(
     "values",
     "What variables held when samples were taken, sorted by variable and sample.",
     (
-        Column("variable", _id, "row of `variables`"),
-        Column("sample", _id, "row of `samples`"),
+        Column("variable", _id, "row of `variables`", "variables"),
+        Column("sample", _id, "row of `samples`", "samples"),
         Column("depth", pa.int16(), "how many (out-of-line) frames above the innermost"),
-        Column("frame", _id, "row of `frames`: where it was read"),
+        Column("frame", _id, "row of `frames`: where it was read", "frames"),
         Column(
             "value",
             pa.int64(),

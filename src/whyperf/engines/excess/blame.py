@@ -32,14 +32,29 @@ class Charges:
         return sums(self.function, self.part * seconds[self.node], functions)
 
 
+@dataclass(frozen=True)
+class Anomaly:
+    """How much of what its callees left unexplained a function explains, 0 to 1; and under which callers less."""
+
+    of: Mapping[int, float]
+    under: Mapping[int, Mapping[int, float]]  # callee, then the caller that passed it its abnormal data
+
+    def at(self, node: int, functions: list[int], parents: list[int]) -> float:
+        value = self.of.get(functions[node], 0.0)
+        lower = self.under.get(functions[node])
+        while lower and value > 0.0 and node != ROOT:
+            node = parents[node]
+            value = min(value, lower.get(functions[node], value))
+        return value
+
+
 def charge(
     tree: ContextTree,
     novelty: Novelty,
-    anomaly: Mapping[int, float],
+    anomaly: Anomaly,
     existed: Callable[[int], bool],
     settings: ExcessSettings,
 ) -> Charges:
-    """`anomaly` tells for a function how much of what its callees left unexplained it explains, 0 to 1."""
     head = heads(tree, novelty.new)
     caller_part = {
         int(node): settings.new_path_to_caller if existed(int(tree.function[node])) else settings.new_code_to_caller
@@ -53,7 +68,7 @@ def charge(
         if start >= 0:
             rows.append((node, functions[parents[start]], caller_part[start]))
             rows.append((node, functions[start], 1.0 - caller_part[start]))
-        elif not anomaly:
+        elif not anomaly.of:
             rows.append((node, functions[node], 1.0))
         else:
             rows.extend(_deepest_first(functions, parents, node, anomaly))
@@ -68,14 +83,14 @@ def charge(
 
 
 def _deepest_first(
-    functions: list[int], parents: list[int], node: int, anomaly: Mapping[int, float]
+    functions: list[int], parents: list[int], node: int, anomaly: Anomaly
 ) -> list[tuple[int, int, float]]:
     rows: list[tuple[int, int, float]] = []
     left = 1.0
     above = node
     while above != ROOT and left > 0.0:
         function = functions[above]
-        taken = left * anomaly.get(function, 0.0)
+        taken = left * anomaly.at(above, functions, parents)
         if taken > 0.0:
             rows.append((node, function, taken))
             left -= taken

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from whyperf.engines.excess.blame import Charges, charge, find_hub
+from whyperf.engines.excess.blame import Anomaly, Charges, charge, find_hub
 from whyperf.engines.excess.costs import Costs, Side, measure
 from whyperf.engines.excess.novelty import Novelty, by_function, find_novelty
 from whyperf.engines.excess.settings import ExcessSettings
@@ -75,9 +75,13 @@ def compare(
     per_unit: bool = True,
     clock: Clock = Clock.CPU,
     anomaly: Mapping[FunctionKey, float] | None = None,
+    anomaly_under: Mapping[tuple[FunctionKey, FunctionKey], float] | None = None,
     settings: ExcessSettings | None = None,
 ) -> Excess:
-    """Spend the bad runs' excess. `anomaly` is what other engines know: how abnormal a function's data are, 0 to 1."""
+    """Spend the bad runs' excess. `anomaly` is what other engines know: how abnormal a function's data are, 0 to 1.
+
+    `anomaly_under` tells where that differs: for a callee and the caller that passed it its abnormal data.
+    """
     settings = settings or ExcessSettings()
     index = FunctionIndex(good, bad)
     units = {run: run.work.count if per_unit else 1.0 for run in (*good, *bad)}
@@ -89,7 +93,11 @@ def compare(
         for key, value in (anomaly or {}).items()
         if (number := index.number(key)) is not None and value > 0
     }
-    charges = charge(costs.tree, novelty, numbered, index.exists_in_good, settings)
+    under: dict[int, dict[int, float]] = {}
+    for (inner, outer), value in (anomaly_under or {}).items():
+        if (callee := index.number(inner)) is not None and (caller := index.number(outer)) is not None:
+            under.setdefault(callee, {})[caller] = value
+    charges = charge(costs.tree, novelty, Anomaly(numbered, under), index.exists_in_good, settings)
     spent = spend(costs.tree, costs.excess, novelty)
     entries = frozenset(n for n, function in enumerate(index.functions) if function.key.name in _ENTRY_POINTS)
     hub = find_hub(costs, spent, novelty, entries, settings)

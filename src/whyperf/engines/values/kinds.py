@@ -1,0 +1,117 @@
+"""What a stored value means by its variable's kind: its order, its dimensions, how it is written."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from whyperf.engines.run import Floats, Ints
+
+Flags = npt.NDArray[np.bool_]
+
+_SIGN = np.int64(-(2**63))
+_MAGNITUDE = np.int64(2**63 - 1)
+_CLASS_SHIFT = 56
+POINTER_CLASSES = ("null", "in a module", "on the heap", "on a stack", "elsewhere")
+
+
+class Dimension(Enum):
+    """Section 3.4.1 of the paper: values, their changes between adjacent samples, and how long they stay."""
+
+    VALUE = "value"
+    DELTA = "delta"
+    DURATION = "duration"
+
+
+class Kind(Enum):
+    SIGNED = "signed"
+    UNSIGNED = "unsigned"
+    FLOAT = "float"
+    BOOLEAN = "boolean"
+    ENUM = "enum"
+    POINTER = "pointer"
+    SIZE = "size"
+
+    @property
+    def numeric(self) -> bool:
+        return self in (Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT, Kind.SIZE)
+
+    @property
+    def dimensions(self) -> tuple[Dimension, ...]:
+        if self.numeric:
+            return (Dimension.VALUE, Dimension.DELTA, Dimension.DURATION)
+        return (Dimension.VALUE, Dimension.DURATION)
+
+
+def kind_named(name: str) -> Kind:
+    try:
+        return Kind(name)
+    except ValueError:
+        return Kind.SIGNED
+
+
+def ordered(kind: Kind, raw: Ints) -> Ints:
+    """Integers that sort as the values do, so that every kind is compared by one set of kernels."""
+    if kind is Kind.FLOAT:
+        return from_floats(raw.view(np.float64))
+    if kind in (Kind.UNSIGNED, Kind.SIZE):
+        return raw ^ _SIGN
+    if kind is Kind.POINTER:  # raw addresses are never compared between runs
+        return (raw.view(np.uint64) >> np.uint64(_CLASS_SHIFT)).astype(np.int64)
+    return raw
+
+
+def from_floats(values: Floats) -> Ints:
+    bits: Ints = (values + 0.0).view(np.int64)  # one zero
+    return bits ^ ((bits >> np.int64(63)) & _MAGNITUDE)
+
+
+def to_floats(codes: Ints) -> Floats:
+    bits: Ints = codes ^ ((codes >> np.int64(63)) & _MAGNITUDE)
+    return bits.view(np.float64)
+
+
+def numbers(kind: Kind, codes: Ints) -> Floats:
+    """What ordered integers stand for."""
+    if kind is Kind.FLOAT:
+        return to_floats(np.ascontiguousarray(codes))
+    if kind in (Kind.UNSIGNED, Kind.SIZE):
+        return (codes ^ _SIGN).view(np.uint64).astype(np.float64)
+    return codes.astype(np.float64)
+
+
+def steps(kind: Kind, raw: Ints, same_sequence: Flags) -> Ints:
+    """Differences of adjacent readings, where both are of one sequence; in ordered form."""
+    if kind is Kind.FLOAT:
+        values = raw.view(np.float64)
+        return from_floats(np.diff(values)[same_sequence])
+    with np.errstate(over="ignore"):
+        return np.diff(raw)[same_sequence]
+
+
+def step_numbers(kind: Kind, codes: Ints) -> Floats:
+    return to_floats(np.ascontiguousarray(codes)) if kind is Kind.FLOAT else codes.astype(np.float64)
+
+
+def usable(kind: Kind, raw: Ints) -> Flags:
+    """Which readings are values at all: not-a-number is none."""
+    if kind is Kind.FLOAT:
+        return ~np.isnan(raw.view(np.float64))
+    return np.ones(len(raw), np.bool_)
+
+
+def written(kind: Kind, value: float) -> str:
+    if kind is Kind.POINTER:
+        return POINTER_CLASSES[int(value)] if 0 <= value < len(POINTER_CLASSES) else "elsewhere"
+    if kind is Kind.BOOLEAN and value in (0.0, 1.0):
+        return "true" if value else "false"
+    return number_text(value)
+
+
+def number_text(value: float) -> str:
+    size = abs(value)
+    if value == int(value) if size < 1e15 else False:
+        return f"{value:,.0f}" if size < 1e7 else f"{value:.3g}"
+    return f"{value:.3g}"

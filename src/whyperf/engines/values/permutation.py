@@ -1,0 +1,64 @@
+"""A block permutation test: how often would blocks of readings, shuffled between the kinds, look this different?
+
+Readings that follow each other depend on each other; blocks longer than that dependence do not. Exact where there are
+few ways to shuffle, else sequential, with a fitted tail for what random shuffles never reach.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from whyperf.engines.run import Floats
+from whyperf.engines.values.settings import ValuesSettings
+from whyperf.engines.values.statistics import anderson_darling
+from whyperf.engines.values.tail import tail_probability
+
+# With no more arrangements than this all of them are tried.
+_FEW_ARRANGEMENTS = 1000
+_ROUNDING = 1e-9
+
+Labels = npt.NDArray[np.float64]
+
+
+def permutation_p(blocks: Floats, good: int, settings: ValuesSettings) -> float:
+    """The chance of a statistic as large as observed; `blocks` are histograms, the first `good` of them good ones."""
+    count = len(blocks)
+    total = blocks.sum(axis=0)
+    seen = total > 0
+    blocks, total = blocks[:, seen], total[seen]
+    observed = float(anderson_darling(blocks[:good].sum(axis=0, keepdims=True), total)[0])
+    limit = observed * (1.0 - _ROUNDING)
+    arrangements = math.comb(count, good)
+    if arrangements <= _FEW_ARRANGEMENTS:
+        statistics = anderson_darling(every_arrangement(count, good) @ blocks, total)
+        return float(np.count_nonzero(statistics >= limit)) / arrangements
+    found = np.zeros(0)
+    for stage, permutations in enumerate(settings.permutation_stages):
+        labels = _shuffled(count, good, permutations - len(found), settings.seed + stage)
+        found = np.concatenate((found, anderson_darling(labels @ blocks, total)))
+        reached = int(np.count_nonzero(found >= limit))
+        if reached >= settings.enough_exceedances:
+            return (reached + 1) / (len(found) + 1)
+    return max(tail_probability(found, observed, settings), 1.0 / arrangements)
+
+
+@lru_cache(maxsize=32)
+def every_arrangement(count: int, good: int) -> Labels:
+    chosen = np.array(list(combinations(range(count), good)), np.int64).reshape(-1, good)
+    labels = np.zeros((len(chosen), count))
+    np.put_along_axis(labels, chosen, 1.0, axis=1)
+    return labels
+
+
+@lru_cache(maxsize=64)
+def _shuffled(count: int, good: int, permutations: int, seed: int) -> Labels:
+    keys = np.random.default_rng((seed, count, good)).random((permutations, count), dtype=np.float32)
+    chosen = np.argpartition(keys, good, axis=1)[:, :good]
+    labels = np.zeros((permutations, count))
+    np.put_along_axis(labels, chosen, 1.0, axis=1)
+    return labels

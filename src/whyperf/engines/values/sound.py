@@ -1,0 +1,132 @@
+"""Is one variable abnormal? Screen, gate, test: the three things that must hold, in each of its dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Several
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from whyperf.engines.run import Floats, Ints
+from whyperf.engines.values.autocorrelation import autocorrelation_time
+from whyperf.engines.values.bins import (
+    bin_edges,
+    block_histograms,
+    distances,
+    in_bins,
+    largest_within,
+    run_histograms,
+)
+from whyperf.engines.values.kinds import Dimension
+from whyperf.engines.values.permutation import permutation_p
+from whyperf.engines.values.readings import Sequence
+from whyperf.engines.values.settings import ValuesSettings
+from whyperf.engines.values.statistics import Compare, compare_sorted, critical
+from whyperf.engines.values.strata import Matched, Side, match_lines
+
+
+class Status(Enum):
+    NEW = "new"  # read in the bad runs only: a new path, no anomaly
+    FEW = "few"  # too few readings
+    SAME = "same"
+    INSUFFICIENT = "insufficient"  # differs, but readings depend on each other so much that nothing follows
+    RUN_CONSTANT = "run-constant"  # one value throughout each run, and only one run of a kind to learn from
+    TESTED = "tested"  # `p` tells
+    APART = "apart"  # whole runs stand apart: no test within runs is needed
+
+
+@dataclass(frozen=True)
+class Tested:
+    dimension: Dimension
+    status: Status
+    distance: float = 0.0  # Hellinger, between bad and good runs
+    within: float = 0.0  # the largest between runs of one kind
+    p: float = 1.0
+    edges: Ints | None = None
+
+
+def examine_dimension(
+    dimension: Dimension,
+    good: Several[Sequence],
+    bad: Several[Sequence],
+    settings: ValuesSettings,
+    *,
+    same_text: bool,
+    merge: Compare | None = None,
+) -> Tested:
+    """`same_text`: both sides ran one build, so that their lines correspond."""
+    matched = match_lines(good, bad, fallback_below=0.0 if same_text else settings.common_lines)
+    if matched is None or min(matched.good.count, matched.bad.count) < settings.minimum_readings:
+        return Tested(dimension, Status.FEW)
+    first, second = np.sort(matched.good.pooled), np.sort(matched.bad.pooled)
+    if first[0] == first[-1] == second[0] == second[-1]:
+        return Tested(dimension, Status.SAME)
+    constant = _constants(dimension, matched)
+    if constant is not None:
+        return constant
+    screened = compare_sorted(first, second, distinct=settings.bins, bins=settings.bins, merge=merge)
+    if screened is None or screened.statistic <= critical(settings.screen_level):
+        return Tested(dimension, Status.SAME, 0.0 if screened is None else screened.distance)
+    edges = bin_edges(first, second, settings.bins)
+    return _gate_and_test(dimension, matched, edges, settings)
+
+
+def _constants(dimension: Dimension, matched: Matched) -> Tested | None:
+    """A variable with one value per run: the runs themselves are all the readings there are."""
+    sides = []
+    for side in (matched.good, matched.bad):
+        present = [codes for codes in side.codes if len(codes)]
+        if any(codes.min() != codes.max() for codes in present):
+            return None
+        sides.append([int(codes[0]) for codes in present])
+    good, bad = sides
+    if min(len(good), len(bad)) < 2:
+        return Tested(dimension, Status.RUN_CONSTANT, 1.0)
+    if len(set(good)) == len(set(bad)) == 1:
+        edges = np.unique(np.array([good[0], bad[0]], np.int64))
+        return Tested(dimension, Status.APART, 1.0, 0.0, 0.0, edges)
+    return Tested(dimension, Status.SAME, 0.0, 1.0)
+
+
+def _gate_and_test(dimension: Dimension, matched: Matched, edges: Ints, settings: ValuesSettings) -> Tested:
+    count = len(edges)
+    good_bins, bad_bins = (tuple(in_bins(codes, edges) for codes in side.codes) for side in (matched.good, matched.bad))
+    good_runs = run_histograms(matched.good, good_bins, count, matched.share)
+    bad_runs = run_histograms(matched.bad, bad_bins, count, matched.share)
+    distance = float(np.median(distances(good_runs, bad_runs)))
+    within = max(largest_within(good_runs), largest_within(bad_runs))
+    if distance <= max(settings.gate_distance, settings.gate_factor * within):
+        return Tested(dimension, Status.SAME, distance, within)
+    time = max(_time(good_bins, count), _time(bad_bins, count))
+    length = _block_length(time, matched, settings)
+    blocks = min(_whole_blocks(matched.good, length), _whole_blocks(matched.bad, length))
+    if blocks >= settings.minimum_blocks:
+        first = block_histograms(matched.good, good_bins, count, length)
+        second = block_histograms(matched.bad, bad_bins, count, length)
+        p = permutation_p(np.concatenate((first, second)), len(first), settings)
+        return Tested(dimension, Status.TESTED, distance, within, p, edges)
+    runs = min(len(good_runs), len(bad_runs))
+    far = distance >= max(settings.run_level_distance, settings.run_level_factor * within)
+    if runs >= settings.run_level_runs and far:
+        return Tested(dimension, Status.APART, distance, within, 0.0, edges)
+    return Tested(dimension, Status.INSUFFICIENT, distance, within)
+
+
+def _time(bins: tuple[Ints, ...], count: int) -> float:
+    """Mean autocorrelation time of the runs in which the variable varies, of ranks so that no outlier rules it."""
+    occupied = np.zeros(count)
+    for one in bins:
+        occupied += np.bincount(one, minlength=count)
+    rank: Floats = np.cumsum(occupied) - occupied / 2
+    times = [autocorrelation_time(rank[one]) for one in bins if len(one) and one.min() != one.max()]
+    return float(np.mean(times)) if times else 1.0
+
+
+def _block_length(time: float, matched: Matched, settings: ValuesSettings) -> int:
+    shortest = max(matched.good.count, matched.bad.count) // settings.most_blocks
+    return max(1, int(np.ceil(settings.block_times * time)), shortest)
+
+
+def _whole_blocks(side: Side, length: int) -> int:
+    return sum(len(codes) // length for codes in side.codes)

@@ -1,0 +1,134 @@
+"""What a variable held, for people: range, typical value, a small histogram; which values are abnormal, and where."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence as Several
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from whyperf.engines.run import Floats, Ints, Run
+from whyperf.engines.values.bins import in_bins
+from whyperf.engines.values.kinds import Dimension, Kind, numbers, step_numbers
+from whyperf.engines.values.readings import Sequence
+from whyperf.engines.values.settings import ValuesSettings
+
+_NOTICEABLE = 0.01  # share of the bad runs' readings that a bin of abnormal values holds at least
+
+
+@dataclass(frozen=True)
+class Spread:
+    low: float
+    typical: float
+    high: float
+    at_typical: float  # share of the readings that are exactly that
+    histogram: tuple[float, ...]
+
+    @property
+    def constant(self) -> bool:
+        return self.low == self.high
+
+
+@dataclass(frozen=True)
+class ReadAt:
+    file: str
+    line: int
+    block: int
+    share: float  # of the abnormal readings
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Good against bad, in one dimension of one variable."""
+
+    good: Spread
+    bad: Spread
+    abnormal: tuple[tuple[float, float], ...]  # ranges
+    abnormal_share: float  # of the bad runs' readings
+    read_at: tuple[ReadAt, ...]  # where abnormal values were read, most first
+
+
+def contrast(
+    good: Several[Sequence],
+    bad: Several[Sequence],
+    bad_runs: Several[Run],
+    edges: Ints,
+    settings: ValuesSettings,
+    *,
+    kind: Kind,
+    dimension: Dimension,
+) -> Contrast:
+    here, there = (np.concatenate([one.codes for one in side]) for side in (good, bad))
+    cells = _cells(_plain(kind, dimension, here), _plain(kind, dimension, there), settings.histogram_cells)
+    good_bins, bad_bins = (np.bincount(in_bins(codes, edges), minlength=len(edges)) for codes in (here, there))
+    strange = (bad_bins / len(there) > settings.abnormal_factor * good_bins / len(here)) & (
+        bad_bins >= _NOTICEABLE * len(there)
+    )
+    return Contrast(
+        _spread(_plain(kind, dimension, here), cells),
+        _spread(_plain(kind, dimension, there), cells),
+        _ranges(strange, edges, len(edges) < settings.bins, kind, dimension),
+        float(bad_bins[strange].sum()) / len(there),
+        _read_at(bad, bad_runs, edges, strange),
+    )
+
+
+def _plain(kind: Kind, dimension: Dimension, codes: Ints) -> Floats:
+    if dimension is Dimension.VALUE:
+        return numbers(kind, codes)
+    return step_numbers(kind, codes) if dimension is Dimension.DELTA else codes.astype(np.float64)
+
+
+def _spread(values: Floats, cells: Floats) -> Spread:
+    distinct, counts = np.unique(values, return_counts=True)
+    commonest = int(np.argmax(counts))
+    share = float(counts[commonest]) / len(values)
+    low, middle, high = np.quantile(values, (0.01, 0.5, 0.99), method="nearest")
+    typical = float(distinct[commonest]) if share >= 0.5 else float(middle)
+    at_typical = float(counts[np.searchsorted(distinct, typical)]) / len(values)
+    where = np.clip(np.searchsorted(cells, values, "right") - 1, 0, len(cells) - 2)
+    histogram = np.bincount(where, minlength=len(cells) - 1) / len(values)
+    return Spread(float(low), typical, float(high), at_typical, tuple(histogram.tolist()))
+
+
+def _cells(good: Floats, bad: Floats, count: int) -> Floats:
+    """Edges from the lowest to the highest value of both: in equal steps, or equal factors over many magnitudes."""
+    lows, highs = zip(*(np.quantile(side, (0.01, 0.99), method="nearest") for side in (good, bad)), strict=True)
+    low, high = float(min(lows)), float(max(highs))
+    if not np.isfinite(high - low) or low == high:
+        return np.linspace(0.0, 1.0, count + 1) + (low if np.isfinite(low) else 0.0)
+    if low > 0 and high > 1000 * low:
+        return np.geomspace(low, high, count + 1)
+    return np.linspace(low, high, count + 1)
+
+
+def _ranges(
+    strange: npt.NDArray[np.bool_], edges: Ints, exact: bool, kind: Kind, dimension: Dimension
+) -> tuple[tuple[float, float], ...]:
+    """Adjacent abnormal bins joined. `exact`: a bin is one value, not all from the bin below up to it."""
+    upper = _plain(kind, dimension, edges)
+    ranges: list[tuple[float, float]] = []
+    for at in np.flatnonzero(strange).tolist():
+        high = float(upper[at])
+        if at > 0 and strange[at - 1]:
+            ranges[-1] = (ranges[-1][0], high)
+        else:
+            ranges.append((high if exact or at == 0 else float(upper[at - 1]), high))
+    return tuple(ranges)
+
+
+def _read_at(
+    bad: Several[Sequence], runs: Several[Run], edges: Ints, strange: npt.NDArray[np.bool_]
+) -> tuple[ReadAt, ...]:
+    found: Counter[tuple[str, int, int]] = Counter()
+    for sequence, run in zip(bad, runs, strict=True):
+        frames, counts = np.unique(sequence.frame[strange[in_bins(sequence.codes, edges)]], return_counts=True)
+        files = run.frames.column("file")
+        for frame, count in zip(frames.tolist(), counts.tolist(), strict=True):
+            if run.frame_line[frame] > 0:
+                found[str(files[frame].as_py()), run.frame_line[frame], run.frame_block[frame]] += count
+    total = sum(found.values())
+    ranked = sorted(found.items(), key=lambda one: (-one[1], one[0]))
+    return tuple(ReadAt(file, line, block, count / total) for (file, line, block), count in ranked)
