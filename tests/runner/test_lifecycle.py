@@ -85,9 +85,10 @@ def test_for_without_ready_counts_from_the_start(record: Recorder) -> None:
     assert record.raw.only("stop")["exit_signal"] == signal.SIGTERM
 
 
-def test_a_target_that_will_not_stop_is_killed(record: Recorder) -> None:
-    stubborn = "trap '' TERM; while :; do sleep 0.1; done"
-    done = record("--for", "200ms", "--stop-timeout", "500ms", "--", "sh", "-c", stubborn)
+def test_a_target_that_will_not_stop_is_killed(record: Recorder, tmp_path: Path) -> None:
+    stubborn = f"trap '' TERM; touch {tmp_path}/up; while :; do sleep 0.1; done"
+    ready = ["--ready", f"file:{tmp_path}/up"]
+    done = record(*ready, "--for", "100ms", "--stop-timeout", "500ms", "--", "sh", "-c", stubborn)
     assert done.returncode == 128 + signal.SIGKILL
 
 
