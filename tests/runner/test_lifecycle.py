@@ -213,3 +213,9 @@ def test_totals_are_those_of_the_whole_tree(record: Recorder, compiled: Compile)
     assert done.returncode == 0
     assert 0.3 < totals["cpu_user_s"] + totals["cpu_system_s"] < 0.6
     assert 64e6 < totals["max_rss_bytes"] < 90e6
+
+
+def test_memory_is_the_targets_and_not_the_recorders(record: Recorder) -> None:
+    # The recorder, which is Python, has some 20 MB when it starts the target: Linux lets a child inherit that peak.
+    record("--", "sleep", "0.4")
+    assert 0.5e6 < record.raw.objects("totals")[-1]["totals"]["max_rss_bytes"] < 8e6
