@@ -7,8 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-
-from tests.transparency.watching import compiled, unwatched, watched
+from bench.watching import compiled, unwatched, watched
 
 THREADS = "-pthread"
 

@@ -8,8 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
-from tests.transparency.watching import compiled, unwatched, watched
+from bench.watching import compiled, unwatched, watched
 
 WAYS = ["fork", "vfork", "empty", "cleared", "spawn", "spawnp", "system", "popen"]
 

@@ -9,10 +9,11 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.cache import BENCH
 from bench.tool import whyperf_command
 
 RATE = 1000
-PROGRAMS = Path(__file__).resolve().parent / "programs"
+PROGRAMS = BENCH.parent / "tests" / "transparency" / "programs"
 _OWN_WORDS = re.compile(r"^(whyperf:|  try:).*\n?", re.MULTILINE)
 
 
@@ -58,7 +59,7 @@ def watched(
 
 
 def _told(seen: Seen, folder: Path) -> Watched:
-    import pyarrow.parquet as parquet
+    from pyarrow import parquet
 
     manifest = json.loads((folder / "manifest.json").read_text())
     programs = parquet.read_table(folder / "processes.parquet")["executable"].to_pylist()
@@ -66,12 +67,12 @@ def _told(seen: Seen, folder: Path) -> Watched:
         seen=seen,
         samples=parquet.read_metadata(folder / "samples.parquet").num_rows,
         unfollowed={Path(one["path"]).name: one["reason"] for one in manifest["losses"]["unfollowed"]},
-        programs=tuple(sorted({Path(program).name for program in programs})),
+        programs=tuple(sorted({Path(str(program)).name for program in programs})),
     )
 
 
 def compiled(source: str, folder: Path, *flags: str, compiler: str = "gcc", name: str | None = None) -> Path:
-    """Compiles one of the programs beside this file."""
+    """Compiles one of the programs that tests/transparency holds."""
     path = folder / (name or Path(source).stem)
     if not path.exists():
         command = [compiler, "-O2", "-g", "-D_GNU_SOURCE", "-o", str(path), str(PROGRAMS / source), *flags]
