@@ -27,7 +27,8 @@ command = ORACLE + [str(value(frame, name)) for name in dwarf]
 ours = json.loads(subprocess.check_output(command))
 theirs = []
 while frame is not None:
-    if frame.type() != gdb.INLINE_FRAME:
+    # With debug information gdb adds frames that are not on the stack.
+    if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
         theirs.append({name: value(frame, name) for name in names})
     frame = frame.older()
 print("FRAMES " + json.dumps([ours, theirs]))
