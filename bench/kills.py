@@ -57,7 +57,9 @@ def kill_once(victim: str, after_s: float, folder: Path) -> Kill | None:
     recorder.wait()
     if not (recording / "raw").exists() and not (recording / "manifest.json").exists():
         return None
-    return _opened(victim, after_s, recording, moment if started else None)
+    kill = _opened(victim, after_s, recording, moment if started else None)
+    # Before there was a program there is nothing to open; a sentence that says so is all that can be asked for.
+    return None if not has_target and "before the program started" in kill.said else kill
 
 
 def _opened(victim: str, after_s: float, recording: Path, moment: int | None) -> Kill:
