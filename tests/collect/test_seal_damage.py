@@ -178,7 +178,8 @@ def test_a_recorder_killed_at_any_moment_leaves_all_that_had_been_produced(tmp_p
     for attempt in range(12):
         path, produced = tmp_path / f"rec{attempt}", tmp_path / f"produced{attempt}"
         with produced.open("wb") as count:
-            recorder = subprocess.Popen([sys.executable, "-c", _RECORDER, str(path)], stdout=count)
+            command = [sys.executable, "-c", _RECORDER, str(path)]
+            recorder = subprocess.Popen(command, stdout=count, cwd=Path(__file__).parents[2])
             while produced.stat().st_size == 0 and recorder.poll() is None:
                 time.sleep(0.005)
             time.sleep(rng.random() * 0.15)
