@@ -55,7 +55,7 @@ def _ranges(binary: Binary, function: int) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_blocks_agree_with_objdump(build: Builder, described: Describe, compiler: str, level: str) -> None:
     # GIVEN
-    program = build.c(f"blocks-{compiler}{level}", level, "-g", compiler=compiler)
+    program = build.c(level, "-g", compiler=compiler)
     binary = described(program)
     never_return = {a for i in binary.function_at("give_up") for a in binary.entry_addresses(i)}
 
@@ -74,7 +74,7 @@ def test_blocks_agree_with_objdump(build: Builder, described: Describe, compiler
 
 def test_the_part_with_the_entry_comes_first(build: Builder, described: Describe) -> None:
     # GIVEN a function whose cold part lies before its hot one
-    binary = described(build.c("blocks-cold", "-O2", "-g"))
+    binary = described(build.c("-O2", "-g"))
     [grind] = binary.function_at("mill_grind")
     (hot, _), (cold, _) = _ranges(binary, grind)
     assert cold < hot
@@ -85,7 +85,7 @@ def test_the_part_with_the_entry_comes_first(build: Builder, described: Describe
 
 
 def test_symbols_suffice_and_unknown_addresses_have_no_block(build: Builder, described: Describe) -> None:
-    binary = described(build.c("blocks-symbols", "-O2"))
+    binary = described(build.c("-O2"))
     [main] = binary.function_at("main")
     [entry] = binary.entry_addresses(main)
     assert binary.block_of(np.array([entry, 0, 2**63], np.uint64)).tolist() == [0, -1, -1]

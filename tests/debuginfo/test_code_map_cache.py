@@ -22,7 +22,7 @@ from .reading import addresses_within, chains
 
 @pytest.fixture
 def program(build: Builder) -> Path:
-    return build.c("cached", "-O2", "-g", "-Wl,--build-id=sha1")
+    return build.c("-O2", "-g", "-Wl,--build-id=sha1")
 
 
 def _entry(folder: Path) -> Path:
@@ -106,12 +106,12 @@ def test_another_version_is_not_read(program: Path, tmp_path: Path, monkeypatch:
 def test_a_changed_file_without_build_id_is_read_again(build: Builder, tmp_path: Path) -> None:
     # GIVEN
     path = tmp_path / "program"
-    shutil.copy(build.c("no-id-1", "-O2", "-g", "-Wl,--build-id=none"), path)
+    shutil.copy(build.c("-O2", "-g", "-Wl,--build-id=none"), path)
     before = describe(str(path), cache=tmp_path / "cache")
 
     # WHEN
     time.sleep(0.01)
-    shutil.copy(build.cxx("no-id-2", "-O2", "-g", "-Wl,--build-id=none"), path)
+    shutil.copy(build.cxx("-O2", "-g", "-Wl,--build-id=none"), path)
     after = describe(str(path), cache=tmp_path / "cache")
 
     # THEN
@@ -121,7 +121,7 @@ def test_a_changed_file_without_build_id_is_read_again(build: Builder, tmp_path:
 
 def test_symbols_are_not_cached(build: Builder, tmp_path: Path) -> None:
     # Debug symbols may be installed at any time.
-    describe(str(build.c("uncached", "-O2")), cache=tmp_path / "cache")
+    describe(str(build.c("-O2")), cache=tmp_path / "cache")
     assert not (tmp_path / "cache").exists()
 
 
@@ -133,7 +133,7 @@ def test_the_oldest_entries_go_when_the_folder_grows_large(
     describe(str(program), cache=folder)
     old = _entry(folder)
     os.utime(old, (1, 1))
-    other = build.cxx("other-entry", "-O2", "-g")
+    other = build.cxx("-O2", "-g")
 
     # WHEN
     monkeypatch.setattr(cache, "_BYTES_MAX", 1 << 20)

@@ -45,7 +45,7 @@ def _use(path: Path, folder: Path) -> None:
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_flipped_bytes(build: Builder, tmp_path: Path, compiler: str) -> None:
     # GIVEN a program whose debug sections, headers and symbols are to be hit
-    program = build.c(f"damage-{compiler}", "-O2", "-g", compiler=compiler)
+    program = build.c("-O2", "-g", compiler=compiler)
     whole = program.read_bytes()
     sections = {
         name: place for name, place in _sections(program).items() if name.startswith((".debug", ".symtab", ".strtab"))
@@ -76,7 +76,7 @@ def test_flipped_bytes(build: Builder, tmp_path: Path, compiler: str) -> None:
 @example(share=0.0)
 @example(share=0.999)
 def test_truncated_files(build: Builder, tmp_path: Path, share: float) -> None:
-    whole = build.c("truncated", "-O2", "-g").read_bytes()
+    whole = build.c("-O2", "-g").read_bytes()
     (tmp_path / "short").write_bytes(whole[: int(share * len(whole))])
     _use(tmp_path / "short", tmp_path / "cache")
 
@@ -100,7 +100,7 @@ def test_a_crash_of_the_reader_costs_the_debug_information_only(
     build: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # GIVEN a reader that dies over DWARF
-    program = build.c("crash", "-O2", "-g")
+    program = build.c("-O2", "-g")
     real = _debuginfo.extract
 
     def dies(path: str, folders: str, symbols_only: bool, cpu: int, wall: int) -> tuple[int, int]:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whyperf.debuginfo import read_perf_map
@@ -50,6 +50,7 @@ def test_the_map_of_a_process_is_found() -> None:
 entries = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 30)), max_size=12)
 
 
+@settings(deadline=None)
 @given(entries)
 def test_newer_code_hides_older(regions: list[tuple[int, int]]) -> None:
     # GIVEN

@@ -19,9 +19,9 @@ import numpy.typing as npt
 from capstone import x86_const
 
 _DIRECT_TARGET = re.compile(rb"(0x[0-9a-f]+|[0-9]+)\0")
-_CALLS = np.array([x86_const.X86_INS_CALL, x86_const.X86_INS_LCALL], np.uint32)
-_JUMP_OR_STOP = re.compile(r"X86_INS_(J[A-Z]+|LJMP|LOOP[A-Z]*|RET[A-Z]*|IRET[A-Z]*|UD[012]|HLT)")
-_STOPS = np.array([number for name, number in vars(x86_const).items() if _JUMP_OR_STOP.fullmatch(name)], np.uint32)
+_GOES_ON, _ENDS, _CALLS = 0, 1, 2
+_ENDING = re.compile(r"X86_INS_(J[A-Z]+|LJMP|LOOP[A-Z]*|RET[A-Z]*|IRET[A-Z]*|UD[012]|HLT)")
+_CALLING = re.compile(r"X86_INS_L?CALL")
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,26 @@ class Branching:
 def branching_instructions(content: bytes, address: int) -> Iterator[Branching]:
     """In order; bytes that are no instructions are passed over."""
     instructions = _decoded(content, address)
-    is_call = np.isin(instructions["id"], _CALLS)
-    chosen = is_call | np.isin(instructions["id"], _STOPS)
-    rows, calls = instructions[chosen], is_call[chosen].tolist()
+    kind = _kinds()[instructions["id"]]
+    chosen = kind != _GOES_ON
+    rows, calls = instructions[chosen], (kind[chosen] == _CALLS).tolist()
     ends = (rows["address"] + rows["size"]).tolist()
     for end, operands, call in zip(ends, rows["operands"].tolist(), calls, strict=True):
         # After the terminating zero comes what was in memory before.
         direct = _DIRECT_TARGET.match(operands + b"\0")
         yield Branching(end, int(direct[1], 0) if direct else None, call)
+
+
+@cache
+def _kinds() -> npt.NDArray[np.uint8]:
+    """By instruction number."""
+    kinds = np.full(x86_const.X86_INS_ENDING + 1, _GOES_ON, np.uint8)
+    for name, number in vars(x86_const).items():
+        if _ENDING.fullmatch(name):
+            kinds[number] = _ENDS
+        elif _CALLING.fullmatch(name):
+            kinds[number] = _CALLS
+    return kinds
 
 
 @cache
