@@ -5,13 +5,21 @@
 
 enum { FIRST_PLACES = 4096, FIRST_WORDS = 1 << 16 };
 
+static uint64_t mix(uint64_t hash, uint64_t word) {
+    hash = (hash ^ word) * 0xff51afd7ed558ccdull;
+    return hash ^ hash >> 32;
+}
+
+// Four chains, because one multiplication has to wait for the last one of its chain.
 static uint64_t hash_words(const uint64_t *words, uint32_t count) {
-    uint64_t hash = 0x9e3779b97f4a7c15ull ^ count;
-    for (uint32_t i = 0; i < count; i++) {
-        hash ^= words[i];
-        hash *= 0xff51afd7ed558ccdull;
-        hash ^= hash >> 32;
-    }
+    uint64_t chain[4] = {count, 1, 2, 3};
+    uint32_t i = 0;
+    for (; i + 4 <= count; i += 4)
+        for (int k = 0; k < 4; k++)
+            chain[k] = mix(chain[k], words[i + k]);
+    for (; i < count; i++)
+        chain[0] = mix(chain[0], words[i]);
+    uint64_t hash = mix(mix(mix(chain[0], chain[1]), chain[2]), chain[3]);
     return hash ? hash : 1;
 }
 

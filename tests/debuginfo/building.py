@@ -30,24 +30,23 @@ def run(*command: str | Path, cwd: Path | None = None, stdin: str | None = None)
 
 @dataclass(frozen=True)
 class Builder:
+    """Every way of building is done once and shared: what a test changes it must copy first."""
+
     folder: Path
 
-    def c(self, name: str, *flags: str, compiler: str = "gcc") -> Path:
-        """mill.c and other.c, in a folder of its own."""
-        return self._build(name, compiler, [PROGRAMS / "mill.c", PROGRAMS / "other.c"], flags)
+    def c(self, *flags: str, compiler: str = "gcc") -> Path:
+        return _built(self.folder, compiler, (PROGRAMS / "mill.c", PROGRAMS / "other.c"), flags)
 
-    def cxx(self, name: str, *flags: str, compiler: str = "g++") -> Path:
-        return self._build(name, compiler, [PROGRAMS / "shop.cpp"], flags)
+    def cxx(self, *flags: str, compiler: str = "g++") -> Path:
+        return _built(self.folder, compiler, (PROGRAMS / "shop.cpp",), flags)
 
-    def rust(self, name: str, *flags: str) -> Path:
-        return self._build(name, "rustc", [PROGRAMS / "shop.rs"], flags)
-
-    def _build(self, name: str, compiler: str, sources: list[Path], flags: tuple[str, ...]) -> Path:
-        return _built(self.folder / name, compiler, tuple(sources), flags)
+    def rust(self, *flags: str) -> Path:
+        return _built(self.folder, "rustc", (PROGRAMS / "shop.rs",), flags)
 
 
 @cache
-def _built(folder: Path, compiler: str, sources: tuple[Path, ...], flags: tuple[str, ...]) -> Path:
+def _built(root: Path, compiler: str, sources: tuple[Path, ...], flags: tuple[str, ...]) -> Path:
+    folder = root / "".join([compiler, *flags]).replace("/", "-")
     folder.mkdir()
     # Split debug files and relative file names are found through the folder of the compilation.
     program = folder / "program"

@@ -24,12 +24,12 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def program(build: Builder, tmp_path: Path) -> Path:
     """A copy to take apart."""
-    return Path(shutil.copy(build.c("separate", "-O2", "-g", "-Wl,--build-id=sha1"), tmp_path / "program"))
+    return Path(shutil.copy(build.c("-O2", "-g", "-Wl,--build-id=sha1"), tmp_path / "program"))
 
 
 @pytest.fixture
 def shop(build: Builder, tmp_path: Path) -> Path:
-    return Path(shutil.copy(build.cxx("separate-cxx", "-O2", "-g", "-Wl,--build-id=sha1"), tmp_path / "shop"))
+    return Path(shutil.copy(build.cxx("-O2", "-g"), tmp_path / "shop"))
 
 
 def _expected(describe: Describe, path: Path, tmp_path: Path) -> tuple[np.ndarray, list]:
@@ -81,8 +81,8 @@ def test_build_id_folder(program: Path, described: Describe, tmp_path: Path) -> 
 def test_split_dwarf(build: Builder, described: Describe, tmp_path: Path, compiler: str, version: str) -> None:
     # GIVEN the same code with its debug information in and beside the binary
     flags = ("-O2", f"-gdwarf-{version}")
-    whole = build.cxx(f"whole-{compiler}-{version}", *flags, compiler=compiler)
-    split = build.cxx(f"split-{compiler}-{version}", *flags, "-gsplit-dwarf", "-save-temps", compiler=compiler)
+    whole = build.cxx(*flags, compiler=compiler)
+    split = build.cxx(*flags, "-gsplit-dwarf", compiler=compiler)
     assert list(split.parent.glob("*.dwo"))
     addresses, expected = _expected(described, whole, tmp_path)
 
@@ -96,7 +96,7 @@ def test_split_dwarf(build: Builder, described: Describe, tmp_path: Path, compil
 
 def test_missing_split_files_are_said_and_not_cached(build: Builder, described: Describe, tmp_path: Path) -> None:
     # GIVEN
-    split = build.c("split-missing", "-O2", "-g", "-gsplit-dwarf")
+    split = build.c("-O2", "-g", "-gsplit-dwarf")
     kept = [Path(shutil.copy(dwo, tmp_path)) for dwo in split.parent.glob("*.dwo")]
     for dwo in split.parent.glob("*.dwo"):
         dwo.unlink()
@@ -131,8 +131,8 @@ def test_dwz(program: Path, shop: Path, described: Describe, tmp_path: Path) -> 
 
 
 def test_compressed_sections(build: Builder, described: Describe, tmp_path: Path) -> None:
-    addresses, expected = _expected(described, build.c("plain", "-O2", "-g"), tmp_path)
-    assert chains(described(build.c("compressed", "-O2", "-g", "-gz")), addresses) == expected
+    addresses, expected = _expected(described, build.c("-O2", "-g"), tmp_path)
+    assert chains(described(build.c("-O2", "-g", "-gz")), addresses) == expected
 
 
 def test_mini_debug_info(program: Path, described: Describe, tmp_path: Path) -> None:

@@ -64,9 +64,9 @@ def test_a_symbol_owns_its_size_and_no_more(build: Builder, described: Describe,
     assert names == ["sized", "sized", None, "sizeless", "sizeless", None, None]
 
 
-def test_a_stripped_library_keeps_its_exported_functions(build: Builder, described: Describe) -> None:
+def test_a_stripped_library_keeps_its_exported_functions(build: Builder, described: Describe, tmp_path: Path) -> None:
     # GIVEN
-    library = build.c("library", "-O2", "-g", "-shared", "-fPIC")
+    library = Path(shutil.copy(build.c("-O2", "-g", "-shared", "-fPIC"), tmp_path / "library"))
     run("strip", "--strip-all", library)
     exported = _symbols(library, "-D", "--defined-only")
 
@@ -87,7 +87,7 @@ def test_a_stripped_library_keeps_its_exported_functions(build: Builder, describ
 
 def test_clones_without_debug_information_are_their_function(build: Builder, described: Describe) -> None:
     # GIVEN symbols only: mill_grind.cold, sieve.constprop.0 and two static functions of one name
-    binary = described(build.c("symbols-only", "-O2"))
+    binary = described(build.c("-O2"))
     names = binary.functions.names.to_list()
 
     # THEN
@@ -100,7 +100,7 @@ def test_clones_without_debug_information_are_their_function(build: Builder, des
 
 def test_cxx_symbols_are_named_as_debug_information_names_them(build: Builder, described: Describe) -> None:
     # GIVEN
-    bare, full = described(build.cxx("bare", "-O0")), described(build.cxx("full", "-O0", "-g"))
+    bare, full = described(build.cxx("-O0")), described(build.cxx("-O0", "-g"))
 
     # WHEN
     of_program = {name for name in full.functions.names if name.startswith("shop::") and "lambda" not in name}
@@ -119,8 +119,8 @@ def test_rust_names(build: Builder, described: Describe, mangling: str) -> None:
     flags = ["-O", "-C", f"symbol-mangling-version={mangling}"]
     if mangling == "legacy" and "nightly" not in run("rustc", "--version"):
         flags = ["-O"]  # what stable compilers still do without asking, and refuse to be asked for
-    full = described(build.rust(f"rust-{mangling}", *flags, "-g"))
-    bare = described(build.rust(f"rust-bare-{mangling}", *flags, "-C", "strip=debuginfo"))
+    full = described(build.rust(*flags, "-g"))
+    bare = described(build.rust(*flags, "-C", "strip=debuginfo"))
 
     # THEN
     price = "<shop::shop::Basket<u64> as shop::shop::Price>::price"
@@ -132,7 +132,7 @@ def test_rust_names(build: Builder, described: Describe, mangling: str) -> None:
 
 
 def test_rust_lines(build: Builder, described: Describe) -> None:
-    binary = described(build.rust("rust-lines", "-O", "-g"))
+    binary = described(build.rust("-O", "-g"))
     found = [
         chain for chain in chains(binary, addresses_within(binary, 2000)) if chain and chain[-1][1].endswith("shop.rs")
     ]
@@ -159,7 +159,7 @@ def test_the_vdso_is_read_from_memory() -> None:
 
 def test_uprobe_offsets(build: Builder, described: Describe) -> None:
     # GIVEN
-    program = build.c("offsets", "-O2", "-g")
+    program = build.c("-O2", "-g")
     binary = described(program)
     [grind] = binary.function_at("mill_grind")
     [entry] = binary.entry_addresses(grind)
@@ -200,7 +200,7 @@ def test_odd_paths_say_nothing(described: Describe, path: str) -> None:
 
 
 def test_hints(build: Builder, described: Describe) -> None:
-    full, bare = described(build.c("hint-full", "-g")), described(build.c("hint-bare", "-O1"))
+    full, bare = described(build.c("-g")), described(build.c("-O1"))
     assert full.missing_debug_hint() == ""
     assert "compile it with -g" in bare.missing_debug_hint()
     if shutil.which("dpkg"):

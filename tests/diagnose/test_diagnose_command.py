@@ -44,7 +44,7 @@ def test_a_difference_is_shown_and_exits_with_0(recordings, capsys):
 
 def test_two_positional_recordings_are_one_of_each(recordings, capsys):
     assert run("good-0", "bad-0") == 0
-    assert "(1 run each)" in capsys.readouterr().out
+    assert "(1+1 runs)" in capsys.readouterr().out
 
 
 def test_no_difference_exits_with_3(recordings):

@@ -100,6 +100,40 @@ def test_a_wait_that_was_recorded_names_who_waits():
     assert (verdict.suspects[0].function, verdict.suspects[0].pattern) == ("fetch", "long-wait")
 
 
+def test_who_waits_for_a_waiter_only_waits_along():
+    # GIVEN a worker that waits for the network, and main that waits for the worker
+    def waiting(seconds):
+        blocked = [(("main", "libc:futex"), seconds), (("worker", "fetch", "libc:poll"), seconds)]
+        return runs(STACKS, blocked=blocked, clock="wall", wall_s=3.0 + seconds)
+
+    # THEN only the worker's wait is suspected
+    verdict = diagnose(waiting(1.0), waiting(20.0))
+    assert [suspect.function for suspect in verdict.suspects] == ["fetch"]
+    assert any("wait along" in note for note in verdict.notes)
+
+
+def test_threads_that_only_wait_for_each_other_are_suspected_nonetheless():
+    def waiting(seconds):
+        return runs(STACKS, blocked=[(("main", "lock", "libc:futex"), seconds)], clock="wall", wall_s=3.0 + seconds)
+
+    assert diagnose(waiting(1.0), waiting(20.0)).suspects[0].function == "lock"
+
+
+def test_one_long_wait_is_not_noise_for_having_one_sample():
+    # GIVEN a recorder that stores a wait as one sample however long it lasts
+    def waiting(seconds):
+        return runs(
+            STACKS,
+            blocked=[(("main", "fetch", "libc:poll"), seconds)],
+            rate_hz=0.01,
+            clock="wall",
+            cpu_s=3.0,
+            wall_s=3.0 + seconds,
+        )
+
+    assert diagnose(waiting(1.0), waiting(20.0)).suspects[0].function == "fetch"
+
+
 def test_wall_time_outside_of_the_threads_is_external():
     verdict = diagnose(runs(STACKS, clock="wall", wall_s=3.0), runs(STACKS, clock="wall", wall_s=30.0))
     assert (verdict.symptom.kind, verdict.suspects) == ("external", ())
@@ -145,6 +179,19 @@ def test_different_programs_are_refused():
     other = [(("main", "draw"), 1.0), (("main", "paint"), 1.0)]
     with pytest.raises(WhyperfError, match="no function in common"):
         diagnose(runs(STACKS), runs(other, program="game"))
+
+
+def test_different_stripped_programs_are_refused():
+    nameless = [(("?",), 1.0)]
+    with pytest.raises(WhyperfError, match="no function in common"):
+        diagnose(runs(nameless, program="ls", debug="none"), runs(nameless, program="sort", debug="none"))
+
+
+@pytest.mark.parametrize("sides", [(STACKS, []), ([], SLOW), ([], [])])
+def test_runs_too_short_to_be_sampled_are_compared_all_the_same(sides):
+    good, bad = (runs(stacks, program=name) for stacks, name in zip(sides, ("v1", "v2"), strict=True))
+    verdict = diagnose(good, bad)
+    assert (verdict.kind is VerdictKind.DIFFERENCE) == (sides == ([], SLOW))
 
 
 def test_two_builds_under_two_names_are_fine():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -20,6 +20,7 @@ def test_students_quantile_equals_scipys(freedom):
     assert student_99(freedom) == pytest.approx(stats.t.ppf(0.99, freedom), rel=1e-3)
 
 
+@settings(deadline=None)
 @given(TIMES, TIMES)
 def test_grown_means_separated_and_above_the_floor(good, bad):
     if judge(Measure("cpu_s", good, bad), FLOORS).change is Change.GREW:
@@ -27,6 +28,7 @@ def test_grown_means_separated_and_above_the_floor(good, bad):
         assert np.mean(bad) >= 1.05 * np.mean(good)
 
 
+@settings(deadline=None)
 @given(TIMES, TIMES)
 def test_good_and_bad_mirror_each_other(good, bad):
     there = judge(Measure("cpu_s", good, bad), FLOORS).change
@@ -34,6 +36,7 @@ def test_good_and_bad_mirror_each_other(good, bad):
     assert (there is Change.GREW) == (back is Change.SHRANK)
 
 
+@settings(deadline=None)
 @given(TIMES, TIMES)
 def test_spread_equals_the_textbooks(good, bad):
     if len(good) + len(bad) > 2:
@@ -83,6 +86,6 @@ def test_hopeless_noise_asks_for_no_number_of_runs():
 
 
 def test_floors_are_ordered():
-    settings = DiagnoseSettings()
-    assert settings.cpu.relative < settings.wall.relative
-    assert settings.cpu.relative < settings.cpu.single_relative < settings.wall.single_relative
+    floors = DiagnoseSettings()
+    assert floors.cpu.relative < floors.wall.relative
+    assert floors.cpu.relative < floors.cpu.single_relative < floors.wall.single_relative

@@ -155,7 +155,7 @@ def recording(
                         "stack": stack,
                         "weight": round(weight),
                         "clock": which,
-                        "wait": -1,
+                        "wait": _system_call(words[-1]) if which is Clock.BLOCKED else -1,
                     }
                 )
             used += seconds if which is Clock.CPU else 0.0
@@ -183,6 +183,10 @@ def recording(
         _manifest(cpu, cpu if wall_s is None else wall_s, time, clock, rate_hz, program, losses or Losses(), manifest),
         tables,
     )
+
+
+def _system_call(word: str) -> int:
+    return 202 if word.endswith("futex") else 7
 
 
 def _process(program: str, folder: str) -> dict[str, Any]:

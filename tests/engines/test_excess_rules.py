@@ -94,6 +94,16 @@ def test_rare_functions_are_not_called_new():
     assert charged(excess)["flush"] == pytest.approx(0.04 / 2.04)
 
 
+@pytest.mark.parametrize(("seconds", "is_new"), [(3.0, False), (30.0, True)])
+def test_a_function_too_cheap_to_be_seen_on_a_small_input_is_not_new(seconds, is_new):
+    # GIVEN ten times the input: ten times the other work, and a function that a quadratic cost would explain or not
+    good = run([(("main", "parse"), 0.2)], also=["match"])
+    bad = run([(("main", "parse"), 2.0), (("main", "parse", "match"), seconds)])
+    match = next(f for f in suspects(compare([good], [bad]), "run") if f.function.name == "match")
+    # THEN 30 s, a hundred times as much as could have been missed, is a new path; 3 s is its own doing
+    assert match.detail["role"] == ("new-path" if is_new else "own")
+
+
 def test_a_renamed_function_takes_nothing_from_who_really_grew():
     # GIVEN encode() renamed to encode_v2() at the same cost, while a sibling grew
     good = [(("main", "send", "encode"), 5.0), (("main", "send", "sum"), 1.0)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.engines.made import recording
@@ -53,7 +53,7 @@ def compared(good, bad):
     return compare([Run(recording(good, rate_hz=1))], [Run(recording(bad, rate_hz=1))])
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(STACKS, STACKS)
 def test_equals_the_recursive_twin(good, bad):
     # GIVEN two runs; every function runs in both, so that no path is new
@@ -71,7 +71,7 @@ def test_equals_the_recursive_twin(good, bad):
         assert np.isclose(excess.spent[node], expected[path], atol=1e-6)
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(STACKS, STACKS)
 def test_budgets_add_up_to_the_roots_excess(good, bad):
     excess = compared(good, bad)
@@ -81,7 +81,7 @@ def test_budgets_add_up_to_the_roots_excess(good, bad):
     assert all(account.charged_s >= 0 for account in excess.accounts)
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(STACKS, STACKS, st.dictionaries(NAMES, st.floats(0, 1)))
 def test_anomalies_move_time_but_never_make_or_lose_any(good, bad, anomaly):
     plain = compared(good, bad)
@@ -107,7 +107,7 @@ def test_an_anomalous_caller_takes_what_its_callees_do_not_explain():
     assert np.isclose(charged["walk"], 2.0)
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(STACKS, min_size=2, max_size=3), st.lists(STACKS, min_size=2, max_size=3), st.randoms())
 def test_the_order_of_runs_does_not_matter(good, bad, random):
     def charged(good_runs, bad_runs):
@@ -122,11 +122,12 @@ def test_the_order_of_runs_does_not_matter(good, bad, random):
     assert all(np.isclose(first[name], second[name], atol=1e-9) for name in first)
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(STACKS, STACKS, st.floats(0.1, 1000))
 def test_scaling_the_units_scales_seconds_and_no_share(good, bad, scale):
     one = compare([Run(recording(good, units=10))], [Run(recording(bad, units=10))])
     many = compare([Run(recording(good, units=10 * scale))], [Run(recording(bad, units=10 * scale))])
+    assume(one.total_s > 1e-4)  # shares of a rounding error are no shares
     assert np.isclose(one.total_s, many.total_s * scale)
     shares = [{e.name(a.function): a.share for a in e.accounts} for e in (one, many)]
     assert all(np.isclose(shares[0][name], shares[1][name], atol=1e-9) for name in shares[0])

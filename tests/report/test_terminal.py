@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.report import verdicts
@@ -87,6 +87,7 @@ def test_an_ascii_terminal_gets_ascii():
     assert b"main > serve > handle > find" in raw.getvalue()
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_printable_text_is_one_harmless_line_and_stays_so(text):
     shown = printable(text)
@@ -94,6 +95,7 @@ def test_printable_text_is_one_harmless_line_and_stays_so(text):
     assert printable(shown) == shown
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="ab:<>,", max_size=60), st.integers(5, 30))
 def test_short_names_fit(name, width):
     assert len(short_name(name, width)) <= width
@@ -123,6 +125,7 @@ def test_call_paths_keep_the_entry_and_the_end():
     assert len(text) <= 60
 
 
+@settings(deadline=None)
 @given(st.floats(0, 1), st.integers(1, 30))
 def test_bars_have_their_width_and_show_what_is_there(share, width):
     for glyphs in (FULL, PLAIN):

@@ -85,9 +85,10 @@ def test_for_without_ready_counts_from_the_start(record: Recorder) -> None:
     assert record.raw.only("stop")["exit_signal"] == signal.SIGTERM
 
 
-def test_a_target_that_will_not_stop_is_killed(record: Recorder) -> None:
-    stubborn = "trap '' TERM; while :; do sleep 0.1; done"
-    done = record("--for", "200ms", "--stop-timeout", "500ms", "--", "sh", "-c", stubborn)
+def test_a_target_that_will_not_stop_is_killed(record: Recorder, tmp_path: Path) -> None:
+    stubborn = f"trap '' TERM; touch {tmp_path}/up; while :; do sleep 0.1; done"
+    ready = ["--ready", f"file:{tmp_path}/up"]
+    done = record(*ready, "--for", "100ms", "--stop-timeout", "500ms", "--", "sh", "-c", stubborn)
     assert done.returncode == 128 + signal.SIGKILL
 
 
@@ -212,3 +213,9 @@ def test_totals_are_those_of_the_whole_tree(record: Recorder, compiled: Compile)
     assert done.returncode == 0
     assert 0.3 < totals["cpu_user_s"] + totals["cpu_system_s"] < 0.6
     assert 64e6 < totals["max_rss_bytes"] < 90e6
+
+
+def test_memory_is_the_targets_and_not_the_recorders(record: Recorder) -> None:
+    # The recorder, which is Python, has some 20 MB when it starts the target: Linux lets a child inherit that peak.
+    record("--", "sleep", "0.4")
+    assert 0.5e6 < record.raw.objects("totals")[-1]["totals"]["max_rss_bytes"] < 8e6

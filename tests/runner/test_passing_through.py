@@ -151,15 +151,17 @@ def test_second_ctrl_c_kills_a_target_that_ignores_it(record: Recorder) -> None:
     assert record.raw.only("stop")["exit_signal"] == signal.SIGKILL
 
 
-def test_ctrl_z_stops_both_and_both_go_on(record: Recorder) -> None:
+def test_ctrl_z_stops_both_and_both_go_on(record: Recorder, tmp_path: Path) -> None:
     # GIVEN recorder and target in a process group of their own
-    started = record.start("--", "sh", "-c", "echo $$; sleep 0.5; exit 5", process_group=0)
+    script = f"echo $$; while [ ! -e {tmp_path}/go ]; do sleep 0.05; done; exit 5"
+    started = record.start("--", "sh", "-c", script, process_group=0)
     assert started.stdout is not None
     target = int(started.stdout.readline())
     # WHEN the group is stopped, as the terminal does on Ctrl-Z
     os.killpg(started.pid, signal.SIGTSTP)
     _wait_for(lambda: _state(started.pid) == "T" and _state(target) == "T")
     # THEN both go on when continued
+    (tmp_path / "go").touch()
     os.killpg(started.pid, signal.SIGCONT)
     assert started.wait(20) == 5
 

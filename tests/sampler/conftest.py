@@ -55,7 +55,9 @@ class Outcome:
     def named_stacks(self, binary: Path) -> list[list[str]]:
         """Stacks innermost first, addresses of `binary` as its symbols' names, others as file names."""
         symbols = _function_symbols(binary)
-        return [[self._name(pid, pc, i, binary, symbols) for i, pc in enumerate(pcs)] for pid, _, _, pcs in self.samples]
+        return [
+            [self._name(pid, pc, i, binary, symbols) for i, pc in enumerate(pcs)] for pid, _, _, pcs in self.samples
+        ]
 
     def _name(self, pid: int, pc: int, depth: int, binary: Path, symbols: Sequence[tuple[int, int, str]]) -> str:
         parents = {p.pid: p.parent for p in self.processes if p.origin == FORK}

@@ -142,7 +142,12 @@ def test_damaged_stack_ends_the_walk_safely(compiled: Compile, sampled: Run) -> 
     binary = compiled(
         SPIN
         + """
-NOINLINE static void vandal(void *volatile *slot) { void *kept = *slot; *slot = (void *)0x7ffffffffff0; spin(40); *slot = kept; }
+NOINLINE static void vandal(void *volatile *slot) {
+    void *kept = *slot;
+    *slot = (void *)0x7ffffffffff0;
+    spin(40);
+    *slot = kept;
+}
 NOINLINE static void victim(void) { vandal((void *volatile *)__builtin_frame_address(0) + 1); sink += 1; }
 int main(void) { victim(); puts("alive"); return 0; }""",
         "-fno-omit-frame-pointer",

@@ -1,7 +1,9 @@
-// Stops a program at random moments and walks its stack twice: with our rows and with libunwind. Prints one JSON object.
+// Stops a program at random moments and walks its stack twice: with our rows and with libunwind. Prints one JSON
+// object.
 //
 //   oracle STOPS SEED TABLES PROGRAM [ARGUMENT...]   compares STOPS stacks, registers of every frame included
-//   oracle --frames PID TABLES                       prints our frames of a stopped process, for comparing with gdb
+//   oracle --frames PID TABLES REGISTER...           prints our frames of a process that another debugger has stopped;
+//                                                    its 17 registers in DWARF's order
 #define _GNU_SOURCE
 #include "stacks/process.h"
 #include "stacks/remote.h"
@@ -36,6 +38,7 @@ struct frames {
 
 struct totals {
     unsigned stacks, complete, frames, signal_frames, unknown_registers, mismatches, deepest, oracle_gave_up;
+    unsigned cut_early; // libunwind found a caller that we did not
     unsigned cuts[WHYPERF_CUT_REASONS];
     uint64_t walk_ns, walked_frames;
 };
@@ -46,10 +49,9 @@ static struct unwind_registers registers_of(pid_t pid) {
         perror("PTRACE_GETREGS");
         exit(2);
     }
-    return (struct unwind_registers){
-        .value = {r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp, r.r8, r.r9, r.r10, r.r11, r.r12, r.r13, r.r14,
-                  r.r15, r.rip},
-        .known = (1u << UNWIND_REGISTERS) - 1};
+    return (struct unwind_registers){.value = {r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp, r.r8, r.r9,
+                                               r.r10, r.r11, r.r12, r.r13, r.r14, r.r15, r.rip},
+                                     .known = (1u << UNWIND_REGISTERS) - 1};
 }
 
 static void note_ours(struct frames *frames, const struct unwind_registers *registers) {
@@ -60,11 +62,12 @@ static void note_ours(struct frames *frames, const struct unwind_registers *regi
     frames->count++;
 }
 
-static void walk_ours(struct process *process, struct frames *frames, struct totals *totals) {
+static void walk_ours(struct process *process, const struct unwind_registers *registers, struct frames *frames,
+                      struct totals *totals) {
     static struct remote_window window;
     window.pid = process->pid;
     window.size = 0;
-    struct unwind_cursor cursor = {registers_of(process->pid), true};
+    struct unwind_cursor cursor = {*registers, true};
     bool ended = false;
     frames->count = 0;
     note_ours(frames, &cursor.registers);
@@ -143,6 +146,11 @@ static void compare(struct process *process, const struct frames *ours, const st
             }
         }
     }
+    if (ours->cut && theirs->count > ours->count &&
+        unwind_find_module(process->unwind, theirs->frame[ours->count].value[0])) {
+        totals->cut_early++;
+        report(process, ours, ours->count - 1, 0, theirs->frame[ours->count].value[0]);
+    }
     if (ours->cut == 0 && theirs_ended && ours->count != theirs->count) {
         totals->mismatches++;
         fprintf(stderr, "%u frames, libunwind says %u; innermost pc %#lx, outermost %#lx\n", ours->count, theirs->count,
@@ -210,24 +218,26 @@ static pid_t start(char **arguments) {
 
 static void print_totals(const struct totals *totals) {
     printf("{\"stacks\": %u, \"complete\": %u, \"frames\": %u, \"signal_frames\": %u, \"unknown_registers\": %u, "
-           "\"mismatches\": %u, \"deepest\": %u, \"oracle_gave_up\": %u, \"ns_per_frame\": %.1f, \"cuts\": [",
+           "\"mismatches\": %u, \"deepest\": %u, \"oracle_gave_up\": %u, \"cut_early\": %u, \"ns_per_frame\": %.1f, "
+           "\"cuts\": [",
            totals->stacks, totals->complete, totals->frames, totals->signal_frames, totals->unknown_registers,
-           totals->mismatches, totals->deepest, totals->oracle_gave_up,
+           totals->mismatches, totals->deepest, totals->oracle_gave_up, totals->cut_early,
            totals->walked_frames ? (double)totals->walk_ns / (double)totals->walked_frames : 0);
     for (unsigned i = 0; i < WHYPERF_CUT_REASONS; i++)
         printf("%s%u", i ? ", " : "", totals->cuts[i]);
     printf("]}\n");
 }
 
-static int print_frames(pid_t pid, struct table_store *store) {
+static int print_frames(pid_t pid, struct table_store *store, char **words) {
     static struct frames frames;
     struct totals totals = {0};
     struct process process = {.pid = pid};
-    int status;
-    if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) != 0 || ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) != 0 ||
-        waitpid(pid, &status, 0) != pid || process_refresh(&process, store) != 0)
+    struct unwind_registers registers = {.known = (1u << UNWIND_REGISTERS) - 1};
+    for (unsigned i = 0; i < UNWIND_REGISTERS; i++)
+        registers.value[i] = strtoull(words[i], NULL, 0);
+    if (process_refresh(&process, store) != 0)
         return 2;
-    walk_ours(&process, &frames, &totals);
+    walk_ours(&process, &registers, &frames, &totals);
     printf("{\"cut\": %d, \"frames\": [", frames.cut);
     for (unsigned frame = 0; frame < frames.count; frame++) {
         printf("%s{", frame ? ", " : "");
@@ -243,8 +253,8 @@ static int print_frames(pid_t pid, struct table_store *store) {
 int main(int argc, char **argv) {
     static struct frames ours, theirs;
     struct totals totals = {0};
-    if (argc == 4 && strcmp(argv[1], "--frames") == 0)
-        return print_frames(atoi(argv[2]), &(struct table_store){.folder = argv[3]});
+    if (argc == 4 + UNWIND_REGISTERS && strcmp(argv[1], "--frames") == 0)
+        return print_frames(atoi(argv[2]), &(struct table_store){.folder = argv[3]}, argv + 4);
     if (argc < 5)
         return 2;
     srand((unsigned)atoi(argv[2]));
@@ -256,7 +266,8 @@ int main(int argc, char **argv) {
     for (int stop = 0; stop < atoi(argv[1]) && run_a_while(process.pid); stop++) {
         if (process_refresh(&process, &store) != 0)
             break;
-        walk_ours(&process, &ours, &totals);
+        struct unwind_registers registers = registers_of(process.pid);
+        walk_ours(&process, &registers, &ours, &totals);
         bool ended = walk_theirs(space, upt, &theirs);
         compare(&process, &ours, &theirs, ended, &totals);
         if (stop % 8 == 0)

@@ -8,9 +8,13 @@
 
 static pid_t child;
 
-static void pass_on(int number) { kill(child, number); }
+static void pass_on(int number) {
+    kill(child, number);
+}
 
-static double seconds(struct timeval time) { return (double)time.tv_sec + (double)time.tv_usec / 1e6; }
+static double seconds(struct timeval time) {
+    return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+}
 
 int main(int argc, char **argv) {
     if (argc < 3) {

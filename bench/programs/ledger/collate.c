@@ -27,8 +27,9 @@ static int compare_folded(const char *left, const char *right) {
 
 #if LEDGER_VERSION >= 2
 static unsigned letter_weight(unsigned code) {
-    static const unsigned short latin[][2] = {{0xe4, 'a'}, {0xe5, 'a'}, {0xe6, 'a'}, {0xe7, 'c'}, {0xe8, 'e'}, {0xe9, 'e'},
-                                              {0xf6, 'o'}, {0xf8, 'o'}, {0xfc, 'u'}, {0xdf, 's'}, {0xf1, 'n'}, {0xfd, 'y'}};
+    static const unsigned short latin[][2] = {{0xe4, 'a'}, {0xe5, 'a'}, {0xe6, 'a'}, {0xe7, 'c'},
+                                              {0xe8, 'e'}, {0xe9, 'e'}, {0xf6, 'o'}, {0xf8, 'o'},
+                                              {0xfc, 'u'}, {0xdf, 's'}, {0xf1, 'n'}, {0xfd, 'y'}};
     for (size_t i = 0; i < sizeof latin / sizeof *latin; i++) {
         if (latin[i][0] == code) {
             return latin[i][1] * 16u + 1 + (unsigned)i;

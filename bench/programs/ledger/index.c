@@ -72,7 +72,8 @@ bool index_find(const struct index_node *root, const char *key, uint32_t *page, 
     return false;
 }
 
-void index_walk(const struct index_node *root, void (*visit)(const char *key, uint32_t page, uint32_t slot, void *), void *to) {
+void index_walk(const struct index_node *root, void (*visit)(const char *key, uint32_t page, uint32_t slot, void *),
+                void *to) {
     if (root) {
         index_walk(root->left, visit, to);
         visit(root->key, root->page, root->slot, to);

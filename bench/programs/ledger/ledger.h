@@ -14,7 +14,7 @@ enum { PAGE_BYTES = 8192, PAGE_SLOTS = 96, KEY_BYTES = 24, ROW_BYTES = 64, LOG_R
 
 struct row {
     char key[KEY_BYTES];
-    uint32_t created, deleted;  // transactions; deleted is 0 while the row lives
+    uint32_t created, deleted; // transactions; deleted is 0 while the row lives
     char text[ROW_BYTES];
 };
 
@@ -48,7 +48,8 @@ int compare_keys(const char *left, const char *right);
 // index.c
 struct index_node *index_insert(struct index_node *root, const char *key, uint32_t page, uint32_t slot);
 bool index_find(const struct index_node *root, const char *key, uint32_t *page, uint32_t *slot);
-void index_walk(const struct index_node *root, void (*visit)(const char *key, uint32_t page, uint32_t slot, void *), void *to);
+void index_walk(const struct index_node *root, void (*visit)(const char *key, uint32_t page, uint32_t slot, void *),
+                void *to);
 void index_free(struct index_node *root);
 
 // pages.c
@@ -68,8 +69,8 @@ bool log_parse_record(const unsigned char *at, struct row *row, uint32_t *sequen
 
 // recovery.c
 struct pool_settings {
-    uint32_t frames;     // pages that fit into memory
-    uint32_t instances;  // parts of the pool
+    uint32_t frames;    // pages that fit into memory
+    uint32_t instances; // parts of the pool
 };
 uint64_t recover(struct store *store, const struct log *log, struct pool_settings pool);
 

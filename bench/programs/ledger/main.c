@@ -71,17 +71,19 @@ static int run_query(uint32_t rows, uint32_t lookups) {
     return 0;
 }
 
-// One shard, in a process of its own. Rows are deleted by transactions around half of the history.
+// One shard, in a process of its own: rows are deleted and vacuumed away in rounds.
 static int run_shard(uint32_t rows, uint32_t oldest_snapshot) {
     struct store store;
     store_open(&store, 64);
     load(&store, rows);
-    for (size_t i = 0; i < store.page_count; i++) {
-        for (uint32_t slot = 0; slot < store.pages[i].used; slot += 7) {
-            store.pages[i].rows[slot].deleted = rows / 2 + slot;
+    for (uint32_t round = 0; round < 20; round++) {
+        for (size_t i = 0; i < store.page_count; i++) {
+            for (uint32_t slot = round; slot < store.pages[i].used; slot += 32) {
+                store.pages[i].rows[slot].deleted = rows / 2 + slot;
+            }
         }
+        vacuum(&store, oldest_snapshot);
     }
-    vacuum(&store, oldest_snapshot);
     printf("intact=%llu\n", (unsigned long long)intact_pages(&store));
     store_close(&store);
     return 0;
@@ -102,7 +104,9 @@ static int run_vacuum(const char *program, int shards, char *rows, char *oldest)
     return failed != 0;
 }
 
-static uint32_t number(const char *text) { return (uint32_t)strtoul(text, NULL, 10); }
+static uint32_t number(const char *text) {
+    return (uint32_t)strtoul(text, NULL, 10);
+}
 
 int main(int argc, char **argv) {
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -121,6 +125,8 @@ int main(int argc, char **argv) {
     if (argc == 5 && strcmp(argv[1], "vacuum") == 0) {
         return run_vacuum(argv[0], (int)number(argv[2]), argv[3], argv[4]);
     }
-    fprintf(stderr, "usage: ledger load ROWS | recover ROWS FRAMES INSTANCES | query ROWS LOOKUPS | vacuum SHARDS ROWS OLDEST\n");
+    fprintf(
+        stderr,
+        "usage: ledger load ROWS | recover ROWS FRAMES INSTANCES | query ROWS LOOKUPS | vacuum SHARDS ROWS OLDEST\n");
     return 2;
 }

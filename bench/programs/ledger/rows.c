@@ -6,7 +6,8 @@
 
 enum { MATCH_MIN = 3, MATCH_MAX = 34, WINDOW = 63 };
 
-static const char *const words[] = {"transfer", "deposit", "withdrawal", "interest", "fee", "refund", "standing", "order"};
+static const char *const words[] = {"transfer", "deposit", "withdrawal", "interest",
+                                    "fee",      "refund",  "standing",   "order"};
 
 static void make_text(char *text, uint32_t number) {
     uint32_t state = number * 2654435761u + 1;

@@ -3,7 +3,7 @@
 
 #include "ledger.h"
 
-enum { RETRIES_MAX = 4000 };
+enum { RETRIES_MAX = 200 };
 
 static bool row_is_dead(const struct row *row, uint32_t oldest_snapshot) {
     return row->deleted != 0 && row->deleted < oldest_snapshot;

@@ -80,7 +80,7 @@ void produce(Queue &queue, std::uint32_t requests, std::uint32_t writes_percent)
     queue.close();
 }
 
-}  // namespace
+} // namespace
 
 int main(int argc, char **argv) {
     if (argc != 5) {

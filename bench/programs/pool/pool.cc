@@ -87,4 +87,4 @@ void BufferPool::release(Frame *frame, bool written) {
     }
 }
 
-}  // namespace pool
+} // namespace pool

@@ -50,4 +50,4 @@ class BufferPool {
     Statistics statistics_;
 };
 
-}  // namespace pool
+} // namespace pool

@@ -40,8 +40,12 @@ std::string escaped(std::string_view text) {
     std::string out;
     for (unsigned char c : text) {
         switch (c) {
-        case '"': out += "\\\""; break;
-        case '\\': out += "\\\\"; break;
+        case '"':
+            out += "\\\"";
+            break;
+        case '\\':
+            out += "\\\\";
+            break;
         default:
             if (c < 0x20) {
                 out += '?';
@@ -74,7 +78,7 @@ std::string base64(const unsigned char *bytes, std::size_t size) {
     return out;
 }
 
-}  // namespace
+} // namespace
 
 std::string compose(std::uint32_t serial, std::uint32_t page, bool write) {
     std::string text = write ? "PUT " : "GET ";
@@ -82,7 +86,7 @@ std::string compose(std::uint32_t serial, std::uint32_t page, bool write) {
     text += " Serial=" + std::to_string(serial) + " Client=worker-" + std::to_string(serial % 7);
     text += " Trace=\"a\\b\" Accept=text/plain Priority=" + std::to_string(serial % 3);
     if (serial % 1000 == 999) {
-        text = "GET page-" + std::to_string(page);  // one in a thousand is malformed
+        text = "GET page-" + std::to_string(page); // one in a thousand is malformed
     }
     return text;
 }
@@ -127,4 +131,4 @@ std::string answer(const Request &request, const std::vector<unsigned char> &byt
     return out;
 }
 
-}  // namespace pool
+} // namespace pool

@@ -30,4 +30,4 @@ Request parse(std::string_view text);
 std::uint32_t digest(const unsigned char *bytes, std::size_t size);
 std::string answer(const Request &request, const std::vector<unsigned char> &bytes);
 
-}  // namespace pool
+} // namespace pool

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import statistics
 import sys
 import time
 from collections.abc import Mapping
@@ -84,18 +85,21 @@ def record_pairs(plan: Plan) -> tuple[dict[Side, list[Path]], list[str]]:
 
     _make_folder(plan.folder)
     outcomes: dict[Side, list[Outcome]] = {Side.GOOD: [], Side.BAD: []}
+    seconds: dict[Side, list[float]] = {Side.GOOD: [], Side.BAD: []}
     with progress() as shown:
-        pairs = plan.runs or 1
-        turns = list(order(pairs))
-        seconds: list[float] = []
-        for done, (side, number) in enumerate(turns):
-            left = sum(seconds) / len(seconds) * (len(turns) - done) if seconds else None
-            shown.step(f"run {done + 1} of {_total(plan, turns)}: {side.value}", done / len(turns), left)
+        turns = list(order(plan.runs or pairs_for(0)))
+        done = 0
+        while done < len(turns):
+            side, number = turns[done]
+            shown.step(f"run {done + 1} of {len(turns)}: {side.value}", done / len(turns), _left(turns[done:], seconds))
             began = time.monotonic()
             outcomes[side].append(_record(plan, side, number, shown))
-            seconds.append(time.monotonic() - began)
-            if plan.runs is None and done == 1:
-                turns += list(order(pairs_for(max(seconds))))[2:]
+            seconds[side].append(time.monotonic() - began)
+            done += 1
+            if plan.runs is None:
+                # Long runs are worth fewer pairs; what has begun is finished as a pair.
+                pairs = max(pairs_for(max(seconds[Side.GOOD] + seconds[Side.BAD])), (done + 1) // 2)
+                turns = list(order(pairs))
         paths = {side: [outcome.path for outcome in runs] for side, runs in outcomes.items()}
         for done, path in enumerate(every := [*paths[Side.GOOD], *paths[Side.BAD]]):
             shown.step(f"reading {path.name}", done / len(every), None)
@@ -155,9 +159,12 @@ def _make_folder(folder: Path) -> None:
         raise WhyperfError(f"{folder} cannot be created: {error.strerror}.", f"mkdir -p {parent}") from None
 
 
-def _total(plan: Plan, turns: list[tuple[Side, int]]) -> str:
-    known = plan.runs is not None or len(turns) > 2
-    return str(len(turns)) if known else "6 or fewer"
+def _left(turns: list[tuple[Side, int]], seconds: Mapping[Side, list[float]]) -> float | None:
+    """How long the remaining runs will take, if they take as long as those of their kind, or of the other."""
+    known = {side: statistics.mean(times) for side, times in seconds.items() if times}
+    if not known:
+        return None
+    return sum(known.get(side, max(known.values())) for side, _ in turns)
 
 
 def _record(plan: Plan, side: Side, number: int, shown: Progress) -> Outcome:

@@ -25,6 +25,7 @@ examples:
 """
 
 _MODULES_SHOWN = 12
+_PROGRAMS_SHOWN = 20
 _ENDINGS = {
     "exit": "the program ended",
     "signal": "the program was killed",
@@ -162,11 +163,14 @@ def _sampled(recording: Recording) -> Iterator[tuple[str, str]]:
         f"{len(clock) - blocked} of running threads ({sampling.rate_hz:g} Hz, {sampling.source}), standing for "
         f"{weight[clock == 0].sum() / 1e9:.2f} s CPU{extra}",
     )
-    names = recording.table("processes").column("executable").to_pylist()
-    programs = ", ".join(dict.fromkeys(Path(str(name)).name or "?" for name in names[:20]))
+    processes = recording.table("processes")
+    commands = processes.column("command").to_pylist()[:_PROGRAMS_SHOWN]
+    # What it was called as: an executable can have many names.
+    names = [str(command[0]) if command else "?" for command in commands]
+    programs = ", ".join(dict.fromkeys(Path(name).name or "?" for name in names))
     yield (
         "programs",
-        f"{_counted(len(names), 'process', 'processes')}, "
+        f"{_counted(processes.num_rows, 'process', 'processes')}, "
         f"{_counted(recording.table('threads').num_rows, 'thread', 'threads')}: {programs}",
     )
 

@@ -8,6 +8,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn, Protocol, cast
 
 from whyperf import __version__
@@ -54,6 +55,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     _open_standard_streams()
+    _forget_coerced_locale()
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         return _run(arguments)
@@ -129,3 +131,11 @@ def _open_standard_streams() -> None:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
+
+
+def _forget_coerced_locale() -> None:
+    """In the C locale Python sets LC_CTYPE for itself (PEP 538): programs started from here must not inherit it."""
+    with contextlib.suppress(OSError):
+        given = b"\0" + Path("/proc/self/environ").read_bytes()
+        if b"\0LC_CTYPE=" not in given:
+            os.environ.pop("LC_CTYPE", None)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from types import TracebackType
 from typing import Protocol, Self
 
 from whyperf.cli.quantities import seconds_in_words
+
+_REDRAW_EVERY_S = 0.5
 
 
 class Progress(Protocol):
@@ -59,7 +62,7 @@ class BarProgress:
         )
         self._task = self._bar.add_task("", total=1.0, left="")
         self._left_s: float | None = None
-        self._since = time.monotonic()
+        self._since = self._drawn = time.monotonic()
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -71,12 +74,19 @@ class BarProgress:
     def step(self, what: str, done: float, left_s: float | None) -> None:
         self._left_s, self._since = left_s, time.monotonic()
         self._bar.update(self._task, description=what, completed=done)
-        self.tick()
+        self._draw()
 
     def tick(self) -> None:
+        # Drawing uses the CPU that the target is measured on.
+        if time.monotonic() - self._drawn >= _REDRAW_EVERY_S:
+            self._draw()
+
+    def _draw(self) -> None:
+        self._drawn = time.monotonic()
         left = ""
         if self._left_s is not None:
-            left = f"{seconds_in_words(max(self._left_s - (time.monotonic() - self._since), 0.0))} left"
+            seconds = max(self._left_s - (time.monotonic() - self._since), 0.0)
+            left = f"{seconds_in_words(math.ceil(seconds))} left" if seconds else ""
         self._bar.update(self._task, left=left)
         self._bar.refresh()
 

@@ -72,16 +72,21 @@ def default_name(program: str) -> str:
 
 def conclude(outcome: Outcome, *, quiet: bool) -> int:
     """Seals the recording and says on stderr what it holds: stdout belongs to the target."""
-    from whyperf.collect.seal import seal
-
-    seal(outcome.path)
     for note in outcome.notes:
         print(f"whyperf: {note}", file=sys.stderr)
+    status = outcome.shell_status
+    try:
+        from whyperf.collect.seal import seal
+
+        seal(outcome.path)
+    except WhyperfError as error:
+        # The target's own status matters more to the caller than what became of the recording.
+        raise WhyperfError(error.sentence, error.next_command, status=status or error.status) from None
     if outcome.failure is not None:
         raise WhyperfError(
             f"{outcome.failure.sentence} What was recorded is in {outcome.path}.",
             outcome.failure.next_command,
-            status=outcome.shell_status or 1,
+            status=status or 1,
         )
     if not quiet:
         totals = outcome.totals
@@ -91,4 +96,4 @@ def conclude(outcome: Outcome, *, quiet: bool) -> int:
             f"see it with: whyperf info {shlex.quote(str(outcome.path))}",
             file=sys.stderr,
         )
-    return outcome.shell_status
+    return status

@@ -156,6 +156,8 @@ class AttachedSampler:
             while not self._stopping.is_set():
                 ready = [descriptor for descriptor, _ in self._epoll.poll(_DRAIN_EVERY_S)]
                 self._stopping.wait(0.001 if ready else 0)  # a full ring must not make this loop spin
+                if self._executes_another_program():
+                    self._look()
                 self._drain()
                 self._rescan()
                 if time.monotonic() - looked >= _LOOK_EVERY_S:
@@ -247,6 +249,12 @@ class AttachedSampler:
                 self._append(ChunkKind.RING, payload)
         for tid in self._refs:
             self._say_name(tid)
+
+    def _executes_another_program(self) -> bool:
+        try:
+            return os.readlink(f"/proc/{self._pid}/exe") != self._program[0]  # noqa: PTH115
+        except OSError:
+            return False
 
     def _program_record(self, now: int) -> bytes:
         """The process, when first seen and after every exec."""

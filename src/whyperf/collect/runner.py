@@ -8,7 +8,7 @@ import shlex
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from whyperf.collect import folder as folders
@@ -23,7 +23,15 @@ from whyperf.collect.signals import Arrival, SignalWatch
 from whyperf.collect.spawn import Child, Streams, spawn
 from whyperf.collect.start import start_of
 from whyperf.collect.stop import stop_target
-from whyperf.collect.totals import Usage, io_bytes, own_peak_rss_bytes, process_tree, usage_at_end, usage_of
+from whyperf.collect.totals import (
+    Usage,
+    io_bytes,
+    own_peak_rss_bytes,
+    peak_rss_bytes,
+    process_tree,
+    usage_at_end,
+    usage_of,
+)
 from whyperf.collect.work import CalledWork, DriverWork, OneRun, WorkAccount
 from whyperf.collect.work_count import CallCounter, counter_for
 from whyperf.errors import WhyperfError
@@ -140,12 +148,11 @@ class _Run:
         self._window_opens: int | None = None  # when it will, once the target is ready
         self._window_start: int | None = None  # when it did
         self._used_before = Usage()
-        self._last_seen = Usage()
+        self._peak_rss = 0  # of what was seen of it
         self._target: Child
         self._driver: Driver | None = None
 
     def execute(self, path: Path, notes: list[str]) -> Outcome:
-        inherited_rss = own_peak_rss_bytes()
         cpu_before = time.process_time()
         ready = self._ready_condition()
         self._target = spawn(
@@ -154,6 +161,7 @@ class _Run:
             mask=self._signals.mask,
             streams=self._setting.streams,
         )
+        inherited_rss = own_peak_rss_bytes()
         self._sampler.start(self._totals_so_far)
         try:
             with self._blocked_threads():
@@ -163,17 +171,15 @@ class _Run:
             notes += self._closing_notes()
             status = self._target.status if self._target.status is not None else 0
             how = {"status": status, "signal": None} if status >= 0 else {"status": None, "signal": -status}
-            self._sampler.append("totals", time=ended_at, at="stop", totals=asdict(totals))
             self._sampler.finish(
                 notes,
+                totals,
                 time=ended_at,
                 exit_status=how["status"],
                 exit_signal=how["signal"],
                 stopped_by=self._stopped_by or "interrupt",
                 recorder_cpu_s=time.process_time() - cpu_before,
             )
-        if self._sampler.disk_full:
-            notes.append("The disk was full: the target ran on, but was recorded only until then.")
         stopped_by = "disk-full" if self._sampler.disk_full else self._stopped_by or "exit"
         return Outcome(path, how["status"], how["signal"], stopped_by, totals, work, tuple(notes), failure)
 
@@ -283,6 +289,7 @@ class _Run:
             if self._window_start is None and self._window_opens is not None and now * 1e9 >= self._window_opens:
                 self._open_window(time.monotonic_ns())
             self._pass_time(tick if deadline is None else min(tick, deadline - now))
+            self._peak_rss = max(self._peak_rss, peak_rss_bytes(self._target.pid))
             self._setting.on_tick()
             if self._target.has_ended():
                 self._stopped_by = self._why_it_ended()
@@ -318,7 +325,7 @@ class _Run:
             self._target.poll()
             assert self._target.rusage is not None and self._target.ended is not None
             ended_at = self._target.ended
-            used = usage_at_end(self._target.rusage, storage, self._last_seen, inherited_rss)
+            used = usage_at_end(self._target.rusage, storage, self._peak_rss, inherited_rss)
             work = self._work.close(ended_at)
             self._stop_driver()
         else:
@@ -352,8 +359,9 @@ class _Run:
         return usage_of(tree | followed)
 
     def _totals_so_far(self) -> Totals | None:
-        self._last_seen = used = self._used_by_living()
         start = self._window_start
         if start is None:
             return None
+        used = self._used_by_living()
+        self._peak_rss = max(self._peak_rss, used.max_rss_bytes)
         return used.since(self._used_before, (time.monotonic_ns() - start) / 1e9)

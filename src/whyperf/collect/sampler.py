@@ -102,8 +102,11 @@ class Sampler:
             tables_folder(), lambda: [ThreadRef(*thread) for thread in self._live()], self._append_chunk, rate_hz
         )
 
-    def finish(self, notes: list[str], **stop: Any) -> None:
-        """Drains what is left and closes the log with what was lost and how it ended."""
+    def finish(self, notes: list[str], totals: Totals, *, time: int, **stop: Any) -> None:
+        """Drains what is left and closes the log with what was used, what was lost and how it ended.
+
+        `notes` gets one more when the disk was full.
+        """
         self._stopping.set()
         if self._thread.ident is not None:
             self._thread.join()
@@ -111,11 +114,13 @@ class Sampler:
         self._drain()
         with self._guard:
             if self.disk_full:
+                notes.append("The disk was full: the target ran on, but was recorded only until then.")
                 stop["stopped_by"] = "disk-full"
                 self._reserve.unlink(missing_ok=True)
             with contextlib.suppress(OSError):
+                self._log.append_json({"type": "totals", "time": time, "at": "stop", "totals": asdict(totals)})
                 self._log.append_json({"type": "losses", "notes": notes, "counters": self._drainer.counters()})
-                self._log.append_json({"type": "stop", **stop})
+                self._log.append_json({"type": "stop", "time": time, **stop})
                 self._log.sync()
             self._reserve.unlink(missing_ok=True)
             self._log.close()

@@ -96,7 +96,7 @@ def io_bytes(pid: int) -> tuple[int, int]:
 
 
 def usage_at_end(
-    reaped: resource.struct_rusage, storage: tuple[int, int], last_seen: Usage, inherited_rss_bytes: int
+    reaped: resource.struct_rusage, storage: tuple[int, int], peak_seen: int, inherited_rss_bytes: int
 ) -> Usage:
     """What a child used in its whole life, with all descendants that it waited for.
 
@@ -104,8 +104,8 @@ def usage_at_end(
     recorder's own says nothing; the highest one seen while it ran stands in.
     """
     peak = reaped.ru_maxrss * 1024
-    if peak <= inherited_rss_bytes and last_seen.max_rss_bytes:
-        peak = last_seen.max_rss_bytes
+    if peak <= inherited_rss_bytes and peak_seen:
+        peak = peak_seen
     return Usage(
         cpu_user_s=reaped.ru_utime,
         cpu_system_s=reaped.ru_stime,
@@ -116,6 +116,10 @@ def usage_at_end(
         involuntary_switches=reaped.ru_nivcsw,
         major_faults=reaped.ru_majflt,
     )
+
+
+def peak_rss_bytes(pid: int) -> int:
+    return _status_lines(f"/proc/{pid}/status").get("VmHWM", 0) * 1024
 
 
 def own_peak_rss_bytes() -> int:

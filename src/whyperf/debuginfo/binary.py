@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -49,7 +50,7 @@ class Binary:
     """The file itself; None when it is gone."""
     _blocks: dict[int, Blocks | None] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def functions(self) -> Functions:
         code = self.code
         return Functions(
@@ -84,9 +85,10 @@ class Binary:
     def _blocks_of(self, scope: int) -> Blocks | None:
         if scope not in self._blocks:
             read = self.elf.code if self.elf else lambda _low, _high: b""
-            self._blocks[scope] = find_blocks(self.code, scope, self._never_return(), read)
+            self._blocks[scope] = find_blocks(self.code, scope, self._never_return, read)
         return self._blocks[scope]
 
+    @cached_property
     def _never_return(self) -> frozenset[int]:
         code = self.code
         chosen = (code.scope_parent < 0) & code.function_noreturn[code.scope_function]

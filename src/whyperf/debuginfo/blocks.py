@@ -8,18 +8,13 @@ previous one's jump anyway. Blocks are counted by address, those of the part wit
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import capstone
 import numpy as np
 
 from whyperf.debuginfo.code_map import Addresses, CodeMap, Int32s
-
-_DIRECT_TARGET = re.compile(r"0x[0-9a-f]+$|\d+$")
-_PREFIXES = ("notrack ", "bnd ")
-_STOPS = frozenset({"ret", "retf", "retfq", "iretq", "ud2", "hlt"})
+from whyperf.debuginfo.instructions import branching_instructions
 
 ReadCode = Callable[[int, int], bytes]
 
@@ -75,15 +70,9 @@ def _rank(parts: _Parts, address: int) -> int:
 
 
 def _leaders(content: bytes, low: int, parts: _Parts, never_return: frozenset[int]) -> Iterator[int]:
-    decoder = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
-    decoder.skipdata = True
-    for address, size, mnemonic, operands in decoder.disasm_lite(content, low):
-        for prefix in _PREFIXES:
-            mnemonic = mnemonic.removeprefix(prefix)  # noqa: PLW2901
-        target = int(operands, 0) if _DIRECT_TARGET.match(operands) else None
-        branches = mnemonic[0] == "j" or mnemonic.startswith("loop")
-        if branches and target is not None and parts.hold(target):
-            yield target
-        ends = branches or mnemonic in _STOPS or (mnemonic == "call" and target in never_return)
-        if ends and parts.hold(address + size):
-            yield address + size
+    for branch in branching_instructions(content, low):
+        if not branch.is_call and branch.target is not None and parts.hold(branch.target):
+            yield branch.target
+        goes_on = branch.is_call and branch.target not in never_return
+        if not goes_on and parts.hold(branch.end):
+            yield branch.end

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
+from bisect import bisect_left
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +46,7 @@ def read_perf_map(pid: int) -> PerfMap | None:
 
 def parse_perf_map(text: str) -> PerfMap:
     """Lines that make no sense, such as the last one of a process that was killed, are passed over."""
-    entries: dict[int, tuple[int, str]] = {}
+    code = _Written()
     for line in text.splitlines():
         parts = line.split(None, 2)
         try:
@@ -53,25 +54,29 @@ def parse_perf_map(text: str) -> PerfMap:
         except (IndexError, ValueError):
             continue
         if size > 0 and start >= 0 and start + size < _ADDRESS_MAX and name:
-            entries.pop(start, None)
-            entries[start] = (size, name)
-    return _without_overlaps(entries)
+            code.write(start, start + size, name)
+    return PerfMap(np.array(code.starts, np.uint64), np.array(code.ends, np.uint64), Texts.of(code.names))
 
 
-def _without_overlaps(entries: dict[int, tuple[int, str]]) -> PerfMap:
-    """`entries` in the order they were written. Of older code only what lies before newer code is left."""
-    written = {start: i for i, start in enumerate(entries)}
-    kept: list[tuple[int, int, str]] = []
-    for start in sorted(entries):
-        size, name = entries[start]
-        if kept and kept[-1][1] > start:
-            before, _, name_before = kept[-1]
-            if written[before] > written[start]:
-                continue
-            kept[-1] = (before, start, name_before)
-        kept.append((start, start + size, name))
-    starts, ends, names = zip(*kept, strict=True) if kept else ((), (), ())
-    return PerfMap(np.array(starts, np.uint64), np.array(ends, np.uint64), Texts.of(names))
+@dataclass(frozen=True)
+class _Written:
+    """Disjoint regions sorted by address; writing over older ones leaves of them what lies around."""
+
+    starts: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+    def write(self, start: int, end: int, name: str) -> None:
+        first, last = bisect_left(self.starts, start), bisect_left(self.starts, end)
+        if first and self.ends[first - 1] > start:
+            first -= 1
+        pieces = [(start, end, name)]
+        if first < last:
+            if self.starts[first] < start:
+                pieces.insert(0, (self.starts[first], start, self.names[first]))
+            if self.ends[last - 1] > end:
+                pieces.append((end, self.ends[last - 1], self.names[last - 1]))
+        self.starts[first:last], self.ends[first:last], self.names[first:last] = map(list, zip(*pieces, strict=True))
 
 
 def _candidates(pid: int) -> list[Path]:

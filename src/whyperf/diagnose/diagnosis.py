@@ -110,17 +110,29 @@ class _Case:
                 notes=["The time went into waiting, which these recordings do not show: record with --clock wall."],
                 next_command=compare_again(self.good, self.bad, "--clock", "wall"),
             )
-        excess = compare(self.good, self.bad, per_unit=measures.per_unit, clock=Clock.BLOCKED)
+        excess, notes = self._blocked_excess()
         if excess.total_s < self.settings.sampled_part * measures.wall.excess:
             note = "The threads were neither running nor blocked meanwhile: they waited for a CPU, or outside of them."
             return self._verdict(
                 VerdictKind.DIFFERENCE, sentence, measure=measures.wall, kind="external", notes=[note], excess=excess
             )
-        return self._with_suspects(excess, kind, sentence, measures.wall)
+        return self._with_suspects(excess, kind, sentence, measures.wall, notes)
 
-    def _with_suspects(self, excess: Excess, kind: str, sentence: str, measure: Measure) -> Diagnosis:
+    def _blocked_excess(self) -> tuple[Excess, list[str]]:
+        """Waits for the outside world if they explain the added time: who waits for such a waiter only waits along."""
+        per_unit = self.measures.per_unit
+        good, bad = ([Run(run.recording, outside_waits_only=True) for run in side] for side in (self.good, self.bad))
+        outside = compare(good, bad, per_unit=per_unit, clock=Clock.BLOCKED)
+        if outside.total_s >= self.settings.cpu_part_of_wall * self.measures.wall.excess:
+            note = "Waits of threads for each other and for child processes are left out: they wait along."
+            return outside, [note]
+        return compare(self.good, self.bad, per_unit=per_unit, clock=Clock.BLOCKED), []
+
+    def _with_suspects(
+        self, excess: Excess, kind: str, sentence: str, measure: Measure, more_notes: Sequence[str] = ()
+    ) -> Diagnosis:
         findings = find_suspects(excess, self.measures.unit)
-        notes: list[str] = []
+        notes = list(more_notes)
         uneven = uneven_growth(excess)
         even = uneven is not None and uneven <= self.settings.even_growth
         cut = max(cut_share(run) for run in self.runs)

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from whyperf.engines.modules import without_version
 from whyperf.engines.run import Run, ints, texts
 from whyperf.errors import WhyperfError
+from whyperf.recording.tables import Clock
 
 # Every program has these: having them in common says nothing.
 _EVERYBODYS = pa.array([
@@ -25,6 +26,8 @@ def refuse_different_programs(good: Sequence[Run], bad: Sequence[Run]) -> None:
     good_names, bad_names = _functions(good), _functions(bad)
     if len(good_names.filter(pc.is_in(good_names, value_set=bad_names))):
         return
+    if not all(any(run.time(Clock.CPU).total_samples for run in side) for side in (good, bad)):
+        return  # a run too short to be sampled is no other program
     nothing_to_tell_by = not len(good_names) or not len(bad_names)
     if nothing_to_tell_by and _programs(good) & _programs(bad):
         return

@@ -99,7 +99,5 @@ def factor(measure: Measure) -> str:
 
 
 def _runs(measure: Measure) -> str:
-    good, bad = len(measure.good), len(measure.bad)
-    if good == bad:
-        return f"{good} run{'s' if good > 1 else ''} each"
-    return f"{good} good, {bad} bad runs"
+    """Good and bad, in as few words as fit on the symptom's line."""
+    return f"{len(measure.good)}+{len(measure.bad)} runs"

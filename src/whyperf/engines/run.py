@@ -18,6 +18,10 @@ Ints = npt.NDArray[np.int64]
 
 ONE_RUN = "run"
 
+# System calls (x86-64) in which a thread waits for another of the same program, or for its child: futex, wait4, waitid.
+_WAITS_FOR_ITS_OWN = (202, 61, 247)
+_USUAL_BLOCKED_RATE_HZ = 50.0
+
 
 @dataclass(frozen=True)
 class Work:
@@ -27,7 +31,11 @@ class Work:
 
 @dataclass(frozen=True)
 class StackTime:
-    """Time per distinct stack. `squares` sums the squared weights: the variance of a sum of Poisson arrivals."""
+    """Time per distinct stack.
+
+    `squares` is the variance of `seconds`. CPU samples arrive as Poisson events: the sum of their squared weights. A
+    blocked thread was watched as long as it was blocked: only the ends of the wait are uncertain, by one look.
+    """
 
     stack: Ints
     seconds: Floats
@@ -46,8 +54,10 @@ class StackTime:
 class Run:
     """A recording with its columns at hand. Tables are read when first asked for."""
 
-    def __init__(self, recording: Recorded) -> None:
+    def __init__(self, recording: Recorded, *, outside_waits_only: bool = False) -> None:
+        """`outside_waits_only` leaves waits for the program's own threads and children out."""
         self.recording = recording
+        self._outside_waits_only = outside_waits_only
         self.manifest = recording.manifest
 
     @cached_property
@@ -74,8 +84,16 @@ class Run:
         time = column(table, "time")
         inside = (time >= window.start) & (time <= window.end)
         clocks = column(table, "clock")
-        stacks, weights = column(table, "stack"), column(table, "weight") / 1e9
-        return {clock: _by_stack(stacks, weights, inside & (clocks == clock)) for clock in Clock}
+        stacks, seconds = column(table, "stack"), column(table, "weight") / 1e9
+        running, blocked = inside & (clocks == Clock.CPU), inside & (clocks == Clock.BLOCKED)
+        if self._outside_waits_only:
+            blocked &= ~np.isin(column(table, "wait"), _WAITS_FOR_ITS_OWN)
+        look = 1 / (self.manifest.sampling.blocked_rate_hz or _USUAL_BLOCKED_RATE_HZ)
+        waits = seconds[blocked]
+        return {
+            Clock.CPU: _by_stack(stacks[running], seconds[running], seconds[running], np.ones(running.sum())),
+            Clock.BLOCKED: _by_stack(stacks[blocked], waits, np.minimum(waits, look), np.ceil(waits / look)),
+        }
 
     @cached_property
     def stack_parent(self) -> list[int]:
@@ -128,13 +146,12 @@ def sums(group: Ints, values: Floats, groups: int) -> Floats:
     return np.bincount(group, weights=values, minlength=groups).astype(np.float64, copy=False)
 
 
-def _by_stack(stacks: npt.NDArray[Any], seconds: Floats, chosen: npt.NDArray[np.bool_]) -> StackTime:
-    unique, where = np.unique(stacks[chosen].astype(np.int64), return_inverse=True)
-    seconds = seconds[chosen]
+def _by_stack(stacks: npt.NDArray[Any], seconds: Floats, errors: Floats, samples: Floats) -> StackTime:
+    unique, where = np.unique(stacks.astype(np.int64), return_inverse=True)
     size = len(unique)
     return StackTime(
         unique,
         sums(where, seconds, size),
-        sums(where, seconds * seconds, size),
-        np.bincount(where, minlength=size).astype(np.int64),
+        sums(where, errors * errors, size),
+        sums(where, samples, size).astype(np.int64),
     )

@@ -78,12 +78,9 @@ class RawLogWriter:
             os.fdatasync(full)
             self._open_next()
             os.close(full)
-            self._drop_oldest()
             for payload in self._repeated.values():
                 self._write(encode_chunk(ChunkKind.JSON, payload))
-            if self.overwritten_s:
-                overwritten = {"type": "overwritten", "seconds": self.overwritten_s}
-                self._write(encode_chunk(ChunkKind.JSON, json.dumps(overwritten).encode()))
+            self._drop_oldest()
             return True
 
     def sync(self) -> None:
@@ -124,12 +121,16 @@ class RawLogWriter:
             raise
 
     def _drop_oldest(self) -> None:
-        if not self._max_bytes:
-            return
         sizes = {path: path.stat().st_size for path in log_files(self._raw)}
+        dropped = []
         # Room for the file that has just begun is part of the bound.
-        while len(sizes) > 1 and sum(sizes.values()) + self._file_bytes > self._max_bytes:
-            oldest = min(sizes)
-            oldest.unlink()
-            del sizes[oldest]
-            self._begun.pop(oldest, None)
+        while self._max_bytes and len(sizes) > 1 and sum(sizes.values()) + self._file_bytes > self._max_bytes:
+            dropped.append(min(sizes))
+            del sizes[dropped[-1]]
+            self._begun.pop(dropped[-1], None)
+        if self.overwritten_s:
+            # Said before it is true, so that a recorder killed in between has not lost anything in silence.
+            overwritten = {"type": "overwritten", "seconds": self.overwritten_s}
+            self._write(encode_chunk(ChunkKind.JSON, json.dumps(overwritten).encode()))
+        for path in dropped:
+            path.unlink()

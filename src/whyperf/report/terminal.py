@@ -5,6 +5,7 @@ Everything from recordings goes through `printable` and into `Text`, never throu
 
 from __future__ import annotations
 
+import re
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -23,6 +24,7 @@ from whyperf.report.shorten import call_path, short_name, short_path
 
 _LEFT, _SHARE, _CONFIDENCE = "  #  ", "share of the excess", "confidence"
 _DETAILED = 3  # suspects shown with path, sentence and source
+_QUANTITY = re.compile(r"(?<=\d) (?=(?:s|ms|µs|ns|MB|runs)\b)")  # never broken after the number
 _WIDEST = 120  # beyond it lines are hard to read, except for source
 _CONFIDENCE_STYLES = {"high": "bold green", "medium": "yellow", "low": "dim"}
 _VERDICT_STYLES = {
@@ -80,12 +82,14 @@ class _Report:
     def _overview(self, suspects: Sequence[Suspect]) -> Iterator[Text]:
         wheres = [_where(suspect) for suspect in suspects]
         room = self.text_width - len(_LEFT) - 2 - 2 - len(_SHARE) - 2 - len(_CONFIDENCE)
-        where_width = min(max(len("where"), *(len(where) for where in wheres)), room * 2 // 5)
+        longest_name = max(len(printable(suspect.function)) for suspect in suspects)
+        where_room = max(room * 2 // 5, room - longest_name)
+        where_width = min(max(len("where"), *(len(where) for where in wheres)), where_room)
         names = [self._name(suspect.function, room - where_width) for suspect in suspects]
         name_width = max(len("function"), *(len(name) for name in names))
         yield Text(f"{_LEFT}{'function':{name_width}}  {'where':{where_width}}  {_SHARE}  {_CONFIDENCE}", "dim")
         for suspect, name, where in zip(suspects, names, wheres, strict=True):
-            row = Text(f"{suspect.rank:>3}  ", "bold")
+            row = Text().append(f"{suspect.rank:>3}  ", "bold")
             row.append(f"{name:{name_width}}  ", "bold" if suspect.rank <= _DETAILED else "default")
             row.append(f"{short_path(where, where_width, self.glyphs.dots):{where_width}}  ", "cyan")
             row.append(bar(suspect.share, len(_SHARE) - 6, self.glyphs), "red")
@@ -96,12 +100,12 @@ class _Report:
     def _detail(self, suspect: Suspect) -> Iterator[Text]:
         yield Text()
         number = f"{suspect.rank:>3}  "
-        title = Text(number, "bold") + Text(self._name(suspect.function, self.text_width - len(number)), "bold")
+        title = Text().append(number + self._name(suspect.function, self.text_width - len(number)), "bold")
         where = printable(f"{suspect.file}:{suspect.line}" if suspect.line else suspect.file)
         place = f"{where} in {printable(suspect.module)}" if where else f"in {printable(suspect.module)}"
         one_line = len(title) + 2 + len(place) <= self.text_width
         if one_line:
-            yield title + Text("  ") + Text(place, "cyan")
+            yield title.append("  ").append(place, "cyan")
         else:
             yield title
             yield self._indented(short_path(place, self.text_width - 5, self.glyphs.dots), "cyan")
@@ -127,7 +131,7 @@ class _Report:
                 yield Text(f"{'':5}  {self.glyphs.dots:>{digits}}", "dim")
             before = line.line
             hot = _is_hot(line)
-            row = Text(f"     {self.glyphs.hot if hot else ' '} ", "bold red")
+            row = Text().append(f"     {self.glyphs.hot if hot else ' '} ", "bold red")
             row.append(f"{line.line:>{digits}} {self.glyphs.rule}", "dim")
             row.append(f" {code:{hot_width}}" if hot else f" {code}".rstrip(), "bold" if hot else "default")
             if hot:
@@ -139,8 +143,8 @@ class _Report:
 
     def _explanation(self, explanation: Explanation) -> Iterator[Text]:
         yield Text()
-        title = f"{explanation.function.name} ranks {explanation.rank} by what it answers for"
-        yield Text(self._name(title, self.text_width), "bold")
+        rank = f" ranks {explanation.rank} by what it answers for"
+        yield Text(self._name(explanation.function.name, self.text_width - len(rank)) + rank, "bold")
         for sentence in explanation.sentences:
             yield self._bullet(sentence)
 
@@ -153,7 +157,7 @@ class _Report:
         if verdict.next_command:
             yield Text()
             # Never wrapped, so that it can be copied.
-            yield Text("Next: ", "bold").append(printable(verdict.next_command), "cyan")
+            yield Text().append("Next: ", "bold").append(printable(verdict.next_command), "cyan")
 
     def _name(self, name: str, width: int) -> str:
         return short_name(printable(name), width, self.glyphs.dots)
@@ -169,14 +173,14 @@ class _Report:
 
     def _lines(self, text: str, width: int, indent: str, style: str, first: str | None = None) -> Text:
         lines = textwrap.wrap(
-            printable(text),
+            _QUANTITY.sub("\N{NO-BREAK SPACE}", printable(text)),
             width,
             initial_indent=indent if first is None else first,
             subsequent_indent=indent,
             break_long_words=False,
             break_on_hyphens=False,
         )
-        return Text("\n".join(lines), style)
+        return Text("\n".join(lines).replace("\N{NO-BREAK SPACE}", " "), style)
 
 
 def _where(suspect: Suspect) -> str:

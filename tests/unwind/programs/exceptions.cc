@@ -1,9 +1,7 @@
-// C++ stacks, for ever: exceptions through many frames, destructors, algorithms with callbacks, streams, regular
-// expressions.
+// C++ stacks, for ever: exceptions through many frames, destructors, algorithms with callbacks, streams.
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <regex>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -58,11 +56,14 @@ int main() {
     std::map<std::string, std::function<double(unsigned)>> work = {
         {"square", [&](unsigned n) { return guarded(square, n % 30); }},
         {"circle", [&](unsigned n) { return guarded(circle, n % 6); }},
-        {"regex", [](unsigned n) {
-             static const std::regex pattern("(a|b)*c([0-9]+)");
+        {"stream", [](unsigned n) {
              std::ostringstream text;
              text << "ababc" << n << ' ' << n / 3.0;
-             return double(std::regex_search(text.str(), pattern));
+             std::istringstream back(text.str());
+             std::string word;
+             double value = 0;
+             back >> word >> value;
+             return value;
          }}};
     for (unsigned n = 0;; n++)
         for (auto &[name, function] : work)

@@ -42,7 +42,7 @@ def summary(evidence: Evidence, weight_ns: Int64, notes: tuple[str, ...]) -> Man
         exit_status=_whole(stop.get("exit_status")),
         exit_signal=_whole(stop.get("exit_signal")),
         stopped_by=str(stop.get("stopped_by", "recorder-killed")),
-        work_unit=start.work_unit,
+        work_unit=str(evidence.last_said("work").get("unit", "run")),  # nobody counted: a run is one
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.engines.excess.costs import Costs
+from whyperf.engines.excess.costs import Costs, Side
 from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.excess.tree import ROOT, ContextTree
 from whyperf.engines.run import Floats, Ints, sums
@@ -24,12 +24,26 @@ class Novelty:
 
 
 def find_novelty(costs: Costs, functions: int, settings: ExcessSettings) -> Novelty:
-    good = by_function(costs.tree, costs.good.samples.sum(axis=0), functions)
-    bad = by_function(costs.tree, costs.bad.samples.sum(axis=0), functions)
-    good_total, bad_total = float(costs.good.samples.sum()), float(costs.bad.samples.sum())
-    return Novelty(
-        _only_here(bad, bad_total, good, good_total, settings),
-        _only_here(good, good_total, bad, bad_total, settings),
+    good, bad = _seen(costs, costs.good, functions), _seen(costs, costs.bad, functions)
+    return Novelty(_only_here(bad, good, settings), _only_here(good, bad, settings))
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """How much was seen of every function, with what it calls."""
+
+    samples: Floats
+    seconds: Floats  # per unit of work
+    total_samples: float
+    total_s: float
+
+
+def _seen(costs: Costs, side: Side, functions: int) -> _Seen:
+    return _Seen(
+        by_function(costs.tree, side.samples.sum(axis=0), functions),
+        by_function(costs.tree, side.mean, functions),
+        float(side.samples.sum()),
+        float(side.mean.sum()),
     )
 
 
@@ -59,11 +73,23 @@ def _new_nodes(tree: ContextTree, new: Flags) -> Flags:
     return flags
 
 
-def _only_here(here: Floats, here_total: float, there: Floats, there_total: float, settings: ExcessSettings) -> Flags:
-    if here_total == 0 or there_total == 0:
-        return np.zeros(len(here), np.bool_)
-    share, share_there = here / here_total, there / there_total
-    flags: Flags = (share * there_total >= settings.new_expected_samples) & (
-        share_there <= settings.new_share_left * share
-    )
+def _only_here(here: _Seen, there: _Seen, settings: ExcessSettings) -> Flags:
+    """Functions seen here of which the other side should have had enough samples, but has almost none."""
+    if min(here.total_samples, there.total_samples, here.total_s, there.total_s) <= 0:
+        return np.zeros(len(here.samples), np.bool_)
+    share, share_there = here.samples / here.total_samples, there.samples / there.total_samples
+    expected = np.minimum(share * there.total_samples, _expected_if_work_grew(here, there, settings))
+    flags: Flags = (expected >= settings.new_expected_samples) & (share_there <= settings.new_share_left * share)
     return flags
+
+
+def _expected_if_work_grew(here: _Seen, there: _Seen, settings: ExcessSettings) -> Floats:
+    """Samples there if the function's time grew with a power of all other work.
+
+    A quadratic function vanishes from a run with a small input although it ran: that alone is no new path.
+    """
+    other_here, other_there = here.total_s - here.seconds, there.total_s - there.seconds
+    growth = np.full(len(here.seconds), np.inf)
+    np.divide(other_here, other_there, out=growth, where=other_there > 0)
+    seconds: Floats = here.seconds / np.maximum(growth, 1.0) ** settings.new_growth_power
+    return seconds * (there.total_samples / there.total_s)

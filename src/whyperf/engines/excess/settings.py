@@ -10,6 +10,8 @@ class ExcessSettings:
     # A function is new if, at its share of the bad runs, the good runs should hold this many samples of it ...
     # (ten: by Poisson the chance of none is below 1 in 20,000)
     new_expected_samples: float = 10.0
+    # even if its time grows with the square of all other work (a small input hides a quadratic function) ...
+    new_growth_power: float = 2.0
     # ... and hold almost none: at most this part of that share. Measured on eight real bugs: strict zero loses
     # functions that also run once at start-up.
     new_share_left: float = 0.002

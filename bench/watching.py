@@ -1,0 +1,80 @@
+"""Runs a command as it is and under the sampler, and tells what the outside world saw of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.cache import BENCH
+from bench.tool import whyperf_command
+
+RATE = 1000
+PROGRAMS = BENCH.parent / "tests" / "transparency" / "programs"
+_OWN_WORDS = re.compile(r"^(whyperf:|  try:).*\n?", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a caller of the command gets."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True)
+class Watched:
+    seen: Seen
+    samples: int
+    unfollowed: dict[str, str]  # program's file name -> reason
+    programs: tuple[str, ...]  # file names of the programs that were watched
+
+
+def unwatched(command: list[str], cwd: Path, env: dict[str, str] | None = None, timeout: float = 120) -> Seen:
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    return Seen(done.returncode, done.stdout, done.stderr)
+
+
+def watched(
+    command: list[str], cwd: Path, folder: Path, env: dict[str, str] | None = None, timeout: float = 240
+) -> Watched:
+    """The command under `whyperf record` at 1000 Hz; whyperf's own lines are taken out of stderr."""
+    recorder = [*whyperf_command(), "record", "--rate", str(RATE), "--force", "-o", str(folder), "--"]
+    seen = unwatched(recorder + command, cwd, env, timeout)
+    seen = Seen(seen.status, seen.stdout, _OWN_WORDS.sub("", seen.stderr))
+    return _told(seen, folder)
+
+
+def _told(seen: Seen, folder: Path) -> Watched:
+    from pyarrow import parquet
+
+    manifest = json.loads((folder / "manifest.json").read_text())
+    programs = parquet.read_table(folder / "processes.parquet")["executable"].to_pylist()
+    return Watched(
+        seen=seen,
+        samples=parquet.read_metadata(folder / "samples.parquet").num_rows,
+        unfollowed={Path(one["path"]).name: one["reason"] for one in manifest["losses"]["unfollowed"]},
+        programs=tuple(sorted({Path(str(program)).name for program in programs})),
+    )
+
+
+def compiled(source: str, folder: Path, *flags: str, compiler: str = "gcc", name: str | None = None) -> Path:
+    """Compiles one of the programs that tests/transparency holds."""
+    path = folder / (name or Path(source).stem)
+    if not path.exists():
+        command = [compiler, "-O2", "-g", "-D_GNU_SOURCE", "-o", str(path), str(PROGRAMS / source), *flags]
+        subprocess.run(command, check=True, capture_output=True, env=os.environ | {"LC_ALL": "C"})
+    return path
