@@ -196,12 +196,24 @@ static PyObject *close_rings(PyObject *self, PyObject *Py_UNUSED(ignored)) {
     Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
+static PyObject *path_text(const char *path) {
+    return PyUnicode_DecodeFSDefaultAndSize(path, (Py_ssize_t)strnlen(path, WHYPERF_PATH_MAX));
+}
+
 static PyObject *get_library(PyObject *self, void *Py_UNUSED(closure)) {
     struct drainer *drainer = enter(self);
     if (!drainer)
         return NULL;
-    const char *library = drainer->rings.session->library;
-    PyObject *text = PyUnicode_DecodeFSDefaultAndSize(library, (Py_ssize_t)strnlen(library, WHYPERF_PATH_MAX));
+    PyObject *text = path_text(drainer->rings.session->library);
+    leave(self);
+    return text;
+}
+
+static PyObject *get_tables(PyObject *self, void *Py_UNUSED(closure)) {
+    struct drainer *drainer = enter(self);
+    if (!drainer)
+        return NULL;
+    PyObject *text = path_text(drainer->rings.session->tables);
     leave(self);
     return text;
 }
@@ -230,6 +242,7 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef attributes[] = {
     {"library", get_library, NULL, "Path of the preloaded library.", NULL},
+    {"tables", get_tables, NULL, "Folder of the tables that watched processes use.", NULL},
     {"rate_hz", get_rate, NULL, "Samples a second of CPU time.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

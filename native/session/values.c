@@ -81,8 +81,8 @@ static bool is_consistent(const struct input *in, size_t table_count) {
     if (items(&in->ends, 8) != count || items(&in->place_address, 8) != place_count)
         return false;
     for (size_t i = 0; i < count; i++)
-        if (ends[i] < (i ? ends[i - 1] : 0) || ends[i] > in->packed.len || samples[i] < 0 ||
-            (size_t)samples[i] >= items(&in->sample_stack, 8))
+        if (ends[i] < (i ? ends[i - 1] : 0) || ends[i] > in->packed.len ||
+            samples[i] >= (int64_t)items(&in->sample_stack, 8))
             return false;
     for (size_t i = 0; i < items(&in->sample_stack, 8); i++)
         if (sample_stack[i] >= (int64_t)stacks)
@@ -107,7 +107,7 @@ static int64_t unpack_all(const struct input *in, const struct values_table *tab
     int64_t damaged = 0;
     rows->place_table = place_table;
     for (size_t i = 0; i < items(&in->samples, 4); i++) {
-        int64_t stack = sample_stack[samples[i]];
+        int64_t stack = samples[i] < 0 ? -1 : sample_stack[samples[i]];
         if (stack < 0)
             continue;
         int64_t first = stack ? stack_ends[stack - 1] : 0;

@@ -15,6 +15,9 @@ class Counters(TypedDict):
     handler_ns_max: int
     cut: tuple[int, ...]  # by enum whyperf_cut
     overruns: int
+    values: int
+    values_unreadable: int
+    values_dropped: int
     threads_without_slot: int
     processes_started: int
     rings_damaged: int
@@ -32,6 +35,20 @@ class Columns(TypedDict):
     wait: bytes
     stack_ends: bytes  # int64, a stack each
     pcs: bytes  # uint64
+    values_sample: bytes  # int32, a packed entry each
+    values_ends: bytes  # int64
+    values: bytes
+
+class UnpackedValues(TypedDict):
+    """The bytes of arrays, a value each: int32 but for depth (int16) and value (int64)."""
+
+    damaged: int  # samples whose values made no sense
+    table: bytes
+    variable: bytes
+    sample: bytes
+    place: bytes
+    depth: bytes
+    value: bytes
 
 def create(
     path: str | PathLike[str],
@@ -39,9 +56,26 @@ def create(
     use_perf_events: bool,
     tables: str | PathLike[str],
     library: str | PathLike[str],
+    values_depth: int = 0,
     /,
 ) -> None:
     """Make a rings file. OSError when it exists, or when the disk is full."""
+
+def unpack_values(
+    samples: Buffer,
+    ends: Buffer,
+    packed: Buffer,
+    sample_stack: Buffer,
+    stack_ends: Buffer,
+    stack_places: Buffer,
+    place_table: Buffer,
+    place_address: Buffer,
+    tables: list[Buffer],
+    /,
+) -> UnpackedValues:
+    """Rows of values: packed entries (int32 sample or -1, int64 ends, bytes), stacks (int64 row of each sample or -1,
+    ends and places) and places (int32 table or -1, uint64 ELF address). ValueError when they do not fit each other.
+    """
 
 def intern_contexts(frames: Buffer, ends: Buffer, /) -> tuple[bytes, bytes, bytes]:
     """The calling-context tree of stacks given as int32 frames, innermost first, and int64 ends.
@@ -59,6 +93,8 @@ class Drainer:
     def __new__(cls, path: str | PathLike[str], *, copy: bool = False) -> Drainer: ...
     @property
     def library(self) -> str: ...
+    @property
+    def tables(self) -> str: ...
     @property
     def rate_hz(self) -> int: ...
     def drain(self, fd: int, /) -> int:
@@ -78,6 +114,12 @@ class Drainer:
 
     def counters(self) -> Counters:
         """What all threads so far have counted."""
+
+    def modules(self) -> list[tuple[str, bytes]]:
+        """(path, build-id) of everything mapped in living processes, with repetitions."""
+
+    def announce_tables(self) -> None:
+        """Tell watched processes that there are new variables tables."""
 
     def stop(self) -> None:
         """Tell every watched process to write nothing more."""

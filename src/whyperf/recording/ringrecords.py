@@ -42,6 +42,9 @@ class Kind(IntEnum):
     MODULE_GONE = 4
     UNFOLLOWED = 5
     THREAD_END = 6
+    VALUES = 7
+    GLOBALS = 8
+    VARIABLES = 9
     STACK = 16
     SAMPLE_REF = 17
     BLOCKED = 18

@@ -28,6 +28,12 @@ class Code:
     modules: pa.Table
     place_frame: Int32  # innermost frame of each place; DROPPED for the sampler's own
     module_row: Int32  # row of `modules` for each module of the address spaces; -1: no code of it was seen
+    function_rows: dict[int, Int32]  # by module: rows of `functions` for its binary's functions; the last is for -1
+
+    def function_row(self, module: int, functions: Int32) -> Int32:
+        """Rows of `functions` from a module's number and its binary's function numbers; -1: none."""
+        rows = self.function_rows.get(module)
+        return np.full(len(functions), -1, np.int32) if rows is None else rows[functions]
 
 
 @dataclass
@@ -63,6 +69,7 @@ class CodeBuilder:
         self._frames = _Columns()
         self._functions = _Columns()
         self._modules = _Columns()
+        self._function_rows: dict[int, Int32] = {}
 
     def build(
         self,
@@ -86,7 +93,7 @@ class CodeBuilder:
             if len(mine) and origin != "sampler":
                 whole = origin in _WITH_ALL_FUNCTIONS and binary.debug == "full"
                 place_frame[mine] = self._add_frames(
-                    int(module_row[number]), binary, places.address[mine], places.is_leaf[mine], whole
+                    number, int(module_row[number]), binary, places.address[mine], places.is_leaf[mine], whole
                 )
         nowhere = order[: bounds[0]] if len(modules) else order
         place_frame[nowhere] = self._add_nowhere(places.space[nowhere], places.pc[nowhere], pid_of_space)
@@ -96,6 +103,7 @@ class CodeBuilder:
             modules=self._modules.table(MODULES.schema, "module"),
             place_frame=place_frame,
             module_row=module_row,
+            function_rows=self._function_rows,
         )
 
     def _add_module(self, module: Module, origin: str, debug: str) -> int:
@@ -110,7 +118,7 @@ class CodeBuilder:
         return self._modules.rows - 1
 
     def _add_frames(
-        self, module: int, binary: Binary, addresses: UInt64, is_leaf: npt.NDArray[np.bool_], whole: bool
+        self, number: int, module: int, binary: Binary, addresses: UInt64, is_leaf: npt.NDArray[np.bool_], whole: bool
     ) -> Int32:
         """Frames for addresses, which may repeat (address spaces share modules); the innermost frame of each."""
         unique, inverse = np.unique(addresses, return_inverse=True)
@@ -126,7 +134,8 @@ class CodeBuilder:
         function[known] = chains.function
         file[known] = chains.file
         line[known] = chains.line
-        function = self._add_functions(module, binary, function, whole)
+        self._function_rows[number] = self._add_functions(module, binary, function, whole)
+        function = self._function_rows[number][function]
 
         inlined_in = self._frames.rows + 1 + np.arange(total, dtype=np.int32)
         inlined_in[ends - 1] = -1
@@ -151,7 +160,7 @@ class CodeBuilder:
         return (first + heads[inverse]).astype(np.int32)
 
     def _add_functions(self, module: int, binary: Binary, used: Int32, whole: bool) -> Int32:
-        """Adds the module's functions, or those that are used, and turns the binary's numbers into rows."""
+        """Adds the module's functions, or those that are used; their rows by the binary's numbers, the last for -1."""
         functions = binary.functions
         is_used = np.zeros(len(functions.names), bool)
         is_used[used[used >= 0]] = True
@@ -170,7 +179,7 @@ class CodeBuilder:
                 inlined=np.asarray(functions.inlined)[chosen],
                 sampled=is_used[chosen],
             )
-        return row[used]
+        return row
 
     def _add_nowhere(self, space: Int32, pc: UInt64, pid_of_space: Callable[[int], int]) -> Int32:
         """Addresses in no module: compiled while running and named in a perf map, or unknown."""

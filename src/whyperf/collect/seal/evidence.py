@@ -60,6 +60,9 @@ class RawSamples:
     def __len__(self) -> int:
         return len(self.time)
 
+    def rows(self, chosen: Int64) -> RawSamples:
+        return RawSamples(*(getattr(self, name)[chosen] for name in RawSamples.__dataclass_fields__))
+
 
 @dataclass(frozen=True)
 class RawStacks:
@@ -74,15 +77,26 @@ class RawStacks:
 
 
 @dataclass(frozen=True)
+class RawValues:
+    """What variables held, packed (native/values/gather.h): entry i is `packed[ends[i - 1]:ends[i]]`."""
+
+    sample: Int32  # row of `RawSamples`; -1: none
+    ends: Int64
+    packed: bytes
+
+
+@dataclass(frozen=True)
 class Evidence:
     start: Start
     owners: tuple[Owner, ...]
     samples: RawSamples
     stacks: RawStacks
+    values: RawValues
     notes: tuple[Note, ...]  # in time order, without repetitions
     said: tuple[dict[str, Any], ...]  # JSON chunks, without repetitions
     counters: Mapping[str, Any]  # as `Drainer.counters` gives them; empty when nothing is known
     library: str  # the preloaded one
+    tables: str  # folder of the tables it used
     damaged_bytes: int
     stacks_missing: int
 
@@ -98,24 +112,26 @@ def read_evidence(raw: Path) -> Evidence:
     for chunk in reader.in_folder(raw):
         reading.add(chunk)
     counters: Mapping[str, Any] = {}
-    library = ""
+    library = tables = ""
     # A missing or damaged rings file costs what had not been drained, nothing else.
     with contextlib.suppress(OSError, ValueError):
         rings = _session.Drainer(raw / "rings", copy=True)
-        library = rings.library
+        library, tables = rings.library, rings.tables
         for chunk in _leftovers(rings, reader):
             reading.add(chunk)
         counters = rings.counters()
-    samples, stacks = reading.columns()
+    samples, stacks, values = reading.columns()
     return Evidence(
         start=start,
         owners=tuple(Owner(*OWNER.unpack(head)) for head in reading.owners),
         samples=samples,
         stacks=stacks,
+        values=values,
         notes=tuple(sorted(dict.fromkeys(reading.notes), key=lambda note: note.time)),
         said=tuple(reading.said),
         counters=counters or _counters_said(reading.said),
         library=library,
+        tables=tables,
         damaged_bytes=reader.damaged_bytes + reading.decoder.damaged_bytes + reading.damaged_bytes,
         stacks_missing=reading.decoder.stacks_missing,
     )
@@ -179,7 +195,7 @@ class _Reading:
         for kind, detail, time, payload in self.decoder.add(owner, chunk.payload[OWNER.size :]):
             self.notes.append(Note(owner, kind, detail, time, payload))
 
-    def columns(self) -> tuple[RawSamples, RawStacks]:
+    def columns(self) -> tuple[RawSamples, RawStacks, RawValues]:
         columns = self.decoder.columns()
         samples = RawSamples(
             time=np.frombuffer(columns["time"], np.int64),
@@ -191,15 +207,23 @@ class _Reading:
             wait=np.frombuffer(columns["wait"], np.int16),
         )
         stacks = RawStacks(np.frombuffer(columns["pcs"], np.uint64), np.frombuffer(columns["stack_ends"], np.int64))
-        return _in_time_order(samples), stacks
+        kept = _in_time_order(samples)
+        row = np.full(len(samples), -1, np.int32)
+        row[kept] = np.arange(len(kept))
+        values = RawValues(
+            sample=row[np.frombuffer(columns["values_sample"], np.int32)],
+            ends=np.frombuffer(columns["values_ends"], np.int64),
+            packed=columns["values"],
+        )
+        return samples.rows(kept), stacks, values
 
 
-def _in_time_order(samples: RawSamples) -> RawSamples:
+def _in_time_order(samples: RawSamples) -> Int64:
+    """The rows to keep."""
     order = np.argsort(samples.time, kind="stable")
     time, owner, clock = samples.time[order], samples.owner[order], samples.clock[order]
     # A recorder killed between writing and saying so leaves the same samples in the log and in the rings.
     repeated = np.zeros(len(order), bool)
     repeated[1:] = (time[1:] == time[:-1]) & (owner[1:] == owner[:-1]) & (clock[1:] == clock[:-1])
     # A damaged record can hold any time; one before the machine was started is not a moment.
-    kept = order[~repeated & (time > 0)]
-    return RawSamples(*(getattr(samples, name)[kept] for name in RawSamples.__dataclass_fields__))
+    return order[~repeated & (time > 0)]

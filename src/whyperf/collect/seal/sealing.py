@@ -21,6 +21,7 @@ from whyperf.collect.seal.source import excerpts
 from whyperf.collect.seal.spaces import Spaces, spaces_of
 from whyperf.collect.seal.summary import number, summary
 from whyperf.collect.seal.symbols import DebugInfo, Symbols
+from whyperf.collect.seal.values import sealed_values
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.reader import LOCK, Recording, is_open, not_a_recording, still_being_written
@@ -121,9 +122,23 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
     node = np.full(len(samples), -1, np.int32)
     node[stacked] = leaves[stacks.of_sample]
 
+    sample_stack = np.full(len(samples), -1, np.int64)
+    sample_stack[stacked] = stacks.of_sample
+    values = sealed_values(
+        evidence,
+        cast,
+        spaces,
+        stacks,
+        places,
+        sample_stack,
+        code.place_frame,
+        code.function_row,
+        code.module_row,
+        Path(evidence.tables),
+    )
     weight = _weight_ns(evidence)
     source = excerpts(code.frames, code.functions, code.modules, _frame_weights(code, node_frames, node, weight))
-    manifest = summary(evidence, weight, source.notes)
+    manifest = summary(evidence, weight, (*source.notes, *values.notes))
     tables = {
         "samples": _table(
             SAMPLES,
@@ -144,6 +159,8 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
         "threads": _threads(cast),
         "work": _work(evidence, manifest),
         "source": source.table,
+        "variables": values.variables,
+        "values": values.values,
     }
     return manifest, tables
 
