@@ -94,7 +94,9 @@ static struct walk walk_in_signal(const ucontext_t *context) {
     const struct unwind_modules *modules = modules_in_signal();
     struct walk walk = {0, WHYPERF_CUT_NONE};
     for (;;) {
-        this_thread.memory->pcs[walk.frames++] = cursor.registers.value[UNWIND_RIP];
+        // Readers look one byte before what they take for a return address: not so where a signal interrupted.
+        bool interrupted = cursor.pc_is_exact && walk.frames > 0;
+        this_thread.memory->pcs[walk.frames++] = cursor.registers.value[UNWIND_RIP] + interrupted;
         if (walk.frames == WHYPERF_MAX_FRAMES) {
             walk.cut = WHYPERF_CUT_DEPTH;
             return walk;
