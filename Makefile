@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
 # What compiles and runs whyperf, and what its tests and benchmarks need beyond that.
-PACKAGES := gcc g++ libc6-dev make cmake ninja-build pkg-config python3-dev python3-venv libdw-dev libelf-dev zlib1g-dev
-TEST_PACKAGES := clang gdb binutils elfutils dwz libunwind-dev libc6-dbg gcc-multilib musl-tools busybox-static \
+PACKAGES := gcc libc6-dev make cmake ninja-build pkg-config python3-dev python3-venv libdw-dev libelf-dev zlib1g-dev
+TEST_PACKAGES := g++ clang gdb binutils elfutils dwz libunwind-dev libc6-dbg gcc-multilib musl-tools busybox-static \
 	redis-server redis-tools procps iproute2
 BENCH_PACKAGES := linux-perf
 
@@ -20,15 +20,15 @@ C_SOURCES := $(shell find native src tests -name '*.[ch]' -not -path 'tests/debu
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
 
-setup: $(STAMPS)/installed ## system packages, .venv, native build
+setup: $(STAMPS)/installed $(STAMPS)/tools ## system packages, .venv, native build
 
 demo: $(STAMPS)/installed ## a built-in slow program, recorded and diagnosed
 	$(BIN)/whyperf demo
 
-test: $(STAMPS)/installed $(STAMPS)/test-packages ## all tests
+test: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/test-packages ## all tests
 	$(BIN)/python -m pytest
 
-lint: $(STAMPS)/installed ## style, types, layering, C formatting
+lint: $(STAMPS)/installed $(STAMPS)/tools ## style, types, layering, C formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -37,13 +37,13 @@ lint: $(STAMPS)/installed ## style, types, layering, C formatting
 
 bench: bench-overhead bench-false-alarms bench-cases ## all benchmarks; takes hours
 
-bench-overhead: $(STAMPS)/installed $(STAMPS)/bench-packages ## what recording costs, beside perf and gprof
+bench-overhead: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what recording costs, beside perf and gprof
 	$(BIN)/python -m bench.overhead
 
-bench-false-alarms: $(STAMPS)/installed $(STAMPS)/bench-packages ## how often equal behaviour is called different
+bench-false-alarms: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## how often equal behaviour is called different
 	$(BIN)/python -m bench.false_alarms
 
-bench-cases: $(STAMPS)/installed $(STAMPS)/bench-packages ## ranks of known causes, beside perf's
+bench-cases: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## ranks of known causes, beside perf's
 	$(BIN)/python -m bench.cases
 
 docs: $(STAMPS)/installed ## docs/format.md from the schemas
@@ -69,12 +69,16 @@ $(STAMPS)/bench-packages: Makefile tools/packages.sh
 	@mkdir -p $(@D) && touch $@
 
 # The build requirements are installed too, so that the editable build needs no isolated environment of its own.
-$(STAMPS)/tools: pyproject.toml | $(STAMPS)/packages
+$(STAMPS)/venv: | $(STAMPS)/packages
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet --group dev scikit-build-core
-	@mkdir -p $(@D) && touch $@
+	$(BIN)/pip install --quiet scikit-build-core
+	@touch $@
 
-$(STAMPS)/installed: $(STAMPS)/tools CMakeLists.txt pyproject.toml $(NATIVE)
+$(STAMPS)/installed: CMakeLists.txt pyproject.toml $(NATIVE) | $(STAMPS)/venv
 	$(BIN)/pip install --quiet --no-build-isolation --editable .
+	@touch $@
+
+$(STAMPS)/tools: pyproject.toml | $(STAMPS)/venv
+	$(BIN)/pip install --quiet --group dev
 	@touch $@

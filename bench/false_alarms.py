@@ -126,11 +126,13 @@ def _print_rate(alarms: list[Alarm], runs: int) -> None:
     if not alarms:
         return
     raised = sum(bool(one.suspects) for one in alarms)
+    different = sum(one.verdict == "difference" for one in alarms)
     insufficient = sum(one.verdict == "insufficient" for one in alarms)
     bound = rate_upper_bound(raised, len(alarms))
     print(
         f"{runs}+{runs} runs: {raised} of {len(alarms)} pairs with any suspect: {100 * raised / len(alarms):.1f}%, "
-        f"below {100 * bound:.1f}% with 95% confidence; {insufficient} called insufficient"
+        f"below {100 * bound:.1f}% with 95% confidence; "
+        f"{different} called different, {insufficient} insufficient"
     )
 
 

@@ -68,7 +68,11 @@ static bool read_simple(const struct body *body, Dwarf_Attribute *attribute, con
                         struct place *place) {
     uint8_t atom = operator->atom;
     bool is_cfa;
-    if (base_and_offset(body, operator, &is_cfa, &place->reg, &place->offset)) {
+    uint8_t reg = 0;
+    int64_t offset;
+    if (base_and_offset(body, operator, &is_cfa, &reg, &offset)) {
+        place->reg = reg;
+        place->offset = offset;
         place->kind = is_cfa     ? (is_value ? VALUES_CFA_PLUS : VALUES_AT_CFA)
                       : is_value ? VALUES_REGISTER_PLUS
                                  : VALUES_AT_REGISTER;

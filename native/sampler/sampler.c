@@ -136,7 +136,9 @@ static struct walk walk_in_signal(const ucontext_t *context) {
     for (;;) {
         if (walk.frames < capture)
             capture_in_signal(&captured[walk.frames], &cursor, modules, context);
-        this_thread.memory->pcs[walk.frames++] = cursor.registers.value[UNWIND_RIP];
+        // Readers look one byte before what they take for a return address: not so where a signal interrupted.
+        bool interrupted = cursor.pc_is_exact && walk.frames > 0;
+        this_thread.memory->pcs[walk.frames++] = cursor.registers.value[UNWIND_RIP] + interrupted;
         if (walk.frames == WHYPERF_MAX_FRAMES) {
             walk.cut = WHYPERF_CUT_DEPTH;
             return walk;

@@ -63,6 +63,23 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
         help="cpu: where CPU time goes (default); wall: also where threads wait, read from outside at 50 Hz",
     )
     group.add_argument(
+        "--values-depth",
+        metavar="N",
+        type=count,
+        default=defaults.values_depth,
+        help=f"read the variables of this many frames of a stack (default {defaults.values_depth}, at most 16)",
+    )
+    group.add_argument(
+        "--no-values", dest="values_depth", action="store_const", const=0, help="read no variables, only stacks"
+    )
+    group.add_argument(
+        "--component",
+        metavar="GLOB",
+        action="append",
+        default=[],
+        help="read variables only of programs and libraries of this name (may be given several times)",
+    )
+    group.add_argument(
         "--max-size",
         metavar="SIZE",
         type=size,
@@ -103,4 +120,6 @@ def measuring_of(args: argparse.Namespace, *, driven: bool) -> Measuring:
         max_bytes=args.max_size,
         work_count=args.work_count,
         unit=args.unit,
+        values_depth=min(args.values_depth, 16),
+        components=tuple(args.component),
     )

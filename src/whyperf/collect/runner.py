@@ -75,7 +75,8 @@ def record_run(
         )
         unit = measuring.unit or ("call" if counter else "unit" if lifecycle.drive else "run")
         start = start_of(program.command, environment, sampling, unit, round(lifecycle.skip_s * 1e9))
-        sampler = Sampler(folder, start, plan)
+        sampler = Sampler(folder, start, plan, measuring.values_depth, measuring.components)
+        sampler.prepare_variables(program.path)
         setting = _Setting(
             program=program,
             environment=environment,

@@ -16,6 +16,7 @@ from whyperf.collect.folder import RecordingFolder
 from whyperf.collect.rate import SamplingPlan
 from whyperf.collect.start import Start, write_start
 from whyperf.collect.totals import thread_names
+from whyperf.collect.variables import VariablesTables
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import Totals
 from whyperf.recording.rawlog import RawLogWriter
@@ -48,7 +49,14 @@ def tables_folder() -> Path:
 class Sampler:
     """Records one target: everything between making the folder and the last chunk of the raw log."""
 
-    def __init__(self, folder: RecordingFolder, start: Start, plan: SamplingPlan) -> None:
+    def __init__(
+        self,
+        folder: RecordingFolder,
+        start: Start,
+        plan: SamplingPlan,
+        values_depth: int = 0,
+        components: tuple[str, ...] = (),
+    ) -> None:
         self._rings = folder.raw / "rings"
         self._reserve = folder.raw / "reserve"
         self._guard = threading.Lock()
@@ -66,6 +74,7 @@ class Sampler:
                 plan.use_perf_events,
                 str(tables_folder()),
                 str(_preloadable(LIBRARY)),
+                values_depth,
             )
             self._log = RawLogWriter(folder.raw, start.sampling.max_bytes)
             self._drainer = _session.Drainer(str(self._rings.absolute()))
@@ -75,11 +84,18 @@ class Sampler:
             ) from None
         self._thread = threading.Thread(target=self._drain_until_stopped, name="drain", daemon=True)
         self._totals: Callable[[], Totals | None] = lambda: None
+        self._variables = VariablesTables(tables_folder(), components) if values_depth else None
+        self._learning: threading.Thread | None = None
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
         """The target's environment: the user's own, with the sampler before whatever else is preloaded."""
         preloaded = " ".join(filter(None, (str(LIBRARY), base.get("LD_PRELOAD"))))
         return {**base, "LD_PRELOAD": preloaded, "WHYPERF_SESSION": str(self._rings.absolute())}
+
+    def prepare_variables(self, program: str) -> None:
+        """So that the first sample of the program already has values."""
+        if self._variables is not None:
+            self._variables.prepare(program)
 
     def start(self, totals: Callable[[], Totals | None]) -> None:
         """Begins to drain; `totals` is asked once a second for what the target has used so far."""
@@ -161,9 +177,25 @@ class Sampler:
         self._drainer.drain(self._log.fileno())
         if self._log.rotate():
             self._drainer.new_log_file()
+        # Often, because programs may start threads and processes by the thousand.
+        self._drainer.retire_dead()
+
+    def _learn_variables(self) -> None:
+        """Tables of what was loaded or started since, made aside because draining must go on."""
+        if self._variables is None or (self._learning is not None and self._learning.is_alive()):
+            return
+        modules = self._drainer.modules()
+        if self._variables.new_among(modules):
+            self._learning = threading.Thread(target=self._make_tables, args=(modules,), name="variables", daemon=True)
+            self._learning.start()
+
+    def _make_tables(self, modules: list[tuple[str, bytes]]) -> None:
+        if self._variables is not None and self._variables.take_in(modules):
+            with contextlib.suppress(ValueError):  # closed meanwhile
+                self._drainer.announce_tables()
 
     def _look(self) -> None:
-        self._write(self._drainer.retire_dead)
+        self._learn_variables()
         for pid in {pid for pid, _ in self.live_threads()}:
             for tid, name in thread_names(pid).items():
                 if self._names.get(tid) != name:

@@ -128,9 +128,7 @@ def _content(table: VariablesTable, row: np.void, frame: Frame, read_memory: Rea
     return (result & _WORD).to_bytes(8, "little")[:size]
 
 
-def _at_entry(
-    table: VariablesTable, frame: Frame, reg: int, entry: int, read_memory: ReadMemory, calls: int
-) -> int:
+def _at_entry(table: VariablesTable, frame: Frame, reg: int, entry: int, read_memory: ReadMemory, calls: int) -> int:
     """What `reg` held when the frame's function was called, as the caller still knows it."""
     if frame.caller is None or frame.return_address is None or not calls:
         raise _Unreadable

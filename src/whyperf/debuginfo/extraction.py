@@ -57,9 +57,7 @@ class Extraction:
 def extract(path: str, size: int, debug_folders: Sequence[Path], *, symbols_only: bool = False) -> Extraction:
     """Reads `path` and the debug files that belong to it, in a child process with bounded time and memory."""
     cpu_seconds, wall_seconds = _limits(size)
-    return _columns_of(
-        _debuginfo.extract(path, _search_path(debug_folders), symbols_only, cpu_seconds, wall_seconds)
-    )
+    return _columns_of(_debuginfo.extract(path, _search_path(debug_folders), symbols_only, cpu_seconds, wall_seconds))
 
 
 def extract_variables(path: str, size: int, debug_folders: Sequence[Path]) -> Extraction:

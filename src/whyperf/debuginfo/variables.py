@@ -78,7 +78,7 @@ def _store(file: Path, columns: dict[str, npt.NDArray[Any]], binary: Binary) -> 
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Names first: whoever sees the table finds them.
         _write_aside(names_file(file), names_content(variables, names, _valid(files), table_hash))
-        _write_aside(file, memoryview(table))
+        _write_aside(file, table.data)
 
 
 def _through(numbers: Int32s, rows: Int32s) -> Int32s:

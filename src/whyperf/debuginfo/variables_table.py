@@ -110,7 +110,8 @@ class VariablesTable:
     hash: int
     """What module records name it by."""
     segments: Records
-    list: UInt32s
+    lists: UInt32s
+    """Locations, the lists of all segments one after the other."""
     locations: Records
     fields: Records
     globals: UInt32s
@@ -126,7 +127,7 @@ class VariablesTable:
         if segment < 0:
             return []
         first, count = int(self.segments["first"][segment]), int(self.segments["count"][segment])
-        return [int(location) for location in self.list[first : first + count]]
+        return [int(location) for location in self.lists[first : first + count]]
 
     def call_site(self, return_address: int) -> int | None:
         """Row of the call that returns there."""
@@ -165,7 +166,7 @@ def read_table(file: Path) -> VariablesTable:
     return VariablesTable(
         hash=int(header["hash"]),
         segments=segments,
-        list=section(np.dtype("<u4"), header["list_count"]),
+        lists=section(np.dtype("<u4"), header["list_count"]),
         locations=section(_LOCATION, header["location_count"]),
         fields=section(_FIELD, header["field_count"]),
         globals=section(np.dtype("<u4"), header["global_count"]),
@@ -209,10 +210,11 @@ def _read_names(file: Path, table_hash: int, count: int) -> Variables:
         raise DamagedTable(f"{file} is damaged: {error}") from error
     if metadata.get(b"table") != str(table_hash).encode() or metadata.get(b"builder") != _BUILDER:
         raise DamagedTable(f"{file} belongs to another table")
-    held = {name: batch.column(i).values for i, name in enumerate(batch.schema.names)}
-    texts, files = Texts.from_arrow(held.pop("texts")), Texts.from_arrow(held.pop("files"))
-    numbers = {name: array.to_numpy(zero_copy_only=True) for name, array in held.items()}
-    if any(len(column) != count for column in numbers.values()):
+    held: dict[str, Any] = {name: batch.column(i) for i, name in enumerate(batch.schema.names)}
+    texts, files = Texts.from_arrow(held.pop("texts").values), Texts.from_arrow(held.pop("files").values)
+    columns: dict[str, Any] = {name: array.values.to_numpy(zero_copy_only=True) for name, array in held.items()}
+    if any(len(column) != count for column in columns.values()):
         raise DamagedTable(f"{file} is cut short")
-    chosen = {"name": texts, "type": texts, "file": files}
-    return Variables(**{k: Chosen(chosen[k], v) if k in chosen else v for k, v in numbers.items()})
+    columns |= {name: Chosen(texts, columns[name]) for name in ("name", "type")}
+    columns["file"] = Chosen(files, columns["file"])
+    return Variables(**columns)

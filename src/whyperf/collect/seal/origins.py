@@ -17,6 +17,11 @@ def file_name(path: str) -> str:
     return path.removesuffix(_DELETED).rpartition("/")[2]
 
 
+def is_system_library(path: str) -> bool:
+    # Local installations are the user's own, though they lie under /usr.
+    return _SYSTEM.match(path) is not None and not path.startswith("/usr/local/")
+
+
 def origin_of(path: str, programs: Collection[str], sampler: str) -> str:
     """As in the table `modules`. `programs` are the executables of all processes, `sampler` the preloaded library."""
     name = file_name(path)
@@ -30,5 +35,4 @@ def origin_of(path: str, programs: Collection[str], sampler: str) -> str:
         return "unknown"
     if _LIBC.fullmatch(name):
         return "libc"
-    # Local installations are the user's own, though they lie under /usr.
-    return "system-library" if _SYSTEM.match(path) and not path.startswith("/usr/local/") else "library"
+    return "system-library" if is_system_library(path) else "library"
