@@ -133,7 +133,7 @@ static PyObject *counters(PyObject *self, PyObject *Py_UNUSED(ignored)) {
         return NULL;
     struct whyperf_counters sum = drainer_counters(drainer);
     const struct whyperf_session *session = drainer->rings.session;
-    PyObject *result = Py_BuildValue("{sKsKsKsKsKsKsKsNsKsKsKsKsKsKsKsK}", "values", sum.values, "values_unreadable",
+    PyObject *result = Py_BuildValue("{sKsKsKsKsKsKsKsKsKsKsNsKsKsKsKsK}", "values", sum.values, "values_unreadable",
                                      sum.values_unreadable, "values_dropped", sum.values_dropped, "samples",
                                      sum.samples, "weight", sum.weight, "dropped", sum.dropped, "records_lost",
                                      sum.records_lost, "busy", sum.busy, "handler_ns", sum.handler_ns, "handler_ns_max",

@@ -84,7 +84,7 @@ class Sampler:
             ) from None
         self._thread = threading.Thread(target=self._drain_until_stopped, name="drain", daemon=True)
         self._totals: Callable[[], Totals | None] = lambda: None
-        self._variables = VariablesTables(tables_folder(), components) if values_depth else None
+        self._variables = VariablesTables(tables_folder(), LIBRARY, components) if values_depth else None
         self._learning: threading.Thread | None = None
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:

@@ -17,8 +17,9 @@ DEFAULT_DEPTH = 8
 class VariablesTables:
     """Makes each table once; `components` are globs of file names or paths that narrow what is read."""
 
-    def __init__(self, folder: Path, components: tuple[str, ...] = ()) -> None:
+    def __init__(self, folder: Path, sampler: Path, components: tuple[str, ...] = ()) -> None:
         self._folder = folder
+        self._sampler = str(sampler)
         self._components = components
         self._done: set[str] = set()
 
@@ -47,4 +48,4 @@ class VariablesTables:
     def _wanted(self, path: str) -> bool:
         if self._components:
             return any(fnmatch(path, glob) or fnmatch(Path(path).name, glob) for glob in self._components)
-        return not path.startswith("[") and not is_system_library(path)
+        return not path.startswith("[") and not is_system_library(path) and path != self._sampler
