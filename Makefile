@@ -6,16 +6,18 @@ STAMPS := $(VENV)/.stamps
 
 # What compiles and runs whyperf, and what its tests and benchmarks need beyond that.
 PACKAGES := gcc libc6-dev make cmake ninja-build pkg-config python3-dev python3-venv libdw-dev libelf-dev zlib1g-dev
-TEST_PACKAGES := g++ clang gdb binutils elfutils dwz libunwind-dev libc6-dbg gcc-multilib musl-tools busybox-static \
-	redis-server redis-tools procps iproute2
-BENCH_PACKAGES := linux-perf
+TEST_PACKAGES = g++ clang gdb binutils elfutils dwz libunwind-dev libc6-dbg gcc-multilib musl-tools busybox-static \
+	redis-server redis-tools procps iproute2 $(SOURCE_PACKAGES)
+BENCH_PACKAGES = linux-perf $(SOURCE_PACKAGES)
+# To build and test other projects from Debian's and PyPI's sources.
+SOURCE_PACKAGES := dpkg-dev xz-utils perl tcl
 
 NATIVE := $(shell find native -name '*.[ch]')
 # Programs whose tests go by their line numbers are left as they are.
 C_SOURCES := $(shell find native src tests -name '*.[ch]' -not -path 'tests/debuginfo/programs/*')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench bench-overhead bench-false-alarms bench-cases docs wheel clean
+.PHONY: help setup demo test lint bench bench-overhead bench-false-alarms bench-cases bench-transparency bench-kills docs wheel clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
@@ -35,7 +37,7 @@ lint: $(STAMPS)/installed $(STAMPS)/tools ## style, types, layering, C formattin
 	$(BIN)/clang-format --dry-run -Werror $(C_SOURCES)
 	$(BIN)/lint-imports
 
-bench: bench-overhead bench-false-alarms bench-cases ## all benchmarks; takes hours
+bench: bench-cases bench-overhead bench-false-alarms bench-transparency bench-kills ## all benchmarks; takes hours
 
 bench-overhead: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what recording costs, beside perf and gprof
 	$(BIN)/python -m bench.overhead
@@ -45,6 +47,12 @@ bench-false-alarms: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages
 
 bench-cases: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## ranks of known causes, beside perf's
 	$(BIN)/python -m bench.cases
+
+bench-transparency: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## do programs behave the same while they are watched
+	$(BIN)/python -m bench.transparency
+
+bench-kills: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what a SIGKILL leaves of a recording
+	$(BIN)/python -m bench.kills
 
 docs: $(STAMPS)/installed ## docs/format.md from the schemas
 	$(BIN)/python -m whyperf.recording.describe docs/format.md

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -59,25 +60,26 @@ class Compared:
     cuts: list[int]
 
 
-def compare(oracle: Path, tables: Path, *command: str | Path, stops: int = STOPS) -> Compared:
-    done = subprocess.run(
-        [oracle, str(stops), "7", tables, *command], check=False, capture_output=True, text=True, timeout=120
-    )
+def compare(oracle: Path, tables: Path, *command: str | Path, stops: int = STOPS, **environment: str) -> Compared:
+    whole = [oracle, str(stops), "7", tables, *command]
+    env = os.environ | environment
+    done = subprocess.run(whole, check=False, capture_output=True, text=True, timeout=120, env=env)
     assert done.stdout, done.stderr
     found = Compared(**json.loads(done.stdout.splitlines()[-1]))
     assert not found.mismatches, done.stderr
     return found
 
 
-def assert_alike(found: Compared, stops: int = STOPS, unknown: int = 0) -> None:
+def assert_alike(found: Compared, stops: int = STOPS) -> None:
     assert found.stacks == stops
     assert found.frames > 3 * stops
-    assert found.unknown_registers <= unknown
+    # libcrypto's assembly here and there keeps rbx in a caller-saved register, which rows cannot say: it is unknown.
+    assert found.unknown_registers <= stops // 10
     # What neither of us can walk: the landing of an exception, whose return address libgcc has just overwritten.
     assert found.complete >= 0.9 * stops, found.cuts
-    assert found.oracle_gave_up <= stops - found.complete
-    # Where a module has no unwind information (_init, _fini) libunwind guesses, and we stop.
-    assert found.cut_early <= found.cuts[2]
+    assert found.oracle_gave_up <= stops // 20
+    # Where there is no unwind information (_init, _fini), or such a landing, libunwind goes on by guessing.
+    assert found.cut_early <= stops // 10
 
 
 @pytest.mark.parametrize("build", C_BUILDS)
@@ -109,13 +111,12 @@ def test_interpreter_and_stripped_libraries(oracle: Path, tables: Path) -> None:
 def test_hand_written_assembly(algorithm: str, oracle: Path, tables: Path) -> None:
     which = ("-evp", algorithm) if "-" in algorithm else (algorithm,)
     found = compare(oracle, tables, "/usr/bin/openssl", "speed", *which)
-    # In a few places it keeps rbx in a caller-saved register, which rows cannot say: then it counts as unknown.
-    assert_alike(found, unknown=STOPS // 10)
+    assert_alike(found)
 
 
 def test_dynamic_linker(oracle: Path, tables: Path) -> None:
     # GIVEN a program whose first milliseconds are ld.so's: every symbol of its libraries is resolved at once
-    found = compare(oracle, tables, "/usr/bin/env", "LD_BIND_NOW=1", sys.executable, "-c", "import ssl", stops=25)
+    found = compare(oracle, tables, sys.executable, "-c", "import ssl", stops=25, LD_BIND_NOW="1")
     # THEN stacks agree, and end at the entry of ld.so, which nothing called
     assert found.stacks > 5
     assert found.complete == found.stacks

@@ -9,7 +9,7 @@ import pytest
 
 from tests.unwind.building import NATIVE, SANITIZERS, compile_driver
 
-SECONDS = 6
+SECONDS = 4
 
 
 def libraries() -> list[Path]:
