@@ -11,7 +11,9 @@ from whyperf.engines.values.strata import Side
 def bin_edges(good: Ints, bad: Ints, bins: int) -> Ints:
     """Upper edges, of two sorted samples: every distinct value where there are few, else bins of equal share."""
     pooled = np.sort(np.concatenate((good, bad)), kind="stable")
-    distinct = pooled[np.flatnonzero(np.diff(pooled, append=pooled[-1:] + 1))] if len(pooled) else pooled
+    last = np.ones(len(pooled), np.bool_)
+    last[:-1] = pooled[1:] != pooled[:-1]
+    distinct = pooled[last]
     if len(distinct) <= bins:
         return distinct
     places = np.linspace(0, len(pooled) - 1, bins + 1).astype(np.int64)[1:]
@@ -22,14 +24,13 @@ def in_bins(codes: Ints, edges: Ints) -> Ints:
     return np.searchsorted(edges, codes, "left").astype(np.int64)
 
 
-def run_histograms(side: Side, bins: tuple[Ints, ...], count: int, share: Floats) -> Floats:
+def run_histograms(side: Side, bins: Ints, count: int, share: Floats) -> Floats:
     """Every run's share of each bin in the common mix of lines; a row per run that has readings there."""
     lines = len(share)
+    cell = side.line * count + bins
     rows = []
-    for number, line in zip(bins, side.line, strict=True):
-        if not len(number):
-            continue
-        table = np.bincount(line * count + number, minlength=lines * count).reshape(lines, count).astype(np.float64)
+    for start, stop in side.runs:
+        table = np.bincount(cell[start:stop], minlength=lines * count).reshape(lines, count).astype(np.float64)
         read = table.sum(axis=1, keepdims=True)
         mixed = np.divide(table, read, out=np.zeros_like(table), where=read > 0) * share[:, None]
         rows.append(mixed.sum(axis=0) / mixed.sum())
@@ -46,15 +47,14 @@ def largest_within(rows: Floats) -> float:
     return float(distances(rows, rows)[np.triu_indices(len(rows), 1)].max(initial=0.0))
 
 
-def block_histograms(side: Side, bins: tuple[Ints, ...], count: int, length: int) -> Floats:
+def block_histograms(side: Side, bins: Ints, count: int, length: int) -> Floats:
     """Weighted histograms of blocks of about `length` readings in a row; no block spans two runs."""
-    rows = []
-    for number, line in zip(bins, side.line, strict=True):
-        size = len(number)
-        if not size:
-            continue
-        blocks = max(1, size // length)
-        block = np.arange(size, dtype=np.int64) * blocks // size
-        table = np.bincount(block * count + number, weights=side.weight[line], minlength=blocks * count)
-        rows.append(table.reshape(blocks, count))
-    return np.concatenate(rows) if rows else np.zeros((0, count))
+    block = np.empty(len(side), np.int64)
+    blocks = 0
+    for start, stop in side.runs:
+        here = max(1, (stop - start) // length)
+        block[start:stop] = blocks + np.arange(stop - start, dtype=np.int64) * here // (stop - start)
+        blocks += here
+    weights = side.weight[side.line]
+    table: Floats = np.bincount(block * count + bins, weights=weights, minlength=blocks * count).astype(np.float64)
+    return table.reshape(blocks, count)

@@ -8,7 +8,7 @@ from enum import Enum
 
 import numpy as np
 
-from whyperf.engines.run import Floats
+from whyperf.engines.run import Floats, Ints
 from whyperf.engines.values.settings import ValuesSettings
 
 # So many readings, evenly spaced, show whether a value tracks time.
@@ -32,7 +32,7 @@ class Track:
     """A numeric variable over one run: a few hundred readings, when they were made, and the work done meanwhile."""
 
     values: Floats
-    time: Floats  # nanoseconds
+    time: Ints  # nanoseconds
     units: float
 
 
@@ -72,9 +72,9 @@ def _apart(logarithm: float) -> float:
     return float(np.sqrt(max(0.0, 1.0 - np.exp(-logarithm / 2))))
 
 
-def evenly(count: int) -> slice:
-    """As many of `count` readings as are looked at."""
-    return slice(None, None, max(1, count // _LOOKED_AT))
+def evenly(start: int, stop: int) -> slice:
+    """As many of a run's readings as are looked at."""
+    return slice(start, stop, max(1, (stop - start) // _LOOKED_AT))
 
 
 def _tracks(side: Sequence[Track], correlation: float) -> bool:
@@ -83,7 +83,8 @@ def _tracks(side: Sequence[Track], correlation: float) -> bool:
 
 def _rank_correlation(values: Floats) -> float:
     """With the order of reading; of rising values, since only those count anything."""
-    if values.min() == values.max():
+    third = len(values) // 3
+    if not values[:third].mean() < values[third:-third].mean() < values[-third:].mean():
         return 0.0
     distinct, where, counts = np.unique(values, return_inverse=True, return_counts=True)
     rank = (np.cumsum(counts) - counts / 2)[where]
@@ -95,7 +96,8 @@ def _rank_correlation(values: Floats) -> float:
 def _is_clock(tracks: Sequence[Track], settings: ValuesSettings) -> bool:
     slopes = []
     for track in tracks:
-        time = track.time - track.time.mean()
+        time = (track.time - track.time[0]).astype(np.float64)
+        time -= time.mean()
         values = track.values - track.values.mean()
         spread = float((time * time).sum())
         if spread <= 0:

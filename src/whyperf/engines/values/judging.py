@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from whyperf.engines.functions import FunctionIndex
-from whyperf.engines.run import Ints, Run, texts
+from whyperf.engines.run import Run, texts
 from whyperf.engines.values.bins import bin_edges
 from whyperf.engines.values.counters import Growth, Track, Tracking, evenly, judge_growth
 from whyperf.engines.values.inheritance import Kept, keep
 from whyperf.engines.values.kinds import Dimension, Kind, numbers, ordered
-from whyperf.engines.values.readings import Readings, RunReadings, sequence
+from whyperf.engines.values.readings import Readings, SideReadings, sequences
 from whyperf.engines.values.readings import Sequence as Compared
 from whyperf.engines.values.settings import ValuesSettings
 from whyperf.engines.values.sound import Status, Tested, examine_dimension
-from whyperf.engines.values.spread import Contrast, contrast
+from whyperf.engines.values.spread import Contrast, Places, contrast
 from whyperf.engines.values.statistics import Compare
 from whyperf.engines.values.variables import GLOBAL, Variable, VariableIndex
 
@@ -65,8 +65,9 @@ class Judging:
         self.settings = settings
         self.functions = FunctionIndex(good, bad)
         self.variables = VariableIndex(self.functions)
-        self.good = [RunReadings(run, self.functions, self.variables) for run in good]
-        self.bad = [RunReadings(run, self.functions, self.variables) for run in bad]
+        self.good = SideReadings(good, self.functions, self.variables)
+        self.bad = SideReadings(bad, self.functions, self.variables)
+        self.places = Places(bad, self.bad.frame_start)
         self.units = {run: run.work.count if per_unit else 1.0 for run in (*good, *bad)}
         self.same_text = len({_builds(run) for run in (*good, *bad)}) == 1
         rates = [run.manifest.sampling.rate_hz for run in (*good, *bad)]
@@ -74,8 +75,7 @@ class Judging:
         self.merge = self._merge()
 
     def _merge(self) -> Compare | None:
-        readings = sum(side.total for side in (*self.good, *self.bad))
-        if readings < self.settings.compiled_from:
+        if self.good.total + self.bad.total < self.settings.compiled_from:
             return None
         from whyperf.engines.values.kernels import merge_sorted
 
@@ -83,8 +83,8 @@ class Judging:
         return compiled
 
     def all(self) -> tuple[list[Outcome], list[Candidate]]:
-        numbered = [n for n in range(len(self.variables.variables)) if any(side.count(n) for side in self.bad)]
-        numbered.sort(key=lambda n: max(side.first_row(n) for side in self.bad))
+        numbered = [number for number in range(len(self.variables.variables)) if self.bad.count(number)]
+        numbered.sort(key=self.bad.first_row)
         outcomes: list[Outcome] = []
         candidates: list[Candidate] = []
         for number in numbered:
@@ -96,55 +96,48 @@ class Judging:
 
     def _one(self, number: int, at: int) -> tuple[Outcome, Candidate | None]:
         variable = self.variables.variables[number]
-        few, none = Growth(Tracking.NO), self.settings.minimum_readings
-        counts = [sum(side.count(number) for side in sides) for sides in (self.good, self.bad)]
-        if counts[0] == 0 or min(counts) < none:
-            status = Status.NEW if counts[0] == 0 and counts[1] >= none else Status.FEW
-            return Outcome(variable, (Tested(Dimension.VALUE, status),), few), None
-        good, bad = ([side.of(number, variable.kind) for side in sides] for sides in (self.good, self.bad))
+        fewest = self.settings.minimum_readings
+        good_count, bad_count = self.good.count(number), self.bad.count(number)
+        if min(good_count, bad_count) < fewest:
+            status = Status.NEW if good_count == 0 and bad_count >= fewest else Status.FEW
+            return Outcome(variable, (Tested(Dimension.VALUE, status),), Growth(Tracking.NO)), None
+        good, bad = self.good.of(number, variable.kind), self.bad.of(number, variable.kind)
         growth = self._growth(variable, good, bad)
         if growth.tracking in (Tracking.CLOCK, Tracking.SAME):
             return Outcome(variable, (Tested(Dimension.VALUE, Status.SAME),), growth), None
         return self._compared(variable, good, bad, growth, at)
 
     def _compared(
-        self, variable: Variable, good: list[Readings], bad: list[Readings], growth: Growth, at: int
+        self, variable: Variable, good: Readings, bad: Readings, growth: Growth, at: int
     ) -> tuple[Outcome, Candidate | None]:
         tests: list[Tested] = []
         contrasts: dict[Dimension, Contrast] = {}
-        for dimension in self._dimensions(variable, growth):
-            here, there = (
-                [
-                    sequence(readings, variable.kind, dimension, side.timeline)
-                    for readings, side in zip(several, sides, strict=True)
-                ]
-                for several, sides in ((good, self.good), (bad, self.bad))
-            )
-            test = (
-                Tested(
-                    dimension,
-                    Status.APART,
-                    growth.distance,
-                    growth.within,
-                    0.0,
-                    _edges(here, there, self.settings.bins),
-                )
-                if growth.tracking is Tracking.CHANGED
-                else examine_dimension(
-                    dimension, here, there, self.settings, same_text=self.same_text, merge=self.merge
-                )
-            )
+        dimensions = self._dimensions(variable, growth)
+        here = sequences(good, variable.kind, dimensions, self.good.timeline)
+        there = sequences(bad, variable.kind, dimensions, self.bad.timeline)
+        for dimension in dimensions:
+            test = self._test(dimension, here[dimension], there[dimension], growth)
             tests.append(test)
             if test.edges is not None and test.p <= self.settings.discovery_rate:
-                runs = [side.run for side in self.bad]
                 contrasts[dimension] = contrast(
-                    here, there, runs, test.edges, self.settings, kind=variable.kind, dimension=dimension
+                    here[dimension],
+                    there[dimension],
+                    self.places,
+                    test.edges,
+                    self.settings,
+                    kind=variable.kind,
+                    dimension=dimension,
                 )
         outcome = Outcome(variable, tuple(tests), growth)
         if not contrasts:
             return outcome, None
-        kept = keep(bad[0], len(self.bad[0].timeline.time), self.settings)
-        return outcome, Candidate(at, contrasts, kept)
+        return outcome, Candidate(at, contrasts, keep(bad, len(self.bad.timeline), self.settings))
+
+    def _test(self, dimension: Dimension, good: Compared, bad: Compared, growth: Growth) -> Tested:
+        if growth.tracking is Tracking.CHANGED:
+            edges = bin_edges(np.sort(good.codes), np.sort(bad.codes), self.settings.bins)
+            return Tested(dimension, Status.APART, growth.distance, growth.within, 0.0, edges)
+        return examine_dimension(dimension, good, bad, self.settings, same_text=self.same_text, merge=self.merge)
 
     def _dimensions(self, variable: Variable, growth: Growth) -> tuple[Dimension, ...]:
         if growth.tracking is Tracking.CHANGED:
@@ -155,27 +148,22 @@ class Judging:
             return tuple(one for one in dimensions if one is Dimension.VALUE)
         return dimensions
 
-    def _growth(self, variable: Variable, good: list[Readings], bad: list[Readings]) -> Growth:
+    def _growth(self, variable: Variable, good: Readings, bad: Readings) -> Growth:
         if not variable.kind.numeric:
             return Growth(Tracking.NO)
-        here, there = (
-            [self._track(variable.kind, readings, side) for readings, side in zip(several, sides, strict=True)]
-            for several, sides in ((good, self.good), (bad, self.bad))
-        )
+        here = self._tracks(variable.kind, good, self.good)
+        there = self._tracks(variable.kind, bad, self.bad)
         return judge_growth(here, there, self.settings)
 
-    def _track(self, kind: Kind, readings: Readings, side: RunReadings) -> Track:
-        few = evenly(len(readings))
-        return Track(
-            numbers(kind, ordered(kind, np.ascontiguousarray(readings.raw[few]))),
-            side.timeline.time[readings.sample[few]].astype(np.float64),
-            self.units[side.run],
-        )
-
-
-def _edges(good: list[Compared], bad: list[Compared], bins: int) -> Ints:
-    here, there = (np.sort(np.concatenate([one.codes for one in side])) for side in (good, bad))
-    return bin_edges(here, there, bins)
+    def _tracks(self, kind: Kind, readings: Readings, side: SideReadings) -> list[Track]:
+        tracks = []
+        for run, start, stop in zip(
+            side.runs, readings.starts[:-1].tolist(), readings.starts[1:].tolist(), strict=True
+        ):
+            few = evenly(start, stop)
+            values = numbers(kind, ordered(kind, np.ascontiguousarray(readings.raw[few])))
+            tracks.append(Track(values, side.timeline.time[readings.sample[few]], self.units[run]))
+        return tracks
 
 
 def _builds(run: Run) -> frozenset[str]:

@@ -1,7 +1,8 @@
-"""What a variable held in one run, reading by reading, and the three sequences that are compared."""
+"""What a variable held in the runs of one kind, reading by reading, and the three sequences that are compared."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence as Several
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -9,10 +10,10 @@ import numpy as np
 
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Ints, Run, ints
-from whyperf.engines.values.kinds import Dimension, Kind, ordered, steps, usable
-from whyperf.engines.values.timeline import Flags, Timeline, timeline
+from whyperf.engines.values.kinds import Dimension, Flags, Kind, ordered, steps, usable
+from whyperf.engines.values.timeline import Timeline, timeline
 from whyperf.engines.values.variables import VariableIndex
-from whyperf.recording.rows import HeldRows, Rows
+from whyperf.recording.rows import Columns, HeldRows, Rows
 
 ANY_LINE = 0
 
@@ -24,13 +25,14 @@ class _Streaming(Protocol):
 
 @dataclass(frozen=True)
 class Readings:
-    """Of one variable in one run, in time order."""
+    """Of one variable: run after run, each in time order. Samples and frames are numbered through all runs."""
 
     raw: Ints
     sample: Ints
     depth: Ints
     frame: Ints
     line: Ints  # relative to the function's declaration
+    starts: Ints  # where each run begins, and the end
 
     def __len__(self) -> int:
         return len(self.raw)
@@ -38,11 +40,12 @@ class Readings:
 
 @dataclass(frozen=True)
 class Sequence:
-    """One dimension of a variable in one run: numbers that sort as the values do, and where each was read."""
+    """One dimension of a variable: numbers that sort as the values do, and where each was read."""
 
     codes: Ints
     line: Ints  # relative; ANY_LINE where a number belongs to more than one
     frame: Ints
+    starts: Ints
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -55,66 +58,109 @@ def has_values(run: Run) -> bool:
     return run.recording.table("values").num_rows > 0
 
 
-class RunReadings:
-    """The readings of one run by variable number."""
+class SideReadings:
+    """The readings of all runs of one kind, by variable number."""
 
-    def __init__(self, run: Run, functions: FunctionIndex, variables: VariableIndex) -> None:
-        self.run = run
-        self.timeline: Timeline = timeline(run)
-        self._row = variables.rows[run]
-        recording = run.recording
-        self._rows: Rows = (
-            recording.rows("values") if isinstance(recording, _Streaming) else HeldRows(recording.table("values"))
-        )
-        self._spans = self._rows.spans("variable")
-        self._line = _relative_lines(run, functions)
+    def __init__(self, runs: Several[Run], functions: FunctionIndex, variables: VariableIndex) -> None:
+        self.runs = tuple(runs)
+        self.timeline: Timeline = timeline(runs)
+        self._variable_rows = [variables.rows[run] for run in runs]
+        self._rows = [_rows(run) for run in runs]
+        self._spans = [rows.spans("variable") for rows in self._rows]
+        lines = [_relative_lines(run, functions) for run in runs]
+        self._line = np.concatenate(lines)
+        self.frame_start = np.concatenate(([0], np.cumsum([len(one) for one in lines])))
 
     @property
     def total(self) -> int:
-        return sum(stop - start for start, stop in self._spans.values())
+        return sum(stop - start for spans in self._spans for start, stop in spans.values())
 
     def count(self, number: int) -> int:
-        start, stop = self._spans.get(self._row.get(number, -1), (0, 0))
-        return stop - start
+        return sum(stop - start for start, stop in self._of_runs(number))
 
     def first_row(self, number: int) -> int:
-        return self._spans.get(self._row.get(number, -1), (0, 0))[0]
+        return max(start for start, _ in self._of_runs(number))
 
     def of(self, number: int, kind: Kind) -> Readings:
-        start, stop = self._spans.get(self._row.get(number, -1), (0, 0))
-        if start == stop:
-            empty = np.zeros(0, np.int64)
-            return Readings(empty, empty, empty, empty, empty)
-        columns = self._rows.read(start, stop)
-        raw, sample, frame = columns["value"], columns["sample"], columns["frame"]
-        good = (sample >= 0) & (frame >= 0) & self.timeline.counted[sample] & usable(kind, raw)
-        if not good.all():
-            raw, sample, frame = raw[good], sample[good], frame[good]
-            depth = columns["depth"][good]
-        else:
-            depth = columns["depth"]
-        return Readings(raw, sample, depth, frame, self._line[frame])
+        pieces: list[Columns] = []
+        starts = [0]
+        for run, (rows, (start, stop)) in enumerate(zip(self._rows, self._of_runs(number), strict=True)):
+            if start < stop:
+                columns = rows.read(start, stop)
+                kept = self._kept(columns, kind, run)
+                pieces.append(
+                    {
+                        "value": columns["value"][kept],
+                        "depth": columns["depth"][kept],
+                        "sample": columns["sample"][kept] + np.int64(self.timeline.start[run]),
+                        "frame": columns["frame"][kept] + np.int64(self.frame_start[run]),
+                    }
+                )
+            starts.append(sum(len(piece["value"]) for piece in pieces))
+        empty = np.zeros(0, np.int64)
+        raw, sample, depth, frame = (
+            (pieces[0][name] if len(pieces) == 1 else np.concatenate([empty, *(piece[name] for piece in pieces)]))
+            for name in ("value", "sample", "depth", "frame")
+        )
+        return Readings(raw, sample, depth, frame, self._line[frame], np.array(starts))
+
+    def _kept(self, columns: Columns, kind: Kind, run: int) -> Flags | slice:
+        """Which rows are readings: of a sample that counts, at a known place, and not not-a-number."""
+        sample, frame = columns["sample"], columns["frame"]
+        begin = self.timeline.start[run]
+        kept = self.timeline.counted[begin + np.maximum(sample, 0)] & (sample >= 0) & (frame >= 0)
+        if kind is Kind.FLOAT:
+            kept &= usable(kind, columns["value"])
+        return slice(None) if kept.all() else kept
+
+    def _of_runs(self, number: int) -> list[tuple[int, int]]:
+        return [
+            spans.get(rows.get(number, -1), (0, 0))
+            for spans, rows in zip(self._spans, self._variable_rows, strict=True)
+        ]
 
 
-def sequence(readings: Readings, kind: Kind, dimension: Dimension, when: Timeline) -> Sequence:
-    if dimension is Dimension.VALUE:
-        return Sequence(ordered(kind, readings.raw), readings.line, readings.frame)
+def sequences(
+    readings: Readings, kind: Kind, dimensions: Several[Dimension], when: Timeline
+) -> dict[Dimension, Sequence]:
+    found: dict[Dimension, Sequence] = {}
+    if Dimension.VALUE in dimensions:
+        codes = ordered(kind, readings.raw)
+        found[Dimension.VALUE] = Sequence(codes, readings.line, readings.frame, readings.starts)
+    if Dimension.DELTA not in dimensions and Dimension.DURATION not in dimensions:
+        return found
     chosen = _by_thread(readings, when)
     raw, sample, frame = readings.raw[chosen], readings.sample[chosen], readings.frame[chosen]
     threads = when.thread[sample]
     same_thread = threads[1:] == threads[:-1]
-    if dimension is Dimension.DELTA:
-        line = readings.line[chosen][1:][same_thread]
-        return Sequence(steps(kind, raw, same_thread), line, frame[1:][same_thread])
-    callers = when.height[sample] - readings.depth[chosen] - 1
-    lengths = _durations(raw, sample, callers, same_thread, when)
-    return Sequence(lengths, np.full(len(lengths), ANY_LINE, np.int64), frame[np.cumsum(lengths) - 1])
+    if Dimension.DELTA in dimensions:
+        after = np.flatnonzero(same_thread) + 1
+        starts = _starts(sample[after], when)
+        found[Dimension.DELTA] = Sequence(
+            steps(kind, raw, same_thread), readings.line[chosen[after]], frame[after], starts
+        )
+    if Dimension.DURATION in dimensions:
+        callers = when.height[sample] - readings.depth[chosen] - 1
+        lengths = _durations(raw, sample, callers, same_thread, when)
+        last = np.cumsum(lengths) - 1
+        line = np.full(len(lengths), ANY_LINE, np.int64)
+        found[Dimension.DURATION] = Sequence(lengths, line, frame[last], _starts(sample[last], when))
+    return found
+
+
+def _starts(sample: Ints, when: Timeline) -> Ints:
+    """Where each run begins in samples sorted by thread, and so by run."""
+    if len(when.start) == 2:
+        return np.array([0, len(sample)])
+    return np.searchsorted(when.position[sample], np.array(when.start))
 
 
 def _by_thread(readings: Readings, when: Timeline) -> Ints:
     """The innermost reading of each sample, sorted by thread and time: what one thread did in a row."""
     sample = readings.sample
-    first = np.flatnonzero(np.diff(sample, prepend=-1))
+    fresh = np.ones(len(sample), np.bool_)
+    fresh[1:] = sample[1:] != sample[:-1]
+    first = np.flatnonzero(fresh)
     position = when.position[sample[first]]
     if np.all(position[1:] > position[:-1]):
         return first
@@ -133,8 +179,14 @@ def _durations(raw: Ints, sample: Ints, callers: Ints, same_thread: Flags, when:
 
 def run_lengths(stays: Flags) -> Ints:
     """Lengths of the runs of readings, where `stays` tells for all but the first whether it continues its run."""
-    starts = np.concatenate(([0], np.flatnonzero(~stays) + 1))
-    return np.diff(np.concatenate((starts, [len(stays) + 1]))).astype(np.int64)
+    ends = np.append(np.flatnonzero(~stays), len(stays)) + 1
+    ends[1:] -= ends[:-1].copy()
+    return ends
+
+
+def _rows(run: Run) -> Rows:
+    recording = run.recording
+    return recording.rows("values") if isinstance(recording, _Streaming) else HeldRows(recording.table("values"))
 
 
 def _relative_lines(run: Run, functions: FunctionIndex) -> Ints:

@@ -16,12 +16,12 @@ class ValuesSettings:
     # Blocks of so many autocorrelation times are as good as independent (measured: false alarms at the nominal rate).
     block_times: float = 3.0
     # With fewer blocks on either side no permutation of them is rare enough to mean anything.
-    minimum_blocks: int = 6
+    minimum_blocks: int = 8
     # More blocks than this add time, not power.
     most_blocks: int = 150
     # Permutations of the sequential test: stop as soon as enough of them reach the observed statistic
     # (Besag and Clifford 1991), else go on.
-    permutation_stages: tuple[int, ...] = (200, 1000, 5000)
+    permutation_stages: tuple[int, ...] = (200, 2000)
     enough_exceedances: int = 10
     # Tail fit (Knijnenburg et al. 2009): a generalised Pareto to the largest permuted statistics.
     tail_points: int = 250

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Several
 from dataclasses import dataclass
 from enum import Enum
 
@@ -48,8 +47,8 @@ class Tested:
 
 def examine_dimension(
     dimension: Dimension,
-    good: Several[Sequence],
-    bad: Several[Sequence],
+    good: Sequence,
+    bad: Sequence,
     settings: ValuesSettings,
     *,
     same_text: bool,
@@ -57,9 +56,9 @@ def examine_dimension(
 ) -> Tested:
     """`same_text`: both sides ran one build, so that their lines correspond."""
     matched = match_lines(good, bad, fallback_below=0.0 if same_text else settings.common_lines)
-    if matched is None or min(matched.good.count, matched.bad.count) < settings.minimum_readings:
+    if matched is None or min(len(matched.good), len(matched.bad)) < settings.minimum_readings:
         return Tested(dimension, Status.FEW)
-    first, second = np.sort(matched.good.pooled), np.sort(matched.bad.pooled)
+    first, second = np.sort(matched.good.codes), np.sort(matched.bad.codes)
     if first[0] == first[-1] == second[0] == second[-1]:
         return Tested(dimension, Status.SAME)
     constant = _constants(dimension, matched)
@@ -76,7 +75,7 @@ def _constants(dimension: Dimension, matched: Matched) -> Tested | None:
     """A variable with one value per run: the runs themselves are all the readings there are."""
     sides = []
     for side in (matched.good, matched.bad):
-        present = [codes for codes in side.codes if len(codes)]
+        present = [side.codes[start:stop] for start, stop in side.runs]
         if any(codes.min() != codes.max() for codes in present):
             return None
         sides.append([int(codes[0]) for codes in present])
@@ -91,14 +90,14 @@ def _constants(dimension: Dimension, matched: Matched) -> Tested | None:
 
 def _gate_and_test(dimension: Dimension, matched: Matched, edges: Ints, settings: ValuesSettings) -> Tested:
     count = len(edges)
-    good_bins, bad_bins = (tuple(in_bins(codes, edges) for codes in side.codes) for side in (matched.good, matched.bad))
+    good_bins, bad_bins = in_bins(matched.good.codes, edges), in_bins(matched.bad.codes, edges)
     good_runs = run_histograms(matched.good, good_bins, count, matched.share)
     bad_runs = run_histograms(matched.bad, bad_bins, count, matched.share)
     distance = float(np.median(distances(good_runs, bad_runs)))
     within = max(largest_within(good_runs), largest_within(bad_runs))
     if distance <= max(settings.gate_distance, settings.gate_factor * within):
         return Tested(dimension, Status.SAME, distance, within)
-    time = max(_time(good_bins, count), _time(bad_bins, count))
+    time = max(_time(matched.good, good_bins, count), _time(matched.bad, bad_bins, count))
     length = _block_length(time, matched, settings)
     blocks = min(_whole_blocks(matched.good, length), _whole_blocks(matched.bad, length))
     if blocks >= settings.minimum_blocks:
@@ -113,20 +112,19 @@ def _gate_and_test(dimension: Dimension, matched: Matched, edges: Ints, settings
     return Tested(dimension, Status.INSUFFICIENT, distance, within)
 
 
-def _time(bins: tuple[Ints, ...], count: int) -> float:
+def _time(side: Side, bins: Ints, count: int) -> float:
     """Mean autocorrelation time of the runs in which the variable varies, of ranks so that no outlier rules it."""
-    occupied = np.zeros(count)
-    for one in bins:
-        occupied += np.bincount(one, minlength=count)
+    occupied = np.bincount(bins, minlength=count)
     rank: Floats = np.cumsum(occupied) - occupied / 2
-    times = [autocorrelation_time(rank[one]) for one in bins if len(one) and one.min() != one.max()]
+    runs = [rank[bins[start:stop]] for start, stop in side.runs]
+    times = [autocorrelation_time(one) for one in runs if one.min() != one.max()]
     return float(np.mean(times)) if times else 1.0
 
 
 def _block_length(time: float, matched: Matched, settings: ValuesSettings) -> int:
-    shortest = max(matched.good.count, matched.bad.count) // settings.most_blocks
+    shortest = max(len(matched.good), len(matched.bad)) // settings.most_blocks
     return max(1, int(np.ceil(settings.block_times * time)), shortest)
 
 
 def _whole_blocks(side: Side, length: int) -> int:
-    return sum(len(codes) // length for codes in side.codes)
+    return sum((stop - start) // length for start, stop in side.runs)

@@ -7,11 +7,10 @@ from collections.abc import Sequence as Several
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from whyperf.engines.run import Floats, Ints, Run
 from whyperf.engines.values.bins import in_bins
-from whyperf.engines.values.kinds import Dimension, Kind, numbers, step_numbers
+from whyperf.engines.values.kinds import Dimension, Flags, Kind, numbers, step_numbers
 from whyperf.engines.values.readings import Sequence
 from whyperf.engines.values.settings import ValuesSettings
 
@@ -50,17 +49,29 @@ class Contrast:
     read_at: tuple[ReadAt, ...]  # where abnormal values were read, most first
 
 
+class Places:
+    """File, line and block of frames numbered through all runs of one kind."""
+
+    def __init__(self, runs: Several[Run], frame_start: Ints) -> None:
+        self._runs, self._start = runs, frame_start
+
+    def of(self, frame: int) -> tuple[str, int, int]:
+        number = int(np.searchsorted(self._start, frame, "right")) - 1
+        run, row = self._runs[number], frame - int(self._start[number])
+        return str(run.frames.column("file")[row].as_py()), run.frame_line[row], run.frame_block[row]
+
+
 def contrast(
-    good: Several[Sequence],
-    bad: Several[Sequence],
-    bad_runs: Several[Run],
+    good: Sequence,
+    bad: Sequence,
+    places: Places,
     edges: Ints,
     settings: ValuesSettings,
     *,
     kind: Kind,
     dimension: Dimension,
 ) -> Contrast:
-    here, there = (np.concatenate([one.codes for one in side]) for side in (good, bad))
+    here, there = good.codes, bad.codes
     cells = _cells(_plain(kind, dimension, here), _plain(kind, dimension, there), settings.histogram_cells)
     good_bins, bad_bins = (np.bincount(in_bins(codes, edges), minlength=len(edges)) for codes in (here, there))
     strange = (bad_bins / len(there) > settings.abnormal_factor * good_bins / len(here)) & (
@@ -71,7 +82,7 @@ def contrast(
         _spread(_plain(kind, dimension, there), cells),
         _ranges(strange, edges, len(edges) < settings.bins, kind, dimension),
         float(bad_bins[strange].sum()) / len(there),
-        _read_at(bad, bad_runs, edges, strange),
+        _read_at(bad, places, edges, strange),
     )
 
 
@@ -105,7 +116,7 @@ def _cells(good: Floats, bad: Floats, count: int) -> Floats:
 
 
 def _ranges(
-    strange: npt.NDArray[np.bool_], edges: Ints, exact: bool, kind: Kind, dimension: Dimension
+    strange: Flags, edges: Ints, exact: bool, kind: Kind, dimension: Dimension
 ) -> tuple[tuple[float, float], ...]:
     """Adjacent abnormal bins joined. `exact`: a bin is one value, not all from the bin below up to it."""
     upper = _plain(kind, dimension, edges)
@@ -119,16 +130,13 @@ def _ranges(
     return tuple(ranges)
 
 
-def _read_at(
-    bad: Several[Sequence], runs: Several[Run], edges: Ints, strange: npt.NDArray[np.bool_]
-) -> tuple[ReadAt, ...]:
+def _read_at(bad: Sequence, places: Places, edges: Ints, strange: Flags) -> tuple[ReadAt, ...]:
     found: Counter[tuple[str, int, int]] = Counter()
-    for sequence, run in zip(bad, runs, strict=True):
-        frames, counts = np.unique(sequence.frame[strange[in_bins(sequence.codes, edges)]], return_counts=True)
-        files = run.frames.column("file")
-        for frame, count in zip(frames.tolist(), counts.tolist(), strict=True):
-            if run.frame_line[frame] > 0:
-                found[str(files[frame].as_py()), run.frame_line[frame], run.frame_block[frame]] += count
+    frames, counts = np.unique(bad.frame[strange[in_bins(bad.codes, edges)]], return_counts=True)
+    for frame, count in zip(frames.tolist(), counts.tolist(), strict=True):
+        place = places.of(frame)
+        if place[1] > 0:
+            found[place] += count
     total = sum(found.values())
     ranked = sorted(found.items(), key=lambda one: (-one[1], one[0]))
     return tuple(ReadAt(file, line, block, count / total) for (file, line, block), count in ranked)

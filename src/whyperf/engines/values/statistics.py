@@ -41,9 +41,11 @@ def compare_sorted(
 
 def merge_sorted(good: Ints, bad: Ints, distinct: int, bins: int) -> tuple[float, float]:
     """The raw Anderson-Darling statistic and the distance, over distinct values or over bins of equal share."""
-    values = np.unique(np.concatenate((good, bad)))
-    here = np.diff(np.searchsorted(good, values, "right"), prepend=0)
-    there = np.diff(np.searchsorted(bad, values, "right"), prepend=0)
+    pooled = np.sort(np.concatenate((good, bad)), kind="stable")  # two sorted runs: one merge
+    values = pooled[np.flatnonzero(np.append(pooled[1:] != pooled[:-1], True))]
+    here, there = (np.searchsorted(side, values, "right") for side in (good, bad))
+    here[1:] -= here[:-1].copy()
+    there[1:] -= there[:-1].copy()
     statistic = float(anderson_darling(here[None, :].astype(np.float64), (here + there).astype(np.float64))[0])
     if len(values) > distinct:
         ends = np.cumsum(here + there)

@@ -1,4 +1,4 @@
-"""When and where each sample of a run was taken: its thread, its place in that thread, and how stacks follow another.
+"""When and where each sample was taken: its run, its thread, and how stacks of one thread follow each other.
 
 An activation of a function ends where a stack of its thread no longer passes through the call that made it. Two calls
 from one place between two samples look like one; what is seen to end, has ended.
@@ -6,21 +6,21 @@ from one place between two samples look like one; what is seen to end, has ended
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from whyperf.engines.run import Ints, Run, column
+from whyperf.engines.values.kinds import Flags
 from whyperf.recording.tables import Clock
-
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """Per sample of one run."""
+    """All samples of the runs of one kind, one run after the other; threads of two runs are never the same."""
 
+    start: tuple[int, ...]  # first sample of each run, and the end
     counted: Flags  # within the window, on the CPU
     time: Ints
     thread: Ints
@@ -28,62 +28,71 @@ class Timeline:
     position: Ints  # of each sample when sorted by thread
     shared: tuple[Ints, ...]  # by position: frames shared with the next; then minima over 2, 4, 8 ... of them
 
+    def __len__(self) -> int:
+        return self.start[-1]
+
     def fewest_shared(self, first: Ints, second: Ints) -> Ints:
         """Frames from the root on that all stacks between two samples of one thread have in common."""
-        start, length = self.position[first], self.position[second] - self.position[first]
+        start = self.position[first]
+        length = self.position[second] - start
         level = np.frexp(np.maximum(length, 1).astype(np.float64))[1] - 1
-        result = np.empty(len(first), np.int64)
-        for one in np.unique(level).tolist():
+        result = self.shared[0][start]
+        for one in range(1, int(level.max(initial=0)) + 1):
             rows = np.flatnonzero(level == one)
-            table = self.shared[one]
-            begin = start[rows]
+            table, begin = self.shared[one], start[rows]
             result[rows] = np.minimum(table[begin], table[begin + length[rows] - (1 << one)])
         return result
 
 
-def timeline(run: Run) -> Timeline:
-    table = run.recording.table("samples")
-    time, thread = column(table, "time").astype(np.int64), column(table, "thread").astype(np.int64)
-    stack = column(table, "stack").astype(np.int64)
-    window = run.manifest.window
-    counted = (time >= window.start) & (time <= window.end) & (column(table, "clock") == Clock.CPU)
-    order = np.lexsort((np.arange(len(thread)), thread, ~counted))
-    position = np.empty(len(order), np.int64)
-    position[order] = np.arange(len(order))
-    parent = np.array(run.stack_parent, np.int64)
-    height = _heights(parent)
-    heights = np.where(stack >= 0, height[stack], 0) if len(height) else np.zeros(len(stack), np.int64)
-    ordered = stack[order]
-    shared = _shared_frames(parent, height, ordered[:-1], ordered[1:])
-    shared[thread[order][:-1] != thread[order][1:]] = 0
-    return Timeline(counted, time, thread, heights, position, _minima(shared))
+def timeline(runs: Sequence[Run]) -> Timeline:
+    start = [0]
+    columns: list[tuple[Flags, Ints, Ints, Ints, Ints]] = []
+    shared: list[Ints] = []
+    threads = 0
+    for run in runs:
+        table = run.recording.table("samples")
+        time, thread, stack = (column(table, name).astype(np.int64) for name in ("time", "thread", "stack"))
+        window = run.manifest.window
+        counted = (time >= window.start) & (time <= window.end) & (column(table, "clock") == Clock.CPU)
+        order = np.lexsort((thread, ~counted))
+        position = np.empty(len(order), np.int64)
+        position[order] = np.arange(start[-1], start[-1] + len(order))
+        parent = np.array(run.stack_parent, np.int64)
+        height = _heights(parent)
+        own_heights = np.where(stack >= 0, height[stack], 0) if len(height) else np.zeros(len(stack), np.int64)
+        columns.append((counted, time, thread + threads, own_heights, position))
+        ordered = stack[order]
+        follows = _shared_frames(parent, height, ordered[:-1], ordered[1:])
+        follows[thread[order][:-1] != thread[order][1:]] = 0
+        shared.append(np.append(follows, 0)[: len(order)])
+        threads += int(thread.max(initial=-1)) + 1
+        start.append(start[-1] + len(order))
+    counted, time, thread, heights, position = (np.concatenate(parts) for parts in zip(*columns, strict=True))
+    return Timeline(tuple(start), counted, time, thread, heights, position, _minima(np.concatenate(shared)))
 
 
 def _heights(parent: Ints) -> Ints:
-    height = np.ones(len(parent), np.int64)
+    height = [1] * len(parent)
     for node, above in enumerate(parent.tolist()):
         if above >= 0:
             height[node] = height[above] + 1
-    return height
+    return np.array(height, np.int64)
 
 
 def _shared_frames(parent: Ints, height: Ints, here: Ints, there: Ints) -> Ints:
     """How many nodes from the root on two stacks have in common."""
     if not len(here) or not len(parent):
         return np.zeros(len(here), np.int64)
-    pairs, back = np.unique(np.stack((here, there)), axis=1, return_inverse=True)
-    one, other = pairs[0].copy(), pairs[1].copy()
+    pairs, back = np.unique((here + 1) * (len(parent) + 1) + there + 1, return_inverse=True)
+    one, other = pairs // (len(parent) + 1) - 1, pairs % (len(parent) + 1) - 1
     known = (one >= 0) & (other >= 0)
     one[~known] = other[~known] = 0
-    while True:
-        apart = one != other
-        if not apart.any():
-            break
-        tall, deep = height[np.maximum(one, 0)] * (one >= 0), height[np.maximum(other, 0)] * (other >= 0)
+    while (apart := one != other).any():
+        tall, deep = height[one] * (one >= 0), height[other] * (other >= 0)
         climb_one, climb_other = apart & (tall >= deep), apart & (deep >= tall)
         one[climb_one], other[climb_other] = parent[one[climb_one]], parent[other[climb_other]]
-    result = np.where(known & (one >= 0), height[np.maximum(one, 0)], 0)
-    return result[np.ravel(back)].astype(np.int64)
+    result = np.where(known & (one >= 0), height[one], 0)
+    return result[back]
 
 
 def _minima(values: Ints) -> tuple[Ints, ...]:

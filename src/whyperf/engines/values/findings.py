@@ -1,0 +1,143 @@
+"""The engine's findings: functions with abnormal data, their variables in words, the pattern and its evidence."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from whyperf.engines.finding import Finding, HotLine, Place
+from whyperf.engines.run import Run, ints, texts
+from whyperf.engines.values.compare import Abnormal, Values
+from whyperf.engines.values.kinds import Dimension, number_text, written
+from whyperf.engines.values.patterns import Pattern, infer
+from whyperf.engines.values.words import range_text, sentence
+from whyperf.recording.identity import FunctionKey
+
+ENGINE = "values"
+
+
+@dataclass(frozen=True)
+class ShownSpread:
+    text: str  # the range
+    typical: str
+    histogram: tuple[float, ...]  # shares, over the same cells for good and bad
+
+
+@dataclass(frozen=True)
+class ShownVariable:
+    """An abnormal variable, ready to be shown."""
+
+    name: str
+    type: str
+    scope: str
+    dimension: Dimension
+    good: ShownSpread
+    bad: ShownSpread
+    sentence: str
+    distance: float
+    p: float | None
+    lines: tuple[HotLine, ...]  # where abnormal values were read; shares are of those readings
+    file: str
+
+
+def findings(values: Values) -> list[Finding]:
+    """One for each function with abnormal data, the most abnormal first."""
+    outcomes = defaultdict(list)
+    for outcome in values.outcomes:
+        outcomes[outcome.variable.function].append(outcome)
+    ranked = sorted(values.anomaly, key=lambda key: (-values.anomaly[key], key.name, key.module))
+    found = []
+    for rank, key in enumerate(ranked, 1):
+        abnormal = values.of(key)
+        pattern = infer(abnormal, outcomes[abnormal[0].variable.function], values.settings)
+        found.append(_finding(values, key, rank, abnormal, pattern))
+    return found
+
+
+def shown(values: Values, function: FunctionKey) -> tuple[ShownVariable, ...]:
+    """The function's most abnormal variables."""
+    return tuple(_shown(values, one) for one in values.of(function)[: values.settings.shown_variables])
+
+
+def shown_globals(values: Values) -> tuple[ShownVariable, ...]:
+    several = [one for one in values.abnormal if one.function is None]
+    return tuple(_shown(values, one) for one in several[: values.settings.shown_variables])
+
+
+def _finding(values: Values, key: FunctionKey, rank: int, abnormal: list[Abnormal], pattern: Pattern) -> Finding:
+    telling = next((one for one in abnormal if one.variable.name == pattern.variable), abnormal[0])
+    read_at = telling.contrast.read_at
+    place = Place(read_at[0].file, read_at[0].line, read_at[0].block) if read_at else Place("", 0)
+    said = sentence(telling, values.settings)
+    return Finding(
+        engine=ENGINE,
+        function=key,
+        place=place,
+        rank=rank,
+        score=values.anomaly[key],
+        share=0.0,
+        path=(),
+        pattern=pattern.name,
+        why=f"{said[:-1]}: {pattern.evidence}." if pattern.evidence else said,
+        detail={
+            "pattern_evidence": pattern.evidence,
+            "variables": [_detail(one) for one in abnormal],
+            "passed_by": sorted(caller.name for callee, caller in values.anomaly_under if callee == key),
+        },
+    )
+
+
+def _detail(one: Abnormal) -> dict[str, Any]:
+    return {
+        "name": one.variable.name,
+        "roles": sorted(one.variable.roles),
+        "dimension": one.dimension.value,
+        "distance": one.distance,
+        "distance_within_kind": one.within,
+        "p": one.p,
+        "anomaly": one.anomaly,
+        "abnormal_ranges": [list(both) for both in one.contrast.abnormal],
+        "abnormal_share": one.contrast.abnormal_share,
+        "read_at": [asdict(place) for place in one.contrast.read_at[:8]],
+    }
+
+
+def _shown(values: Values, one: Abnormal) -> ShownVariable:
+    kind, dimension = one.variable.kind, one.dimension
+    good, bad = one.contrast.good, one.contrast.bad
+    read_at = one.contrast.read_at[: values.settings.shown_lines]
+    file = read_at[0].file if read_at else one.variable.file
+    text = source_lines(values.functions.bad, file)
+    same_file = [place for place in read_at if place.file == file]
+    return ShownVariable(
+        name=one.variable.name,
+        type=one.variable.type,
+        scope=one.variable.scope,
+        dimension=dimension,
+        good=ShownSpread(range_text(good, kind, dimension), _typical(one, good.typical), good.histogram),
+        bad=ShownSpread(range_text(bad, kind, dimension), _typical(one, bad.typical), bad.histogram),
+        sentence=sentence(one, values.settings),
+        distance=one.distance,
+        p=one.p,
+        lines=tuple(HotLine(place.line, place.share, text.get(place.line, "")) for place in same_file),
+        file=file,
+    )
+
+
+def _typical(one: Abnormal, value: float) -> str:
+    return written(one.variable.kind, value) if one.dimension is Dimension.VALUE else number_text(value)
+
+
+def source_lines(runs: tuple[Run, ...], file: str) -> dict[int, str]:
+    """What the recordings hold of a source file."""
+    for run in runs:
+        table = run.recording.table("source")
+        lines: dict[int, str] = {}
+        columns = zip(texts(table, "file"), ints(table, "first_line"), texts(table, "text"), strict=True)
+        for name, first, text in columns:
+            if name == file:
+                lines.update(enumerate(text.split("\n"), first))
+        if lines:
+            return lines
+    return {}

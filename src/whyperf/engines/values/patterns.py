@@ -1,0 +1,118 @@
+"""Which kind of mistake the abnormal variables of a function speak of.
+
+The paper's rules (section 3.4.2) look at one variable and labelled one of seven real bugs right. These look at all of
+them, and say "unknown" rather than guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from whyperf.engines.values.compare import Abnormal
+from whyperf.engines.values.judging import Outcome
+from whyperf.engines.values.kinds import Dimension, Kind
+from whyperf.engines.values.settings import ValuesSettings
+from whyperf.engines.values.sound import Status
+
+SCALABILITY = "scalability"
+WRONG_CONSTRAINT = "wrong-constraint"
+MISSING_CONSTRAINT = "missing-constraint"
+UNKNOWN = "unknown"
+
+# Values by which programs say "none", "all" or "off".
+_SPECIAL = (-1.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Pattern:
+    name: str
+    evidence: str  # in words; empty where unknown
+    variable: str = ""
+
+
+def infer(abnormal: Sequence[Abnormal], outcomes: Sequence[Outcome], settings: ValuesSettings) -> Pattern:
+    """`abnormal` and `outcomes` are those of one function, the most abnormal first."""
+    bounded = {one.variable: _bound_unchanged(one, outcomes) for one in abnormal}
+    rules: tuple[Callable[[Abnormal], Pattern | None], ...] = (
+        lambda one: _flipped(one, settings),
+        lambda one: _grew(one, settings, bounded[one.variable]),
+        lambda one: _stays(one, settings),
+    )
+    found = (rule(one) for rule in rules for one in abnormal)
+    return next((pattern for pattern in found if pattern is not None), Pattern(UNKNOWN, ""))
+
+
+def _flipped(one: Abnormal, settings: ValuesSettings) -> Pattern | None:
+    """A value that decides took another course, or is stuck at one that switches something off."""
+    if one.dimension is not Dimension.VALUE or not _decides(one):
+        return None
+    good, bad = one.contrast.good, one.contrast.bad
+    moved = bad.typical != good.typical
+    if not one.variable.kind.numeric:
+        if moved or bad.at_typical >= settings.one_value > good.at_typical:
+            return Pattern(
+                WRONG_CONSTRAINT, f"{one.variable.name} decides a branch, and decides otherwise", one.variable.name
+            )
+        return None
+    stuck = bad.at_typical >= settings.one_value and moved
+    if stuck and (bad.typical in _SPECIAL or bad.typical < good.low):
+        return Pattern(
+            WRONG_CONSTRAINT, f"{one.variable.name} decides a branch, and is stuck at one value", one.variable.name
+        )
+    if "loop" not in one.variable.roles and one.variable.kind is not Kind.SIZE and bad.high < good.low:
+        return Pattern(
+            WRONG_CONSTRAINT, f"{one.variable.name} decides a branch, and is lower than it ever was", one.variable.name
+        )
+    return None
+
+
+def _grew(one: Abnormal, settings: ValuesSettings, bounded: bool) -> Pattern | None:
+    """A size, a bound or a loop's variable is larger. `bounded`: while what should bound it stayed as it was."""
+    if one.dimension is not Dimension.VALUE or not one.variable.kind.numeric or not grown(one, settings):
+        return None
+    name, roles = one.variable.name, one.variable.roles
+    if "loop" in roles and bounded:
+        return Pattern(MISSING_CONSTRAINT, f"the loop over {name} goes on where it used to stop", name)
+    if "loop" in roles:
+        return Pattern(SCALABILITY, f"the loop over {name} has more to go through", name)
+    if one.variable.kind is Kind.SIZE:
+        return Pattern(SCALABILITY, f"the size {name} grew", name)
+    if "condition" in roles:
+        return Pattern(SCALABILITY, f"the bound {name} grew", name)
+    return Pattern(SCALABILITY, f"the count {name} grew", name) if one.growth is not None else None
+
+
+def _stays(one: Abnormal, settings: ValuesSettings) -> Pattern | None:
+    if one.dimension is not Dimension.DURATION or not one.variable.roles & {"loop", "condition"}:
+        return None
+    if one.contrast.bad.high < settings.grown * one.contrast.good.high:
+        return None
+    return Pattern(MISSING_CONSTRAINT, f"{one.variable.name} stays at one value for long", one.variable.name)
+
+
+def grown(one: Abnormal, settings: ValuesSettings) -> bool:
+    good, bad = one.contrast.good, one.contrast.bad
+    if one.growth is not None:
+        return one.growth.bad >= settings.grown * one.growth.good
+    larger = bad.high >= settings.grown * good.high and bad.typical >= good.typical
+    return bad.high > 0 and larger
+
+
+def _decides(one: Abnormal) -> bool:
+    """Without roles only values that can hardly do anything else: flags and enumerations."""
+    if one.variable.roles:
+        return "condition" in one.variable.roles
+    return one.variable.kind in (Kind.BOOLEAN, Kind.ENUM)
+
+
+def _bound_unchanged(one: Abnormal, outcomes: Sequence[Outcome]) -> bool:
+    """Whether some other number that a condition looks at was compared and is the same."""
+    return any(
+        other.variable != one.variable
+        and other.variable.kind.numeric
+        and "condition" in other.variable.roles
+        and "loop" not in other.variable.roles
+        and all(test.status is Status.SAME for test in other.tests if test.dimension is Dimension.VALUE)
+        for other in outcomes
+    )
