@@ -113,15 +113,16 @@ struct member {
     const char *name;
 };
 
-// The next data member or base class at or after *child; false at the end. Static members, bit-fields and virtual bases
-// are passed over.
+// The next data member or base class at or after *child; false at the end. Static members, bit-fields, virtual
+// bases and the compiler's own members (_vptr) are passed over.
 static bool next_member(Dwarf_Die *child, bool *more, struct member *member) {
     for (; *more; *more = !dwarf_siblingof(child, child)) {
         int tag = dwarf_tag(child);
         bool ignored;
         Dwarf_Word offset = 0;
         if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || dwarf_hasattr(child, DW_AT_bit_size) ||
-            dwarf_hasattr(child, DW_AT_external) || dwarf_hasattr(child, DW_AT_declaration))
+            dwarf_hasattr(child, DW_AT_external) || dwarf_hasattr(child, DW_AT_declaration) ||
+            dwarf_hasattr(child, DW_AT_artificial))
             continue;
         Dwarf_Attribute attribute;
         if (dwarf_attr(child, DW_AT_data_member_location, &attribute) && dwarf_formudata(&attribute, &offset))
