@@ -13,6 +13,7 @@ from bench.registries import debian_source, python_source
 PROGRAMS = BENCH / "programs"
 _JOBS = f"-j{os.cpu_count() or 1}"
 _DEBUG = "-g -O2"
+_GROUNDWORK = PROGRAMS / "groundwork"  # innocent code that our programs share
 
 
 def redis(flags: str = "") -> Path:
@@ -62,19 +63,38 @@ def compile_job() -> list[str]:
 
 
 def own(program: str, flags: str = "") -> Path:
-    """One of our programs under `bench/programs`, every source file in its folder compiled into one binary."""
-    sources = sorted(path for path in (PROGRAMS / program).iterdir() if path.suffix in {".c", ".cc", ".h"})
+    """One of our programs under `bench/programs`: its source files and what it uses of the shared groundwork.
+
+    Each file in its folder `plugins` becomes a library of that name beside the program.
+    """
+    home = PROGRAMS / program
+    sources, plugins = _sources(home), _sources(home / "plugins")
     if not sources:
         raise SubjectError(f"bench/programs/{program} holds no source.")
-    compiler = "g++" if any(path.suffix == ".cc" for path in sources) else "gcc"
-    units = [path for path in sources if path.suffix != ".h"]
+    groundwork = _sources(_GROUNDWORK)
+    options = ["-Wall", "-Wextra", *_DEBUG.split(), *flags.split(), f"-I{_GROUNDWORK}"]
+    c, cc = ["gcc", "-std=gnu11", *options], ["g++", "-std=c++17", *options]
+    compiler = cc if any(path.suffix == ".cc" for path in sources) else c
 
     def make(folder: Path) -> None:
-        language = ["-std=c++17"] if compiler == "g++" else ["-std=gnu11"]
-        command: list[str | Path] = [compiler, *language, "-Wall", "-Wextra", *_DEBUG.split(), *flags.split()]
-        run([*command, "-o", folder / program, *units, "-lpthread", "-lm"], folder)
+        run([*c, "-c", "-fPIC", *_units(groundwork)], folder)
+        archive = folder / "libgroundwork.a"
+        run(["ar", "rcs", archive, *sorted(folder.glob("*.o"))], folder)
+        # A plug-in uses the program's copy of the groundwork.
+        linked = ["-rdynamic", "-Wl,--whole-archive", archive, "-Wl,--no-whole-archive"] if plugins else [archive]
+        run([*compiler, "-o", folder / program, *_units(sources), *linked, "-lpthread", "-lm", "-ldl"], folder)
+        for plugin in _units(plugins):
+            run([*c, "-fPIC", "-shared", f"-I{home}", "-o", folder / f"{plugin.stem}.so", plugin], folder)
 
-    return kept(f"{program}", [_DEBUG, flags, *sources], make) / program
+    return kept(program, [_DEBUG, flags, *sources, *plugins, *groundwork], make) / program
+
+
+def _sources(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("*") if path.suffix in {".c", ".cc", ".h"})
+
+
+def _units(sources: list[Path]) -> list[Path]:
+    return [path for path in sources if path.suffix != ".h"]
 
 
 def _copy(source: Path, folder: Path) -> None:
