@@ -203,11 +203,15 @@ def compare_one(symbol, frame, variable, ours, where):
         counts["unreadable"] += 1
         note(where, variable, "unreadable", theirs)
         return
-    same = ours == theirs or (ours != ours and theirs != theirs)
+    same = is_same(ours, theirs)
     counts["agree" if same else "disagree"] += 1
     counts[f"kind {KINDS[kinds[variable]]}"] += 1
     if not same:
         differences.append([*where, names[variable], str(lines[variable]), repr(ours), repr(theirs)])
+
+
+def is_same(ours, theirs):
+    return ours == theirs or (ours != ours and theirs != theirs)
 
 
 def note(where, variable, ours, theirs):
@@ -275,8 +279,8 @@ def compare_globals(bias):
     mine = Frame(registers={}, cfa=0, bias=bias, thread_local_block=thread_block(frame))
     for location in table.globals.tolist():
         variable = int(table.locations[location]["variable"])
-        if table.variables.function[variable] >= 0:
-            continue
+        if table.variables.function[variable] >= 0 or names.count(names[variable]) > 1:
+            continue  # gdb's lookup by name knows only one of several
         ours = evaluate(table, location, mine, read_memory)
         try:
             value = gdb.parse_and_eval(f"'{own_name(names[variable])}'")
@@ -284,8 +288,9 @@ def compare_globals(bias):
         except gdb.error:
             continue
         if isinstance(theirs, (int, float)):
-            counts["globals agree" if ours == theirs else "globals disagree"] += 1
-            if ours != theirs:
+            same = is_same(ours, theirs)
+            counts["globals agree" if same else "globals disagree"] += 1
+            if not same:
                 differences.append(["global", "0", "", names[variable], "", repr(ours), repr(theirs)])
 
 

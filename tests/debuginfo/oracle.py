@@ -82,7 +82,7 @@ def compare_with_gdb(
     question.write_text(json.dumps(settings))
     environment = {**os.environ, "WHYPERF_ORACLE": str(question), "PYTHONPATH": ""}
     command = [gdb, "-nx", "-batch", "-x", str(_SCRIPT), str(program)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=80, check=False)
     assert output.exists(), done.stderr
     found = json.loads(output.read_text())
     assert not found["failure"], found["failure"]

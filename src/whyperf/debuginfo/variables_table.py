@@ -136,7 +136,7 @@ class VariablesTable:
         return row if found else None
 
 
-class DamagedTable(Exception):
+class DamagedTable(Exception):  # noqa: N818 (caught where a table is looked for, never shown)
     """A file that is cut short, altered, or of another version."""
 
 
