@@ -174,7 +174,9 @@ static const struct unwind_module *known_module(const struct snapshot *snapshot,
 }
 
 static void find_variables(const struct unwind_module *module, struct module_details *details) {
-    if (details->variables || !this_process.session->values_depth)
+    uint64_t here = (uint64_t)find_variables;
+    bool is_ours = here >= module->start && here < module->end;
+    if (details->variables || is_ours || !this_process.session->values_depth)
         return;
     details->variables = tables_find_variables_in_signal(&details->image);
     if (!details->variables)

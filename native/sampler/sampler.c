@@ -154,10 +154,17 @@ static struct walk walk_in_signal(const ucontext_t *context) {
     }
 }
 
+// Functions that call nothing keep variables in the 128 bytes below the stack pointer. Those on the same page as the
+// stack pointer are certainly mapped.
+static uint64_t with_red_zone(uint64_t stack_pointer) {
+    uint64_t page = stack_pointer & ~(uint64_t)(PAGE_BYTES - 1);
+    return stack_pointer - page < 128 ? page : stack_pointer - 128;
+}
+
 static void write_values_in_signal(const struct walk *walk, uint64_t time) {
     struct whyperf_counters *counters = &this_thread.slot->counters;
     struct values_source source = {.pid = this_process.pid,
-                                   .stack_low = walk->stack_low,
+                                   .stack_low = with_red_zone(walk->stack_low),
                                    .stack_high = walk->stack_high,
                                    .system_calls_allowed = !atomic_load(&this_process.no_system_calls)};
     uint32_t frames = walk->frames < values_depth() ? walk->frames : values_depth();
