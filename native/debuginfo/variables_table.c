@@ -67,7 +67,7 @@ static void close_until(struct sweep *sweep, uint32_t until) {
             if (open[i].high > end)
                 open[kept++] = open[i];
         sweep->open.count = kept;
-        if (end < until || !kept)
+        if (end < until) // else whoever opens there adds it
             add_segment(sweep, end);
     }
 }

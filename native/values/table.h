@@ -108,7 +108,8 @@ struct values_table_file {
     uint32_t segment_count, index_base, index_count, list_count;
     uint32_t location_count, field_count, global_count, expression_bytes;
     uint32_t call_site_count, call_parameter_count;
-    uint32_t variable_count, padding;
+    uint32_t variable_count;
+    uint32_t names_checksum; // CRC-32 of the file that names the variables (`<build-id>.variables`)
 };
 _Static_assert(sizeof(struct values_table_file) % 8 == 0, "sections follow the header");
 

@@ -12,20 +12,19 @@ import subprocess
 import sys
 import traceback
 from collections import Counter
+from pathlib import Path
 
-settings = json.loads(open(os.environ["WHYPERF_ORACLE"]).read())
+settings = json.loads(Path(os.environ["WHYPERF_ORACLE"]).read_text())
 for folder in settings["path"]:
     site.addsitedir(folder)
 sys.path[:0] = settings["path"]
-
-from pathlib import Path  # noqa: E402
 
 import gdb  # noqa: E402
 
 from whyperf.debuginfo.evaluate import Frame, evaluate, evaluate_fields  # noqa: E402
 from whyperf.debuginfo.variables_table import KINDS, read_table  # noqa: E402
 
-REGISTERS = "rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15".split()
+REGISTERS = ["rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", *(f"r{number}" for number in range(8, 16))]
 SURVIVING = (3, 6, 7, 12, 13, 14, 15)
 DEPTH = 6
 
@@ -244,12 +243,12 @@ def compare_frame(frame, mine, levels, depth):
             listed |= dict(evaluate_fields(table, location, value, read_memory))
     by_declaration = {}
     for variable, value in listed.items():
-        place = os.path.basename(files[variable]) if lines[variable] else function_name(variable)
+        place = Path(files[variable]).name if lines[variable] else function_name(variable)
         key = (own_name(names[variable]), int(lines[variable]), place)
         by_declaration.setdefault(key, []).append((variable, value))
     for level in levels:
         for symbol in symbols_of(level):
-            place = os.path.basename(symbol.symtab.filename) if symbol.line else last_name(str(level.name()))
+            place = Path(symbol.symtab.filename).name if symbol.line else last_name(str(level.name()))
             key = (symbol.name, symbol.line, place)
             where = [hex(pc), str(depth), str(level.name())]
             found = by_declaration.pop(key, None)
@@ -320,8 +319,8 @@ def addresses(bias):
 
 
 def run():
-    for command in ("set pagination off", "set confirm off", "set disable-randomization off", "set backtrace past-main on", *settings["commands"]):
-        gdb.execute(command)
+    for setting in ("pagination off", "confirm off", "disable-randomization off", "backtrace past-main on"):
+        gdb.execute(f"set {setting}")
     gdb.execute("starti " + settings["arguments"], to_string=True)
     gdb.execute("tbreak main", to_string=True)
     gdb.execute("continue", to_string=True)
@@ -339,7 +338,7 @@ def run():
         counts["stops"] += 1
         physical = physical_frames()
         frames = as_frames(physical, bias)
-        for depth, ((frame, levels), mine) in enumerate(zip(physical, frames)):
+        for depth, ((frame, levels), mine) in enumerate(zip(physical, frames, strict=True)):
             in_program = gdb.solib_name(frame.pc()) is None
             if mine is not None and in_program and depth < DEPTH:
                 counts["frames"] += 1

@@ -54,7 +54,6 @@ def compare_with_gdb(
     arguments: str = "",
     driver: str = "",
     sources: Sequence[str] = (),
-    commands: Sequence[str] = (),
     verbose: bool = False,
 ) -> Comparison:
     """Stops `program` at random instructions of the functions declared in `sources`."""
@@ -74,7 +73,6 @@ def compare_with_gdb(
         "stops": stops,
         "arguments": arguments,
         "driver": driver,
-        "commands": list(commands),
         "output": str(output),
         "verbose": verbose,
     }

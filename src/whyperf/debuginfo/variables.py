@@ -26,6 +26,7 @@ from whyperf.debuginfo.variables_table import (
     names_content,
     names_file,
     read_table,
+    with_checksum,
 )
 
 __all__ = ["DamagedTable", "Variables", "VariablesTable", "read_table", "table_file", "write_table"]
@@ -67,18 +68,17 @@ def write_table(
 
 
 def _store(file: Path, columns: dict[str, npt.NDArray[Any]], binary: Binary) -> None:
-    table = columns["table.bytes"]
     files = Texts(columns["file.bytes"], columns["file.offsets"])
     variables = {name: columns[f"variable.{name}"] for name in ("name", "type", "file", "line", "order", "kind")}
     variables["scope"] = columns["variable.scope_kind"]
     variables["function"] = _through(_functions(columns, files, binary), columns["variable.function"])
     names = _valid(Texts(columns["name.bytes"], columns["name.offsets"]))
-    table_hash = int(table[8:16].view(np.uint64)[0])
+    content = names_content(variables, names, _valid(files))
     with contextlib.suppress(OSError):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Names first: whoever sees the table finds them.
-        _write_aside(names_file(file), names_content(variables, names, _valid(files), table_hash))
-        _write_aside(file, table.data)
+        _write_aside(names_file(file), content)
+        _write_aside(file, with_checksum(columns["table.bytes"], content))
 
 
 def _through(numbers: Int32s, rows: Int32s) -> Int32s:

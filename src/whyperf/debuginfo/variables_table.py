@@ -6,6 +6,7 @@ Two files a build-id: `.vars`, which watched processes map, and `.variables`, an
 from __future__ import annotations
 
 import mmap
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
@@ -32,7 +33,7 @@ _HEADER = np.dtype(
         ("hash", "<u8"),
         *((name, "<u4") for name in ("segment_count", "index_base", "index_count", "list_count")),
         *((name, "<u4") for name in ("location_count", "field_count", "global_count", "expression_bytes")),
-        *((name, "<u4") for name in ("call_site_count", "call_parameter_count", "variable_count", "padding")),
+        *((name, "<u4") for name in ("call_site_count", "call_parameter_count", "variable_count", "names_checksum")),
     ]
 )
 _SEGMENT = np.dtype([("address", "<u4"), ("first", "<u4"), ("count", "<u4")])
@@ -173,7 +174,7 @@ def read_table(file: Path) -> VariablesTable:
         call_sites=section(_CALL_SITE, header["call_site_count"]),
         call_parameters=section(_CALL_PARAMETER, header["call_parameter_count"]),
         expressions=section(np.dtype("u1"), header["expression_bytes"]).tobytes(),
-        variables=_read_names(names_file(file), int(header["hash"]), int(header["variable_count"])),
+        variables=_read_names(names_file(file), int(header["variable_count"]), int(header["names_checksum"])),
     )
 
 
@@ -185,7 +186,14 @@ def _mapped(file: Path) -> memoryview:
         raise DamagedTable(f"{file} cannot be read: {error}") from error
 
 
-def names_content(variables: dict[str, npt.NDArray[Any]], texts: Texts, files: Texts, table_hash: int) -> memoryview:
+def with_checksum(table: npt.NDArray[np.uint8], names: memoryview) -> memoryview:
+    """The table as the native reader made it, bound to its file of names."""
+    bound = table.copy()
+    bound[: _HEADER.itemsize].view(_HEADER)["names_checksum"] = zlib.crc32(names)
+    return bound.data
+
+
+def names_content(variables: dict[str, npt.NDArray[Any]], texts: Texts, files: Texts) -> memoryview:
     """The `.variables` file: columns of numbers, texts once each. `variables` has text numbers for name, type, file."""
     names = ("function", "name", "type", "kind", "scope", "order", "file", "line")
     columns: list[pa.Array[Any]] = [pa.array(variables[name]) for name in names]
@@ -193,7 +201,7 @@ def names_content(variables: dict[str, npt.NDArray[Any]], texts: Texts, files: T
     held += [pa.LargeListArray.from_arrays(pa.array([0, len(t)], pa.int64()), t.arrow()) for t in (texts, files)]
     schema = pa.schema(
         [(name, array.type) for name, array in zip((*names, "texts", "files"), held, strict=True)],
-        metadata={b"table": str(table_hash).encode(), b"builder": _BUILDER},
+        metadata={b"builder": _BUILDER},
     )
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, schema) as writer:
@@ -201,15 +209,17 @@ def names_content(variables: dict[str, npt.NDArray[Any]], texts: Texts, files: T
     return memoryview(sink.getvalue())
 
 
-def _read_names(file: Path, table_hash: int, count: int) -> Variables:
+def _read_names(file: Path, count: int, checksum: int) -> Variables:
     content = _mapped(file)
+    if zlib.crc32(content) != checksum:
+        raise DamagedTable(f"{file} is damaged or belongs to another table")
     try:
         reader = pa.ipc.open_file(pa.py_buffer(content))
         metadata, batch = reader.schema.metadata or {}, reader.get_batch(0)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise DamagedTable(f"{file} is damaged: {error}") from error
-    if metadata.get(b"table") != str(table_hash).encode() or metadata.get(b"builder") != _BUILDER:
-        raise DamagedTable(f"{file} belongs to another table")
+    if metadata.get(b"builder") != _BUILDER:
+        raise DamagedTable(f"{file} is of another version")
     held: dict[str, Any] = {name: batch.column(i) for i, name in enumerate(batch.schema.names)}
     texts, files = Texts.from_arrow(held.pop("texts").values), Texts.from_arrow(held.pop("files").values)
     columns: dict[str, Any] = {name: array.values.to_numpy(zero_copy_only=True) for name, array in held.items()}
