@@ -17,6 +17,7 @@ from whyperf.collect.seal.code import Code, CodeBuilder
 from whyperf.collect.seal.evidence import Evidence, Int32, Int64, read_evidence
 from whyperf.collect.seal.places import seen_stacks
 from whyperf.collect.seal.processes import Cast, cast_of
+from whyperf.collect.seal.roles import with_roles
 from whyperf.collect.seal.source import excerpts
 from whyperf.collect.seal.spaces import Spaces, spaces_of
 from whyperf.collect.seal.summary import number, summary
@@ -136,9 +137,11 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
         code.module_row,
         Path(evidence.tables),
     )
+    progress("reading source", 0.85)
+    variables = with_roles(values.variables, values.values, code.functions, code.modules)
     weight = _weight_ns(evidence)
     source = excerpts(code.frames, code.functions, code.modules, _frame_weights(code, node_frames, node, weight))
-    manifest = summary(evidence, weight, (*source.notes, *values.notes))
+    manifest = summary(evidence, weight, (*source.notes, *values.notes, *variables.notes))
     tables = {
         "samples": _table(
             SAMPLES,
@@ -159,7 +162,7 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
         "threads": _threads(cast),
         "work": _work(evidence, manifest),
         "source": source.table,
-        "variables": values.variables,
+        "variables": variables.variables,
         "values": values.values,
     }
     return manifest, tables

@@ -1,0 +1,190 @@
+"""A variable's roles: what the source does with it (vProf, section 3.2.1)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from whyperf.source import kept
+from whyperf.source.compile_flags import CompileFlags, builtin_headers, language_of
+from whyperf.source.names import paths, short_name, unqualified
+from whyperf.source.reading import Job, Wanted, read_files
+from whyperf.source.uses import Role, Uses
+
+_FILE_BYTES = 8 << 20
+_NONE: frozenset[Role] = frozenset()
+
+
+@dataclass(frozen=True)
+class FunctionInSource:
+    file: str
+    line: int
+    """Of its name."""
+    name: str
+    """As debug information has it: qualified, perhaps templated."""
+
+
+@dataclass(frozen=True, eq=False)
+class Roles:
+    _functions: Mapping[tuple[str, int], Uses]
+    unread: int = 0
+    """Files that are there but were not read, for lack of time or because nobody could."""
+    by_semantics: int = 0
+    """Functions that libclang read."""
+
+    def of(self, file: str, function_line: int, variable: str, declared: int = 0) -> frozenset[Role]:
+        """Of a function's variable; `declared`, the line of its declaration, tells shadowed ones apart."""
+        uses = self._functions.get((file, function_line))
+        if uses is None:
+            return _NONE
+        found: set[Role] = set()
+        for path in paths(variable):
+            found |= uses.get((declared, path), _NONE)
+            if not declared:
+                found |= _NONE.union(*(roles for (_, text), roles in uses.items() if text == path))
+            elif not found:
+                found |= uses.get((0, path), _NONE)
+            if path.startswith("this."):  # what is not declared in the function may be a member
+                found |= uses.get((0, path.removeprefix("this.")), _NONE)
+        return frozenset(found)
+
+    def of_global(self, file: str, line: int, variable: str) -> frozenset[Role]:
+        """Of a variable outside of functions, or a static one within: all that the functions read do with it."""
+        found = {Role.GLOBAL}
+        for path in map(unqualified, paths(variable)):
+            found |= self._declared_there.get((file, line, path), _NONE)
+            found |= self._declared_elsewhere.get(path, _NONE)
+        return frozenset(found)
+
+    @cached_property
+    def _declared_there(self) -> dict[tuple[str, int, str], frozenset[Role]]:
+        joined: dict[tuple[str, int, str], frozenset[Role]] = defaultdict(frozenset)
+        for (file, _), uses in self._functions.items():
+            for (line, path), roles in uses.items():
+                if line:
+                    joined[file, line, path] |= roles
+        return dict(joined)
+
+    @cached_property
+    def _declared_elsewhere(self) -> dict[str, frozenset[Role]]:
+        joined: dict[str, frozenset[Role]] = defaultdict(frozenset)
+        for uses in self._functions.values():
+            for (line, path), roles in uses.items():
+                if not line:
+                    joined[path] |= roles
+        return dict(joined)
+
+
+@dataclass
+class _File:
+    """One file's functions: what is wanted, and what is known so far by each reader."""
+
+    path: str
+    content_hash: str
+    wanted: list[Wanted]
+    flags: tuple[str, ...] | None
+    language: str
+    known: dict[str, kept.Found] = field(default_factory=dict)
+
+    @property
+    def syntax(self) -> str:
+        return kept.reader_key(None, self.language)
+
+    @property
+    def semantics(self) -> str | None:
+        return None if self.flags is None else kept.reader_key(self.flags, self.language)
+
+    def missing(self, reader: str | None) -> bool:
+        return reader is not None and any(one not in self.known.get(reader, {}) for one in self.wanted)
+
+    def best(self) -> Iterator[tuple[Wanted, Uses, bool]]:
+        for one in self.wanted:
+            by_semantics = self.known.get(self.semantics or "", {}).get(one)
+            by_syntax = self.known.get(self.syntax, {}).get(one)
+            if by_semantics is not None:
+                yield one, by_semantics, True
+            elif by_syntax is not None:
+                yield one, by_syntax, False
+
+
+def roles_of(
+    requests: Sequence[FunctionInSource],
+    *,
+    compile_commands: Path | None = None,
+    producers: Mapping[str, str] | None = None,
+    folders: Sequence[str] = (),
+    budget_s: float = 1.5,
+    cache: Path | None = None,
+) -> Roles:
+    """Of the variables in these functions, most important first: by libclang where flags are known and there is time,
+    else by grammar. `producers`: DW_AT_producer of files where known; `folders`: where headers may be, for these.
+    `budget_s`: CPU seconds. Damaged, missing and huge files have no roles."""
+    flags = CompileFlags(compile_commands, producers or {}, tuple(folders))
+    files = _files(requests, flags, cache)
+    jobs = [
+        Job(
+            file.path,
+            file.language,
+            tuple(file.wanted),
+            file.missing(file.syntax),
+            (*_language_flags(file), *(file.flags or ())) if file.missing(file.semantics) else None,
+        )
+        for file in files
+    ]
+    changed: set[int] = set()
+    for answer in read_files(jobs, budget_s):
+        file = files[answer.job]
+        reader = file.syntax if answer.reader == "syntax" else file.semantics
+        if reader is not None:
+            found = {one: answer.functions.get(one) for one in file.wanted}
+            file.known[reader] = {**file.known.get(reader, {}), **found}
+            changed.add(answer.job)
+    for number in changed:
+        kept.store(cache, files[number].content_hash, files[number].known)
+    if changed:
+        kept.drop_oldest(cache)
+    best = [(file, *found) for file in files for found in file.best()]
+    return Roles(
+        {(file.path, one[0]): uses for file, one, uses, _ in best},
+        unread=sum(file.missing(file.syntax) and file.missing(file.semantics or file.syntax) for file in files),
+        by_semantics=sum(semantic for *_, semantic in best),
+    )
+
+
+def _files(requests: Sequence[FunctionInSource], flags: CompileFlags, cache: Path | None) -> list[_File]:
+    wanted: dict[str, list[Wanted]] = defaultdict(list)
+    for request in requests:
+        one = (request.line, short_name(request.name))
+        if request.line > 0 and one not in wanted[request.file]:
+            wanted[request.file].append(one)
+    files = []
+    for path, functions in wanted.items():
+        language, content_hash = language_of(path), _content_hash(path)
+        if language is not None and content_hash is not None:
+            files.append(_File(path, content_hash, functions, flags.of(path), language, kept.load(cache, content_hash)))
+    return files
+
+
+def _language_flags(file: _File) -> tuple[str, ...]:
+    return ("-x", "c" if file.language == "c" else "c++", *builtin_headers())
+
+
+def _content_hash(path: str) -> str | None:
+    """None where there is nothing to read: no absolute path, no plain file, too large."""
+    if not path.startswith("/"):
+        return None
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (OSError, ValueError):
+        return None
+    with open(descriptor, "rb") as file:  # noqa: PTH123
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _FILE_BYTES:
+            return None
+        return hashlib.sha256(file.read()).hexdigest()

@@ -1,0 +1,158 @@
+"""Which variables steer loops, decide branches and are passed on (vProf, section 3.2.1).
+
+The paper takes what LLVM calls induction variables. Here a loop's variable is one that the loop's own header changes,
+or that the header asks for and the body moves on from its old value or another variable's: lists and binary searches
+count, a flag that the body sets does not. Members are variables of their own: `p->n` as well as `p`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from enum import StrEnum
+
+from whyperf.source.tree import (
+    Assign,
+    Call,
+    Choice,
+    Deref,
+    Exit,
+    Lambda,
+    Loop,
+    Member,
+    Name,
+    Node,
+    RangeLoop,
+    Step,
+    Truth,
+    children,
+)
+
+Variable = tuple[int, str]
+"""Line of the declaration (0: in no place that is known) and path: p, p.n, *p."""
+Uses = dict[Variable, frozenset["Role"]]
+
+
+class Role(StrEnum):
+    LOOP = "loop"
+    CONDITION = "condition"
+    ARGUMENT = "argument"
+    GLOBAL = "global"
+
+
+_HIDDEN = {
+    "__for_range": (Role.CONDITION,),
+    "__for_begin": (Role.LOOP, Role.CONDITION),
+    "__for_end": (Role.CONDITION,),
+}
+"""What compilers declare for a loop over a range."""
+
+
+def uses(function: Node) -> Uses:
+    """Of one function's body."""
+    found: dict[Variable, set[Role]] = defaultdict(set)
+
+    def mark(role: Role, variables: Iterator[Variable] | set[Variable]) -> None:
+        for variable in variables:
+            found[variable].add(role)
+
+    for node in _within(function):
+        match node:
+            case Choice(condition, _):
+                mark(Role.CONDITION, _mentioned(condition))
+            case Call(_, arguments):
+                for argument in arguments:
+                    mark(Role.ARGUMENT, _mentioned(argument))
+            case Loop(_, condition, _, _):
+                mark(Role.CONDITION, _mentioned(condition))
+                mark(Role.LOOP, _induction(node))
+            case RangeLoop(variables, over, _):
+                mark(Role.LOOP, {(name.line, name.text) for name in variables})
+                mark(Role.CONDITION, _mentioned(over))
+                for text, roles in _HIDDEN.items():
+                    found[0, text].update(roles)
+    return {variable: frozenset(roles) for variable, roles in found.items()}
+
+
+def path_of(node: Node) -> Variable | None:
+    """Of an expression that names a variable, or a member of one."""
+    match node:
+        case Name(text, line):
+            return line, text
+        case Member(Deref(base), field) | Member(base, field):
+            return _under(base, "", f".{field}")
+        case Deref(base):
+            return _under(base, "*", "")
+    return None
+
+
+def _under(base: Node, before: str, after: str) -> Variable | None:
+    inner = path_of(base)
+    return None if inner is None else (inner[0], before + inner[1] + after)
+
+
+def _within(node: Node) -> Iterator[Node]:
+    pending = [node]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(children(node))
+
+
+def _mentioned(expression: Node) -> Iterator[Variable]:
+    """Every variable in it, and the prefixes of members."""
+    pending = [expression]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Lambda):
+            continue
+        path = path_of(node)
+        if path is not None and path[1] != "this":
+            yield path
+        pending.extend(children(node))
+
+
+def _induction(loop: Loop) -> set[Variable]:
+    asked = set(_mentioned(loop.condition)) or set(_exits_asked(loop.body))
+    return _changed(loop.condition) | _changed(loop.update) | (_moved_on(loop.body) & asked)
+
+
+def _changed(header: Node) -> set[Variable]:
+    targets = (node.target for node in _within(header) if isinstance(node, Step | Assign))
+    return {path for target in targets if (path := path_of(target)) is not None}
+
+
+def _moved_on(body: Node) -> set[Variable]:
+    """What takes another value that depends on variables; a constant or an answer of a function is a flag set."""
+    moved = set()
+    for node in _within(body):
+        if not isinstance(node, Step | Assign):
+            continue
+        target = path_of(node.target)
+        if target is not None and (isinstance(node, Step) or _follows(node.value, target)):
+            moved.add(target)
+    return moved
+
+
+def _follows(value: Node, target: Variable) -> bool:
+    if isinstance(value, Truth):
+        return False
+    sources = set(_mentioned(value))
+    return target in sources or (bool(sources) and not any(isinstance(node, Call) for node in _within(value)))
+
+
+def _exits_asked(body: Node) -> Iterator[Variable]:
+    """Of a loop without a condition: what decides whether it is left."""
+    for node in _within(body):
+        if isinstance(node, Choice) and any(isinstance(part, Exit) for rest in node.rest for part in _near(rest)):
+            yield from _mentioned(node.condition)
+
+
+def _near(node: Node) -> Iterator[Node]:
+    """Not in loops and choices of its own."""
+    pending = [node]
+    while pending:
+        node = pending.pop()
+        yield node
+        if not isinstance(node, Loop | RangeLoop | Choice | Lambda):
+            pending.extend(children(node))
