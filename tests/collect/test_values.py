@@ -45,7 +45,7 @@ int main(int count, char **words) {
     long rounds = count > 1 ? atol(words[1]) : 1000, total = 0;
     struct box *box = malloc(sizeof *box);
     for (long seed = 1; seed <= rounds; seed++) {
-        *box = (struct box){.seed = seed, .twice = (int)(2 * seed), .small = (short)-seed, .half = seed * 0.5, .next = box};
+        *box = (struct box){.seed = seed, .twice = (int)(2 * seed), .small = (short)-seed, .half = seed * 0.5};
         global_seed = seed;
         thread_seed = seed;
         total += outer(box, seed) + thread_seed;
@@ -85,9 +85,8 @@ def readings(recording: Recording) -> list[dict[str, float]]:
     ):
         function = variables["function"][variable]
         name = f"{functions[function] if function >= 0 else ''}.{variables['name'][variable]}"
-        if variables["kind"][variable] == "float":
-            value = float(np.array([value]).view(np.float64)[0])
-        found[sample][name] = value
+        is_float = variables["kind"][variable] == "float"
+        found[sample][name] = float(np.array([value]).view(np.float64)[0]) if is_float else value
     return list(found.values())
 
 
