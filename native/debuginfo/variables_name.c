@@ -7,6 +7,11 @@
 
 enum { NAME_BYTES = 256, DEPTH_MAX = 8 };
 
+static bool ends_in_star(const char *name) {
+    size_t length = strlen(name);
+    return length && name[length - 1] == '*';
+}
+
 static void write_name(Dwarf_Die *type, char *name, size_t bytes, int depth) {
     int tag = dwarf_tag(type);
     const char *own = dwarf_diename(type);
@@ -21,7 +26,7 @@ static void write_name(Dwarf_Die *type, char *name, size_t bytes, int depth) {
         write_name(&inner, inside, sizeof inside, depth + 1);
     switch (tag) {
     case DW_TAG_pointer_type:
-        snprintf(name, bytes, inside[strlen(inside) - 1] == '*' ? "%s*" : "%s *", inside);
+        snprintf(name, bytes, ends_in_star(inside) ? "%s*" : "%s *", inside);
         return;
     case DW_TAG_reference_type:
         snprintf(name, bytes, "%s &", inside);
@@ -30,7 +35,7 @@ static void write_name(Dwarf_Die *type, char *name, size_t bytes, int depth) {
         snprintf(name, bytes, "%s &&", inside);
         return;
     case DW_TAG_const_type:
-        snprintf(name, bytes, inside[strlen(inside) - 1] == '*' ? "%s const" : "const %s", inside);
+        snprintf(name, bytes, ends_in_star(inside) ? "%s const" : "const %s", inside);
         return;
     case DW_TAG_volatile_type:
         snprintf(name, bytes, "volatile %s", inside);
