@@ -177,20 +177,12 @@ def make_large(folder: Path, rows: int, *, bad: bool) -> None:
     )
     manifest = write_recording(folder, manifest, tables)
     sizes = rng.lognormal(0.0, 1.0, _VARIABLES)
-    counts = np.minimum((sizes / sizes.sum() * rows).astype(np.int64), samples)
+    counts = np.clip((sizes / sizes.sum() * rows).astype(np.int64), 1, samples)
     path = table_file(folder, "values")
-    pools = [BEHAVIOURS[name](rng, 1 << 20, False) for name in BEHAVIOURS]
+    pools = [BEHAVIOURS[name](rng, 1 << 18, False) for name in BEHAVIOURS]
     with pq.ParquetWriter(path, VALUES.schema, compression="zstd") as writer:
-        held: list[pa.Table] = []
-        for variable, count in enumerate(counts.tolist()):
-            readings = pools[variable % len(pools)]
-            readings = readings[int(rng.integers(0, len(readings) // 2)) :]
-            held.append(_large_variable(variable, count, samples, functions, readings))
-            if sum(table.num_rows for table in held) >= 1 << 20:
-                writer.write_table(pa.concat_tables(held), row_group_size=1 << 20)
-                held = []
-        if held:
-            writer.write_table(pa.concat_tables(held))
+        for numbers in _row_groups(counts):
+            writer.write_table(_large_rows(numbers, counts, samples, functions, pools), row_group_size=1 << 22)
     content = path.read_bytes()
     described = TableFile(int(counts.sum()), len(content), zlib.crc32(content))
     sealed = replace(manifest, tables={**manifest.tables, "values": described})
@@ -203,15 +195,31 @@ def _large_declaration(number: int, functions: int) -> dict[str, object]:
     return {**row, **more}
 
 
-def _large_variable(variable: int, count: int, samples: int, functions: int, readings: np.ndarray) -> pa.Table:
+def _row_groups(counts: np.ndarray) -> list[np.ndarray]:
+    """Variables in a row that together have about a million readings."""
+    group = np.cumsum(counts) >> 20
+    return [np.flatnonzero(group == one) for one in np.unique(group)]
+
+
+def _large_rows(
+    numbers: np.ndarray, counts: np.ndarray, samples: int, functions: int, pools: list[np.ndarray]
+) -> pa.Table:
+    variable = np.repeat(numbers, counts[numbers]).astype(np.int32)
+    sample = np.concatenate([np.arange(counts[n], dtype=np.int64) * samples // counts[n] for n in numbers])
+    value = np.concatenate([_cycled(pools[n % len(pools)], 977 * n, counts[n]) for n in numbers])
     columns = {
-        "variable": np.full(count, variable, np.int32),
-        "sample": np.linspace(0, samples - 1, count).astype(np.int32),
-        "depth": np.zeros(count, np.int16),
-        "frame": np.full(count, variable % functions, np.int32),
-        "value": np.resize(readings, count),
+        "variable": variable,
+        "sample": sample.astype(np.int32),
+        "depth": np.zeros(len(variable), np.int16),
+        "frame": (variable % functions).astype(np.int32),
+        "value": value.astype(np.int64),
     }
     return pa.table(columns, schema=VALUES.schema)
+
+
+def _cycled(pool: np.ndarray, start: int, count: int) -> np.ndarray:
+    values: np.ndarray = pool[(start + np.arange(count)) % len(pool)]
+    return values
 
 
 def main() -> int:

@@ -48,6 +48,13 @@ def add_presentation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--top", metavar="N", type=count, help="suspects to show (default 10)")
     parser.add_argument("--explain", metavar="FUNCTION", help="say all that is known of one function")
     parser.add_argument(
+        "--method",
+        choices=["sound", "paper"],
+        default="sound",
+        help="what to make of recorded values: our tests (default), or vProf's published calibration",
+    )
+    parser.add_argument("--no-values", action="store_true", help="pass over recorded values: compare time only")
+    parser.add_argument(
         "--fail-if-slower",
         metavar="PCT",
         type=_percentage,
@@ -63,12 +70,14 @@ def run(args: argparse.Namespace) -> int:
 def conclude(good: Sequence[Path], bad: Sequence[Path], args: argparse.Namespace, notes: Sequence[str] = ()) -> int:
     """Diagnoses recordings and presents the verdict; `notes` is what the caller has to add to it."""
     from whyperf.collect.seal import open_recording
+    from whyperf.diagnose.data import Method
     from whyperf.diagnose.diagnosis import examine
 
     diagnosis = examine(
         [open_recording(path) for path in good],
         [open_recording(path) for path in bad],
         keep_accounts=args.explain is not None,
+        method=Method.NONE if args.no_values else Method(args.method),
     )
     verdict = replace(diagnosis.verdict, notes=(*notes, *diagnosis.verdict.notes))
     return present(verdict, args, _explanations(diagnosis, args.explain))
@@ -109,7 +118,11 @@ def _explanations(diagnosis: Diagnosis, function: str | None) -> list[Explanatio
             f"No run was ever seen in a function called {function}: it is not on any recorded stack.",
             "whyperf diagnose GOOD BAD --top 50",
         )
-    return found
+    if diagnosis.values is None:
+        return found
+    from whyperf.engines.values.explain import explain as explain_data
+
+    return [replace(one, sentences=(*one.sentences, *explain_data(diagnosis.values, one.function))) for one in found]
 
 
 def _sides(args: argparse.Namespace) -> tuple[list[str], list[str]]:

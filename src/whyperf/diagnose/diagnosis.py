@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from whyperf.diagnose import wording
 from whyperf.diagnose.advice import compare_again, diagnose_swapped, lifecycle_reminder
 from whyperf.diagnose.confidence import LOW
+from whyperf.diagnose.data import Data, Method, data_notes, gather, join
 from whyperf.diagnose.losses import cut_share, loss_notes
 from whyperf.diagnose.measures import Measures, take_measures
 from whyperf.diagnose.sameness import refuse_different_programs
@@ -19,8 +20,13 @@ from whyperf.diagnose.waiting import wait_kind
 from whyperf.engines.excess.compare import Excess, compare
 from whyperf.engines.excess.evenness import uneven_growth
 from whyperf.engines.excess.findings import suspects as find_suspects
+from whyperf.engines.finding import Finding
 from whyperf.engines.recorded import Recorded
 from whyperf.engines.run import Run
+from whyperf.engines.values.compare import Values
+from whyperf.engines.values.compare import compare as values_compare
+from whyperf.engines.values.paper.findings import findings as paper_findings
+from whyperf.engines.values.paper.ranking import rank as paper_rank
 from whyperf.errors import WhyperfError
 from whyperf.recording.tables import Clock
 
@@ -29,6 +35,7 @@ from whyperf.recording.tables import Clock
 class Diagnosis:
     verdict: Verdict
     excess: Excess | None  # what the suspects were chosen from
+    values: Values | None = None
 
 
 def diagnose(good: Sequence[Recorded], bad: Sequence[Recorded], settings: DiagnoseSettings | None = None) -> Verdict:
@@ -41,11 +48,12 @@ def examine(
     settings: DiagnoseSettings | None = None,
     *,
     keep_accounts: bool = False,
+    method: Method = Method.SOUND,
 ) -> Diagnosis:
     """The verdict with what it was chosen from; `keep_accounts` asks for that even where there is nothing to choose."""
     if not good or not bad:
         raise WhyperfError("At least one good and one bad recording are needed.", "whyperf diagnose GOOD BAD", status=2)
-    case = _Case([Run(one) for one in good], [Run(one) for one in bad], settings or DiagnoseSettings())
+    case = _Case([Run(one) for one in good], [Run(one) for one in bad], settings or DiagnoseSettings(), method)
     refuse_different_programs(case.good, case.bad)
     diagnosis = case.decide()
     verdict = diagnosis.verdict
@@ -55,14 +63,16 @@ def examine(
     excess = diagnosis.excess
     if excess is None and keep_accounts:
         excess = compare(case.good, case.bad, per_unit=case.measures.per_unit)
-    return Diagnosis(replace(verdict, notes=tuple(dict.fromkeys(notes))), excess)
+    return Diagnosis(replace(verdict, notes=tuple(dict.fromkeys(notes))), excess, diagnosis.values)
 
 
 class _Case:
     """One comparison on its way to a verdict."""
 
-    def __init__(self, good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSettings) -> None:
-        self.good, self.bad, self.settings = good, bad, settings
+    def __init__(
+        self, good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSettings, method: Method = Method.SOUND
+    ) -> None:
+        self.good, self.bad, self.settings, self.method = good, bad, settings, method
         self.runs = (*good, *bad)
         self.measures: Measures = take_measures(good, bad, settings)
         self.cpu: Judgement = judge(self.measures.cpu, settings.cpu)
@@ -95,7 +105,21 @@ class _Case:
             return self._verdict(VerdictKind.DIFFERENCE, sentence, kind="external", notes=[note], excess=excess)
         if self._samples_in_excess(excess.total_s, Clock.CPU) < self.settings.minimum_excess_samples:
             return self._too_few_samples(sentence, excess.total_s)
-        return self._with_suspects(excess, "cpu", sentence, self.measures.cpu)
+        return self._with_data(excess, sentence)
+
+    def _with_data(self, excess: Excess, sentence: str) -> Diagnosis:
+        """Whose data went wrong decides where stacks alone cannot: cheap code that makes other code run."""
+        per_unit, measure = self.measures.per_unit, self.measures.cpu
+        if self.method is Method.PAPER and (ranking := paper_rank(self.good, self.bad)) is not None:
+            return self._with_suspects(excess, "cpu", sentence, measure, findings=paper_findings(ranking))
+        values = values_compare(self.good, self.bad, per_unit=per_unit) if self.method is Method.SOUND else None
+        if values is None:
+            return self._with_suspects(excess, "cpu", sentence, measure)
+        data = gather(values)
+        if values.anomaly:
+            anomaly, under = values.anomaly, values.anomaly_under
+            excess = compare(self.good, self.bad, per_unit=per_unit, anomaly=anomaly, anomaly_under=under)
+        return self._with_suspects(excess, "cpu", sentence, measure, data_notes(data), data=data)
 
     def _waited(self) -> Diagnosis:
         measures = self.measures
@@ -129,9 +153,17 @@ class _Case:
         return compare(self.good, self.bad, per_unit=per_unit, clock=Clock.BLOCKED), []
 
     def _with_suspects(
-        self, excess: Excess, kind: str, sentence: str, measure: Measure, more_notes: Sequence[str] = ()
+        self,
+        excess: Excess,
+        kind: str,
+        sentence: str,
+        measure: Measure,
+        more_notes: Sequence[str] = (),
+        *,
+        findings: Sequence[Finding] | None = None,
+        data: Data | None = None,
     ) -> Diagnosis:
-        findings = find_suspects(excess, self.measures.unit)
+        findings = find_suspects(excess, self.measures.unit) if findings is None else findings
         notes = list(more_notes)
         uneven = uneven_growth(excess)
         even = uneven is not None and uneven <= self.settings.even_growth
@@ -139,6 +171,8 @@ class _Case:
         doubtful = even or cut >= self.settings.cut_stacks_doubt
         fewest = min(len(self.good), len(self.bad))
         found = to_suspects(findings, fewest_runs=fewest, doubtful=doubtful, settings=self.settings)
+        if data is not None:
+            found = join(found, [finding.function for finding in findings], data)
         next_command = None
         if even:
             found = tuple(replace(suspect, confidence=LOW) for suspect in found)
@@ -160,6 +194,7 @@ class _Case:
             notes=notes,
             next_command=next_command,
             excess=excess,
+            values=data.values if data else None,
         )
 
     def _did_more_work(self) -> bool:
@@ -219,6 +254,7 @@ class _Case:
         notes: Sequence[str] = (),
         next_command: str | None = None,
         excess: Excess | None = None,
+        values: Values | None = None,
     ) -> Diagnosis:
         shown = measure or self.measures.cpu
         symptom = Symptom(
@@ -232,4 +268,4 @@ class _Case:
             bad_runs=shown.bad,
             sentence=sentence,
         )
-        return Diagnosis(Verdict(verdict, symptom, suspects, tuple(notes), next_command), excess)
+        return Diagnosis(Verdict(verdict, symptom, suspects, tuple(notes), next_command), excess, values)

@@ -30,12 +30,24 @@ class Symptom:
 
 
 @dataclass(frozen=True)
+class ValueSpread:
+    typical: str
+    histogram: tuple[float, ...]  # shares, over the same cells for good and bad
+
+
+@dataclass(frozen=True)
 class Variable:
     name: str
-    good: str
+    good: str  # range
     bad: str
-    dimension: str
-    lines: tuple[int, ...]
+    dimension: str  # value, delta, duration
+    lines: tuple[int, ...]  # where abnormal values were read
+    type: str = ""
+    sentence: str = ""
+    distance: float = 0.0  # Hellinger
+    good_spread: ValueSpread | None = None
+    bad_spread: ValueSpread | None = None
+    read_at: tuple[HotLine, ...] = ()  # `lines` with their source; shares are of the abnormal readings
 
 
 @dataclass(frozen=True)

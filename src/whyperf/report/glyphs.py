@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.text import Text
@@ -15,15 +16,16 @@ class Glyphs:
     hot: str
     bullet: str
     bar: str  # from empty to full
+    spark: str  # from low to high
 
 
-FULL = Glyphs(arrow=" › ", dots="…", rule="│", hot="▶", bullet="•", bar=" ▏▎▍▌▋▊▉█")
-PLAIN = Glyphs(arrow=" > ", dots="..", rule="|", hot=">", bullet="-", bar=" #")
+FULL = Glyphs(arrow=" › ", dots="…", rule="│", hot="▶", bullet="•", bar=" ▏▎▍▌▋▊▉█", spark=" ▁▂▃▄▅▆▇█")
+PLAIN = Glyphs(arrow=" > ", dots="..", rule="|", hot=">", bullet="-", bar=" #", spark=" .:-=+*#")
 
 
 def glyphs_for(encoding: str) -> Glyphs:
     try:
-        "".join((FULL.arrow, FULL.dots, FULL.rule, FULL.hot, FULL.bullet, FULL.bar)).encode(encoding)
+        "".join((FULL.arrow, FULL.dots, FULL.rule, FULL.hot, FULL.bullet, FULL.bar, FULL.spark)).encode(encoding)
     except (UnicodeEncodeError, LookupError):
         return PLAIN
     return FULL
@@ -48,3 +50,12 @@ def bar(share: float, width: int, glyphs: Glyphs) -> str:
     whole, part = divmod(filled, steps)
     text = glyphs.bar[-1] * whole + (glyphs.bar[part] if part else "")
     return text.ljust(width)
+
+
+def sparkline(shares: Sequence[float], glyphs: Glyphs) -> str:
+    """A histogram in one row of cells, as high as its highest; something is never shown as nothing."""
+    highest = max(shares, default=0.0)
+    steps = len(glyphs.spark) - 1
+    if highest <= 0:
+        return glyphs.spark[0] * len(shares)
+    return "".join(glyphs.spark[max(1, round(share / highest * steps)) if share > 0 else 0] for share in shares)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
-from whyperf.diagnose.verdict import Suspect, Verdict
+from whyperf.diagnose.verdict import Suspect, ValueSpread, Verdict
 from whyperf.engines.excess.explain import Explanation
 
 FORMAT = 1
@@ -74,6 +74,12 @@ def _suspect(suspect: Suspect) -> dict[str, Any]:
                 "bad": variable.bad,
                 "dimension": variable.dimension,
                 "lines": list(variable.lines),
+                "type": variable.type,
+                "sentence": variable.sentence,
+                "distance": variable.distance,
+                "good_values": _spread(variable.good_spread),
+                "bad_values": _spread(variable.bad_spread),
+                "read_at": [{"line": one.line, "share": one.share, "text": one.text} for one in variable.read_at],
             }
             for variable in suspect.variables
         ],
@@ -83,6 +89,10 @@ def _suspect(suspect: Suspect) -> dict[str, Any]:
         ],
         "lines": [{"line": line.line, "share": line.share, "text": line.text} for line in suspect.lines],
     }
+
+
+def _spread(spread: ValueSpread | None) -> dict[str, Any] | None:
+    return None if spread is None else {"typical": spread.typical, "histogram": list(spread.histogram)}
 
 
 def _explanation(explanation: Explanation) -> dict[str, Any]:

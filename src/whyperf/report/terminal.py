@@ -14,11 +14,11 @@ from typing import IO
 from rich.console import Console
 from rich.text import Text
 
-from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
+from whyperf.diagnose.verdict import Suspect, Variable, Verdict, VerdictKind
 from whyperf.engines.excess.explain import Explanation
 from whyperf.engines.finding import HotLine
 from whyperf.engines.quantities import percent
-from whyperf.report.glyphs import Glyphs, bar, encodable, glyphs_for
+from whyperf.report.glyphs import Glyphs, bar, encodable, glyphs_for, sparkline
 from whyperf.report.printable import printable
 from whyperf.report.shorten import call_path, short_name, short_path
 
@@ -114,9 +114,35 @@ class _Report:
             path = call_path(names, self.text_width - 5, self.glyphs.arrow, self.glyphs.dots)
             yield self._indented(path, "dim")
         yield self._indented(suspect.why)
+        if suspect.variables and suspect.pattern != "unknown":
+            yield self._indented(f"Pattern: {suspect.pattern}", "dim")
+        for variable in suspect.variables:
+            yield from self._variable(variable)
         if any(line.text.strip() for line in suspect.lines):
             yield Text()
             yield from self._source(suspect.lines)
+
+    def _variable(self, variable: Variable) -> Iterator[Text]:
+        """Good above bad, so that the histograms can be compared; then where abnormal values were read."""
+        yield Text()
+        title = f"{variable.name} ({variable.type})" if variable.type else variable.name
+        what = {"delta": ", change from sample to sample", "duration": ", how long it stays"}.get(
+            variable.dimension, ""
+        )
+        yield self._indented(self._name(title, self.text_width - 5 - len(what)) + what, "bold")
+        rows = (("good", variable.good, variable.good_spread), ("bad", variable.bad, variable.bad_spread))
+        for kind, values, spread in rows:
+            row = Text().append(f"       {kind:4} ", "dim")
+            if spread is not None:
+                row.append(f"{self.glyphs.rule}{sparkline(spread.histogram, self.glyphs)}{self.glyphs.rule} ", "cyan")
+            typical = f", typically {spread.typical}" if spread is not None and spread.typical != values else ""
+            yield row.append(self._cut(printable(values + typical), self.width - len(row)))
+        shown = [line for line in variable.read_at if line.text.strip()]
+        if shown:
+            yield from self._source(sorted(shown, key=lambda line: line.line))
+        elif variable.lines:
+            lines = ", ".join(str(line) for line in variable.lines)
+            yield self._indented(f"  read at line{'s' if len(variable.lines) > 1 else ''} {lines}", "dim")
 
     def _source(self, lines: Sequence[HotLine]) -> Iterator[Text]:
         digits = len(str(max(line.line for line in lines)))

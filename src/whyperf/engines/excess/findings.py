@@ -18,6 +18,7 @@ from whyperf.engines.run import Floats
 from whyperf.recording.tables import Clock
 
 ENGINE = "excess"
+_MOSTLY = 0.5
 
 
 class Role(Enum):
@@ -119,7 +120,7 @@ def _sentence(excess: Excess, account: Account, anchor: _Anchor, unit: str, insi
     spends = "waits" if excess.clock is Clock.BLOCKED else "takes"
     other = excess.name(anchor.other) if anchor.other is not None else ""
     reached = seconds(account.bad_inclusive_s)
-    gained = seconds(sum(account.bad_runs) / len(account.bad_runs) - sum(account.good_runs) / len(account.good_runs))
+    gained = seconds(_gain(account))
     match anchor.role:
         case Role.TOOK_NEW_PATH:
             there = seconds(_inclusive(excess, anchor.other))
@@ -133,9 +134,18 @@ def _sentence(excess: Excess, account: Account, anchor: _Anchor, unit: str, insi
                 f"Cheap itself, but most of what grew lies in what it calls: {seconds(account.good_inclusive_s)} per "
                 f"{unit} became {seconds(account.bad_inclusive_s)}. It may call too often, or with too much."
             )
+        case Role.OWN if account.bad_s - account.good_s < _MOSTLY * _gain(account):
+            # Charged for its data: the time is in what it calls.
+            compared = f"{seconds(account.good_inclusive_s)} became {seconds(account.bad_inclusive_s)}"
+            return f"With what it calls it {spends} {gained} more per {unit}: {compared}."
         case Role.OWN:
             compared = f"{seconds(account.good_s)} became {seconds(account.bad_s)}"
             return f"It {spends} {gained} more per {unit}{_spent_in(excess, account.function, inside)}: {compared}."
+
+
+def _gain(account: Account) -> float:
+    """By how much what it answers for grew."""
+    return sum(account.bad_runs) / len(account.bad_runs) - sum(account.good_runs) / len(account.good_runs)
 
 
 def _inclusive(excess: Excess, function: int | None) -> float:

@@ -1,0 +1,84 @@
+"""The root cause classifier of section 3.4.2: four rules, in order; and where abnormal values were read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from whyperf.engines.run import Floats, Ints
+from whyperf.engines.values.kinds import Dimension, Kind, numbers, step_numbers
+from whyperf.engines.values.paper.discounts import dimensions, shallow
+from whyperf.engines.values.paper.ranking import Calibrated, Ranking
+from whyperf.engines.values.patterns import MISSING_CONSTRAINT, SCALABILITY, UNKNOWN, WRONG_CONSTRAINT
+from whyperf.engines.values.spread import Places, ReadAt
+
+
+@dataclass(frozen=True)
+class AbnormalSamples:
+    normal: tuple[float, float]  # range of the normal execution
+    abnormal: tuple[float, float] | None  # range of what lies outside of it
+    read_at: tuple[ReadAt, ...]
+
+
+def classify(ranking: Ranking, at: int) -> str:
+    """The pattern of the function ranked `at`, counted from 0."""
+    one = ranking.functions[at]
+    if one.variable is None or one.of_variable is None:
+        return UNKNOWN
+    roles = ranking.variables[one.variable].roles
+    anomalous, dimension = one.of_variable.anomalous, one.of_variable.dimension
+    if anomalous and dimension is Dimension.DURATION and roles & {"loop", "condition"}:
+        return MISSING_CONSTRAINT
+    if anomalous and dimension is not Dimension.DURATION and "loop" in roles:
+        return SCALABILITY
+    if anomalous and "condition" in roles:
+        return WRONG_CONSTRAINT
+    if at == 0 and not anomalous and not one.has_basic:
+        return SCALABILITY
+    return UNKNOWN
+
+
+def abnormal_samples(ranking: Ranking, one: Calibrated) -> AbnormalSamples | None:
+    """Samples of the buggy execution outside the normal one's range, in the dimension that gave the discount."""
+    if one.variable is None or one.of_variable is None:
+        return None
+    kind, dimension = ranking.variables[one.variable].kind, one.of_variable.dimension
+    normal = shallow(ranking.good.of(one.variable, kind), ranking.settings)
+    buggy = shallow(ranking.bad.of(one.variable, kind), ranking.settings)
+    if not len(normal) or not len(buggy):
+        return None
+    here, there = dimensions(normal, kind)[dimension], dimensions(buggy, kind)[dimension]
+    if not len(here) or not len(there):
+        return None
+    outside = (there < here.min()) | (there > here.max())
+    frame = buggy.frame[_last_reading(dimension, there)][outside]
+    plain = _plain(kind, dimension, there[outside])
+    low, high = _plain(kind, dimension, np.array([here.min(), here.max()]))
+    return AbnormalSamples(
+        (float(low), float(high)),
+        (float(plain.min()), float(plain.max())) if len(plain) else None,
+        _read_at(frame, Places(ranking.bad.runs, ranking.bad.frame_start)),
+    )
+
+
+def _last_reading(dimension: Dimension, codes: Ints) -> Ints:
+    """Which reading each number of a dimension ends with."""
+    if dimension is Dimension.DURATION:
+        return np.cumsum(codes) - 1
+    return np.arange(len(codes)) + (dimension is Dimension.DELTA)
+
+
+def _plain(kind: Kind, dimension: Dimension, codes: Ints) -> Floats:
+    if dimension is Dimension.VALUE:
+        return numbers(kind, codes)
+    return step_numbers(kind, codes) if dimension is Dimension.DELTA else codes.astype(np.float64)
+
+
+def _read_at(frames: Ints, places: Places) -> tuple[ReadAt, ...]:
+    found: Counter[tuple[str, int, int]] = Counter()
+    for frame, count in zip(*(part.tolist() for part in np.unique(frames, return_counts=True)), strict=True):
+        found[places.of(frame)] += count
+    total = sum(found.values())
+    return tuple(ReadAt(*place, count / total) for place, count in found.most_common())
