@@ -83,7 +83,8 @@ class CompileFlags:
 
     def _guessed(self, file: str) -> list[str]:
         own = str(Path(file).parent)
-        near = sorted(sorted(self.folders), key=lambda folder: -len(os.path.commonpath((own, folder))))
+        known = sorted(folder for folder in self.folders if folder.startswith("/"))
+        near = sorted(known, key=lambda folder: -len(os.path.commonpath((own, folder))))
         return [f"-I{folder}" for folder in dict.fromkeys((own, *near[:_FOLDERS_MAX]))]
 
 

@@ -13,8 +13,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from whyperf.source.reading import Wanted, rows_of_uses, uses_of_rows
-from whyperf.source.uses import Uses
+from whyperf.source.reading import rows_of_uses, uses_of_rows
+from whyperf.source.uses import Uses, Wanted
 
 _FORMAT = 1
 """Changes whenever other roles come out of the same source."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-_ANONYMOUS = "(anonymous namespace)"
-
 
 def short_name(function: str) -> str:
     """Of a qualified, perhaps templated name: `std::vector<a::b>::size` is `size`."""

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any, Literal
 
-from whyperf.source.uses import Role, Uses
+from whyperf.source.uses import Role, Uses, Wanted
 
-Wanted = tuple[int, str]
 Reader = Literal["syntax", "semantics"]
 _CRASHES_MAX = 3
 _WALL_PER_CPU = 2.0  # on a busy machine

@@ -14,8 +14,8 @@ from pathlib import Path
 from whyperf.source import kept
 from whyperf.source.compile_flags import CompileFlags, builtin_headers, language_of
 from whyperf.source.names import paths, short_name, unqualified
-from whyperf.source.reading import Job, Wanted, read_files
-from whyperf.source.uses import Role, Uses
+from whyperf.source.reading import Job, read_files
+from whyperf.source.uses import Role, Uses, Wanted
 
 _FILE_BYTES = 8 << 20
 _NONE: frozenset[Role] = frozenset()
@@ -180,11 +180,9 @@ def _content_hash(path: str) -> str | None:
     if not path.startswith("/"):
         return None
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except (OSError, ValueError):
-        return None
-    with open(descriptor, "rb") as file:  # noqa: PTH123
-        status = os.fstat(descriptor)
+        status = os.stat(path)  # noqa: PTH116
         if not stat.S_ISREG(status.st_mode) or status.st_size > _FILE_BYTES:
             return None
-        return hashlib.sha256(file.read()).hexdigest()
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except (OSError, ValueError):
+        return None

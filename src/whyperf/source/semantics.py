@@ -28,9 +28,7 @@ from whyperf.source.tree import (
     Step,
     Truth,
 )
-from whyperf.source.uses import Uses, uses
-
-Wanted = tuple[int, str]
+from whyperf.source.uses import Uses, Wanted, uses
 
 _FUNCTIONS = frozenset(
     (
@@ -209,7 +207,14 @@ class _Reading:
         at = next((i for i, part in enumerate(parts) if part.kind.is_expression()), 0)
         if not parts:
             return NOTHING, NOTHING, []
-        return Other(tuple(self._all(parts[:at]))), self._read(parts[at]), self._all(parts[at + 1 :])
+        asked = [part for i, part in enumerate(parts[: at + 1]) if i == at or part.kind is Kind.VAR_DECL]
+        before = [part for part in parts[:at] if part.kind is not Kind.VAR_DECL]
+        condition = self._all(asked)
+        return (
+            Other(tuple(self._all(before))),
+            condition[0] if len(condition) == 1 else Other(tuple(condition)),
+            self._all(parts[at + 1 :]),
+        )
 
     def _while(self, cursor: clang.Cursor) -> Node:
         before, condition, body = self._asked(cursor)

@@ -14,6 +14,16 @@ import tree_sitter
 import tree_sitter_c
 import tree_sitter_cpp
 
+from whyperf.source.declarations import (
+    array_sizes,
+    binding_of,
+    chosen,
+    declared_at_top,
+    declared_name,
+    last_part,
+    line_of,
+    text_of,
+)
 from whyperf.source.tree import (
     NOTHING,
     Assign,
@@ -31,10 +41,7 @@ from whyperf.source.tree import (
     Step,
     Truth,
 )
-from whyperf.source.uses import Uses, uses
-
-Wanted = tuple[int, str]
-"""A function: line of its name, and the name without scopes."""
+from whyperf.source.uses import Uses, Wanted, uses
 
 _FRAMES_DEEP = 20_000
 _NOT_CALLED = frozenset(("likely", "unlikely", "LIKELY", "UNLIKELY", "__builtin_expect", "sizeof", "defined"))
@@ -55,10 +62,10 @@ def _parser(language: str) -> tree_sitter.Parser:
 def uses_by_syntax(content: bytes, language: str, wanted: Sequence[Wanted]) -> dict[Wanted, Uses]:
     """Of those functions that are found; the others are left out."""
     tree = _parser(language).parse(content)
-    top, functions = _declared_at_top(tree.root_node)
+    top, functions = declared_at_top(tree.root_node)
     found: dict[Wanted, Uses] = {}
     for one in wanted:
-        function = _chosen(functions, one)
+        function = chosen(functions, one)
         if function is None:
             continue
         with _deep(), contextlib.suppress(RecursionError):
@@ -75,85 +82,6 @@ def _deep() -> Iterator[None]:
         yield
     finally:
         sys.setrecursionlimit(before)
-
-
-def _text(node: tree_sitter.Node | None) -> str:
-    raw = node.text if node is not None else None
-    return raw.decode(errors="replace") if raw else ""
-
-
-def _line(node: tree_sitter.Node) -> int:
-    return node.start_point.row + 1
-
-
-def _declared_at_top(root: tree_sitter.Node) -> tuple[dict[str, int], list[tuple[tree_sitter.Node, int, str]]]:
-    """The file's own variables, and its functions with the line of their name, outer before inner."""
-    variables: dict[str, int] = {}
-    functions: list[tuple[tree_sitter.Node, int, str]] = []
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        if node.type == "function_definition":
-            name = _declared_name(node.child_by_field_name("declarator"))
-            functions.append((node, _line(name) if name else _line(node), _last_part(_text(name))))
-        elif node.type == "declaration":
-            if not any(child.type == "storage_class_specifier" and child.text == b"extern" for child in node.children):
-                variables.update((text, line) for text, line in _declared(node))
-        elif node.type != "compound_statement":
-            pending.extend(reversed(node.named_children))
-        if node.type == "function_definition" and (body := node.child_by_field_name("body")):
-            functions.extend(_inner_functions(body))
-    return variables, functions
-
-
-def _inner_functions(body: tree_sitter.Node) -> Iterator[tuple[tree_sitter.Node, int, str]]:
-    """Where the grammar lost its way (a macro that it cannot know), functions end up within others."""
-    if not body.has_error:
-        return
-    pending = list(body.named_children)
-    while pending:
-        node = pending.pop()
-        if node.type == "function_definition":
-            name = _declared_name(node.child_by_field_name("declarator"))
-            yield node, _line(name) if name else _line(node), _last_part(_text(name))
-        pending.extend(node.named_children)
-
-
-def _last_part(name: str) -> str:
-    return name.rpartition("::")[2].partition("<")[0].strip()
-
-
-def _chosen(functions: list[tuple[tree_sitter.Node, int, str]], wanted: Wanted) -> tree_sitter.Node | None:
-    """By line and name; else around the line (lambdas); else by a name that only one has."""
-    line, name = wanted
-    at_line = [node for node, at, text in functions if at == line and text == name]
-    around = [node for node, _, _ in functions if _line(node) <= line <= node.end_point.row + 1]
-    named = [node for node, _, text in functions if text == name]
-    if at_line or around:
-        return (at_line or around)[-1]
-    return named[0] if len(named) == 1 else None
-
-
-def _declared_name(node: tree_sitter.Node | None) -> tree_sitter.Node | None:
-    """The name in a declarator, however wrapped."""
-    while node is not None and node.type not in ("identifier", "field_identifier", "destructor_name", "operator_name"):
-        if node.type in ("qualified_identifier", "template_function"):
-            inner = node.child_by_field_name("name")
-        else:
-            inner = node.child_by_field_name("declarator") or next(
-                (c for c in node.named_children if c.type == "identifier" or c.type.endswith("_declarator")), None
-            )
-        node = inner
-    return node
-
-
-def _declared(declaration: tree_sitter.Node) -> Iterator[tuple[str, int]]:
-    for declarator in declaration.children_by_field_name("declarator"):
-        if declarator.type == "function_declarator":
-            continue
-        name = _declared_name(declarator)
-        if name is not None:
-            yield _text(name), _line(name)
 
 
 class _Reading:
@@ -175,7 +103,7 @@ class _Reading:
             self._scopes.pop()
 
     def _declare(self, name: tree_sitter.Node) -> Name:
-        declared = Name(_text(name), _line(name))
+        declared = Name(text_of(name), line_of(name))
         self._scopes[-1][declared.text] = declared.line
         return declared
 
@@ -189,7 +117,7 @@ class _Reading:
             )
         parameters = declarator.child_by_field_name("parameters") if declarator else None
         for parameter in parameters.named_children if parameters else ():
-            name = _declared_name(parameter.child_by_field_name("declarator"))
+            name = declared_name(parameter.child_by_field_name("declarator"))
             if name is not None:
                 self._declare(name)
         return NOTHING
@@ -218,14 +146,15 @@ class _Reading:
         return parts[0] if len(parts) == 1 else Other(tuple(parts))
 
     def _identifier(self, node: tree_sitter.Node) -> Node:
-        return self._name(_last_part(_text(node)))
+        return self._name(last_part(text_of(node)))
 
     def _member(self, node: tree_sitter.Node) -> Node:
-        return Member(self._field(node, "argument"), _text(node.child_by_field_name("field")))
+        base, field = self._field(node, "argument"), text_of(node.child_by_field_name("field"))
+        return Member(base, field) if field else base
 
     def _pointed(self, node: tree_sitter.Node) -> Node:
         inner = self._field(node, "argument")
-        return Deref(inner) if _text(node.child_by_field_name("operator")) == "*" else inner
+        return Deref(inner) if text_of(node.child_by_field_name("operator")) == "*" else inner
 
     def _called(self, node: tree_sitter.Node) -> Node:
         function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
@@ -235,7 +164,7 @@ class _Reading:
             inside = function.child_by_field_name("argument")
             # Through a pointer to a function or a method: only the object is a variable for sure.
             callee = NOTHING if inside is None else self._read(inside)
-        name = _text(function)
+        name = text_of(function)
         if name in _NOT_CALLED:
             return Other(passed)
         return Choice(Other(passed), ()) if name.lower().endswith("assert") else Call(callee, passed)
@@ -248,11 +177,11 @@ class _Reading:
 
     def _assigned(self, node: tree_sitter.Node) -> Node:
         target, value = self._field(node, "left"), self._field(node, "right")
-        is_plain = _text(node.child_by_field_name("operator")) == "="
+        is_plain = text_of(node.child_by_field_name("operator")) == "="
         return Assign(target, value) if is_plain else Step(target, value)
 
     def _operated(self, node: tree_sitter.Node) -> Node:
-        operator = _text(node.child_by_field_name("operator"))
+        operator = text_of(node.child_by_field_name("operator"))
         parts = (self._field(node, "left"), self._field(node, "right"))
         if operator in _SHORT_CIRCUITS:
             return Truth((Choice(Other(parts), ()),))
@@ -260,7 +189,7 @@ class _Reading:
 
     def _negated(self, node: tree_sitter.Node) -> Node:
         inner = self._field(node, "argument")
-        return Truth((inner,)) if _text(node.child_by_field_name("operator")) in ("!", "not") else inner
+        return Truth((inner,)) if text_of(node.child_by_field_name("operator")) in ("!", "not") else inner
 
     def _declaration(self, node: tree_sitter.Node) -> Node:
         value = node.child_by_field_name("value")  # of a declaration in a condition
@@ -268,16 +197,27 @@ class _Reading:
         return made[0] if len(made) == 1 else Other(tuple(made))
 
     def _declarator(self, declarator: tree_sitter.Node, value: tree_sitter.Node | None) -> Node:
+        if declarator.type == "function_declarator" and (passed := self._passed(declarator)):
+            name = declared_name(declarator)
+            if name is not None:
+                self._declare(name)
+            return Call(NOTHING, passed)
         if declarator.type == "init_declarator":
             value = declarator.child_by_field_name("value")
         initial = NOTHING if value is None else self._read(value)
-        sizes = [self._read(size) for size in _array_sizes(declarator)]
-        binding = _binding(declarator)
-        names = binding.named_children if binding is not None else [_declared_name(declarator)]
+        sizes = [self._read(size) for size in array_sizes(declarator)]
+        binding = binding_of(declarator)
+        names = binding.named_children if binding is not None else [declared_name(declarator)]
         targets = [self._declare(name) for name in names if name is not None]
         if value is not None and value.type == "argument_list":
             return initial
         return Other((*(Assign(target, initial) for target in targets if value is not None), *sizes))
+
+    def _passed(self, declarator: tree_sitter.Node) -> tuple[Node, ...]:
+        """`Row made(a, n)` looks like a function's declaration, but where the "types" are variables it is none."""
+        parameters = declarator.child_by_field_name("parameters")
+        found = [self._name(text_of(one)) for one in (parameters.named_children if parameters else ())]
+        return tuple(found) if all(name.line for name in found) else ()
 
     def _choice(self, node: tree_sitter.Node) -> Node:
         with self._scope():
@@ -308,8 +248,8 @@ class _Reading:
         over = self._field(node, "right")
         with self._scope():
             declarator = node.child_by_field_name("declarator")
-            binding = _binding(declarator) if declarator is not None else None
-            names = binding.named_children if binding is not None else [_declared_name(declarator)]
+            binding = binding_of(declarator) if declarator is not None else None
+            names = binding.named_children if binding is not None else [declared_name(declarator)]
             variables = tuple(self._declare(name) for name in names if name is not None)
             return RangeLoop(variables, over, self._field(node, "body"))
 
@@ -317,24 +257,6 @@ class _Reading:
         with self._scope():
             self._parameters(node.child_by_field_name("declarator"))
             return Lambda((self._field(node, "captures"), self._field(node, "body")))
-
-
-def _array_sizes(declarator: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
-    inner: tree_sitter.Node | None = declarator
-    while inner is not None:
-        size = inner.child_by_field_name("size") if inner.type == "array_declarator" else None
-        if size is not None:
-            yield size
-        inner = inner.child_by_field_name("declarator")
-
-
-def _binding(declarator: tree_sitter.Node) -> tree_sitter.Node | None:
-    inner: tree_sitter.Node | None = declarator
-    while inner is not None and inner.type != "structured_binding_declarator":
-        inner = inner.child_by_field_name("declarator") or next(
-            (child for child in inner.named_children if child.type.endswith("_declarator")), None
-        )
-    return inner
 
 
 _READERS = {

@@ -28,6 +28,8 @@ from whyperf.source.tree import (
     children,
 )
 
+Wanted = tuple[int, str]
+"""A function: line of its name, and the name without scopes."""
 Variable = tuple[int, str]
 """Line of the declaration (0: in no place that is known) and path: p, p.n, *p."""
 Uses = dict[Variable, frozenset["Role"]]
@@ -67,7 +69,7 @@ def uses(function: Node) -> Uses:
                 mark(Role.CONDITION, _mentioned(condition))
                 mark(Role.LOOP, _induction(node))
             case RangeLoop(variables, over, _):
-                mark(Role.LOOP, {(name.line, name.text) for name in variables})
+                mark(Role.LOOP, {path for name in variables if (path := path_of(name)) is not None})
                 mark(Role.CONDITION, _mentioned(over))
                 for text, roles in _HIDDEN.items():
                     found[0, text].update(roles)
@@ -77,7 +79,7 @@ def uses(function: Node) -> Uses:
 def path_of(node: Node) -> Variable | None:
     """Of an expression that names a variable, or a member of one."""
     match node:
-        case Name(text, line):
+        case Name(text, line) if text:  # a parser makes up what damaged source lacks
             return line, text
         case Member(Deref(base), field) | Member(base, field):
             return _under(base, "", f".{field}")

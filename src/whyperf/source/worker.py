@@ -15,9 +15,7 @@ from typing import Any
 
 from whyperf.source.reading import rows_of_uses
 from whyperf.source.syntax import uses_by_syntax
-from whyperf.source.uses import Uses
-
-Wanted = tuple[int, str]
+from whyperf.source.uses import Uses, Wanted
 
 
 def main() -> None:
