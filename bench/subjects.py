@@ -72,7 +72,7 @@ def own(program: str, flags: str = "") -> Path:
     if not sources:
         raise SubjectError(f"bench/programs/{program} holds no source.")
     groundwork = _sources(_GROUNDWORK)
-    options = ["-Wall", "-Wextra", *_DEBUG.split(), *flags.split(), f"-I{_GROUNDWORK}"]
+    options = ["-Wall", "-Wextra", "-Werror", *_DEBUG.split(), *flags.split(), f"-I{_GROUNDWORK}"]
     c, cc = ["gcc", "-std=gnu11", *options], ["g++", "-std=c++17", *options]
     compiler = cc if any(path.suffix == ".cc" for path in sources) else c
 
