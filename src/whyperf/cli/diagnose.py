@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recordings", metavar="RECORDING", nargs="*", help="a good and a bad recording")
     parser.add_argument("--good", metavar="RECORDING", nargs="+", default=[], help="recordings of runs that behave")
     parser.add_argument("--bad", metavar="RECORDING", nargs="+", default=[], help="recordings of runs that do not")
+    parser.add_argument("--no-values", action="store_true", help="pass over recorded values: compare time only")
     add_presentation(parser)
 
 
@@ -53,7 +54,6 @@ def add_presentation(parser: argparse.ArgumentParser) -> None:
         default="sound",
         help="what to make of recorded values: our tests (default), or vProf's published calibration",
     )
-    parser.add_argument("--no-values", action="store_true", help="pass over recorded values: compare time only")
     parser.add_argument(
         "--fail-if-slower",
         metavar="PCT",
@@ -77,7 +77,7 @@ def conclude(good: Sequence[Path], bad: Sequence[Path], args: argparse.Namespace
         [open_recording(path) for path in good],
         [open_recording(path) for path in bad],
         keep_accounts=args.explain is not None,
-        method=Method.NONE if args.no_values else Method(args.method),
+        method=Method.NONE if getattr(args, "no_values", False) else Method(args.method),
     )
     verdict = replace(diagnosis.verdict, notes=(*notes, *diagnosis.verdict.notes))
     return present(verdict, args, _explanations(diagnosis, args.explain))
