@@ -10,6 +10,7 @@ import random
 import site
 import subprocess
 import sys
+import time
 import traceback
 from collections import Counter
 from pathlib import Path
@@ -328,7 +329,8 @@ def run():
     for address in addresses(bias):
         gdb.Breakpoint(f"*{address:#x}", internal=True, temporary=True)
     driver = subprocess.Popen(settings["driver"], shell=True) if settings["driver"] else None
-    while counts["stops"] < settings["stops"]:
+    end = time.monotonic() + settings["seconds"]
+    while counts["stops"] < settings["stops"] and time.monotonic() < end:
         try:
             gdb.execute("continue", to_string=True)
         except gdb.error:

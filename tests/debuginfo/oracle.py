@@ -19,6 +19,7 @@ from .building import needed
 
 _SCRIPT = Path(__file__).parent / "gdb_oracle.py"
 _PT_TLS = 7
+_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ def compare_with_gdb(
         "stops": stops,
         "arguments": arguments,
         "driver": driver,
+        "seconds": _SECONDS,
         "output": str(output),
         "verbose": verbose,
     }
@@ -80,7 +82,7 @@ def compare_with_gdb(
     question.write_text(json.dumps(settings))
     environment = {**os.environ, "WHYPERF_ORACLE": str(question), "PYTHONPATH": ""}
     command = [gdb, "-nx", "-batch", "-x", str(_SCRIPT), str(program)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=80, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=4 * _SECONDS, check=False)
     assert output.exists(), done.stderr
     found = json.loads(output.read_text())
     assert not found["failure"], found["failure"]

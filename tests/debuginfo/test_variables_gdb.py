@@ -65,15 +65,15 @@ def test_redis(tmp_path: Path) -> None:
     program, socket = tmp_path / "redis-server", tmp_path / "socket"
     shutil.copy(built[0], program)
     client = f"{built[0].parent}/redis-benchmark -s {socket} -n 1500 -q -c 5 -t set,get,lpush,lrange_100,sadd,zadd"
-    stop = f"{built[0].parent}/redis-cli -s {socket} shutdown nosave"
+    stop = f"until {built[0].parent}/redis-cli -s {socket} shutdown nosave; do sleep 0.5; done"
     needed(str(built[0].parent / "redis-cli"))
     found = compare_with_gdb(
         program,
         tmp_path,
         sources=["networking.c", "db.c", "dict.c", "sds.c", "object.c", "t_list.c", "t_zset.c", "quicklist.c", "ae.c"],
         arguments=f'--port 0 --unixsocket {socket} --save ""',
-        driver=f"sleep 2; {client} > {tmp_path}/client 2>&1; {stop}",
-        stops=500,
+        driver=f"until [ -S {socket} ]; do sleep 0.2; done; {client} > {tmp_path}/client 2>&1; {stop}",
+        stops=300,
     )
     report("redis", found)
     assert_equal(found, 2000)
