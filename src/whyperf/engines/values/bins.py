@@ -9,7 +9,7 @@ from whyperf.engines.values.strata import Side
 
 
 def bin_edges(good: Ints, bad: Ints, bins: int) -> Ints:
-    """Upper edges, of two sorted samples: every distinct value where there are few, else bins of equal share."""
+    """Upper edges: every distinct value where there are few, else bins of equal share."""
     pooled = np.sort(np.concatenate((good, bad)), kind="stable")
     last = np.ones(len(pooled), np.bool_)
     last[:-1] = pooled[1:] != pooled[:-1]
@@ -24,12 +24,16 @@ def in_bins(codes: Ints, edges: Ints) -> Ints:
     return np.searchsorted(edges, codes, "left").astype(np.int64)
 
 
-def run_histograms(side: Side, bins: Ints, count: int, share: Floats) -> Floats:
-    """Every run's share of each bin in the common mix of lines; a row per run that has readings there."""
+def run_histograms(side: Side, bins: Ints, count: int, share: Floats, fewest: int) -> Floats:
+    """Every run's share of each bin in the common mix of lines; a row per run with at least `fewest` readings.
+
+    Where no run has so many, all of them together are one.
+    """
     lines = len(share)
     cell = side.line * count + bins
     rows = []
-    for start, stop in side.runs:
+    runs = [(start, stop) for start, stop in side.runs if stop - start >= fewest] or [(0, len(side))]
+    for start, stop in runs:
         table = np.bincount(cell[start:stop], minlength=lines * count).reshape(lines, count).astype(np.float64)
         read = table.sum(axis=1, keepdims=True)
         mixed = np.divide(table, read, out=np.zeros_like(table), where=read > 0) * share[:, None]

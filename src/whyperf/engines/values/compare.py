@@ -78,10 +78,10 @@ def compare(
 
 
 def _limit(outcomes: Sequence[Outcome], settings: ValuesSettings) -> float:
-    """The largest p to believe, with all variables that were looked at in the count."""
+    """The largest p to believe, with all variables that were looked at in the count (Benjamini and Hochberg)."""
     p = np.array([outcome.p for outcome in outcomes if outcome.screened])
-    believed = p[discoveries(p, settings.discovery_rate)]
-    return float(believed.max()) if len(believed) else 0.0
+    believed = int(np.count_nonzero(discoveries(p, settings.discovery_rate)))
+    return settings.discovery_rate * believed / max(1, len(p)) if believed else -1.0
 
 
 def _abnormal(

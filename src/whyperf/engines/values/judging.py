@@ -9,7 +9,6 @@ import numpy as np
 
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run, texts
-from whyperf.engines.values.bins import bin_edges
 from whyperf.engines.values.counters import Growth, Track, Tracking, evenly, judge_growth
 from whyperf.engines.values.inheritance import Kept, keep
 from whyperf.engines.values.kinds import Dimension, Kind, numbers, ordered
@@ -118,12 +117,11 @@ class Judging:
         for dimension in dimensions:
             test = self._test(dimension, here[dimension], there[dimension], growth)
             tests.append(test)
-            if test.edges is not None and test.p <= self.settings.discovery_rate:
+            if test.telling and test.p <= self.settings.discovery_rate:
                 contrasts[dimension] = contrast(
                     here[dimension],
                     there[dimension],
                     self.places,
-                    test.edges,
                     self.settings,
                     kind=variable.kind,
                     dimension=dimension,
@@ -135,8 +133,7 @@ class Judging:
 
     def _test(self, dimension: Dimension, good: Compared, bad: Compared, growth: Growth) -> Tested:
         if growth.tracking is Tracking.CHANGED:
-            edges = bin_edges(np.sort(good.codes), np.sort(bad.codes), self.settings.bins)
-            return Tested(dimension, Status.APART, growth.distance, growth.within, 0.0, edges)
+            return Tested(dimension, Status.APART, growth.distance, growth.within, 0.0)
         return examine_dimension(dimension, good, bad, self.settings, same_text=self.same_text, merge=self.merge)
 
     def _dimensions(self, variable: Variable, growth: Growth) -> tuple[Dimension, ...]:

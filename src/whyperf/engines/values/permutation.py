@@ -21,6 +21,8 @@ from whyperf.engines.values.tail import tail_probability
 # With no more arrangements than this all of them are tried.
 _FEW_ARRANGEMENTS = 1000
 _ROUNDING = 1e-9
+# A fitted tail says "rare"; how rare beyond this is not worth believing.
+_SMALLEST = 1e-15
 
 Labels = npt.NDArray[np.float64]
 
@@ -44,7 +46,7 @@ def permutation_p(blocks: Floats, good: int, settings: ValuesSettings) -> float:
         reached = int(np.count_nonzero(found >= limit))
         if reached >= settings.enough_exceedances:
             return (reached + 1) / (len(found) + 1)
-    return max(tail_probability(found, observed, settings), 1.0 / arrangements)
+    return max(tail_probability(found, observed, settings), 1.0 / arrangements, _SMALLEST)
 
 
 @lru_cache(maxsize=32)

@@ -28,6 +28,9 @@ class ValuesSettings:
     tail_step: int = 25
     # Sorted values fall into so many bins of equal share; fewer where a variable has fewer distinct values.
     bins: int = 64
+    # ... and fewer where runs have few readings, so that a bin holds some of every run.
+    readings_per_bin: int = 8
+    fewest_bins: int = 4
     # The run is the unit: how far bad must be from good, in terms of how far runs of one kind are from each other.
     gate_factor: float = 1.25
     gate_distance: float = 0.1

@@ -42,7 +42,11 @@ class Tested:
     distance: float = 0.0  # Hellinger, between bad and good runs
     within: float = 0.0  # the largest between runs of one kind
     p: float = 1.0
-    edges: Ints | None = None
+
+    @property
+    def telling(self) -> bool:
+        """Whether it may come out as abnormal, once all variables are known."""
+        return self.status in (Status.APART, Status.TESTED)
 
 
 def examine_dimension(
@@ -67,7 +71,7 @@ def examine_dimension(
     screened = compare_sorted(first, second, distinct=settings.bins, bins=settings.bins, merge=merge)
     if screened is None or screened.statistic <= critical(settings.screen_level):
         return Tested(dimension, Status.SAME, 0.0 if screened is None else screened.distance)
-    edges = bin_edges(first, second, settings.bins)
+    edges = bin_edges(first, second, _bins(matched, settings))
     return _gate_and_test(dimension, matched, edges, settings)
 
 
@@ -83,16 +87,16 @@ def _constants(dimension: Dimension, matched: Matched) -> Tested | None:
     if min(len(good), len(bad)) < 2:
         return Tested(dimension, Status.RUN_CONSTANT, 1.0)
     if len(set(good)) == len(set(bad)) == 1:
-        edges = np.unique(np.array([good[0], bad[0]], np.int64))
-        return Tested(dimension, Status.APART, 1.0, 0.0, 0.0, edges)
+        return Tested(dimension, Status.APART, 1.0, 0.0, 0.0)
     return Tested(dimension, Status.SAME, 0.0, 1.0)
 
 
 def _gate_and_test(dimension: Dimension, matched: Matched, edges: Ints, settings: ValuesSettings) -> Tested:
     count = len(edges)
     good_bins, bad_bins = in_bins(matched.good.codes, edges), in_bins(matched.bad.codes, edges)
-    good_runs = run_histograms(matched.good, good_bins, count, matched.share)
-    bad_runs = run_histograms(matched.bad, bad_bins, count, matched.share)
+    fewest = settings.minimum_readings
+    good_runs = run_histograms(matched.good, good_bins, count, matched.share, fewest)
+    bad_runs = run_histograms(matched.bad, bad_bins, count, matched.share, fewest)
     distance = float(np.median(distances(good_runs, bad_runs)))
     within = max(largest_within(good_runs), largest_within(bad_runs))
     if distance <= max(settings.gate_distance, settings.gate_factor * within):
@@ -104,12 +108,19 @@ def _gate_and_test(dimension: Dimension, matched: Matched, edges: Ints, settings
         first = block_histograms(matched.good, good_bins, count, length)
         second = block_histograms(matched.bad, bad_bins, count, length)
         p = permutation_p(np.concatenate((first, second)), len(first), settings)
-        return Tested(dimension, Status.TESTED, distance, within, p, edges)
+        return Tested(dimension, Status.TESTED, distance, within, p)
     runs = min(len(good_runs), len(bad_runs))
     far = distance >= max(settings.run_level_distance, settings.run_level_factor * within)
     if runs >= settings.run_level_runs and far:
-        return Tested(dimension, Status.APART, distance, within, 0.0, edges)
+        return Tested(dimension, Status.APART, distance, within, 0.0)
     return Tested(dimension, Status.INSUFFICIENT, distance, within)
+
+
+def _bins(matched: Matched, settings: ValuesSettings) -> int:
+    """As many as the runs can fill: between two runs of one kind sparse histograms differ by noise alone."""
+    sizes = [stop - start for side in (matched.good, matched.bad) for start, stop in side.runs]
+    smallest = min((size for size in sizes if size >= settings.minimum_readings), default=0)
+    return min(settings.bins, max(settings.fewest_bins, smallest // settings.readings_per_bin))
 
 
 def _time(side: Side, bins: Ints, count: int) -> float:

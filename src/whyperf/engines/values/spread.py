@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from whyperf.engines.run import Floats, Ints, Run
-from whyperf.engines.values.bins import in_bins
+from whyperf.engines.values.bins import bin_edges, in_bins
 from whyperf.engines.values.kinds import Dimension, Flags, Kind, numbers, step_numbers
 from whyperf.engines.values.readings import Sequence
 from whyperf.engines.values.settings import ValuesSettings
@@ -65,13 +65,13 @@ def contrast(
     good: Sequence,
     bad: Sequence,
     places: Places,
-    edges: Ints,
     settings: ValuesSettings,
     *,
     kind: Kind,
     dimension: Dimension,
 ) -> Contrast:
     here, there = good.codes, bad.codes
+    edges = bin_edges(here, there, settings.bins)
     cells = _cells(_plain(kind, dimension, here), _plain(kind, dimension, there), settings.histogram_cells)
     good_bins, bad_bins = (np.bincount(in_bins(codes, edges), minlength=len(edges)) for codes in (here, there))
     strange = (bad_bins / len(there) > settings.abnormal_factor * good_bins / len(here)) & (

@@ -1,0 +1,238 @@
+"""What is abnormal and what is not: one small comparison for each rule."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.engines.made import recording
+from tests.engines.values.made import Read, one_function, with_values
+from whyperf.engines.excess.compare import compare as excess_of
+from whyperf.engines.run import Run
+from whyperf.engines.values.compare import compare
+from whyperf.engines.values.kinds import Dimension
+from whyperf.engines.values.sound import Status
+from whyperf.recording.identity import FunctionKey
+
+N = 400
+
+
+def runs(make, count=3, first=0):
+    return [Run(make(np.random.default_rng(first + seed))) for seed in range(count)]
+
+
+def judged(good, bad, count=3, **more):
+    """Compares runs of work's variable x made by two functions of a random generator."""
+
+    def made(values):
+        return lambda rng: one_function(Read("work", "x", values(rng), **more), samples=N)
+
+    return compare(runs(made(good), count), runs(made(bad), count, first=100))
+
+
+def abnormal(values):
+    return {one.variable.name: one for one in values.abnormal}
+
+
+def uniform(low, high):
+    return lambda rng: rng.integers(low, high, N)
+
+
+def test_values_that_moved_are_abnormal():
+    found = abnormal(judged(uniform(0, 50), uniform(40, 90)))["x"]
+    assert found.dimension is Dimension.VALUE
+    assert found.anomaly > 0.5
+    assert found.p < 1e-4
+    # and the values and the place are told
+    assert found.contrast.good.high < 50 < found.contrast.bad.high
+    assert found.contrast.abnormal[-1][1] == 89
+    assert found.contrast.read_at[0].line == 20
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_the_same_values_are_not(count):
+    found = judged(uniform(0, 50), uniform(0, 50), count)
+    assert not found.abnormal
+    assert not found.anomaly
+
+
+def test_one_run_of_each_is_tested_within_the_runs():
+    found = judged(uniform(0, 50), uniform(40, 90), count=1)
+    assert abnormal(found)["x"].p < 0.01
+
+
+def test_constants_that_differ_between_all_runs_are_not_abnormal():
+    assert not judged(lambda rng: np.full(N, rng.integers(1e6)), lambda rng: np.full(N, rng.integers(1e6))).abnormal
+
+
+def test_a_setting_that_all_runs_of_a_kind_share_is():
+    found = abnormal(judged(lambda rng: np.full(N, 410), lambda rng: np.full(N, 0)))["x"]
+    assert (found.distance, found.p) == (1.0, None)
+
+
+def test_a_constant_of_single_runs_is_only_mentioned():
+    found = judged(lambda rng: np.full(N, 410), lambda rng: np.full(N, 0), count=1)
+    assert not found.abnormal
+    assert [variable.name for variable in found.run_constants] == ["x"]
+
+
+def test_what_the_good_runs_never_read_is_a_new_path():
+    def bad(rng):
+        return one_function(Read("work", "x", rng.integers(0, 9, N)), Read("work", "y", np.full(N, 3)), samples=N)
+
+    found = compare(
+        runs(lambda rng: one_function(Read("work", "x", rng.integers(0, 9, N)), samples=N)), runs(bad, first=9)
+    )
+    assert not found.abnormal
+    assert [one.status for one in found.outcomes if one.variable.name == "y"] == [Status.NEW]
+
+
+def test_samples_that_land_on_other_lines_are_no_anomaly():
+    # GIVEN a variable that is small at line 20 and large at line 30
+    def made(share):
+        def make(rng):
+            there = rng.random(N) < share
+            values = np.where(there, rng.integers(900, 1000, N), rng.integers(0, 100, N))
+            return one_function(Read("work", "x", values, lines=np.where(there, 30, 20).tolist()), samples=N)
+
+        return make
+
+    # WHEN the bad runs are mostly at line 30
+    found = compare(runs(made(0.2)), runs(made(0.8), first=9))
+    # THEN its values at each line are what they were
+    assert "x" not in abnormal(found) or abnormal(found)["x"].dimension is not Dimension.VALUE
+    assert next(one.status for one in found.outcomes[0].tests if one.dimension is Dimension.VALUE) is Status.SAME
+
+
+def test_a_clock_is_no_anomaly():
+    def clock(rate):
+        return lambda rng: 1_700_000_000 * 10**9 + rng.integers(10**15) + np.arange(N) * rate
+
+    assert not judged(clock(1), clock(1)).abnormal
+
+
+def test_a_counter_that_counts_as_much_per_unit_is_no_anomaly():
+    def counted(total):
+        return lambda rng: np.sort(rng.integers(0, total, N))
+
+    assert not judged(counted(10_000), counted(10_100)).abnormal
+
+
+def test_a_counter_that_counts_more_per_unit_is():
+    def counted(total):
+        return lambda rng: np.sort(rng.integers(0, total, N))
+
+    found = abnormal(judged(counted(10_000), counted(100_000), roles="loop"))["x"]
+    assert found.growth is not None
+    assert found.growth.bad / found.growth.good == pytest.approx(10, rel=0.1)
+
+
+def test_more_units_of_work_excuse_a_counter():
+    def made(total, units):
+        return lambda rng: one_function(Read("work", "x", np.sort(rng.integers(0, total, N))), samples=N, units=units)
+
+    assert not compare(runs(made(10_000, 10)), runs(made(100_000, 100), first=9)).abnormal
+    assert compare(runs(made(10_000, 10)), runs(made(100_000, 100), first=9), per_unit=False).abnormal
+
+
+def test_a_value_that_stays_for_long_is_abnormal_by_duration():
+    def stay(mean):
+        def make(rng):
+            moves = rng.random(N) < 1 / mean
+            return np.cumsum(moves) % 7
+
+        return make
+
+    found = abnormal(judged(stay(2), stay(12)))["x"]
+    assert found.dimension is Dimension.DURATION
+    # a slower callee does that to its caller, too: it counts half
+    assert found.anomaly == pytest.approx(found.distance / 2)
+
+
+def test_pointers_are_compared_by_class_only():
+    def heap(share):
+        return lambda rng: np.where(rng.random(N) < share, (2 << 56) | rng.integers(1, 1 << 40, N), 0)
+
+    assert not judged(heap(0.5), heap(0.5), kind="pointer").abnormal
+    found = abnormal(judged(heap(0.9), heap(0.1), kind="pointer"))["x"]
+    assert found.dimension is Dimension.VALUE
+
+
+def test_too_few_readings_say_nothing():
+    found = judged(lambda rng: rng.integers(0, 9, 2), uniform(500, 900))
+    assert not found.abnormal
+    assert found.outcomes[0].status is Status.FEW
+
+
+def test_recordings_without_values_have_nothing_to_say():
+    plain = [Run(recording([(("main@5", "work@20"), 1.0)]))]
+    assert compare(plain, plain) is None
+
+
+def test_a_global_counts_for_no_function():
+    def made(value):
+        return lambda rng: one_function(Read("", "limit", np.full(N, value)), samples=N)
+
+    found = compare(runs(made(5)), runs(made(9), first=9))
+    assert abnormal(found)["limit"].function is None
+    assert not found.anomaly
+
+
+class TestPassedOn:
+    """main passes n to work, which passes it to leaf."""
+
+    STACK = ((("main@5", "work@20", "leaf@30"), N / 200),)
+
+    def made(self, size, own=None):
+        def make(rng):
+            n = rng.integers(size // 2, size, N)
+            leaf = n if own is None else rng.integers(own // 2, own, N)
+            return with_values(
+                recording(self.STACK),
+                Read("work", "n", n),
+                Read("leaf", "size", leaf, scope="parameter"),
+            )
+
+        return make
+
+    def test_an_equal_parameter_counts_for_the_caller(self):
+        found = compare(runs(self.made(100)), runs(self.made(10_000), first=9))
+        leaf, work = FunctionKey("tool", "leaf", ""), FunctionKey("tool", "work", "")
+        assert found.anomaly[leaf] > 0.9
+        assert found.anomaly_under == {(leaf, work): 0.0}
+        # and the excess engine charges the caller
+        bad = runs(self.made(10_000), first=9)
+        slow = [Run(recording([(self.STACK[0][0], 10.0)])) for _ in bad]
+        good = [Run(recording(self.STACK)) for _ in bad]
+        shares = self.shares(good, slow, found)
+        assert shares["work"] > 0.9
+        assert shares["leaf"] < 0.1
+
+    def test_a_parameter_with_values_of_its_own_counts_for_itself(self):
+        found = compare(runs(self.made(100, own=100)), runs(self.made(10_000, own=10_000), first=9))
+        assert not found.anomaly_under
+
+    def shares(self, good, bad, found):
+        excess = excess_of(good, bad, anomaly=found.anomaly, anomaly_under=found.anomaly_under)
+        return {excess.name(account.function): account.share for account in excess.accounts}
+
+
+def test_streamed_and_held_recordings_give_the_same(tmp_path):
+    from whyperf.recording.reader import Recording
+    from whyperf.recording.writer import write_recording
+
+    def made(low, high):
+        return lambda rng: one_function(
+            Read("work", "x", rng.integers(low, high, N)), Read("work", "y", rng.integers(0, 5, N)), samples=N
+        )
+
+    held = {}
+    for kind, make in (("good", made(0, 50)), ("bad", made(40, 90))):
+        held[kind] = [make(np.random.default_rng(seed + 7 * (kind == "bad"))) for seed in range(3)]
+        for number, one in enumerate(held[kind]):
+            write_recording(tmp_path / f"{kind}{number}", one.manifest, one.tables)
+    stored = {k: [Run(Recording(tmp_path / f"{k}{number}")) for number in range(3)] for k in held}
+    first = compare(stored["good"], stored["bad"])
+    second = compare([Run(one) for one in held["good"]], [Run(one) for one in held["bad"]])
+    assert first.abnormal == second.abnormal
+    assert abnormal(first).keys() == {"x"}

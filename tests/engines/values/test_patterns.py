@@ -1,0 +1,83 @@
+"""The pattern follows from all of a function's evidence, and is unknown rather than guessed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.engines.values.made import Read, one_function
+from whyperf.engines.run import Run
+from whyperf.engines.values.compare import compare
+from whyperf.engines.values.findings import findings, shown
+
+N = 400
+
+
+def diagnosed(*reads):
+    """Each read as (name, good values, bad values, more)."""
+
+    def side(bad):
+        made = []
+        for seed in range(3):
+            rng = np.random.default_rng(seed + 50 * bad)
+            variables = [Read("work", name, (there if bad else here)(rng), **more) for name, here, there, more in reads]
+            made.append(Run(one_function(*variables, samples=N)))
+        return made
+
+    values = compare(side(False), side(True))
+    return values, findings(values)
+
+
+def between(low, high):
+    return lambda rng: rng.integers(low, high, N)
+
+
+def constant(value):
+    return lambda rng: np.full(N, value)
+
+
+def stays(mean):
+    return lambda rng: np.cumsum(rng.random(N) < 1 / mean) % 7
+
+
+@pytest.mark.parametrize(
+    ("reads", "pattern"),
+    [
+        ([("i", between(0, 100), between(0, 5000), {"roles": "loop"})], "scalability"),
+        ([("v.size()", between(90, 100), between(4000, 5000), {"kind": "size"})], "scalability"),
+        ([("available", between(4100, 4300), constant(0), {"roles": "condition|argument"})], "wrong-constraint"),
+        ([("enabled", constant(1), constant(0), {"kind": "boolean", "roles": "condition"})], "wrong-constraint"),
+        ([("i", stays(2), stays(15), {"roles": "loop"})], "missing-constraint"),
+        (
+            [
+                ("i", between(0, 100), between(0, 5000), {"roles": "loop"}),
+                ("n", between(5000, 5010), between(5000, 5010), {"roles": "condition"}),
+            ],
+            "missing-constraint",
+        ),
+        (
+            [
+                ("i", between(0, 100), between(0, 5000), {"roles": "loop"}),
+                ("n", constant(100), constant(5000), {"roles": "condition"}),
+            ],
+            "scalability",
+        ),
+        ([("x", between(0, 100), between(300, 400), {})], "unknown"),
+        ([("x", between(0, 100), between(300, 400), {"roles": "argument"})], "unknown"),
+    ],
+)
+def test_pattern(reads, pattern):
+    _, found = diagnosed(*reads)
+    assert [one.pattern for one in found] == [pattern]
+    assert found[0].function.name == "work"
+    assert bool(found[0].detail["pattern_evidence"]) == (pattern != "unknown")
+
+
+def test_a_stuck_value_is_said_so():
+    values, found = diagnosed(("available", between(4100, 4300), constant(0), {"roles": "condition"}))
+    assert found[0].why.startswith("available stays at 0 for the whole run; was 4,1")
+    (variable,) = shown(values, found[0].function)
+    assert variable.bad.text == "0"
+    assert sum(variable.good.histogram) == pytest.approx(1)
+    assert variable.bad.histogram[0] == pytest.approx(1)
+    assert [line.line for line in variable.lines] == [20]
