@@ -26,7 +26,6 @@ from whyperf.collect.stop import stop_target
 from whyperf.collect.totals import (
     Usage,
     last_words,
-    own_peak_rss_bytes,
     peak_rss_bytes,
     process_tree,
     usage_at_end,
@@ -161,7 +160,7 @@ class _Run:
             mask=self._signals.mask,
             streams=self._setting.streams,
         )
-        inherited_rss = own_peak_rss_bytes()
+        inherited_rss = peak_rss_bytes(os.getpid())
         self._sampler.start(self._totals_so_far)
         try:
             with self._blocked_threads():

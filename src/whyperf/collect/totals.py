@@ -121,7 +121,7 @@ def cpu_wait_s(pid: int) -> float:
 def usage_at_end(reaped: resource.struct_rusage, said: LastWords, seen: Usage, inherited_rss_bytes: int) -> Usage:
     """What a child used in its whole life, with all descendants that it waited for; `seen` is what it had before.
 
-    Linux starts a child's peak of memory with that of the process that spawned it, so a peak no higher than the
+    Linux starts a child's peak of memory with that of the memory it was spawned from, so a peak no higher than the
     recorder's own says nothing; the highest one seen while it ran stands in.
     """
     peak = reaped.ru_maxrss * 1024
@@ -142,10 +142,6 @@ def usage_at_end(reaped: resource.struct_rusage, said: LastWords, seen: Usage, i
 
 def peak_rss_bytes(pid: int) -> int:
     return _status_lines(f"/proc/{pid}/status").get("VmHWM", 0) * 1024
-
-
-def own_peak_rss_bytes() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def thread_names(pid: int) -> dict[int, str]:
