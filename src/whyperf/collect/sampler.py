@@ -161,9 +161,10 @@ class Sampler:
         self._drainer.drain(self._log.fileno())
         if self._log.rotate():
             self._drainer.new_log_file()
+        # Often, because programs may start threads and processes by the thousand.
+        self._drainer.retire_dead()
 
     def _look(self) -> None:
-        self._write(self._drainer.retire_dead)
         for pid in {pid for pid, _ in self.live_threads()}:
             for tid, name in thread_names(pid).items():
                 if self._names.get(tid) != name:
