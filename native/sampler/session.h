@@ -72,7 +72,7 @@ struct whyperf_record {
     uint64_t time; // CLOCK_MONOTONIC, ns
 };
 
-enum whyperf_process_origin { WHYPERF_ORIGIN_EXEC = 1, WHYPERF_ORIGIN_FORK = 2 };
+enum whyperf_process_origin { WHYPERF_ORIGIN_EXEC = 1, WHYPERF_ORIGIN_FORK = 2, WHYPERF_ORIGIN_ATTACHED = 3 };
 
 struct whyperf_process {
     uint32_t pid;

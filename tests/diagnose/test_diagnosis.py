@@ -134,6 +134,14 @@ def test_one_long_wait_is_not_noise_for_having_one_sample():
     assert diagnose(waiting(1.0), waiting(20.0)).suspects[0].function == "fetch"
 
 
+def test_waiting_for_a_cpu_is_no_wait_of_the_programs():
+    # GIVEN a machine so busy that a second of CPU time takes four
+    verdict = diagnose(runs(STACKS, wall_s=12.0, cpu_wait_s=9.0), runs(SLOW, wall_s=28.0, cpu_wait_s=21.0))
+    # THEN the added CPU time is the symptom, though it is a quarter of the added wall time
+    assert verdict.symptom.kind == "cpu"
+    assert [suspect.function for suspect in verdict.suspects] == ["store"]
+
+
 def test_wall_time_outside_of_the_threads_is_external():
     verdict = diagnose(runs(STACKS, clock="wall", wall_s=3.0), runs(STACKS, clock="wall", wall_s=30.0))
     assert (verdict.symptom.kind, verdict.suspects) == ("external", ())

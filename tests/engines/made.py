@@ -211,6 +211,7 @@ def _manifest(
         "voluntary_switches": 0,
         "involuntary_switches": 0,
         "major_faults": 0,
+        "cpu_wait_s": 0.0,
     }
     totals |= {key: more.pop(key) for key in totals if key in more}
     fields = {

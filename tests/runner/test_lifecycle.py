@@ -160,13 +160,13 @@ def test_target_that_dies_under_load_is_a_sentence(record: Recorder) -> None:
 
 @pytest.mark.skipif(shutil.which("redis-server") is None, reason="needs redis-server")
 def test_a_real_server_under_a_real_load(record: Recorder, port: int) -> None:
-    load = f"redis-benchmark -p {port} -n 20000 -q -t set,get"
+    load = f"redis-benchmark -p {port} -n 60000 -q -t set,get"
     target = ["redis-server", "--port", str(port), "--save", "", "--daemonize", "no"]
     done = record("--ready", f"tcp:{port}", "--drive", load, "--", *target)
     assert done.returncode == 0, said(done)
     stop = record.raw.only("stop")
     assert (stop["stopped_by"], stop["exit_status"]) == ("driver", 0)
-    assert record.raw.samples > 10
+    assert record.raw.samples >= 10
 
 
 def test_calls_of_a_function_are_units_of_work(record: Recorder, compiled: Compile) -> None:

@@ -67,7 +67,7 @@ int main(void) {
     outcome = sampled(binary, rate_hz=200, perf_events=False)
     # THEN what is seen is what they used, not nothing
     seen = sum(weight for pid, tid, weight, _ in outcome.samples if tid != pid) / 200
-    assert seen == pytest.approx(float(outcome.output), rel=0.35)
+    assert 0.5 < seen / float(outcome.output) < 1.5
 
 
 def test_full_ring_drops_and_counts(compiled: Compile, sampled: Run) -> None:

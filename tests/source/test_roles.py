@@ -251,3 +251,23 @@ def test_both_readers_agree_on_real_source(capsys: pytest.CaptureFixture[str]) -
         print(f"\nroles by grammar and by libclang: {same} of {same + differing} variables the same")
     assert same > 200
     assert same / (same + differing) > 0.85
+
+
+def test_headers_are_found_in_the_tree_but_never_instead_of_the_systems(tmp_path: Path) -> None:
+    # GIVEN a library whose header is needed, and one whose headers are named like the system's
+    source, extra, bad = (tmp_path / name for name in ("src", "deps/extra", "deps/bad"))
+    for folder in (source, extra, bad):
+        folder.mkdir(parents=True)
+    (extra / "extra.h").write_text("#define MANY(x) ((x) > 3)\n")
+    (bad / "string.h").write_text("#error not meant for you\n")
+    file = source / "a.c"
+    file.write_text('#include <string.h>\n#include "extra.h"\nint f(int n) {\n  return MANY(n) ? 1 : strlen("");\n}\n')
+    # WHEN nothing is known but where the source is
+    roles = roles_of(
+        [FunctionInSource(str(file), 3, "f")],
+        producers={str(file): "GNU C11 12"},
+        folders=[str(source)],
+        budget_s=10,
+    )
+    # THEN libclang understands it
+    assert roles.by_semantics == 1 and roles.of(str(file), 3, "n") == {"condition"}

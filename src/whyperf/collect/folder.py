@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whyperf.errors import WhyperfError
-
-RAW = "raw"
-MANIFEST = "manifest.json"
+from whyperf.recording.layout import LOCK, RAW, is_being_written, is_recording
 
 
 @dataclass(frozen=True)
@@ -37,35 +35,13 @@ def create(path: Path, *, force: bool) -> RecordingFolder:
         path.mkdir(mode=0o700)
         raw = path / RAW
         raw.mkdir(mode=0o700)
-        lock = os.open(raw / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = os.open(raw / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except FileNotFoundError:
         raise WhyperfError(f"The folder {path.parent} does not exist.", f"mkdir -p {quoted}") from None
     except OSError as error:
         raise WhyperfError(f"{path} cannot be created: {error.strerror}.", f"ls -ld {quoted}; df -h {quoted}") from None
     return RecordingFolder(path, lock)
-
-
-def is_recording(path: Path) -> bool:
-    return (
-        path.is_dir()
-        and not path.is_symlink()
-        and ((path / MANIFEST).is_file() or (path / RAW / "start.json").is_file())
-    )
-
-
-def is_being_written(path: Path) -> bool:
-    try:
-        lock = os.open(path / RAW / "lock", os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(lock)
-    return False
 
 
 def _make_room(path: Path, force: bool) -> None:

@@ -25,8 +25,7 @@ from whyperf.collect.start import start_of
 from whyperf.collect.stop import stop_target
 from whyperf.collect.totals import (
     Usage,
-    io_bytes,
-    own_peak_rss_bytes,
+    last_words,
     peak_rss_bytes,
     process_tree,
     usage_at_end,
@@ -149,7 +148,7 @@ class _Run:
         self._window_opens: int | None = None  # when it will, once the target is ready
         self._window_start: int | None = None  # when it did
         self._used_before = Usage()
-        self._peak_rss = 0  # of what was seen of it
+        self._seen = Usage()  # peaks that were seen while it ran
         self._target: Child
         self._driver: Driver | None = None
 
@@ -162,7 +161,7 @@ class _Run:
             mask=self._signals.mask,
             streams=self._setting.streams,
         )
-        inherited_rss = own_peak_rss_bytes()
+        inherited_rss = peak_rss_bytes(os.getpid())
         self._sampler.start(self._totals_so_far)
         try:
             with self._blocked_threads():
@@ -290,7 +289,7 @@ class _Run:
             if self._window_start is None and self._window_opens is not None and now * 1e9 >= self._window_opens:
                 self._open_window(time.monotonic_ns())
             self._pass_time(tick if deadline is None else min(tick, deadline - now))
-            self._peak_rss = max(self._peak_rss, peak_rss_bytes(self._target.pid))
+            self._seen += Usage(max_rss_bytes=peak_rss_bytes(self._target.pid))
             self._setting.on_tick()
             if self._target.has_ended():
                 self._stopped_by = self._why_it_ended()
@@ -322,11 +321,11 @@ class _Run:
     def _end(self, inherited_rss: int) -> tuple[int, Totals, float | None]:
         """Ends whatever still runs. The window's end and its totals are taken before that disturbs them."""
         if self._target.has_ended():
-            storage = io_bytes(self._target.pid)
+            said = last_words(self._target.pid)
             self._target.poll()
             assert self._target.rusage is not None and self._target.ended is not None
             ended_at = self._target.ended
-            used = usage_at_end(self._target.rusage, storage, self._peak_rss, inherited_rss)
+            used = usage_at_end(self._target.rusage, said, self._seen, inherited_rss)
             work = self._work.close(ended_at)
             self._stop_driver()
         else:
@@ -364,5 +363,5 @@ class _Run:
         if start is None:
             return None
         used = self._used_by_living()
-        self._peak_rss = max(self._peak_rss, used.max_rss_bytes)
+        self._seen += Usage(max_rss_bytes=used.max_rss_bytes, cpu_wait_s=used.cpu_wait_s)
         return used.since(self._used_before, (time.monotonic_ns() - start) / 1e9)

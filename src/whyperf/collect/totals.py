@@ -26,6 +26,7 @@ class Usage:
     voluntary_switches: int = 0
     involuntary_switches: int = 0
     major_faults: int = 0
+    cpu_wait_s: float = 0.0
 
     def since(self, start: Usage, wall_s: float) -> Totals:
         """Totals of the window that began with `start`: never negative, though processes go away unaccounted."""
@@ -39,6 +40,7 @@ class Usage:
             voluntary_switches=max(self.voluntary_switches - start.voluntary_switches, 0),
             involuntary_switches=max(self.involuntary_switches - start.involuntary_switches, 0),
             major_faults=max(self.major_faults - start.major_faults, 0),
+            cpu_wait_s=max(self.cpu_wait_s - start.cpu_wait_s, 0.0),
         )
 
     def __add__(self, other: Usage) -> Usage:
@@ -51,6 +53,8 @@ class Usage:
             self.voluntary_switches + other.voluntary_switches,
             self.involuntary_switches + other.involuntary_switches,
             self.major_faults + other.major_faults,
+            # Processes mostly wait side by side, or for each other: the longest wait is what the clock shows.
+            max(self.cpu_wait_s, other.cpu_wait_s),
         )
 
 
@@ -95,35 +99,49 @@ def io_bytes(pid: int) -> tuple[int, int]:
     return 0, 0
 
 
-def usage_at_end(
-    reaped: resource.struct_rusage, storage: tuple[int, int], peak_seen: int, inherited_rss_bytes: int
-) -> Usage:
-    """What a child used in its whole life, with all descendants that it waited for.
+@dataclass(frozen=True)
+class LastWords:
+    """What the kernel tells of an ended process only until it is reaped."""
 
-    Linux starts a child's peak of memory with that of the process that spawned it, so a peak no higher than the
+    storage: tuple[int, int]
+    cpu_wait_s: float
+
+
+def last_words(pid: int) -> LastWords:
+    return LastWords(io_bytes(pid), cpu_wait_s(pid))
+
+
+def cpu_wait_s(pid: int) -> float:
+    """How long the main thread was ready to run without running; 0 where the kernel does not keep count."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
+    return 0.0
+
+
+def usage_at_end(reaped: resource.struct_rusage, said: LastWords, seen: Usage, inherited_rss_bytes: int) -> Usage:
+    """What a child used in its whole life, with all descendants that it waited for; `seen` is what it had before.
+
+    Linux starts a child's peak of memory with that of the memory it was spawned from, so a peak no higher than the
     recorder's own says nothing; the highest one seen while it ran stands in.
     """
     peak = reaped.ru_maxrss * 1024
-    if peak <= inherited_rss_bytes and peak_seen:
-        peak = peak_seen
+    if peak <= inherited_rss_bytes and seen.max_rss_bytes:
+        peak = seen.max_rss_bytes
     return Usage(
         cpu_user_s=reaped.ru_utime,
         cpu_system_s=reaped.ru_stime,
         max_rss_bytes=peak,
-        read_bytes=storage[0],
-        written_bytes=storage[1],
+        read_bytes=said.storage[0],
+        written_bytes=said.storage[1],
         voluntary_switches=reaped.ru_nvcsw,
         involuntary_switches=reaped.ru_nivcsw,
         major_faults=reaped.ru_majflt,
+        cpu_wait_s=max(said.cpu_wait_s, seen.cpu_wait_s),
     )
 
 
 def peak_rss_bytes(pid: int) -> int:
     return _status_lines(f"/proc/{pid}/status").get("VmHWM", 0) * 1024
-
-
-def own_peak_rss_bytes() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def thread_names(pid: int) -> dict[int, str]:
@@ -156,6 +174,7 @@ def _usage_of_one(pid: int) -> Usage:
         voluntary_switches=switches[0],
         involuntary_switches=switches[1],
         major_faults=int(fields[9]) + int(fields[10]),
+        cpu_wait_s=cpu_wait_s(pid),
     )
 
 

@@ -46,7 +46,7 @@ class ElfFile:
     def code(self, low: int, high: int) -> bytes:
         """The bytes between two virtual addresses; empty when the file does not hold them."""
         start = self.file_offset(low)
-        if start is None or self.file_offset(high - 1) != start + high - 1 - low:
+        if start is None or self.file_offset(high - 1) != start + high - 1 - low or start + high - low > self.size:
             return b""
         try:
             with self.path.open("rb") as file:
@@ -64,7 +64,7 @@ def read_elf(path: Path) -> ElfFile | None:
         return None
     try:
         return _parse(path, descriptor)
-    except (OSError, struct.error):
+    except (OSError, OverflowError, struct.error):
         return None
     finally:
         os.close(descriptor)

@@ -1,12 +1,7 @@
-"""The instructions that end a basic block.
-
-Capstone's Python objects cost ten microseconds an instruction. Its C function is called once per stretch of code
-instead, and the array that it returns is looked at as columns.
-"""
+"""The instructions that end a basic block."""
 
 from __future__ import annotations
 
-import ctypes
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,14 +9,10 @@ from functools import cache
 from typing import Any
 
 import capstone
-import numpy as np
-import numpy.typing as npt
-from capstone import x86_const
 
-_DIRECT_TARGET = re.compile(rb"(0x[0-9a-f]+|[0-9]+)\0")
-_GOES_ON, _ENDS, _CALLS = 0, 1, 2
-_ENDING = re.compile(r"X86_INS_(J[A-Z]+|LJMP|LOOP[A-Z]*|RET[A-Z]*|IRET[A-Z]*|UD[012]|HLT)")
-_CALLING = re.compile(r"X86_INS_L?CALL")
+_DIRECT_TARGET = re.compile(r"0x[0-9a-f]+$|[0-9]+$")
+_PREFIXES = ("notrack ", "bnd ")
+_STOPS = frozenset({"ret", "retf", "retfq", "iret", "iretd", "iretq", "ud0", "ud1", "ud2", "hlt"})
 
 
 @dataclass(frozen=True)
@@ -37,57 +28,17 @@ class Branching:
 
 def branching_instructions(content: bytes, address: int) -> Iterator[Branching]:
     """In order; bytes that are no instructions are passed over."""
-    instructions = _decoded(content, address)
-    kind = _kinds()[instructions["id"]]
-    chosen = kind != _GOES_ON
-    rows, calls = instructions[chosen], (kind[chosen] == _CALLS).tolist()
-    ends = (rows["address"] + rows["size"]).tolist()
-    for end, operands, call in zip(ends, rows["operands"].tolist(), calls, strict=True):
-        # After the terminating zero comes what was in memory before.
-        direct = _DIRECT_TARGET.match(operands + b"\0")
-        yield Branching(end, int(direct[1], 0) if direct else None, call)
-
-
-@cache
-def _kinds() -> npt.NDArray[np.uint8]:
-    """By instruction number."""
-    kinds = np.full(x86_const.X86_INS_ENDING + 1, _GOES_ON, np.uint8)
-    for name, number in vars(x86_const).items():
-        if _ENDING.fullmatch(name):
-            kinds[number] = _ENDS
-        elif _CALLING.fullmatch(name):
-            kinds[number] = _CALLS
-    return kinds
+    for start, size, text, operands in _decoder().disasm_lite(content, address):
+        mnemonic = text.rpartition(" ")[2] if text.startswith(_PREFIXES) else text
+        is_call = mnemonic in ("call", "lcall")
+        if is_call or mnemonic[0] == "j" or mnemonic in _STOPS or mnemonic.startswith(("loop", "ljmp")):
+            target = int(operands, 0) if _DIRECT_TARGET.match(operands) else None
+            yield Branching(start + size, target, is_call)
 
 
 @cache
 def _decoder() -> Any:
+    """Without operand details, which cost far more than the decoding."""
     decoder = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
     decoder.skipdata = True
     return decoder
-
-
-@cache
-def _layout() -> np.dtype[Any]:
-    instruction = capstone._cs_insn
-    return np.dtype(
-        {
-            "names": ["id", "address", "size", "operands"],
-            "formats": ["<u4", "<u8", "<u2", "S160"],
-            "offsets": [getattr(instruction, field).offset for field in ("id", "address", "size", "op_str")],
-            "itemsize": ctypes.sizeof(instruction),
-        }
-    )
-
-
-def _decoded(content: bytes, address: int) -> npt.NDArray[Any]:
-    found = ctypes.POINTER(capstone._cs_insn)()
-    library = capstone._cs
-    count = library.cs_disasm(_decoder().csh, content, len(content), address, 0, ctypes.byref(found))
-    if not count:
-        return np.zeros(0, _layout())
-    try:
-        memory = ctypes.string_at(found, count * _layout().itemsize)
-    finally:
-        library.cs_free(found, count)
-    return np.frombuffer(memory, _layout())

@@ -80,9 +80,9 @@ class _Case:
 
     def decide(self) -> Diagnosis:
         measures = self.measures
-        waited = self.wall.change is Change.GREW and (
-            measures.cpu.excess < self.settings.cpu_part_of_wall * measures.wall.excess
-        )
+        # On a busy machine more CPU time also means more waiting for a CPU: that is no wait of the program's.
+        running = measures.cpu.excess + max(measures.cpu_wait.excess, 0.0)
+        waited = self.wall.change is Change.GREW and running < self.settings.cpu_part_of_wall * measures.wall.excess
         if waited:
             return self._waited()
         if self.cpu.change is Change.GREW:

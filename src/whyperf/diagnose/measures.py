@@ -19,6 +19,7 @@ class Measures:
     per_unit: bool
     cpu: Measure
     wall: Measure
+    cpu_wait: Measure  # part of wall: ready to run, but other programs had the CPUs
     total_cpu: Measure  # not divided by units of work
     units: Measure
     notes: tuple[str, ...]
@@ -46,6 +47,7 @@ def take_measures(good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSet
         per_unit=per_unit,
         cpu=collect(name, cpu_s),
         wall=collect("wall_s", lambda run: run.manifest.totals.wall_s),
+        cpu_wait=collect("cpu_wait_s", lambda run: run.manifest.totals.cpu_wait_s),
         total_cpu=collect(name, cpu_s, divided=False),
         units=collect("units", lambda run: run.work.count, divided=False),
         notes=(*notes, *doubts),

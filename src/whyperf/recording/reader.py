@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import zlib
 from pathlib import Path
 from typing import BinaryIO
@@ -14,12 +12,11 @@ import pyarrow.parquet as pq
 
 from whyperf.errors import WhyperfError
 from whyperf.recording import manifest as manifest_json
+from whyperf.recording.layout import MANIFEST, is_being_written, is_open
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.rows import StoredRows
 from whyperf.recording.tables import Column, table_named
-from whyperf.recording.writer import MANIFEST, RAW, table_file
-
-LOCK = "lock"
+from whyperf.recording.writer import table_file
 
 
 class Recording:
@@ -119,26 +116,6 @@ def _checksum(file: BinaryIO) -> tuple[int, int]:
         size += len(piece)
         checksum = zlib.crc32(piece, checksum)
     return size, checksum
-
-
-def is_open(path: Path) -> bool:
-    """Whether the folder holds a raw log that was never sealed."""
-    return (path / RAW).is_dir() and not (path / MANIFEST).exists()
-
-
-def is_being_written(path: Path) -> bool:
-    """Whether a living recorder (or sealer) holds the raw log's lock."""
-    try:
-        descriptor = os.open(path / RAW / LOCK, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
 
 
 def still_being_written(path: Path) -> WhyperfError:

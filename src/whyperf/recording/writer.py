@@ -13,12 +13,10 @@ import pyarrow.parquet as pq
 
 from whyperf.errors import WhyperfError
 from whyperf.recording import manifest as manifest_json
+from whyperf.recording.layout import MANIFEST, RAW
 from whyperf.recording.manifest import Manifest, TableFile
 from whyperf.recording.storage import make_folder, sync_folder, write_atomically, write_new
 from whyperf.recording.tables import TABLES, Table
-
-MANIFEST = "manifest.json"
-RAW = "raw"
 
 
 def table_file(folder: Path, name: str) -> Path:

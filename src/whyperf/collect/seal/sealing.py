@@ -24,10 +24,11 @@ from whyperf.collect.seal.summary import number, summary
 from whyperf.collect.seal.symbols import DebugInfo, Symbols
 from whyperf.collect.seal.values import sealed_values
 from whyperf.errors import WhyperfError
+from whyperf.recording.layout import LOCK, MANIFEST, RAW, is_open
 from whyperf.recording.manifest import Manifest
-from whyperf.recording.reader import LOCK, Recording, is_open, not_a_recording, still_being_written
+from whyperf.recording.reader import Recording, not_a_recording, still_being_written
 from whyperf.recording.tables import MAPPINGS, PROCESSES, SAMPLES, STACKS, THREADS, WORK, Clock, Table
-from whyperf.recording.writer import MANIFEST, RAW, remove_raw, write_recording
+from whyperf.recording.writer import remove_raw, write_recording
 
 Progress = Callable[[str, float], None]  # what is being done, and which share of the whole is done
 _SEALING = b"sealing"

@@ -1,0 +1,38 @@
+"""What a recording's folder is made of, and who holds it. Loads nothing, because recorders start in an instant."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+MANIFEST = "manifest.json"
+RAW = "raw"
+LOCK = "lock"
+START = "start.json"
+
+
+def is_recording(path: Path) -> bool:
+    """Whether the folder is ours to open, and with --force to replace."""
+    kept = (path / MANIFEST).is_file() or (path / RAW / START).is_file()
+    return path.is_dir() and not path.is_symlink() and kept
+
+
+def is_open(path: Path) -> bool:
+    """Whether the folder holds a raw log that was never sealed."""
+    return (path / RAW).is_dir() and not (path / MANIFEST).exists()
+
+
+def is_being_written(path: Path) -> bool:
+    """Whether a living recorder (or sealer) holds the raw log's lock."""
+    try:
+        descriptor = os.open(path / RAW / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
