@@ -3,47 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from bench.cache import SubjectError, cache_folder
-from bench.cases.case import Case, Commands, all_cases, commands
-from bench.cases.peers import PeerRankings, perf_rankings
-from bench.cases.ranks import rank
+from bench.cases import outcome as outcomes_of
+from bench.cases.case import Case, Commands, all_cases, commands, is_ours
+from bench.cases.outcome import Answers, Outcome, score, table
+from bench.cases.peers import gprof_ranking, perf_rankings
 from bench.tool import whyperf, whyperf_argument
 
 _TOP = 100
-
-
-@dataclass(frozen=True)
-class Ranks:
-    """Rank of the mistake and of the place where the excess is spent, by one tool."""
-
-    cause: int | None
-    spent: int | None
-
-    def __str__(self) -> str:
-        return f"{self.cause or '-'}/{self.spent or '-'}"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    case: str
-    verdict: str
-    pattern: str  # of the first suspect
-    excess: float  # bad / good of the symptom
-    suspects: list[str]
-    ours: Ranks
-    perf_self: Ranks
-    perf_children: Ranks
-    perf_diff: Ranks
-    seconds: float
 
 
 def main() -> int:
@@ -56,7 +30,7 @@ def main() -> int:
     for number, case in enumerate(chosen, start=1):
         stored = cache_folder() / "results" / f"{case.id}.json"
         if options.resume and stored.exists():
-            outcomes.append(_read(stored))
+            outcomes.append(outcomes_of.read(stored))
             continue
         print(f"[{number}/{len(chosen)}] {case.id}: {case.title}", file=sys.stderr, flush=True)
         try:
@@ -65,11 +39,11 @@ def main() -> int:
             print(f"  left out: {error}", file=sys.stderr)
             continue
         stored.parent.mkdir(exist_ok=True)
-        stored.write_text(json.dumps(asdict(outcome), indent=1))
+        outcomes_of.write([outcome], stored)
         outcomes.append(outcome)
     print(table(outcomes))
     if options.json:
-        Path(options.json).write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1) + "\n")
+        outcomes_of.write(outcomes, Path(options.json))
     return 0 if len(outcomes) == len(chosen) else 1
 
 
@@ -89,11 +63,14 @@ def _run(case: Case, runs: int, keep: bool) -> Outcome:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     wanted = commands(case)
-    verdict = _compare(wanted, runs, folder / "whyperf")
+    recordings = folder / "whyperf"
+    whole = _compare(wanted, runs, recordings)
+    answers = Answers(whole, _again(recordings, "--no-values"), _again(recordings, "--method", "paper"))
     peers = perf_rankings(wanted, folder)
+    gprof = gprof_ranking(commands(case, "-pg").bad, folder) if is_ours(case) else None
     if not keep:
         shutil.rmtree(folder)
-    return _outcome(case, verdict, peers, time.monotonic() - began)
+    return score(case, answers, peers, gprof, time.monotonic() - began)
 
 
 def _compare(wanted: Commands, runs: int, folder: Path) -> dict[str, Any]:
@@ -105,47 +82,10 @@ def _compare(wanted: Commands, runs: int, folder: Path) -> dict[str, Any]:
     return whyperf("compare", *arguments, "--runs", str(runs), "--top", str(_TOP), "-o", str(folder))
 
 
-def _outcome(case: Case, verdict: dict[str, Any], peers: PeerRankings, seconds: float) -> Outcome:
-    suspects = [suspect["function"] for suspect in verdict["suspects"]]
-    symptom = verdict["symptom"]
-
-    def ranks(names: tuple[str, ...] | list[str]) -> Ranks:
-        return Ranks(rank(names, case.truth.cause), rank(names, case.truth.spent))
-
-    return Outcome(
-        case=case.id,
-        verdict=verdict["verdict"],
-        pattern=verdict["suspects"][0]["pattern"] if suspects else "",
-        excess=symptom["bad"] / symptom["good"] if symptom["good"] else float("inf"),
-        suspects=suspects[:10],
-        ours=ranks(suspects),
-        perf_self=ranks(peers.self_time),
-        perf_children=ranks(peers.children),
-        perf_diff=ranks(peers.diff),
-        seconds=round(seconds, 1),
-    )
-
-
-def _read(path: Path) -> Outcome:
-    told = json.loads(path.read_text())
-    ranks = {name: Ranks(**told[name]) for name in ("ours", "perf_self", "perf_children", "perf_diff")}
-    return Outcome(**{**told, **ranks})
-
-
-def table(outcomes: list[Outcome]) -> str:
-    """Ranks as `cause/spent`: the function with the mistake, and the best ranked one where the excess is spent."""
-    head = ("case", "bad/good", "verdict", "whyperf", "perf diff", "perf report", "--children", "first suspect")
-    rows = [head] + [
-        (
-            one.case, f"{one.excess:.2f}", one.verdict, str(one.ours), str(one.perf_diff), str(one.perf_self),
-            str(one.perf_children), one.suspects[0] if one.suspects else "-",
-        )
-        for one in outcomes
-    ]  # fmt: skip
-    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    lines.insert(1, "  ".join("-" * width for width in widths))
-    return "\n".join(lines)
+def _again(folder: Path, *options: str) -> dict[str, Any]:
+    """Another verdict on the recordings that a comparison has made."""
+    good, bad = (sorted(str(path) for path in folder.glob(f"{kind}-*")) for kind in ("good", "bad"))
+    return whyperf("diagnose", "--good", *good, "--bad", *bad, "--top", str(_TOP), *options)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,8 @@ class Truth:
     file: str
     line: int
     pattern: str
+    also: tuple[str, ...]  # patterns that are right as well
+    variables: tuple[str, ...]  # whose values tell; any of them is an answer
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,15 @@ def load(folder: Path) -> Case:
         ready=told.get("ready", ""),
         good_drive=told.get("good_drive", ""),
         bad_drive=told.get("bad_drive", ""),
-        truth=Truth(tuple(truth["cause"]), tuple(truth["spent"]), truth["file"], truth["line"], truth["pattern"]),
+        truth=Truth(
+            cause=tuple(truth["cause"]),
+            spent=tuple(truth["spent"]),
+            file=truth["file"],
+            line=truth["line"],
+            pattern=truth["pattern"],
+            also=tuple(truth.get("also", ())),
+            variables=tuple(truth.get("variables", ())),
+        ),
     )
 
 
@@ -86,10 +96,13 @@ def all_cases() -> list[Case]:
     return [load(path.parent) for path in sorted(CASES.glob("*/case.toml"))]
 
 
-def commands(case: Case) -> Commands:
-    """Builds and prepares what the case needs, then fills the placeholders of its commands."""
+def commands(case: Case, more_flags: str = "") -> Commands:
+    """Builds and prepares what the case needs, then fills the placeholders of its commands.
+
+    `more_flags` is for our own programs only: others have build systems of their own.
+    """
     places = {"python": sys.executable, "case": str(CASES / case.id)}
-    places |= {name: str(_built(build)) for name, build in case.builds.items()}
+    places |= {name: str(_built(build, more_flags)) for name, build in case.builds.items()}
     if case.prepare:
         places["scratch"] = str(_prepared(case, places))
     if "{port}" in case.ready:
@@ -105,10 +118,14 @@ def commands(case: Case) -> Commands:
     )
 
 
-def _built(build: Build) -> Path:
+def is_ours(case: Case) -> bool:
+    return not any(build.subject in SUBJECTS for build in case.builds.values())
+
+
+def _built(build: Build, more_flags: str) -> Path:
     if build.subject in SUBJECTS:
         return SUBJECTS[build.subject]()
-    return own(build.subject, build.flags)
+    return own(build.subject, f"{build.flags} {more_flags}".strip())
 
 
 def _prepared(case: Case, places: Mapping[str, str]) -> Path:

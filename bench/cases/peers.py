@@ -1,7 +1,9 @@
-"""What perf says about the same two commands: `perf report` by self time and by children, and `perf diff`."""
+"""What perf and gprof say about the same commands: `perf report` by self time and by children, `perf diff`, and
+gprof's flat profile of the bad run."""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -36,6 +38,26 @@ def perf_rankings(commands: Commands, folder: Path) -> PeerRankings:
         children=_symbols(["report", "-i", str(bad), "--children", "-F", "overhead_children,overhead,sym"]),
         diff=_symbols(["diff", str(good), str(bad)], report=False),
     )
+
+
+def gprof_ranking(bad: Side, folder: Path) -> tuple[str, ...]:
+    """The flat profile, of all processes together; the program is built with -pg. Libraries are unknown to gprof."""
+    data = folder / "gmon"
+    environment = {**os.environ, "GMON_OUT_PREFIX": str(data)}
+    subprocess.run(bad.command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    files = sorted(str(path) for path in folder.glob(f"{data.name}.*"))
+    listed = ["gprof", "-b", "-p", bad.command[0], *files]
+    return parse_flat_profile(subprocess.run(listed, capture_output=True, text=True, check=True).stdout)
+
+
+def parse_flat_profile(text: str) -> tuple[str, ...]:
+    """Functions that took time, the most costly first; counts and times per call are left out for some of them."""
+    names = []
+    for line in text.splitlines():
+        row = re.match(r"\s*[\d.]+\s+[\d.]+\s+([\d.]+)\s+(?:\d+\s+(?:[\d.]+\s+[\d.]+\s+)?)?(\D.*)", line)
+        if row and float(row.group(1)) > 0:
+            names.append(row.group(2))
+    return tuple(names)
 
 
 def _record(side: Side, ready: str, data: Path) -> None:

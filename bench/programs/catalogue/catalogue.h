@@ -44,7 +44,7 @@ struct database {
     struct lookup dictionary;
     struct options options;
     struct journal journal;
-    uint64_t validated, warmed, adjusted;
+    uint64_t opened, validated, warmed, adjusted;
 };
 
 void write_tablespace(struct tablespace *space, uint32_t id, uint32_t release);

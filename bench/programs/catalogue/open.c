@@ -22,12 +22,24 @@ static bool try_adjust_flags(struct database *database, struct tablespace *space
     return true;
 }
 
+// The first page is read at every opening: it tells whether the file belongs to the table at all.
+static bool read_header(struct database *database, const struct tablespace *space) {
+    struct buffer bytes = {0};
+    bool intact = page_intact(&space->pages[0], &bytes) && bytes.size == PAGE_BYTES;
+    database->opened++;
+    buffer_free(&bytes);
+    return intact;
+}
+
 // Files of older releases have the page size elsewhere in the flags. They are read without trouble, yet count as
 // wrong here: whatever the option says, all their pages are validated at every start.
 bool open_tablespace(struct database *database, const struct dictionary_entry *entry) {
     struct tablespace *space = entry->space;
     bool adjust = space->flags != entry->flags;
     bool validate = database->options.validate || adjust;
+    if (!read_header(database, space)) {
+        return false;
+    }
     if (validate && !try_adjust_flags(database, space, entry->flags)) {
         journal_write(&database->journal, JOURNAL_WARNING, 0, space->name, "damaged", entry->flags);
         return false;
