@@ -51,9 +51,10 @@ def suspects(excess: Excess, unit: str) -> list[Finding]:
     chosen = [(account, _anchor(excess, account.function)) for account in accounts]
     hub = excess.hub
     if chosen and hub is not None and all(account.function != hub for account, _ in chosen[:2]):
-        chosen = [pair for pair in chosen if pair[0].function != hub]
         account = next(account for account in excess.accounts if account.function == hub)
-        chosen.insert(1, (account, _Anchor(_heaviest_context(excess, hub), Role.HUB)))
+        if _cheap(account):
+            chosen = [pair for pair in chosen if pair[0].function != hub]
+            chosen.insert(1, (account, _Anchor(_heaviest_context(excess, hub), Role.HUB)))
     return [_finding(excess, rank, account, anchor, unit) for rank, (account, anchor) in enumerate(chosen, 1)]
 
 
@@ -141,6 +142,11 @@ def _sentence(excess: Excess, account: Account, anchor: _Anchor, unit: str, insi
         case Role.OWN:
             compared = f"{seconds(account.good_s)} became {seconds(account.bad_s)}"
             return f"It {spends} {gained} more per {unit}{_spent_in(excess, account.function, inside)}: {compared}."
+
+
+def _cheap(account: Account) -> bool:
+    """What grew lies in what it calls: not so where its own time grew and its caller's data answer for it."""
+    return account.bad_s - account.good_s < _MOSTLY * (account.bad_inclusive_s - account.good_inclusive_s)
 
 
 def _gain(account: Account) -> float:
