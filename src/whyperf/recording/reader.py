@@ -95,11 +95,10 @@ class Recording:
         numbers = rows.column(column.name).to_numpy()
         target = self.manifest.tables.get(column.rows_of)
         sound = bool(numbers.min() >= -1 and target is not None and numbers.max() < target.rows)
-        own = np.arange(rows.num_rows)
         if column.name == "parent":
-            sound = sound and bool(np.all(numbers < own))
+            sound = sound and bool(np.all(numbers < np.arange(rows.num_rows)))
         if column.name == "inlined_in":
-            sound = sound and bool(np.all((numbers > own) | (numbers == -1)))
+            sound = sound and bool(np.all((numbers > np.arange(rows.num_rows)) | (numbers == -1)))
         if not sound:
             raise self._damaged(name, f"its column {column.name} names rows that do not exist")
 
