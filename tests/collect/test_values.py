@@ -46,6 +46,7 @@ int main(int count, char **words) {
     struct box *box = malloc(sizeof *box);
     for (long seed = 1; seed <= rounds; seed++) {
         *box = (struct box){.seed = seed, .twice = (int)(2 * seed), .small = (short)-seed, .half = seed * 0.5};
+        __asm__ volatile("" ::"r"(box) : "memory"); // nothing of it may be left out
         global_seed = seed;
         thread_seed = seed;
         total += outer(box, seed) + thread_seed;

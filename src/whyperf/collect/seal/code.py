@@ -69,7 +69,6 @@ class CodeBuilder:
         self._frames = _Columns()
         self._functions = _Columns()
         self._modules = _Columns()
-        self._function_rows: dict[int, Int32] = {}
 
     def build(
         self,
@@ -80,6 +79,7 @@ class CodeBuilder:
     ) -> Code:
         place_frame = np.full(len(places.pc), DROPPED, np.int32)
         module_row = np.full(len(modules), -1, np.int32)
+        function_rows: dict[int, Int32] = {}
         order = np.argsort(places.module, kind="stable")
         bounds = np.searchsorted(places.module[order], np.arange(len(modules) + 1))
         for number, module in enumerate(modules):
@@ -92,8 +92,8 @@ class CodeBuilder:
             module_row[number] = self._add_module(module, origin, binary.debug)
             if len(mine) and origin != "sampler":
                 whole = origin in _WITH_ALL_FUNCTIONS and binary.debug == "full"
-                place_frame[mine] = self._add_frames(
-                    number, int(module_row[number]), binary, places.address[mine], places.is_leaf[mine], whole
+                place_frame[mine], function_rows[number] = self._add_frames(
+                    int(module_row[number]), binary, places.address[mine], places.is_leaf[mine], whole
                 )
         nowhere = order[: bounds[0]] if len(modules) else order
         place_frame[nowhere] = self._add_nowhere(places.space[nowhere], places.pc[nowhere], pid_of_space)
@@ -103,7 +103,7 @@ class CodeBuilder:
             modules=self._modules.table(MODULES.schema, "module"),
             place_frame=place_frame,
             module_row=module_row,
-            function_rows=self._function_rows,
+            function_rows=function_rows,
         )
 
     def _add_module(self, module: Module, origin: str, debug: str) -> int:
@@ -118,9 +118,10 @@ class CodeBuilder:
         return self._modules.rows - 1
 
     def _add_frames(
-        self, number: int, module: int, binary: Binary, addresses: UInt64, is_leaf: npt.NDArray[np.bool_], whole: bool
-    ) -> Int32:
-        """Frames for addresses, which may repeat (address spaces share modules); the innermost frame of each."""
+        self, module: int, binary: Binary, addresses: UInt64, is_leaf: npt.NDArray[np.bool_], whole: bool
+    ) -> tuple[Int32, Int32]:
+        """Frames for addresses, which may repeat (address spaces share modules): the innermost frame of each. And the
+        rows of the module's functions."""
         unique, inverse = np.unique(addresses, return_inverse=True)
         chains = binary.resolve(unique)
         lengths = np.diff(chains.start).astype(np.int64)
@@ -134,8 +135,8 @@ class CodeBuilder:
         function[known] = chains.function
         file[known] = chains.file
         line[known] = chains.line
-        self._function_rows[number] = self._add_functions(module, binary, function, whole)
-        function = self._function_rows[number][function]
+        function_rows = self._add_functions(module, binary, function, whole)
+        function = function_rows[function]
 
         inlined_in = self._frames.rows + 1 + np.arange(total, dtype=np.int32)
         inlined_in[ends - 1] = -1
@@ -157,7 +158,7 @@ class CodeBuilder:
             line=np.maximum(line, 0),
             block=np.repeat(block, rows_each),
         )
-        return (first + heads[inverse]).astype(np.int32)
+        return (first + heads[inverse]).astype(np.int32), function_rows
 
     def _add_functions(self, module: int, binary: Binary, used: Int32, whole: bool) -> Int32:
         """Adds the module's functions, or those that are used; their rows by the binary's numbers, the last for -1."""

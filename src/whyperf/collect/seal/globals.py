@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from whyperf.collect.seal.evidence import Evidence, Int32, Int64
+from whyperf.collect.seal.evidence import Evidence, Int32, Int64, UInt64
 from whyperf.collect.seal.processes import Cast
 from whyperf.collect.seal.spaces import Spaces
 from whyperf.debuginfo.variables import VariablesTable
@@ -27,9 +28,7 @@ class GlobalRows:
     value: Int64
 
 
-def global_rows(
-    evidence: Evidence, cast: Cast, spaces: Spaces, tables: Mapping[int, VariablesTable]
-) -> GlobalRows:
+def global_rows(evidence: Evidence, cast: Cast, spaces: Spaces, tables: Mapping[int, VariablesTable]) -> GlobalRows:
     """`tables` by module number. A look belongs to the sample of the same moment, the last one before it."""
     module_at = {(row.process, row.mapping.start): row.mapping.module for row in spaces.rows}
     latest: dict[tuple[int, int], dict[int, int]] = {}
@@ -59,10 +58,12 @@ def global_rows(
     if not values:
         none = np.zeros(0, np.int32)
         return GlobalRows(none, none, none, np.zeros(0, np.int64))
-    return GlobalRows(*(np.concatenate(part) for part in (modules, variables, samples, values)))
+    return GlobalRows(
+        np.concatenate(modules), np.concatenate(variables), np.concatenate(samples), np.concatenate(values)
+    )
 
 
-def _widened(raw: np.ndarray, size: Int64, flags: np.ndarray) -> Int64:  # type: ignore[type-arg]
+def _widened(raw: UInt64, size: Int64, flags: npt.NDArray[np.uint8]) -> Int64:
     """As `values_widen` in native/values/unpack.c."""
     value = raw.view(np.int64).copy()
     shift = 64 - 8 * size

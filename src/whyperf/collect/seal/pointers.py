@@ -79,10 +79,10 @@ def classify(value: Int64, is_pointer: npt.NDArray[np.bool_], sample: Int32, ext
     for number in np.unique(process):
         mine = np.flatnonzero((process == number) & ~odd)
         part = slice(extents.first[number], extents.first[number + 1])
-        at = np.searchsorted(extents.start[part], address[mine], side="right") - 1
-        inside = (at >= 0) & (address[mine] < extents.end[part][np.maximum(at, 0)]) if len(extents.start[part]) else None
-        if inside is None or not inside.any():
+        if part.start == part.stop:
             continue
+        at = np.searchsorted(extents.start[part], address[mine], side="right") - 1
+        inside = (at >= 0) & (address[mine] < extents.end[part][np.maximum(at, 0)])
         hit, row = mine[inside], at[inside]
         offset = address[hit] - extents.bias[part][row]
         identity = extents.module[part][row].astype(np.uint64) << np.uint64(_OFFSET_BITS) | offset

@@ -22,7 +22,7 @@ from whyperf.collect.seal.source import excerpts
 from whyperf.collect.seal.spaces import Spaces, spaces_of
 from whyperf.collect.seal.summary import number, summary
 from whyperf.collect.seal.symbols import DebugInfo, Symbols
-from whyperf.collect.seal.values import sealed_values
+from whyperf.collect.seal.values import Seen, sealed_values
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import LOCK, MANIFEST, RAW, is_open
 from whyperf.recording.manifest import Manifest
@@ -126,18 +126,8 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
 
     sample_stack = np.full(len(samples), -1, np.int64)
     sample_stack[stacked] = stacks.of_sample
-    values = sealed_values(
-        evidence,
-        cast,
-        spaces,
-        stacks,
-        places,
-        sample_stack,
-        code.place_frame,
-        code.function_row,
-        code.module_row,
-        Path(evidence.tables),
-    )
+    seen = Seen(evidence, cast, spaces, stacks, places, sample_stack)
+    values = sealed_values(seen, code, Path(evidence.tables))
     progress("reading source", 0.85)
     variables = with_roles(values.variables, values.values, code.functions, code.modules)
     weight = _weight_ns(evidence)

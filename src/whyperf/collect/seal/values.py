@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from whyperf.collect import _session
+from whyperf.collect.seal.code import Code
 from whyperf.collect.seal.evidence import Evidence, Int32, Int64
 from whyperf.collect.seal.globals import GlobalRows, global_rows
 from whyperf.collect.seal.places import CodePlaces, SeenStacks
@@ -21,8 +24,6 @@ from whyperf.debuginfo.variables import DamagedTable, VariablesTable, read_table
 from whyperf.debuginfo.variables_table import KINDS, SCOPES
 from whyperf.recording.ringrecords import Kind
 from whyperf.recording.tables import VALUES, VARIABLES
-
-_POINTER = KINDS.index("pointer")
 
 
 @dataclass(frozen=True)
@@ -44,51 +45,70 @@ class _Rows:
     value: Int64
 
 
-def sealed_values(
-    evidence: Evidence,
-    cast: Cast,
-    spaces: Spaces,
-    stacks: SeenStacks,
-    places: CodePlaces,
-    sample_stack: Int64,
-    place_frame: Int32,
-    function_row: Callable[[int, Int32], Int32],
-    module_row: Int32,
-    folder: Path,
-) -> SealedValues:
-    """`sample_stack`: each sample's row of `stacks`, or -1. `function_row`: rows of the functions table from a module's
-    number and its binary's function numbers."""
-    used = _hashes(evidence)
-    tables, modules, notes = _tables(spaces, used, folder)
-    if not tables:
+@dataclass(frozen=True)
+class Seen:
+    """Samples, located."""
+
+    evidence: Evidence
+    cast: Cast
+    spaces: Spaces
+    stacks: SeenStacks
+    places: CodePlaces
+    sample_stack: Int64  # each sample's row of `stacks`, or -1
+
+
+@dataclass(frozen=True)
+class _Used:
+    """The variables tables that were in use, each with the number of the module it belongs to."""
+
+    tables: tuple[VariablesTable, ...]
+    modules: tuple[int, ...]
+
+
+def sealed_values(seen: Seen, code: Code, folder: Path) -> SealedValues:
+    """`folder` holds the variables tables."""
+    used, notes = _tables(seen, folder)
+    if not used.tables:
         return SealedValues(VARIABLES.schema.empty_table(), VALUES.schema.empty_table(), notes)
-    table_of_module = np.full(len(spaces.modules) + 1, -1, np.int32)  # the last one is for -1
-    table_of_module[list(modules)] = np.arange(len(modules))
-    unpacked = _session.unpack_values(
-        np.ascontiguousarray(evidence.values.sample).data,
-        evidence.values.ends.data,
-        evidence.values.packed,
-        sample_stack.data,
-        stacks.ends.data,
-        stacks.place.data,
-        table_of_module[places.module].data,
-        np.ascontiguousarray(places.address).data,
-        [memoryview(table_file(folder, spaces.modules[module].build_id).read_bytes()) for module in modules],
-    )
+    unpacked = _unpacked(seen, used, folder)
     if unpacked["damaged"]:
         notes = (*notes, f"The values of {unpacked['damaged']} samples made no sense and were passed over.")
-    place = np.frombuffer(unpacked["place"], np.int32)
     local = _Rows(
         table=np.frombuffer(unpacked["table"], np.int32),
         variable=np.frombuffer(unpacked["variable"], np.int32),
         sample=np.frombuffer(unpacked["sample"], np.int32),
         depth=np.frombuffer(unpacked["depth"], np.int16),
-        frame=place_frame[place],
+        frame=code.place_frame[np.frombuffer(unpacked["place"], np.int32)],
         value=np.frombuffer(unpacked["value"], np.int64),
     )
-    looks = global_rows(evidence, cast, spaces, dict(zip(modules, tables, strict=True)))
-    rows = _joined(local, looks, {module: row for row, module in enumerate(modules)})
-    return _sealed(rows, tables, modules, cast, spaces, function_row, module_row, notes)
+    by_module = dict(zip(used.modules, used.tables, strict=True))
+    looks = global_rows(seen.evidence, seen.cast, seen.spaces, by_module)
+    rows = _joined(local, looks, {module: row for row, module in enumerate(used.modules)})
+    # Only variables that were read become rows, numbered anew.
+    firsts = np.concatenate(([0], np.cumsum([len(table.variables) for table in used.tables])))
+    read, variable = np.unique(firsts[rows.table] + rows.variable, return_inverse=True)
+    variables = _variables(read, firsts, used, code)
+    is_pointer = np.array([kind == "pointer" for kind in variables["kind"].to_pylist()], bool)
+    value = classify(rows.value, is_pointer[variable], rows.sample, Extents.of(seen.cast, seen.spaces))
+    return SealedValues(variables, _values(rows, variable.astype(np.int32), value), notes)
+
+
+def _unpacked(seen: Seen, used: _Used, folder: Path) -> _session.UnpackedValues:
+    modules = seen.spaces.modules
+    table_of_module = np.full(len(modules) + 1, -1, np.int32)  # the last one is for -1
+    table_of_module[list(used.modules)] = np.arange(len(used.modules))
+    packed = seen.evidence.values
+    return _session.unpack_values(
+        np.ascontiguousarray(packed.sample).data,
+        packed.ends.data,
+        packed.packed,
+        seen.sample_stack.data,
+        seen.stacks.ends.data,
+        seen.stacks.place.data,
+        table_of_module[seen.places.module].data,
+        np.ascontiguousarray(seen.places.address).data,
+        [memoryview(table_file(folder, modules[module].build_id).read_bytes()) for module in used.modules],
+    )
 
 
 def _hashes(evidence: Evidence) -> set[int]:
@@ -97,24 +117,20 @@ def _hashes(evidence: Evidence) -> set[int]:
     return {int.from_bytes(note.payload[8:16], "little") for note in notes}
 
 
-def _tables(
-    spaces: Spaces, used: set[int], folder: Path
-) -> tuple[list[VariablesTable], tuple[int, ...], tuple[str, ...]]:
-    """The tables that were in use, and the modules they belong to."""
-    tables, modules = [], []
-    for number, module in enumerate(spaces.modules):
-        if not module.build_id or not used:
+def _tables(seen: Seen, folder: Path) -> tuple[_Used, tuple[str, ...]]:
+    """The tables that were in use, and what is to be said of those that are gone."""
+    wanted = _hashes(seen.evidence)
+    found: dict[int, VariablesTable] = {}
+    for number, module in enumerate(seen.spaces.modules):
+        if not module.build_id or not wanted:
             continue
-        try:
+        with contextlib.suppress(DamagedTable):
             table = read_table(table_file(folder, module.build_id))
-        except DamagedTable:
-            continue
-        if table.hash in used:
-            tables.append(table)
-            modules.append(number)
-    missing = len(used - {table.hash for table in tables})
+            if table.hash in wanted:
+                found[number] = table
+    missing = len(wanted - {table.hash for table in found.values()})
     notes = (f"{missing} variables tables are gone or were made anew: their values are lost.",) if missing else ()
-    return tables, tuple(modules), notes
+    return _Used(tuple(found.values()), tuple(found)), notes
 
 
 def _joined(local: _Rows, looks: GlobalRows, table_of_module: Mapping[int, int]) -> _Rows:
@@ -130,54 +146,31 @@ def _joined(local: _Rows, looks: GlobalRows, table_of_module: Mapping[int, int])
     )
 
 
-def _sealed(
-    rows: _Rows,
-    tables: list[VariablesTable],
-    modules: tuple[int, ...],
-    cast: Cast,
-    spaces: Spaces,
-    function_row: Callable[[int, Int32], Int32],
-    module_row: Int32,
-    notes: tuple[str, ...],
-) -> SealedValues:
-    """Only variables that were read become rows, numbered anew."""
-    firsts = np.concatenate(([0], np.cumsum([len(table.variables) for table in tables])))
-    number = firsts[rows.table] + rows.variable
-    seen, variable = np.unique(number, return_inverse=True)
-    columns: dict[str, list[npt.NDArray[np.generic] | list[str]]] = {name: [] for name in VARIABLES.schema.names[1:]}
-    pointer = np.zeros(len(seen), bool)
-    for at, table in enumerate(tables):
-        mine = np.flatnonzero((seen >= firsts[at]) & (seen < firsts[at + 1]))
-        chosen = (seen[mine] - firsts[at]).astype(np.int64)
-        variables = table.variables
-        pointer[mine] = variables.kind[chosen] == _POINTER
-        columns["function"].append(function_row(modules[at], variables.function[chosen]))
-        columns["module"].append(np.full(len(chosen), module_row[modules[at]], np.int32))
-        columns["name"].append([variables.name[i] for i in chosen.tolist()])
-        columns["type"].append([variables.type[i] for i in chosen.tolist()])
-        columns["kind"].append([KINDS[kind] for kind in variables.kind[chosen]])
-        columns["scope"].append([SCOPES[scope] for scope in variables.scope[chosen]])
-        columns["order"].append(variables.order[chosen])
-        columns["file"].append([variables.file[i] for i in chosen.tolist()])
-        columns["line"].append(variables.line[chosen])
-        columns["roles"].append([""] * len(chosen))
-    value = classify(rows.value, pointer[variable], rows.sample, Extents.of(cast, spaces))
+def _variables(read: npt.NDArray[np.integer[Any]], firsts: Int64, used: _Used, code: Code) -> pa.Table:
+    """Rows for the numbers `read`: those of table i begin at `firsts[i]`."""
+    parts = []
+    for at, (table, module) in enumerate(zip(used.tables, used.modules, strict=True)):
+        chosen = read[(read >= firsts[at]) & (read < firsts[at + 1])] - firsts[at]
+        rows, variables = chosen.tolist(), table.variables
+        columns: dict[str, Any] = {
+            "function": code.function_row(module, variables.function[chosen]),
+            "module": np.full(len(rows), code.module_row[module], np.int32),
+            "name": [variables.name[i] for i in rows],
+            "type": [variables.type[i] for i in rows],
+            "kind": [KINDS[kind] for kind in variables.kind[chosen]],
+            "scope": [SCOPES[scope] for scope in variables.scope[chosen]],
+            "order": variables.order[chosen],
+            "file": [variables.file[i] for i in rows],
+            "line": variables.line[chosen],
+            "roles": [""] * len(rows),
+            "variable": np.flatnonzero((read >= firsts[at]) & (read < firsts[at + 1])).astype(np.int32),
+        }
+        schema = VARIABLES.schema
+        parts.append(pa.table([pa.array(columns[field.name], field.type) for field in schema], schema=schema))
+    return pa.concat_tables(parts).combine_chunks()
+
+
+def _values(rows: _Rows, variable: Int32, value: Int64) -> pa.Table:
     order = np.lexsort((rows.depth, rows.sample, variable))
-    made = {
-        "variable": variable[order].astype(np.int32),
-        "sample": rows.sample[order],
-        "depth": rows.depth[order],
-        "frame": rows.frame[order],
-        "value": value[order],
-    }
-    schema = VARIABLES.schema
-    named = [
-        pa.concat_arrays([pa.array(part, schema.field(name).type) for part in columns[name]])
-        for name in schema.names[1:]
-    ]
-    numbers = pa.array(np.arange(len(seen), dtype=np.int32))
-    return SealedValues(
-        variables=pa.table([numbers, *named], schema=schema),
-        values=pa.table([pa.array(made[name]) for name in VALUES.schema.names], schema=VALUES.schema),
-        notes=notes,
-    )
+    columns = (variable, rows.sample, rows.depth, rows.frame, value)
+    return pa.table([pa.array(column[order]) for column in columns], schema=VALUES.schema)
