@@ -27,6 +27,7 @@ def read(*runs, name="x", kind=Kind.SIGNED):
     return sequences(readings.of(number, kind), kind, ALL if kind.numeric else kind.dimensions, readings.timeline)
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(allow_nan=False), min_size=2))
 def test_floats_are_ordered_as_integers(values):
     array = np.array(values)

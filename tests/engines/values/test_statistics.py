@@ -28,7 +28,7 @@ from whyperf.engines.values.tail import fit_pareto, survival, tail_probability
 
 few = st.lists(st.integers(-5, 5), min_size=4, max_size=60)
 any_integers = st.lists(st.integers(-(2**60), 2**60), min_size=4, max_size=60)
-unhurried = settings(deadline=None, max_examples=80)
+unhurried = settings(deadline=None, max_examples=300)
 
 
 def sorted_pair(first, second):
@@ -74,6 +74,7 @@ def test_the_critical_values_are_scipys():
     assert [critical(level) for level in (0.25, 0.1, 0.05, 0.025, 0.01, 0.005, 0.001)] == pytest.approx(table)
 
 
+@unhurried
 @given(few, few)
 def test_hellinger_is_its_definition(first, second):
     values = sorted(set(first) | set(second))
@@ -84,6 +85,7 @@ def test_hellinger_is_its_definition(first, second):
     assert merge_sorted(good, bad, 64, 64)[1] == pytest.approx(np.sqrt(squares / 2), abs=1e-7)
 
 
+@unhurried
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=80))
 def test_run_lengths_are_those_of_groupby(values):
     array = np.array(values)
@@ -141,6 +143,7 @@ def test_the_fit_finds_a_generalised_pareto():
     assert survival(np.array([5.0]), 0.3, 2.0)[0] == pytest.approx(genpareto(0.3, scale=2.0).sf(5.0))
 
 
+@unhurried
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.sampled_from([0.05, 0.2]))
 def test_discoveries_follow_benjamini_and_hochberg(p, rate):
     believed = discoveries(np.array(p), rate)

@@ -19,7 +19,7 @@ def merge_sorted(good: Ints, bad: Ints, distinct: int, bins: int) -> tuple[float
     i = j = values = 0
     squares = exact = binned = 0.0
     in_good = in_bad = 0
-    limit = size / bins
+    full = 0
     while i < n or j < m:
         if j >= m:
             value = good[i]
@@ -44,11 +44,10 @@ def merge_sorted(good: Ints, bad: Ints, distinct: int, bins: int) -> tuple[float
         values += 1
         in_good += here
         in_bad += there
-        if i + j >= limit:
+        if (i + j) * bins // (n + m) > full:
+            full = (i + j) * bins // (n + m)
             binned += np.sqrt(float(in_good) * in_bad)
             in_good = in_bad = 0
-            while limit <= i + j:
-                limit += size / bins
     binned += np.sqrt(float(in_good) * in_bad)
     overlap = (exact if values <= distinct else binned) / np.sqrt(float(n) * m)
     statistic = squares * size / (float(n) * m) * (size - 1) / size

@@ -49,9 +49,9 @@ def merge_sorted(good: Ints, bad: Ints, distinct: int, bins: int) -> tuple[float
     statistic = float(anderson_darling(here[None, :].astype(np.float64), (here + there).astype(np.float64))[0])
     if len(values) > distinct:
         ends = np.cumsum(here + there)
-        limits = ends[-1] / bins * np.arange(1, bins)
-        cuts = np.unique(np.searchsorted(ends, limits, "left")) + 1
-        starts = np.concatenate(([0], cuts[cuts < len(values)]))
+        full = ends * bins // ends[-1]  # bins that are full after each value
+        closes = np.flatnonzero(full[:-1] > np.concatenate(([0], full[:-2])))
+        starts = np.concatenate(([0], closes + 1))
         here, there = np.add.reduceat(here, starts), np.add.reduceat(there, starts)
     return statistic, hellinger(here, there)
 
