@@ -30,7 +30,13 @@ __attribute__((constructor)) static void remember_start(void) {
     first_ticks = __rdtsc();
 }
 
+static int source_before; // what a freeze that comes to nothing goes back to
+
 void clock_freeze(bool counter_readable) {
+    source_before = atomic_load(&source);
+    // The counter is out of bounds already (PR_SET_TSC): it would raise SIGSEGV.
+    if (source_before == CLOCK_SAMPLES)
+        return;
     uint64_t ns = monotonic(), ticks = __rdtsc();
     // A program that sandboxes itself at once gives too short a base to calibrate on: stretch it to a millisecond.
     while (ns - first_ns < 1000000) {
@@ -44,7 +50,7 @@ void clock_freeze(bool counter_readable) {
 }
 
 void clock_thaw(void) {
-    atomic_store(&source, CLOCK_KERNEL);
+    atomic_store(&source, source_before);
 }
 
 void clock_advance_in_signal(uint64_t ns) {

@@ -41,35 +41,38 @@ void environment_hide(char **environment) {
 }
 
 struct environment_plan environment_plan(char *const environment[]) {
-    struct environment_plan plan = {0, 0};
-    const char *preload = "";
+    struct environment_plan plan = {.preload = ""};
     for (; environment && environment[plan.entries]; plan.entries++)
         if (starts_with(environment[plan.entries], preload_name))
-            preload = environment[plan.entries] + sizeof preload_name - 1;
-    plan.text_bytes = sizeof preload_name + strlen(this_process.session->library) + 1 + strlen(preload) +
+            plan.preload = environment[plan.entries] + sizeof preload_name - 1;
+    plan.preload_bytes = strlen(plan.preload);
+    plan.text_bytes = sizeof preload_name + strlen(this_process.session->library) + 1 + plan.preload_bytes +
                       sizeof session_name + strlen(this_process.session_path);
     plan.entries += 3;
     return plan;
 }
 
 // Copies the array with our two variables first. A program that set the session itself starts another recorder's
-// target: that one is left as it is.
+// target: that one is left as it is. Other threads may change the array meanwhile: it may have become shorter.
 void environment_fill(struct environment_plan plan, char *const environment[], char **entries, char *text) {
-    const char *preload = "";
     size_t count = 2;
     for (size_t i = 0; i + 3 < plan.entries; i++) {
-        if (starts_with(environment[i], preload_name))
-            preload = environment[i] + sizeof preload_name - 1;
-        else
-            entries[count++] = environment[i];
+        char *entry = __atomic_load_n(&environment[i], __ATOMIC_RELAXED);
+        if (!entry)
+            break;
+        if (!starts_with(entry, preload_name))
+            entries[count++] = entry;
     }
     entries[count] = NULL;
     char *at = text;
     entries[0] = at;
     at = stpcpy(stpcpy(at, preload_name), this_process.session->library);
-    if (*preload)
-        at = stpcpy(stpcpy(at, ":"), preload);
-    entries[1] = ++at;
+    if (plan.preload_bytes) {
+        *at++ = ':';
+        at = mempcpy(at, plan.preload, strnlen(plan.preload, plan.preload_bytes));
+    }
+    *at++ = '\0';
+    entries[1] = at;
     stpcpy(stpcpy(at, session_name), this_process.session_path);
 }
 

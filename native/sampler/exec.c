@@ -4,6 +4,7 @@
 #include <alloca.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -23,7 +24,43 @@ DECLARE_NEXT(system);
 DECLARE_NEXT(popen);
 
 // A larger environment than this would be a risk to the caller's stack.
-enum { LARGEST_ENVIRONMENT = 32 * 1024 };
+enum { LARGEST_ON_STACK = 2 * 1024 };
+
+// An environment with our variables in memory of its own. It outlives its use: whoever is in the middle of reading it
+// (a child of vfork, another thread) is not to be known. `filled` is what `entries` held at first.
+enum { KEPT_ENVIRONMENTS = 64 };
+struct kept_environment {
+    size_t bytes, count;
+    char **before;
+    char **filled;
+    char *preload; // the entry of `before` that ours stands for; NULL: none
+    char *entries[];
+};
+struct kept_environments {
+    _Atomic(struct kept_environment *) kept[KEPT_ENVIRONMENTS];
+    _Atomic uint32_t next;
+};
+static struct kept_environments given_to_programs, given_to_libc;
+
+static struct kept_environment *keep_environment(struct kept_environments *list, char *const environment[]) {
+    struct environment_plan plan = environment_plan(environment);
+    size_t bytes = sizeof(struct kept_environment) + 2 * plan.entries * sizeof(char *) + plan.text_bytes;
+    struct kept_environment *made = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (made == MAP_FAILED)
+        return NULL;
+    made->bytes = bytes;
+    made->count = plan.entries;
+    made->before = (char **)environment;
+    made->filled = &made->entries[plan.entries];
+    made->preload = *plan.preload ? (char *)plan.preload - strlen("LD_PRELOAD=") : NULL;
+    environment_fill(plan, environment, made->entries, (char *)&made->filled[plan.entries]);
+    memcpy(made->filled, made->entries, plan.entries * sizeof(char *));
+    struct kept_environment *oldest =
+        atomic_exchange(&list->kept[atomic_fetch_add(&list->next, 1) % KEPT_ENVIRONMENTS], made);
+    if (oldest)
+        munmap(oldest, oldest->bytes);
+    return made;
+}
 
 static bool watched(void) {
     return this_process.session && !atomic_load(&this_process.session->stopped);
@@ -51,11 +88,21 @@ static const char *search_path(const char *file, char *buffer, size_t size) {
     return file;
 }
 
+// Our handler writes to the same ring: it stays away for that long.
+static void record_unfollowed(int reason, const char *name) {
+    sig_atomic_t before = this_thread.in_handler;
+    this_thread.in_handler = 1;
+    atomic_signal_fence(memory_order_seq_cst);
+    ring_write_in_signal(WHYPERF_RECORD_UNFOLLOWED, (uint32_t)reason, name, (uint32_t)strnlen(name, 1024 - 1) + 1);
+    atomic_signal_fence(memory_order_seq_cst);
+    this_thread.in_handler = before;
+}
+
 static bool should_follow(int reason, const char *name, char *const environment[]) {
     if (!reason && atomic_load(&this_process.no_system_calls))
         reason = WHYPERF_UNFOLLOWED_SECCOMP;
     if (reason) {
-        ring_write_in_signal(WHYPERF_RECORD_UNFOLLOWED, (uint32_t)reason, name, (uint32_t)strnlen(name, 1024 - 1) + 1);
+        record_unfollowed(reason, name);
         return false;
     }
     return !environment_names_session(environment);
@@ -81,16 +128,19 @@ static bool runs_own_thread(void) {
         (int)failed;                                                                                                   \
     })
 
-// Declares `augmented` on this function's stack: `environment` with our variables, or as it is.
+// Declares `augmented`, on this function's stack if it is small: `environment` with our variables, or as it is.
 #define AUGMENT(environment, follow)                                                                                   \
     char *const *augmented = (environment);                                                                            \
     do {                                                                                                               \
         if (follow) {                                                                                                  \
             struct environment_plan plan = environment_plan(environment);                                              \
-            if (plan.entries < LARGEST_ENVIRONMENT) {                                                                  \
+            if (plan.entries * sizeof(char *) + plan.text_bytes <= LARGEST_ON_STACK) {                                 \
                 char **entries = alloca(plan.entries * sizeof *entries);                                               \
                 environment_fill(plan, (environment), entries, alloca(plan.text_bytes));                               \
                 augmented = entries;                                                                                   \
+            } else {                                                                                                   \
+                struct kept_environment *kept = keep_environment(&given_to_programs, environment);                     \
+                augmented = kept ? kept->entries : augmented;                                                          \
             }                                                                                                          \
         }                                                                                                              \
     } while (0)
@@ -116,11 +166,12 @@ EXPORT int execveat(int folder, const char *path, char *const arguments[], char 
     bool follow = false;
     if (watched()) {
         bool by_descriptor = (flags & AT_EMPTY_PATH) && !*path;
-        int fd = by_descriptor ? folder : openat(folder, path, O_RDONLY | O_CLOEXEC);
+        int fd = by_descriptor ? folder
+                               : (int)syscall(SYS_openat, folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         if (fd >= 0)
             follow = should_follow(follow_check_fd(fd, path), path, environment);
         if (fd >= 0 && !by_descriptor)
-            close(fd);
+            syscall(SYS_close, fd);
     }
     AUGMENT(environment, follow);
     return WITHOUT_EVENTS(syscall(SYS_execveat, folder, path, arguments, augmented, flags));
@@ -201,60 +252,87 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
 }
 
 // system() and popen() start their shell inside libc with the process-wide environment: for that long it is ours.
-// Another thread may be reading the array, so it outlives the call; one that replaces it meanwhile (setenv) wins.
-enum { KEPT_ENVIRONMENTS = 16 };
-struct kept_environment {
-    size_t bytes;
-    char *entries[];
-};
-
-static struct kept_environment *keep_environment(char *const environment[]) {
-    static _Atomic(struct kept_environment *) kept[KEPT_ENVIRONMENTS];
-    static _Atomic uint32_t next;
-    struct environment_plan plan = environment_plan(environment);
-    size_t bytes = sizeof(struct kept_environment) + plan.entries * sizeof(char *) + plan.text_bytes;
-    struct kept_environment *made = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (made == MAP_FAILED)
-        return NULL;
-    made->bytes = bytes;
-    environment_fill(plan, environment, made->entries, (char *)&made->entries[plan.entries]);
-    struct kept_environment *oldest = atomic_exchange(&kept[atomic_fetch_add(&next, 1) % KEPT_ENVIRONMENTS], made);
-    if (oldest)
-        munmap(oldest, oldest->bytes);
-    return made;
-}
-
-static struct kept_environment *augment_process_environment(char **before) {
+// Other threads may read the array meanwhile, change it (setenv of a variable that is there, unsetenv), or have libc
+// copy it to a larger one (setenv of another).
+static struct kept_environment *augment_process_environment(void) {
     const char *shell = "/bin/sh";
+    char **before = environ;
     if (!watched() || !should_follow(follow_check_path(shell), shell, before))
         return NULL;
-    struct kept_environment *ours = keep_environment(before);
+    struct kept_environment *ours = keep_environment(&given_to_libc, before);
     if (ours &&
         !__atomic_compare_exchange_n(&environ, &before, ours->entries, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
         return NULL;
     return ours;
 }
 
-static void restore_process_environment(struct kept_environment *ours, char **before) {
-    char **expected = ours ? ours->entries : NULL;
-    if (ours)
-        __atomic_compare_exchange_n(&environ, &expected, before, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+// The array that was changed under our hands goes on as the program's, without our two variables at its head.
+static char **disown(struct kept_environment *ours) {
+    for (int i = 0; i < KEPT_ENVIRONMENTS; i++) {
+        struct kept_environment *expected = ours;
+        atomic_compare_exchange_strong(&given_to_libc.kept[i], &expected, NULL);
+    }
+    char **start = ours->entries;
+    bool had_preload = *start == ours->filled[0];
+    start += had_preload;
+    start += *start == ours->filled[1];
+    if (had_preload && ours->preload)
+        *--start = ours->preload;
+    return start;
+}
+
+static void remove_from_copy(const struct kept_environment *ours) {
+    bool preload = false, session = false;
+    for (char **entry = environ; entry && *entry; entry++) {
+        preload |= *entry == ours->filled[0];
+        session |= *entry == ours->filled[1];
+    }
+    if (session)
+        unsetenv(WHYPERF_ENV_SESSION);
+    if (preload && ours->preload)
+        setenv("LD_PRELOAD", ours->preload + strlen("LD_PRELOAD="), 1);
+    else if (preload)
+        unsetenv("LD_PRELOAD");
+}
+
+static void restore_process_environment(void *kept) {
+    struct kept_environment *ours = kept;
+    if (!ours)
+        return;
+    int saved_errno = errno;
+    char **expected = ours->entries;
+    if (environ != expected) {
+        remove_from_copy(ours);
+    } else {
+        bool changed = memcmp(ours->entries, ours->filled, ours->count * sizeof(char *)) != 0;
+        __atomic_compare_exchange_n(&environ, &expected, changed ? disown(ours) : ours->before, false, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_SEQ_CST);
+    }
+    errno = saved_errno;
+}
+
+// A child forked while another thread was in system().
+void environment_after_fork(void) {
+    for (int i = 0; i < KEPT_ENVIRONMENTS; i++) {
+        struct kept_environment *ours = atomic_load(&given_to_libc.kept[i]);
+        if (ours && environ == ours->entries)
+            restore_process_environment(ours);
+    }
 }
 
 EXPORT int system(const char *command) {
-    char **before = environ;
-    struct kept_environment *ours = command ? augment_process_environment(before) : NULL;
-    int status = NEXT(system)(command);
-    restore_process_environment(ours, before);
+    struct kept_environment *ours = command ? augment_process_environment() : NULL;
+    int status;
+    // A thread may be cancelled while it waits for the shell.
+    pthread_cleanup_push(restore_process_environment, ours);
+    status = NEXT(system)(command);
+    pthread_cleanup_pop(1);
     return status;
 }
 
 EXPORT FILE *popen(const char *command, const char *mode) {
-    char **before = environ;
-    struct kept_environment *ours = augment_process_environment(before);
+    struct kept_environment *ours = augment_process_environment();
     FILE *stream = NEXT(popen)(command, mode);
-    int saved_errno = errno;
-    restore_process_environment(ours, before);
-    errno = saved_errno;
+    restore_process_environment(ours);
     return stream;
 }

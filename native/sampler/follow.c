@@ -14,7 +14,8 @@ enum { SCRIPT_DEPTH = 4, INTERPRETER_BYTES = 256 };
 static int check(int fd, const char *name, int depth);
 
 static int check_file(const char *path, int depth) {
-    int fd = raw_open(path, O_RDONLY, 0);
+    // Not to wait for a FIFO's writer, nor to take a terminal: whatever the path names.
+    int fd = raw_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return errno == EACCES || errno == EPERM ? WHYPERF_UNFOLLOWED_UNREACHABLE : 0;
     int reason = check(fd, path, depth);

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 
 #include "sampler/raw.h"
 #include "sampler/sampler.h"
@@ -66,6 +67,12 @@ void modules_enter_in_signal(void) {
 
 void modules_leave_in_signal(void) {
     atomic_fetch_sub(&readers, 1);
+}
+
+void modules_wait_for_readers(void) {
+    struct timespec pause = {.tv_nsec = 100 * 1000};
+    for (int i = 0; i < 10000 && atomic_load(&readers); i++)
+        syscall(SYS_nanosleep, &pause, NULL);
 }
 
 const struct unwind_modules *modules_in_signal(void) {
@@ -246,9 +253,12 @@ static bool read_mappings(void) {
 static bool retire(struct snapshot *old) {
     if (atomic_load(&readers) <= 1) {
         for (int i = 0; i < RETIRED; i++) {
-            if (retired[i])
-                munmap(retired[i], retired[i]->bytes);
+            // Out of the list first: a child forked in between would unmap what is somebody else's by then.
+            struct snapshot *gone = retired[i];
             retired[i] = NULL;
+            atomic_signal_fence(memory_order_seq_cst);
+            if (gone)
+                munmap(gone, gone->bytes);
         }
     }
     for (int i = 0; i < RETIRED; i++) {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -123,8 +124,7 @@ static struct walk walk_in_signal(const ucontext_t *context) {
     uint64_t stack_pointer = cursor.registers.value[UNWIND_RSP];
     struct stack_reader reader = {.pages_left = PAGES_PER_WALK};
     // A stack pointer outside this thread's stack is a coroutine's or an alternate stack's: nothing is known mapped.
-    uint64_t own_stack_limit = 1u << 30;
-    if (stack_pointer < this_thread.stack_high && this_thread.stack_high - stack_pointer < own_stack_limit) {
+    if (stack_pointer >= this_thread.stack_low && stack_pointer < this_thread.stack_high) {
         reader.low = stack_pointer;
         reader.high = this_thread.stack_high;
     }
@@ -301,8 +301,14 @@ static void find_program_segments(void) {
     }
 }
 
-__attribute__((constructor)) static void start(int argc, char **argv, char **unused) {
-    (void)unused;
+// How far the main thread's stack can grow: the kernel maps nothing else there.
+static uint64_t main_stack_bytes(void) {
+    const uint64_t most = 1u << 30;
+    struct rlimit limit;
+    return getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur > most ? most : limit.rlim_cur;
+}
+
+static void start_watching(int argc, char **argv) {
     const char *path = getenv(WHYPERF_ENV_SESSION);
     if (!path || strlen(path) >= sizeof this_process.session_path || getauxval(AT_SECURE))
         return;
@@ -321,7 +327,8 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **unu
     }
     find_program_segments();
     threads_watch_forks();
-    thread_enroll((uint64_t)__libc_stack_end + sizeof(void *));
+    uint64_t stack_high = (uint64_t)__libc_stack_end + sizeof(void *);
+    thread_enroll(stack_high - main_stack_bytes(), stack_high, false);
     record_process(WHYPERF_ORIGIN_EXEC, argc, argv);
     modules_enter_in_signal();
     modules_refresh_in_signal();
@@ -329,8 +336,19 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **unu
     timer_start();
 }
 
+// A program's errno is 0 when it starts.
+__attribute__((constructor)) static void start(int argc, char **argv, char **unused) {
+    (void)unused;
+    int saved_errno = errno;
+    start_watching(argc, argv);
+    errno = saved_errno;
+}
+
 // Gives the slot back at once: a script may start programs faster than the recorder looks for dead ones.
 __attribute__((destructor)) static void finish(void) {
-    if (this_process.session)
+    // A child made by clone() without our knowing has its parent's slot before it.
+    bool ours = this_thread.slot &&
+                (atomic_load(&this_process.no_system_calls) || (pid_t)syscall(SYS_gettid) == this_thread.tid);
+    if (this_process.session && ours)
         thread_end();
 }

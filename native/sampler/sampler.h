@@ -21,9 +21,12 @@
 
 // Memory of one watched thread that the handler may use: a stack large enough for any signal frame, so that programs
 // with tiny or switched stacks are safe by construction, and room for the walk.
-enum { ALTERNATE_STACK_BYTES = 32 * 1024, PAGE_BYTES = 4096 };
+// Handlers of the program that ask for an alternate stack (SA_ONSTACK) run on it as well where the program has set up
+// none, and may be used to a stack of megabytes.
+enum { ALTERNATE_STACK_BYTES = 512 * 1024, PAGE_BYTES = 4096 };
 
 struct thread_memory {
+    unsigned char guard[PAGE_BYTES]; // not accessible
     unsigned char stack[ALTERNATE_STACK_BYTES];
     uint64_t pcs[WHYPERF_MAX_FRAMES];
     unsigned char page[PAGE_BYTES]; // copy of a page that is not known to be mapped
@@ -35,8 +38,9 @@ struct thread_state {
     struct whyperf_slot *slot; // NULL: not sampled
     unsigned char *ring;
     struct thread_memory *memory;
-    uint64_t stack_high; // everything from the stack pointer up to here is mapped; 0 when unknown
-    uint64_t sequence;   // the slot's, to notice that it was taken away
+    // The thread's own stack. While the stack pointer is in it, everything from there up to `stack_high` is mapped.
+    uint64_t stack_low, stack_high;
+    uint64_t sequence; // the slot's, to notice that it was taken away
     uint32_t slot_index;
     pid_t tid;
     int timer;    // kernel id, -1: none
@@ -96,20 +100,23 @@ bool is_sampling_signal_in_signal(const siginfo_t *info);
 extern char timer_cookie;
 
 // threads.c
-void thread_enroll(uint64_t stack_high);
+void thread_enroll(uint64_t stack_low, uint64_t stack_high, bool blocks_signal);
 void thread_end(void);
 void threads_watch_forks(void);
 
 // signals.c
 bool signals_install_handler(void);
-void signals_unblock(void);
+void signals_unblock(bool program_blocks);
+bool signals_block_for_new_thread(void);
+void signals_unblock_after_new_thread(bool blocked);
 void signals_forward_in_signal(int signal_number, siginfo_t *info, void *context);
 void signals_use_alternate_stack(void);
-void signals_leave_alternate_stack(void);
+bool signals_leave_alternate_stack(void); // false: this thread still runs on it
 
 // modules.c
 void modules_enter_in_signal(void); // from here to leave, the list stays in place
 void modules_leave_in_signal(void);
+void modules_wait_for_readers(void); // until no handler runs, or for a second
 const struct unwind_modules *modules_in_signal(void);
 const struct values_table *modules_variables_in_signal(const struct unwind_modules *modules,
                                                        const struct unwind_module *module);
@@ -129,8 +136,11 @@ void environment_hide(char **environment);
 struct environment_plan {
     size_t entries; // of the new array, terminator included
     size_t text_bytes;
+    const char *preload; // the program's own, "" for none
+    size_t preload_bytes;
 };
 struct environment_plan environment_plan(char *const environment[]);
+void environment_after_fork(void);
 bool environment_names_session(char *const environment[]);
 void environment_fill(struct environment_plan plan, char *const environment[], char **entries, char *text);
 

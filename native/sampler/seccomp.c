@@ -144,11 +144,14 @@ static bool prepare(bool strict, bool handlers_can_return) {
         clock_freeze(!strict);
     if (!before && !handlers_can_return) {
         timers_stop_all();
-        this_thread.timer = this_thread.event_fd = -1;
+        this_thread.timer = -1;
         this_thread.event_page = NULL;
         atomic_store(&this_process.sampling_forbidden, true);
     }
     atomic_store(&this_process.no_system_calls, true);
+    // Other threads may get the filter too (TSYNC): their handlers must not be in the middle of a system call.
+    if (!before)
+        modules_wait_for_readers();
     return before;
 }
 

@@ -144,9 +144,9 @@ struct whyperf_session {
     uint32_t ring_bytes;
     uint32_t rate_hz;
     uint32_t use_perf_events;           // software cpu-clock events instead of CPU-time timers
+    _Atomic uint32_t stopped;           // the recorder has gone: write nothing more
     uint32_t values_depth;              // frames whose variables are read; 0: none
     _Atomic uint32_t tables_generation; // grows when there are new variables tables
-    _Atomic uint32_t stopped;           // the recorder has gone: write nothing more
     _Atomic uint64_t next_sequence;
     _Atomic uint32_t slot_hint;
     // Counted here because no slot could be had.

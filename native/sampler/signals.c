@@ -26,28 +26,65 @@ DECLARE_NEXT(sigaltstack);
 static struct sigaction program_action;        // what the program wants done with our signal
 static _Atomic bool program_masks_ours[_NSIG]; // its handlers whose mask holds our signal
 
-// Our handler on a program's own small alternate stack needs a signal frame and about a page.
-enum { SMALLEST_SHARED_ALTERNATE_STACK = 8 * 1024 };
+// Our handler on a program's own alternate stack needs a signal frame (4 KiB with AVX-512) and, when it makes an unwind
+// table, two pages. The kernel takes alternate stacks from 2 KiB on, whatever MINSIGSTKSZ says.
+enum { SMALLEST_SHARED_ALTERNATE_STACK = 16 * 1024, SMALLEST_ALTERNATE_STACK = 2048 };
 
 static bool watched(void) {
     return this_process.session != NULL;
 }
 
-bool signals_install_handler(void) {
-    struct sigaction action = {.sa_sigaction = sample_in_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-    sigfillset(&action.sa_mask);
+static bool install_handler(int restart, struct sigaction *previous) {
+    struct sigaction action = {.sa_sigaction = sample_in_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK | restart};
+    // Not sigfillset(): that leaves out the signal by which libc cancels threads, and such a thread would end right
+    // here.
+    memset(&action.sa_mask, 0xff, sizeof action.sa_mask);
     // Faults inside a masked handler would kill without reaching the program's own crash handler.
     sigdelset(&action.sa_mask, SIGSEGV);
     sigdelset(&action.sa_mask, SIGBUS);
-    return NEXT(sigaction)(SAMPLER_SIGNAL, &action, &program_action) == 0;
+    return NEXT(sigaction)(SAMPLER_SIGNAL, &action, previous) == 0;
 }
 
-void signals_unblock(void) {
+bool signals_install_handler(void) {
+    return install_handler(SA_RESTART, &program_action);
+}
+
+// The program's own use of our number. Its handler may be there to interrupt system calls: ours must then not have them
+// restarted (our own signals do not come while a thread is blocked).
+static void set_program_action(const struct sigaction *action) {
+    program_action = *action;
+    bool handler = action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
+    install_handler(handler ? action->sa_flags & SA_RESTART : SA_RESTART, NULL);
+}
+
+void signals_unblock(bool program_blocks) {
     sigset_t ours, before;
     sigemptyset(&ours);
     sigaddset(&ours, SAMPLER_SIGNAL);
-    NEXT(pthread_sigmask)(SIG_UNBLOCK, &ours, &before);
-    this_thread.program_blocks_signal = sigismember(&before, SAMPLER_SIGNAL) == 1;
+    NEXT(pthread_sigmask)(SIG_BLOCK, NULL, &before);
+    bool blocked = sigismember(&before, SAMPLER_SIGNAL) == 1;
+    // Known before the first signal comes: a pending one may not be ours.
+    this_thread.program_blocks_signal = program_blocks || blocked;
+    if (blocked)
+        NEXT(pthread_sigmask)(SIG_UNBLOCK, &ours, NULL);
+}
+
+// Where the program has our signal blocked, a new thread starts so, until it can tell whom a signal is for.
+bool signals_block_for_new_thread(void) {
+    if (!this_thread.program_blocks_signal || atomic_load(&this_process.no_system_calls))
+        return false;
+    sigset_t ours, before;
+    sigemptyset(&ours);
+    sigaddset(&ours, SAMPLER_SIGNAL);
+    return NEXT(pthread_sigmask)(SIG_BLOCK, &ours, &before) == 0 && sigismember(&before, SAMPLER_SIGNAL) != 1;
+}
+
+void signals_unblock_after_new_thread(bool blocked) {
+    sigset_t ours;
+    sigemptyset(&ours);
+    sigaddset(&ours, SAMPLER_SIGNAL);
+    if (blocked)
+        NEXT(pthread_sigmask)(SIG_UNBLOCK, &ours, NULL);
 }
 
 void signals_use_alternate_stack(void) {
@@ -59,24 +96,57 @@ void signals_use_alternate_stack(void) {
     this_thread.own_alternate_stack_active = syscall(SYS_sigaltstack, &ours, NULL) == 0;
 }
 
-void signals_leave_alternate_stack(void) {
+bool signals_leave_alternate_stack(void) {
     if (!this_thread.own_alternate_stack_active)
-        return;
+        return true;
     stack_t none = {.ss_flags = SS_DISABLE};
-    syscall(SYS_sigaltstack, &none, NULL);
     this_thread.own_alternate_stack_active = false;
+    return syscall(SYS_sigaltstack, &none, NULL) == 0;
+}
+
+enum { KERNEL_MASK_BYTES = 8 };
+
+// What the program believes to have blocked stays pending, for later or for sigwait(): from now on it is blocked
+// indeed, and this thread no longer sampled.
+static void keep_pending_in_signal(int signal_number, siginfo_t *info, ucontext_t *context) {
+    timer_stop();
+    sigaddset(&context->uc_sigmask, signal_number);
+    if (info->si_code == SI_TKILL)
+        syscall(SYS_rt_tgsigqueueinfo, this_process.pid, syscall(SYS_gettid), signal_number, info);
+    else if (syscall(SYS_rt_sigqueueinfo, this_process.pid, signal_number, info))
+        syscall(SYS_kill, this_process.pid, signal_number); // as another thread may not pass on who sent it by kill()
+}
+
+// The mask under which the program's handler would have run without us.
+static void set_mask_in_signal(const struct sigaction *action, int signal_number, const ucontext_t *context) {
+    sigset_t mask;
+    sigorset(&mask, &context->uc_sigmask, &action->sa_mask);
+    if (!(action->sa_flags & SA_NODEFER))
+        sigaddset(&mask, signal_number);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, KERNEL_MASK_BYTES);
 }
 
 // A signal of our number that some other sender means for the program.
 void signals_forward_in_signal(int signal_number, siginfo_t *info, void *context) {
-    if (program_action.sa_flags & SA_SIGINFO) {
-        program_action.sa_sigaction(signal_number, info, context);
-    } else if (program_action.sa_handler == SIG_DFL) {
+    struct sigaction action = program_action;
+    bool system_calls = !atomic_load(&this_process.no_system_calls);
+    if (system_calls && this_thread.program_blocks_signal && action.sa_handler != SIG_IGN) {
+        keep_pending_in_signal(signal_number, info, context);
+        return;
+    }
+    bool handler = action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+    if (handler && (action.sa_flags & SA_RESETHAND))
+        program_action.sa_handler = SIG_DFL;
+    if (handler && system_calls)
+        set_mask_in_signal(&action, signal_number, context);
+    if (handler && (action.sa_flags & SA_SIGINFO)) {
+        action.sa_sigaction(signal_number, info, context);
+    } else if (action.sa_handler == SIG_DFL) {
         struct sigaction fatal = {.sa_handler = SIG_DFL};
         NEXT(sigaction)(signal_number, &fatal, NULL);
         syscall(SYS_tgkill, this_process.pid, syscall(SYS_gettid), signal_number);
-    } else if (program_action.sa_handler != SIG_IGN) {
-        program_action.sa_handler(signal_number);
+    } else if (handler) {
+        action.sa_handler(signal_number);
     }
 }
 
@@ -90,7 +160,7 @@ EXPORT int sigaction(int number, const struct sigaction *action, struct sigactio
         if (previous)
             *previous = program_action;
         if (action)
-            program_action = wanted;
+            set_program_action(&wanted);
         return 0;
     }
     struct sigaction changed;
@@ -120,7 +190,7 @@ EXPORT __sighandler_t signal(int number, __sighandler_t handler) {
     if (!watched() || number != SAMPLER_SIGNAL)
         return NEXT(signal)(number, handler);
     __sighandler_t previous = program_action.sa_handler;
-    program_action = (struct sigaction){.sa_handler = handler, .sa_flags = SA_RESTART};
+    set_program_action(&(struct sigaction){.sa_handler = handler, .sa_flags = SA_RESTART});
     return previous;
 }
 
@@ -157,6 +227,11 @@ EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *previous) {
     return change_mask(NEXT(pthread_sigmask), how, set, previous);
 }
 
+// Waiting for signals: one of ours that was pending is not what the program waits for.
+static bool is_ours(int number, const siginfo_t *info) {
+    return watched() && number == SAMPLER_SIGNAL && is_sampling_signal_in_signal(info);
+}
+
 static const sigset_t *without_ours(const sigset_t *set, sigset_t *copy) {
     if (!watched() || !set || sigismember(set, SAMPLER_SIGNAL) != 1)
         return set;
@@ -166,18 +241,37 @@ static const sigset_t *without_ours(const sigset_t *set, sigset_t *copy) {
 }
 
 EXPORT int sigwait(const sigset_t *set, int *number) {
-    sigset_t copy;
-    return NEXT(sigwait)(without_ours(set, &copy), number);
+    if (!watched() || sigismember(set, SAMPLER_SIGNAL) != 1)
+        return NEXT(sigwait)(set, number);
+    int saved_errno = errno, got;
+    do
+        got = sigwaitinfo(set, NULL);
+    while (got < 0 && errno == EINTR);
+    int error = got < 0 ? errno : 0;
+    errno = saved_errno;
+    if (!error)
+        *number = got;
+    return error;
 }
 
 EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info) {
-    sigset_t copy;
-    return NEXT(sigwaitinfo)(without_ours(set, &copy), info);
+    siginfo_t own;
+    siginfo_t *got = info ? info : &own;
+    int number;
+    do
+        number = NEXT(sigwaitinfo)(set, got);
+    while (is_ours(number, got));
+    return number;
 }
 
 EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout) {
-    sigset_t copy;
-    return NEXT(sigtimedwait)(without_ours(set, &copy), info, timeout);
+    siginfo_t own;
+    siginfo_t *got = info ? info : &own;
+    int number;
+    do
+        number = NEXT(sigtimedwait)(set, got, timeout);
+    while (is_ours(number, got));
+    return number;
 }
 
 EXPORT int signalfd(int fd, const sigset_t *set, int flags) {
@@ -197,7 +291,7 @@ EXPORT int sigaltstack(const stack_t *restrict wanted, stack_t *restrict previou
     }
     stack_t shown = this_thread.program_alternate_stack;
     bool keep_ours =
-        (wanted->ss_flags & SS_DISABLE) || (wanted->ss_size >= (size_t)MINSIGSTKSZ &&
+        (wanted->ss_flags & SS_DISABLE) || (wanted->ss_size >= SMALLEST_ALTERNATE_STACK &&
                                             wanted->ss_size < SMALLEST_SHARED_ALTERNATE_STACK && wanted->ss_flags == 0);
     if (keep_ours) {
         this_thread.program_alternate_stack = *wanted;

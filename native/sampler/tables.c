@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -77,6 +78,12 @@ static bool open_table(const char *path, uint64_t eh_frame_size, uint64_t eh_fra
     return false;
 }
 
+// A write beyond the limit raises SIGXFSZ.
+static bool exceeds_file_size_limit(size_t size) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) || size > limit.rlim_cur;
+}
+
 // Best effort: a folder that cannot be written costs the next process the same work, nothing else.
 static void save_table(const struct unwind_image *image, const char *path, const void *file, size_t size) {
     static char temporary[WHYPERF_PATH_MAX];
@@ -85,7 +92,7 @@ static void save_table(const struct unwind_image *image, const char *path, const
     for (uint64_t n = (uint64_t)this_process.pid; n || !*digit; n /= 10)
         *--digit = (char)('0' + n % 10);
     *--digit = '.';
-    if (!table_path(image, digit, temporary, sizeof temporary))
+    if (exceeds_file_size_limit(size) || !table_path(image, digit, temporary, sizeof temporary))
         return;
     int fd = raw_open(temporary, O_WRONLY | O_CREAT | O_EXCL, 0600);
     if (fd < 0)

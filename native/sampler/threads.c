@@ -38,7 +38,10 @@ static struct thread_memory *memory_take(void) {
     }
     void *memory = mmap(NULL, sizeof(struct thread_memory), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
+    if (memory == MAP_FAILED)
+        return NULL;
+    mprotect(memory, PAGE_BYTES, PROT_NONE);
+    return memory;
 }
 
 static void memory_give_back(struct thread_memory *memory) {
@@ -51,7 +54,7 @@ static void memory_give_back(struct thread_memory *memory) {
 }
 
 // Gives this thread its slot and its memory; samples come once timer_start() is called.
-void thread_enroll(uint64_t stack_high) {
+void thread_enroll(uint64_t stack_low, uint64_t stack_high, bool blocks_signal) {
     if (!this_process.session || atomic_load(&this_process.session->stopped))
         return;
     if (atomic_load(&this_process.no_system_calls)) {
@@ -59,6 +62,7 @@ void thread_enroll(uint64_t stack_high) {
         return;
     }
     this_thread.tid = (pid_t)syscall(SYS_gettid);
+    this_thread.stack_low = stack_low;
     this_thread.stack_high = stack_high;
     this_thread.in_handler = 0;
     if (!this_thread.memory)
@@ -66,7 +70,7 @@ void thread_enroll(uint64_t stack_high) {
     if (!this_thread.memory || !slot_take())
         return;
     signals_use_alternate_stack();
-    signals_unblock();
+    signals_unblock(blocks_signal);
 }
 
 static void record_end(void) {
@@ -89,10 +93,12 @@ void thread_end(void) {
     if (this_thread.slot->counters.samples)
         record_end();
     slot_release();
-    signals_leave_alternate_stack();
+    // Who calls exit() in a handler still stands on that memory.
+    bool unused = signals_leave_alternate_stack();
     struct thread_memory *memory = this_thread.memory;
     this_thread.memory = NULL;
-    memory_give_back(memory);
+    if (unused)
+        memory_give_back(memory);
 }
 
 // What a new thread is to run, from the moment it is asked for to the moment it starts.
@@ -101,6 +107,8 @@ struct pending_start {
     void *(*run)(void *);
     int (*run_c11)(void *);
     void *argument;
+    uint64_t stack_bytes; // without guard; 0 when unknown
+    bool blocks_signal;   // as the thread that asks for it does
 };
 enum { PENDING_STARTS = 1024 };
 static struct pending_start pending_starts[PENDING_STARTS];
@@ -119,18 +127,38 @@ static void end_at_cleanup(void *unused) {
     thread_end();
 }
 
-// glibc keeps a thread's descriptor at the upper end of its stack, so all of the stack below it is mapped.
-static uint64_t stack_high_of_new_thread(void) {
-    return (uint64_t)pthread_self();
+// What of a new thread's stack is certainly mapped while it runs.
+static uint64_t stack_bytes_of(const pthread_attr_t *attributes) {
+    pthread_attr_t defaults;
+    size_t bytes = 0, guard = 0;
+    if (!attributes && pthread_attr_init(&defaults))
+        return 0;
+    const pthread_attr_t *from = attributes ? attributes : &defaults;
+    if (pthread_attr_getstacksize(from, &bytes) || pthread_attr_getguardsize(from, &guard))
+        bytes = 0;
+    if (!attributes)
+        pthread_attr_destroy(&defaults);
+    guard = (guard + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    return bytes > guard ? bytes - guard : 0;
+}
+
+// glibc keeps a thread's descriptor, less than a page, at the upper end of its stack.
+static void enroll_new_thread(uint64_t stack_bytes, bool blocks_signal) {
+    int saved_errno = errno;
+    uint64_t high = (uint64_t)pthread_self();
+    thread_enroll(stack_bytes > PAGE_BYTES ? high + PAGE_BYTES - stack_bytes : high, high, blocks_signal);
+    timer_start();
+    errno = saved_errno;
 }
 
 static void *run_thread(void *pending) {
     struct pending_start *slot = pending;
     void *(*run)(void *) = slot->run;
     void *argument = slot->argument;
+    uint64_t stack_bytes = slot->stack_bytes;
+    bool blocks_signal = slot->blocks_signal;
     atomic_store(&slot->taken, false);
-    thread_enroll(stack_high_of_new_thread());
-    timer_start();
+    enroll_new_thread(stack_bytes, blocks_signal);
     void *result;
     pthread_cleanup_push(end_at_cleanup, NULL);
     result = run(argument);
@@ -142,9 +170,10 @@ static int run_c11_thread(void *pending) {
     struct pending_start *slot = pending;
     int (*run)(void *) = slot->run_c11;
     void *argument = slot->argument;
+    uint64_t stack_bytes = slot->stack_bytes;
+    bool blocks_signal = slot->blocks_signal;
     atomic_store(&slot->taken, false);
-    thread_enroll(stack_high_of_new_thread());
-    timer_start();
+    enroll_new_thread(stack_bytes, blocks_signal);
     int result;
     pthread_cleanup_push(end_at_cleanup, NULL);
     result = run(argument);
@@ -159,7 +188,11 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
         return next(thread, attributes, run, argument);
     pending->run = run;
     pending->argument = argument;
+    pending->stack_bytes = stack_bytes_of(attributes);
+    pending->blocks_signal = this_thread.program_blocks_signal;
+    bool blocked = signals_block_for_new_thread();
     int error = next(thread, attributes, run_thread, pending);
+    signals_unblock_after_new_thread(blocked);
     if (error)
         atomic_store(&pending->taken, false);
     return error;
@@ -172,7 +205,11 @@ EXPORT int thrd_create(thrd_t *thread, thrd_start_t run, void *argument) {
         return next(thread, run, argument);
     pending->run_c11 = run;
     pending->argument = argument;
+    pending->stack_bytes = stack_bytes_of(NULL);
+    pending->blocks_signal = this_thread.program_blocks_signal;
+    bool blocked = signals_block_for_new_thread();
     int error = next(thread, run_c11_thread, pending);
+    signals_unblock_after_new_thread(blocked);
     if (error != thrd_success)
         atomic_store(&pending->taken, false);
     return error;
@@ -183,8 +220,10 @@ static void begin_forked_child(void) {
     this_thread.slot = NULL;
     this_thread.timer = this_thread.event_fd = -1;
     this_thread.event_page = NULL;
+    environment_after_fork();
     if (!this_process.session || atomic_load(&this_process.no_system_calls))
         return;
+    int saved_errno = errno;
     this_process.pid = (pid_t)syscall(SYS_getpid);
     timers_after_fork();
     modules_after_fork();
@@ -192,9 +231,10 @@ static void begin_forked_child(void) {
     for (int i = 0; i < PENDING_STARTS; i++)
         atomic_store(&pending_starts[i].taken, false);
     atomic_fetch_add(&this_process.session->processes_started, 1);
-    thread_enroll(this_thread.stack_high);
+    thread_enroll(this_thread.stack_low, this_thread.stack_high, this_thread.program_blocks_signal);
     record_process(WHYPERF_ORIGIN_FORK, 0, NULL);
     timer_start();
+    errno = saved_errno;
 }
 
 void threads_watch_forks(void) {

@@ -9,10 +9,12 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "sampler/raw.h"
 #include "sampler/sampler.h"
 
 char timer_cookie;
@@ -97,7 +99,16 @@ static bool start_cpu_timer(void) {
     return false;
 }
 
+// An event's signal that cannot be queued is sent as SIGIO instead, which ends the program.
+static bool signals_can_queue(void) {
+    enum { ENOUGH = 1024 };
+    struct rlimit limit;
+    return getrlimit(RLIMIT_SIGPENDING, &limit) == 0 && limit.rlim_cur >= ENOUGH;
+}
+
 static bool start_clock_event(void) {
+    if (!signals_can_queue())
+        return false;
     struct perf_event_attr attributes = {
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof attributes,
@@ -124,7 +135,7 @@ static bool start_clock_event(void) {
         atomic_store(&event_of_slot[this_thread.slot_index], page);
         ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
     }
-    close(fd);
+    raw_close(fd);
     return page != MAP_FAILED;
 }
 
@@ -147,7 +158,8 @@ void timer_stop(void) {
         syscall(SYS_timer_delete, this_thread.timer);
     if (this_thread.event_page && atomic_exchange(&event_of_slot[this_thread.slot_index], NULL))
         munmap(this_thread.event_page, PAGE_BYTES);
-    this_thread.timer = this_thread.event_fd = -1;
+    // `event_fd` stays: where our signal is blocked, the event's last one is still to come.
+    this_thread.timer = -1;
     this_thread.event_page = NULL;
 }
 
