@@ -11,7 +11,7 @@ class ValuesSettings:
     minimum_readings: int = 8
     # The screen: k-sample Anderson-Darling, as in the paper (section 3.4.1). Whatever passes is tested properly.
     screen_level: float = 0.05
-    # False discoveries tolerated among the reported variables (Benjamini and Hochberg 1995). Fitted tails are not exact:
+    # False discoveries tolerated among the reported variables (Benjamini and Hochberg 1995). Fitted tails are inexact:
     # at 0.05 two of twenty families of unchanged variables held a false one.
     discovery_rate: float = 0.02
     # Blocks of so many autocorrelation times are as good as independent (measured: false alarms at the nominal rate).
