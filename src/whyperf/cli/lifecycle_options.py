@@ -7,6 +7,7 @@ import argparse
 from whyperf.cli.quantities import count, duration, positive_duration, signal_number, size
 from whyperf.collect.lifecycle import Lifecycle, Measuring
 from whyperf.collect.ready import check_condition
+from whyperf.collect.variables import DEFAULT_DEPTH
 from whyperf.errors import WhyperfError
 
 
@@ -63,14 +64,19 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
         help="cpu: where CPU time goes (default); wall: also where threads wait, read from outside at 50 Hz",
     )
     group.add_argument(
+        "--values",
+        dest="values_depth",
+        action="store_const",
+        const=DEFAULT_DEPTH,
+        default=defaults.values_depth,
+        help="also read the variables of the sampled frames, to tell whose data went wrong (under development)",
+    )
+    group.add_argument(
         "--values-depth",
         metavar="N",
         type=count,
         default=defaults.values_depth,
-        help=f"read the variables of this many frames of a stack (default {defaults.values_depth}, at most 16)",
-    )
-    group.add_argument(
-        "--no-values", dest="values_depth", action="store_const", const=0, help="read no variables, only stacks"
+        help=f"the same for this many frames of a stack (with --values {DEFAULT_DEPTH}, at most 16)",
     )
     group.add_argument(
         "--component",
