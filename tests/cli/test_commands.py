@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Whyperf
+from tests.cli.conftest import Whyperf, sentence
 from whyperf.cli import demo
 from whyperf.cli.alternation import Side, order, pairs_for
 from whyperf.cli.main import COMMANDS
@@ -53,6 +53,28 @@ def test_closed_output_is_no_error(tmp_path: Path) -> None:
     command = f"{sys.executable} -m whyperf record --help | head -1; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.stderr == ""
+
+
+@pytest.fixture
+def recorded(whyperf: Whyperf, tmp_path: Path) -> Path:
+    assert whyperf("record", "-o", "rec", "--", "true").returncode == 0
+    return tmp_path / "rec"
+
+
+@pytest.mark.parametrize("command", ["info rec", "diagnose rec rec"])
+def test_a_reader_that_goes_ends_reports_quietly(recorded: Path, command: str) -> None:
+    # GIVEN a reader that closes the pipe before anything is written
+    script = f"{sys.executable} -m whyperf {command} | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=recorded.parent, check=False)
+    # THEN it ends as programs do that SIGPIPE ends
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.mark.parametrize("command", ["info rec", "info rec --json", "diagnose rec rec"])
+def test_output_that_cannot_be_written_is_a_sentence(recorded: Path, command: str) -> None:
+    script = f"{sys.executable} -m whyperf {command} > /dev/full"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=recorded.parent, check=False)
+    assert "output cannot be written: No space left" in sentence(done, 1)
 
 
 def test_record_seals_and_says_so_on_stderr(whyperf: Whyperf, tmp_path: Path) -> None:

@@ -86,12 +86,12 @@ def modules(recording: Recording) -> list[dict[str, Any]]:
 
 
 def _print(recording: Recording) -> None:
-    from rich.console import Console
     from rich.text import Text
 
+    from whyperf.report.console import ReportConsole
     from whyperf.report.printable import printable
 
-    console = Console(highlight=False)
+    console = ReportConsole(highlight=False)
     for label, value in _lines(recording):
         text = Text(f"{label:<12}", style="bold")
         text.append(printable(value), style="not bold")
