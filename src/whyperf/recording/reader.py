@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import zlib
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 
 from whyperf.errors import WhyperfError
 from whyperf.recording import manifest as manifest_json
-from whyperf.recording.layout import MANIFEST, is_being_written, is_open
+from whyperf.recording.layout import MANIFEST, compared_in, is_being_written, is_open
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.tables import Column, table_named
 from whyperf.recording.writer import table_file
@@ -94,6 +95,12 @@ def still_being_written(path: Path) -> WhyperfError:
 def not_a_recording(path: Path) -> WhyperfError:
     if not path.exists():
         return WhyperfError(f"There is no recording {path}.", f"whyperf record -o {path} -- COMMAND")
+    good, bad = compared_in(path)
+    if good and bad:
+        return WhyperfError(
+            f"{path} is not a recording but a comparison: {len(good)} good and {len(bad)} bad recordings are in it.",
+            f"whyperf diagnose {shlex.quote(str(path))}",
+        )
     return WhyperfError(f"{path} is not a recording.", "whyperf record -o NAME -- COMMAND")
 
 
