@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Whyperf
+from tests.cli.conftest import Whyperf, sentence
 from whyperf.cli import demo
 from whyperf.cli.alternation import Side, order, pairs_for
 from whyperf.cli.main import COMMANDS
@@ -53,6 +53,33 @@ def test_closed_output_is_no_error(tmp_path: Path) -> None:
     command = f"{sys.executable} -m whyperf record --help | head -1; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.stderr == ""
+
+
+@pytest.fixture
+def recorded(whyperf: Whyperf, tmp_path: Path) -> Path:
+    assert whyperf("record", "-o", "rec", "--", "true").returncode == 0
+    return tmp_path / "rec"
+
+
+@pytest.mark.parametrize("command", ["info rec", "diagnose rec rec"])
+def test_a_reader_that_goes_ends_reports_quietly(recorded: Path, command: str) -> None:
+    # GIVEN a reader that closes the pipe before anything is written
+    script = f"{sys.executable} -m whyperf {command} | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=recorded.parent, check=False)
+    # THEN it ends as programs do that SIGPIPE ends
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.mark.parametrize("command", ["info rec", "info rec --json", "diagnose rec rec"])
+def test_output_that_cannot_be_written_is_a_sentence(recorded: Path, command: str) -> None:
+    script = f"{sys.executable} -m whyperf {command} > /dev/full"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=recorded.parent, check=False)
+    assert "output cannot be written: No space left" in sentence(done, 1)
+
+
+@pytest.mark.parametrize(("script", "said"), [("kill -FPE $$", "killed by SIGFPE, "), ("exit 3", "exit status 3, ")])
+def test_record_says_how_a_target_failed(whyperf: Whyperf, script: str, said: str) -> None:
+    assert said in whyperf("record", "-o", "rec", "--", "sh", "-c", script).stderr
 
 
 def test_record_seals_and_says_so_on_stderr(whyperf: Whyperf, tmp_path: Path) -> None:
@@ -132,6 +159,30 @@ def test_compare_says_when_runs_end_differently(whyperf: Whyperf) -> None:
     done = whyperf("compare", "--good", good, "--bad", bad, "--runs", "1", "--json", "-")
     notes = json.loads(done.stdout)["notes"]
     assert any("Good runs ended with status 0, bad ones with 3." in note for note in notes)
+
+
+def test_an_interrupted_comparison_says_what_is_kept(whyperf: Whyperf, tmp_path: Path) -> None:
+    # GIVEN a comparison whose third run never ends
+    busy = f"sh -c '{BUSY.format(n=50000)}; [ ! -e out/bad-2 ] || sleep 60'"
+    command = [sys.executable, "-m", "whyperf", "compare", "--good", busy, "--bad", busy, "-o", "out"]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, start_new_session=True, stderr=subprocess.PIPE, text=True
+    ) as started:
+        while not (tmp_path / "out" / "bad-2" / "stdout").exists():
+            time.sleep(0.05)
+        time.sleep(0.5)
+        # WHEN the user presses Ctrl-C
+        os.killpg(started.pid, signal.SIGINT)
+        said = started.communicate(timeout=60)[1]
+    # THEN the complete runs are named in a command that compares them
+    assert started.returncode == 130
+    assert "1 good and 1 bad runs are complete; what was recorded is kept in out." in said
+    assert "try: whyperf diagnose --good out/good-1 --bad out/bad-1\n" in said
+    # AND the folder itself is understood
+    assert whyperf("diagnose", "--good", "out/good-1", "--bad", "out/bad-1").returncode in (0, 3, 4)
+    assert whyperf("diagnose", "out").returncode in (0, 3, 4)
+    assert "1 good and 2 bad recordings" in sentence(whyperf("info", "out"), 1)
 
 
 def test_compare_shows_what_a_failed_run_wrote(whyperf: Whyperf) -> None:

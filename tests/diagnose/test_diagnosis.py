@@ -90,6 +90,17 @@ def test_waiting_is_not_cpu_time():
     assert "--clock wall" in (verdict.next_command or "")
 
 
+def test_an_unclear_wait_comes_before_a_smaller_unclear_cpu_time():
+    # GIVEN runs that wait, one of them much longer, and CPU time that is a little higher within its spread
+    def timed(walls, noise):
+        return [runs(STACKS, [factor], wall_s=wall)[0] for wall, factor in zip(walls, noise, strict=True)]
+
+    verdict = diagnose(timed((6.5, 8.3, 4.2), (0.95, 1.0, 1.1)), timed((18.5, 40.7, 18.2), (1.05, 1.1, 1.15)))
+    # THEN the wait is what is said, and how to see it
+    assert (verdict.kind, verdict.symptom.measure) == (VerdictKind.INSUFFICIENT, "wall_s")
+    assert "--clock wall --runs" in (verdict.next_command or "")
+
+
 def test_a_wait_that_was_recorded_names_who_waits():
     def waiting(seconds):
         blocked = [(("main", "fetch", "libc:poll"), seconds)]

@@ -104,6 +104,20 @@ def test_exists_in_good_looks_at_the_whole_binary():
     assert known == {"main": True, "rehash": True, "added": False, "lookup": True}
 
 
+def test_the_same_build_holds_what_the_good_runs_were_never_seen_in():
+    # GIVEN recordings of one stripped file, which list only the functions that were sampled
+    good, bad = recording(STACK), recording([(("main", "rehash"), 1.0)])
+    for made in (good, bad):
+        made.tables["modules"] = _with_build_id(made.tables["modules"], "ab12")
+    index = FunctionIndex([Run(good)], [Run(bad)])
+    assert all(index.exists_in_good(number) for number in range(len(index.functions)))
+
+
+def _with_build_id(modules, build_id):
+    at = modules.schema.get_field_index("build_id")
+    return modules.set_column(at, modules.schema.field(at), pa.array([build_id] * len(modules), pa.string()))
+
+
 @pytest.mark.parametrize("file", ["/usr/include/c++/12/vector", "/rustc/abc/library/core/src/slice/sort.rs"])
 def test_system_sources(file):
     assert is_system_source(file)

@@ -15,7 +15,7 @@ from pathlib import Path
 from whyperf.cli.alternation import Side, order, pairs_for
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
 from whyperf.cli.progress import Progress, progress
-from whyperf.cli.quantities import count
+from whyperf.cli.quantities import count, signal_name
 from whyperf.collect.lifecycle import Lifecycle, Measuring, Outcome
 from whyperf.collect.program import Program, check_followable
 from whyperf.collect.shell import command_line
@@ -33,6 +33,8 @@ Commands are split into words and started without a shell; those that use its sy
 are run by /bin/sh.
 """
 _TAIL_LINES = 10
+
+Outcomes = dict[Side, list[Outcome]]  # grows while runs are recorded
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,24 +69,27 @@ class Plan:
 
 def run(args: argparse.Namespace) -> int:
     plan = plan_of(args)
-    status = record_and_diagnose(plan, args)
+    outcomes: Outcomes = {Side.GOOD: [], Side.BAD: []}
+    try:
+        status = record_and_diagnose(plan, args, outcomes)
+    except KeyboardInterrupt:
+        raise _interrupted(plan.folder, outcomes) from None
     print(f"whyperf: the recordings are in {plan.folder}", file=sys.stderr)
     return status
 
 
-def record_and_diagnose(plan: Plan, args: argparse.Namespace) -> int:
+def record_and_diagnose(plan: Plan, args: argparse.Namespace, outcomes: Outcomes) -> int:
     from whyperf.cli.diagnose import conclude
 
-    recorded, notes = record_pairs(plan)
-    return conclude(recorded[Side.GOOD], recorded[Side.BAD], args, notes)
+    recorded = record_pairs(plan, outcomes)
+    return conclude(recorded[Side.GOOD], recorded[Side.BAD], args, _oddities(outcomes))
 
 
-def record_pairs(plan: Plan) -> tuple[dict[Side, list[Path]], list[str]]:
-    """Records all runs in turns, seals them afterwards, and says what was odd about them."""
+def record_pairs(plan: Plan, outcomes: Outcomes) -> dict[Side, list[Path]]:
+    """Records all runs in turns, adds them to `outcomes` as they end, and seals them afterwards."""
     from whyperf.collect.seal import seal
 
     _make_folder(plan.folder)
-    outcomes: dict[Side, list[Outcome]] = {Side.GOOD: [], Side.BAD: []}
     seconds: dict[Side, list[float]] = {Side.GOOD: [], Side.BAD: []}
     with progress() as shown:
         turns = list(order(plan.runs or pairs_for(0)))
@@ -104,7 +109,15 @@ def record_pairs(plan: Plan) -> tuple[dict[Side, list[Path]], list[str]]:
         for done, path in enumerate(every := [*paths[Side.GOOD], *paths[Side.BAD]]):
             shown.step(f"reading {path.name}", done / len(every), None)
             seal(path)
-    return paths, _oddities(outcomes)
+    return paths
+
+
+def _interrupted(folder: Path, outcomes: Mapping[Side, list[Outcome]]) -> WhyperfError:
+    """What an interrupted comparison leaves: its complete runs can be compared."""
+    good, bad = ([shlex.quote(str(outcome.path)) for outcome in outcomes[side]] for side in (Side.GOOD, Side.BAD))
+    command = f"whyperf diagnose --good {' '.join(good)} --bad {' '.join(bad)}" if good and bad else None
+    complete = f"{len(good)} good and {len(bad)} bad runs are complete" if good or bad else "no run is complete"
+    return WhyperfError(f"Interrupted: {complete}; what was recorded is kept in {folder}.", command, status=130)
 
 
 def plan_of(args: argparse.Namespace) -> Plan:
@@ -207,7 +220,7 @@ def _oddities(outcomes: Mapping[Side, list[Outcome]]) -> list[str]:
         for number, outcome in enumerate(runs, start=1):
             if outcome.signal is not None and outcome.stopped_by == "signal":
                 notes.append(
-                    f"The {side.value} run {number} was ended by signal {outcome.signal}.{_tail(outcome.path)}"
+                    f"The {side.value} run {number} was killed by {signal_name(outcome.signal)}.{_tail(outcome.path)}"
                 )
             notes += [f"The {side.value} run {number}: {note}" for note in outcome.notes]
     ended = {side: sorted({run.status for run in runs if run.status is not None}) for side, runs in outcomes.items()}

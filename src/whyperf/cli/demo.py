@@ -14,6 +14,7 @@ from importlib import resources
 from pathlib import Path
 
 from whyperf.cli import compare
+from whyperf.cli.alternation import Side
 from whyperf.cli.main import parser_for
 from whyperf.errors import WhyperfError
 
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="whyperf-demo-") as scratch:
         folder = args.output or Path(scratch) / "recordings"
         chosen = parser.parse_args(["--good", good, "--bad", bad, "--runs", "3", "-o", str(folder)])
-        status = compare.record_and_diagnose(compare.plan_of(chosen), chosen)
+        status = compare.record_and_diagnose(compare.plan_of(chosen), chosen, {Side.GOOD: [], Side.BAD: []})
     print(f"\n{_ANSWER}", file=sys.stderr)
     return status
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from whyperf.cli.quantities import count
 from whyperf.errors import WhyperfError
+from whyperf.recording.layout import compared_in
 
 if TYPE_CHECKING:
     from whyperf.diagnose.diagnosis import Diagnosis
@@ -35,8 +36,10 @@ _TOO_SLOW = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.usage = "whyperf diagnose (GOOD BAD | --good GOOD... --bad BAD...) [options]"
-    parser.add_argument("recordings", metavar="RECORDING", nargs="*", help="a good and a bad recording")
+    parser.usage = "whyperf diagnose (GOOD BAD | FOLDER | --good GOOD... --bad BAD...) [options]"
+    parser.add_argument(
+        "recordings", metavar="RECORDING", nargs="*", help="a good and a bad recording, or the folder that compare made"
+    )
     parser.add_argument("--good", metavar="RECORDING", nargs="+", default=[], help="recordings of runs that behave")
     parser.add_argument("--bad", metavar="RECORDING", nargs="+", default=[], help="recordings of runs that do not")
     parser.add_argument("--no-values", action="store_true", help="pass over recorded values: compare time only")
@@ -131,6 +134,10 @@ def _sides(args: argparse.Namespace) -> tuple[list[str], list[str]]:
         return [args.recordings[0]], [args.recordings[1]]
     if named and args.good and args.bad and not args.recordings:
         return args.good, args.bad
+    if not named and len(args.recordings) == 1:
+        good, bad = compared_in(Path(args.recordings[0]))
+        if good and bad:
+            return [str(path) for path in good], [str(path) for path in bad]
     raise WhyperfError(
         "Name a good and a bad recording, or several after --good and --bad.", "whyperf diagnose GOOD BAD", status=2
     )

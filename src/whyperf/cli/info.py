@@ -6,11 +6,12 @@ import argparse
 import datetime
 import json
 import shlex
-import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from whyperf.cli.quantities import signal_name
 
 if TYPE_CHECKING:
     from whyperf.recording.manifest import Losses, Manifest
@@ -86,12 +87,12 @@ def modules(recording: Recording) -> list[dict[str, Any]]:
 
 
 def _print(recording: Recording) -> None:
-    from rich.console import Console
     from rich.text import Text
 
+    from whyperf.report.console import ReportConsole
     from whyperf.report.printable import printable
 
-    console = Console(highlight=False)
+    console = ReportConsole(highlight=False)
     for label, value in _lines(recording):
         text = Text(f"{label:<12}", style="bold")
         text.append(printable(value), style="not bold")
@@ -141,9 +142,7 @@ def _moment(real_ns: int) -> str:
 def _ending(manifest: Manifest) -> str:
     how = _ENDINGS.get(manifest.stopped_by, manifest.stopped_by)
     if manifest.exit_signal is not None:
-        number = manifest.exit_signal
-        name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-        return f"{how} ({name})"
+        return f"{how} ({signal_name(manifest.exit_signal)})"
     return how if manifest.exit_status is None else f"{how} (status {manifest.exit_status})"
 
 

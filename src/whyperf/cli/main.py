@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import importlib
 import os
 import sys
@@ -23,6 +24,9 @@ COMMANDS: dict[str, str] = {
     "doctor": "what this machine permits, what is missing, and the command that mends it",
     "demo": "a built-in slow program, recorded and diagnosed before your eyes",
 }
+
+# What a write to standard output can end with. Files that whyperf opens itself have a name, and sentences of their own.
+_UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 _EXAMPLES = """\
 examples:
@@ -64,10 +68,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # The reader of our output has gone; Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()  # its reader has gone
         return 141
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None:
+            _discard_output()
+            return _say(WhyperfError(f"The output cannot be written: {error.strerror}.", "df -h ."))
         if os.environ.get("WHYPERF_DEBUG"):
             raise
         again = "WHYPERF_DEBUG=1 whyperf " + " ".join(arguments)
@@ -76,6 +82,11 @@ def main(argv: Sequence[str] | None = None) -> int:
                 f"This is a mistake in whyperf ({type(error).__name__}): please report what this prints.", again
             )
         )
+
+
+def _discard_output() -> None:
+    """Python would complain once more when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(arguments: list[str]) -> int:

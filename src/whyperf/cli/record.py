@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
-from whyperf.cli.quantities import bytes_in_words, count, seconds_in_words
+from whyperf.cli.quantities import bytes_in_words, count, seconds_in_words, signal_name
 from whyperf.collect.lifecycle import Outcome
 from whyperf.collect.program import find_program
 from whyperf.errors import WhyperfError
@@ -91,9 +91,16 @@ def conclude(outcome: Outcome, *, quiet: bool) -> int:
     if not quiet:
         totals = outcome.totals
         print(
-            f"whyperf: {outcome.path}: {seconds_in_words(totals.wall_s)} elapsed, "
+            f"whyperf: {outcome.path}: {_ending(outcome)}{seconds_in_words(totals.wall_s)} elapsed, "
             f"{seconds_in_words(totals.cpu_s)} CPU, {bytes_in_words(totals.max_rss_bytes)} memory; "
             f"see it with: whyperf info {shlex.quote(str(outcome.path))}",
             file=sys.stderr,
         )
     return status
+
+
+def _ending(outcome: Outcome) -> str:
+    """How the target ended, where that needs saying."""
+    if outcome.shell_status == 0:
+        return ""
+    return f"killed by {signal_name(outcome.signal)}, " if outcome.signal else f"exit status {outcome.status}, "

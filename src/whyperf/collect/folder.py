@@ -37,9 +37,9 @@ def create(path: Path, *, force: bool) -> RecordingFolder:
         raw.mkdir(mode=0o700)
         lock = os.open(raw / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        raise WhyperfError(f"The folder {path.parent} does not exist.", f"mkdir -p {quoted}") from None
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and not path.parent.exists():
+            raise WhyperfError(f"The folder {path.parent} does not exist.", f"mkdir -p {quoted}") from None
         raise WhyperfError(f"{path} cannot be created: {error.strerror}.", f"ls -ld {quoted}; df -h {quoted}") from None
     return RecordingFolder(path, lock)
 

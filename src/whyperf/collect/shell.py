@@ -28,7 +28,8 @@ def command_line(command: str, environment: Mapping[str, str]) -> Program:
     try:
         words = shlex.split(command)
     except ValueError:
-        raise WhyperfError(f"The command {command!r} has a quote that is never closed.", status=2) from None
+        example = 'whyperf compare --good "./tool small" --bad "./tool big"'
+        raise WhyperfError(f"The command {command!r} has a quote that is never closed.", example, status=2) from None
     if not words:
         raise WhyperfError("A command is empty.", 'whyperf compare --good "./tool small" --bad "./tool big"', status=2)
     return find_program(words, environment)

@@ -89,9 +89,13 @@ class _Case:
             return self._used_more_cpu()
         if self._did_more_work():
             return self._verdict(VerdictKind.MORE_WORK, wording.more_work(measures))
-        if self.cpu.change is Change.UNCLEAR:
+        wall_unclear = (
+            self.wall.change is Change.UNCLEAR and measures.wall.relative >= self.settings.wall.single_relative
+        )
+        waits = wall_unclear and running < self.settings.cpu_part_of_wall * measures.wall.excess
+        if self.cpu.change is Change.UNCLEAR and not (waits and measures.wall.relative > measures.cpu.relative):
             return self._unclear(measures.cpu, self.cpu)
-        if self.wall.change is Change.UNCLEAR and measures.wall.relative >= self.settings.wall.single_relative:
+        if wall_unclear:
             return self._unclear(measures.wall, self.wall)
         return self._no_difference()
 
@@ -125,7 +129,7 @@ class _Case:
         measures = self.measures
         sentence = wording.waited(measures)
         kind = wait_kind(self.good, self.bad, measures, self.settings)
-        if not all(run.manifest.sampling.clock == "wall" for run in self.runs):
+        if not self._recorded_waits():
             return self._verdict(
                 VerdictKind.DIFFERENCE,
                 sentence,
@@ -141,6 +145,9 @@ class _Case:
                 VerdictKind.DIFFERENCE, sentence, measure=measures.wall, kind="external", notes=[note], excess=excess
             )
         return self._with_suspects(excess, kind, sentence, measures.wall, notes)
+
+    def _recorded_waits(self) -> bool:
+        return all(run.manifest.sampling.clock == "wall" for run in self.runs)
 
     def _blocked_excess(self) -> tuple[Excess, list[str]]:
         """Waits for the outside world if they explain the added time: who waits for such a waiter only waits along."""
@@ -210,7 +217,10 @@ class _Case:
         floors = settings.cpu if measure is self.measures.cpu else settings.wall
         runs = runs_needed(measure, floors, settings.usual_runs, settings.most_runs_to_ask_for)
         sentence = wording.unclear(measure, self.measures.unit, judgement, runs)
-        command = compare_again(self.good, self.bad, "--runs", str(runs)) if runs else "whyperf doctor"
+        options = ["--runs", str(runs)] if runs else []
+        if measure is self.measures.wall and not self._recorded_waits():
+            options = ["--clock", "wall", *options]
+        command = compare_again(self.good, self.bad, *options) if options else "whyperf doctor"
         return self._verdict(VerdictKind.INSUFFICIENT, sentence, measure=measure, next_command=command)
 
     def _too_few_samples(self, sentence: str, excess_s: float) -> Diagnosis:

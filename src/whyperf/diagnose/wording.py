@@ -48,8 +48,9 @@ def no_difference(measures: Measures, judgement: Judgement) -> str:
 
 
 def unclear(measure: Measure, unit: str, judgement: Judgement, runs: int | None) -> str:
+    verb = "take" if measure.name == "wall_s" else "use"
     seen = (
-        f"Bad runs use {factor(measure)} {_TIMES[measure.name]} ({seconds(measure.bad_mean)} per {unit} instead of "
+        f"Bad runs {verb} {factor(measure)} {_TIMES[measure.name]} ({seconds(measure.bad_mean)} per {unit} instead of "
         f"{seconds(measure.good_mean)})"
     )
     if measure.single:

@@ -79,6 +79,8 @@ class FunctionIndex:
     def exists_in_good(self, number: int) -> bool:
         """Whether the good runs' binaries hold the function, run or not."""
         wanted = self.functions[number].key
+        if self._builds(self.good, wanted.module) & self._builds(self.bad, wanted.module):
+            return True  # a recording of the same file need not list the functions in which it was never seen
         for run in self.good:
             table = run.recording.table("functions")
             rows = table.filter(pc.equal(table.column("name"), pa.scalar(wanted.name)))
@@ -86,6 +88,16 @@ class FunctionIndex:
             if any(names[module] == wanted.module for module in ints(rows, "module")):
                 return True
         return False
+
+    def _builds(self, runs: Sequence[Run], module: str) -> set[str]:
+        return {
+            build_id
+            for run in runs
+            for name, build_id in zip(
+                self.module_names[run], texts(run.recording.table("modules"), "build_id"), strict=True
+            )
+            if build_id and name == module
+        }
 
     def _add(self, run: Run, declared: dict[int, _Declared]) -> None:
         lines: dict[int, int] = {}

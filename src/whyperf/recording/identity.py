@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+NAMED_BY_ADDRESS = r"\+0x[0-9a-f]+$"
+"""What the names end with that `name_by_address` gives: they mean something only within one build."""
+
+
+def name_by_address(module: str, address: int) -> str:
+    """For code of which nothing better is known than the ELF address at which it starts."""
+    return f"{module}+0x{address:x}"
+
+
+def is_named_by_address(name: str) -> bool:
+    return re.search(NAMED_BY_ADDRESS, name) is not None
 
 
 @dataclass(frozen=True)
 class FunctionKey:
-    """A function's identity across builds and processes: never an address."""
+    """A function's identity across builds and processes; stripped code has only its address in one build."""
 
     module: str
     name: str
     file: str
+    """Empty where the name alone tells; the build-id if the name is an address."""
     order: int = 0

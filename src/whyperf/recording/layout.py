@@ -18,6 +18,16 @@ def is_recording(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink() and kept
 
 
+def compared_in(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Good and bad recordings in a folder that `whyperf compare` made, in the order of their numbers."""
+    sides = []
+    for side in ("good", "bad"):
+        numbered = [(path.name.removeprefix(f"{side}-"), path) for path in folder.glob(f"{side}-*")]
+        found = [(int(number), path) for number, path in numbered if number.isdecimal() and is_recording(path)]
+        sides.append([path for _, path in sorted(found)])
+    return sides[0], sides[1]
+
+
 def is_open(path: Path) -> bool:
     """Whether the folder holds a raw log that was never sealed."""
     return (path / RAW).is_dir() and not (path / MANIFEST).exists()

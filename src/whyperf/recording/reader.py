@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import zlib
 from pathlib import Path
 from typing import BinaryIO
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 
 from whyperf.errors import WhyperfError
 from whyperf.recording import manifest as manifest_json
-from whyperf.recording.layout import MANIFEST, is_being_written, is_open
+from whyperf.recording.layout import MANIFEST, compared_in, is_being_written, is_open
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.rows import StoredRows
 from whyperf.recording.tables import Column, table_named
@@ -79,7 +80,10 @@ class Recording:
         if zlib.crc32(content) != expected.crc32:
             raise self._damaged(name, "its checksum does not hold")
         try:
-            rows = pq.read_table(pa.BufferReader(content)).select(table.schema.names).cast(table.schema)
+            # Without Arrow's thread pools: on a busy machine a thread that is still starting when the program ends
+            # aborts it (seen once in about 600 runs), and tables of this size gain nothing from them.
+            read = pq.read_table(pa.BufferReader(content), use_threads=False, pre_buffer=False)
+            rows = read.select(table.schema.names).cast(table.schema)
         except (pa.ArrowException, KeyError, ValueError, OSError) as error:
             raise self._damaged(name, f"it does not fit the format ({str(error).splitlines()[0]})") from error
         if rows.num_rows != expected.rows:
@@ -127,6 +131,12 @@ def still_being_written(path: Path) -> WhyperfError:
 def not_a_recording(path: Path) -> WhyperfError:
     if not path.exists():
         return WhyperfError(f"There is no recording {path}.", f"whyperf record -o {path} -- COMMAND")
+    good, bad = compared_in(path)
+    if good and bad:
+        return WhyperfError(
+            f"{path} is not a recording but a comparison: {len(good)} good and {len(bad)} bad recordings are in it.",
+            f"whyperf diagnose {shlex.quote(str(path))}",
+        )
     return WhyperfError(f"{path} is not a recording.", "whyperf record -o NAME -- COMMAND")
 
 

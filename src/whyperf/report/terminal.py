@@ -11,13 +11,13 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import IO
 
-from rich.console import Console
 from rich.text import Text
 
 from whyperf.diagnose.verdict import Suspect, Variable, Verdict, VerdictKind
 from whyperf.engines.excess.explain import Explanation
 from whyperf.engines.finding import HotLine
 from whyperf.engines.quantities import percent
+from whyperf.report.console import ReportConsole
 from whyperf.report.glyphs import Glyphs, bar, encodable, glyphs_for, sparkline
 from whyperf.report.printable import printable
 from whyperf.report.shorten import call_path, short_name, short_path
@@ -45,7 +45,7 @@ def show(
     colour: bool | None = None,
 ) -> None:
     """`width` and `colour` are those of the output unless given."""
-    console = Console(
+    console = ReportConsole(
         file=file or sys.stdout,
         width=width,
         highlight=False,
