@@ -73,7 +73,7 @@ def measure_rates(
     for _ in range(families):
         changed = rng.random(variables) < changed_share
         changed &= [names[at % len(names)] not in NEVER_CHANGED for at in range(variables)]
-        readings = np.clip(rng.lognormal(7.0, 0.8, variables), 200, 4000).astype(int)
+        readings = np.clip(rng.lognormal(6.0, 1.4, variables), 20, 4000).astype(int)
         good, bad = ([_family_run(rng, readings, changed & is_bad) for _ in range(runs)] for is_bad in (False, True))
         values = compare(good, bad, settings=settings)
         assert values is not None

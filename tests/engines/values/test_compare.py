@@ -127,6 +127,29 @@ def test_a_counter_that_counts_more_per_unit_is():
     assert found.growth.bad / found.growth.good == pytest.approx(10, rel=0.1)
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_counter_of_one_or_two_runs_cannot_be_judged(count):
+    def counted(total):
+        return lambda rng: np.sort(rng.integers(0, total, N))
+
+    found = judged(counted(10_000), counted(100_000), count=count)
+    assert not found.abnormal
+    assert found.outcomes[0].status is Status.INSUFFICIENT
+
+
+def test_a_loop_seen_halfway_through_is_not_reported():
+    # GIVEN a loop so slow that a run sees only a part of one pass, now a longer and now a shorter one
+    def partly(rng):
+        return rng.integers(0, 2000) + np.cumsum(rng.integers(1, 4, N)) * rng.integers(1, 9)
+
+    for seed in range(20):
+        sides = [
+            [Run(one_function(Read("work", "x", partly(np.random.default_rng((seed, side)))), samples=N))]
+            for side in (0, 1)
+        ]
+        assert not compare(*sides).abnormal
+
+
 def test_more_units_of_work_excuse_a_counter():
     def made(total, units):
         return lambda rng: one_function(Read("work", "x", np.sort(rng.integers(0, total, N))), samples=N, units=units)

@@ -25,6 +25,7 @@ class Tracking(Enum):
     CLOCK = "clock"
     SAME = "same"  # a counter that grows by as much per unit of work
     CHANGED = "changed"
+    UNSURE = "unsure"  # differs, in too few runs to tell
 
 
 @dataclass(frozen=True)
@@ -59,12 +60,12 @@ def judge_growth(good: Sequence[Track], bad: Sequence[Track], settings: ValuesSe
     logs = [np.log(one) for one in gained]
     difference = abs(float(np.median(logs[1]) - np.median(logs[0])))
     within = max(float(np.ptp(one)) for one in logs)
-    several = min(len(good), len(bad)) > 1
-    floor = float(np.log(settings.counter_factor if several else settings.single_counter_factor))
     typical = [float(np.median(one)) for one in gained]
-    if difference < max(floor, settings.gate_factor * within):
+    if difference < float(np.log(settings.counter_factor)):
         return Growth(Tracking.SAME, 0.0, _apart(within), *typical)
-    return Growth(Tracking.CHANGED, _apart(difference), _apart(within), *typical)
+    enough = min(len(good), len(bad)) >= settings.run_level_runs
+    sure = enough and difference >= settings.run_level_factor * within
+    return Growth(Tracking.CHANGED if sure else Tracking.UNSURE, _apart(difference), _apart(within), *typical)
 
 
 def _apart(logarithm: float) -> float:

@@ -104,6 +104,9 @@ class Judging:
         growth = self._growth(variable, good, bad)
         if growth.tracking in (Tracking.CLOCK, Tracking.SAME):
             return Outcome(variable, (Tested(Dimension.VALUE, Status.SAME),), growth), None
+        if growth.tracking is Tracking.UNSURE:
+            test = Tested(Dimension.VALUE, Status.INSUFFICIENT, growth.distance, growth.within)
+            return Outcome(variable, (test,), growth), None
         return self._compared(variable, good, bad, growth, at)
 
     def _compared(

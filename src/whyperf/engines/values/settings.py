@@ -48,9 +48,10 @@ class ValuesSettings:
     # ... it is a clock where a straight line fits so well and its slope is so much the same in all runs, ...
     clock_fit: float = 0.999
     clock_slope: float = 0.02
-    # ... and a counter's growth per unit of work must differ by this factor; a single run must differ by more.
+    # ... and a counter's growth per unit of work must differ by this factor. A run is one reading of it: that takes
+    # as many runs, as far apart, as for whole runs above. (A loop seen halfway through looks like a counter; of 1,992
+    # unchanged ones 15 were reported when single runs were believed.)
     counter_factor: float = 1.25
-    single_counter_factor: float = 2.0
     # Lines that both sides read must cover this part of the readings, else two builds' lines do not correspond.
     common_lines: float = 0.5
     # A parameter is the caller's doing where it equals the caller's variable in this part of the common samples.
