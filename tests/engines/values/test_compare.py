@@ -150,6 +150,26 @@ def test_a_loop_seen_halfway_through_is_not_reported():
         assert not compare(*sides).abnormal
 
 
+def test_a_value_that_changed_only_a_few_times_is_not_reported():
+    # GIVEN a variable that stays at one of fifty values for about a hundred samples: two or three values in a run
+    def seldom(rng):
+        moves = rng.random(N // 2) < 0.01
+        moves[0] = True
+        return rng.integers(0, 50, moves.sum())[np.cumsum(moves) - 1]
+
+    for seed in range(40):
+        sides = [
+            [Run(one_function(Read("work", "x", seldom(np.random.default_rng((seed, side)))), samples=N))]
+            for side in (0, 1)
+        ]
+        assert not compare(*sides).abnormal
+
+
+def test_a_lively_value_that_froze_is_found_in_single_runs():
+    found = judged(uniform(4100, 4300), lambda rng: np.zeros(N, np.int64), count=1)
+    assert abnormal(found)["x"].dimension is Dimension.VALUE
+
+
 def test_more_units_of_work_excuse_a_counter():
     def made(total, units):
         return lambda rng: one_function(Read("work", "x", np.sort(rng.integers(0, total, N))), samples=N, units=units)

@@ -101,7 +101,8 @@ def _gate_and_test(dimension: Dimension, matched: Matched, edges: Ints, settings
     within = max(largest_within(good_runs), largest_within(bad_runs))
     if distance <= max(settings.gate_distance, settings.gate_factor * within):
         return Tested(dimension, Status.SAME, distance, within)
-    time = max(_time(matched.good, good_bins, count), _time(matched.bad, bad_bins, count))
+    stay = min(_mean_stay(matched.good), _mean_stay(matched.bad))
+    time = max(_time(matched.good, good_bins, count), _time(matched.bad, bad_bins, count), stay)
     length = _block_length(time, matched, settings)
     blocks = min(_whole_blocks(matched.good, length), _whole_blocks(matched.bad, length))
     if blocks >= settings.minimum_blocks:
@@ -130,6 +131,16 @@ def _time(side: Side, bins: Ints, count: int) -> float:
     runs = [rank[bins[start:stop]] for start, stop in side.runs]
     times = [autocorrelation_time(one) for one in runs if one.min() != one.max()]
     return float(np.mean(times)) if times else 1.0
+
+
+def _mean_stay(side: Side) -> float:
+    """Readings per stay at one value: a few stays are a few observations, whatever their autocorrelation looks like.
+
+    The livelier side tells: if both behaved alike, the other would change as often.
+    """
+    changes = side.codes[1:] != side.codes[:-1]
+    stays = sum(1 + int(np.count_nonzero(changes[start : stop - 1])) for start, stop in side.runs)
+    return len(side) / stays
 
 
 def _block_length(time: float, matched: Matched, settings: ValuesSettings) -> int:
