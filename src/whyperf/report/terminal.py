@@ -68,6 +68,8 @@ class _Report:
     def render(self, verdict: Verdict, explanations: Sequence[Explanation], top: int) -> Iterator[Text]:
         suspects = verdict.suspects[:top]
         yield self._wrapped(verdict.symptom.sentence, _VERDICT_STYLES[verdict.kind])
+        for warning in verdict.warnings:
+            yield self._wrapped(warning, "bold yellow")
         if suspects:
             yield Text()
             yield from self._overview(suspects)
