@@ -120,14 +120,15 @@ def test_a_renamed_function_that_grew_answers_for_the_growth_only():
     assert charged(excess) == pytest.approx({"encode_v2": 0.9, "send": 0.1})
 
 
-def test_the_hub_is_a_second_suspect():
+def test_the_hub_is_a_suspect_after_those_that_answer_for_more():
     # GIVEN a dispatcher without time of its own under which everything multiplied
     leaves = [f"step{number}" for number in range(6)]
     good = [(("main", "loop", "dispatch", leaf), 0.5) for leaf in leaves] + [(("main", "idle"), 5.0)]
     bad = [(("main", "loop", "dispatch", leaf), 4.0) for leaf in leaves] + [(("main", "idle"), 5.0)]
     findings = suspects(compare([run(good)], [run(bad)]), "run")
-    assert findings[1].function.name == "dispatch"
-    assert findings[1].detail["role"] == "hub"
+    assert findings[-1].function.name == "dispatch"
+    assert findings[-1].detail["role"] == "hub"
+    assert [finding.share for finding in findings] == sorted((finding.share for finding in findings), reverse=True)
     assert [finding.rank for finding in findings] == list(range(1, len(findings) + 1))
 
 

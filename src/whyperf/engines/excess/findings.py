@@ -52,7 +52,9 @@ def suspects(excess: Excess, unit: str) -> list[Finding]:
     if chosen and hub is not None and all(account.function != hub for account, _ in chosen[:2]):
         chosen = [pair for pair in chosen if pair[0].function != hub]
         account = next(account for account in excess.accounts if account.function == hub)
-        chosen.insert(1, (account, _Anchor(_heaviest_context(excess, hub), Role.HUB)))
+        # Never before who answers for more.
+        at = max(1, sum(other.share > account.share for other, _ in chosen))
+        chosen.insert(at, (account, _Anchor(_heaviest_context(excess, hub), Role.HUB)))
     return [_finding(excess, rank, account, anchor, unit) for rank, (account, anchor) in enumerate(chosen, 1)]
 
 
