@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import signal
+from collections import Counter
 from collections.abc import Iterator, Sequence
+
+import pyarrow.compute as pc
 
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.engines.quantities import count, percent, seconds
-from whyperf.engines.run import Run, texts
+from whyperf.engines.run import Run, ints, texts
+from whyperf.recording.identity import NAMED_BY_ADDRESS
 from whyperf.recording.manifest import Losses, Manifest
 from whyperf.recording.tables import Clock
 
@@ -75,13 +79,23 @@ def _debug_notes(runs: Sequence[Run]) -> list[str]:
     poor: dict[str, str] = {}
     for run in runs:
         modules = run.recording.table("modules")
-        for name, origin, debug in zip(
-            texts(modules, "name"), texts(modules, "origin"), texts(modules, "debug"), strict=True
-        ):
+        columns = (ints(modules, "module"), texts(modules, "name"), texts(modules, "origin"), texts(modules, "debug"))
+        nameless = _mostly_nameless(run)
+        for module, name, origin, debug in zip(*columns, strict=True):
             if origin in ("program", "library") and debug in ("none", "symbols"):
-                poor.setdefault(name, debug)
+                poor.setdefault(name, "none" if module in nameless else debug)
     notes = []
     for name, debug in sorted(poor.items()):
-        missing = "no symbols, functions are shown as offsets" if debug == "none" else "no line numbers"
+        missing = "no symbols for its functions, they are shown as offsets" if debug == "none" else "no line numbers"
         notes.append(f"{name} has {missing}: install its debug symbols (-dbgsym, -debuginfo) or compile with -g.")
     return notes
+
+
+def _mostly_nameless(run: Run) -> set[int]:
+    """Modules with symbols for what they export at most: their own functions are called by address."""
+    functions = run.recording.table("functions")
+    sampled = functions.filter(functions.column("sampled"))
+    seen = Counter(ints(sampled, "module"))
+    named = pc.invert(pc.match_substring_regex(sampled.column("name"), NAMED_BY_ADDRESS))
+    known = Counter(ints(sampled.filter(named), "module"))
+    return {module for module, functions_seen in seen.items() if 2 * known[module] < functions_seen}
