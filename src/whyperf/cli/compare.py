@@ -235,12 +235,15 @@ def _endings(outcomes: Mapping[Side, list[Outcome]]) -> list[str]:
 
 
 def _remarks(outcomes: Mapping[Side, list[Outcome]]) -> list[str]:
-    return [
-        f"The {side.value} run {number}: {note}"
+    """Notes of the runs; one that all of them have is said once."""
+    by_run = {
+        f"The {side.value} run {number}": outcome.notes
         for side, runs in outcomes.items()
         for number, outcome in enumerate(runs, start=1)
-        for note in outcome.notes
-    ]
+    }
+    common = set.intersection(*(set(notes) for notes in by_run.values()))
+    said = [note for note in dict.fromkeys(note for notes in by_run.values() for note in notes) if note in common]
+    return said + [f"{run}: {note}" for run, notes in by_run.items() for note in notes if note not in common]
 
 
 def _listed(statuses: list[int]) -> str:
