@@ -167,6 +167,16 @@ def test_blocked_time_is_compared_alike():
     assert (finding.function.name, finding.pattern) == ("fetch", "long-wait")
 
 
+def test_explain_says_whose_time_a_library_functions_is():
+    good = [(("main", "find", "libc:strcmp"), 1.0), (("main", "sort", "libc:strcmp"), 1.0)]
+    bad = [(("main", "find", "libc:strcmp"), 3.0), (("main", "sort", "libc:strcmp"), 1.0)]
+    (strcmp,) = explain(compare([run(good)], [run(bad)]), "strcmp", "run")
+    assert strcmp.folded
+    said = " ".join(strcmp.sentences)
+    assert "Own time: 2.00 s per run in the good runs, 4.00 s in the bad." in said
+    assert "find (75%), sort (25%)" in said and "pass" not in said
+
+
 def test_explain_says_what_a_function_lost_and_what_it_would_need():
     good = run([*BASE, (("main", "plan", "walk"), 1.0)])
     bad = run([*BASE, (("main", "plan", "walk"), 9.0)])

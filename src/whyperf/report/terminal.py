@@ -145,7 +145,9 @@ class _Report:
 
     def _explanation(self, explanation: Explanation) -> Iterator[Text]:
         yield Text()
-        rank = f" ranks {explanation.rank} by what it answers for"
+        rank = (
+            " is a part of its callers" if explanation.folded else f" ranks {explanation.rank} by what it answers for"
+        )
         yield Text(self._name(explanation.function.name, self.text_width - len(rank)) + rank, "bold")
         for sentence in explanation.sentences:
             yield self._bullet(sentence)
