@@ -137,7 +137,22 @@ def _sentence(excess: Excess, account: Account, anchor: _Anchor, unit: str, insi
             )
         case Role.OWN:
             compared = f"{seconds(account.good_s)} became {seconds(account.bad_s)}"
-            return f"It {spends} {gained} more per {unit}{_spent_in(excess, account.function, inside)}: {compared}."
+            where = _spent_in(excess, account.function, inside)
+            threads = _waiting_threads(excess, account.function)
+            summed = f", summed over {threads} threads" if threads > 1 else ""
+            return f"It {spends} {gained} more per {unit}{where}: {compared}{summed}."
+
+
+def _waiting_threads(excess: Excess, function: int) -> int:
+    """In how many threads of a bad run lies what the function answers for, at most: their waits add up."""
+    if excess.clock is not Clock.BLOCKED:
+        return 0
+    charged, _ = excess.charges.to(function)
+    bad = excess.costs.bad
+    return max(
+        run.threads_in(excess.clock, run.time(excess.clock).stack[np.isin(nodes, charged)])
+        for run, nodes in zip(bad.runs, bad.nodes, strict=True)
+    )
 
 
 def _inclusive(excess: Excess, function: int | None) -> float:
