@@ -251,8 +251,16 @@ def test_losses_are_told_in_plain_words():
 
 def test_a_program_with_only_exported_symbols_is_told_to_have_none():
     stacks = [(("tool+0x40", "tool+0x80"), 1.0)]
-    notes = "\n".join(diagnose(runs(stacks, debug="symbols"), runs(stacks, debug="symbols")).notes)
+    notes = "\n".join(diagnose(runs(stacks, debug="symbols"), runs(scaled(stacks, 5), debug="symbols")).notes)
     assert "tool has no symbols for its functions" in notes
+
+
+def test_missing_symbols_of_modules_that_do_not_matter_are_not_told():
+    alike = diagnose(runs(STACKS, debug="symbols"), runs(STACKS, debug="symbols"))
+    elsewhere = [*STACKS, (("main", "lib:load"), 8.0)]
+    slower = diagnose(runs([*STACKS, (("main", "lib:load"), 1.0)], debug="symbols"), runs(elsewhere, debug="symbols"))
+    assert slower.suspects[0].function == "load"
+    assert not any("line numbers" in note for note in (*alike.notes, *slower.notes))
 
 
 def test_accounts_are_kept_on_demand_even_without_a_difference():

@@ -132,7 +132,10 @@ def recording(
     threads: int = 1,
     **manifest: Any,
 ) -> Made:
-    """`noise` draws each stack's number of samples from Poisson's distribution. `also`: functions never sampled. Samples take `threads` in turns."""
+    """`noise` draws each stack's number of samples from Poisson's distribution. `also`: functions never sampled.
+
+    Samples take `threads` in turns.
+    """
     stacks = list(stacks)
     made = _Builder(program, folder, debug, declared or {})
     made.module("")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import signal
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import pyarrow.compute as pc
 
 from whyperf.diagnose.settings import DiagnoseSettings
+from whyperf.engines.modules import canonical_names
 from whyperf.engines.quantities import count, percent, seconds
 from whyperf.engines.run import Run, ints, texts
 from whyperf.recording.identity import NAMED_BY_ADDRESS
@@ -19,8 +20,10 @@ from whyperf.recording.tables import Clock
 _CRASHES = frozenset({signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSYS})
 
 
-def loss_notes(good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSettings) -> list[str]:
-    """Same losses of several runs are one note."""
+def loss_notes(
+    good: Sequence[Run], bad: Sequence[Run], concerned: Collection[str], settings: DiagnoseSettings
+) -> list[str]:
+    """Same losses of several runs are one note. `concerned`: modules whose symbols matter to this verdict."""
     told: dict[str, list[str]] = {}
     for kind, side in (("good", good), ("bad", bad)):
         for number, run in enumerate(side, 1):
@@ -31,7 +34,7 @@ def loss_notes(good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSettin
         f"{'All runs' if len(runs) == everybody else ', '.join(runs).capitalize()}: {note}"
         for note, runs in told.items()
     ]
-    return notes + _debug_notes((*bad, *good))
+    return notes + _debug_notes(good, bad, concerned)
 
 
 def _of_manifest(manifest: Manifest) -> Iterator[str]:
@@ -74,15 +77,16 @@ def cut_share(run: Run) -> float:
     return min(1.0, cut / samples) if samples else 0.0
 
 
-def _debug_notes(runs: Sequence[Run]) -> list[str]:
+def _debug_notes(good: Sequence[Run], bad: Sequence[Run], concerned: Collection[str]) -> list[str]:
     """Programs and own libraries about which the debug information says too little."""
     poor: dict[str, str] = {}
-    for run in runs:
+    names = canonical_names(good, bad)
+    for run in (*bad, *good):
         modules = run.recording.table("modules")
         columns = (ints(modules, "module"), texts(modules, "name"), texts(modules, "origin"), texts(modules, "debug"))
         nameless = _mostly_nameless(run)
         for module, name, origin, debug in zip(*columns, strict=True):
-            if origin in ("program", "library") and debug in ("none", "symbols"):
+            if names[run][module] in concerned and origin in ("program", "library") and debug in ("none", "symbols"):
                 poor.setdefault(name, "none" if module in nameless else debug)
     notes = []
     for name, debug in sorted(poor.items()):
