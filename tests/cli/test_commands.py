@@ -161,6 +161,12 @@ def test_compare_says_when_runs_end_differently(whyperf: Whyperf) -> None:
     assert any("Good runs ended with status 0, bad ones with 3." in note for note in notes)
 
 
+def test_a_killed_run_is_said_right_under_the_symptom(whyperf: Whyperf) -> None:
+    good, bad = (f"sh -c '{BUSY.format(n=50000)}; {end}'" for end in ("exit 0", "kill -FPE $$"))
+    lines = whyperf("compare", "--good", good, "--bad", bad, "--runs", "1").stdout.split("\n\n")[0].splitlines()
+    assert "The bad run 1 was killed by SIGFPE." in lines
+
+
 def test_an_interrupted_comparison_says_what_is_kept(whyperf: Whyperf, tmp_path: Path) -> None:
     # GIVEN a comparison whose third run never ends
     busy = f"sh -c '{BUSY.format(n=50000)}; [ ! -e out/bad-2 ] || sleep 60'"

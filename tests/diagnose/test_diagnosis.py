@@ -130,6 +130,15 @@ def test_threads_that_only_wait_for_each_other_are_suspected_nonetheless():
     assert diagnose(waiting(1.0), waiting(20.0)).suspects[0].function == "lock"
 
 
+@pytest.mark.parametrize(("threads", "said"), [(1, False), (8, True)])
+def test_waits_of_several_threads_are_said_to_be_summed(threads, said):
+    def waiting(seconds):
+        blocked = [(("worker", "lock", "libc:futex"), seconds)]
+        return runs(STACKS, blocked=blocked, clock="wall", wall_s=3.0 + seconds / 4, threads=threads)
+
+    assert ("summed over 8 threads" in diagnose(waiting(1.0), waiting(20.0)).suspects[0].why) is said
+
+
 def test_one_long_wait_is_not_noise_for_having_one_sample():
     # GIVEN a recorder that stores a wait as one sample however long it lasts
     def waiting(seconds):
@@ -238,6 +247,20 @@ def test_losses_are_told_in_plain_words():
         "tool has no line numbers",
     ):
         assert words in notes
+
+
+def test_a_program_with_only_exported_symbols_is_told_to_have_none():
+    stacks = [(("tool+0x40", "tool+0x80"), 1.0)]
+    notes = "\n".join(diagnose(runs(stacks, debug="symbols"), runs(scaled(stacks, 5), debug="symbols")).notes)
+    assert "tool has no symbols for its functions" in notes
+
+
+def test_missing_symbols_of_modules_that_do_not_matter_are_not_told():
+    alike = diagnose(runs(STACKS, debug="symbols"), runs(STACKS, debug="symbols"))
+    elsewhere = [*STACKS, (("main", "lib:load"), 8.0)]
+    slower = diagnose(runs([*STACKS, (("main", "lib:load"), 1.0)], debug="symbols"), runs(elsewhere, debug="symbols"))
+    assert slower.suspects[0].function == "load"
+    assert not any("line numbers" in note for note in (*alike.notes, *slower.notes))
 
 
 def test_accounts_are_kept_on_demand_even_without_a_difference():

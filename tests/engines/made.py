@@ -129,9 +129,13 @@ def recording(
     source: Mapping[str, tuple[int, str]] | None = None,
     losses: Losses | None = None,
     path: str = "run.whyperf",
+    threads: int = 1,
     **manifest: Any,
 ) -> Made:
-    """`noise` draws each stack's number of samples from Poisson's distribution. `also`: functions never sampled."""
+    """`noise` draws each stack's number of samples from Poisson's distribution. `also`: functions never sampled.
+
+    Samples take `threads` in turns.
+    """
     stacks = list(stacks)
     made = _Builder(program, folder, debug, declared or {})
     made.module("")
@@ -145,13 +149,13 @@ def recording(
                 int(noise.poisson(expected)) if noise is not None else max(1, round(expected)) if expected > 0 else 0
             )
             weight = 1e9 / rate_hz if noise is not None else seconds * 1e9 / max(count, 1)
-            for _ in range(count):
+            for number in range(count):
                 time += 1
                 made.samples.append(
                     {
                         "time": time,
                         "process": 0,
-                        "thread": 0,
+                        "thread": number % threads,
                         "stack": stack,
                         "weight": round(weight),
                         "clock": which,
@@ -169,7 +173,10 @@ def recording(
         "modules": made.modules,
         "mappings": [],
         "processes": [_process(program, folder)],
-        "threads": [{"thread": 0, "process": 0, "tid": 1, "name": program, "start": 0, "cpu": -1}],
+        "threads": [
+            {"thread": number, "process": 0, "tid": 1 + number, "name": program, "start": 0, "cpu": -1}
+            for number in range(threads)
+        ],
         "work": [] if units is None else [{"time": time, "unit": unit, "count": float(units)}],
         "source": [
             {"file": file, "first_line": first, "text": text, "sha256": ""}

@@ -120,14 +120,15 @@ def test_a_renamed_function_that_grew_answers_for_the_growth_only():
     assert charged(excess) == pytest.approx({"encode_v2": 0.9, "send": 0.1})
 
 
-def test_the_hub_is_a_second_suspect():
+def test_the_hub_is_a_suspect_after_those_that_answer_for_more():
     # GIVEN a dispatcher without time of its own under which everything multiplied
     leaves = [f"step{number}" for number in range(6)]
     good = [(("main", "loop", "dispatch", leaf), 0.5) for leaf in leaves] + [(("main", "idle"), 5.0)]
     bad = [(("main", "loop", "dispatch", leaf), 4.0) for leaf in leaves] + [(("main", "idle"), 5.0)]
     findings = suspects(compare([run(good)], [run(bad)]), "run")
-    assert findings[1].function.name == "dispatch"
-    assert findings[1].detail["role"] == "hub"
+    assert findings[-1].function.name == "dispatch"
+    assert findings[-1].detail["role"] == "hub"
+    assert [finding.share for finding in findings] == sorted((finding.share for finding in findings), reverse=True)
     assert [finding.rank for finding in findings] == list(range(1, len(findings) + 1))
 
 
@@ -164,6 +165,16 @@ def test_blocked_time_is_compared_alike():
 
     (finding,) = suspects(compare([waiting(1.0)], [waiting(9.0)], clock=Clock.BLOCKED), "run")
     assert (finding.function.name, finding.pattern) == ("fetch", "long-wait")
+
+
+def test_explain_says_whose_time_a_library_functions_is():
+    good = [(("main", "find", "libc:strcmp"), 1.0), (("main", "sort", "libc:strcmp"), 1.0)]
+    bad = [(("main", "find", "libc:strcmp"), 3.0), (("main", "sort", "libc:strcmp"), 1.0)]
+    (strcmp,) = explain(compare([run(good)], [run(bad)]), "strcmp", "run")
+    assert strcmp.folded
+    said = " ".join(strcmp.sentences)
+    assert "Own time: 2.00 s per run in the good runs, 4.00 s in the bad." in said
+    assert "find (75%), sort (25%)" in said and "pass" not in said
 
 
 def test_explain_says_what_a_function_lost_and_what_it_would_need():

@@ -96,6 +96,19 @@ def test_nameless_code_is_a_stub_unless_the_program_is_stripped(debug, own):
     assert nameless.own is own
 
 
+@pytest.mark.parametrize(("builds", "functions"), [(("ab12", "ab12"), 1), (("ab12", "cd34"), 2)])
+def test_functions_named_by_address_match_in_the_same_build_only(builds, functions):
+    # GIVEN runs of a stripped program under two file names
+    runs = []
+    for program, build in zip(("v1", "v2"), builds, strict=True):
+        made = with_functions(recording([((f"{program}+0x40",), 1.0)], program=program, debug="none"), [{"file": ""}])
+        made.tables["modules"] = _with_build_id(made.tables["modules"], build)
+        runs.append(Run(made))
+    index = FunctionIndex(runs[:1], runs[1:])
+    assert names(index) == ["v2+0x40"] * functions
+    assert all(function.own for function in index.functions)
+
+
 def test_exists_in_good_looks_at_the_whole_binary():
     good = Run(recording(STACK, also=["rehash"]))
     bad = Run(recording([(("main", "rehash"), 1.0), (("main", "added"), 1.0)]))

@@ -82,7 +82,9 @@ def record_and_diagnose(plan: Plan, args: argparse.Namespace, outcomes: Outcomes
     from whyperf.cli.diagnose import conclude
 
     recorded = record_pairs(plan, outcomes)
-    return conclude(recorded[Side.GOOD], recorded[Side.BAD], args, _oddities(outcomes))
+    return conclude(
+        recorded[Side.GOOD], recorded[Side.BAD], args, warnings=_endings(outcomes), notes=_remarks(outcomes)
+    )
 
 
 def record_pairs(plan: Plan, outcomes: Outcomes) -> dict[Side, list[Path]]:
@@ -213,25 +215,35 @@ def _tail(recording: Path) -> str:
     return "\n    ".join(["", *lines[-_TAIL_LINES:]]) if lines else ""
 
 
-def _oddities(outcomes: Mapping[Side, list[Outcome]]) -> list[str]:
-    """What the user should know of the runs themselves: how they ended, where that differs."""
-    notes: list[str] = []
+def _endings(outcomes: Mapping[Side, list[Outcome]]) -> list[str]:
+    """Runs that were killed or failed: a comparison with them is often not what the user wanted."""
+    said: list[str] = []
     for side, runs in outcomes.items():
         for number, outcome in enumerate(runs, start=1):
             if outcome.signal is not None and outcome.stopped_by == "signal":
-                notes.append(
-                    f"The {side.value} run {number} was killed by {signal_name(outcome.signal)}.{_tail(outcome.path)}"
-                )
-            notes += [f"The {side.value} run {number}: {note}" for note in outcome.notes]
+                killed_by = signal_name(outcome.signal)
+                said.append(f"The {side.value} run {number} was killed by {killed_by}.{_tail(outcome.path)}")
     ended = {side: sorted({run.status for run in runs if run.status is not None}) for side, runs in outcomes.items()}
     if ended[Side.GOOD] != ended[Side.BAD]:
-        notes.append(
+        said.append(
             f"Good runs ended with status {_listed(ended[Side.GOOD])}, bad ones with {_listed(ended[Side.BAD])}."
         )
     elif any(ended[Side.BAD]):
         tail = _tail(outcomes[Side.BAD][-1].path)
-        notes.append(f"All runs ended with status {_listed(ended[Side.BAD])}, as programs do that fail.{tail}")
-    return notes
+        said.append(f"All runs ended with status {_listed(ended[Side.BAD])}, as programs do that fail.{tail}")
+    return said
+
+
+def _remarks(outcomes: Mapping[Side, list[Outcome]]) -> list[str]:
+    """Notes of the runs; one that all of them have is said once."""
+    by_run = {
+        f"The {side.value} run {number}": outcome.notes
+        for side, runs in outcomes.items()
+        for number, outcome in enumerate(runs, start=1)
+    }
+    common = set.intersection(*(set(notes) for notes in by_run.values()))
+    said = [note for note in dict.fromkeys(note for notes in by_run.values() for note in notes) if note in common]
+    return said + [f"{run}: {note}" for run, notes in by_run.items() for note in notes if note not in common]
 
 
 def _listed(statuses: list[int]) -> str:

@@ -70,8 +70,15 @@ def run(args: argparse.Namespace) -> int:
     return conclude([Path(path) for path in good], [Path(path) for path in bad], args)
 
 
-def conclude(good: Sequence[Path], bad: Sequence[Path], args: argparse.Namespace, notes: Sequence[str] = ()) -> int:
-    """Diagnoses recordings and presents the verdict; `notes` is what the caller has to add to it."""
+def conclude(
+    good: Sequence[Path],
+    bad: Sequence[Path],
+    args: argparse.Namespace,
+    *,
+    warnings: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> int:
+    """Diagnoses recordings and presents the verdict; `warnings` and `notes` are what the caller has to add to it."""
     from whyperf.collect.seal import open_recording
     from whyperf.diagnose.data import Method
     from whyperf.diagnose.diagnosis import examine
@@ -82,7 +89,7 @@ def conclude(good: Sequence[Path], bad: Sequence[Path], args: argparse.Namespace
         keep_accounts=args.explain is not None,
         method=Method.NONE if getattr(args, "no_values", False) else Method(args.method),
     )
-    verdict = replace(diagnosis.verdict, notes=(*notes, *diagnosis.verdict.notes))
+    verdict = replace(diagnosis.verdict, notes=(*notes, *diagnosis.verdict.notes), warnings=tuple(warnings))
     return present(verdict, args, _explanations(diagnosis, args.explain))
 
 

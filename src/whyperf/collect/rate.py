@@ -13,6 +13,8 @@ TIMER_LIMIT_HZ = 250
 # A signal and its handler take some 10 microseconds: at this rate 5% of the target's time.
 HIGHEST_RATE_HZ = 5000
 
+_USER_TIME_ONLY = f"Above {TIMER_LIMIT_HZ} Hz only user time is sampled: these perf events exclude the kernel."
+
 
 @dataclass(frozen=True)
 class SamplingPlan:
@@ -36,7 +38,7 @@ def plan_sampling(rate_hz: int) -> SamplingPlan:
     if rate_hz <= TIMER_LIMIT_HZ:
         return SamplingPlan(rate_hz, use_perf_events=False)
     if cpu_clock_permitted():
-        return SamplingPlan(rate_hz, use_perf_events=True)
+        return SamplingPlan(rate_hz, use_perf_events=True, note=_USER_TIME_ONLY)
     note = (
         f"Sampled by CPU timers, which give about {TIMER_LIMIT_HZ} stacks a second, each with a larger weight: "
         f"{rate_hz} Hz needs perf events (sudo sysctl kernel.perf_event_paranoid=2)."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from whyperf.debuginfo import cache as code_maps
@@ -13,6 +14,8 @@ from whyperf.debuginfo.code_map import empty_code_map
 from whyperf.debuginfo.debuginfod import fetch_debug_file
 from whyperf.debuginfo.elf import ElfFile, read_elf
 from whyperf.debuginfo.extraction import End, Extraction, extract
+from whyperf.debuginfo.nameless import with_nameless
+from whyperf.debuginfo.unwind_index import unwind_ranges
 
 VDSO = "[vdso]"
 DEBUG_FOLDERS = (Path("/usr/lib/debug"),)
@@ -24,7 +27,14 @@ def describe(
     path: str, build_id: str = "", *, cache: Path | None = None, debug_folders: Sequence[Path] = DEBUG_FOLDERS
 ) -> Binary:
     """What the binary at `path` says, if it still is the one with `build_id`; never raises for odd files."""
-    folder = cache if cache is not None else code_maps.default_folder()
+    binary = _described(path, build_id, cache if cache is not None else code_maps.default_folder(), debug_folders)
+    if binary.elf is None:
+        return binary
+    # Not kept in the cache: it goes by build-id, and these names by the file's name.
+    return replace(binary, code=with_nameless(binary.code, unwind_ranges(binary.elf), Path(path).name))
+
+
+def _described(path: str, build_id: str, folder: Path, debug_folders: Sequence[Path]) -> Binary:
     if path == VDSO:
         return _from_extraction(path, build_id, None, extract(VDSO, 0, ()))
     elf = read_elf(Path(path))

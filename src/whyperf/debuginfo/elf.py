@@ -1,4 +1,4 @@
-"""The little of ELF that must be known before and beside the native reader: build-id and segments."""
+"""The little of ELF that must be known before and beside the native reader: build-id, segments, unwind index."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import os
 import stat
 import struct
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-_PT_LOAD, _PT_NOTE = 1, 4
+_PT_LOAD, _PT_NOTE, _PT_GNU_EH_FRAME = 1, 4, 0x6474E550
 _NT_GNU_BUILD_ID = 3
 _PF_X = 1
 _NOTES_MAX = 1 << 20
 _BUILD_ID_MAX = 64
+_SECTION_NAMES_MAX = 1 << 20
+_SECTION = struct.Struct("<IIQQQQ24x")  # name, type, flags, address, file offset, size
+_FILE_OFFSET_MAX = 1 << 63
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,10 @@ class ElfFile:
     modified_ns: int
     layout: int
     """A checksum of the addresses: tells files apart that share a build-id but not their layout."""
+    unwind_index: tuple[int, int]
+    """Address and size of `.eh_frame_hdr`; zeros when there is none."""
+    linkage: tuple[tuple[int, int], ...]
+    """Address ranges of the stubs through which other files' functions are called: `.plt` and its kin."""
 
     def file_offset(self, address: int) -> int | None:
         """Where the byte at an ELF virtual address lies in the file."""
@@ -82,16 +90,42 @@ def _parse(path: Path, descriptor: int) -> ElfFile | None:
     if entry_size != 56:
         return None
     table = os.pread(descriptor, entry_size * count, table_offset)
-    segments, build_id = [], ""
+    segments, build_id, unwind_index = [], "", (0, 0)
     for start in range(0, len(table) - entry_size + 1, entry_size):
         kind, flags, offset, address, _, file_size, _, align = struct.unpack_from("<IIQQQQQQ", table, start)
         if kind == _PT_LOAD:
             segments.append(Segment(address, offset, file_size, bool(flags & _PF_X)))
+        elif kind == _PT_GNU_EH_FRAME:
+            unwind_index = (address, file_size)
         elif kind == _PT_NOTE and not build_id:
             build_id = _build_id(os.pread(descriptor, min(file_size, _NOTES_MAX), offset), 8 if align == 8 else 4)
     addresses = [(s.address, s.executable) for s in segments]
     layout = zlib.crc32(repr(addresses).encode(), zlib.crc32(header[16:32]))
-    return ElfFile(path, build_id, tuple(segments), status.st_size, status.st_mtime_ns, layout)
+    return ElfFile(
+        path,
+        build_id,
+        tuple(segments),
+        status.st_size,
+        status.st_mtime_ns,
+        layout,
+        unwind_index,
+        tuple(_linkage_sections(descriptor, header)),
+    )
+
+
+def _linkage_sections(descriptor: int, header: bytes) -> Iterator[tuple[int, int]]:
+    (table_offset,) = struct.unpack_from("<Q", header, 40)
+    entry_size, count, names_row = struct.unpack_from("<HHH", header, 58)
+    if entry_size != _SECTION.size or table_offset >= _FILE_OFFSET_MAX:
+        return
+    table = os.pread(descriptor, entry_size * count, table_offset)
+    rows = list(_SECTION.iter_unpack(table[: len(table) // entry_size * entry_size]))
+    if names_row >= len(rows) or rows[names_row][4] >= _FILE_OFFSET_MAX:
+        return
+    names = os.pread(descriptor, min(rows[names_row][5], _SECTION_NAMES_MAX), rows[names_row][4])
+    for name, _, _, address, _, size in rows:
+        if address and names[name : name + 5] in (b".plt\0", b".plt."):
+            yield address, address + size
 
 
 def _build_id(notes: bytes, align: int) -> str:

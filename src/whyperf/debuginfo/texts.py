@@ -76,6 +76,11 @@ class Texts(Sequence[str]):
         bounds = np.frombuffer(memoryview(offsets), np.int64)[array.offset : array.offset + len(array) + 1]
         return cls(np.frombuffer(memoryview(data), np.uint8), bounds)
 
+    def followed_by(self, other: Texts) -> Texts:
+        end = self.offsets[-1]
+        data = np.concatenate([self.data[:end], other.data[: other.offsets[-1]]])
+        return Texts(data, np.concatenate([self.offsets, other.offsets[1:] + end]))
+
     def find(self, text: str) -> npt.NDArray[np.int64]:
         """Rows that are exactly `text`."""
         return np.flatnonzero(pc.equal(self.arrow(), pa.scalar(text, pa.large_string())).to_numpy(zero_copy_only=False))

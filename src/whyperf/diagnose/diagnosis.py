@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -57,13 +58,28 @@ def examine(
     refuse_different_programs(case.good, case.bad)
     diagnosis = case.decide()
     verdict = diagnosis.verdict
-    notes = (*verdict.notes, *case.measures.notes, *loss_notes(case.good, case.bad, case.settings))
+    notes = (
+        *verdict.notes,
+        *case.measures.notes,
+        *loss_notes(case.good, case.bad, _concerned(diagnosis, case.settings), case.settings),
+    )
     if verdict.next_command:
         notes = (*notes, *lifecycle_reminder(case.runs))
     excess = diagnosis.excess
     if excess is None and keep_accounts:
         excess = compare(case.good, case.bad, per_unit=case.measures.per_unit)
     return Diagnosis(replace(verdict, notes=tuple(dict.fromkeys(notes))), excess, diagnosis.values)
+
+
+def _concerned(diagnosis: Diagnosis, settings: DiagnoseSettings) -> set[str]:
+    """Modules in which a suspect lies, or a good part of the excess."""
+    shares: defaultdict[str, float] = defaultdict(float)
+    if diagnosis.excess is not None:
+        functions = diagnosis.excess.index.functions
+        for account in diagnosis.excess.accounts:
+            shares[functions[account.function].key.module] += account.share
+    large = {module for module, share in shares.items() if share > settings.module_part}
+    return large | {suspect.module for suspect in diagnosis.verdict.suspects}
 
 
 class _Case:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+
+import pyarrow.compute as pc
 
 from whyperf.diagnose.settings import DiagnoseSettings
+from whyperf.engines.modules import canonical_names
 from whyperf.engines.quantities import count, percent, seconds
-from whyperf.engines.run import Run, texts
+from whyperf.engines.run import Run, ints, texts
+from whyperf.recording.identity import NAMED_BY_ADDRESS
 from whyperf.recording.manifest import Losses, Manifest
 from whyperf.recording.tables import Clock
 
@@ -15,8 +20,10 @@ from whyperf.recording.tables import Clock
 _CRASHES = frozenset({signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSYS})
 
 
-def loss_notes(good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSettings) -> list[str]:
-    """Same losses of several runs are one note."""
+def loss_notes(
+    good: Sequence[Run], bad: Sequence[Run], concerned: Collection[str], settings: DiagnoseSettings
+) -> list[str]:
+    """Same losses of several runs are one note. `concerned`: modules whose symbols matter to this verdict."""
     told: dict[str, list[str]] = {}
     for kind, side in (("good", good), ("bad", bad)):
         for number, run in enumerate(side, 1):
@@ -27,7 +34,7 @@ def loss_notes(good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSettin
         f"{'All runs' if len(runs) == everybody else ', '.join(runs).capitalize()}: {note}"
         for note, runs in told.items()
     ]
-    return notes + _debug_notes((*bad, *good))
+    return notes + _debug_notes(good, bad, concerned)
 
 
 def _of_manifest(manifest: Manifest) -> Iterator[str]:
@@ -70,18 +77,29 @@ def cut_share(run: Run) -> float:
     return min(1.0, cut / samples) if samples else 0.0
 
 
-def _debug_notes(runs: Sequence[Run]) -> list[str]:
+def _debug_notes(good: Sequence[Run], bad: Sequence[Run], concerned: Collection[str]) -> list[str]:
     """Programs and own libraries about which the debug information says too little."""
     poor: dict[str, str] = {}
-    for run in runs:
+    names = canonical_names(good, bad)
+    for run in (*bad, *good):
         modules = run.recording.table("modules")
-        for name, origin, debug in zip(
-            texts(modules, "name"), texts(modules, "origin"), texts(modules, "debug"), strict=True
-        ):
-            if origin in ("program", "library") and debug in ("none", "symbols"):
-                poor.setdefault(name, debug)
+        columns = (ints(modules, "module"), texts(modules, "name"), texts(modules, "origin"), texts(modules, "debug"))
+        nameless = _mostly_nameless(run)
+        for module, name, origin, debug in zip(*columns, strict=True):
+            if names[run][module] in concerned and origin in ("program", "library") and debug in ("none", "symbols"):
+                poor.setdefault(name, "none" if module in nameless else debug)
     notes = []
     for name, debug in sorted(poor.items()):
-        missing = "no symbols, functions are shown as offsets" if debug == "none" else "no line numbers"
+        missing = "no symbols for its functions, they are shown as offsets" if debug == "none" else "no line numbers"
         notes.append(f"{name} has {missing}: install its debug symbols (-dbgsym, -debuginfo) or compile with -g.")
     return notes
+
+
+def _mostly_nameless(run: Run) -> set[int]:
+    """Modules with symbols for what they export at most: their own functions are called by address."""
+    functions = run.recording.table("functions")
+    sampled = functions.filter(functions.column("sampled"))
+    seen = Counter(ints(sampled, "module"))
+    named = pc.invert(pc.match_substring_regex(sampled.column("name"), NAMED_BY_ADDRESS))
+    known = Counter(ints(sampled.filter(named), "module"))
+    return {module for module, functions_seen in seen.items() if 2 * known[module] < functions_seen}

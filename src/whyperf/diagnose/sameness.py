@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from whyperf.engines.modules import without_version
 from whyperf.engines.run import Run, ints, texts
 from whyperf.errors import WhyperfError
+from whyperf.recording.identity import NAMED_BY_ADDRESS
 from whyperf.recording.tables import Clock
 
 # Every program has these: having them in common says nothing.
@@ -70,7 +71,8 @@ def _functions(runs: Sequence[Run]) -> pa.Array[Any]:
         inside = table.filter(pc.is_in(table.column("module"), value_set=pa.array(own, pa.int32())))
         found.append(inside.column("name").combine_chunks().unique())
     names = pa.concat_arrays(found).unique() if found else pa.array([], pa.string())
-    return names.filter(pc.invert(pc.is_in(names, value_set=_EVERYBODYS)))
+    names = names.filter(pc.invert(pc.is_in(names, value_set=_EVERYBODYS)))
+    return names.filter(pc.invert(pc.match_substring_regex(names, NAMED_BY_ADDRESS)))
 
 
 def _listed(runs: Sequence[Run]) -> str:

@@ -45,6 +45,8 @@ class DiagnoseSettings:
     # Part of the samples with cut stacks that is worth a note, and that costs confidence.
     cut_stacks_note: float = 0.05
     cut_stacks_doubt: float = 0.25
+    # Part of the excess from which on a module's missing symbols are worth a note, without a suspect in it.
+    module_part: float = 0.10
     # Confidence, see docs/how-excess-works.md.
     high_sigma: float = 5.0
     high_share: float = 0.10

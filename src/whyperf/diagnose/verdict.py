@@ -87,3 +87,4 @@ class Verdict:
     suspects: tuple[Suspect, ...]
     notes: tuple[str, ...]
     next_command: str | None = None
+    warnings: tuple[str, ...] = ()  # what casts doubt on the runs themselves: shown before anything else

@@ -1,7 +1,8 @@
 """One number per function across all runs of a comparison, whatever build, folder or process it ran in.
 
 A name that is unique in its module in every run identifies the function, so that it may move to another file. Where a
-name is taken more than once, the end of the file's path and the order of declaration tell the functions apart.
+name is taken more than once, the end of the file's path and the order of declaration tell the functions apart. Stripped
+code is called by its address, which identifies it in the same build only.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import pyarrow.compute as pc
 
 from whyperf.engines.modules import OWN_ORIGINS, canonical_names
 from whyperf.engines.run import Run, column, ints, texts
-from whyperf.recording.identity import FunctionKey
+from whyperf.recording.identity import FunctionKey, is_named_by_address, name_by_address
 
 UNKNOWN = "[unknown]"
 
@@ -41,6 +42,8 @@ class _Declared:
     line: int
     order: int
     own: bool
+    nameless_in: str | None
+    """The build-id of the stripped file in which the name is an address."""
 
 
 class FunctionIndex:
@@ -50,6 +53,7 @@ class FunctionIndex:
         self.good, self.bad = tuple(good), tuple(bad)
         self.module_names = canonical_names(good, bad)
         runs = (*bad, *good)  # the bad runs' spelling is the one shown
+        self._build_ids = {run: texts(run.recording.table("modules"), "build_id") for run in runs}
         seen = {run: _sampled_functions(run, self.module_names[run]) for run in runs}
         self._shared_names = _shared_names(runs, self.module_names, seen)
         self.functions: list[Function] = []
@@ -93,9 +97,7 @@ class FunctionIndex:
         return {
             build_id
             for run in runs
-            for name, build_id in zip(
-                self.module_names[run], texts(run.recording.table("modules"), "build_id"), strict=True
-            )
+            for name, build_id in zip(self.module_names[run], self._build_ids[run], strict=True)
             if build_id and name == module
         }
 
@@ -117,11 +119,12 @@ class FunctionIndex:
         ]
 
     def _nameless(self, run: Run, module: int, offset: int, stripped: Sequence[bool]) -> int:
-        """In a stripped program this is its own code; else it is a stub between functions: a part of its caller."""
+        """Without even unwind tables. In a stripped program its own code; else a stub: a part of its caller."""
         if module < 0:
             return self._intern(FunctionKey("", UNKNOWN, ""), "", own=False)
         name = self.module_names[run][module]
-        return self._intern(FunctionKey(name, f"{name}+0x{offset:x}", ""), "", stripped[module])
+        key = FunctionKey(name, name_by_address(name, offset), self._build_ids[run][module])
+        return self._intern(key, "", stripped[module])
 
     def _intern(self, key: FunctionKey, file: str, own: bool) -> int:
         number = self._number.setdefault(key, len(self.functions))
@@ -130,6 +133,8 @@ class FunctionIndex:
         return number
 
     def _key(self, run: Run, what: _Declared) -> FunctionKey:
+        if what.nameless_in is not None:
+            return FunctionKey(what.module, what.name, what.nameless_in)
         told_apart = self._shared_names.get((what.module, what.name))
         if told_apart is None:
             return FunctionKey(what.module, what.name, "")
@@ -149,10 +154,12 @@ def _sampled_functions(run: Run, module_names: Sequence[str]) -> dict[int, _Decl
     rows = np.unique(column(run.frames, "function"))
     rows = rows[rows >= 0]
     table = run.recording.table("functions").take(pa.array(rows))
-    return dict(zip(rows.tolist(), _declarations(table, module_names, _own_modules(run)), strict=True))
+    return dict(zip(rows.tolist(), _declarations(table, run, module_names), strict=True))
 
 
-def _declarations(table: pa.Table, module_names: Sequence[str], own_module: Sequence[bool]) -> list[_Declared]:
+def _declarations(table: pa.Table, run: Run, module_names: Sequence[str]) -> list[_Declared]:
+    own_module = _own_modules(run)
+    build_ids = texts(run.recording.table("modules"), "build_id")
     columns = zip(
         ints(table, "module"),
         texts(table, "name"),
@@ -161,10 +168,14 @@ def _declarations(table: pa.Table, module_names: Sequence[str], own_module: Sequ
         ints(table, "order"),
         strict=True,
     )
-    return [
-        _Declared(module_names[module], name, file, line, order, own_module[module] and not _is_systems(name, file))
-        for module, name, file, line, order in columns
-    ]
+    found = []
+    for module, name, file, line, order in columns:
+        own = own_module[module] and not _is_systems(name, file)
+        nameless = not file and is_named_by_address(name)
+        shown = module_names[module] + name[name.rindex("+") :] if nameless else name
+        build_id = build_ids[module] if nameless else None
+        found.append(_Declared(module_names[module], shown, file, line, order, own, build_id))
+    return found
 
 
 def _shared_names(
@@ -177,7 +188,7 @@ def _shared_names(
     for run in runs:
         table = run.recording.table("functions")
         table = table.filter(pc.is_in(table.column("name"), value_set=wanted))
-        for what in _declarations(table, module_names[run], _own_modules(run)):
+        for what in _declarations(table, run, module_names[run]):
             # An inline function of a header may have a row per file that includes it: still one declaration.
             found = places[what.module, what.name][run]
             found.add((what.file, what.line))

@@ -77,17 +77,30 @@ class Run:
     def time(self, clock: Clock) -> StackTime:
         return self._times[clock]
 
+    def threads_in(self, clock: Clock, stacks: Ints) -> int:
+        """How many threads were seen in any of these stacks."""
+        table = self.recording.table("samples")
+        seen = self._counted[clock] & np.isin(column(table, "stack"), stacks)
+        return len(np.unique(column(table, "thread")[seen]))
+
     @cached_property
-    def _times(self) -> dict[Clock, StackTime]:
+    def _counted(self) -> dict[Clock, npt.NDArray[np.bool_]]:
+        """Which samples count for each clock."""
         table = self.recording.table("samples")
         window = self.manifest.window
         time = column(table, "time")
         inside = (time >= window.start) & (time <= window.end)
         clocks = column(table, "clock")
-        stacks, seconds = column(table, "stack"), column(table, "weight") / 1e9
-        running, blocked = inside & (clocks == Clock.CPU), inside & (clocks == Clock.BLOCKED)
+        blocked = inside & (clocks == Clock.BLOCKED)
         if self._outside_waits_only:
             blocked &= ~np.isin(column(table, "wait"), _WAITS_FOR_ITS_OWN)
+        return {Clock.CPU: inside & (clocks == Clock.CPU), Clock.BLOCKED: blocked}
+
+    @cached_property
+    def _times(self) -> dict[Clock, StackTime]:
+        table = self.recording.table("samples")
+        stacks, seconds = column(table, "stack"), column(table, "weight") / 1e9
+        running, blocked = self._counted[Clock.CPU], self._counted[Clock.BLOCKED]
         look = 1 / (self.manifest.sampling.blocked_rate_hz or _USUAL_BLOCKED_RATE_HZ)
         waits = seconds[blocked]
         return {

@@ -42,7 +42,7 @@ def as_plain(verdict: Verdict, explanations: Sequence[Explanation] = (), *, top:
             "sentence": symptom.sentence,
         },
         "suspects": [_suspect(suspect) for suspect in verdict.suspects[:top]],
-        "notes": list(verdict.notes),
+        "notes": [*verdict.warnings, *verdict.notes],
         "next_command": verdict.next_command,
     }
     if explanations:

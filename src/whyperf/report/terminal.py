@@ -68,6 +68,8 @@ class _Report:
     def render(self, verdict: Verdict, explanations: Sequence[Explanation], top: int) -> Iterator[Text]:
         suspects = verdict.suspects[:top]
         yield self._wrapped(verdict.symptom.sentence, _VERDICT_STYLES[verdict.kind])
+        for warning in verdict.warnings:
+            yield self._wrapped(warning, "bold yellow")
         if suspects:
             yield Text()
             yield from self._overview(suspects)
@@ -169,7 +171,9 @@ class _Report:
 
     def _explanation(self, explanation: Explanation) -> Iterator[Text]:
         yield Text()
-        rank = f" ranks {explanation.rank} by what it answers for"
+        rank = (
+            " is a part of its callers" if explanation.folded else f" ranks {explanation.rank} by what it answers for"
+        )
         yield Text(self._name(explanation.function.name, self.text_width - len(rank)) + rank, "bold")
         for sentence in explanation.sentences:
             yield self._bullet(sentence)

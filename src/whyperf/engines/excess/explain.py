@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from whyperf.engines.excess.compare import Account, Excess
+from whyperf.engines.excess.novelty import by_function
 from whyperf.engines.quantities import percent, seconds
+from whyperf.engines.run import sums
 from whyperf.recording.identity import FunctionKey
 
 
@@ -15,21 +19,61 @@ class Explanation:
     rank: int  # by what it answers for, among all functions; a suspect or not
     account: Account
     sentences: tuple[str, ...]
+    folded: bool = False  # library code: all of its time is counted as its callers'
 
 
 def explain(excess: Excess, name: str, unit: str) -> list[Explanation]:
     """One explanation for each function that `name` may mean; none if no run was ever seen in such a function."""
     wanted = set(excess.index.called(name))
+    counted = set(excess.costs.tree.function.tolist())
     return [
         Explanation(
             excess.index.functions[account.function].key,
             rank,
             account,
-            tuple(_sentences(excess, rank, account, unit)),
+            tuple(
+                _sentences(excess, rank, account, unit)
+                if account.function in counted
+                else _folded(excess, account.function, unit)
+            ),
+            folded=account.function not in counted,
         )
         for rank, account in enumerate(excess.accounts, 1)
         if account.function in wanted
     ]
+
+
+def _folded(excess: Excess, function: int, unit: str) -> list[str]:
+    full, size = excess.full, len(excess.index.functions)
+    own = [sums(full.tree.function[1:], side.mean[1:], size)[function] for side in (full.good, full.bad)]
+    inclusive = [by_function(full.tree, side.mean, size)[function] for side in (full.good, full.bad)]
+    said = [
+        "It is library code: its time is counted as that of the program's function that calls it.",
+        f"Own time: {seconds(own[0])} per {unit} in the good runs, {seconds(own[1])} in the bad.",
+        f"With everything it calls: {seconds(inclusive[0])} and {seconds(inclusive[1])}.",
+    ]
+    callers = _callers(excess, function)
+    if callers:
+        named = ", ".join(f"{excess.name(number)} ({percent(part)})" for number, part in callers)
+        said.append(f"In the bad runs that is {named}: --explain {excess.name(callers[0][0])} tells more.")
+    return said
+
+
+def _callers(excess: Excess, function: int) -> list[tuple[int, float]]:
+    """Whose time the function's is in the bad runs, with the parts of it; the largest three."""
+    tree = excess.full.tree
+    under = tree.function == function
+    for below in range(1, len(tree)):
+        under[below] |= under[tree.parent[below]]
+    spent = np.zeros(len(excess.index.functions))
+    folded, full = excess.costs.bad, excess.full.bad
+    for run, node, place in zip(folded.runs, folded.nodes, full.nodes, strict=True):
+        inside = under[place] & (node > 0)
+        weights = run.time(excess.clock).seconds[inside] / excess.units[run]
+        spent += sums(excess.costs.tree.function[node[inside]], weights, len(spent))
+    total = float(spent.sum())
+    order = np.argsort(-spent, kind="stable")[:3]
+    return [(int(number), float(spent[number]) / total) for number in order if spent[number] > 0]
 
 
 def _sentences(excess: Excess, rank: int, account: Account, unit: str) -> list[str]:

@@ -54,7 +54,9 @@ def suspects(excess: Excess, unit: str) -> list[Finding]:
         account = next(account for account in excess.accounts if account.function == hub)
         if _cheap(account):
             chosen = [pair for pair in chosen if pair[0].function != hub]
-            chosen.insert(1, (account, _Anchor(_heaviest_context(excess, hub), Role.HUB)))
+            # Never before who answers for more.
+            at = max(1, sum(other.share > account.share for other, _ in chosen))
+            chosen.insert(at, (account, _Anchor(_heaviest_context(excess, hub), Role.HUB)))
     return [_finding(excess, rank, account, anchor, unit) for rank, (account, anchor) in enumerate(chosen, 1)]
 
 
@@ -141,7 +143,22 @@ def _sentence(excess: Excess, account: Account, anchor: _Anchor, unit: str, insi
             return f"With what it calls it {spends} {gained} more per {unit}: {compared}."
         case Role.OWN:
             compared = f"{seconds(account.good_s)} became {seconds(account.bad_s)}"
-            return f"It {spends} {gained} more per {unit}{_spent_in(excess, account.function, inside)}: {compared}."
+            where = _spent_in(excess, account.function, inside)
+            threads = _waiting_threads(excess, account.function)
+            summed = f", summed over {threads} threads" if threads > 1 else ""
+            return f"It {spends} {gained} more per {unit}{where}: {compared}{summed}."
+
+
+def _waiting_threads(excess: Excess, function: int) -> int:
+    """In how many threads of a bad run lies what the function answers for, at most: their waits add up."""
+    if excess.clock is not Clock.BLOCKED:
+        return 0
+    charged, _ = excess.charges.to(function)
+    bad = excess.costs.bad
+    return max(
+        run.threads_in(excess.clock, run.time(excess.clock).stack[np.isin(nodes, charged)])
+        for run, nodes in zip(bad.runs, bad.nodes, strict=True)
+    )
 
 
 def _cheap(account: Account) -> bool:
