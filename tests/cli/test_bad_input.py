@@ -128,7 +128,7 @@ def test_a_mistake_of_ours_is_no_traceback_either(whyperf: Whyperf, tmp_path: Pa
     done = whyperf("record", "--", "true", environment={"PYTHONPATH": paths})
     # THEN it is a sentence, and a traceback only for those who ask
     assert "mistake in whyperf (RuntimeError)" in sentence(done, 1)
-    done = whyperf("record", "--", "true", environment={"PYTHONPATH": paths, "WHYPERF_DEBUG": "1"})
+    done = whyperf("record", "-o", "again", "--", "true", environment={"PYTHONPATH": paths, "WHYPERF_DEBUG": "1"})
     assert "Traceback" in done.stderr
 
 
