@@ -44,7 +44,18 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _roles(program: Path, folder: Path) -> dict[str, str]:
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
-    command = [sys.executable, "-m", "whyperf", "record", "--values", "--values", "-o", folder / "run", "--", program, "15"]
+    command = [
+        sys.executable,
+        "-m",
+        "whyperf",
+        "record",
+        "--values",
+        "-o",
+        folder / "run",
+        "--",
+        program,
+        "15",
+    ]
     subprocess.run(command, check=True, capture_output=True, env=environment, timeout=120)
     variables = Recording(folder / "run").table("variables")
     names, roles = variables.column("name").to_pylist(), variables.column("roles").to_pylist()
