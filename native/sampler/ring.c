@@ -1,15 +1,45 @@
 // Slots and rings: this thread as a producer.
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "sampler/sampler.h"
+
+static _Atomic bool mapping; // one thread at a time; others do with what there is
+
+// A second, wider mapping of the same pages (an old size of 0 asks for that): pointers into the first stay good, and no
+// descriptor is needed, which the program may have closed.
+static void map_rings_of(uint32_t slots) {
+    if (atomic_exchange(&mapping, true))
+        return;
+    if (slots > atomic_load(&this_process.mapped_slots)) {
+        void *wider = mremap(this_process.session, 0, WHYPERF_BYTES_OF_SLOTS(slots), MREMAP_MAYMOVE);
+        if (wider != MAP_FAILED) {
+            atomic_store(&this_process.rings, wider);
+            atomic_store(&this_process.mapped_slots, slots);
+        }
+    }
+    atomic_store(&mapping, false);
+}
+
+void rings_after_fork(void) {
+    atomic_store(&mapping, false);
+}
+
+static uint32_t usable_slots(void) {
+    uint32_t backed = atomic_load(&this_process.session->slots);
+    if (backed > WHYPERF_SLOTS)
+        backed = WHYPERF_SLOTS;
+    if (backed > atomic_load(&this_process.mapped_slots))
+        map_rings_of(backed);
+    uint32_t mapped = atomic_load(&this_process.mapped_slots);
+    return backed < mapped ? backed : mapped;
+}
 
 bool slot_take(void) {
     struct whyperf_session *session = this_process.session;
     struct whyperf_slot *slots = whyperf_slots(session);
-    uint32_t usable = atomic_load(&session->slots);
-    if (usable > WHYPERF_SLOTS)
-        usable = WHYPERF_SLOTS;
+    uint32_t usable = usable_slots();
     uint32_t start = atomic_load_explicit(&session->slot_hint, memory_order_relaxed);
     for (uint32_t i = 0; i < usable; i++) {
         uint32_t index = (start + i) % usable;
@@ -26,7 +56,7 @@ bool slot_take(void) {
         atomic_store_explicit(&session->slot_hint, index, memory_order_relaxed);
         this_thread.sequence = sequence;
         this_thread.slot_index = index;
-        this_thread.ring = whyperf_ring(session, index);
+        this_thread.ring = whyperf_ring(atomic_load(&this_process.rings), index);
         atomic_signal_fence(memory_order_seq_cst);
         this_thread.slot = slot;
         return true;

@@ -269,23 +269,30 @@ void record_process(enum whyperf_process_origin origin, int argc, char **argv) {
     ring_write_in_signal(WHYPERF_RECORD_PROCESS, origin, &record, (uint32_t)(sizeof record.header + used));
 }
 
+static bool is_usable(const struct whyperf_session *session) {
+    return session->magic == WHYPERF_SESSION_MAGIC && session->version == WHYPERF_SESSION_VERSION &&
+           session->ring_bytes == WHYPERF_RING_BYTES && session->rate_hz > 0 && session->slots <= WHYPERF_SLOTS &&
+           !atomic_load(&session->stopped);
+}
+
+// Maps the rings that have disk blocks; NULL when the file is not ours or its recorder has gone.
 static struct whyperf_session *map_session(const char *path) {
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return NULL;
     struct stat status;
-    void *memory = MAP_FAILED;
+    struct whyperf_session *session = MAP_FAILED;
+    uint64_t bytes = WHYPERF_BYTES_OF_SLOTS(0);
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && (uint64_t)status.st_size >= WHYPERF_SESSION_BYTES)
-        memory = mmap(NULL, WHYPERF_SESSION_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        session = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
-    if (memory == MAP_FAILED)
+    if (session == MAP_FAILED)
         return NULL;
-    struct whyperf_session *session = memory;
-    bool usable = session->magic == WHYPERF_SESSION_MAGIC && session->version == WHYPERF_SESSION_VERSION &&
-                  session->ring_bytes == WHYPERF_RING_BYTES && session->rate_hz > 0 && !atomic_load(&session->stopped);
-    if (usable)
+    if (is_usable(session)) {
+        atomic_store(&this_process.rings, session);
         return session;
-    munmap(memory, WHYPERF_SESSION_BYTES);
+    }
+    munmap(session, bytes);
     return NULL;
 }
 

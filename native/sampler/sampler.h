@@ -60,6 +60,10 @@ extern __thread struct thread_state this_thread;
 
 struct process_state {
     struct whyperf_session *session; // NULL: this process is not watched
+    // The widest mapping of the same file, and how many slots' rings it holds: grown when the recorder adds more, so
+    // that programs with a limit on their address space pay for what is used.
+    _Atomic(struct whyperf_session *) rings;
+    _Atomic uint32_t mapped_slots;
     pid_t pid;
     uint64_t period_ns;
     _Atomic bool no_system_calls; // a seccomp filter is installed
@@ -79,6 +83,7 @@ void clock_advance_in_signal(uint64_t ns);
 
 // ring.c
 bool slot_take(void);
+void rings_after_fork(void);
 void slot_release(void);
 unsigned char *ring_reserve_in_signal(uint32_t payload_bytes, uint32_t keep_free);
 void ring_commit_in_signal(uint16_t kind, uint32_t detail, uint64_t time, uint32_t payload_bytes);

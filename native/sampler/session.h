@@ -160,9 +160,11 @@ struct whyperf_session {
 };
 
 #define WHYPERF_SESSION_HEADER_BYTES (16 * 1024)
-#define WHYPERF_SESSION_BYTES                                                                                          \
+// The file's size up to the end of that many rings.
+#define WHYPERF_BYTES_OF_SLOTS(count)                                                                                  \
     (WHYPERF_SESSION_HEADER_BYTES + sizeof(struct whyperf_slot) * WHYPERF_SLOTS +                                      \
-     (uint64_t)WHYPERF_SLOTS * WHYPERF_RING_BYTES)
+     (uint64_t)(count) * WHYPERF_RING_BYTES)
+#define WHYPERF_SESSION_BYTES WHYPERF_BYTES_OF_SLOTS(WHYPERF_SLOTS)
 
 _Static_assert(sizeof(struct whyperf_session) <= WHYPERF_SESSION_HEADER_BYTES, "the header has outgrown its pages");
 _Static_assert(sizeof(struct whyperf_record) == 16, "records are packed by hand");

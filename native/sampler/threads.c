@@ -225,6 +225,7 @@ static void begin_forked_child(void) {
         return;
     int saved_errno = errno;
     this_process.pid = (pid_t)syscall(SYS_getpid);
+    rings_after_fork();
     timers_after_fork();
     modules_after_fork();
     globals_after_fork();

@@ -10,15 +10,11 @@
 
 enum { FIRST_BACKED_SLOTS = 256 };
 
-static uint64_t bytes_up_to(uint32_t slots) {
-    return WHYPERF_SESSION_BYTES - (uint64_t)(WHYPERF_SLOTS - slots) * WHYPERF_RING_BYTES;
-}
-
 // False only when the disk is full: file systems that cannot reserve blocks get a sparse file.
 static bool back(int fd, uint32_t slots) {
     int failed;
     do
-        failed = fallocate(fd, 0, 0, (off_t)bytes_up_to(slots)) ? errno : 0;
+        failed = fallocate(fd, 0, 0, (off_t)WHYPERF_BYTES_OF_SLOTS(slots)) ? errno : 0;
     while (failed == EINTR);
     return failed == 0 || failed == EOPNOTSUPP || failed == ENOSYS;
 }
