@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatch
 from pathlib import Path
 
-from whyperf.collect.seal.origins import is_system_library
+from whyperf.collect.origins import is_system_library
 
 DEFAULT_DEPTH = 8
 

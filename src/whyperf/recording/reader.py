@@ -81,7 +81,7 @@ class Recording:
             raise self._damaged(name, "its checksum does not hold")
         try:
             # Without Arrow's thread pools: on a busy machine a thread that is still starting when the program ends
-            # aborts it (seen once in about 600 runs), and tables of this size gain nothing from them.
+            # aborts it (seen once), and tables of this size gain nothing from them.
             read = pq.read_table(pa.BufferReader(content), use_threads=False, pre_buffer=False)
             rows = read.select(table.schema.names).cast(table.schema)
         except (pa.ArrowException, KeyError, ValueError, OSError) as error:

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from whyperf.collect.origins import file_name, origin_of
 from whyperf.collect.seal.evidence import Int32, UInt64
-from whyperf.collect.seal.origins import file_name, origin_of
 from whyperf.collect.seal.places import CodePlaces
 from whyperf.collect.seal.spaces import Module
 from whyperf.collect.seal.symbols import Binary, PerfMap, Symbols
