@@ -7,8 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Outcome
 from test_stacks import SPIN
+
+from conftest import Outcome
 
 Compile = Callable[..., Path]
 Run = Callable[..., Outcome]
