@@ -17,7 +17,8 @@ NATIVE := $(shell find native -name '*.[ch]')
 C_SOURCES := $(shell find native src tests -name '*.[ch]' -not -path 'tests/debuginfo/programs/*')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench bench-overhead bench-false-alarms bench-cases bench-transparency bench-kills docs wheel clean
+.PHONY: help setup demo test lint bench bench-overhead bench-false-alarms bench-cases bench-transparency bench-kills bench-debuginfo \
+	bench-values docs wheel clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
@@ -37,7 +38,7 @@ lint: $(STAMPS)/installed $(STAMPS)/tools ## style, types, layering, C formattin
 	$(BIN)/clang-format --dry-run -Werror $(C_SOURCES)
 	$(BIN)/lint-imports
 
-bench: bench-cases bench-overhead bench-false-alarms bench-transparency bench-kills ## all benchmarks; takes hours
+bench: bench-cases bench-overhead bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-values ## all benchmarks; takes hours
 
 bench-overhead: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what recording costs, beside perf and gprof
 	$(BIN)/python -m bench.overhead
@@ -53,6 +54,12 @@ bench-transparency: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages
 
 bench-kills: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what a SIGKILL leaves of a recording
 	$(BIN)/python -m bench.kills
+
+bench-debuginfo: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## how long debug information takes, cold and warm
+	$(BIN)/python -m bench.debuginfo
+
+bench-values: $(STAMPS)/installed $(STAMPS)/tools ## false discoveries and power of the tests on values
+	$(BIN)/python -m bench.values_statistics rates
 
 docs: $(STAMPS)/installed ## docs/format.md from the schemas
 	$(BIN)/python -m whyperf.recording.describe docs/format.md
