@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from whyperf.debuginfo.cache import default_folder
-from whyperf.source import FunctionInSource, language_of, producers_in, roles_of
+from whyperf.errors import WhyperfError
+from whyperf.source import FunctionInSource, compilation_database, language_of, producers_in, roles_of
 
 _CPU_SECONDS = 1.5
 
@@ -22,15 +23,20 @@ class WithRoles:
     notes: tuple[str, ...]
 
 
-def with_roles(variables: pa.Table, values: pa.Table, functions: pa.Table, modules: pa.Table) -> WithRoles:
+def with_roles(
+    variables: pa.Table, values: pa.Table, functions: pa.Table, modules: pa.Table, compile_commands: str = ""
+) -> WithRoles:
     """The variables with their `roles` filled in. Source newer than its binary is not what ran."""
     if not variables.num_rows:
         return WithRoles(variables, ())
     named = variables.select(["function", "name", "scope", "file", "line"]).to_pylist()
     places = _places(named, _most_read_first(variables, values), functions, modules)
     binaries = {place.function.file: place.binary for place in places.values()}
+    database, notes = _database(compile_commands)
     roles = roles_of(
         [place.function for place in places.values()],
+        compile_commands=database,
+        built_in=sorted({str(Path(binary).parent) for binary in binaries.values()}),
         producers=_producers(binaries),
         folders=_folders(functions),
         budget_s=_CPU_SECONDS,
@@ -48,8 +54,20 @@ def with_roles(variables: pa.Table, values: pa.Table, functions: pa.Table, modul
         texts.append("|".join(sorted(found)))
     at = variables.schema.get_field_index("roles")
     column = pa.array(texts, variables.schema.field(at).type)
-    lost = f"{roles.unread} source files could not be read in time: what their variables are for is unknown."
-    return WithRoles(variables.set_column(at, variables.schema.field(at), column), (lost,) if roles.unread else ())
+    if roles.unread:
+        lost = f"{roles.unread} source files could not be read in time: what their variables are for is unknown."
+        notes = (*notes, lost)
+    return WithRoles(variables.set_column(at, variables.schema.field(at), column), notes)
+
+
+def _database(compile_commands: str) -> tuple[Path | None, tuple[str, ...]]:
+    """It was sound when the recording began; what it would have said is not worth a recording."""
+    if not compile_commands:
+        return None, ()
+    try:
+        return compilation_database(Path(compile_commands)), ()
+    except WhyperfError as error:
+        return None, (f"{error.sentence} It was passed over.",)
 
 
 @dataclass(frozen=True)
