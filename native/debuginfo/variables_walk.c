@@ -73,19 +73,20 @@ static void add_lives(struct variables *variables, const struct sighting *sighti
         if (from >= to)
             continue;
         const struct place *place = first_place(pieces);
-        if (sighting->whole_scope && place &&
-            !assigned_range(variables, declaration, sighting->around->body, place, &from, &to))
-            continue;
         bool counted = false;
         for (uint32_t i = 0; i < shape.count; i++) {
             struct leaf leaf = COLUMN_AT(&variables->leaves, struct leaf, shape.first + i);
             struct values_location location = {0};
             if (leaf.is_minor || !locate_leaf(variables, pieces, &leaf, &location))
                 continue;
+            uint64_t start = from, end = to;
+            if (sighting->whole_scope && place &&
+                !assigned_range(variables, declaration, sighting->around->body, place, &leaf, &start, &end))
+                continue;
             if (!counted)
-                *(location.padding ? &variables->readable_at_entry : &variables->readable) += to - from;
+                *(location.padding ? &variables->readable_at_entry : &variables->readable) += end - start;
             counted = true;
-            add_live(variables, from, to, add_location(variables, declaration, location, i));
+            add_live(variables, start, end, add_location(variables, declaration, location, i));
         }
     }
 }
