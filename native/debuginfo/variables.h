@@ -161,10 +161,11 @@ bool finish_location(struct variables *variables, const struct place *place, str
 
 // variables_assigned.c
 void sort_line_rows(struct variables *variables);
-// Shrinks [*low, *high) to where a scalar of a variable with one place for its whole scope holds what the program put
-// there.
+// Shrinks [*low, *high), a part of the scope that begins at `scope_low`, to where a scalar of a variable with one place
+// for its whole scope holds what the program put there.
 bool assigned_range(const struct variables *variables, const struct declaration *declaration, const struct body *body,
-                    const struct place *place, const struct leaf *leaf, uint64_t *low, uint64_t *high);
+                    const struct place *place, const struct leaf *leaf, uint64_t scope_low, uint64_t *low,
+                    uint64_t *high);
 const uint8_t *code_at(const struct variables *variables, uint64_t low, uint64_t high);
 
 // variables_rows.c

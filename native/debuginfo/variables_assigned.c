@@ -216,7 +216,8 @@ static bool set_from(const struct variables *variables, const struct leaf *leaf,
 }
 
 bool assigned_range(const struct variables *variables, const struct declaration *declaration, const struct body *body,
-                    const struct place *place, const struct leaf *leaf, uint64_t *low, uint64_t *high) {
+                    const struct place *place, const struct leaf *leaf, uint64_t scope_low, uint64_t *low,
+                    uint64_t *high) {
     uint64_t start = *low;
     int64_t displacement;
     if (place->kind == VALUES_CONSTANT || place->kind == VALUES_ADDRESS)
@@ -227,8 +228,9 @@ bool assigned_range(const struct variables *variables, const struct declaration 
             !prologue_end(variables, *low, *high, &start))
             return false;
     } else if (slot(variables, body, place, &displacement)) {
-        if (!set_from(variables, leaf, displacement, *low, *high, &start))
+        if (!set_from(variables, leaf, displacement, scope_low, *high, &start))
             return false;
+        start = start > *low ? start : *low;
     } else if (!line_after(variables, declaration, *low, *high, &start)) {
         return false;
     }
