@@ -61,9 +61,9 @@ def _record(program: Path, folder: Path, *options: str | Path) -> tuple[Recordin
 def _read_in(recording: Recording) -> set[str]:
     names = recording.table("functions").column("name").to_pylist()
     owners = recording.table("variables").column("function").to_pylist()
-    numbers = set(recording.table("values").column("variable").to_pylist())
-    assert numbers == set(range(len(owners)))
-    return {str(names[owner]) for owner in owners if owner >= 0}
+    read = {owners[number] for number in recording.table("values").column("variable").to_pylist()}
+    assert {owner for owner in owners if owner >= 0} == {owner for owner in read if owner >= 0}
+    return {str(names[owner]) for owner in read if owner >= 0}
 
 
 @pytest.mark.parametrize(
