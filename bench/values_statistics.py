@@ -29,7 +29,7 @@ def main() -> int:
     if options.command == "redis":
         from bench.values_redis import show_redis
 
-        return 0 if show_redis(options.repeats) else 1
+        return 0 if show_redis(options.repeats, reuse=options.reuse) else 1
     from bench.values_recorded import show_recorded
 
     good = show_recorded(options.pool, options.more, options.jobs, reuse=options.reuse, only=options.only)
@@ -58,6 +58,7 @@ def _options() -> argparse.Namespace:
     scale.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
     redis = commands.add_parser("redis")
     redis.add_argument("--repeats", type=int, default=5)
+    redis.add_argument("--reuse", action="store_true", help="take the recordings of the last time")
     one = commands.add_parser("measure")  # what `scale` starts
     one.add_argument("method", choices=METHODS)
     one.add_argument("folder")
