@@ -65,10 +65,10 @@ def record_run(program: Workload, path: Path) -> None:
     record(path, program.command(""), *options)
 
 
-def disjoint(program: str, pool: Sequence[Path]) -> Iterator[Pair]:
+def disjoint(program: str, pool: Sequence[Path], runs: int = RUNS) -> Iterator[Pair]:
     """Consecutive recordings dealt in turn, as `compare` alternates them: no recording is in two pairs."""
-    for first in range(0, len(pool) - 2 * RUNS + 1, 2 * RUNS):
-        dealt = pool[first : first + 2 * RUNS]
+    for first in range(0, len(pool) - 2 * runs + 1, 2 * runs):
+        dealt = pool[first : first + 2 * runs]
         yield Pair(program, tuple(dealt[::2]), tuple(dealt[1::2]))
 
 

@@ -1,9 +1,10 @@
 """False discoveries and power among the variables of real recordings.
 
-A family is one comparison of three good with three bad runs. Nothing differs between its sides, so whatever it reports
-is a false discovery; then some of its variables are changed, and the share of wrong ones among the reported counts.
+A family is one comparison of good with bad runs, three of each. Nothing differs between its sides: whatever it reports
+is a false discovery. Then some of its variables are changed, and the share of wrong ones among the reported counts.
 The rate is the mean over families. They are of three kinds: `disjoint` ones share no recording, `shuffled` ones are
 drawn from all recordings of a program, `resampled` ones are made of blocks of samples of six different recordings.
+Beside them `single` ones, of one run a side, which share no recording either.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ import numpy as np
 
 from bench.intervals import mean_upper_bound, rate_upper_bound
 from bench.values_planted import CHANGES, Planted, plant, resampled
-from bench.values_pools import RUNS, Pair, disjoint, programs, record_pool, shuffled
+from bench.values_pools import Pair, disjoint, programs, record_pool, shuffled
 from whyperf.engines.run import Run
 from whyperf.engines.values.compare import Values, compare
 from whyperf.recording.reader import Recording
 
-KINDS = ("disjoint", "shuffled", "resampled")
+THREE_A_SIDE = ("disjoint", "shuffled", "resampled")
+SINGLE = "single"
+KINDS = (*THREE_A_SIDE, SINGLE)
 PLANTED_SHARE = 0.1
 _GOAL = 0.10
 _SEED = 1
@@ -85,6 +88,7 @@ def families(program: str, pool: Sequence[Path], *, more: int, seed: int) -> lis
         "disjoint": list(disjoint(program, pool)),
         "shuffled": list(shuffled(program, pool, more, rng)),
         "resampled": list(shuffled(program, pool, more, rng)),
+        SINGLE: list(disjoint(program, pool, 1)),
     }
     return [Family(kind, pair, number) for kind in KINDS for number, pair in enumerate(pairs[kind])]
 
@@ -95,7 +99,7 @@ def judge(family: Family) -> Judged:
     for path in (*family.pair.good, *family.pair.bad):
         recording = Recording(path)
         runs.append(Run(resampled(rng, recording) if family.kind == "resampled" else recording))
-    good, bad = runs[:RUNS], runs[RUNS:]
+    good, bad = runs[: len(family.pair.good)], runs[len(family.pair.good) :]
     alone = _compared(good, bad)
     changed, planted = plant(rng, alone, good, bad, PLANTED_SHARE)
     values = _compared(good, changed)
@@ -124,8 +128,9 @@ def print_rates(judged: Sequence[Judged]) -> bool:
         "| families | number | variables judged | with a false discovery | 95% bound | rate with 10% changed | bound |"
     )
     print("|---|---|---|---|---|---|---|")
-    for kind in (*KINDS, "all"):
-        chosen = [one for one in judged if kind in (one.kind, "all")]
+    rows = {**{kind: (kind,) for kind in THREE_A_SIDE}, "all of these": THREE_A_SIDE, SINGLE: (SINGLE,)}
+    for kind, among in rows.items():
+        chosen = [one for one in judged if one.kind in among]
         if not chosen:
             continue
         alone = sum(bool(one.false_alone) for one in chosen)
@@ -143,9 +148,10 @@ def print_rates(judged: Sequence[Judged]) -> bool:
 
 
 def print_power(judged: Sequence[Judged]) -> None:
-    """Found of planted changes, by how often the variable was read in a run."""
-    planted = sum((one.planted for one in judged), Counter[Cell]())
-    found = sum((one.found for one in judged), Counter[Cell]())
+    """Found of planted changes, by how often the variable was read in a run; with three runs a side."""
+    chosen = [one for one in judged if one.kind in THREE_A_SIDE]
+    planted = sum((one.planted for one in chosen), Counter[Cell]())
+    found = sum((one.found for one in chosen), Counter[Cell]())
     print(f"| change | size | {' | '.join(f'{name} readings a run' for name in READINGS.values())} |")
     print("|---|---|" + "---|" * len(READINGS))
     for change in CHANGES:
