@@ -38,6 +38,10 @@ class Roles:
     by_semantics: int = 0
     """Functions that libclang read."""
 
+    def knows(self, file: str, function_line: int) -> bool:
+        """Whether the function was read."""
+        return (file, function_line) in self._functions
+
     def of(self, file: str, function_line: int, variable: str, declared: int = 0) -> frozenset[Role]:
         """Of a function's variable; `declared`, the line of its declaration, tells shadowed ones apart."""
         uses = self._functions.get((file, function_line))

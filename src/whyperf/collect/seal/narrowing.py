@@ -33,6 +33,10 @@ def narrowed(sealed: SealedValues, components: Components, functions: pa.Table, 
         sealed,
         variables=_with(variables.filter(pa.array(kept)), number[kept]),
         values=_with(values, number[values.column("variable").to_numpy()]),
+        origins=tuple(
+            replace(one, rows=number[one.rows[kept[one.rows]]].astype(np.int64), numbers=one.numbers[kept[one.rows]])
+            for one in sealed.origins
+        ),
     )
 
 

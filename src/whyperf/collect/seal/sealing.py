@@ -133,7 +133,7 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
     values = sealed_values(seen, code, Path(evidence.tables))
     values = narrowed(values, Components(wanted.components), code.functions, code.modules)
     progress("reading source", 0.85)
-    variables = with_roles(values.variables, values.values, code.functions, code.modules, wanted.compile_commands)
+    variables = with_roles(values, code, wanted.compile_commands)
     weight = _weight_ns(evidence)
     source = excerpts(code.frames, code.functions, code.modules, _frame_weights(code, node_frames, node, weight))
     manifest = summary(evidence, weight, (*source.notes, *values.notes, *variables.notes))

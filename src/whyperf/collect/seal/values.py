@@ -27,10 +27,23 @@ from whyperf.recording.tables import VALUES, VARIABLES
 
 
 @dataclass(frozen=True)
+class TableRows:
+    """The variables' rows that are of one variables table."""
+
+    table: VariablesTable
+    path: str
+    build_id: str
+    module: int  # row of `modules`
+    rows: Int64
+    numbers: Int64  # of the table's variables, one for each of the rows
+
+
+@dataclass(frozen=True)
 class SealedValues:
     variables: pa.Table
     values: pa.Table
     notes: tuple[str, ...]
+    origins: tuple[TableRows, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,7 +104,8 @@ def sealed_values(seen: Seen, code: Code, folder: Path) -> SealedValues:
     variables = _variables(listed, firsts, used, code)
     is_pointer = np.array([kind == "pointer" for kind in variables["kind"].to_pylist()], bool)
     value = classify(rows.value, is_pointer[variable], rows.sample, Extents.of(seen.cast, seen.spaces))
-    return SealedValues(variables, _values(rows, variable.astype(np.int32), value), notes)
+    origins = _origins(listed, firsts, used, seen.spaces, code)
+    return SealedValues(variables, _values(rows, variable.astype(np.int32), value), notes, origins)
 
 
 def _unpacked(seen: Seen, used: _Used, folder: Path) -> _session.UnpackedValues:
@@ -157,6 +171,18 @@ def _with_neighbours(read: Int64, firsts: Int64, used: _Used) -> Int64:
         neighbours = np.flatnonzero(np.isin(owner, seen[seen >= 0])) + firsts[at]
         parts.append(np.union1d(mine, neighbours))
     return np.concatenate(parts).astype(np.int64)
+
+
+def _origins(listed: Int64, firsts: Int64, used: _Used, spaces: Spaces, code: Code) -> tuple[TableRows, ...]:
+    found = []
+    for at, (table, number) in enumerate(zip(used.tables, used.modules, strict=True)):
+        rows = np.flatnonzero((listed >= firsts[at]) & (listed < firsts[at + 1]))
+        module = spaces.modules[number]
+        origin = TableRows(
+            table, module.path, module.build_id, int(code.module_row[number]), rows, listed[rows] - firsts[at]
+        )
+        found.append(origin)
+    return tuple(found)
 
 
 def _variables(read: npt.NDArray[np.integer[Any]], firsts: Int64, used: _Used, code: Code) -> pa.Table:
