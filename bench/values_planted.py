@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from whyperf.engines.recorded import Recorded
 from whyperf.engines.run import Run
 from whyperf.engines.values.compare import Values
 from whyperf.engines.values.counters import Tracking
@@ -17,8 +18,7 @@ from whyperf.engines.values.judging import Outcome
 from whyperf.engines.values.kinds import Kind
 from whyperf.engines.values.variables import Variable, VariableIndex
 from whyperf.recording.manifest import Manifest
-from whyperf.recording.reader import Recording
-from whyperf.recording.tables import VALUES
+from whyperf.recording.tables import TABLES, VALUES
 
 Array = np.ndarray[Any, Any]
 Apply = Callable[[np.random.Generator, Array, Array], Array]  # of one run's values and of all runs'
@@ -116,9 +116,9 @@ CHANGES: tuple[Change, ...] = (
 )
 
 
-def held(recording: Recording, **tables: pa.Table) -> Held:
-    names = recording.manifest.tables
-    return Held(recording.path, recording.manifest, {name: recording.table(name) for name in names} | tables)
+def held(recording: Recorded, **replaced: pa.Table) -> Held:
+    tables = {table.name: recording.table(table.name) for table in TABLES if table.name not in replaced}
+    return Held(recording.path, recording.manifest, tables | replaced)
 
 
 def plant(
@@ -153,13 +153,11 @@ def plant(
                 plain = _plain(one.kind, stored[rows])
                 stored[rows] = _stored(one.kind, what.change.apply(rng, plain, pooled[one]))
         replaced = table.set_column(table.schema.get_field_index("value"), "value", pa.array(stored, pa.int64()))
-        recording = run.recording
-        tables = {name: recording.table(name) for name in recording.manifest.tables} | {"values": replaced}
-        changed.append(Run(Held(recording.path, recording.manifest, tables)))
+        changed.append(Run(held(run.recording, values=replaced)))
     return changed, planted
 
 
-def resampled(rng: np.random.Generator, recording: Recording) -> Held:
+def resampled(rng: np.random.Generator, recording: Recorded) -> Held:
     """A run that might have been: blocks of samples of a real one, each with all that was read in it.
 
     Within a block everything depends on everything as it did; constants of the run stay what they were.
