@@ -35,6 +35,8 @@ class Blocks:
     """Whether the block ends in a jump to a computed address."""
     last: tuple[int, ...]
     """Address of the branch that ends the block; of its start where none does."""
+    calls: Addresses
+    """Of the instructions that call."""
 
     def of(self, addresses: Addresses) -> Int32s:
         row = self.row(addresses)
@@ -76,6 +78,7 @@ def find_blocks(code: CodeMap, scope: int, never_return: frozenset[int], read: R
         np.array(start, np.uint64),
         np.array([number[leader] for leader in start], np.int32),
         *_edges(start, branches, parts, never_return),
+        np.array([branch.start for branch in branches if branch.is_call], np.uint64),
     )
 
 

@@ -1,7 +1,9 @@
 """Which places of a function its own loops repeat.
 
-Code of inlined functions is told apart: a loop belongs to the outermost function that decides whether it goes on, by
-a branch out of it or back to its beginning. Jump tables are not read here; the cases that only they lead to count as
+Code of inlined functions is told apart. A loop belongs to the innermost function that holds all that decides whether it
+goes on, by a branch out of it or back to its beginning, and all calls in it: those never move, while compilers scatter
+other instructions over what they inlined. So `while (more(&list)) visit(list);` is its function's loop although only
+the inlined `more` branches. Jump tables are not read here; the cases that only they lead to count as
 reachable from every computed jump.
 """
 
@@ -44,12 +46,23 @@ def _with_cases(blocks: Blocks) -> list[list[int]]:
 def _owners(successors: Successors, blocks: Blocks, loops: Loops, code: CodeMap) -> list[int]:
     """Of each loop the scope whose loop it is; -1: unknown."""
     scope_of_branch = scopes_at(code, np.array(blocks.last, np.uint64)).tolist()
-    deciding: list[set[int]] = [set() for _ in loops.header]
+    held: list[set[int]] = [set() for _ in loops.header]
     for block, following in enumerate(successors):
         for loop in loops.around(block):
             if any(to == loops.header[loop] or loop not in loops.around(to) for to in following):
-                deciding[loop].add(scope_of_branch[block])
-    return [
-        min((scope for scope in scopes if scope >= 0), key=lambda scope: int(code.scope_depth[scope]), default=-1)
-        for scopes in deciding
-    ]
+                held[loop].add(scope_of_branch[block])
+    for block, scope in zip(blocks.row(blocks.calls).tolist(), scopes_at(code, blocks.calls).tolist(), strict=True):
+        for loop in loops.around(block):
+            held[loop].add(scope)
+    return [_around_all(scopes - {-1}, code) for scopes in held]
+
+
+def _around_all(scopes: set[int], code: CodeMap) -> int:
+    """The innermost scope that holds them all; -1: none does."""
+    while len(scopes) > 1:
+        deepest = max(scopes, key=lambda scope: int(code.scope_depth[scope]))
+        parent = int(code.scope_parent[deepest])
+        if parent < 0:
+            return -1
+        scopes = scopes - {deepest} | {parent}
+    return next(iter(scopes), -1)

@@ -191,6 +191,54 @@ __attribute__((noinline)) int recursive(int n) {
     return recursive(n - 1) + recursive(n - 2) + asked(n);
 }
 
+struct list {
+    int left;
+    const int *at;
+};
+
+static inline __attribute__((always_inline)) int more(struct list *list) {
+    if (list->left <= 0)
+        return 0;
+    list->left--;
+    return 1;
+}
+
+static inline __attribute__((always_inline)) const int *next(struct list *list) {
+    while (list->left > 0) {
+        list->left--;
+        list->at++;
+        if (asked(*list->at)) // IN
+            return list->at;
+    }
+    return 0;
+}
+
+// Only inlined functions decide how long these go on.
+__attribute__((noinline)) void while_there_are_more(struct list *list) {
+    while (more(list))
+        tick(list->left); // IN
+    tick(26); // OUT
+}
+
+__attribute__((noinline)) void while_there_are_more_inlined(struct list *list) {
+    while (more(list))
+        once(list->left); // IN
+    tick(27); // OUT
+}
+
+__attribute__((noinline)) void for_each_next(struct list *list) {
+    const int *one;
+    while ((one = next(list)))
+        tick(*one); // IN
+    tick(28); // OUT
+}
+
+__attribute__((noinline)) void next_once(struct list *list) {
+    tick(29); // OUT
+    const int *one = next(list); // OUT
+    tick(one ? *one : 0); // OUT
+}
+
 // A loop with two entries.
 __attribute__((noinline)) void irreducible(int n) {
     tick(20); // OUT
@@ -233,6 +281,11 @@ int main(int argc, char **argv) {
         forever(argc);
         tick(recursive(argc)); // OUT
         irreducible(argc);
+        struct list all = {4, list};
+        while_there_are_more(&all);
+        while_there_are_more_inlined(&all);
+        for_each_next(&all);
+        next_once(&all);
         no_loop(argc); // OUT
     }
     return 0;
