@@ -113,7 +113,7 @@ struct variables {
     struct texts function_keys, row_keys, static_keys, static_names;
     struct column functions, rows, rows_of_leaves, declarations, shapes, leaves;
     struct pointer_map declaration_of_die, numbered, shape_of_type;
-    struct texts locations, fields, expressions, lists;
+    struct texts locations, fields, expressions, lists, plans;
     struct column static_orders, static_counts; // int32_t, for each of static_keys and static_names
     struct column lives, globals, call_sites, call_parameters;
     struct column tail_callers; // uint64_t entries of functions that end in calls
@@ -180,6 +180,9 @@ void walk_variables(struct variables *variables);
 // variables_calls.c
 void read_call_site(struct variables *variables, Dwarf_Die *die, const struct body *body);
 void drop_uncertain_entries(struct variables *variables, bool *dropped);
+
+// variables_plan.c
+void make_plans(struct variables *variables);
 
 // variables_table.c
 void make_segments(struct variables *variables, const bool *dropped);

@@ -5,8 +5,9 @@
 // for every type but the widest unsigned one, for which division and comparison are given up.
 #include "debuginfo/variables.h"
 
-#include <dwarf.h>
 #include <string.h>
+
+#include "values/operators.h"
 
 // A word's type: generic (bytes = 0: 64 bits, sign as the operator likes) or an integer's.
 struct word {
@@ -269,26 +270,19 @@ static bool typed(struct machine *machine, Dwarf_Attribute *attribute, const Dwa
 
 static bool rewrite(struct machine *machine, Dwarf_Attribute *attribute, const Dwarf_Op *operator) {
     uint8_t atom = operator->atom;
-    if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31)
+    if (operator_is_literal(atom))
         return push_constant(machine, atom - DW_OP_lit0);
-    if (atom >= DW_OP_breg0 && atom <= DW_OP_breg15)
+    if (operator_is_constant(atom))
+        return push_constant(machine, (int64_t)operator->number);
+    if (operator_is_register(atom))
         return push_register(machine, atom - DW_OP_breg0, (int64_t)operator->number);
+    if (operator_is_binary(atom))
+        return binary(machine, atom);
     switch (atom) {
     case DW_OP_addr:
     case DW_OP_addrx:
     case DW_OP_GNU_addr_index:
         return push_address(machine, attribute, operator);
-    case DW_OP_const1u:
-    case DW_OP_const1s:
-    case DW_OP_const2u:
-    case DW_OP_const2s:
-    case DW_OP_const4u:
-    case DW_OP_const4s:
-    case DW_OP_const8u:
-    case DW_OP_const8s:
-    case DW_OP_constu:
-    case DW_OP_consts:
-        return push_constant(machine, (int64_t)operator->number);
     case DW_OP_bregx:
         return push_register(machine, (unsigned)operator->number, (int64_t)operator->number2);
     case DW_OP_fbreg:
@@ -312,24 +306,6 @@ static bool rewrite(struct machine *machine, Dwarf_Attribute *attribute, const D
         return unary(machine, atom);
     case DW_OP_plus_uconst:
         return top(machine) && emit_unsigned(machine->place, atom, operator->number) && extend(machine);
-    case DW_OP_and:
-    case DW_OP_or:
-    case DW_OP_xor:
-    case DW_OP_plus:
-    case DW_OP_minus:
-    case DW_OP_mul:
-    case DW_OP_div:
-    case DW_OP_mod:
-    case DW_OP_shl:
-    case DW_OP_shr:
-    case DW_OP_shra:
-    case DW_OP_eq:
-    case DW_OP_ne:
-    case DW_OP_lt:
-    case DW_OP_le:
-    case DW_OP_gt:
-    case DW_OP_ge:
-        return binary(machine, atom);
     case DW_OP_GNU_entry_value:
     case DW_OP_entry_value:
         return push_entry(machine, attribute, operator);

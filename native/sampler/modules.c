@@ -29,6 +29,7 @@ struct module_details {
 
 struct snapshot {
     size_t bytes;
+    uint64_t generation;
     struct module_details *details; // of each module, beside it
     struct unwind_modules modules;
 };
@@ -79,10 +80,17 @@ const struct unwind_modules *modules_in_signal(void) {
     return &atomic_load(&current)->modules;
 }
 
+static const struct snapshot *snapshot_of(const struct unwind_modules *modules) {
+    return (const void *)((const char *)modules - offsetof(struct snapshot, modules));
+}
+
+uint64_t modules_generation_in_signal(const struct unwind_modules *modules) {
+    return snapshot_of(modules)->generation;
+}
+
 const struct values_table *modules_variables_in_signal(const struct unwind_modules *modules,
                                                        const struct unwind_module *module) {
-    const struct snapshot *snapshot = (const void *)((const char *)modules - offsetof(struct snapshot, modules));
-    return snapshot->details[module - modules->modules].variables;
+    return snapshot_of(modules)->details[module - modules->modules].variables;
 }
 
 bool modules_are_stale_in_signal(void) {
@@ -284,6 +292,7 @@ static bool publish(void) {
     if (next == MAP_FAILED)
         return false;
     next->bytes = bytes;
+    next->generation = atomic_load(&current)->generation + 1;
     next->modules.count = work.count;
     memcpy(next->modules.modules, work.modules, work.count * sizeof(struct unwind_module));
     next->details = (struct module_details *)&next->modules.modules[work.count];

@@ -11,8 +11,7 @@
 #include <sys/types.h>
 
 #include "sampler/session.h"
-#include "unwind/unwind.h"
-#include "values/gather.h"
+#include "sampler/walk.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -23,15 +22,12 @@
 // with tiny or switched stacks are safe by construction, and room for the walk.
 // Handlers of the program that ask for an alternate stack (SA_ONSTACK) run on it as well where the program has set up
 // none, and may be used to a stack of megabytes.
-enum { ALTERNATE_STACK_BYTES = 512 * 1024, PAGE_BYTES = 4096 };
+enum { ALTERNATE_STACK_BYTES = 512 * 1024 };
 
 struct thread_memory {
     unsigned char guard[PAGE_BYTES]; // not accessible
     unsigned char stack[ALTERNATE_STACK_BYTES];
-    uint64_t pcs[WHYPERF_MAX_FRAMES];
-    unsigned char page[PAGE_BYTES]; // copy of a page that is not known to be mapped
-    struct values_space values;
-    unsigned char packed_values[VALUES_RECORD_BYTES_MAX];
+    struct walk_memory walk;
 };
 
 struct thread_state {
@@ -49,6 +45,7 @@ struct thread_state {
     uint64_t second_expiry; // thread CPU time at which the timer goes on after a first, early signal; 0: nothing to do
     uint32_t periods_per_sample;
     uint32_t recent_samples;
+    uint32_t random; // never 0
     uint64_t recent_handler_ns;
     volatile sig_atomic_t in_handler;
     bool own_alternate_stack_active; // the kernel has `memory->stack` as this thread's alternate stack
@@ -66,6 +63,7 @@ struct process_state {
     _Atomic uint32_t mapped_slots;
     pid_t pid;
     uint64_t period_ns;
+    uint32_t samples_per_others; // of so many samples one follows pointers, by chance
     _Atomic bool no_system_calls; // a seccomp filter is installed
     _Atomic bool sampling_forbidden;
     uint64_t program_bias;
@@ -123,6 +121,7 @@ void modules_enter_in_signal(void); // from here to leave, the list stays in pla
 void modules_leave_in_signal(void);
 void modules_wait_for_readers(void); // until no handler runs, or for a second
 const struct unwind_modules *modules_in_signal(void);
+uint64_t modules_generation_in_signal(const struct unwind_modules *modules); // no other list has the same
 const struct values_table *modules_variables_in_signal(const struct unwind_modules *modules,
                                                        const struct unwind_module *module);
 bool modules_refresh_in_signal(void); // true when something changed
@@ -133,7 +132,7 @@ void modules_after_fork(void);
 
 // globals.c
 void globals_watch_in_signal(uint64_t module_start, uint64_t bias, const struct values_table *table);
-void globals_sample_in_signal(void);
+void globals_sample_in_signal(uint64_t time);
 void globals_after_fork(void);
 
 // environment.c

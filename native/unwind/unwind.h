@@ -85,7 +85,6 @@ struct unwind_modules {
 struct unwind_registers {
     uint64_t value[UNWIND_REGISTERS];
     uint32_t known; // bit per register
-    uint64_t cfa;   // of the frame that unwind_step left last
 };
 
 // Reads eight bytes of the watched stack; false if they cannot be had.
@@ -100,6 +99,20 @@ struct unwind_cursor {
 // which case the cursor has not moved. *ended is set, and the cursor has not moved, when this was the outermost frame.
 int unwind_step(struct unwind_cursor *cursor, const struct unwind_modules *modules, unwind_read_fn read, void *context,
                 bool *ended);
+
+// The parts of such a step, for who remembers rows or looks at a frame on its way: find the row; unless it is an END
+// row, leave the frame, by the CFA or, for a SIGNAL row, without one.
+static inline uint64_t unwind_looked_up(const struct unwind_cursor *cursor) {
+    // A call can be a function's last instruction: a return address may belong to the next function.
+    return cursor->registers.value[UNWIND_RIP] - !cursor->pc_is_exact;
+}
+int unwind_find_rule(const struct unwind_cursor *cursor, const struct unwind_modules *modules,
+                     const struct unwind_module **module, const struct unwind_row **row);
+int unwind_find_cfa(const struct unwind_cursor *cursor, const struct unwind_row *row, unwind_read_fn read,
+                    void *context, uint64_t *cfa);
+int unwind_leave(struct unwind_cursor *cursor, const struct unwind_row *row, uint64_t cfa, unwind_read_fn read,
+                 void *context, bool *ended);
+int unwind_leave_signal(struct unwind_cursor *cursor, unwind_read_fn read, void *context);
 
 const struct unwind_module *unwind_find_module(const struct unwind_modules *modules, uint64_t pc);
 // NULL where the module has no unwind information for the address.

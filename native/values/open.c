@@ -24,7 +24,8 @@ static bool find_sections(const unsigned char *file, size_t size, struct values_
            (table->call_sites = take(file, size, &at, header->call_site_count, sizeof *table->call_sites)) &&
            (table->call_parameters =
                 take(file, size, &at, header->call_parameter_count, sizeof *table->call_parameters)) &&
-           (table->expressions = take(file, size, &at, header->expression_bytes, 1));
+           (table->expressions = take(file, size, &at, header->expression_bytes, 1)) &&
+           (table->plans = take(file, size, &at, header->plan_words, sizeof *table->plans));
 }
 
 static bool within(uint64_t first, uint64_t count, uint64_t limit) {
@@ -46,12 +47,30 @@ static bool location_is_sound(const struct values_table_file *header, const stru
            within((uint64_t)location->offset, location->address, header->expression_bytes);
 }
 
+static bool plan_is_sound(const struct values_table *table, uint32_t at) {
+    uint32_t words = table->header->plan_words;
+    if (at >= words)
+        return false;
+    const struct values_plan *plan = (const void *)&table->plans[at];
+    uint32_t items = (uint32_t)plan->slots + plan->others, bytes = 0;
+    if (items > words - at - 1)
+        return false;
+    for (uint32_t i = 0; i < items; i++) {
+        const struct values_item *item = &values_items(plan)[i];
+        bytes += item->length;
+        if (item->base >= VALUES_BASES || !item->length || item->length > VALUES_ITEM_BYTES_MAX ||
+            ((item->flags & VALUES_ITEM_LOADS) && item->length != sizeof(uint64_t)))
+            return false;
+    }
+    return bytes == plan->bytes && bytes <= VALUES_PLAN_BYTES_MAX;
+}
+
 static bool contents_are_sound(const struct values_table *table) {
     const struct values_table_file *header = table->header;
     for (uint32_t i = 0; i < header->segment_count; i++) {
         const struct values_segment *segment = &table->segments[i];
         if (!within(segment->first, segment->count, header->list_count) ||
-            (i && segment->address < segment[-1].address))
+            (i && segment->address < segment[-1].address) || !plan_is_sound(table, segment->plan))
             return false;
     }
     for (uint32_t i = 0; i < header->index_count; i++)
@@ -109,11 +128,12 @@ const struct values_segment *values_find(const struct values_table *table, uint6
     return &table->segments[low];
 }
 
-uint32_t values_cells(const struct values_table *table, const struct values_segment *segment) {
-    uint32_t cells = segment->count;
-    for (uint32_t i = 0; i < segment->count; i++)
-        cells += table->locations[table->list[segment->first + i]].field_count;
-    return cells;
+const struct values_plan *values_plan_at(const struct values_table *table, uint64_t address) {
+    const struct values_segment *segment = values_find(table, address);
+    if (segment == &nothing)
+        return NULL;
+    const struct values_plan *plan = (const void *)&table->plans[segment->plan];
+    return segment->count || plan->registers || plan->slots || plan->others ? plan : NULL;
 }
 
 const struct values_call_site *values_find_call(const struct values_table *table, uint64_t return_address) {
