@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIST_MAX = 256, INDEX_SHIFT = 7 };
+enum { LIST_MAX = 256 };
 
 static int by_start(const void *left, const void *right) {
     const struct live *a = left, *b = right;
@@ -109,10 +109,10 @@ static struct column make_index(const struct column *segments, uint32_t *base) {
     if (!segments->count)
         return index;
     const struct values_segment *all = (const struct values_segment *)segments->items;
-    uint32_t last = all[segments->count - 1].address >> INDEX_SHIFT, at = 0;
-    *base = all[0].address >> INDEX_SHIFT;
+    uint32_t last = all[segments->count - 1].address >> VALUES_INDEX_SHIFT, at = 0;
+    *base = all[0].address >> VALUES_INDEX_SHIFT;
     for (uint32_t page = *base; page <= last; page++) {
-        while (at + 1 < segments->count && all[at + 1].address <= (uint64_t)page << INDEX_SHIFT)
+        while (at + 1 < segments->count && all[at + 1].address <= (uint64_t)page << VALUES_INDEX_SHIFT)
             at++;
         *(uint32_t *)column_add(&index) = at;
     }

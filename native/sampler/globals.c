@@ -1,16 +1,15 @@
 // Global and static variables: read now and then, written when they change.
 //
-// A sample of the stack says nothing about when globals change, and there are many of them: some times a second their
-// values are compared with those last written, and what differs goes into the ring. They are never read directly: a
-// program may take the access to its own data away.
+// A sample of the stack says nothing about when globals change, and there are many of them: every few samples of the
+// process their values are compared with those last written, and what differs goes into the ring. They are never read
+// directly: a program may take the access to its own data away.
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "sampler/sampler.h"
 
-enum { MAX_WATCHED = 64, CHANGES_PER_RECORD = 256, RUNS_PER_CALL = 32, BRIDGED_BYTES = 64 };
-static const uint64_t look_pause_ns = 125 * 1000 * 1000;
+enum { MAX_WATCHED = 64, CHANGES_PER_RECORD = 256, RUNS_PER_CALL = 32, BRIDGED_BYTES = 256, SAMPLES_PER_LOOK = 32 };
 
 // Neighbours within a page: they are read together, and are there together.
 struct run {
@@ -22,20 +21,22 @@ struct run {
     bool written; // `last` holds what was written
 };
 
+// A global within its run; the table itself would be far too much to read through.
+struct member {
+    uint16_t at;
+    uint16_t size;
+};
+
 static struct watched {
-    uint64_t module_start, bias;
-    const struct values_table *table;
+    uint64_t module_start;
     struct run *runs;
     uint32_t run_count;
+    struct member *members; // by global
     unsigned char *last, *now;
 } watched[MAX_WATCHED];
 static _Atomic uint32_t watched_count;
-static _Atomic uint64_t next_look;
+static _Atomic uint32_t samples;
 static _Atomic bool looking;
-
-static const struct values_location *location_of(const struct values_table *table, uint32_t global) {
-    return &table->locations[table->globals[global]];
-}
 
 static bool joins(const struct run *run, uint64_t address, uint32_t size) {
     uint64_t end = run->address + run->length;
@@ -44,24 +45,27 @@ static bool joins(const struct run *run, uint64_t address, uint32_t size) {
 }
 
 // The table lists globals by address. Gives the bytes that all runs have.
-static uint32_t find_runs(struct watched *module) {
+static uint32_t find_runs(struct watched *module, const struct values_table *table, uint64_t bias) {
     uint32_t bytes = 0;
-    for (uint32_t i = 0; i < module->table->header->global_count; i++) {
-        const struct values_location *location = location_of(module->table, i);
-        uint64_t address = location->address + module->bias;
-        if (location->kind != VALUES_AT_ADDRESS)
+    for (uint32_t i = 0; i < table->header->global_count; i++) {
+        if (table->globals[i] >= table->header->location_count)
             continue;
-        struct run *last = module->run_count ? &module->runs[module->run_count - 1] : NULL;
-        if (last && last->first_global + last->global_count == i && joins(last, address, location->size)) {
-            uint64_t end = address + location->size - last->address;
-            bytes += end > last->length ? (uint32_t)end - last->length : 0;
-            last->length = end > last->length ? (uint32_t)end : last->length;
-            last->global_count++;
+        const struct values_location *location = &table->locations[table->globals[i]];
+        uint64_t address = location->address + bias;
+        if (location->kind != VALUES_AT_ADDRESS || location->size > sizeof(uint64_t))
             continue;
+        struct run *run = module->run_count ? &module->runs[module->run_count - 1] : NULL;
+        if (!run || run->first_global + run->global_count != i || !joins(run, address, location->size)) {
+            run = &module->runs[module->run_count++];
+            *run = (struct run){.address = address, .at = bytes, .first_global = i};
         }
-        module->runs[module->run_count++] =
-            (struct run){.address = address, .length = location->size, .at = bytes, .first_global = i, .global_count = 1};
-        bytes += location->size;
+        uint32_t at = (uint32_t)(address - run->address), end = at + location->size;
+        module->members[i] = (struct member){(uint16_t)at, location->size};
+        run->global_count++;
+        if (end > run->length) {
+            bytes += end - run->length;
+            run->length = end;
+        }
     }
     return bytes;
 }
@@ -77,9 +81,12 @@ void globals_watch_in_signal(uint64_t module_start, uint64_t bias, const struct 
     if (count == MAX_WATCHED || !globals || !modules_are_first_in_signal())
         return;
     struct watched *module = &watched[count];
-    *module = (struct watched){.module_start = module_start, .bias = bias, .table = table};
-    module->runs = allocate(globals * sizeof *module->runs);
-    uint32_t bytes = module->runs ? find_runs(module) : 0;
+    *module = (struct watched){.module_start = module_start};
+    module->runs = allocate(globals * (sizeof *module->runs + sizeof *module->members));
+    if (!module->runs)
+        return;
+    module->members = (struct member *)&module->runs[globals];
+    uint32_t bytes = find_runs(module, table, bias);
     module->last = bytes ? allocate(2 * (size_t)bytes) : NULL;
     if (!module->last)
         return;
@@ -113,13 +120,13 @@ static uint32_t changes_of(const struct watched *module, const struct run *run, 
     if (run->missing || (run->written && memcmp(now, last, run->length) == 0))
         return 0;
     for (uint32_t i = run->first_global; i < run->first_global + run->global_count; i++) {
-        const struct values_location *location = location_of(module->table, i);
-        uint64_t at = location->address + module->bias - run->address;
-        if (run->written && memcmp(now + at, last + at, location->size) == 0)
-            continue;
+        struct member member = module->members[i];
         struct whyperf_global change = {.index = i};
-        memcpy(&change.value, now + at, location->size);
-        changes[count++] = change;
+        uint64_t before = 0;
+        memcpy(&change.value, now + member.at, member.size);
+        memcpy(&before, last + member.at, member.size);
+        if (!run->written || change.value != before)
+            changes[count++] = change;
     }
     return count;
 }
@@ -163,18 +170,17 @@ static void look_at(struct watched *module, uint64_t time) {
 
 void globals_sample_in_signal(uint64_t time) {
     uint32_t count = atomic_load_explicit(&watched_count, memory_order_relaxed);
-    if (!count || time < atomic_load_explicit(&next_look, memory_order_relaxed) ||
+    if (!count || atomic_fetch_add_explicit(&samples, 1, memory_order_relaxed) % SAMPLES_PER_LOOK ||
         atomic_load(&this_process.no_system_calls) || atomic_exchange(&looking, true))
         return;
     for (uint32_t i = 0; i < count; i++)
         look_at(&watched[i], time);
-    atomic_store(&next_look, time + look_pause_ns);
     atomic_store(&looking, false);
 }
 
 void globals_after_fork(void) {
     atomic_store(&looking, false);
-    atomic_store(&next_look, 0);
+    atomic_store(&samples, 0);
     uint32_t count = atomic_load(&watched_count);
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t k = 0; k < watched[i].run_count; k++)

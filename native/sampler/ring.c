@@ -2,8 +2,15 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "sampler/sampler.h"
+
+// Since Linux 5.14; older ones refuse it, and old headers do not know it.
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 static _Atomic bool mapping; // one thread at a time; others do with what there is
 
@@ -56,6 +63,7 @@ bool slot_take(void) {
         atomic_store_explicit(&session->slot_hint, index, memory_order_relaxed);
         this_thread.sequence = sequence;
         this_thread.slot_index = index;
+        this_thread.populated = false;
         this_thread.ring = whyperf_ring(atomic_load(&this_process.rings), index);
         atomic_signal_fence(memory_order_seq_cst);
         this_thread.slot = slot;
@@ -78,6 +86,16 @@ void slot_release(void) {
     bool empty =
         atomic_load(&slot->head) == atomic_load(&slot->tail) && memcmp(&slot->counters, &nothing, sizeof nothing) == 0;
     atomic_store(&slot->state, empty ? WHYPERF_SLOT_FREE : WHYPERF_SLOT_DONE);
+}
+
+// The pages behind the ring and the walk, all at once: met one by one, each would cost the handler a page fault.
+void memory_populate_in_signal(void) {
+    if (this_thread.populated || atomic_load(&this_process.no_system_calls))
+        return;
+    this_thread.populated = true;
+    syscall(SYS_madvise, this_thread.ring, WHYPERF_RING_BYTES, MADV_POPULATE_WRITE);
+    struct walk_memory *walk = &this_thread.memory->walk;
+    syscall(SYS_madvise, walk, sizeof *walk, MADV_POPULATE_WRITE);
 }
 
 static uint32_t record_bytes(uint32_t payload_bytes) {

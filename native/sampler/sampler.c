@@ -22,8 +22,9 @@ extern void *__libc_stack_end;
 
 // How many samples a thread looks back on to judge its handler's cost, and the part of a period that is too much.
 enum { COST_WINDOW = 64, COST_LIMIT_DIVISOR = 4 };
-// How often a thread's samples follow pointers, which takes a system call: several times as long as all the rest.
-enum { OTHERS_HZ = 50 };
+// Following pointers takes a system call, longer than all the rest. As many samples do so as keep the handler's mean
+// time below the budget, but one in RAREST at least.
+enum { BUDGET_NS = 6000, RAREST = 12, CHANCE_ONE = 1 << 16, COST_CAP_NS = 8 * BUDGET_NS, AVERAGED = 16 };
 
 static uint32_t values_depth(void) {
     uint32_t depth = this_process.session->values_depth;
@@ -31,13 +32,28 @@ static uint32_t values_depth(void) {
 }
 
 // Whether this sample follows pointers. Chance decides, so that no rhythm of the program's can meet ours.
-static bool takes_others(void) {
+static bool follows_pointers(void) {
     uint32_t number = this_thread.random;
     number ^= number << 13;
     number ^= number >> 17;
     number ^= number << 5;
     this_thread.random = number;
-    return ((uint64_t)number * this_process.samples_per_others) >> 32 == 0;
+    return (number & (CHANCE_ONE - 1)) < this_thread.following.chance;
+}
+
+static uint32_t averaged(uint32_t before, uint64_t cost) {
+    uint32_t now = cost < COST_CAP_NS ? (uint32_t)cost : COST_CAP_NS;
+    return before ? before + now / AVERAGED - before / AVERAGED : now;
+}
+
+static void adapt_following(bool followed, uint64_t cost) {
+    struct following_costs *costs = &this_thread.following;
+    uint32_t *mean = followed ? &costs->with_ns : &costs->without_ns;
+    *mean = averaged(*mean, cost);
+    uint32_t spare = costs->without_ns < BUDGET_NS ? BUDGET_NS - costs->without_ns : 0;
+    uint32_t extra = costs->with_ns > costs->without_ns ? costs->with_ns - costs->without_ns : 0;
+    uint64_t chance = extra <= spare ? CHANCE_ONE : (uint64_t)spare * CHANCE_ONE / extra;
+    costs->chance = chance > CHANCE_ONE / RAREST ? (uint32_t)chance : CHANCE_ONE / RAREST;
 }
 
 static void write_values_in_signal(bool with_others, uint64_t time) {
@@ -79,12 +95,13 @@ static void note_cost_in_signal(uint64_t cost) {
 static void take_sample_in_signal(const ucontext_t *context, uint32_t weight) {
     struct whyperf_counters *counters = &this_thread.slot->counters;
     uint64_t begin = now_in_signal();
+    memory_populate_in_signal();
     walk_prefetch_in_signal(context);
     timer_note_tick_in_signal(begin);
     if (modules_are_stale_in_signal())
         modules_refresh_in_signal();
     struct walk_request request = {.context = context, .values_depth = values_depth()};
-    request.with_others = request.values_depth && takes_others();
+    request.with_others = request.values_depth && follows_pointers();
     struct walk walk = walk_in_signal(&request);
     // A return address in no known module: perhaps a library was loaded since.
     if (walk.cut == WHYPERF_CUT_NO_MODULE && modules_missed_in_signal(begin) && modules_refresh_in_signal())
@@ -105,7 +122,10 @@ static void take_sample_in_signal(const ucontext_t *context, uint32_t weight) {
     } else {
         counters->dropped += weight;
     }
-    note_cost_in_signal(now_in_signal() - begin);
+    uint64_t cost = now_in_signal() - begin;
+    note_cost_in_signal(cost);
+    if (request.values_depth)
+        adapt_following(request.with_others, cost);
 }
 
 void sample_in_signal(int signal_number, siginfo_t *info, void *context) {
@@ -210,7 +230,6 @@ static void start_watching(int argc, char **argv) {
         return;
     this_process.pid = getpid();
     this_process.period_ns = 1000000000u / session->rate_hz;
-    this_process.samples_per_others = (session->rate_hz + OTHERS_HZ - 1) / OTHERS_HZ;
     this_process.session = session;
     atomic_fetch_add(&session->processes_started, 1);
     if (!signals_install_handler()) {

@@ -27,7 +27,12 @@ enum { ALTERNATE_STACK_BYTES = 512 * 1024 };
 struct thread_memory {
     unsigned char guard[PAGE_BYTES]; // not accessible
     unsigned char stack[ALTERNATE_STACK_BYTES];
-    struct walk_memory walk;
+    alignas(PAGE_BYTES) struct walk_memory walk;
+};
+
+// What samples cost that follow pointers and those that do not, on average; and how many of 65,536 are to follow.
+struct following_costs {
+    uint32_t with_ns, without_ns, chance;
 };
 
 struct thread_state {
@@ -46,10 +51,12 @@ struct thread_state {
     uint32_t periods_per_sample;
     uint32_t recent_samples;
     uint32_t random; // never 0
+    struct following_costs following;
     uint64_t recent_handler_ns;
     volatile sig_atomic_t in_handler;
     bool own_alternate_stack_active; // the kernel has `memory->stack` as this thread's alternate stack
     bool program_blocks_signal;
+    bool populated; // its ring and memory have pages
     stack_t program_alternate_stack;
 };
 
@@ -63,7 +70,6 @@ struct process_state {
     _Atomic uint32_t mapped_slots;
     pid_t pid;
     uint64_t period_ns;
-    uint32_t samples_per_others; // of so many samples one follows pointers, by chance
     _Atomic bool no_system_calls; // a seccomp filter is installed
     _Atomic bool sampling_forbidden;
     uint64_t program_bias;
@@ -83,6 +89,7 @@ void clock_advance_in_signal(uint64_t ns);
 bool slot_take(void);
 void rings_after_fork(void);
 void slot_release(void);
+void memory_populate_in_signal(void);
 unsigned char *ring_reserve_in_signal(uint32_t payload_bytes, uint32_t keep_free);
 void ring_commit_in_signal(uint16_t kind, uint32_t detail, uint64_t time, uint32_t payload_bytes);
 bool ring_write_in_signal(uint16_t kind, uint32_t detail, const void *payload, uint32_t bytes);

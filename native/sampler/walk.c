@@ -10,7 +10,7 @@
 
 // Pages outside the known stack that one walk may look at: coroutines' stacks are small.
 enum { PAGES_PER_WALK = 16 };
-enum { CACHE_LINE = 64, PREFETCHED_STACK_BYTES = 1024, RED_ZONE_BYTES = 128 };
+enum { CACHE_LINE = 64, PREFETCHED_STACK_BYTES = 1024, PREFETCHED_MODULES_BYTES = 512, RED_ZONE_BYTES = 128 };
 
 struct stack_reader {
     uint64_t low, high; // directly readable
@@ -65,11 +65,18 @@ static void take_registers_in_signal(const ucontext_t *context, struct unwind_re
 void walk_prefetch_in_signal(const ucontext_t *context) {
     const struct walk_memory *memory = &this_thread.memory->walk;
     const char *stack = (const char *)context->uc_mcontext.gregs[REG_RSP];
-    for (uint32_t i = 0; i < memory->remembered_count; i++)
-        __builtin_prefetch(&memory->known[memory->remembered[i]]);
     // No address is wrong to prefetch.
+    for (uint32_t i = 0; i < memory->remembered_count; i++) {
+        const struct remembered_frame *frame = &memory->remembered[i];
+        __builtin_prefetch(frame->known);
+        __builtin_prefetch((const void *)(frame->cfa - sizeof(uint64_t)));
+        __builtin_prefetch(frame->plan);
+    }
     for (int i = 0; i < PREFETCHED_STACK_BYTES; i += CACHE_LINE)
         __builtin_prefetch(stack + i);
+    const char *modules = (const char *)modules_in_signal();
+    for (int i = 0; i < PREFETCHED_MODULES_BYTES; i += CACHE_LINE)
+        __builtin_prefetch(modules + i);
 }
 
 static void forget_other_modules(struct walk_memory *memory, uint64_t generation) {
@@ -80,28 +87,44 @@ static void forget_other_modules(struct walk_memory *memory, uint64_t generation
     memory->generation = generation;
 }
 
+// Looks an address up in the tables. What that needs lies far apart: ask for the next lines of both tables before
+// waiting for any.
+static int learn_frame(struct known_frame *frame, uint64_t looked_up, const struct unwind_modules *modules) {
+    const struct unwind_module *module = unwind_find_module(modules, looked_up);
+    if (!module)
+        return WHYPERF_CUT_NO_MODULE;
+    uint64_t address = looked_up - module->bias;
+    if (address > UINT32_MAX)
+        return WHYPERF_CUT_NO_ROW;
+    unwind_prefetch_index(&module->table, (uint32_t)address);
+    const struct values_table *table = modules_variables_in_signal(modules, module);
+    if (table)
+        values_prefetch_index(table, address);
+    unwind_prefetch_rows(&module->table, (uint32_t)address);
+    if (table)
+        values_prefetch_segments(table, address);
+    const struct unwind_row *row = unwind_find_row(&module->table, (uint32_t)address);
+    if (!row)
+        return WHYPERF_CUT_NO_ROW;
+    *frame = (struct known_frame){.looked_up = looked_up,
+                                  .row = *row,
+                                  .bias = module->bias,
+                                  .plan = table ? values_plan_at(table, address) : NULL,
+                                  .is_of_program = module->bias == this_process.program_bias};
+    return WHYPERF_CUT_NONE;
+}
+
 static int find_frame(struct walk_memory *memory, const struct unwind_cursor *cursor,
                       const struct unwind_modules *modules, const struct known_frame **found) {
     uint64_t looked_up = unwind_looked_up(cursor);
-    uint8_t place = (uint8_t)((looked_up * 0x9e3779b97f4a7c15u) >> 56);
-    struct known_frame *frame = &memory->known[place];
+    struct known_frame *frame = &memory->known[(looked_up * 0x9e3779b97f4a7c15u) >> 56];
     *found = frame;
-    if (frame->looked_up != looked_up) {
-        const struct unwind_module *module;
-        const struct unwind_row *row;
-        int cut = unwind_find_rule(cursor, modules, &module, &row);
-        if (cut)
-            return cut;
-        const struct values_table *table = modules_variables_in_signal(modules, module);
-        *frame = (struct known_frame){.looked_up = looked_up,
-                                      .row = *row,
-                                      .bias = module->bias,
-                                      .plan = table ? values_plan_at(table, looked_up - module->bias) : NULL,
-                                      .is_of_program = module->bias == this_process.program_bias};
-    }
+    return frame->looked_up == looked_up ? WHYPERF_CUT_NONE : learn_frame(frame, looked_up, modules);
+}
+
+static void remember(struct walk_memory *memory, const struct known_frame *known, uint64_t cfa) {
     if (memory->remembered_count < REMEMBERED_FRAMES)
-        memory->remembered[memory->remembered_count++] = place;
-    return WHYPERF_CUT_NONE;
+        memory->remembered[memory->remembered_count++] = (struct remembered_frame){known, known->plan, cfa};
 }
 
 // The program's own thread-local variables lie right below the thread pointer. Libraries' blocks only the dynamic
@@ -146,6 +169,7 @@ static int step_in_signal(const struct walk_request *request, struct unwind_curs
         return cut;
     if (known->row.kind == UNWIND_KIND_SIGNAL)
         return unwind_leave_signal(cursor, read_word_in_signal, reader);
+    remember(&this_thread.memory->walk, known, cfa);
     return unwind_leave(cursor, &known->row, cfa, read_word_in_signal, reader, ended);
 }
 

@@ -21,13 +21,20 @@ struct known_frame {
     bool is_of_program;
 };
 
-enum { KNOWN_FRAMES = 256, REMEMBERED_FRAMES = 32, PAGE_BYTES = 4096 };
+// A frame of the latest walk: the next one will most likely meet it again.
+struct remembered_frame {
+    const struct known_frame *known;
+    const struct values_plan *plan;
+    uint64_t cfa;
+};
+
+enum { KNOWN_FRAMES = 256, REMEMBERED_FRAMES = 20, PAGE_BYTES = 4096 };
 
 // A thread's room for walking.
 struct walk_memory {
-    uint64_t generation;                   // of the modules that `known` is about
-    uint8_t remembered[REMEMBERED_FRAMES]; // the latest walk's frames
+    uint64_t generation; // of the modules that `known` is about
     uint32_t remembered_count;
+    struct remembered_frame remembered[REMEMBERED_FRAMES];
     uint64_t pcs[WHYPERF_MAX_FRAMES];
     struct known_frame known[KNOWN_FRAMES];
     unsigned char page[PAGE_BYTES]; // copy of a page that is not known to be mapped

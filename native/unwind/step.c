@@ -21,14 +21,28 @@ const struct unwind_module *unwind_find_module(const struct unwind_modules *modu
     return &modules->modules[low];
 }
 
+static uint32_t bucket_of(const struct unwind_table *table, uint32_t address) {
+    return (address >> UNWIND_INDEX_SHIFT) - (table->first_address >> UNWIND_INDEX_SHIFT);
+}
+
+void unwind_prefetch_index(const struct unwind_table *table, uint32_t address) {
+    __builtin_prefetch(&table->index[bucket_of(table, address)]);
+}
+
+void unwind_prefetch_rows(const struct unwind_table *table, uint32_t address) {
+    uint32_t bucket = bucket_of(table, address);
+    if (bucket < table->index_count)
+        __builtin_prefetch(&table->rows[table->index[bucket]]);
+}
+
 const struct unwind_row *unwind_find_row(const struct unwind_table *table, uint32_t address) {
     const struct unwind_row *rows = table->rows;
-    if (table->row_count == 0 || address < rows[0].address)
+    if (table->row_count == 0 || address < table->first_address)
         return NULL;
     // Invariant: rows[low].address <= address, and no row after `high` can hold it.
     uint32_t low = 0, high = table->row_count - 1;
     if (table->index_count) {
-        uint32_t bucket = (address >> UNWIND_INDEX_SHIFT) - (rows[0].address >> UNWIND_INDEX_SHIFT);
+        uint32_t bucket = bucket_of(table, address);
         if (bucket >= table->index_count)
             return NULL;
         low = table->index[bucket];
@@ -100,17 +114,6 @@ static bool saved_base(const struct unwind_row *row, const struct unwind_registe
     return registers->known & 1u << reg;
 }
 
-int unwind_find_rule(const struct unwind_cursor *cursor, const struct unwind_modules *modules,
-                     const struct unwind_module **module, const struct unwind_row **row) {
-    uint64_t looked_up = unwind_looked_up(cursor);
-    *module = unwind_find_module(modules, looked_up);
-    if (!*module)
-        return WHYPERF_CUT_NO_MODULE;
-    uint64_t address = looked_up - (*module)->bias;
-    *row = address <= UINT32_MAX ? unwind_find_row(&(*module)->table, (uint32_t)address) : NULL;
-    return *row ? WHYPERF_CUT_NONE : WHYPERF_CUT_NO_ROW;
-}
-
 int unwind_find_cfa(const struct unwind_cursor *cursor, const struct unwind_row *row, unwind_read_fn read,
                     void *context, uint64_t *cfa) {
     const struct unwind_registers *registers = &cursor->registers;
@@ -162,17 +165,20 @@ int unwind_step(struct unwind_cursor *cursor, const struct unwind_modules *modul
     *ended = cursor->registers.value[UNWIND_RIP] == 0;
     if (*ended)
         return WHYPERF_CUT_NONE;
-    const struct unwind_module *module;
-    const struct unwind_row *row;
-    int cut = unwind_find_rule(cursor, modules, &module, &row);
-    if (cut)
-        return cut;
+    uint64_t looked_up = unwind_looked_up(cursor);
+    const struct unwind_module *module = unwind_find_module(modules, looked_up);
+    if (!module)
+        return WHYPERF_CUT_NO_MODULE;
+    uint64_t address = looked_up - module->bias;
+    const struct unwind_row *row = address <= UINT32_MAX ? unwind_find_row(&module->table, (uint32_t)address) : NULL;
+    if (!row)
+        return WHYPERF_CUT_NO_ROW;
     *ended = row->kind == UNWIND_KIND_END;
     if (*ended)
         return WHYPERF_CUT_NONE;
     if (row->kind == UNWIND_KIND_SIGNAL)
         return unwind_leave_signal(cursor, read, context);
     uint64_t cfa;
-    cut = unwind_find_cfa(cursor, row, read, context, &cfa);
+    int cut = unwind_find_cfa(cursor, row, read, context, &cfa);
     return cut ? cut : unwind_leave(cursor, row, cfa, read, context, ended);
 }

@@ -6,6 +6,8 @@
 
 // After a piece that is not there, reading goes on behind it; so many times.
 enum { READ_CALLS_MAX = 4 };
+// Items of an object are copied together as long as it is no longer than this.
+enum { PIECE_BYTES = 512, NOWHERE = UINT16_MAX };
 // Beyond the lower half no address is a program's; the kernel would refuse all pieces for the sake of one.
 static const uint64_t highest_address = (1ull << 47) - 4096;
 
@@ -14,14 +16,20 @@ static bool in_own_stack(const struct values_capture *capture, uint64_t address,
     return address >= capture->stack_low && address < capture->stack_high && capture->stack_high - address >= size;
 }
 
-static void put(struct values_capture *capture, const void *bytes, size_t size) {
-    memcpy(capture->record + capture->used, bytes, size);
+// Mostly a few bytes: not worth a call into libc, whose code is cold by now.
+static inline void put(struct values_capture *capture, const void *bytes, size_t size) {
+    unsigned char *to = capture->record + capture->used;
     capture->used += (uint32_t)size;
+    if (size == sizeof(uint64_t))
+        memcpy(to, bytes, sizeof(uint64_t));
+    else if (size == sizeof(uint32_t))
+        memcpy(to, bytes, sizeof(uint32_t));
+    else
+        __asm__ volatile("rep movsb" : "+D"(to), "+S"(bytes), "+c"(size) : : "memory");
 }
 
 static void put_word(struct values_capture *capture, uint64_t word) {
-    memcpy(capture->record + capture->used, &word, sizeof word);
-    capture->used += (uint32_t)sizeof word;
+    put(capture, &word, sizeof word);
 }
 
 void values_capture_begin_in_signal(struct values_capture *capture, uint64_t stack_low, uint64_t stack_high,
@@ -33,8 +41,27 @@ void values_capture_begin_in_signal(struct values_capture *capture, uint64_t sta
     capture->system_calls_allowed = system_calls_allowed;
     capture->frames = 0;
     capture->used = sizeof(struct values_record_head);
-    capture->fetches = capture->fetch_bytes = 0;
+    capture->pieces = capture->piece_bytes = capture->waiting_count = capture->waiting_bytes = 0;
     capture->unreadable = capture->forbidden = 0;
+}
+
+// The piece that holds [address, address + length): the latest, grown where it is near; -1 when there is no room.
+static int piece_for(struct values_capture *capture, uint64_t address, uint32_t length) {
+    struct iovec *last = &capture->wanted[capture->pieces - 1];
+    if (capture->pieces && address >= (uint64_t)last->iov_base) {
+        uint64_t end = address - (uint64_t)last->iov_base + length;
+        uint64_t more = end > last->iov_len ? end - last->iov_len : 0;
+        if (end <= PIECE_BYTES && more <= VALUES_PIECE_BYTES_MAX - capture->piece_bytes) {
+            last->iov_len += more;
+            capture->piece_bytes += (uint32_t)more;
+            return (int)capture->pieces - 1;
+        }
+    }
+    if (capture->pieces == VALUES_PIECES_MAX || length > VALUES_PIECE_BYTES_MAX - capture->piece_bytes)
+        return -1;
+    capture->wanted[capture->pieces] = (struct iovec){(void *)address, length};
+    capture->piece_bytes += length;
+    return (int)capture->pieces++;
 }
 
 static enum values_item_state take_item(struct values_capture *capture, const struct values_item *item,
@@ -46,13 +73,17 @@ static enum values_item_state take_item(struct values_capture *capture, const st
     if (!capture->with_others)
         return ITEM_ABSENT;
     bool is_wild = address >= highest_address - item->length;
-    if (is_wild || !capture->system_calls_allowed || capture->fetches == VALUES_FETCHES_MAX) {
-        capture->unreadable += is_wild;
-        capture->forbidden += !capture->system_calls_allowed;
+    capture->unreadable += is_wild;
+    capture->forbidden += !capture->system_calls_allowed;
+    if (is_wild || !capture->system_calls_allowed || capture->waiting_count == VALUES_FETCHED_MAX)
         return ITEM_ABSENT;
-    }
-    capture->wanted[capture->fetches++] = (struct iovec){(void *)address, item->length};
-    capture->fetch_bytes += item->length;
+    int piece = piece_for(capture, address, item->length);
+    if (piece < 0)
+        return ITEM_ABSENT;
+    uint64_t offset = address - (uint64_t)capture->wanted[piece].iov_base;
+    capture->waiting[capture->waiting_count++] =
+        (struct values_waiting){(uint16_t)piece, (uint16_t)offset, item->length};
+    capture->waiting_bytes += item->length;
     return ITEM_FETCHED;
 }
 
@@ -86,7 +117,7 @@ void values_capture_frame_in_signal(struct values_capture *capture, uint8_t dept
                                     const struct values_plan *plan, const struct values_captured_frame *frame) {
     bool with_others = capture->with_others;
     uint32_t items = plan->slots + (with_others ? plan->others : 0u);
-    uint32_t behind = capture->fetch_bytes + VALUES_FETCHES_MAX * (uint32_t)sizeof(uint16_t);
+    uint32_t behind = capture->waiting_bytes + VALUES_FETCHED_MAX * (uint32_t)sizeof(uint16_t);
     if (capture->used + behind + most_bytes(items, plan->bytes) > VALUES_RECORD_BYTES_MAX)
         return;
     uint16_t registers = plan->registers & (uint16_t)frame->registers->known;
@@ -118,24 +149,33 @@ size_t values_copy_pieces_in_signal(pid_t pid, const struct iovec *pieces, size_
     return whole;
 }
 
-// Fetches what frames have asked for, behind them; how many pieces are not there.
-static uint16_t run_fetches(struct values_capture *capture, pid_t pid) {
+// Copies all pieces, and notes where each came to lie; those that are not there lie nowhere.
+static void fetch_pieces(struct values_capture *capture, pid_t pid, uint16_t *places) {
     uint32_t next = 0, at = 0;
-    uint16_t failures[VALUES_FETCHES_MAX], failed = 0;
-    unsigned char *fetched = capture->record + capture->used;
-    for (int calls = 0; next < capture->fetches; calls++) {
+    for (int calls = 0; next < capture->pieces; calls++) {
         uint32_t end = next;
         if (calls < READ_CALLS_MAX)
-            end += (uint32_t)values_copy_pieces_in_signal(pid, &capture->wanted[next], capture->fetches - next,
-                                                          fetched + at, capture->fetch_bytes - at);
-        for (; next < end; next++)
+            end += (uint32_t)values_copy_pieces_in_signal(pid, &capture->wanted[next], capture->pieces - next,
+                                                          capture->fetched + at, capture->piece_bytes - at);
+        for (; next < capture->pieces && next <= end; next++) {
+            places[next] = next < end ? (uint16_t)at : NOWHERE;
             at += (uint32_t)capture->wanted[next].iov_len;
-        if (next < capture->fetches) {
-            at += (uint32_t)capture->wanted[next].iov_len;
-            failures[failed++] = (uint16_t)next++;
         }
     }
-    capture->used += capture->fetch_bytes;
+}
+
+// Puts what frames have asked for behind them; how many items were not there.
+static uint16_t put_fetched(struct values_capture *capture, const uint16_t *places) {
+    uint16_t failures[VALUES_FETCHED_MAX], failed = 0;
+    for (uint32_t i = 0; i < capture->waiting_count; i++) {
+        struct values_waiting waiting = capture->waiting[i];
+        if (places[waiting.piece] == NOWHERE) {
+            failures[failed++] = (uint16_t)i;
+            capture->used += waiting.length;
+        } else {
+            put(capture, capture->fetched + places[waiting.piece] + waiting.offset, waiting.length);
+        }
+    }
     put(capture, failures, failed * sizeof *failures);
     return failed;
 }
@@ -147,10 +187,13 @@ uint32_t values_capture_end_in_signal(struct values_capture *capture, pid_t pid)
                                       .stack_high = capture->stack_high,
                                       .frames = capture->frames,
                                       .fetched_at = (uint16_t)capture->used,
-                                      .fetched_bytes = (uint16_t)capture->fetch_bytes};
-    if (capture->fetches)
-        head.failed = run_fetches(capture, pid);
-    capture->unreadable += head.failed;
+                                      .fetched_bytes = (uint16_t)capture->waiting_bytes};
+    if (capture->pieces) {
+        uint16_t places[VALUES_PIECES_MAX];
+        fetch_pieces(capture, pid, places);
+        head.failed = put_fetched(capture, places);
+        capture->unreadable += head.failed;
+    }
     memcpy(capture->record, &head, sizeof head);
     return capture->used;
 }

@@ -9,17 +9,24 @@
 #include "values/open.h"
 #include "values/record.h"
 
+// An item that waits for its bytes: they come with others of the same object.
+struct values_waiting {
+    uint16_t piece, offset, length;
+};
+
 struct values_capture {
     uint64_t stack_low, stack_high; // readable directly
     uint64_t bias;                  // of the frame before
     bool with_others;               // what lies behind pointers, too
     bool system_calls_allowed;
     uint16_t frames;
-    uint32_t used, fetches, fetch_bytes;
+    uint32_t used, pieces, piece_bytes, waiting_count, waiting_bytes;
     uint32_t unreadable; // pieces that are not there
     uint32_t forbidden;  // pieces that a system call would have been needed for
-    struct iovec wanted[VALUES_FETCHES_MAX];
+    struct iovec wanted[VALUES_PIECES_MAX];
+    struct values_waiting waiting[VALUES_FETCHED_MAX];
     unsigned char record[VALUES_RECORD_BYTES_MAX];
+    unsigned char fetched[VALUES_PIECE_BYTES_MAX];
 };
 
 void values_capture_begin_in_signal(struct values_capture *capture, uint64_t stack_low, uint64_t stack_high,

@@ -48,7 +48,7 @@ static bool location_is_sound(const struct values_table_file *header, const stru
 }
 
 static bool plan_is_sound(const struct values_table *table, uint32_t at) {
-    uint32_t words = table->header->plan_words;
+    uint32_t words = table->plan_words;
     if (at >= words)
         return false;
     const struct values_plan *plan = (const void *)&table->plans[at];
@@ -70,7 +70,7 @@ static bool contents_are_sound(const struct values_table *table) {
     for (uint32_t i = 0; i < header->segment_count; i++) {
         const struct values_segment *segment = &table->segments[i];
         if (!within(segment->first, segment->count, header->list_count) ||
-            (i && segment->address < segment[-1].address) || !plan_is_sound(table, segment->plan))
+            (i && segment->address < segment[-1].address))
             return false;
     }
     for (uint32_t i = 0; i < header->index_count; i++)
@@ -99,26 +99,52 @@ static bool contents_are_sound(const struct values_table *table) {
     return true;
 }
 
-bool values_table_open(const void *file, size_t size, struct values_table *table) {
+bool values_table_map(const void *file, size_t size, struct values_table *table) {
     const struct values_table_file *header = file;
     if (size < sizeof *header || header->magic != VALUES_TABLE_MAGIC)
         return false;
     table->header = header;
-    return find_sections(file, size, table) && contents_are_sound(table);
+    if (!find_sections(file, size, table))
+        return false;
+    table->segment_count = header->segment_count;
+    table->index_base = header->index_base;
+    table->index_count = header->index_count;
+    table->plan_words = header->plan_words;
+    table->first_address = header->segment_count ? table->segments[0].address : 0;
+    return true;
+}
+
+bool values_table_open(const void *file, size_t size, struct values_table *table) {
+    return values_table_map(file, size, table) && contents_are_sound(table);
+}
+
+static uint64_t bucket_of(const struct values_table *table, uint64_t address) {
+    return (address >> VALUES_INDEX_SHIFT) - table->index_base;
+}
+
+void values_prefetch_index(const struct values_table *table, uint64_t address) {
+    __builtin_prefetch(&table->index[bucket_of(table, address)]);
+}
+
+void values_prefetch_segments(const struct values_table *table, uint64_t address) {
+    uint64_t bucket = bucket_of(table, address);
+    if (bucket < table->index_count)
+        __builtin_prefetch(&table->segments[table->index[bucket]]);
 }
 
 const struct values_segment *values_find(const struct values_table *table, uint64_t address) {
-    const struct values_table_file *header = table->header;
-    if (!header->segment_count || address > UINT32_MAX || address < table->segments[0].address)
+    if (!table->segment_count || address > UINT32_MAX || address < table->first_address)
         return &nothing;
-    uint32_t low = 0, high = header->segment_count;
-    uint64_t bucket = (address >> 7) - header->index_base;
-    if (bucket < header->index_count) {
+    uint32_t low = 0, high = table->segment_count;
+    uint64_t bucket = bucket_of(table, address);
+    if (bucket < table->index_count) {
         low = table->index[bucket];
-        if (bucket + 1 < header->index_count && table->index[bucket + 1] + 1 < high)
+        if (bucket + 1 < table->index_count && table->index[bucket + 1] < high)
             high = table->index[bucket + 1] + 1;
     }
-    while (high - low > 1) {
+    if (low >= table->segment_count)
+        return &nothing;
+    while (high > low + 1) {
         uint32_t middle = low + (high - low) / 2;
         if (table->segments[middle].address <= address)
             low = middle;
@@ -130,7 +156,7 @@ const struct values_segment *values_find(const struct values_table *table, uint6
 
 const struct values_plan *values_plan_at(const struct values_table *table, uint64_t address) {
     const struct values_segment *segment = values_find(table, address);
-    if (segment == &nothing)
+    if (segment == &nothing || !plan_is_sound(table, segment->plan))
         return NULL;
     const struct values_plan *plan = (const void *)&table->plans[segment->plan];
     return segment->count || plan->registers || plan->slots || plan->others ? plan : NULL;

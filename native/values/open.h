@@ -1,4 +1,4 @@
-// A mapped variables table, checked once so that reading it needs no more checks.
+// A mapped variables table.
 #ifndef WHYPERF_VALUES_OPEN_H
 #define WHYPERF_VALUES_OPEN_H
 
@@ -8,9 +8,13 @@
 #include "values/table.h"
 
 struct values_table {
-    const struct values_table_file *header;
+    // What looking an address up needs, in one cache line.
     const struct values_segment *segments;
     const uint32_t *index;
+    const uint64_t *plans;
+    uint32_t segment_count, index_base, index_count, plan_words, first_address;
+    // The rest.
+    const struct values_table_file *header;
     const uint32_t *list;
     const struct values_location *locations;
     const struct values_field *fields;
@@ -18,11 +22,18 @@ struct values_table {
     const struct values_call_site *call_sites;
     const struct values_call_parameter *call_parameters;
     const uint8_t *expressions;
-    const uint64_t *plans;
 };
 
-// False for a file that is damaged or of another version. Async-signal-safe.
+// False for a file that is cut short or of another version. Contents are not looked at: that would take milliseconds
+// inside the watched program, which needs plans only, and those are checked when they are found. Async-signal-safe.
+bool values_table_map(const void *file, size_t size, struct values_table *table);
+
+// False for a file that is damaged as well; then everything in it can be used without further checks.
 bool values_table_open(const void *file, size_t size, struct values_table *table);
+
+// Two steps to be taken well before values_plan_at, so that other memory can be waited for meanwhile.
+void values_prefetch_index(const struct values_table *table, uint64_t address);
+void values_prefetch_segments(const struct values_table *table, uint64_t address);
 
 // What can be read at an ELF address; never NULL.
 const struct values_segment *values_find(const struct values_table *table, uint64_t address);

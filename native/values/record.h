@@ -14,7 +14,13 @@
 #include "unwind/unwind.h"
 #include "values/table.h"
 
-enum { VALUES_DEPTH_MAX = 16, VALUES_RECORD_BYTES_MAX = 6 * 1024, VALUES_FETCHES_MAX = 64 };
+enum {
+    VALUES_DEPTH_MAX = 16,
+    VALUES_RECORD_BYTES_MAX = 6 * 1024,
+    VALUES_FETCHED_MAX = 256, // items
+    VALUES_PIECES_MAX = 32,   // of memory, each with several items
+    VALUES_PIECE_BYTES_MAX = 4 * 1024,
+};
 
 struct values_record_head {
     uint64_t stack_low, stack_high; // the thread's own stack, as far as it was used

@@ -37,6 +37,8 @@ enum values_flags {
     VALUES_FLAG_SPAN = 64,       // fields: (the pointer at offset + 8, minus the one at offset) / scale, a size
 };
 
+enum { VALUES_INDEX_SHIFT = 7 };
+
 #define VALUES_NO_VARIABLE UINT32_MAX // locations of call-site parameters
 
 struct values_location {
