@@ -168,9 +168,15 @@ static void look_at(struct watched *module, uint64_t time) {
     }
 }
 
+// At first more often: a program may be short.
+static bool is_time_to_look(void) {
+    uint32_t number = atomic_fetch_add_explicit(&samples, 1, memory_order_relaxed);
+    return number % SAMPLES_PER_LOOK == 0 || (number < SAMPLES_PER_LOOK && (number & (number - 1)) == 0);
+}
+
 void globals_sample_in_signal(uint64_t time) {
     uint32_t count = atomic_load_explicit(&watched_count, memory_order_relaxed);
-    if (!count || atomic_fetch_add_explicit(&samples, 1, memory_order_relaxed) % SAMPLES_PER_LOOK ||
+    if (!count || !is_time_to_look() ||
         atomic_load(&this_process.no_system_calls) || atomic_exchange(&looking, true))
         return;
     for (uint32_t i = 0; i < count; i++)
