@@ -140,12 +140,14 @@ int32_t type_name(struct variables *variables, Dwarf_Die *type);
 // variables_expression.c: rewrites an expression into the table's subset; false where it cannot say the same.
 bool rewrite_expression(const struct body *body, Dwarf_Attribute *attribute, const Dwarf_Op *operators, size_t count,
                         struct place *place);
+
+// variables_operators.c
+bool entry_register(Dwarf_Attribute *attribute, const Dwarf_Op *operator, uint8_t * reg);
+bool operator_address(Dwarf_Attribute *attribute, const Dwarf_Op *operator, uint64_t * address);
 bool emit_bytes(struct place *place, const void *bytes, size_t count);
 bool emit_operator(struct place *place, uint8_t operator);
 bool emit_unsigned(struct place *place, uint8_t operator, uint64_t operand);
 bool emit_signed(struct place *place, uint8_t operator, int64_t operand);
-bool entry_register(Dwarf_Attribute *attribute, const Dwarf_Op *operator, uint8_t * reg);
-bool operator_address(Dwarf_Attribute *attribute, const Dwarf_Op *operator, uint64_t * address);
 
 // variables_place.c
 void read_body(struct body *body, Dwarf_Die *function, uint64_t entry);

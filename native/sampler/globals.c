@@ -176,8 +176,7 @@ static bool is_time_to_look(void) {
 
 void globals_sample_in_signal(uint64_t time) {
     uint32_t count = atomic_load_explicit(&watched_count, memory_order_relaxed);
-    if (!count || !is_time_to_look() ||
-        atomic_load(&this_process.no_system_calls) || atomic_exchange(&looking, true))
+    if (!count || !is_time_to_look() || atomic_load(&this_process.no_system_calls) || atomic_exchange(&looking, true))
         return;
     for (uint32_t i = 0; i < count; i++)
         look_at(&watched[i], time);

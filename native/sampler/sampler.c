@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "sampler/sampler.h"
+#include "values/copy.h"
 
 __thread struct thread_state this_thread;
 struct process_state this_process;
@@ -71,7 +72,7 @@ static void write_values_in_signal(bool with_others, uint64_t time) {
     }
     counters->values++;
     counters->values_others += with_others;
-    memcpy(room, capture->record, bytes);
+    copy_in_signal(room, capture->record, bytes);
     ring_commit_in_signal(WHYPERF_RECORD_VALUES, bytes, time, bytes);
 }
 
@@ -97,6 +98,7 @@ static void take_sample_in_signal(const ucontext_t *context, uint32_t weight) {
     uint64_t begin = now_in_signal();
     memory_populate_in_signal();
     walk_prefetch_in_signal(context);
+    ring_prefetch_in_signal();
     timer_note_tick_in_signal(begin);
     if (modules_are_stale_in_signal())
         modules_refresh_in_signal();
@@ -110,7 +112,7 @@ static void take_sample_in_signal(const ucontext_t *context, uint32_t weight) {
     uint32_t bytes = walk.frames * (uint32_t)sizeof this_thread.memory->walk.pcs[0];
     unsigned char *room = ring_reserve_in_signal(bytes, WHYPERF_RING_RESERVE);
     if (room) {
-        memcpy(room, this_thread.memory->walk.pcs, bytes);
+        copy_in_signal(room, this_thread.memory->walk.pcs, bytes);
         ring_commit_in_signal(WHYPERF_RECORD_SAMPLE, (weight & 0xffffff) | (uint32_t)walk.cut << 24, begin, bytes);
         counters->samples++;
         counters->weight += weight;

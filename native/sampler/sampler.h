@@ -42,6 +42,7 @@ struct thread_state {
     // The thread's own stack. While the stack pointer is in it, everything from there up to `stack_high` is mapped.
     uint64_t stack_low, stack_high;
     uint64_t sequence; // the slot's, to notice that it was taken away
+    uint64_t head;     // the slot's, when it was last written
     uint32_t slot_index;
     pid_t tid;
     int timer;    // kernel id, -1: none
@@ -90,6 +91,7 @@ bool slot_take(void);
 void rings_after_fork(void);
 void slot_release(void);
 void memory_populate_in_signal(void);
+void ring_prefetch_in_signal(void);
 unsigned char *ring_reserve_in_signal(uint32_t payload_bytes, uint32_t keep_free);
 void ring_commit_in_signal(uint16_t kind, uint32_t detail, uint64_t time, uint32_t payload_bytes);
 bool ring_write_in_signal(uint16_t kind, uint32_t detail, const void *payload, uint32_t bytes);

@@ -10,7 +10,7 @@
 
 // Pages outside the known stack that one walk may look at: coroutines' stacks are small.
 enum { PAGES_PER_WALK = 16 };
-enum { CACHE_LINE = 64, PREFETCHED_STACK_BYTES = 1024, PREFETCHED_MODULES_BYTES = 512, RED_ZONE_BYTES = 128 };
+enum { PREFETCHED_STACK_BYTES = 1024, PREFETCHED_MODULES_BYTES = 512, RED_ZONE_BYTES = 128 };
 
 struct stack_reader {
     uint64_t low, high; // directly readable

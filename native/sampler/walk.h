@@ -28,7 +28,7 @@ struct remembered_frame {
     uint64_t cfa;
 };
 
-enum { KNOWN_FRAMES = 256, REMEMBERED_FRAMES = 20, PAGE_BYTES = 4096 };
+enum { KNOWN_FRAMES = 256, REMEMBERED_FRAMES = 20, PAGE_BYTES = 4096, CACHE_LINE = 64 };
 
 // A thread's room for walking.
 struct walk_memory {

@@ -4,6 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "values/copy.h"
+
 // After a piece that is not there, reading goes on behind it; so many times.
 enum { READ_CALLS_MAX = 4 };
 // Items of an object are copied together as long as it is no longer than this.
@@ -16,16 +18,9 @@ static bool in_own_stack(const struct values_capture *capture, uint64_t address,
     return address >= capture->stack_low && address < capture->stack_high && capture->stack_high - address >= size;
 }
 
-// Mostly a few bytes: not worth a call into libc, whose code is cold by now.
 static inline void put(struct values_capture *capture, const void *bytes, size_t size) {
-    unsigned char *to = capture->record + capture->used;
+    copy_in_signal(capture->record + capture->used, bytes, size);
     capture->used += (uint32_t)size;
-    if (size == sizeof(uint64_t))
-        memcpy(to, bytes, sizeof(uint64_t));
-    else if (size == sizeof(uint32_t))
-        memcpy(to, bytes, sizeof(uint32_t));
-    else
-        __asm__ volatile("rep movsb" : "+D"(to), "+S"(bytes), "+c"(size) : : "memory");
 }
 
 static void put_word(struct values_capture *capture, uint64_t word) {
@@ -123,8 +118,7 @@ void values_capture_frame_in_signal(struct values_capture *capture, uint8_t dept
     uint16_t registers = plan->registers & (uint16_t)frame->registers->known;
     struct values_record_frame head = {.depth = depth, .registers = registers};
     head.flags = (uint8_t)(flags | (frame->bias != capture->bias ? RECORD_BIAS : 0) | (frame->cfa ? RECORD_CFA : 0) |
-                           (frame->vectors && plan->vectors ? RECORD_VECTORS : 0) |
-                           (with_others ? RECORD_OTHERS : 0));
+                           (frame->vectors && plan->vectors ? RECORD_VECTORS : 0) | (with_others ? RECORD_OTHERS : 0));
     put(capture, &head, sizeof head);
     if (head.flags & RECORD_BIAS)
         put_word(capture, frame->bias);

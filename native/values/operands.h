@@ -11,9 +11,9 @@ static inline uint64_t operand_sign_extended(uint64_t value, unsigned bytes) {
 }
 
 // What a constant operator pushes.
-static inline uint64_t constant_operand(uint8_t operator, struct cursor *code) {
+static inline uint64_t constant_operand(uint8_t operator, struct cursor * code) {
     if (operator_is_literal(operator))
-        return operator - DW_OP_lit0;
+        return operator- DW_OP_lit0;
     switch (operator) {
     case DW_OP_const1u:
         return read_bytes(code, 1);

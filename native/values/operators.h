@@ -33,21 +33,22 @@ static inline bool operator_is_binary(uint8_t operator) {
 }
 
 static inline bool operator_is_literal(uint8_t operator) {
-    return operator >= DW_OP_lit0 && operator <= DW_OP_lit31;
+    return operator>= DW_OP_lit0 && operator<= DW_OP_lit31;
 }
 
 static inline bool operator_is_register(uint8_t operator) {
-    return operator >= DW_OP_breg0 && operator <= DW_OP_breg15;
+    return operator>= DW_OP_breg0 && operator<= DW_OP_breg15;
 }
 
 static inline bool operator_is_constant(uint8_t operator) {
-    return operator_is_literal(operator) || (operator >= DW_OP_const1u && operator <= DW_OP_consts);
+    return operator_is_literal(operator) || (operator>= DW_OP_const1u && operator<= DW_OP_consts);
 }
 
 // Leaves a word without looking at the stack.
 static inline bool operator_pushes(uint8_t operator) {
-    return operator_is_constant(operator) || operator_is_register(operator) || operator == DW_OP_addr ||
-           operator == DW_OP_call_frame_cfa || operator == DW_OP_entry_value;
+    return operator_is_constant(operator) ||
+           operator_is_register(operator) ||
+           operator== DW_OP_addr || operator== DW_OP_call_frame_cfa || operator== DW_OP_entry_value;
 }
 
 #endif

@@ -132,9 +132,9 @@ struct values_call_parameter {
 enum { VALUES_EXPRESSION_BYTES = 255, VALUES_EXPRESSION_STACK = 16 };
 
 // Sections follow in this order, each aligned to 8 bytes: segments, index, list (uint32), locations, fields, globals
-// (uint32 ids of locations, by address), call sites, call parameters, expressions (bytes), plans (words of 8 bytes). As in unwind tables, with index_base =
-// segments[0].address >> 7, index[k] is the last segment whose address <= (index_base + k) << 7 (or 0). The last
-// segment is empty.
+// (uint32 ids of locations, by address), call sites, call parameters, expressions (bytes), plans (words of 8 bytes). As
+// in unwind tables, with index_base = segments[0].address >> 7, index[k] is the last segment whose address <=
+// (index_base + k) << 7 (or 0). The last segment is empty.
 struct values_table_file {
     uint64_t magic;
     uint64_t hash; // FNV-1a over everything after this header

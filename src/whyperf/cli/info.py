@@ -121,8 +121,9 @@ def _lines(recording: Recording) -> Iterator[tuple[str, str]]:
     overhead = manifest.overhead
     yield (
         "overhead",
-        f"{overhead.handler_s:.3f} s inside the program ({overhead.handler_mean_us:.1f} us a sample, "
-        f"mostly {overhead.handler_median_us:.1f} us, at most {overhead.handler_max_us:.0f} us), {overhead.recorder_cpu_s:.3f} s CPU beside it",
+        f"{overhead.handler_s:.3f} s inside the program ({overhead.handler_mean_us:.1f} us a sample, mostly "
+        f"{overhead.handler_median_us:.1f} us, at most {overhead.handler_max_us:.0f} us), "
+        f"{overhead.recorder_cpu_s:.3f} s CPU beside it",
     )
     lost = list(_lost(manifest.losses))
     yield "lost", lost[0] if lost else "nothing"
