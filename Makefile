@@ -58,8 +58,11 @@ bench-kills: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## wha
 bench-debuginfo: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## how long debug information takes, cold and warm
 	$(BIN)/python -m bench.debuginfo
 
-bench-values: $(STAMPS)/installed $(STAMPS)/tools ## false discoveries and power of the tests on values
+bench-values: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## false discoveries, power and speed of the tests on values
+	$(BIN)/python -m bench.values_statistics recorded
 	$(BIN)/python -m bench.values_statistics rates
+	$(BIN)/python -m bench.values_statistics redis
+	$(BIN)/python -m bench.values_statistics scale
 
 docs: $(STAMPS)/installed ## docs/format.md from the schemas
 	$(BIN)/python -m whyperf.recording.describe docs/format.md

@@ -44,3 +44,12 @@ def rate_upper_bound(events: int, trials: int, confidence: float = 0.95) -> floa
     if events >= trials:
         return 1.0
     return float(stats.beta.ppf(confidence, events + 1, trials - events))
+
+
+def mean_upper_bound(shares: Sequence[float] | np.ndarray, confidence: float = 0.95) -> float:
+    """Of the mean of numbers between 0 and 1 (one-sided).
+
+    Of all that have this mean, zeros and ones vary most: what bounds their rate bounds this mean.
+    """
+    events, trials = float(np.sum(shares)), len(shares)
+    return float(stats.beta.ppf(confidence, events + 1, trials - events)) if events < trials else 1.0

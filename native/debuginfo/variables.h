@@ -2,8 +2,9 @@
 //
 // Not-yet-assigned variables are no values. Where a compiler lists a variable's places address by address it lists none
 // before the first assignment. Where it gives one place for a whole scope (-O0, and whatever has its address taken), a
-// local counts from the first row of the line table that lies behind its declaration, and at -O0 also behind the first
-// instruction that mentions its stack slot; a parameter counts from the end of the prologue (variables_assigned.c).
+// local counts from the first row of the line table that lies behind its declaration, or, where its stack slot is
+// addressed by rbp as at -O0, behind the first instruction that sets it, field by field; a parameter counts from the
+// end of the prologue (variables_assigned.c).
 #ifndef WHYPERF_DEBUGINFO_VARIABLES_H
 #define WHYPERF_DEBUGINFO_VARIABLES_H
 
@@ -162,9 +163,11 @@ bool finish_location(struct variables *variables, const struct place *place, str
 
 // variables_assigned.c
 void sort_line_rows(struct variables *variables);
-// Shrinks [*low, *high) to where a variable with one place for its whole scope holds what the program put there.
+// Shrinks [*low, *high), a part of the scope that begins at `scope_low`, to where a scalar of a variable with one place
+// for its whole scope holds what the program put there.
 bool assigned_range(const struct variables *variables, const struct declaration *declaration, const struct body *body,
-                    const struct place *place, uint64_t *low, uint64_t *high);
+                    const struct place *place, const struct leaf *leaf, uint64_t scope_low, uint64_t *low,
+                    uint64_t *high);
 const uint8_t *code_at(const struct variables *variables, uint64_t low, uint64_t high);
 
 // variables_rows.c

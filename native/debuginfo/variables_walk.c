@@ -62,30 +62,44 @@ static const struct place *first_place(const struct pieces *pieces) {
     return pieces->pieces[0].known ? &pieces->pieces[0].place : NULL;
 }
 
+// Of the part with the function's entry: a part that was split off may lie anywhere before it.
+static uint64_t scope_start(const struct variables *variables, const struct surroundings *around) {
+    uint64_t start = UINT64_MAX;
+    for (size_t r = 0; r < around->ranges; r++) {
+        uint64_t low = COLUMN_AT(&variables->scope_ranges, struct range, around->first_range + r).low;
+        if (low >= around->body->entry && low < start)
+            start = low;
+    }
+    return start;
+}
+
 // A location of the thing, from `low` to `high`, cut into what lies in the scope and into scalars.
 static void add_lives(struct variables *variables, const struct sighting *sighting, const struct pieces *pieces,
                       uint64_t low, uint64_t high) {
     const struct declaration *declaration = sighting->declaration;
     const struct shape shape = COLUMN_AT(&variables->shapes, struct shape, declaration->shape);
+    uint64_t first_low = scope_start(variables, sighting->around);
     for (size_t r = 0; r < sighting->around->ranges; r++) {
         struct range range = COLUMN_AT(&variables->scope_ranges, struct range, sighting->around->first_range + r);
+        uint64_t scope_low = first_low < range.low ? first_low : range.low;
         uint64_t from = low > range.low ? low : range.low, to = high < range.high ? high : range.high;
         if (from >= to)
             continue;
         const struct place *place = first_place(pieces);
-        if (sighting->whole_scope && place &&
-            !assigned_range(variables, declaration, sighting->around->body, place, &from, &to))
-            continue;
         bool counted = false;
         for (uint32_t i = 0; i < shape.count; i++) {
             struct leaf leaf = COLUMN_AT(&variables->leaves, struct leaf, shape.first + i);
             struct values_location location = {0};
             if (leaf.is_minor || !locate_leaf(variables, pieces, &leaf, &location))
                 continue;
+            uint64_t start = from, end = to;
+            if (sighting->whole_scope && place &&
+                !assigned_range(variables, declaration, sighting->around->body, place, &leaf, scope_low, &start, &end))
+                continue;
             if (!counted)
-                *(location.padding ? &variables->readable_at_entry : &variables->readable) += to - from;
+                *(location.padding ? &variables->readable_at_entry : &variables->readable) += end - start;
             counted = true;
-            add_live(variables, from, to, add_location(variables, declaration, location, i));
+            add_live(variables, start, end, add_location(variables, declaration, location, i));
         }
     }
 }

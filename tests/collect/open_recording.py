@@ -121,6 +121,9 @@ class FakeBinary:
     def block_of(self, addresses: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
         return (addresses // np.uint64(16)).astype(np.int32)
 
+    def in_loop(self, addresses: npt.NDArray[np.uint64]) -> list[int]:
+        return [0 for address in addresses for _ in self.chain(int(address))]
+
 
 class FakePerfMap:
     def __init__(self, names: Mapping[int, str]) -> None:

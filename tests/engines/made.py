@@ -104,6 +104,7 @@ class _Builder:
                     "file": self.functions[function]["file"] if function >= 0 else "",
                     "line": int(at or 0),
                     "block": int(at or 0) // 10 if at else -1,
+                    "in_loop": -1,
                 }
                 frame = self.intern(self.frames, (plain, at, frame), row, "frame")
             node = self.intern(self.stacks, (node, frame), {"parent": node, "frame": frame}, "node")

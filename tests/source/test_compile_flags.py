@@ -31,6 +31,16 @@ def test_a_database_is_found_beside_or_above_the_source(tmp_path: Path, where: s
     assert _flags().of(str(source.with_name("b.c"))) is None
 
 
+def test_a_database_is_found_above_the_binary(tmp_path: Path) -> None:
+    source, binaries = tmp_path / "source" / "a.c", tmp_path / "build-release" / "bin"
+    binaries.mkdir(parents=True)
+    entry = {"directory": str(tmp_path), "file": str(source), "command": f"gcc -DN=3 -c {source}"}
+    (binaries.parent / "compile_commands.json").write_text(json.dumps([entry]))
+    assert CompileFlags(None, {}, ()).of(str(source)) is None
+    found = CompileFlags(None, {}, (), (str(binaries),)).of(str(source))
+    assert found == ("-DN=3", f"-working-directory={tmp_path}")
+
+
 @pytest.mark.parametrize(
     "content", ["", "{}", "[3, null, {}]", '[{"directory": 1, "file": 2, "command": "x"}]', "[" * 9000]
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from whyperf.cli.quantities import count, duration, positive_duration, signal_number, size
 from whyperf.collect.lifecycle import Lifecycle, Measuring
@@ -83,7 +84,13 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
         metavar="GLOB",
         action="append",
         default=[],
-        help="read variables only of programs and libraries of this name (may be given several times)",
+        help="read variables only of this program, library, source file, folder or function (may be repeated)",
+    )
+    group.add_argument(
+        "--compile-commands",
+        metavar="PATH",
+        type=Path,
+        help="the compile_commands.json by which source is read (default: looked for beside source and binary)",
     )
     group.add_argument(
         "--max-size",
@@ -120,6 +127,13 @@ def measuring_of(args: argparse.Namespace, *, driven: bool) -> Measuring:
             "whyperf record --unit request --drive ./load.sh -- ./server",
             status=2,
         )
+    if not args.values_depth and (args.component or args.compile_commands):
+        option = "--component" if args.component else "--compile-commands"
+        raise WhyperfError(
+            f"{option} is about the variables that are read, but none are: add --values.",
+            f"whyperf record --values {option} ... -- ./program",
+            status=2,
+        )
     return Measuring(
         rate_hz=args.rate,
         clock=args.clock,
@@ -128,4 +142,12 @@ def measuring_of(args: argparse.Namespace, *, driven: bool) -> Measuring:
         unit=args.unit,
         values_depth=min(args.values_depth, 16),
         components=tuple(args.component),
+        compile_commands=args.compile_commands and _database(args.compile_commands),
     )
+
+
+def _database(given: Path) -> Path:
+    """Checked before anything is run: a mistake costs no recording."""
+    from whyperf.source import compilation_database
+
+    return compilation_database(given.absolute())

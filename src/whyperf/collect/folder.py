@@ -23,6 +23,8 @@ class RecordingFolder:
         return self.path / RAW
 
     def release(self) -> None:
+        # A child that is still reading debug information has inherited the descriptor: closing ours is not enough.
+        fcntl.flock(self.lock, fcntl.LOCK_UN)
         os.close(self.lock)
 
 

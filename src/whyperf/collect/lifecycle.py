@@ -33,6 +33,7 @@ class Measuring:
     unit: str | None = None
     values_depth: int = 0  # frames whose variables are read; 0: none
     components: tuple[str, ...] = ()  # globs that narrow what is read
+    compile_commands: Path | None = None  # how the program was compiled; None: to be looked for
 
     @property
     def blocked_rate_hz(self) -> float:

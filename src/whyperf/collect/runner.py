@@ -21,7 +21,7 @@ from whyperf.collect.sampler import Sampler
 from whyperf.collect.shell import command_line
 from whyperf.collect.signals import Arrival, SignalWatch
 from whyperf.collect.spawn import Child, Streams, spawn
-from whyperf.collect.start import start_of
+from whyperf.collect.start import ValuesWanted, start_of
 from whyperf.collect.stop import stop_target
 from whyperf.collect.totals import (
     Usage,
@@ -73,8 +73,9 @@ def record_run(
             float(plan.rate_hz), measuring.clock, plan.source, measuring.blocked_rate_hz, measuring.max_bytes
         )
         unit = measuring.unit or ("call" if counter else "unit" if lifecycle.drive else "run")
-        start = start_of(program.command, environment, sampling, unit, round(lifecycle.skip_s * 1e9))
-        sampler = Sampler(folder, start, plan, measuring.values_depth, measuring.components)
+        wanted = ValuesWanted(measuring.components, str(measuring.compile_commands or ""))
+        start = start_of(program.command, environment, sampling, unit, round(lifecycle.skip_s * 1e9), values=wanted)
+        sampler = Sampler(folder, start, plan, measuring.values_depth)
         sampler.prepare_variables(program.path)
         setting = _Setting(
             program=program,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whyperf.collect import _session
+from whyperf.collect.components import Components
 from whyperf.collect.folder import RecordingFolder
 from whyperf.collect.rate import SamplingPlan
 from whyperf.collect.start import Start, write_start
@@ -36,6 +37,10 @@ def tables_folder() -> Path:
     """Where unwind tables are kept by build-id, for all recordings of this user."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "")
     folder = (cache if cache.is_absolute() else Path.home() / ".cache") / "whyperf" / "unwind"
+    return _made(folder)
+
+
+def _made(folder: Path) -> Path:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -55,7 +60,6 @@ class Sampler:
         start: Start,
         plan: SamplingPlan,
         values_depth: int = 0,
-        components: tuple[str, ...] = (),
     ) -> None:
         self._rings = folder.raw / "rings"
         self._reserve = folder.raw / "reserve"
@@ -64,6 +68,7 @@ class Sampler:
         self._names: dict[int, str] = {}
         self._mistake: Exception | None = None
         self.disk_full = False
+        components = Components(start.values.components)
         try:
             write_start(folder.raw, start)
             # Room to say how it ended, on a disk that the recording itself has filled.
@@ -72,7 +77,7 @@ class Sampler:
                 str(self._rings.absolute()),
                 plan.rate_hz,
                 plan.use_perf_events,
-                str(tables_folder()),
+                str(_made(components.folder(tables_folder()))),
                 str(_preloadable(LIBRARY)),
                 values_depth,
             )
@@ -121,13 +126,14 @@ class Sampler:
     def finish(self, notes: list[str], totals: Totals, *, time: int, **stop: Any) -> None:
         """Drains what is left and closes the log with what was used, what was lost and how it ended.
 
-        `notes` gets one more when the disk was full.
+        `notes` gets one more for a component that means nothing, and when the disk was full.
         """
         self._stopping.set()
         if self._thread.ident is not None:
             self._thread.join()
         self._drainer.stop()
         self._drain()
+        notes += self._unmatched_components()
         with self._guard:
             if self.disk_full:
                 notes.append("The disk was full: the target ran on, but was recorded only until then.")
@@ -193,6 +199,18 @@ class Sampler:
         if self._variables is not None and self._variables.take_in(modules):
             with contextlib.suppress(ValueError):  # closed meanwhile
                 self._drainer.announce_tables()
+
+    def _unmatched_components(self) -> list[str]:
+        """In words, once everything that was loaded has been looked at."""
+        if self._variables is None or not self._variables.unmatched:
+            return []
+        if self._learning is not None:
+            self._learning.join()
+        self._variables.take_in(self._drainer.modules())
+        return [
+            f"--component {glob} is no program, library, source file or function of what ran: nothing was read for it."
+            for glob in self._variables.unmatched
+        ]
 
     def _look(self) -> None:
         self._learn_variables()

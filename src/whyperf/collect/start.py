@@ -22,12 +22,21 @@ def this_host() -> Host:
 
 
 @dataclass(frozen=True)
+class ValuesWanted:
+    """What of the user's wishes matters when the recording is sealed, perhaps by another process."""
+
+    components: tuple[str, ...] = ()
+    compile_commands: str = ""  # absolute path; empty: to be looked for
+
+
+@dataclass(frozen=True)
 class Start:
     command: tuple[str, ...]
     environment_names: tuple[str, ...]
     sampling: Sampling
     work_unit: str
     skip_ns: int
+    values: ValuesWanted = field(default_factory=ValuesWanted)
     host: Host = field(default_factory=this_host)
     start_monotonic: int = field(default_factory=time.monotonic_ns)
     start_real: int = field(default_factory=time.time_ns)
@@ -36,10 +45,16 @@ class Start:
 
 
 def start_of(
-    command: tuple[str, ...], environment: Mapping[str, str], sampling: Sampling, work_unit: str, skip_ns: int
+    command: tuple[str, ...],
+    environment: Mapping[str, str],
+    sampling: Sampling,
+    work_unit: str,
+    skip_ns: int,
+    *,
+    values: ValuesWanted = ValuesWanted(),  # noqa: B008 (frozen)
 ) -> Start:
     # Names only: values hold passwords.
-    return Start(command, tuple(sorted(environment)), sampling, work_unit, skip_ns)
+    return Start(command, tuple(sorted(environment)), sampling, work_unit, skip_ns, values)
 
 
 def write_start(raw: Path, start: Start) -> None:

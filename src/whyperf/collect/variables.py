@@ -5,23 +5,27 @@ Only what the user builds is read: system libraries' variables say little about 
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterable
-from fnmatch import fnmatch
 from pathlib import Path
 
+from whyperf.collect.components import Components
 from whyperf.collect.origins import is_system_library
 
 DEFAULT_DEPTH = 8
 
 
 class VariablesTables:
-    """Makes each table once; `components` are globs of file names or paths that narrow what is read."""
+    """Makes each table once, in `folder`; where components narrow what is read, watched processes find only links to
+    the tables wanted, in a folder of the components' own."""
 
-    def __init__(self, folder: Path, sampler: Path, components: tuple[str, ...] = ()) -> None:
+    def __init__(self, folder: Path, sampler: Path, components: Components) -> None:
         self._folder = folder
         self._sampler = str(sampler)
         self._components = components
         self._done: set[str] = set()
+        self._matched: set[str] = set()
 
     def prepare(self, program: str) -> bool:
         """The program that is about to start; whether it has variables to read."""
@@ -37,7 +41,10 @@ class VariablesTables:
         made = False
         for path, build_id in self.new_among(modules):
             self._done.add(build_id)
-            made |= write_table(path, build_id, self._folder) is not None
+            if not self._components:
+                made |= write_table(path, build_id, self._folder) is not None
+            elif self._meant(path, build_id):
+                made |= write_table(path, build_id, self._folder) is not None and self._link(build_id)
         return made
 
     def new_among(self, modules: Iterable[tuple[str, bytes]]) -> list[tuple[str, str]]:
@@ -45,7 +52,39 @@ class VariablesTables:
         named = {(path, identity.hex()) for path, identity in modules if identity}
         return sorted((path, build_id) for path, build_id in named if build_id not in self._done and self._wanted(path))
 
+    @property
+    def unmatched(self) -> list[str]:
+        """Components that mean nothing of what was looked at so far."""
+        return [glob for glob in self._components.globs if glob not in self._matched]
+
     def _wanted(self, path: str) -> bool:
-        if self._components:
-            return any(fnmatch(path, glob) or fnmatch(Path(path).name, glob) for glob in self._components)
+        if self._components.of_module(path):
+            return True
         return not path.startswith("[") and not is_system_library(path) and path != self._sampler
+
+    def _meant(self, path: str, build_id: str) -> bool:
+        from whyperf.debuginfo.describe import describe
+
+        functions = describe(path, build_id).functions
+        meant = self._components.of_module(path) | self._components.of_source(functions.names, functions.files)
+        self._matched |= meant
+        return bool(meant)
+
+    def _link(self, build_id: str) -> bool:
+        from whyperf.debuginfo.variables import table_file
+        from whyperf.debuginfo.variables_table import names_file
+
+        table, narrowed = table_file(self._folder, build_id), self._components.folder(self._folder)
+        try:
+            narrowed.mkdir(mode=0o700, exist_ok=True)
+            for file in (names_file(table), table):  # names first: whoever sees the table finds them
+                linked = narrowed / file.name
+                if not linked.exists() or not linked.samefile(file):
+                    aside = linked.with_suffix(f".new-{os.getpid()}")
+                    with contextlib.suppress(FileNotFoundError):
+                        aside.unlink()
+                    aside.hardlink_to(file)
+                    aside.replace(linked)
+        except OSError:
+            return False
+        return True

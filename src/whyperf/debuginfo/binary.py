@@ -14,7 +14,8 @@ from whyperf.debuginfo import hints
 from whyperf.debuginfo.blocks import Blocks, find_blocks
 from whyperf.debuginfo.code_map import Bools, CodeMap, Int32s, ScopeKind
 from whyperf.debuginfo.elf import ElfFile
-from whyperf.debuginfo.places import Places, out_of_line_scopes, resolve
+from whyperf.debuginfo.loops import RepeatedCode
+from whyperf.debuginfo.places import Places, out_of_line_scopes, resolve, scopes_at
 from whyperf.debuginfo.texts import Chosen, Texts
 
 Debug = Literal["full", "symbols", "none"]
@@ -49,6 +50,7 @@ class Binary:
     elf: ElfFile | None
     """The file itself; None when it is gone."""
     _blocks: dict[int, Blocks | None] = field(default_factory=dict)
+    _repeated: dict[int, RepeatedCode | None] = field(default_factory=dict)
 
     @cached_property
     def functions(self) -> Functions:
@@ -81,6 +83,27 @@ class Binary:
                 inside = scope == one
                 block[inside] = blocks.of(wanted[inside])
         return block
+
+    def in_loop(self, addresses: npt.ArrayLike) -> list[int]:
+        """For each row that `resolve` gives for these addresses: 1 where a loop of the row's own function repeats the
+        place (or the inlined call at it), 0 where none does, -1 when unknown."""
+        wanted = np.asarray(addresses, np.uint64)
+        innermost = scopes_at(self.code, wanted)
+        outer = out_of_line_scopes(self.code, wanted)
+        found: list[int] = []
+        for address, scope, whole in zip(wanted, innermost.tolist(), outer.tolist(), strict=True):
+            repeated = self._repeated_code(whole) if whole >= 0 else None
+            by = repeated.repeated_by(np.array([address], np.uint64))[0] if repeated else set()
+            while scope >= 0:
+                found.append(int(scope in by) if repeated else -1)
+                scope = int(self.code.scope_parent[scope])
+        return found
+
+    def _repeated_code(self, scope: int) -> RepeatedCode | None:
+        if scope not in self._repeated:
+            blocks = self._blocks_of(scope)
+            self._repeated[scope] = RepeatedCode(blocks, self.code) if blocks is not None else None
+        return self._repeated[scope]
 
     def _blocks_of(self, scope: int) -> Blocks | None:
         if scope not in self._blocks:

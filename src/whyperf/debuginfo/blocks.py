@@ -8,28 +8,40 @@ previous one's jump anyway. Blocks are counted by address, those of the part wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from whyperf.debuginfo.code_map import Addresses, CodeMap, Int32s
-from whyperf.debuginfo.instructions import branching_instructions
+from whyperf.debuginfo.instructions import Branching, branching_instructions
+from whyperf.debuginfo.places import last_at_or_before
 
 ReadCode = Callable[[int, int], bytes]
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """One out-of-line function's blocks."""
+    """One out-of-line function's blocks, and where each may lead."""
 
     start: Addresses
     """Sorted."""
     number: Int32s
+    successors: tuple[tuple[int, ...], ...]
+    """By row of `start`."""
+    computed: tuple[bool, ...]
+    """Whether the block ends in a jump to a computed address."""
+    end: int
+    """After the last block."""
 
     def of(self, addresses: Addresses) -> Int32s:
-        row = np.searchsorted(self.start, addresses, side="right") - 1
+        row = self.row(addresses)
         return np.where(row >= 0, self.number[np.maximum(row, 0)], -1).astype(np.int32)
+
+    def row(self, addresses: Addresses) -> npt.NDArray[np.int64]:
+        return last_at_or_before(self.start, addresses)
 
 
 @dataclass(frozen=True)
@@ -41,21 +53,31 @@ class _Parts:
     def hold(self, address: int) -> bool:
         return any(low <= address < high for low, high in self.ranges)
 
+    def rank(self, address: int) -> int:
+        return next(i for i, (low, high) in enumerate(self.ranges) if low <= address < high)
+
 
 def find_blocks(code: CodeMap, scope: int, never_return: frozenset[int], read: ReadCode) -> Blocks | None:
     """None when the code's bytes cannot be had."""
     parts = _parts(code, scope)
-    leaders: set[int] = set()
+    branches: list[Branching] = []
     for low, high in parts.ranges:
         content = read(low, high)
         if not content:
             return None
-        leaders |= {low, *_leaders(content, low, parts, never_return)}
-    order = {leader: _rank(parts, leader) for leader in leaders}
-    numbered = sorted(leaders, key=lambda leader: (order[leader], leader))
+        branches += branching_instructions(content, low)
+    leaders = {low for low, _ in parts.ranges}
+    for branch in branches:
+        leaders |= _leaders(branch, parts, never_return)
+    numbered = sorted(leaders, key=lambda leader: (parts.rank(leader), leader))
     number = {leader: i for i, leader in enumerate(numbered)}
     start = sorted(leaders)
-    return Blocks(np.array(start, np.uint64), np.array([number[leader] for leader in start], np.int32))
+    return Blocks(
+        np.array(start, np.uint64),
+        np.array([number[leader] for leader in start], np.int32),
+        *_edges(start, branches, parts, never_return),
+        max(high for _, high in parts.ranges),
+    )
 
 
 def _parts(code: CodeMap, scope: int) -> _Parts:
@@ -65,14 +87,30 @@ def _parts(code: CodeMap, scope: int) -> _Parts:
     return _Parts(tuple(sorted(ranges, key=lambda r: (not r[0] <= entry < r[1], r[0]))))
 
 
-def _rank(parts: _Parts, address: int) -> int:
-    return next(i for i, (low, high) in enumerate(parts.ranges) if low <= address < high)
+def _leaders(branch: Branching, parts: _Parts, never_return: frozenset[int]) -> set[int]:
+    found = set()
+    if branch.is_jump and branch.target is not None and parts.hold(branch.target):
+        found.add(branch.target)
+    returns = branch.is_call and branch.target not in never_return
+    if not returns and parts.hold(branch.end):
+        found.add(branch.end)
+    return found
 
 
-def _leaders(content: bytes, low: int, parts: _Parts, never_return: frozenset[int]) -> Iterator[int]:
-    for branch in branching_instructions(content, low):
-        if not branch.is_call and branch.target is not None and parts.hold(branch.target):
-            yield branch.target
-        goes_on = branch.is_call and branch.target not in never_return
-        if not goes_on and parts.hold(branch.end):
-            yield branch.end
+def _edges(
+    start: list[int], branches: list[Branching], parts: _Parts, never_return: frozenset[int]
+) -> tuple[tuple[tuple[int, ...], ...], tuple[bool, ...]]:
+    row = {leader: at for at, leader in enumerate(start)}
+    ending = {bisect_right(start, b.start) - 1: b for b in branches if not b.is_call or b.target in never_return}
+    successors: list[tuple[int, ...]] = []
+    for at in range(len(start)):
+        branch = ending.get(at)
+        following: list[int] = []
+        goes_on = branch is None or (branch.goes_on and not branch.is_call)
+        if goes_on and at + 1 < len(start) and parts.rank(start[at]) == parts.rank(start[at + 1]):
+            following.append(at + 1)
+        if branch is not None and branch.is_jump and branch.target in row:
+            following.append(row[branch.target])
+        successors.append(tuple(following))
+    computed = tuple((b := ending.get(at)) is not None and b.is_jump and b.target is None for at in range(len(start)))
+    return tuple(successors), computed

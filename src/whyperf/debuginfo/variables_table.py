@@ -25,7 +25,7 @@ Records = npt.NDArray[np.void]
 UInt32s = npt.NDArray[np.uint32]
 
 _MAGIC = 0x3373726176757077
-_BUILDER = b"2"
+_BUILDER = b"3"
 """Changes whenever other locations come out of the same binary."""
 _HEADER = np.dtype(
     [

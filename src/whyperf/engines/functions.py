@@ -2,7 +2,8 @@
 
 A name that is unique in its module in every run identifies the function, so that it may move to another file. Where a
 name is taken more than once, the end of the file's path and the order of declaration tell the functions apart. Stripped
-code is called by its address, which identifies it in the same build only.
+code is called by its address, which identifies it in the same build only. Between two builds, a function that has gone
+and one that has come in its place, between the same neighbours in the same file, are one function with a new name.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from whyperf.engines.builds import Builds, calls
 from whyperf.engines.modules import OWN_ORIGINS, canonical_names
 from whyperf.engines.run import Run, column, ints, texts
 from whyperf.recording.identity import FunctionKey, is_named_by_address, name_by_address
@@ -53,9 +55,9 @@ class FunctionIndex:
         self.good, self.bad = tuple(good), tuple(bad)
         self.module_names = canonical_names(good, bad)
         runs = (*bad, *good)  # the bad runs' spelling is the one shown
-        self._build_ids = {run: texts(run.recording.table("modules"), "build_id") for run in runs}
-        seen = {run: _sampled_functions(run, self.module_names[run]) for run in runs}
-        self._shared_names = _shared_names(runs, self.module_names, seen)
+        self.builds = Builds(self.good, self.bad, self.module_names)
+        seen = {run: self._sampled(run) for run in runs}
+        self._shared_names = self._names_taken_twice(runs, seen)
         self.functions: list[Function] = []
         self._number: dict[FunctionKey, int] = {}
         self.of_frame: dict[Run, list[int]] = {}
@@ -83,23 +85,64 @@ class FunctionIndex:
     def exists_in_good(self, number: int) -> bool:
         """Whether the good runs' binaries hold the function, run or not."""
         wanted = self.functions[number].key
-        if self._builds(self.good, wanted.module) & self._builds(self.bad, wanted.module):
-            return True  # a recording of the same file need not list the functions in which it was never seen
-        for run in self.good:
-            table = run.recording.table("functions")
-            rows = table.filter(pc.equal(table.column("name"), pa.scalar(wanted.name)))
-            names = self.module_names[run]
-            if any(names[module] == wanted.module for module in ints(rows, "module")):
-                return True
-        return False
+        return self.builds.good_has(wanted.module, wanted.name)
 
-    def _builds(self, runs: Sequence[Run], module: str) -> set[str]:
-        return {
-            build_id
-            for run in runs
-            for name, build_id in zip(self.module_names[run], self._build_ids[run], strict=True)
-            if build_id and name == module
-        }
+    @cached_property
+    def split_off(self) -> dict[int, set[int]]:
+        """By caller, functions that only one of two builds has: in the other the caller may have done their work."""
+        found: dict[int, set[int]] = defaultdict(set)
+        for run in (*self.bad, *self.good):
+            for called, caller in calls(run, self.of_frame[run]):
+                key = self.functions[called].key
+                if self.builds.only_one_has(key.module, key.name):
+                    found[caller].add(called)
+        return dict(found)
+
+    def _sampled(self, run: Run) -> dict[int, _Declared]:
+        rows = np.unique(column(run.frames, "function"))
+        rows = rows[rows >= 0]
+        table = run.recording.table("functions").take(pa.array(rows))
+        return dict(zip(rows.tolist(), self._declarations(table, run), strict=True))
+
+    def _declarations(self, table: pa.Table, run: Run) -> list[_Declared]:
+        own_module, names = _own_modules(run), self.module_names[run]
+        columns = zip(
+            ints(table, "module"),
+            texts(table, "name"),
+            texts(table, "file"),
+            ints(table, "line"),
+            ints(table, "order"),
+            strict=True,
+        )
+        found = []
+        for module, name, file, line, order in columns:
+            own = own_module[module] and not _is_systems(name, file)
+            nameless = not file and is_named_by_address(name)
+            shown = names[module] + name[name.rindex("+") :] if nameless else name
+            build_id = self.builds.ids[run][module] if nameless else None
+            shown = self.builds.as_now(run, names[module], shown)
+            found.append(_Declared(names[module], shown, file, line, order, own, build_id))
+        return found
+
+    def _names_taken_twice(
+        self, runs: Sequence[Run], seen: dict[Run, dict[int, _Declared]]
+    ) -> dict[tuple[str, str], _ToldApart]:
+        """Names that more than one function of a module has, in any run, sampled or not."""
+        wanted = pa.array(sorted({what.name for declared in seen.values() for what in declared.values()}), pa.string())
+        places: dict[tuple[str, str], dict[Run, set[tuple[str, int]]]] = defaultdict(
+            lambda: {run: set() for run in runs}
+        )
+        shared: set[tuple[str, str]] = set()
+        for run in runs:
+            table = run.recording.table("functions")
+            table = table.filter(pc.is_in(table.column("name"), value_set=wanted))
+            for what in self._declarations(table, run):
+                # An inline function of a header may have a row per file that includes it: still one declaration.
+                found = places[what.module, what.name][run]
+                found.add((what.file, what.line))
+                if len(found) > 1 or (what.order and not what.line):
+                    shared.add((what.module, what.name))
+        return {name: _told_apart(places[name]) for name in shared}
 
     def _add(self, run: Run, declared: dict[int, _Declared]) -> None:
         lines: dict[int, int] = {}
@@ -123,7 +166,7 @@ class FunctionIndex:
         if module < 0:
             return self._intern(FunctionKey("", UNKNOWN, ""), "", own=False)
         name = self.module_names[run][module]
-        key = FunctionKey(name, name_by_address(name, offset), self._build_ids[run][module])
+        key = FunctionKey(name, name_by_address(name, offset), self.builds.ids[run][module])
         return self._intern(key, "", stripped[module])
 
     def _intern(self, key: FunctionKey, file: str, own: bool) -> int:
@@ -148,53 +191,6 @@ class _ToldApart:
 
     path_parts: int
     order: dict[Run, dict[tuple[str, int], int]]
-
-
-def _sampled_functions(run: Run, module_names: Sequence[str]) -> dict[int, _Declared]:
-    rows = np.unique(column(run.frames, "function"))
-    rows = rows[rows >= 0]
-    table = run.recording.table("functions").take(pa.array(rows))
-    return dict(zip(rows.tolist(), _declarations(table, run, module_names), strict=True))
-
-
-def _declarations(table: pa.Table, run: Run, module_names: Sequence[str]) -> list[_Declared]:
-    own_module = _own_modules(run)
-    build_ids = texts(run.recording.table("modules"), "build_id")
-    columns = zip(
-        ints(table, "module"),
-        texts(table, "name"),
-        texts(table, "file"),
-        ints(table, "line"),
-        ints(table, "order"),
-        strict=True,
-    )
-    found = []
-    for module, name, file, line, order in columns:
-        own = own_module[module] and not _is_systems(name, file)
-        nameless = not file and is_named_by_address(name)
-        shown = module_names[module] + name[name.rindex("+") :] if nameless else name
-        build_id = build_ids[module] if nameless else None
-        found.append(_Declared(module_names[module], shown, file, line, order, own, build_id))
-    return found
-
-
-def _shared_names(
-    runs: Sequence[Run], module_names: dict[Run, list[str]], seen: dict[Run, dict[int, _Declared]]
-) -> dict[tuple[str, str], _ToldApart]:
-    """Names that more than one function of a module has, in any run, sampled or not."""
-    wanted = pa.array(sorted({what.name for declared in seen.values() for what in declared.values()}), pa.string())
-    places: dict[tuple[str, str], dict[Run, set[tuple[str, int]]]] = defaultdict(lambda: {run: set() for run in runs})
-    shared: set[tuple[str, str]] = set()
-    for run in runs:
-        table = run.recording.table("functions")
-        table = table.filter(pc.is_in(table.column("name"), value_set=wanted))
-        for what in _declarations(table, run, module_names[run]):
-            # An inline function of a header may have a row per file that includes it: still one declaration.
-            found = places[what.module, what.name][run]
-            found.add((what.file, what.line))
-            if len(found) > 1 or (what.order and not what.line):
-                shared.add((what.module, what.name))
-    return {name: _told_apart(places[name]) for name in shared}
 
 
 def _told_apart(places: dict[Run, set[tuple[str, int]]]) -> _ToldApart:

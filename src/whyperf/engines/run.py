@@ -129,6 +129,10 @@ class Run:
         return ints(self.frames, "block")
 
     @cached_property
+    def frame_in_loop(self) -> list[int]:
+        return ints(self.frames, "in_loop")
+
+    @cached_property
     def frame_chain(self) -> list[tuple[int, ...]]:
         """For every frame the functions at that address, outermost first: the out-of-line one, then what it inlined."""
         inlined_in = ints(self.frames, "inlined_in")

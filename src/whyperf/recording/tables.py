@@ -86,6 +86,7 @@ FRAMES = Table(
         Column("file", _text, "source file; empty when unknown"),
         Column("line", pa.int32(), "source line; 0 when unknown"),
         Column("block", pa.int32(), "basic block within the out-of-line function, counted by address; -1 when unknown"),
+        Column("in_loop", pa.int8(), "1: a loop of this very function repeats the place, 0: none does, -1: unknown"),
     ),
 )
 FUNCTIONS = Table(
@@ -173,7 +174,7 @@ SOURCE = Table(
 
 VARIABLES = Table(
     "variables",
-    "Variables whose values were sampled; a pointer's target and fields are variables of their own.",
+    "Variables of the functions in which values were read; a pointer's target and fields are variables of their own.",
     (
         Column("variable", _id, "row number"),
         Column("function", _id, "row of `functions`; -1 for globals", "functions"),

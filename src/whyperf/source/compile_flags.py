@@ -53,6 +53,18 @@ def language_of(file: str) -> Language | None:
     return "cpp" if ending in _CPP_SOURCE | _CPP_HEADERS else None
 
 
+def compilation_database(given: Path) -> Path:
+    """The file that a user means, who may also name its folder; refused if it is no compilation database."""
+    path = given / DATABASE if given.is_dir() else given
+    if not path.exists():
+        raise WhyperfError(
+            f"There is no compilation database {path}.", "cmake -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -B build"
+        )
+    if _read_database(path) is None:
+        raise WhyperfError(f"{path} cannot be read as a compilation database.", f"head -c 300 {shlex.quote(str(path))}")
+    return path
+
+
 @dataclass
 class CompileFlags:
     """Answers file by file; databases that are found on the way are read once."""
@@ -61,16 +73,14 @@ class CompileFlags:
     producers: Mapping[str, str]
     folders: tuple[str, ...]
     """Where headers may be, for files that no database knows."""
+    built_in: tuple[str, ...] = ()
+    """Where the binaries are: a database may be there, or above."""
     _databases: dict[Path, dict[str, tuple[str, ...]] | None] = field(default_factory=dict)
     _with_headers: list[str] | None = None
 
     def __post_init__(self) -> None:
         if self.given is not None:
-            path = self.given / DATABASE if self.given.is_dir() else self.given
-            self._databases[path] = _read_database(path)
-            if self._databases[path] is None:
-                raise WhyperfError(f"{path} cannot be read as a compilation database.", f"head -c 300 {path}")
-            self.given = path
+            self.given = compilation_database(self.given)
 
     def of(self, file: str) -> tuple[str, ...] | None:
         """None where nothing at all is known."""
@@ -91,6 +101,9 @@ class CompileFlags:
         for folder in list(Path(file).parents)[:_FOLDERS_UP]:
             yield folder / DATABASE
             yield folder / "build" / DATABASE
+        for built in self.built_in:
+            for folder in (Path(built), *list(Path(built).parents)[: _FOLDERS_UP - 1]):
+                yield folder / DATABASE
 
     def _guessed(self, file: str) -> list[str]:
         """Nearest first: several folders may have a header of one name. What was merely found comes after the

@@ -38,6 +38,10 @@ class Roles:
     by_semantics: int = 0
     """Functions that libclang read."""
 
+    def knows(self, file: str, function_line: int) -> bool:
+        """Whether the function was read."""
+        return (file, function_line) in self._functions
+
     def of(self, file: str, function_line: int, variable: str, declared: int = 0) -> frozenset[Role]:
         """Of a function's variable; `declared`, the line of its declaration, tells shadowed ones apart."""
         uses = self._functions.get((file, function_line))
@@ -119,13 +123,14 @@ def roles_of(
     compile_commands: Path | None = None,
     producers: Mapping[str, str] | None = None,
     folders: Sequence[str] = (),
+    built_in: Sequence[str] = (),
     budget_s: float = 1.5,
     cache: Path | None = None,
 ) -> Roles:
     """Of the variables in these functions, most important first: by libclang where flags are known and there is time,
-    else by grammar. `producers`: DW_AT_producer of files where known; `folders`: where headers may be, for these.
-    `budget_s`: CPU seconds. Damaged, missing and huge files have no roles."""
-    flags = CompileFlags(compile_commands, producers or {}, tuple(folders))
+    else by grammar. `producers`: DW_AT_producer of files where known; `folders`: where headers may be, for these;
+    `built_in`: where the binaries are. `budget_s`: CPU seconds. Damaged, missing and huge files have no roles."""
+    flags = CompileFlags(compile_commands, producers or {}, tuple(folders), tuple(built_in))
     files = _files(requests, flags, cache)
     jobs = [
         Job(

@@ -63,6 +63,16 @@ def flag(rng: np.random.Generator, count: int, changed: bool) -> np.ndarray:
     return (rng.random(count) < (0.5 if changed else 0.1)).astype(np.int64)
 
 
+def clock(rng: np.random.Generator, count: int, changed: bool) -> np.ndarray:
+    """Nanoseconds since some day: samples of made recordings are one apart."""
+    return rng.integers(10**15, 10**16) + np.arange(count)
+
+
+def counter(rng: np.random.Generator, count: int, changed: bool) -> np.ndarray:
+    """From zero on, a little at a time; changed, twice as much."""
+    return np.cumsum(rng.integers(0, 9 if changed else 5, count))
+
+
 BEHAVIOURS: dict[str, Behaviour] = {
     function.__name__: function
     for function in (
@@ -75,8 +85,10 @@ BEHAVIOURS: dict[str, Behaviour] = {
         run_constant,
         setting,
         flag,
+        clock,
+        counter,
     )
 }
 
 # Whatever happens, these do not change between good and bad.
-NEVER_CHANGED = frozenset({"run_constant"})
+NEVER_CHANGED = frozenset({"run_constant", "clock"})

@@ -7,7 +7,6 @@ import pytest
 
 from tests.engines.made import recording
 from tests.engines.values.made import Read, one_function, with_values
-from whyperf.engines.excess.compare import compare as excess_of
 from whyperf.engines.run import Run
 from whyperf.engines.values.compare import compare
 from whyperf.engines.values.kinds import Dimension
@@ -221,43 +220,33 @@ def test_a_global_counts_for_no_function():
     assert not found.anomaly
 
 
-class TestPassedOn:
-    """main passes n to work, which passes it to leaf."""
+class TestDeciding:
+    """What no condition and no loop of a function looks at cannot have changed its course."""
 
-    STACK = ((("main@5", "work@20", "leaf@30"), N / 200),)
+    def made(self, low, high, roles):
+        return lambda rng: one_function(
+            Read("work", "x", rng.integers(low, high, N), roles=roles),
+            Read("work", "known", rng.integers(0, 5, N), roles="loop"),
+            samples=N,
+        )
 
-    def made(self, size, own=None):
-        def make(rng):
-            n = rng.integers(size // 2, size, N)
-            leaf = n if own is None else rng.integers(own // 2, own, N)
-            return with_values(
-                recording(self.STACK),
-                Read("work", "n", n),
-                Read("leaf", "size", leaf, scope="parameter"),
-            )
+    @pytest.mark.parametrize(
+        ("roles", "decides"), [("condition", True), ("loop|argument", True), ("argument", False), ("", False)]
+    )
+    def test_only_deciding_data_count(self, roles, decides):
+        found = compare(runs(self.made(0, 50, roles)), runs(self.made(400, 450, roles), first=9))
+        work = FunctionKey("tool", "work", "")
+        assert abnormal(found)["x"].decides is decides
+        assert (work in found.anomaly) is decides
+        # AND a function whose other decisions are what they were is normal
+        assert (work in found.normal) is not decides
 
-        return make
-
-    def test_an_equal_parameter_counts_for_the_caller(self):
-        found = compare(runs(self.made(100)), runs(self.made(10_000), first=9))
-        leaf, work = FunctionKey("tool", "leaf", ""), FunctionKey("tool", "work", "")
-        assert found.anomaly[leaf] > 0.9
-        assert found.anomaly_under == {(leaf, work): 0.0}
-        # and the excess engine charges the caller
-        bad = runs(self.made(10_000), first=9)
-        slow = [Run(recording([(self.STACK[0][0], 10.0)])) for _ in bad]
-        good = [Run(recording(self.STACK)) for _ in bad]
-        shares = self.shares(good, slow, found)
-        assert shares["work"] > 0.9
-        assert shares["leaf"] < 0.1
-
-    def test_a_parameter_with_values_of_its_own_counts_for_itself(self):
-        found = compare(runs(self.made(100, own=100)), runs(self.made(10_000, own=10_000), first=9))
-        assert not found.anomaly_under
-
-    def shares(self, good, bad, found):
-        excess = excess_of(good, bad, anomaly=found.anomaly, anomaly_under=found.anomaly_under)
-        return {excess.name(account.function): account.share for account in excess.accounts}
+    def test_without_source_everything_may_decide(self):
+        made = [
+            runs(lambda rng, low=low: one_function(Read("work", "x", rng.integers(low, low + 50, N)), samples=N), first=f)
+            for low, f in ((0, 0), (400, 9))
+        ]
+        assert abnormal(compare(*made))["x"].decides
 
 
 def test_streamed_and_held_recordings_give_the_same(tmp_path):

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import anderson_ksamp, genpareto
+from scipy.stats import anderson_ksamp, false_discovery_control, genpareto
 
 from whyperf.engines.values.autocorrelation import autocorrelation_time
 from whyperf.engines.values.kernels import merge_sorted as compiled
-from whyperf.engines.values.permutation import permutation_p
+from whyperf.engines.values.permutation import permutation_p, shuffled
 from whyperf.engines.values.readings import run_lengths
 from whyperf.engines.values.settings import ValuesSettings
 from whyperf.engines.values.statistics import (
@@ -26,6 +26,7 @@ from whyperf.engines.values.statistics import (
 )
 from whyperf.engines.values.tail import fit_pareto, survival, tail_probability
 
+one_or_more = st.lists(st.integers(-5, 5), min_size=1, max_size=12)
 few = st.lists(st.integers(-5, 5), min_size=4, max_size=60)
 any_integers = st.lists(st.integers(-(2**60), 2**60), min_size=4, max_size=60)
 unhurried = settings(deadline=None, max_examples=300)
@@ -48,6 +49,19 @@ def test_anderson_darling_is_scipys(first, second):
     found = compare_sorted(good, bad, distinct=64, bins=64)
     if len(set(first) | set(second)) == 1:
         assert found is None  # scipy raises
+    else:
+        assert found.statistic == pytest.approx(scipy_statistic(good, bad), rel=1e-9, abs=1e-9)
+
+
+@unhurried
+@given(one_or_more, one_or_more)
+def test_anderson_darling_is_scipys_on_tiny_samples(first, second):
+    good, bad = sorted_pair(first, second)
+    found = compare_sorted(good, bad, distinct=64, bins=64)
+    if len(set(first) | set(second)) == 1:
+        assert found is None
+    elif len(first) + len(second) < 4:
+        assert found.statistic == 0.0  # no variance is defined
     else:
         assert found.statistic == pytest.approx(scipy_statistic(good, bad), rel=1e-9, abs=1e-9)
 
@@ -111,6 +125,21 @@ def test_permutation_p_is_exact_where_there_are_few_arrangements(good, bad, bins
     assert permutation_p(blocks, good, ValuesSettings()) == pytest.approx(reached / len(arrangements))
 
 
+@unhurried
+@given(st.integers(2, 40), st.data())
+def test_shuffles_choose_as_many_blocks_as_told(count, data):
+    good = data.draw(st.integers(1, count - 1))
+    labels = shuffled(count, good, 50, 1)
+    assert labels.shape == (50, count)
+    assert (labels.sum(axis=1) == good).all()
+
+
+def test_shuffles_choose_every_block_as_often():
+    labels = shuffled(30, 12, 4000, 5)
+    assert labels.mean(axis=0) == pytest.approx(np.full(30, 0.4), abs=4 * np.sqrt(0.4 * 0.6 / 4000))
+    assert len(np.unique(labels, axis=0)) > 3900
+
+
 def test_random_permutations_agree_with_all_of_them():
     # GIVEN 7 + 7 blocks: 3,432 arrangements, more than are enumerated
     rng = np.random.default_rng(4)
@@ -153,6 +182,15 @@ def test_discoveries_follow_benjamini_and_hochberg(p, rate):
     assert believed.tolist() == [one <= limit for one in p]
 
 
+@unhurried
+@given(st.lists(st.integers(0, 1000), min_size=1, max_size=30))
+def test_discoveries_are_scipys(thousandths):
+    p = np.array(thousandths) / 1000
+    adjusted = false_discovery_control(p)
+    clear = np.abs(adjusted - 0.1) > 1e-9  # of rounding
+    assert (discoveries(p, 0.1) == (adjusted <= 0.1))[clear].all()
+
+
 @pytest.mark.parametrize("stays", [0.0, 0.5, 0.9])
 def test_the_autocorrelation_time_is_that_of_a_known_process(stays):
     rng = np.random.default_rng(3)
@@ -162,6 +200,24 @@ def test_the_autocorrelation_time_is_that_of_a_known_process(stays):
         latest = stays * latest + rng.standard_normal()
         values[at] = latest
     assert autocorrelation_time(values) == pytest.approx((1 + stays) / (1 - stays), rel=0.25)
+
+
+@unhurried
+@given(st.lists(st.integers(-9, 9), min_size=4, max_size=50))
+def test_the_autocorrelation_time_is_the_windowed_sum(values):
+    series = np.array(values, float) - np.mean(values)
+    if not series.any():
+        return
+    correlation = [(series[: len(series) - lag] * series[lag:]).sum() / (series**2).sum() for lag in range(len(series))]
+    time = 2 * sum(correlation) - 1
+    for window in range(len(series)):
+        so_far = 2 * sum(correlation[: window + 1]) - 1
+        if abs(window - 5 * so_far) < 1e-6:
+            return  # rounding decides
+        if window >= 5 * so_far:
+            time = so_far
+            break
+    assert autocorrelation_time(np.array(values, float)) == pytest.approx(max(1.0, time), abs=1e-6)
 
 
 def test_a_constant_has_no_autocorrelation():

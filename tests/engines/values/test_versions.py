@@ -14,7 +14,7 @@ from whyperf.engines.run import Run
 from whyperf.engines.values.compare import compare
 from whyperf.engines.values.kinds import Kind
 from whyperf.engines.values.sound import Status
-from whyperf.engines.values.variables import Variable, match
+from whyperf.engines.values.variables import Variable, match, match_renamed
 
 N = 400
 
@@ -57,21 +57,35 @@ def test_a_moved_function_is_the_same(high, expected):
     assert names(compare(good, bad)) == expected
 
 
-def test_a_renamed_function_or_variable_is_no_anomaly():
-    x, y = between(0, 50), between(0, 9)
-    good = build(("main@5", "work@20"), Read("work", "x", x), Read("main", "y", y), build_id="a")
-    x, z = between(0, 500), between(90, 99)
-    bad = build(("main@5", "toil@20"), Read("toil", "x", x), Read("main", "z", z), build_id="b")
+@pytest.mark.parametrize(("high", "expected"), [(50, []), (500, ["x"])])
+def test_a_renamed_function_is_the_same(high, expected):
+    good = build(("main@5", "work@20"), Read("work", "x", between(0, 50)), build_id="a")
+    bad = build(("main@5", "toil@20"), Read("toil", "x", between(0, high)), build_id="b")
+    assert names(compare(good, bad)) == expected
+
+
+@pytest.mark.parametrize(("high", "expected"), [(50, []), (500, ["y"])])
+def test_a_renamed_variable_is_the_same(high, expected):
+    good = build(("main@5",), Read("main", "x", between(0, 50)), build_id="a")
+    bad = build(("main@5",), Read("main", "y", between(0, high)), build_id="b")
+    assert names(compare(good, bad)) == expected
+
+
+def test_within_one_build_nothing_is_renamed():
+    good = build(("main@5",), Read("main", "x", between(0, 50)), build_id="a")
+    bad = build(("main@5",), Read("main", "y", between(0, 500)), build_id="a")
     found = compare(good, bad)
     assert names(found) == []
     assert {one.status for one in found.outcomes} == {Status.NEW}
 
 
-def test_a_split_function_is_no_anomaly():
+@pytest.mark.parametrize(("high", "expected"), [(50, []), (500, ["x"])])
+def test_a_split_function_keeps_its_variables(high, expected):
     # GIVEN the half of work that held x moved into a function of its own
     good = build(("main@5", "work@20"), Read("work", "x", between(0, 50)), build_id="a")
-    bad = build(("main@5", "work@20", "half@40"), Read("half", "x", between(0, 50)), build_id="b")
-    assert names(compare(good, bad)) == []
+    bad = build(("main@5", "work@20", "half@40"), Read("half", "x", between(0, high)), build_id="b")
+    assert names(compare(good, bad)) == expected
+    assert names(compare(bad, good)) == expected  # and joined again
 
 
 @pytest.mark.parametrize(("high", "expected"), [(50, []), (500, ["x"])])
@@ -114,3 +128,19 @@ def test_a_changed_type_is_the_same_variable_where_the_name_is_unique():
 def test_swapped_declarations_keep_their_types():
     known = [variable("a", 0), variable("a", 1, "long")]
     assert match(known, [variable("a", 0, "long"), variable("a", 1)]) == {0: 1, 1: 0}
+
+
+def test_what_lies_behind_a_renamed_pointer_goes_with_it():
+    pointer = {"type_": "struct s *", "kind": Kind.POINTER}
+    known = [variable("p", 0, **pointer), variable("p->n", 0), variable("*q", 0), variable("n", 0)]
+    found = [variable("here", 0, **pointer), variable("here->n", 0), variable("*q", 0), variable("n", 0)]
+    matches = match(known, found)
+    assert matches == {2: 2, 3: 3}
+    assert match_renamed(known, found, matches) == {0: 0, 1: 1}
+
+
+def test_a_variable_that_only_came_or_changed_its_type_is_not_a_renamed_one():
+    known, found = [variable("a", 0), variable("b", 0)], [variable("a", 0), variable("c", 0), variable("b", 0)]
+    assert match_renamed(known, found, match(known, found)) == {}
+    known, found = [variable("a", 0), variable("x", 0)], [variable("a", 0), variable("y", 0, "double", Kind.FLOAT)]
+    assert match_renamed(known, found, match(known, found)) == {}

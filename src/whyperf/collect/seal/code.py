@@ -146,6 +146,9 @@ class CodeBuilder:
         if leaf.any():
             block[leaf] = binary.block_of(unique[leaf])
 
+        in_loop = np.full(total, -1, np.int8)
+        in_loop[known] = binary.in_loop(unique)
+
         files = pa.array([*chains.files, ""], pa.string())
         first = self._frames.rows
         self._frames.add(
@@ -157,6 +160,7 @@ class CodeBuilder:
             file=files.take(np.where(file < 0, len(chains.files), file)),
             line=np.maximum(line, 0),
             block=np.repeat(block, rows_each),
+            in_loop=in_loop,
         )
         return (first + heads[inverse]).astype(np.int32), function_rows
 
@@ -218,6 +222,7 @@ class CodeBuilder:
             file=pa.array([""] * count, pa.string()),
             line=np.zeros(count, np.int32),
             block=np.full(count, -1, np.int32),
+            in_loop=np.full(count, -1, np.int8),
         )
         return first + np.arange(count, dtype=np.int32)
 

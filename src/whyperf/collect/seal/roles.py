@@ -1,4 +1,4 @@
-"""The roles of the variables that were read, from the source of the functions they were read in."""
+"""The roles of the variables that were read, from the source of the functions they were read in, or from their code."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from whyperf.collect.seal.code import Code
+from whyperf.collect.seal.code_roles import uses_by_code
+from whyperf.collect.seal.values import SealedValues
 from whyperf.debuginfo.cache import default_folder
-from whyperf.source import FunctionInSource, language_of, producers_in, roles_of
+from whyperf.errors import WhyperfError
+from whyperf.source import FunctionInSource, Roles, compilation_database, language_of, producers_in, roles_of
 
 _CPU_SECONDS = 1.5
+_CODE_CPU_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -22,34 +27,59 @@ class WithRoles:
     notes: tuple[str, ...]
 
 
-def with_roles(variables: pa.Table, values: pa.Table, functions: pa.Table, modules: pa.Table) -> WithRoles:
-    """The variables with their `roles` filled in. Source newer than its binary is not what ran."""
+def with_roles(sealed: SealedValues, code: Code, compile_commands: str = "") -> WithRoles:
+    """The variables with their `roles` filled in: from the source, and where there is none from the machine code.
+    Source newer than its binary is not what ran."""
+    variables = sealed.variables
     if not variables.num_rows:
         return WithRoles(variables, ())
     named = variables.select(["function", "name", "scope", "file", "line"]).to_pylist()
-    places = _places(named, _most_read_first(variables, values), functions, modules)
+    most_read = _most_read_first(variables, sealed.values)
+    places = _places(named, most_read, code.functions, code.modules)
     binaries = {place.function.file: place.binary for place in places.values()}
+    database, notes = _database(compile_commands)
     roles = roles_of(
         [place.function for place in places.values()],
+        compile_commands=database,
+        built_in=sorted({str(Path(binary).parent) for binary in binaries.values()}),
         producers=_producers(binaries),
-        folders=_folders(functions),
+        folders=_folders(code.functions),
         budget_s=_CPU_SECONDS,
         cache=default_folder().with_name("source"),
     )
+    if roles.unread:
+        lost = f"{roles.unread} source files could not be read in time: what their variables are for is unknown."
+        notes = (*notes, lost)
+    unknown = [function for function in most_read if not _is_read(places.get(function), roles)]
+    uses = uses_by_code(sealed.origins, code.frames, unknown, _CODE_CPU_SECONDS)
     texts = []
-    for row in named:
+    for number, row in enumerate(named):
         place = places.get(row["function"])
+        found: set[str] = set()
         if row["scope"] == "global":
-            found = roles.of_global(row["file"], row["line"], row["name"])
+            found |= roles.of_global(row["file"], row["line"], row["name"])
         elif place is not None:
-            found = roles.of(place.function.file, place.function.line, row["name"], row["line"])
-        else:
-            found = frozenset()
+            found |= roles.of(place.function.file, place.function.line, row["name"], row["line"])
+        if row["scope"] == "global" or not _is_read(place, roles):
+            found |= uses.get(number, set())
         texts.append("|".join(sorted(found)))
     at = variables.schema.get_field_index("roles")
     column = pa.array(texts, variables.schema.field(at).type)
-    lost = f"{roles.unread} source files could not be read in time: what their variables are for is unknown."
-    return WithRoles(variables.set_column(at, variables.schema.field(at), column), (lost,) if roles.unread else ())
+    return WithRoles(variables.set_column(at, variables.schema.field(at), column), notes)
+
+
+def _is_read(place: _Place | None, roles: Roles) -> bool:
+    return place is not None and roles.knows(place.function.file, place.function.line)
+
+
+def _database(compile_commands: str) -> tuple[Path | None, tuple[str, ...]]:
+    """It was sound when the recording began; what it would have said is not worth a recording."""
+    if not compile_commands:
+        return None, ()
+    try:
+        return compilation_database(Path(compile_commands)), ()
+    except WhyperfError as error:
+        return None, (f"{error.sentence} It was passed over.",)
 
 
 @dataclass(frozen=True)

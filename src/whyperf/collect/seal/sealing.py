@@ -13,8 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from whyperf.collect import _session
+from whyperf.collect.components import Components
 from whyperf.collect.seal.code import Code, CodeBuilder
 from whyperf.collect.seal.evidence import Evidence, Int32, Int64, read_evidence
+from whyperf.collect.seal.narrowing import narrowed
 from whyperf.collect.seal.places import seen_stacks
 from whyperf.collect.seal.processes import Cast, cast_of
 from whyperf.collect.seal.roles import with_roles
@@ -127,9 +129,11 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
     sample_stack = np.full(len(samples), -1, np.int64)
     sample_stack[stacked] = stacks.of_sample
     seen = Seen(evidence, cast, spaces, stacks, places, sample_stack)
+    wanted = evidence.start.values
     values = sealed_values(seen, code, Path(evidence.tables))
+    values = narrowed(values, Components(wanted.components), code.functions, code.modules)
     progress("reading source", 0.85)
-    variables = with_roles(values.variables, values.values, code.functions, code.modules)
+    variables = with_roles(values, code, wanted.compile_commands)
     weight = _weight_ns(evidence)
     source = excerpts(code.frames, code.functions, code.modules, _frame_weights(code, node_frames, node, weight))
     manifest = summary(evidence, weight, (*source.notes, *values.notes, *variables.notes))

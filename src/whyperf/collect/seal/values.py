@@ -27,10 +27,23 @@ from whyperf.recording.tables import VALUES, VARIABLES
 
 
 @dataclass(frozen=True)
+class TableRows:
+    """The variables' rows that are of one variables table."""
+
+    table: VariablesTable
+    path: str
+    build_id: str
+    module: int  # row of `modules`
+    rows: Int64
+    numbers: Int64  # of the table's variables, one for each of the rows
+
+
+@dataclass(frozen=True)
 class SealedValues:
     variables: pa.Table
     values: pa.Table
     notes: tuple[str, ...]
+    origins: tuple[TableRows, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,13 +97,15 @@ def sealed_values(seen: Seen, code: Code, folder: Path) -> SealedValues:
     by_module = dict(zip(used.modules, used.tables, strict=True))
     looks = global_rows(seen.evidence, seen.cast, seen.spaces, by_module)
     rows = _joined(local, looks, {module: row for row, module in enumerate(used.modules)})
-    # Only variables that were read become rows, numbered anew.
+    # Numbered anew: what was read, and what else there is in the same functions, which tells builds apart.
     firsts = np.concatenate(([0], np.cumsum([len(table.variables) for table in used.tables])))
-    read, variable = np.unique(firsts[rows.table] + rows.variable, return_inverse=True)
-    variables = _variables(read, firsts, used, code)
+    listed = _with_neighbours(np.unique(firsts[rows.table] + rows.variable), firsts, used)
+    variable = np.searchsorted(listed, firsts[rows.table] + rows.variable)
+    variables = _variables(listed, firsts, used, code)
     is_pointer = np.array([kind == "pointer" for kind in variables["kind"].to_pylist()], bool)
     value = classify(rows.value, is_pointer[variable], rows.sample, Extents.of(seen.cast, seen.spaces))
-    return SealedValues(variables, _values(rows, variable.astype(np.int32), value), notes)
+    origins = _origins(listed, firsts, used, seen.spaces, code)
+    return SealedValues(variables, _values(rows, variable.astype(np.int32), value), notes, origins)
 
 
 def _unpacked(seen: Seen, used: _Used, folder: Path) -> _session.UnpackedValues:
@@ -144,6 +159,30 @@ def _joined(local: _Rows, looks: GlobalRows, table_of_module: Mapping[int, int])
         frame=np.concatenate((local.frame, np.full(count, -1, np.int32))),
         value=np.concatenate((local.value, looks.value)),
     )
+
+
+def _with_neighbours(read: Int64, firsts: Int64, used: _Used) -> Int64:
+    """Also those that were never read, of functions of which some variable was."""
+    parts = []
+    for at, table in enumerate(used.tables):
+        mine = read[(read >= firsts[at]) & (read < firsts[at + 1])]
+        owner = table.variables.function
+        seen = np.unique(owner[mine - firsts[at]])
+        neighbours = np.flatnonzero(np.isin(owner, seen[seen >= 0])) + firsts[at]
+        parts.append(np.union1d(mine, neighbours))
+    return np.concatenate(parts).astype(np.int64)
+
+
+def _origins(listed: Int64, firsts: Int64, used: _Used, spaces: Spaces, code: Code) -> tuple[TableRows, ...]:
+    found = []
+    for at, (table, number) in enumerate(zip(used.tables, used.modules, strict=True)):
+        rows = np.flatnonzero((listed >= firsts[at]) & (listed < firsts[at + 1]))
+        module = spaces.modules[number]
+        origin = TableRows(
+            table, module.path, module.build_id, int(code.module_row[number]), rows, listed[rows] - firsts[at]
+        )
+        found.append(origin)
+    return tuple(found)
 
 
 def _variables(read: npt.NDArray[np.integer[Any]], firsts: Int64, used: _Used, code: Code) -> pa.Table:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 
 import numpy as np
 
 from whyperf.engines.excess.costs import Costs
+from whyperf.engines.excess.growth import Growth
 from whyperf.engines.excess.novelty import Novelty, heads
 from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.excess.tree import ROOT, ContextTree
@@ -16,17 +18,19 @@ from whyperf.engines.run import Floats, Ints, sums
 
 @dataclass(frozen=True)
 class Charges:
-    """Parts of contexts' time charged to functions: three columns, one row per (context, function)."""
+    """Parts of contexts' time charged to functions: columns, one row per (context, who answers)."""
 
     node: Ints
-    function: Ints
+    at: Ints  # the context that answers, mostly on the path to `node`
+    function: Ints  # its function
     part: Floats
     head: Ints  # per context: where its new path begins, -1 where there is none
+    existing: frozenset[int]  # heads whose function the good runs' program has as well
     caller_part: dict[int, float]  # per head: the part that the function which took the new path answers for
 
-    def to(self, function: int) -> tuple[Ints, Floats]:
+    def to(self, function: int) -> tuple[Ints, Ints, Floats]:
         rows = self.function == function
-        return self.node[rows], self.part[rows]
+        return self.node[rows], self.at[rows], self.part[rows]
 
     def sum(self, seconds: Floats, functions: int) -> Floats:
         return sums(self.function, self.part * seconds[self.node], functions)
@@ -34,70 +38,81 @@ class Charges:
 
 @dataclass(frozen=True)
 class Anomaly:
-    """How much of what its callees left unexplained a function explains, 0 to 1; and under which callers less."""
+    """What other engines know of functions' data, by number."""
 
-    of: Mapping[int, float]
-    under: Mapping[int, Mapping[int, float]]  # callee, then the caller that passed it its abnormal data
+    of: Mapping[int, float]  # how much of what its callees left unexplained a function explains, 0 to 1
+    own: Mapping[int, float]  # the same, but of the time in its own code only
+    normal: Set[int]  # functions whose decisions were compared and are what they were
 
-    def at(self, node: int, functions: list[int], parents: list[int]) -> float:
-        value = self.of.get(functions[node], 0.0)
-        lower = self.under.get(functions[node])
-        while lower and value > 0.0 and node != ROOT:
-            node = parents[node]
-            value = min(value, lower.get(functions[node], value))
-        return value
+    def at(self, function: int, *, leaf: bool) -> float:
+        value = self.of.get(function, 0.0)
+        return max(value, self.own.get(function, 0.0)) if leaf else value
+
+
+NOTHING_KNOWN = Anomaly({}, {}, frozenset())
 
 
 def charge(
     tree: ContextTree,
     novelty: Novelty,
+    growth: Growth,
     anomaly: Anomaly,
     existed: Callable[[int], bool],
     settings: ExcessSettings,
 ) -> Charges:
     head = heads(tree, novelty.new)
-    caller_part = {
-        int(node): settings.new_path_to_caller if existed(int(tree.function[node])) else settings.new_code_to_caller
-        for node in np.unique(head[head >= 0])
-    }
     functions, parents = tree.function.tolist(), tree.parent.tolist()
+    starts: list[int] = np.unique(head[head >= 0]).tolist()
+    existing = frozenset(node for node in starts if existed(functions[node]))
+
+    def to_caller(node: int) -> float:
+        if node not in existing:
+            return settings.new_code_to_caller
+        if tree.called_in_loop[node] and not growth.repeats_inside(node):
+            return settings.new_calls_to_caller
+        normal = functions[parents[node]] in anomaly.normal
+        return settings.new_path_to_normal_caller if normal else settings.new_path_to_caller
+
+    caller_part = {node: to_caller(node) for node in starts}
     rows: list[tuple[int, int, float]] = []
     for node, start in enumerate(head.tolist()):
         if node == ROOT:
             continue
         if start >= 0:
-            rows.append((node, functions[parents[start]], caller_part[start]))
-            rows.append((node, functions[start], 1.0 - caller_part[start]))
-        elif not anomaly.of:
-            rows.append((node, functions[node], 1.0))
+            rows.append((node, parents[start], caller_part[start]))
+            rows.append((node, growth.inwards(start, node), 1.0 - caller_part[start]))
         else:
-            rows.extend(_deepest_first(functions, parents, node, anomaly))
+            rows.extend((node, at, part) for at, part in _shares(node, functions, growth, anomaly).items())
     columns = list(zip(*rows, strict=True)) or [(), (), ()]
+    answers = np.array(columns[1], np.int64)
     return Charges(
         np.array(columns[0], np.int64),
-        np.array(columns[1], np.int64),
+        answers,
+        tree.function[answers],
         np.array(columns[2], np.float64),
         head,
+        existing,
         caller_part,
     )
 
 
-def _deepest_first(
-    functions: list[int], parents: list[int], node: int, anomaly: Anomaly
-) -> list[tuple[int, int, float]]:
-    rows: list[tuple[int, int, float]] = []
-    left = 1.0
-    above = node
-    while above != ROOT and left > 0.0:
-        function = functions[above]
-        taken = left * anomaly.at(above, functions, parents)
-        if taken > 0.0:
-            rows.append((node, function, taken))
-            left -= taken
-        above = parents[above]
-    if left > 0.0:
-        rows.append((node, functions[node], left))
-    return rows
+def _shares(node: int, functions: list[int], growth: Growth, anomaly: Anomaly) -> dict[int, float]:
+    """Contexts with what each answers for of the time in `node`; adds up to 1.
+
+    One part goes to where growth comes in. Of the other part abnormal data take theirs, deepest first and no further
+    out than growth is concentrated; the rest stays where the time is.
+    """
+    path = growth.path(node)
+    shares: defaultdict[int, float] = defaultdict(float)
+    for step in path.steps:
+        shares[step.node] += step.part
+    left = 1.0 - sum(shares.values())
+    for at in path.region:
+        taken = left * anomaly.at(functions[at], leaf=at == node)
+        shares[at] += taken
+        left -= taken
+    shares[path.owner] += left
+    return {at: part for at, part in shares.items() if part > 0.0}
 
 
 def find_hub(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from whyperf.engines.excess.blame import Anomaly, Charges, charge, find_hub
+from whyperf.engines.excess.blame import NOTHING_KNOWN, Anomaly, Charges, charge, find_hub
 from whyperf.engines.excess.costs import Costs, Side, measure
+from whyperf.engines.excess.growth import Growth
 from whyperf.engines.excess.novelty import Novelty, by_function, find_novelty
 from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.excess.spending import spend
@@ -39,6 +40,15 @@ class Account:
     separated: bool  # every bad run above every good run
     good_runs: tuple[float, ...]  # what it answers for, run by run
     bad_runs: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class DataEvidence:
+    """What is known of functions' data, 0 to 1: how much of the time under each, or in its own code, they explain."""
+
+    anomaly: Mapping[FunctionKey, float]
+    own: Mapping[FunctionKey, float]
+    normal: Set[FunctionKey]  # whose decisions were compared and are what they were
 
 
 @dataclass(frozen=True)
@@ -74,35 +84,31 @@ def compare(
     *,
     per_unit: bool = True,
     clock: Clock = Clock.CPU,
-    anomaly: Mapping[FunctionKey, float] | None = None,
-    anomaly_under: Mapping[tuple[FunctionKey, FunctionKey], float] | None = None,
+    data: DataEvidence | None = None,
     settings: ExcessSettings | None = None,
 ) -> Excess:
-    """Spend the bad runs' excess. `anomaly` is what other engines know: how abnormal a function's data are, 0 to 1.
-
-    `anomaly_under` tells where that differs: for a callee and the caller that passed it its abnormal data.
-    """
+    """Spend the bad runs' excess. `data` is what other engines know of functions' data."""
     settings = settings or ExcessSettings()
     index = FunctionIndex(good, bad)
     units = {run: run.work.count if per_unit else 1.0 for run in (*good, *bad)}
     costs = measure(index, units, clock, folded=True)
-    size = len(index.functions)
-    novelty = find_novelty(costs, size, settings)
-    numbered = {
-        number: value
-        for key, value in (anomaly or {}).items()
-        if (number := index.number(key)) is not None and value > 0
-    }
-    under: dict[int, dict[int, float]] = {}
-    for (inner, outer), value in (anomaly_under or {}).items():
-        if (callee := index.number(inner)) is not None and (caller := index.number(outer)) is not None:
-            under.setdefault(callee, {})[caller] = value
-    charges = charge(costs.tree, novelty, Anomaly(numbered, under), index.exists_in_good, settings)
-    spent = spend(costs.tree, costs.excess, novelty)
+    novelty = find_novelty(costs, len(index.functions), settings)
     entries = frozenset(n for n, function in enumerate(index.functions) if function.key.name in _ENTRY_POINTS)
+    growth = Growth(costs, entries, settings)
+    anomaly = NOTHING_KNOWN if data is None else _numbered(data, index)
+    charges = charge(costs.tree, novelty, growth, anomaly, index.exists_in_good, settings)
+    spent = spend(costs.tree, costs.excess, novelty)
     hub = find_hub(costs, spent, novelty, entries, settings)
     accounts = _accounts(index, costs, charges, spent, settings)
     return Excess(index, units, clock, settings, costs, novelty, charges, spent, accounts, hub)
+
+
+def _numbered(data: DataEvidence, index: FunctionIndex) -> Anomaly:
+    def numbers(known: Mapping[FunctionKey, float]) -> dict[int, float]:
+        return {number: value for key, value in known.items() if (number := index.number(key)) is not None}
+
+    normal = {number for key in data.normal if (number := index.number(key)) is not None}
+    return Anomaly(numbers(data.anomaly), numbers(data.own), frozenset(normal))
 
 
 def _accounts(

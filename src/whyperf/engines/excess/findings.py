@@ -11,7 +11,6 @@ import numpy as np
 
 from whyperf.engines.excess.compare import Account, Excess
 from whyperf.engines.excess.places import locate
-from whyperf.engines.excess.tree import ROOT
 from whyperf.engines.finding import Finding, Strength
 from whyperf.engines.quantities import percent, seconds
 from whyperf.engines.run import Floats
@@ -83,28 +82,19 @@ def _finding(excess: Excess, rank: int, account: Account, anchor: _Anchor, unit:
 def _anchor(excess: Excess, function: int) -> _Anchor:
     tree, charges = excess.costs.tree, excess.charges
     weight: dict[_Anchor, float] = defaultdict(float)
-    nodes, parts = charges.to(function)
-    for node, part in zip(nodes.tolist(), parts.tolist(), strict=True):
+    for node, at, part in zip(*(column.tolist() for column in charges.to(function)), strict=True):
         answered = float(excess.spent[node]) * part
         if answered <= 0:
             continue
         head = int(charges.head[node])
         if head < 0:
-            weight[_Anchor(_deepest(excess, node, function), Role.OWN)] += answered
-        elif int(tree.function[head]) == function:
-            existed = charges.caller_part[head] == excess.settings.new_path_to_caller
-            caller = int(tree.function[tree.parent[head]])
-            weight[_Anchor(head, Role.NEW_PATH if existed else Role.NEW_CODE, caller)] += answered
+            weight[_Anchor(at, Role.OWN)] += answered
+        elif at == int(tree.parent[head]):
+            weight[_Anchor(at, Role.TOOK_NEW_PATH, int(tree.function[head]))] += answered
         else:
-            weight[_Anchor(int(tree.parent[head]), Role.TOOK_NEW_PATH, int(tree.function[head]))] += answered
+            role = Role.NEW_PATH if head in charges.existing else Role.NEW_CODE
+            weight[_Anchor(at, role, int(tree.function[tree.parent[at]]))] += answered
     return max(weight, key=lambda anchor: (weight[anchor], -anchor.node))
-
-
-def _deepest(excess: Excess, node: int, function: int) -> int:
-    tree = excess.costs.tree
-    while node != ROOT and int(tree.function[node]) != function:
-        node = int(tree.parent[node])
-    return node
 
 
 def _heaviest_context(excess: Excess, function: int) -> int:
@@ -153,7 +143,7 @@ def _waiting_threads(excess: Excess, function: int) -> int:
     """In how many threads of a bad run lies what the function answers for, at most: their waits add up."""
     if excess.clock is not Clock.BLOCKED:
         return 0
-    charged, _ = excess.charges.to(function)
+    charged, _, _ = excess.charges.to(function)
     bad = excess.costs.bad
     return max(
         run.threads_in(excess.clock, run.time(excess.clock).stack[np.isin(nodes, charged)])
@@ -196,9 +186,9 @@ def _inside(excess: Excess, function: int) -> list[tuple[int, float]]:
 
 def _by_leaf(excess: Excess, function: int) -> Floats:
     size = len(excess.index.functions)
-    nodes, parts = excess.charges.to(function)
+    nodes, _, parts = excess.charges.to(function)
     part = np.zeros(len(excess.costs.tree))
-    part[nodes] = parts
+    np.add.at(part, nodes, parts)
     gained = np.zeros(size)
     for folded, full, sign in (
         (excess.costs.bad, excess.full.bad, 1.0),

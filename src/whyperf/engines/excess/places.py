@@ -46,8 +46,8 @@ def _seconds_by_spot(
 ) -> tuple[dict[_Spot, float], dict[_Spot, dict[int, float]]]:
     """Mean seconds per unit by line, in the bad build's line numbers; and by basic block of each line."""
     part = np.zeros(len(excess.costs.tree))
-    nodes, parts = excess.charges.to(function)
-    part[nodes] = parts
+    nodes, _, parts = excess.charges.to(function)
+    np.add.at(part, nodes, parts)
     by_spot: dict[_Spot, float] = defaultdict(float)
     blocks: dict[_Spot, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for run, node in zip(side.runs, side.nodes, strict=True):

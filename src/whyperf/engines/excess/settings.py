@@ -19,6 +19,21 @@ class ExcessSettings:
     # code's. Chosen on the same eight bugs (the cause came first in seven, second in one).
     new_path_to_caller: float = 2 / 3
     new_code_to_caller: float = 0.1
+    # ... but where the caller's decisions were compared and are what they were, it probably called before as well, and
+    # the callee came back too soon to be seen.
+    new_path_to_normal_caller: float = 1 / 3
+    # A callee that repeats nothing takes no longer than it did: whoever calls it from a loop calls it more often.
+    new_calls_to_caller: float = 0.9
+    # Half of the time goes to where growth comes in along the stack, if it at least doubles there; the other half to
+    # abnormal data, or to the code in which the time is.
+    structure: float = 0.5
+    clear_rise: float = 0.7
+    # Growth is concentrated in a context that has grown half as much (in logarithms) as the most on its path.
+    concentrated: float = 0.5
+    # Samples that every context may have missed.
+    unseen_samples: float = 4.0
+    # So many good samples show how a function behaves elsewhere.
+    elsewhere_samples: float = 20.0
     # The deepest function under which half of the new or multiplied time lies is the hub.
     hub_cover: float = 0.5
     # Time of a context counts as multiplied from here on: twice as many calls, or calls that take twice as long.

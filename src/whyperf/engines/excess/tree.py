@@ -23,6 +23,8 @@ class ContextTree:
 
     parent: Ints
     function: Ints
+    called_in_loop: list[bool]  # the caller calls it from a loop, its own or a library's, or recursively
+    loops: list[bool]  # its own code was seen in a loop
 
     def __len__(self) -> int:
         return len(self.parent)
@@ -75,6 +77,9 @@ class TreeBuilder:
         self._keeps = index.own if folded else [True] * len(index.functions)
         self._parent = [-1]
         self._function = [-1]
+        self._in_loop = [False]
+        self._loops = [False]
+        self._recursive: set[int] = set()
         self._children: dict[tuple[int, int], int] = {}
 
     def add(self, run: Run, stacks: Ints) -> Ints:
@@ -83,36 +88,49 @@ class TreeBuilder:
         function_of = self._index.of_frame[run]
         chains, frames, parents = run.frame_chain, run.stack_frame, run.stack_parent
         keeps = self._keeps
+        in_loop = run.frame_in_loop
         node_of: dict[int, int] = {-1: ROOT}
+        looping: dict[int, bool] = {-1: False}  # whether the code at the node's innermost frame is repeated
         # Until a stack reaches the program's own code there is nothing to fold into: remembered, used if it ends so.
         outside: dict[int, tuple[int, ...]] = {-1: ()}
         for stack in needed:
-            node, strangers = node_of[parents[stack]], outside[parents[stack]]
+            node, loops, strangers = node_of[parents[stack]], looping[parents[stack]], outside[parents[stack]]
             for frame in chains[frames[stack]]:
                 function = function_of[frame]
                 if keeps[function]:
-                    node = self._child(node, function)
-                elif node == ROOT:
-                    strangers = (*strangers, function)
-            node_of[stack], outside[stack] = node, strangers
-        return np.array([self._settle(node_of[stack], outside[stack]) for stack in stacks.tolist()], np.int64)
+                    node = self._child(node, function, loops)
+                    loops = in_loop[frame] == 1
+                else:
+                    loops |= in_loop[frame] == 1
+                    if node == ROOT:
+                        strangers = (*strangers, function)
+            node_of[stack], looping[stack], outside[stack] = node, loops, strangers
+        nodes = [self._settle(node_of[stack], outside[stack]) for stack in stacks.tolist()]
+        for node, stack in zip(nodes, stacks.tolist(), strict=True):
+            self._loops[node] |= looping[stack]
+        return np.array(nodes, np.int64)
 
     def tree(self) -> ContextTree:
-        return ContextTree(np.array(self._parent, np.int64), np.array(self._function, np.int64))
+        called = [loops or self._parent[node] in self._recursive for node, loops in enumerate(self._in_loop)]
+        return ContextTree(np.array(self._parent, np.int64), np.array(self._function, np.int64), called, self._loops)
 
     def _settle(self, node: int, strangers: tuple[int, ...]) -> int:
         if node == ROOT:
             for function in strangers:
-                node = self._child(node, function)
+                node = self._child(node, function, loops=False)
         return node
 
-    def _child(self, node: int, function: int) -> int:
+    def _child(self, node: int, function: int, loops: bool) -> int:
         if self._function[node] == function:
+            self._recursive.add(node)
             return node
         child = self._children.setdefault((node, function), len(self._parent))
         if child == len(self._parent):
             self._parent.append(node)
             self._function.append(function)
+            self._in_loop.append(False)
+            self._loops.append(False)
+        self._in_loop[child] |= loops
         return child
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy as np
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run
 from whyperf.engines.values.counters import Growth, Tracking
-from whyperf.engines.values.inheritance import Party, passed_on
 from whyperf.engines.values.judging import Candidate, Judging, Outcome
 from whyperf.engines.values.kinds import Dimension
 from whyperf.engines.values.readings import has_values
@@ -21,6 +19,9 @@ from whyperf.engines.values.spread import Contrast
 from whyperf.engines.values.statistics import discoveries
 from whyperf.engines.values.variables import GLOBAL, Variable
 from whyperf.recording.identity import FunctionKey
+
+# What a condition or a loop looks at; what is merely passed on decides elsewhere.
+_DECIDING_ROLES = frozenset({"condition", "loop"})
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Abnormal:
     within: float
     p: float | None  # None where whole runs stand apart
     anomaly: float  # 0 to 1
+    decides: bool  # the function's course may depend on it
     growth: Growth | None  # of a counter
     contrast: Contrast
 
@@ -42,9 +44,10 @@ class Abnormal:
 class Values:
     functions: FunctionIndex
     outcomes: tuple[Outcome, ...]
-    abnormal: tuple[Abnormal, ...]  # by anomaly, largest first
-    anomaly: Mapping[FunctionKey, float]
-    anomaly_under: Mapping[tuple[FunctionKey, FunctionKey], float]  # of a callee when called by that caller
+    abnormal: tuple[Abnormal, ...]  # those that decide first, the most abnormal first
+    anomaly: Mapping[FunctionKey, float]  # of the data by which a function decides
+    own_anomaly: Mapping[FunctionKey, float]  # with how they change and stay, which slower callees change as well
+    normal: Set[FunctionKey]  # functions whose deciding data were compared and are what they were
     settings: ValuesSettings
 
     def of(self, function: FunctionKey) -> list[Abnormal]:
@@ -67,14 +70,25 @@ def compare(
     judging = Judging(good, bad, per_unit, settings)
     outcomes, candidates = judging.all()
     limit = _limit(outcomes, settings)
-    accepted = [
-        (one, abnormal)
+    analysed = {outcome.variable.function for outcome in outcomes if outcome.variable.roles}
+    abnormal = [
+        accepted
         for one in candidates
-        if (abnormal := _abnormal(judging.functions, outcomes[one.at], one, limit, settings)) is not None
+        if (accepted := _abnormal(judging.functions, outcomes[one.at], one, limit, analysed, settings)) is not None
     ]
-    accepted.sort(key=lambda pair: (-pair[1].anomaly, pair[1].variable.name))
-    whole, under = _of_functions(accepted, judging.functions, settings)
-    return Values(judging.functions, tuple(outcomes), tuple(one for _, one in accepted), whole, under, settings)
+    abnormal.sort(key=_telling_first)
+    keys = [function.key for function in judging.functions.functions]
+    deciding = [one for one in abnormal if one.decides]
+    anomaly = _most_abnormal(one for one in deciding if one.dimension is Dimension.VALUE)
+    return Values(
+        functions=judging.functions,
+        outcomes=tuple(outcomes),
+        abnormal=tuple(abnormal),
+        anomaly=anomaly,
+        own_anomaly=_most_abnormal(deciding),
+        normal=_normal(outcomes, analysed, keys) - anomaly.keys(),
+        settings=settings,
+    )
 
 
 def _limit(outcomes: Sequence[Outcome], settings: ValuesSettings) -> float:
@@ -85,7 +99,12 @@ def _limit(outcomes: Sequence[Outcome], settings: ValuesSettings) -> float:
 
 
 def _abnormal(
-    functions: FunctionIndex, outcome: Outcome, candidate: Candidate, limit: float, settings: ValuesSettings
+    functions: FunctionIndex,
+    outcome: Outcome,
+    candidate: Candidate,
+    limit: float,
+    analysed: Set[int],
+    settings: ValuesSettings,
 ) -> Abnormal | None:
     """The most telling of the dimensions that hold; None if none does."""
     several = sum(test.status not in (Status.NEW, Status.FEW) for test in outcome.tests)
@@ -106,6 +125,7 @@ def _abnormal(
         within=best.within,
         p=None if best.status is Status.APART else several * best.p,
         anomaly=min(1.0, _weight(best, settings)),
+        decides=_decides(variable, analysed),
         growth=outcome.growth if outcome.growth.tracking is Tracking.CHANGED else None,
         contrast=candidate.contrasts[best.dimension],
     )
@@ -115,25 +135,31 @@ def _weight(test: Tested, settings: ValuesSettings) -> float:
     return test.distance * (1.0 if test.dimension is Dimension.VALUE else settings.indirect_weight)
 
 
-def _of_functions(
-    accepted: Sequence[tuple[Candidate, Abnormal]], functions: FunctionIndex, settings: ValuesSettings
-) -> tuple[dict[FunctionKey, float], dict[tuple[FunctionKey, FunctionKey], float]]:
-    """Each function's best variable; and what is left of it under callers that passed the bad value."""
-    parties: dict[int, list[Party]] = defaultdict(list)
-    for candidate, abnormal in accepted:
-        if abnormal.variable.function != GLOBAL:
-            passes = abnormal.variable.is_parameter and abnormal.dimension is Dimension.VALUE
-            parties[abnormal.variable.function].append(
-                Party(abnormal.variable.function, abnormal.anomaly, passes, candidate.kept)
-            )
-    everybody = [party for several in parties.values() for party in several]
-    whole: dict[FunctionKey, float] = {}
-    under: dict[tuple[FunctionKey, FunctionKey], float] = {}
-    for function, own in parties.items():
-        key = functions.functions[function].key
-        whole[key] = max(party.anomaly for party in own)
-        passed = [(party, passed_on(party, everybody, settings)) for party in own]
-        for caller in set().union(*(callers for _, callers in passed)):
-            left = max((party.anomaly for party, callers in passed if caller not in callers), default=0.0)
-            under[key, functions.functions[caller].key] = left
-    return whole, under
+def _telling_first(one: Abnormal) -> tuple[bool, float, str]:
+    return (not one.decides, -one.anomaly, one.variable.name)
+
+
+def _decides(variable: Variable, analysed: Set[int]) -> bool:
+    """Whether a function's course depends on the variable; where its source is unknown, every variable may decide.
+
+    Objects have many fields, and most of those that can be read in a function mean nothing to it.
+    """
+    return variable.function not in analysed or not variable.roles.isdisjoint(_DECIDING_ROLES)
+
+
+def _most_abnormal(abnormal: Iterable[Abnormal]) -> dict[FunctionKey, float]:
+    found: dict[FunctionKey, float] = {}
+    for one in abnormal:
+        if one.function is not None:
+            found[one.function] = max(found.get(one.function, 0.0), one.anomaly)
+    return found
+
+
+def _normal(outcomes: Sequence[Outcome], analysed: Set[int], keys: Sequence[FunctionKey]) -> set[FunctionKey]:
+    return {
+        keys[outcome.variable.function]
+        for outcome in outcomes
+        if outcome.variable.function != GLOBAL
+        and outcome.status is Status.SAME
+        and _decides(outcome.variable, analysed)
+    }

@@ -23,9 +23,8 @@ def explain(values: Values, function: FunctionKey) -> list[str]:
         f"{len(outcomes)} of its variables were read, {compared} often enough to compare: {len(abnormal)} abnormal."
     ]
     said += [sentence(one, values.settings) for one in abnormal[:_TOLD]]
-    passers = sorted(caller.name for callee, caller in values.anomaly_under if callee == function)
-    if passers:
-        said.append(f"Abnormal values were passed to it by {', '.join(passers)}: they count there.")
+    if abnormal and not any(one.decides for one in abnormal):
+        said.append("No condition or loop of it looks at them: they do not count.")
     names = {one.variable for one in abnormal}
     others = [outcome for outcome in outcomes if outcome.variable not in names]
     others.sort(key=lambda outcome: -max(test.distance for test in outcome.tests))

@@ -46,12 +46,13 @@ def findings(values: Values) -> list[Finding]:
     outcomes = defaultdict(list)
     for outcome in values.outcomes:
         outcomes[outcome.variable.function].append(outcome)
-    ranked = sorted(values.anomaly, key=lambda key: (-values.anomaly[key], key.name, key.module))
+    score = {one.function: 0.0 for one in values.abnormal if one.function is not None} | dict(values.anomaly)
+    ranked = sorted(score, key=lambda key: (-score[key], key.name, key.module))
     found = []
     for rank, key in enumerate(ranked, 1):
         abnormal = values.of(key)
         pattern = infer(abnormal, outcomes[abnormal[0].variable.function], values.settings)
-        found.append(_finding(values, key, rank, abnormal, pattern))
+        found.append(_finding(values, key, rank, score[key], abnormal, pattern))
     return found
 
 
@@ -65,7 +66,9 @@ def shown_globals(values: Values) -> tuple[ShownVariable, ...]:
     return tuple(_shown(values, one) for one in several[: values.settings.shown_variables])
 
 
-def _finding(values: Values, key: FunctionKey, rank: int, abnormal: list[Abnormal], pattern: Pattern) -> Finding:
+def _finding(
+    values: Values, key: FunctionKey, rank: int, score: float, abnormal: list[Abnormal], pattern: Pattern
+) -> Finding:
     telling = next((one for one in abnormal if one.variable.name == pattern.variable), abnormal[0])
     read_at = telling.contrast.read_at
     place = Place(read_at[0].file, read_at[0].line, read_at[0].block) if read_at else Place("", 0)
@@ -75,7 +78,7 @@ def _finding(values: Values, key: FunctionKey, rank: int, abnormal: list[Abnorma
         function=key,
         place=place,
         rank=rank,
-        score=values.anomaly[key],
+        score=score,
         share=0.0,
         path=(),
         pattern=pattern.name,
@@ -83,7 +86,6 @@ def _finding(values: Values, key: FunctionKey, rank: int, abnormal: list[Abnorma
         detail={
             "pattern_evidence": pattern.evidence,
             "variables": [_detail(one) for one in abnormal],
-            "passed_by": sorted(caller.name for callee, caller in values.anomaly_under if callee == key),
         },
     )
 

@@ -10,7 +10,6 @@ import numpy as np
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run, texts
 from whyperf.engines.values.counters import Growth, Track, Tracking, evenly, judge_growth
-from whyperf.engines.values.inheritance import Kept, keep
 from whyperf.engines.values.kinds import Dimension, Kind, numbers, ordered
 from whyperf.engines.values.readings import Readings, SideReadings, sequences
 from whyperf.engines.values.readings import Sequence as Compared
@@ -54,7 +53,6 @@ class Outcome:
 class Candidate:
     at: int  # of the outcomes
     contrasts: Mapping[Dimension, Contrast]
-    kept: Kept
 
 
 class Judging:
@@ -132,7 +130,7 @@ class Judging:
         outcome = Outcome(variable, tuple(tests), growth)
         if not contrasts:
             return outcome, None
-        return outcome, Candidate(at, contrasts, keep(bad, len(self.bad.timeline), self.settings))
+        return outcome, Candidate(at, contrasts)
 
     def _test(self, dimension: Dimension, good: Compared, bad: Compared, growth: Growth) -> Tested:
         if growth.tracking is Tracking.CHANGED:

@@ -32,8 +32,8 @@ Compare = Callable[[Ints, Ints, int, int], tuple[float, float]]
 def compare_sorted(
     good: Ints, bad: Ints, *, distinct: int, bins: int, merge: Compare | None = None
 ) -> Comparison | None:
-    """None where a test has no meaning: fewer than two readings, or one value throughout."""
-    if len(good) < 2 or len(bad) < 2 or (good[0] == good[-1] == bad[0] == bad[-1]):
+    """None where a test has no meaning: no reading, or one value throughout."""
+    if not len(good) or not len(bad) or (good[0] == good[-1] == bad[0] == bad[-1]):
         return None
     statistic, distance = (merge or merge_sorted)(good, bad, distinct, bins)
     return Comparison(standardised(statistic, len(good), len(bad)), distance)

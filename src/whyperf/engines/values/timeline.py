@@ -37,7 +37,9 @@ class Timeline:
         length = self.position[second] - start
         level = np.frexp(np.maximum(length, 1).astype(np.float64))[1] - 1
         result = self.shared[0][start]
-        for one in range(1, int(level.max(initial=0)) + 1):
+        for one in np.flatnonzero(np.bincount(level)).tolist():
+            if one == 0:
+                continue
             rows = np.flatnonzero(level == one)
             table, begin = self.shared[one], start[rows]
             result[rows] = np.minimum(table[begin], table[begin + length[rows] - (1 << one)])

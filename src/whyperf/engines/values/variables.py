@@ -2,21 +2,29 @@
 
 A variable is known by its function, its name and the order of its declaration. Builds differ: a declaration added
 above moves the order of all that follow, so where orders do not correspond, variables of one name and type are taken
-in their order; and a name that only one variable of the function has is enough, whatever its type became.
+in their order; and a name that only one variable of the function has is enough, whatever its type became. Between two
+builds a variable that has gone and one of its type that has come between the same neighbours are one with a new name,
+and so is what lies behind it. A function that only one build has may have been split off its caller: a variable that
+one of them has lost and the other has got, with the same name and type, is the same.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from whyperf.engines.functions import FunctionIndex
+from whyperf.engines.renames import Declaration, renamed
 from whyperf.engines.run import Run, ints, texts
 from whyperf.engines.values.kinds import Kind, kind_named
 
 GLOBAL = -1
 _Scope = tuple[int, str]  # function number (or GLOBAL) and, for globals, the module
+_Declared = dict[_Scope, list[tuple[int, "Variable"]]]  # rows and variables of one run
+_BASE = re.compile(r"[^\W\d][\w:]*")
+_LENGTH = "length of "  # how the debug information reader calls that of an array
 
 
 @dataclass(frozen=True)
@@ -43,23 +51,58 @@ class VariableIndex:
         self.variables: list[Variable] = []
         self.rows: dict[Run, dict[int, int]] = {}  # by number
         self._scopes: dict[_Scope, list[int]] = defaultdict(list)
+        self._first_build: dict[_Scope, str] = {}
+        self._functions = functions
         for run in (*functions.bad, *functions.good):  # the bad runs' spelling is the one shown
-            self.rows[run] = self._add(_declared(run, functions))
+            self.rows[run] = self._add(run, _declared(run, functions))
 
-    def _add(self, declared: dict[_Scope, list[tuple[int, Variable]]]) -> dict[int, int]:
+    def _add(self, run: Run, declared: _Declared) -> dict[int, int]:
         rows: dict[int, int] = {}
+        unknown: list[tuple[_Scope, int, Variable]] = []
         for scope, found in declared.items():
-            known = self._scopes[scope]
-            matches = match([self.variables[number] for number in known], [variable for _, variable in found])
+            known = [self.variables[number] for number in self._scopes[scope]]
+            variables = [variable for _, variable in found]
+            matches = match(known, variables)
+            if self._is_other_build(run, scope):
+                matches |= match_renamed(known, variables, matches)
             for at, (row, variable) in enumerate(found):
                 if at in matches:
-                    number = known[matches[at]]
+                    rows[self._scopes[scope][matches[at]]] = row
                 else:
-                    number = len(self.variables)
-                    self.variables.append(variable)
-                    self._scopes[scope].append(number)
-                rows[number] = row
+                    unknown.append((scope, row, variable))
+        for scope, row, variable in unknown:
+            moved = self._moved(scope, variable, rows)
+            rows[self._added(scope, variable) if moved is None else moved] = row
         return rows
+
+    def _added(self, scope: _Scope, variable: Variable) -> int:
+        self.variables.append(variable)
+        self._scopes[scope].append(len(self.variables) - 1)
+        return len(self.variables) - 1
+
+    def _is_other_build(self, run: Run, scope: _Scope) -> bool:
+        """Whether the variables of this scope were first known from another build."""
+        function, module = scope
+        if function != GLOBAL:
+            module = self._functions.functions[function].key.module
+        build = self._functions.builds.of(run, module)
+        first = self._first_build.setdefault(scope, build)
+        return bool(first and build) and first != build
+
+    def _moved(self, scope: _Scope, variable: Variable, rows: dict[int, int]) -> int | None:
+        """The one variable of that name and type in a function that was split off this one, or that this one was."""
+        split_off = self._functions.split_off
+        relatives = split_off.get(scope[0], set()) | {
+            caller for caller, called in split_off.items() if scope[0] in called
+        }
+        found = [
+            number
+            for function in relatives
+            for number in self._scopes.get((function, ""), [])
+            if number not in rows
+            and (self.variables[number].name, self.variables[number].type) == (variable.name, variable.type)
+        ]
+        return found[0] if len(found) == 1 else None
 
 
 def match(known: Sequence[Variable], found: Sequence[Variable]) -> dict[int, int]:
@@ -76,6 +119,47 @@ def match(known: Sequence[Variable], found: Sequence[Variable]) -> dict[int, int
         if alone and _comparable(known[here[0]].kind, found[there[0]].kind):
             pairs[there[0]] = here[0]
     return pairs
+
+
+def match_renamed(known: Sequence[Variable], found: Sequence[Variable], matches: dict[int, int]) -> dict[int, int]:
+    """Which of those that `match` left are variables with a new name: themselves, and what lies behind them."""
+    here, there = _by_declaration(known), _by_declaration(found)
+    taken = set(matches.values())
+    pairs = renamed(
+        [Declaration(at if at in taken else None, _kept_by_renaming(known[at])) for at in here],
+        [Declaration(matches.get(at), _kept_by_renaming(found[at])) for at in there],
+    )
+    same = {there[new]: here[old] for new, old in pairs.items()}
+    old_names = {_base(found[new].name): _base(known[old].name) for new, old in same.items()}
+    by_name = {(one.name, one.type): at for at, one in enumerate(known) if at not in taken}
+    for at, one in enumerate(found):
+        base = _base(one.name)
+        if at not in matches and at not in same and base in old_names:
+            old = by_name.get((_with_base(one.name, old_names[base]), one.type))
+            if old is not None:
+                same[at] = old
+    return same
+
+
+def _by_declaration(variables: Sequence[Variable]) -> list[int]:
+    """Those that are declared themselves, in their order."""
+    declared = [at for at, one in enumerate(variables) if one.name.lstrip("&") == _base(one.name)]
+    return sorted(declared, key=lambda at: (not variables[at].is_parameter, variables[at].file, variables[at].line, at))
+
+
+def _kept_by_renaming(variable: Variable) -> tuple[str, str, str]:
+    return variable.type, variable.scope, variable.kind.value
+
+
+def _base(name: str) -> str:
+    """The variable by which a name begins: p of p->n, *p, p.n, p.size() and "length of p"."""
+    found = _BASE.search(name.removeprefix(_LENGTH))
+    return found[0] if found else name
+
+
+def _with_base(name: str, base: str) -> str:
+    prefix = _LENGTH if name.startswith(_LENGTH) else ""
+    return prefix + _BASE.sub(base, name.removeprefix(prefix), count=1)
 
 
 def _in_order(
@@ -106,11 +190,11 @@ def _comparable(one: Kind, other: Kind) -> bool:
     return one in integers and other in integers
 
 
-def _declared(run: Run, functions: FunctionIndex) -> dict[_Scope, list[tuple[int, Variable]]]:
+def _declared(run: Run, functions: FunctionIndex) -> _Declared:
     table = run.recording.table("variables")
     numbers = functions.of_row[run]
     modules = functions.module_names[run]
-    found: dict[_Scope, list[tuple[int, Variable]]] = defaultdict(list)
+    found: _Declared = defaultdict(list)
     columns = zip(
         ints(table, "function"),
         ints(table, "module"),

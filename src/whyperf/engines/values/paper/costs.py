@@ -11,10 +11,14 @@ from whyperf.engines.run import Floats, Ints, Run, column, sums
 from whyperf.engines.values.readings import Readings
 from whyperf.engines.values.settings import PaperSettings
 from whyperf.engines.values.timeline import Timeline
+from whyperf.engines.values.variables import Variable
 
 
 class RawCosts:
-    """Of one run. Like gprof it counts by symbol: inlined code belongs to the function that holds it."""
+    """Of one run. Like gprof it counts by symbol: inlined code belongs to the function that holds it.
+
+    An alarm interval is what a sample stands for: its weight.
+    """
 
     def __init__(self, run: Run, functions: FunctionIndex, when: Timeline, settings: PaperSettings) -> None:
         self._when, self._depths = when, settings.unwind_depth + 1
@@ -23,18 +27,23 @@ class RawCosts:
         self._parent = np.array(run.stack_parent, np.int64)
         of_frame = functions.of_frame[run]
         self.symbol_of_frame: Ints = np.array([of_frame[chain[0]] for chain in run.frame_chain], np.int64)
-        self._symbol: Ints = (
-            self.symbol_of_frame[np.array(run.stack_frame, np.int64)] if len(self._parent) else self._parent
-        )
+        self._frame = np.array(run.stack_frame, np.int64)
+        self._symbol: Ints = self.symbol_of_frame[self._frame] if len(self._parent) else self._parent
+        self._symbols = frozenset(self.symbol_of_frame.tolist())
         self._functions = len(functions.functions)
         self._read = np.zeros(len(self._stack) * self._depths, np.bool_)
 
     def mark(self, readings: Readings) -> None:
-        """A variable of interest was read here; several in one frame of one sample count once."""
+        """A variable of interest was read here."""
         self._read[readings.sample * self._depths + readings.depth] = True
 
-    def symbols(self, readings: Readings) -> list[int]:
-        """Functions in which the variable was read."""
+    def attributed_to(self, variable: Variable, readings: Readings) -> list[int]:
+        """A local's function; for a global all functions in which it was read.
+
+        Not said in the paper: the local of a function that exists inlined only belongs to whoever holds it.
+        """
+        if variable.function in self._symbols:
+            return [variable.function]
         return sorted(set(self.symbol_of_frame[np.unique(readings.frame)].tolist()))
 
     def seconds(self) -> Floats:
@@ -46,12 +55,20 @@ class RawCosts:
         return self._sum(self._symbol[self._stack[counted]], self._weight[counted])
 
     def _by_variables(self) -> Floats:
+        """Frames with a reading, per sample. Readings at the same PC are one: several variables, and recursion."""
         cost = np.zeros(self._functions)
         node = self._stack.copy()
         read = self._read.reshape(-1, self._depths)
+        counted: list[Ints] = []  # frames of the samples, depth by depth; -1 where nothing was read
         for depth in range(self._depths):
+            frame = np.full(len(node), -1, np.int64)
             here = np.flatnonzero(read[:, depth] & (node >= 0))
+            frame[here] = self._frame[node[here]]
+            for deeper in counted:
+                frame[frame == deeper] = -1
+            here = np.flatnonzero(frame >= 0)
             cost += self._sum(self._symbol[node[here]], self._weight[here])
+            counted.append(frame)
             above = node >= 0
             node[above] = self._parent[node[above]]
         return cost

@@ -1,4 +1,7 @@
-"""The variable-discounter of section 3.4.1: how unlike two distributions are, in three dimensions."""
+"""The variable-discounter of section 3.4.1: how unlike two distributions are, in three dimensions.
+
+The text says that only shapes matter, not means; the test and the distance it names see means as well, as does this.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import numpy as np
 
 from whyperf.engines.run import Ints
 from whyperf.engines.values.kinds import Dimension, Kind, ordered, steps
+from whyperf.engines.values.paper.monitored import basic
 from whyperf.engines.values.readings import Readings, run_lengths
 from whyperf.engines.values.settings import PaperSettings
 from whyperf.engines.values.statistics import Compare, compare_sorted, critical
@@ -37,11 +41,6 @@ def shallow(readings: Readings, settings: PaperSettings) -> Readings:
     )
 
 
-def basic(kind: Kind) -> bool:
-    """Pointers to basic types are recorded as what they point to; what is left as a pointer is none of these."""
-    return kind is not Kind.POINTER
-
-
 def dimensions(readings: Readings, kind: Kind) -> dict[Dimension, Ints]:
     """In the order of recording, whichever thread: the paper knows no threads."""
     raw = readings.raw
@@ -60,14 +59,16 @@ def discount(
     good: Readings, bad: Readings, kind: Kind, settings: PaperSettings, merge: Compare | None = None
 ) -> Discount:
     if not len(good):
-        # Not said in the paper: nothing normal to be similar to.
+        # Section 3.5.1, Redis-10310, and 3.5.4, MDEV-16289: what is unique to the buggy execution gets no discount.
         return Discount(0.0, Dimension.VALUE if basic(kind) else Dimension.DURATION, True)
     here, there = dimensions(good, kind), dimensions(bad, kind)
-    found = [_one(here[one], there[one], one, settings, merge) for one in here]
+    found = [in_dimension(here[one], there[one], one, settings, merge) for one in here]
     return min(found, key=lambda one: one.ratio)
 
 
-def _one(good: Ints, bad: Ints, dimension: Dimension, settings: PaperSettings, merge: Compare | None) -> Discount:
+def in_dimension(
+    good: Ints, bad: Ints, dimension: Dimension, settings: PaperSettings, merge: Compare | None = None
+) -> Discount:
     first, second = np.sort(good), np.sort(bad)
     compared = compare_sorted(first, second, distinct=settings.distinct_values, bins=settings.bins, merge=merge)
     if compared is None or compared.statistic <= critical(settings.level):

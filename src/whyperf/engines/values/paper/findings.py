@@ -49,8 +49,10 @@ def _sentence(ranking: Ranking, one: Calibrated, abnormal: AbnormalSamples | Non
     if abnormal is None or abnormal.abnormal is None:
         return f"{cost}; {name} is anomalous by {one.of_variable.dimension.value}."
     low, high = (number_text(value) for value in abnormal.abnormal)
-    normal = " .. ".join(number_text(value) for value in abnormal.normal)
-    return f"{cost}; {name} is anomalous by {one.of_variable.dimension.value}: {low} .. {high}, normally {normal}."
+    normally = "normally never read"
+    if abnormal.normal is not None:
+        normally = "normally " + " .. ".join(number_text(value) for value in abnormal.normal)
+    return f"{cost}; {name} is anomalous by {one.of_variable.dimension.value}: {low} .. {high}, {normally}."
 
 
 def _detail(ranking: Ranking, one: Calibrated, abnormal: AbnormalSamples | None) -> dict[str, Any]:
@@ -61,7 +63,7 @@ def _detail(ranking: Ranking, one: Calibrated, abnormal: AbnormalSamples | None)
         "discount": one.discount,
         "variable": None if one.variable is None else ranking.variables[one.variable].name,
         "dimension": None if one.of_variable is None else one.of_variable.dimension.value,
-        "normal_range": list(abnormal.normal) if abnormal else None,
+        "normal_range": list(abnormal.normal) if abnormal and abnormal.normal else None,
         "abnormal_range": list(abnormal.abnormal) if abnormal and abnormal.abnormal else None,
         "read_at": [asdict(place) for place in abnormal.read_at[:8]] if abnormal else [],
     }

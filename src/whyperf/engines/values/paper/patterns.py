@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from whyperf.engines.run import Floats, Ints
-from whyperf.engines.values.kinds import Dimension, Kind, numbers, step_numbers
+from whyperf.engines.values.kinds import Dimension, Flags, Kind, numbers, step_numbers
 from whyperf.engines.values.paper.discounts import dimensions, shallow
 from whyperf.engines.values.paper.ranking import Calibrated, Ranking
 from whyperf.engines.values.patterns import MISSING_CONSTRAINT, SCALABILITY, UNKNOWN, WRONG_CONSTRAINT
@@ -17,7 +17,7 @@ from whyperf.engines.values.spread import Places, ReadAt
 
 @dataclass(frozen=True)
 class AbnormalSamples:
-    normal: tuple[float, float]  # range of the normal execution
+    normal: tuple[float, float] | None  # range of the normal execution; None where it was never read
     abnormal: tuple[float, float] | None  # range of what lies outside of it
     read_at: tuple[ReadAt, ...]
 
@@ -47,27 +47,25 @@ def abnormal_samples(ranking: Ranking, one: Calibrated) -> AbnormalSamples | Non
     kind, dimension = ranking.variables[one.variable].kind, one.of_variable.dimension
     normal = shallow(ranking.good.of(one.variable, kind), ranking.settings)
     buggy = shallow(ranking.bad.of(one.variable, kind), ranking.settings)
-    if not len(normal) or not len(buggy):
-        return None
     here, there = dimensions(normal, kind)[dimension], dimensions(buggy, kind)[dimension]
-    if not len(here) or not len(there):
-        return None
-    outside = (there < here.min()) | (there > here.max())
-    frame = buggy.frame[_last_reading(dimension, there)][outside]
-    plain = _plain(kind, dimension, there[outside])
-    low, high = _plain(kind, dimension, np.array([here.min(), here.max()]))
+    outside = (there < here.min()) | (there > here.max()) if len(here) else np.ones(len(there), np.bool_)
+    strange = buggy.frame[_readings(dimension, there, outside)]
     return AbnormalSamples(
-        (float(low), float(high)),
-        (float(plain.min()), float(plain.max())) if len(plain) else None,
-        _read_at(frame, Places(ranking.bad.runs, ranking.bad.frame_start)),
+        _range(_plain(kind, dimension, here)),
+        _range(_plain(kind, dimension, there[outside])),
+        _read_at(strange, Places(ranking.bad.runs, ranking.bad.frame_start)),
     )
 
 
-def _last_reading(dimension: Dimension, codes: Ints) -> Ints:
-    """Which reading each number of a dimension ends with."""
+def _readings(dimension: Dimension, codes: Ints, chosen: Flags) -> Ints:
+    """The readings behind some numbers of a dimension: all that stayed, the second of two that differ."""
     if dimension is Dimension.DURATION:
-        return np.cumsum(codes) - 1
-    return np.arange(len(codes)) + (dimension is Dimension.DELTA)
+        return np.flatnonzero(np.repeat(chosen, codes))
+    return np.flatnonzero(chosen) + (dimension is Dimension.DELTA)
+
+
+def _range(plain: Floats) -> tuple[float, float] | None:
+    return (float(plain.min()), float(plain.max())) if len(plain) else None
 
 
 def _plain(kind: Kind, dimension: Dimension, codes: Ints) -> Floats:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run
 from whyperf.engines.values.paper.costs import RawCosts, history_discount
-from whyperf.engines.values.paper.discounts import Discount, basic, discount, shallow
+from whyperf.engines.values.paper.discounts import Discount, discount, shallow
+from whyperf.engines.values.paper.monitored import basic, monitored
 from whyperf.engines.values.readings import SideReadings, has_values
 from whyperf.engines.values.settings import PaperSettings, ValuesSettings
 from whyperf.engines.values.statistics import Compare
-from whyperf.engines.values.variables import GLOBAL, Variable, VariableIndex
+from whyperf.engines.values.variables import Variable, VariableIndex
 from whyperf.recording.identity import FunctionKey
 
 
@@ -26,7 +27,7 @@ class Calibrated:
     raw_s: float
     discount: float
     cost_s: float
-    variable: int | None  # the one with the lowest discount
+    variable: int | None  # the anomalous one with the lowest discount; where none is, the one with the lowest
     of_variable: Discount | None  # None: by rank alone
     has_basic: bool  # some variable of a basic type was read in it
 
@@ -42,9 +43,18 @@ class Ranking:
 
 @dataclass
 class _Lowest:
+    """Of one function's variables."""
+
+    ratio: float
     variable: int
     discount: Discount
     has_basic: bool
+
+    def add(self, variable: int, discount: Discount, is_basic: bool) -> None:
+        self.ratio = min(self.ratio, discount.ratio)
+        self.has_basic |= is_basic
+        if (not discount.anomalous, discount.ratio) < (not self.discount.anomalous, self.discount.ratio):
+            self.variable, self.discount = variable, discount
 
 
 def rank(good: Sequence[Run], bad: Sequence[Run], settings: PaperSettings | None = None) -> Ranking | None:
@@ -64,7 +74,7 @@ def rank(good: Sequence[Run], bad: Sequence[Run], settings: PaperSettings | None
     for number in range(len(functions.functions)):
         if buggy[0][number] > 0:
             found = lowest.get(number)
-            ratio = history_discount(normal, buggy, number, settings) if found is None else found.discount.ratio
+            ratio = history_discount(normal, buggy, number, settings) if found is None else found.ratio
             calibrated.append(_calibrated(functions, number, float(buggy[0][number]), ratio, found))
     calibrated.sort(key=lambda one: (-one.cost_s, one.function.name, one.function.module))
     return Ranking(tuple(calibrated), tuple(variables.variables), sides[good[0]], sides[bad[0]], settings)
@@ -81,24 +91,18 @@ def _discounts(
     normal, buggy = pair
     merge = _merge(sides)
     lowest: dict[int, _Lowest] = {}
-    order = sorted(range(len(variables.variables)), key=sides[buggy].first_row)
+    order = sorted(monitored(variables.variables), key=sides[buggy].first_row)
     for number in order:
         variable = variables.variables[number]
         read = {run: shallow(side.of(number, variable.kind), settings) for run, side in sides.items()}
-        if variable.function != GLOBAL:
-            for run, readings in read.items():
-                costs[run].mark(readings)
+        for run, readings in read.items():
+            costs[run].mark(readings)
         if not len(read[buggy]):
             continue
         found = discount(read[normal], read[buggy], variable.kind, settings, merge)
-        for function in costs[buggy].symbols(read[buggy]):
-            known = lowest.get(function)
-            if known is None:
-                lowest[function] = _Lowest(number, found, basic(variable.kind))
-                continue
-            known.has_basic |= basic(variable.kind)
-            if found.ratio < known.discount.ratio:
-                known.variable, known.discount = number, found
+        for function in costs[buggy].attributed_to(variable, read[buggy]):
+            fresh = _Lowest(found.ratio, number, found, basic(variable.kind))
+            lowest.setdefault(function, fresh).add(number, found, basic(variable.kind))
     return lowest
 
 
