@@ -33,6 +33,7 @@ static struct watched {
     uint32_t run_count;
     struct member *members; // by global
     unsigned char *last, *now;
+    _Atomic bool gone;
 } watched[MAX_WATCHED];
 static _Atomic uint32_t watched_count;
 static _Atomic uint32_t samples;
@@ -75,13 +76,13 @@ static void *allocate(size_t bytes) {
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-// Only modules that were there when the program started: they are never unloaded, and nothing else takes their place.
 void globals_watch_in_signal(uint64_t module_start, uint64_t bias, const struct values_table *table) {
     uint32_t count = atomic_load(&watched_count), globals = table->header->global_count;
-    if (count == MAX_WATCHED || !globals || !modules_are_first_in_signal())
+    if (count == MAX_WATCHED || !globals)
         return;
     struct watched *module = &watched[count];
-    *module = (struct watched){.module_start = module_start};
+    module->module_start = module_start;
+    module->run_count = 0;
     module->runs = allocate(globals * (sizeof *module->runs + sizeof *module->members));
     if (!module->runs)
         return;
@@ -92,6 +93,14 @@ void globals_watch_in_signal(uint64_t module_start, uint64_t bias, const struct 
         return;
     module->now = module->last + bytes;
     atomic_store(&watched_count, count + 1);
+}
+
+// Something else may take its place.
+void globals_forget_in_signal(uint64_t module_start) {
+    uint32_t count = atomic_load(&watched_count);
+    for (uint32_t i = 0; i < count; i++)
+        if (watched[i].module_start == module_start)
+            atomic_store(&watched[i].gone, true);
 }
 
 // Brings the runs [first, first + count) up to date in `now`.
@@ -179,7 +188,8 @@ void globals_sample_in_signal(uint64_t time) {
     if (!count || !is_time_to_look() || atomic_load(&this_process.no_system_calls) || atomic_exchange(&looking, true))
         return;
     for (uint32_t i = 0; i < count; i++)
-        look_at(&watched[i], time);
+        if (!atomic_load_explicit(&watched[i].gone, memory_order_relaxed))
+            look_at(&watched[i], time);
     atomic_store(&looking, false);
 }
 

@@ -102,10 +102,6 @@ bool modules_missed_in_signal(uint64_t now) {
     return now >= next_look;
 }
 
-bool modules_are_first_in_signal(void) {
-    return atomic_load(&current) == &no_modules;
-}
-
 void modules_after_fork(void) {
     atomic_store(&refreshing, false);
     atomic_store(&readers, 0);
@@ -313,6 +309,7 @@ static void record_gone(const struct snapshot *old) {
         work.changed = true;
         uint64_t start = old->modules.modules[i].start;
         ring_write_in_signal(WHYPERF_RECORD_MODULE_GONE, 0, &start, sizeof start);
+        globals_forget_in_signal(start);
     }
 }
 

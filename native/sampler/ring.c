@@ -1,5 +1,6 @@
 // Slots and rings: this thread as a producer.
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -12,7 +13,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-enum { PREFETCHED_RING_BYTES = 640 };
+enum { PREFETCHED_RING_BYTES = 640, UNPOPULATED_SAMPLES = 4 };
 
 static _Atomic bool mapping; // one thread at a time; others do with what there is
 
@@ -90,14 +91,16 @@ void slot_release(void) {
     atomic_store(&slot->state, empty ? WHYPERF_SLOT_FREE : WHYPERF_SLOT_DONE);
 }
 
-// The pages behind the ring and the walk, all at once: met one by one, each would cost the handler a page fault.
+// The pages behind the ring and the walk, all at once: met one by one, each would cost the handler a page fault. Not
+// for threads that are hardly ever seen: there may be thousands.
 void memory_populate_in_signal(void) {
-    if (this_thread.populated || atomic_load(&this_process.no_system_calls))
+    if (this_thread.populated || this_thread.slot->counters.samples < UNPOPULATED_SAMPLES ||
+        atomic_load(&this_process.no_system_calls))
         return;
     this_thread.populated = true;
-    syscall(SYS_madvise, this_thread.ring, WHYPERF_RING_BYTES, MADV_POPULATE_WRITE);
     struct walk_memory *walk = &this_thread.memory->walk;
-    syscall(SYS_madvise, walk, sizeof *walk, MADV_POPULATE_WRITE);
+    syscall(SYS_madvise, this_thread.ring, WHYPERF_RING_BYTES, MADV_POPULATE_WRITE);
+    syscall(SYS_madvise, walk, offsetof(struct walk_memory, page), MADV_POPULATE_WRITE);
 }
 
 // The lines that the next records go to, and those that count them: asked for before they are needed.

@@ -136,11 +136,11 @@ const struct values_table *modules_variables_in_signal(const struct unwind_modul
 bool modules_refresh_in_signal(void); // true when something changed
 bool modules_are_stale_in_signal(void);
 bool modules_missed_in_signal(uint64_t now);
-bool modules_are_first_in_signal(void); // the list is being made for the first time
 void modules_after_fork(void);
 
 // globals.c
 void globals_watch_in_signal(uint64_t module_start, uint64_t bias, const struct values_table *table);
+void globals_forget_in_signal(uint64_t module_start);
 void globals_sample_in_signal(uint64_t time);
 void globals_after_fork(void);
 

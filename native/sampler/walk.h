@@ -37,8 +37,8 @@ struct walk_memory {
     struct remembered_frame remembered[REMEMBERED_FRAMES];
     uint64_t pcs[WHYPERF_MAX_FRAMES];
     struct known_frame known[KNOWN_FRAMES];
-    unsigned char page[PAGE_BYTES]; // copy of a page that is not known to be mapped
     struct values_capture capture;
+    alignas(PAGE_BYTES) unsigned char page[PAGE_BYTES]; // copy of a page that is not known to be mapped
 };
 
 struct walk {
