@@ -9,7 +9,7 @@
 
 #include "sampler/sampler.h"
 
-enum { MAX_WATCHED = 64, CHANGES_PER_RECORD = 256, RUNS_PER_CALL = 32, BRIDGED_BYTES = 256, SAMPLES_PER_LOOK = 32 };
+enum { MAX_WATCHED = 64, CHANGES_PER_RECORD = 256, RUNS_PER_CALL = 32, BRIDGED_BYTES = 256, SAMPLES_PER_LOOK = 64 };
 
 // Neighbours within a page: they are read together, and are there together.
 struct run {
@@ -180,7 +180,7 @@ static void look_at(struct watched *module, uint64_t time) {
 // At first more often: a program may be short.
 static bool is_time_to_look(void) {
     uint32_t number = atomic_fetch_add_explicit(&samples, 1, memory_order_relaxed);
-    return number % SAMPLES_PER_LOOK == 0 || (number < SAMPLES_PER_LOOK && (number & (number - 1)) == 0);
+    return number % SAMPLES_PER_LOOK == 0 || number == 1 || number == 4 || number == 16;
 }
 
 void globals_sample_in_signal(uint64_t time) {

@@ -25,7 +25,7 @@ extern void *__libc_stack_end;
 enum { COST_WINDOW = 64, COST_LIMIT_DIVISOR = 4 };
 // Following pointers takes a system call, longer than all the rest. As many samples do so as keep the handler's mean
 // time below the budget, but one in RAREST at least.
-enum { BUDGET_NS = 6000, RAREST = 12, CHANCE_ONE = 1 << 16, COST_CAP_NS = 8 * BUDGET_NS, AVERAGED = 16 };
+enum { BUDGET_NS = 6000, RAREST = 16, CHANCE_ONE = 1 << 16, COST_CAP_NS = 8 * BUDGET_NS, AVERAGED = 16 };
 
 static uint32_t values_depth(void) {
     uint32_t depth = this_process.session->values_depth;
