@@ -89,7 +89,7 @@ def test_anomalies_move_time_but_never_make_or_lose_any(good, bad, anomaly):
     moved = compare(
         [Run(recording(good, rate_hz=1))],
         [Run(recording(bad, rate_hz=1))],
-        data=DataEvidence({keys[name]: value for name, value in anomaly.items() if name in keys}, {}, set()),
+        data=DataEvidence({keys[name]: value for name, value in anomaly.items() if name in keys}, {}, set(), set()),
     )
     assert np.isclose(sum(account.charged_s for account in moved.accounts), plain.total_s, atol=1e-6)
 
@@ -100,7 +100,7 @@ def test_an_anomalous_caller_takes_what_its_callees_do_not_explain():
     bad = [(("main", "plan", "walk"), 9.0), (("main", "other"), 1.0)]
     key = next(f.key for f in compared(good, bad).index.functions if f.key.name == "plan")
     # WHEN the caller's anomaly is 0.75
-    excess = compare([Run(recording(good))], [Run(recording(bad))], data=DataEvidence({key: 0.75}, {}, set()))
+    excess = compare([Run(recording(good))], [Run(recording(bad))], data=DataEvidence({key: 0.75}, {}, set(), set()))
     # THEN it answers for three quarters and the leaf keeps the rest
     charged = {excess.name(account.function): account.charged_s for account in excess.accounts}
     assert np.isclose(charged["plan"], 6.0)

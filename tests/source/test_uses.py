@@ -47,6 +47,7 @@ def _of(uses: Uses, path: str, line: int | None = None) -> str:
         ("for (int i = 0; i < n; i++) s += a;", {"i": "condition|loop", "n": "condition", "s": "", "a": ""}),
         ("for (i = 0, j = n; i < j; i++, j -= 2) ;", {"i": "condition|loop", "j": "condition|loop", "n": ""}),
         ("for (; n; ) n--;", {"n": "condition|loop"}),
+        ("int due = a > n; s += due;", {"a": "condition", "n": "condition", "s": ""}),
         ("for (i = 0; ; ) { if (i >= n) break; i++; }", {"i": "condition|loop", "n": "condition"}),
         ("while (n--) s += n;", {"n": "condition|loop", "s": ""}),
         ("do { s++; } while (s < n);", {"s": "condition|loop", "n": "condition"}),

@@ -33,8 +33,8 @@ class Blocks:
     """By row of `start`."""
     computed: tuple[bool, ...]
     """Whether the block ends in a jump to a computed address."""
-    end: int
-    """After the last block."""
+    last: tuple[int, ...]
+    """Address of the branch that ends the block; of its start where none does."""
 
     def of(self, addresses: Addresses) -> Int32s:
         row = self.row(addresses)
@@ -76,7 +76,6 @@ def find_blocks(code: CodeMap, scope: int, never_return: frozenset[int], read: R
         np.array(start, np.uint64),
         np.array([number[leader] for leader in start], np.int32),
         *_edges(start, branches, parts, never_return),
-        max(high for _, high in parts.ranges),
     )
 
 
@@ -99,7 +98,7 @@ def _leaders(branch: Branching, parts: _Parts, never_return: frozenset[int]) -> 
 
 def _edges(
     start: list[int], branches: list[Branching], parts: _Parts, never_return: frozenset[int]
-) -> tuple[tuple[tuple[int, ...], ...], tuple[bool, ...]]:
+) -> tuple[tuple[tuple[int, ...], ...], tuple[bool, ...], tuple[int, ...]]:
     row = {leader: at for at, leader in enumerate(start)}
     ending = {bisect_right(start, b.start) - 1: b for b in branches if not b.is_call or b.target in never_return}
     successors: list[tuple[int, ...]] = []
@@ -113,4 +112,5 @@ def _edges(
             following.append(row[branch.target])
         successors.append(tuple(following))
     computed = tuple((b := ending.get(at)) is not None and b.is_jump and b.target is None for at in range(len(start)))
-    return tuple(successors), computed
+    last = tuple(ending[at].start if at in ending else start[at] for at in range(len(start)))
+    return tuple(successors), computed, last

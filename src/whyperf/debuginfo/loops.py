@@ -1,23 +1,18 @@
 """Which places of a function its own loops repeat.
 
-Code of inlined functions is told apart: a loop belongs to the outermost function that a good part of its code comes
-from. (Compilers scatter single instructions of a function over what they inlined.) Jump tables are not read here; the
-cases that only they lead to count as reachable from every computed jump.
+Code of inlined functions is told apart: a loop belongs to the outermost function that decides whether it goes on, by
+a branch out of it or back to its beginning. Jump tables are not read here; the cases that only they lead to count as
+reachable from every computed jump.
 """
 
 from __future__ import annotations
-
-from collections import defaultdict
-from itertools import pairwise
 
 import numpy as np
 
 from whyperf.debuginfo.blocks import Blocks
 from whyperf.debuginfo.code_map import Addresses, CodeMap
-from whyperf.debuginfo.flow_graph import Loops, find_loops
+from whyperf.debuginfo.flow_graph import Loops, Successors, find_loops
 from whyperf.debuginfo.places import scopes_at
-
-_GOOD_PART = 0.2  # of the bytes of a loop
 
 
 class RepeatedCode:
@@ -25,8 +20,9 @@ class RepeatedCode:
 
     def __init__(self, blocks: Blocks, code: CodeMap) -> None:
         self._blocks = blocks
-        loops = find_loops(_with_cases(blocks))
-        owner = [_owner(held, code) for held in _bytes_by_scope(blocks, loops, code)]
+        successors = _with_cases(blocks)
+        loops = find_loops(successors)
+        owner = _owners(successors, blocks, loops, code)
         self._around: list[set[int]] = []
         for loop in loops.of_block:
             scopes = set()
@@ -51,22 +47,23 @@ def _with_cases(blocks: Blocks) -> list[list[int]]:
     return successors
 
 
-def _bytes_by_scope(blocks: Blocks, loops: Loops, code: CodeMap) -> list[dict[int, int]]:
-    """For each loop, without the loops inside it: how much of its code is which scope's own."""
-    held: list[dict[int, int]] = [defaultdict(int) for _ in loops.header]
-    ends = [*blocks.start[1:].tolist(), blocks.end]
-    for start, end, loop in zip(blocks.start.tolist(), ends, loops.of_block, strict=True):
-        if loop < 0:
-            continue
-        first, last = np.searchsorted(code.segment_start, np.array([start, end], np.uint64), side="right")
-        cuts = [start, *code.segment_start[first:last].tolist(), end]
-        scopes = scopes_at(code, np.array(cuts[:-1], np.uint64)).tolist()
-        for scope, (low, high) in zip(scopes, pairwise(cuts), strict=True):
-            held[loop][scope] += high - low
-    return held
+def _owners(successors: Successors, blocks: Blocks, loops: Loops, code: CodeMap) -> list[int]:
+    """Of each loop the scope whose loop it is; -1: unknown."""
+    scope_of_branch = scopes_at(code, np.array(blocks.last, np.uint64)).tolist()
+    deciding: list[set[int]] = [set() for _ in loops.header]
+    for block, loop in enumerate(loops.of_block):
+        while loop >= 0:
+            if any(to == loops.header[loop] or not _inside(to, loop, loops) for to in successors[block]):
+                deciding[loop].add(scope_of_branch[block])
+            loop = loops.parent[loop]
+    return [
+        min((scope for scope in scopes if scope >= 0), key=lambda scope: int(code.scope_depth[scope]), default=-1)
+        for scopes in deciding
+    ]
 
 
-def _owner(held: dict[int, int], code: CodeMap) -> int:
-    enough = _GOOD_PART * sum(held.values())
-    able = [scope for scope, size in held.items() if scope >= 0 and size >= enough]
-    return min(able, key=lambda scope: int(code.scope_depth[scope]), default=-1)
+def _inside(block: int, loop: int, loops: Loops) -> bool:
+    around = loops.of_block[block]
+    while around >= 0 and around != loop:
+        around = loops.parent[around]
+    return around == loop

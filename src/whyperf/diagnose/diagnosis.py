@@ -136,7 +136,7 @@ class _Case:
         if values is None:
             return self._with_suspects(excess, "cpu", sentence, measure)
         data = gather(values)
-        evidence = DataEvidence(values.anomaly, values.own_anomaly, values.normal)
+        evidence = DataEvidence(values.anomaly, values.own_anomaly, values.normal, values.steady)
         excess = compare(self.good, self.bad, per_unit=per_unit, data=evidence)
         return self._with_suspects(excess, "cpu", sentence, measure, data_notes(data), data=data)
 

@@ -51,6 +51,8 @@ class Builds:
         """Whether the good runs' binaries hold the function of that name now, run or not."""
         if self.is_shared(module):
             return True  # a recording of the same file need not list the functions in which it was never seen
+        if not any(module in self.module_names[run] for run in self.good):
+            return True  # nor a library in which it was never seen at all
         old = [before for (where, before), now in self._new_name.items() if (where, now) == (module, name)]
         wanted = pa.array([name, *old])
         for run in self.good:

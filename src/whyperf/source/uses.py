@@ -22,6 +22,7 @@ from whyperf.source.tree import (
     Member,
     Name,
     Node,
+    Other,
     RangeLoop,
     Step,
     Truth,
@@ -62,6 +63,8 @@ def uses(function: Node) -> Uses:
         match node:
             case Choice(condition, _):
                 mark(Role.CONDITION, _mentioned(condition))
+            case Truth(parts):  # whether it is asked at once or kept as an answer
+                mark(Role.CONDITION, _mentioned(Other(parts)))
             case Call(_, arguments):
                 for argument in arguments:
                     mark(Role.ARGUMENT, _mentioned(argument))

@@ -243,7 +243,9 @@ class TestDeciding:
 
     def test_without_source_everything_may_decide(self):
         made = [
-            runs(lambda rng, low=low: one_function(Read("work", "x", rng.integers(low, low + 50, N)), samples=N), first=f)
+            runs(
+                lambda rng, low=low: one_function(Read("work", "x", rng.integers(low, low + 50, N)), samples=N), first=f
+            )
             for low, f in ((0, 0), (400, 9))
         ]
         assert abnormal(compare(*made))["x"].decides

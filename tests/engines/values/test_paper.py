@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
@@ -70,8 +72,8 @@ def test_a_discount_below_the_valid_one_is_none():
 
 def test_the_three_dimensions_of_the_texts_example():
     values = np.array([3, 6, 6, 6, 6, 9])
-    empty = np.zeros(6, np.int64)
-    found = dimensions(Readings(values, empty, empty, empty, empty, np.array([0, 6])), Kind.SIGNED)
+    anything = {one.name: np.zeros(6, np.int64) for one in fields(Readings)}
+    found = dimensions(Readings(**{**anything, "raw": values, "starts": np.array([0, 6])}), Kind.SIGNED)
     assert found[Dimension.VALUE].tolist() == [3, 6, 6, 6, 6, 9]
     assert found[Dimension.DELTA].tolist() == [3, 0, 0, 0, 3]
     assert found[Dimension.DURATION].tolist() == [1, 4, 1]

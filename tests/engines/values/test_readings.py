@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -108,3 +110,17 @@ def test_samples_outside_the_window_and_not_a_number_do_not_count():
     when = timeline([Run(made)])
     assert when.counted.all()
     assert len(when) == 4
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.lists(st.sampled_from(["a", "b", "c"]), max_size=4), min_size=2, max_size=30))
+def test_frames_that_all_stacks_between_two_samples_share_are_counted_one_by_one(stacks):
+    paths = [("main", *stack) for stack in stacks]
+    when = timeline([Run(recording([(path, 1 / 200) for path in paths]))])
+    pairs = [(one, other) for one in range(len(paths)) for other in range(one + 1, len(paths))]
+    first, second = (np.array(side) for side in zip(*pairs, strict=True))
+    expected = []
+    for one, other in pairs:
+        shared = list(takewhile(lambda words: len(set(words)) == 1, zip(*paths[one : other + 1], strict=False)))
+        expected.append(len(shared))
+    assert when.fewest_shared(first, second).tolist() == expected

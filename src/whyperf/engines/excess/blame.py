@@ -43,13 +43,14 @@ class Anomaly:
     of: Mapping[int, float]  # how much of what its callees left unexplained a function explains, 0 to 1
     own: Mapping[int, float]  # the same, but of the time in its own code only
     normal: Set[int]  # functions whose decisions were compared and are what they were
+    steady: Set[int]  # functions whose loops were compared and go as far as they did
 
     def at(self, function: int, *, leaf: bool) -> float:
         value = self.of.get(function, 0.0)
         return max(value, self.own.get(function, 0.0)) if leaf else value
 
 
-NOTHING_KNOWN = Anomaly({}, {}, frozenset())
+NOTHING_KNOWN = Anomaly({}, {}, frozenset(), frozenset())
 
 
 def charge(
@@ -70,8 +71,9 @@ def charge(
             return settings.new_code_to_caller
         if tree.called_in_loop[node] and not growth.repeats_inside(node):
             return settings.new_calls_to_caller
-        normal = functions[parents[node]] in anomaly.normal
-        return settings.new_path_to_normal_caller if normal else settings.new_path_to_caller
+        as_ever = anomaly.steady if tree.called_in_loop[node] else anomaly.normal
+        caller = functions[parents[node]]
+        return settings.new_path_to_normal_caller if caller in as_ever else settings.new_path_to_caller
 
     caller_part = {node: to_caller(node) for node in starts}
     rows: list[tuple[int, int, float]] = []

@@ -49,6 +49,7 @@ class DataEvidence:
     anomaly: Mapping[FunctionKey, float]
     own: Mapping[FunctionKey, float]
     normal: Set[FunctionKey]  # whose decisions were compared and are what they were
+    steady: Set[FunctionKey]  # whose loops were compared and go as far as they did
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,10 @@ def _numbered(data: DataEvidence, index: FunctionIndex) -> Anomaly:
     def numbers(known: Mapping[FunctionKey, float]) -> dict[int, float]:
         return {number: value for key, value in known.items() if (number := index.number(key)) is not None}
 
-    normal = {number for key in data.normal if (number := index.number(key)) is not None}
-    return Anomaly(numbers(data.anomaly), numbers(data.own), frozenset(normal))
+    def among(known: Set[FunctionKey]) -> frozenset[int]:
+        return frozenset(number for key in known if (number := index.number(key)) is not None)
+
+    return Anomaly(numbers(data.anomaly), numbers(data.own), among(data.normal), among(data.steady))
 
 
 def _accounts(

@@ -25,7 +25,9 @@ class Role(Enum):
 
     OWN = "own"  # the time is in its own code, or in library code that it calls
     TOOK_NEW_PATH = "took-new-path"  # it calls what the good runs never reach
+    CALLS_MORE = "calls-more"  # it repeats calls that the good runs were never seen in
     NEW_PATH = "new-path"  # the good runs never reach it
+    TAKES_LONGER = "takes-longer"  # the good runs were never seen in it, but its caller decided as ever
     NEW_CODE = "new-code"  # the good runs' binary does not have it
     HUB = "hub"  # cheap itself, but half of what grew lies under it
 
@@ -90,11 +92,19 @@ def _anchor(excess: Excess, function: int) -> _Anchor:
         if head < 0:
             weight[_Anchor(at, Role.OWN)] += answered
         elif at == int(tree.parent[head]):
-            weight[_Anchor(at, Role.TOOK_NEW_PATH, int(tree.function[head]))] += answered
+            role = Role.CALLS_MORE if tree.called_in_loop[head] else Role.TOOK_NEW_PATH
+            weight[_Anchor(at, role, int(tree.function[head]))] += answered
         else:
-            role = Role.NEW_PATH if head in charges.existing else Role.NEW_CODE
-            weight[_Anchor(at, role, int(tree.function[tree.parent[at]]))] += answered
+            weight[_Anchor(at, _role_on_new_path(excess, head), int(tree.function[tree.parent[at]]))] += answered
     return max(weight, key=lambda anchor: (weight[anchor], -anchor.node))
+
+
+def _role_on_new_path(excess: Excess, head: int) -> Role:
+    charges = excess.charges
+    if head not in charges.existing:
+        return Role.NEW_CODE
+    decided_as_ever = charges.caller_part[head] == excess.settings.new_path_to_normal_caller
+    return Role.TAKES_LONGER if decided_as_ever else Role.NEW_PATH
 
 
 def _heaviest_context(excess: Excess, function: int) -> int:
@@ -118,7 +128,10 @@ def _sentence(excess: Excess, account: Account, anchor: _Anchor, unit: str, insi
         case Role.TOOK_NEW_PATH:
             there = seconds(_inclusive(excess, anchor.other))
             return f"It calls {other}, in which the good runs were never seen: {there} per {unit} go there."
-        case Role.NEW_PATH:
+        case Role.CALLS_MORE:
+            there = seconds(_inclusive(excess, anchor.other))
+            return f"It calls {other} in a loop; the good runs were never seen there, now {there} per {unit} go there."
+        case Role.NEW_PATH | Role.TAKES_LONGER:
             return f"The good runs were never seen in it; called by {other}, it {spends} {reached} per {unit}."
         case Role.NEW_CODE:
             return f"The good runs' program does not have it; called by {other}, it {spends} {reached} per {unit}."

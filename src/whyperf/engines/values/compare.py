@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,6 +48,7 @@ class Values:
     anomaly: Mapping[FunctionKey, float]  # of the data by which a function decides
     own_anomaly: Mapping[FunctionKey, float]  # with how they change and stay, which slower callees change as well
     normal: Set[FunctionKey]  # functions whose deciding data were compared and are what they were
+    steady: Set[FunctionKey]  # functions whose loops' data were
     settings: ValuesSettings
 
     def of(self, function: FunctionKey) -> list[Abnormal]:
@@ -86,7 +87,8 @@ def compare(
         abnormal=tuple(abnormal),
         anomaly=anomaly,
         own_anomaly=_most_abnormal(deciding),
-        normal=_normal(outcomes, analysed, keys) - anomaly.keys(),
+        normal=_unchanged(outcomes, keys, lambda variable: _decides(variable, analysed)) - anomaly.keys(),
+        steady=_unchanged(outcomes, keys, lambda variable: "loop" in variable.roles) - anomaly.keys(),
         settings=settings,
     )
 
@@ -155,11 +157,12 @@ def _most_abnormal(abnormal: Iterable[Abnormal]) -> dict[FunctionKey, float]:
     return found
 
 
-def _normal(outcomes: Sequence[Outcome], analysed: Set[int], keys: Sequence[FunctionKey]) -> set[FunctionKey]:
+def _unchanged(
+    outcomes: Sequence[Outcome], keys: Sequence[FunctionKey], wanted: Callable[[Variable], bool]
+) -> set[FunctionKey]:
+    """Functions of which a wanted variable was compared and is what it was."""
     return {
         keys[outcome.variable.function]
         for outcome in outcomes
-        if outcome.variable.function != GLOBAL
-        and outcome.status is Status.SAME
-        and _decides(outcome.variable, analysed)
+        if outcome.variable.function != GLOBAL and outcome.status is Status.SAME and wanted(outcome.variable)
     }

@@ -14,7 +14,7 @@ from whyperf.engines.values.kinds import Dimension, Kind, numbers, ordered
 from whyperf.engines.values.readings import Readings, SideReadings, sequences
 from whyperf.engines.values.readings import Sequence as Compared
 from whyperf.engines.values.settings import ValuesSettings
-from whyperf.engines.values.sound import Status, Tested, examine_dimension
+from whyperf.engines.values.sound import Status, Tested, examine_dimension, examine_few
 from whyperf.engines.values.spread import Contrast, Places, contrast
 from whyperf.engines.values.statistics import Compare
 from whyperf.engines.values.variables import GLOBAL, Variable, VariableIndex
@@ -95,10 +95,11 @@ class Judging:
         variable = self.variables.variables[number]
         fewest = self.settings.minimum_readings
         good_count, bad_count = self.good.count(number), self.bad.count(number)
-        if min(good_count, bad_count) < fewest:
-            status = Status.NEW if good_count == 0 and bad_count >= fewest else Status.FEW
-            return Outcome(variable, (Tested(Dimension.VALUE, status),), Growth(Tracking.NO)), None
+        if good_count == 0 and bad_count >= fewest:
+            return Outcome(variable, (Tested(Dimension.VALUE, Status.NEW),), Growth(Tracking.NO)), None
         good, bad = self.good.of(number, variable.kind), self.bad.of(number, variable.kind)
+        if min(len(good), len(bad)) < fewest:
+            return self._few(variable, good, bad, at)
         growth = self._growth(variable, good, bad)
         if growth.tracking in (Tracking.CLOCK, Tracking.SAME):
             return Outcome(variable, (Tested(Dimension.VALUE, Status.SAME),), growth), None
@@ -106,6 +107,22 @@ class Judging:
             test = Tested(Dimension.VALUE, Status.INSUFFICIENT, growth.distance, growth.within)
             return Outcome(variable, (test,), growth), None
         return self._compared(variable, good, bad, growth, at)
+
+    def _few(self, variable: Variable, good: Readings, bad: Readings, at: int) -> tuple[Outcome, Candidate | None]:
+        test = None
+        if variable.kind.numeric and len(good) and len(bad):
+            sides = [numbers(variable.kind, ordered(variable.kind, side.raw)) for side in (good, bad)]
+            test = examine_few(sides[0], sides[1], (_runs_with(good), _runs_with(bad)), self.settings)
+        if test is None:
+            return Outcome(variable, (Tested(Dimension.VALUE, Status.FEW),), Growth(Tracking.NO)), None
+        value = (Dimension.VALUE,)
+        here = sequences(good, variable.kind, value, self.good.timeline)[Dimension.VALUE]
+        there = sequences(bad, variable.kind, value, self.bad.timeline)[Dimension.VALUE]
+        contrasts = {Dimension.VALUE: self._contrast(variable, Dimension.VALUE, here, there)}
+        return Outcome(variable, (test,), Growth(Tracking.NO)), Candidate(at, contrasts)
+
+    def _contrast(self, variable: Variable, dimension: Dimension, good: Compared, bad: Compared) -> Contrast:
+        return contrast(good, bad, self.places, self.settings, kind=variable.kind, dimension=dimension)
 
     def _compared(
         self, variable: Variable, good: Readings, bad: Readings, growth: Growth, at: int
@@ -119,14 +136,7 @@ class Judging:
             test = self._test(dimension, here[dimension], there[dimension], growth)
             tests.append(test)
             if test.telling and test.p <= self.settings.discovery_rate:
-                contrasts[dimension] = contrast(
-                    here[dimension],
-                    there[dimension],
-                    self.places,
-                    self.settings,
-                    kind=variable.kind,
-                    dimension=dimension,
-                )
+                contrasts[dimension] = self._contrast(variable, dimension, here[dimension], there[dimension])
         outcome = Outcome(variable, tuple(tests), growth)
         if not contrasts:
             return outcome, None
@@ -162,6 +172,10 @@ class Judging:
             values = numbers(kind, ordered(kind, np.ascontiguousarray(readings.raw[few])))
             tracks.append(Track(values, side.timeline.time[readings.sample[few]], self.units[run]))
         return tracks
+
+
+def _runs_with(readings: Readings) -> int:
+    return int(np.count_nonzero(np.diff(readings.starts)))
 
 
 def _builds(run: Run) -> frozenset[str]:

@@ -16,6 +16,7 @@ from whyperf.engines.values.variables import VariableIndex
 from whyperf.recording.rows import Columns, HeldRows, Rows
 
 ANY_LINE = 0
+NO_CALLEE = -1
 
 
 @runtime_checkable
@@ -32,6 +33,7 @@ class Readings:
     depth: Ints
     frame: Ints
     line: Ints  # relative to the function's declaration
+    callee: Ints  # function that the variable's function was waiting for, NO_CALLEE where it ran itself
     starts: Ints  # where each run begins, and the end
 
     def __len__(self) -> int:
@@ -44,6 +46,7 @@ class Sequence:
 
     codes: Ints
     line: Ints  # relative; ANY_LINE where a number belongs to more than one
+    callee: Ints
     frame: Ints
     starts: Ints
 
@@ -69,6 +72,7 @@ class SideReadings:
         self._spans = [rows.spans("variable") for rows in self._rows]
         lines = [_relative_lines(run, functions) for run in runs]
         self._line = np.concatenate(lines)
+        self._callees = [_Callees(run, functions) for run in runs]
         self.frame_start = np.concatenate(([0], np.cumsum([len(one) for one in lines])))
 
     @property
@@ -94,15 +98,16 @@ class SideReadings:
                         "depth": columns["depth"][kept],
                         "sample": columns["sample"][kept] + np.int64(self.timeline.start[run]),
                         "frame": columns["frame"][kept] + np.int64(self.frame_start[run]),
+                        "callee": self._callees[run].of(columns["sample"][kept], columns["depth"][kept]),
                     }
                 )
             starts.append(sum(len(piece["value"]) for piece in pieces))
         empty = np.zeros(0, np.int64)
-        raw, sample, depth, frame = (
+        raw, sample, depth, frame, callee = (
             (pieces[0][name] if len(pieces) == 1 else np.concatenate([empty, *(piece[name] for piece in pieces)]))
-            for name in ("value", "sample", "depth", "frame")
+            for name in ("value", "sample", "depth", "frame", "callee")
         )
-        return Readings(raw, sample, depth, frame, self._line[frame], np.array(starts))
+        return Readings(raw, sample, depth, frame, self._line[frame], callee, np.array(starts))
 
     def _kept(self, columns: Columns, kind: Kind, run: int) -> Flags | slice:
         """Which rows are readings: of a sample that counts, at a known place, and not not-a-number."""
@@ -120,13 +125,35 @@ class SideReadings:
         ]
 
 
+class _Callees:
+    """Which function each frame of a run's samples was waiting for."""
+
+    def __init__(self, run: Run, functions: FunctionIndex) -> None:
+        self._stack = np.array(ints(run.recording.table("samples"), "stack"), np.int64)
+        self._parent = np.array([*run.stack_parent, -1], np.int64)  # the last is the parent of none
+        numbers = functions.of_frame[run]
+        called = [numbers[run.frame_chain[frame][0]] for frame in run.stack_frame]
+        self._function = np.array([*called, NO_CALLEE], np.int64)
+
+    def of(self, sample: Ints, depth: Ints) -> Ints:
+        callee = np.full(len(sample), NO_CALLEE, np.int64)
+        above = depth > 0
+        if above.any():
+            node, left = self._stack[sample[above]], depth[above].astype(np.int64) - 1
+            while (climbing := left > 0).any():
+                node = np.where(climbing, self._parent[node], node)
+                left -= climbing
+            callee[above] = self._function[node]
+        return callee
+
+
 def sequences(
     readings: Readings, kind: Kind, dimensions: Several[Dimension], when: Timeline
 ) -> dict[Dimension, Sequence]:
     found: dict[Dimension, Sequence] = {}
     if Dimension.VALUE in dimensions:
         codes = ordered(kind, readings.raw)
-        found[Dimension.VALUE] = Sequence(codes, readings.line, readings.frame, readings.starts)
+        found[Dimension.VALUE] = Sequence(codes, readings.line, readings.callee, readings.frame, readings.starts)
     if Dimension.DELTA not in dimensions and Dimension.DURATION not in dimensions:
         return found
     chosen = _by_thread(readings, when)
@@ -136,15 +163,16 @@ def sequences(
     if Dimension.DELTA in dimensions:
         after = np.flatnonzero(same_thread) + 1
         starts = _starts(sample[after], when)
+        where = chosen[after]
         found[Dimension.DELTA] = Sequence(
-            steps(kind, raw, same_thread), readings.line[chosen[after]], frame[after], starts
+            steps(kind, raw, same_thread), readings.line[where], readings.callee[where], frame[after], starts
         )
     if Dimension.DURATION in dimensions:
         callers = when.height[sample] - readings.depth[chosen] - 1
         lengths = _durations(raw, sample, callers, same_thread, when)
         last = np.cumsum(lengths) - 1
-        line = np.full(len(lengths), ANY_LINE, np.int64)
-        found[Dimension.DURATION] = Sequence(lengths, line, frame[last], _starts(sample[last], when))
+        line, callee = np.full(len(lengths), ANY_LINE, np.int64), np.full(len(lengths), NO_CALLEE, np.int64)
+        found[Dimension.DURATION] = Sequence(lengths, line, callee, frame[last], _starts(sample[last], when))
     return found
 
 

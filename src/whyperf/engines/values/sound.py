@@ -75,6 +75,18 @@ def examine_dimension(
     return _gate_and_test(dimension, matched, edges, settings)
 
 
+def examine_few(good: Floats, bad: Floats, runs: tuple[int, int], settings: ValuesSettings) -> Tested | None:
+    """A number that was read too seldom to test, but is about the same in all runs of a kind and far apart between
+    kinds: a size, a bound or a setting. `runs` are those of each kind that have readings."""
+    if min(runs) < settings.run_level_runs or min(float(good.min()), float(bad.min())) < 0:
+        return None
+    steady = all(float(side.max()) <= settings.few_spread * float(side.min()) for side in (good, bad))
+    low, high = sorted((good, bad), key=lambda side: float(side.max()))
+    if steady and float(high.min()) > settings.few_apart * float(low.max()):
+        return Tested(Dimension.VALUE, Status.APART, 1.0, 0.0, 0.0)
+    return None
+
+
 def _constants(dimension: Dimension, matched: Matched) -> Tested | None:
     """A variable with one value per run: the runs themselves are all the readings there are."""
     sides = []

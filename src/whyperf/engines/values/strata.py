@@ -1,7 +1,8 @@
-"""Values compared where they were read at the same lines: samples that land elsewhere are no anomaly.
+"""Values compared where they were read at the same places: samples that land elsewhere are no anomaly.
 
-Each side is weighed so that every line has the same share on both: the smaller of the two. What remains different is
-what the variable held, not where it was looked at.
+A place is a line, and the function that the line was waiting for: one line of a dispatcher calls everything. Each side
+is weighed so that every place has the same share on both: the smaller of the two. What remains different is what the
+variable held, not where it was looked at.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from whyperf.engines.run import Floats, Ints
 from whyperf.engines.values.kinds import Flags
 from whyperf.engines.values.readings import Sequence
 
-_WIDE = 1 << 14  # lines of one function lie closer together than this
+_WIDE = 1 << 14  # the lines of one function, times what they call, are mostly fewer
 
 
 @dataclass(frozen=True)
@@ -52,15 +53,9 @@ def match_lines(good: Sequence, bad: Sequence, *, fallback_below: float) -> Matc
     """
     if not len(good) or not len(bad):
         return None
-    low = min(int(good.line.min()), int(bad.line.min()))
-    high = max(int(good.line.max()), int(bad.line.max()))
-    if low == high:
+    first, second, lines = _places(good, bad)
+    if lines == 1:
         return Matched(_whole(good), _whole(bad), np.ones(1))
-    if high - low < _WIDE:
-        first, second, lines = good.line - low, bad.line - low, high - low + 1
-    else:
-        known, numbers = np.unique(np.concatenate((good.line, bad.line)), return_inverse=True)
-        first, second, lines = numbers[: len(good)], numbers[len(good) :], len(known)
     here, there = np.bincount(first, minlength=lines) / len(good), np.bincount(second, minlength=lines) / len(bad)
     common = (here > 0) & (there > 0)
     if min(here[common].sum(), there[common].sum()) < fallback_below:
@@ -70,6 +65,22 @@ def match_lines(good: Sequence, bad: Sequence, *, fallback_below: float) -> Matc
     mix = np.where(common, np.minimum(here, there), 0.0)
     mix /= mix.sum()
     return Matched(_side(good, first, common, mix, here), _side(bad, second, common, mix, there), mix)
+
+
+def _places(good: Sequence, bad: Sequence) -> tuple[Ints, Ints, int]:
+    """Both sides' places, numbered; and how many numbers there are."""
+    line, lines = _from_zero(good.line, bad.line)
+    callee, callees = _from_zero(good.callee, bad.callee)
+    place, places = callee * lines + line, callees * lines
+    if places >= _WIDE:
+        known, place = np.unique(place, return_inverse=True)
+        places = len(known)
+    return place[: len(good)], place[len(good) :], places
+
+
+def _from_zero(good: Ints, bad: Ints) -> tuple[Ints, int]:
+    low, high = min(int(good.min()), int(bad.min())), max(int(good.max()), int(bad.max()))
+    return np.concatenate((good, bad)) - low, high - low + 1
 
 
 def _side(side: Sequence, line: Ints, common: Flags, mix: Floats, share: Floats) -> Side:

@@ -37,6 +37,7 @@ def shallow(readings: Readings, settings: PaperSettings) -> Readings:
         readings.depth[kept],
         readings.frame[kept],
         readings.line[kept],
+        readings.callee[kept],
         np.array([0, int(kept.sum())]),
     )
 
