@@ -37,6 +37,9 @@ class Builder:
     def c(self, *flags: str, compiler: str = "gcc") -> Path:
         return _built(self.folder, compiler, (PROGRAMS / "mill.c", PROGRAMS / "other.c"), flags)
 
+    def rounds(self, *flags: str, compiler: str = "gcc") -> Path:
+        return _built(self.folder, compiler, (PROGRAMS / "rounds.c",), flags)
+
     def cxx(self, *flags: str, compiler: str = "g++") -> Path:
         return _built(self.folder, compiler, (PROGRAMS / "shop.cpp",), flags)
 
@@ -46,7 +49,7 @@ class Builder:
 
 @cache
 def _built(root: Path, compiler: str, sources: tuple[Path, ...], flags: tuple[str, ...]) -> Path:
-    folder = root / "".join([compiler, *flags]).replace("/", "-")
+    folder = root / "".join([sources[0].stem, compiler, *flags]).replace("/", "-")
     folder.mkdir()
     # Split debug files and relative file names are found through the folder of the compilation.
     program = folder / "program"

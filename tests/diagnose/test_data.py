@@ -40,7 +40,7 @@ def runs(apply_s, available, *, count=3, first=0, limited=True):
         samples = round(apply_s * noise * 200)
         reads = [
             Read("plan", "available", available(rng, samples), type="size_t", kind="unsigned", roles="condition"),
-            Read("apply", "page", rng.integers(0, 99, samples)),
+            Read("apply", "page", rng.integers(0, 99, samples), roles="argument"),
             Read("", "limit", np.full(10_000, 1 if first == 0 else 2)),
         ]
         made.append(with_values(recorded, *reads[: 3 if limited else 2]))

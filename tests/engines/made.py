@@ -2,7 +2,8 @@
 
 A stack is a list of words, outermost first: `main`, `lookup@41` (at line 41), `~probe` (inlined into the word before
 it), `libc:memcpy`, `sys:deflate` (a system library), `lib:parse` (the program's own library), `hdr:std::sort` (from a
-system header), `?` (in the program, but nameless).
+system header), `?` (in the program, but nameless). A star at a word's end, `plan*` or `plan@12*`: a loop of that very
+function repeats the place; without it nothing is known of loops.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class _Builder:
         for physical in _physical(words):
             frame = -1
             for word in physical:
-                plain, _, at = word.lstrip("~").partition("@")
+                plain, _, at = word.lstrip("~").removesuffix("*").partition("@")
                 kind, _ = _kind(plain)
                 function = self.function(plain)
                 row = {
@@ -104,9 +105,9 @@ class _Builder:
                     "file": self.functions[function]["file"] if function >= 0 else "",
                     "line": int(at or 0),
                     "block": int(at or 0) // 10 if at else -1,
-                    "in_loop": -1,
+                    "in_loop": 1 if word.endswith("*") else -1,
                 }
-                frame = self.intern(self.frames, (plain, at, frame), row, "frame")
+                frame = self.intern(self.frames, (plain, at, word.endswith("*"), frame), row, "frame")
             node = self.intern(self.stacks, (node, frame), {"parent": node, "frame": frame}, "node")
         return node
 

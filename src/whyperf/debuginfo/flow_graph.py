@@ -21,6 +21,13 @@ class Loops:
     parent: list[int]
     """The loop around each; -1: none. Parents come before children."""
 
+    def around(self, block: int) -> Iterator[int]:
+        """The loops that hold a block, innermost first."""
+        loop = self.of_block[block]
+        while loop >= 0:
+            yield loop
+            loop = self.parent[loop]
+
 
 def post_dominators(successors: Successors, leaves: Sequence[bool]) -> list[int]:
     """The first block that every path from a block passes afterwards; EXIT if that is only the function's end.

@@ -23,13 +23,7 @@ class RepeatedCode:
         successors = _with_cases(blocks)
         loops = find_loops(successors)
         owner = _owners(successors, blocks, loops, code)
-        self._around: list[set[int]] = []
-        for loop in loops.of_block:
-            scopes = set()
-            while loop >= 0:
-                scopes.add(owner[loop])
-                loop = loops.parent[loop]
-            self._around.append(scopes)
+        self._around = [{owner[loop] for loop in loops.around(block)} for block in range(len(successors))]
 
     def repeated_by(self, addresses: Addresses) -> list[set[int]]:
         """For each address the scopes whose loops repeat it."""
@@ -51,19 +45,11 @@ def _owners(successors: Successors, blocks: Blocks, loops: Loops, code: CodeMap)
     """Of each loop the scope whose loop it is; -1: unknown."""
     scope_of_branch = scopes_at(code, np.array(blocks.last, np.uint64)).tolist()
     deciding: list[set[int]] = [set() for _ in loops.header]
-    for block, loop in enumerate(loops.of_block):
-        while loop >= 0:
-            if any(to == loops.header[loop] or not _inside(to, loop, loops) for to in successors[block]):
+    for block, following in enumerate(successors):
+        for loop in loops.around(block):
+            if any(to == loops.header[loop] or loop not in loops.around(to) for to in following):
                 deciding[loop].add(scope_of_branch[block])
-            loop = loops.parent[loop]
     return [
         min((scope for scope in scopes if scope >= 0), key=lambda scope: int(code.scope_depth[scope]), default=-1)
         for scopes in deciding
     ]
-
-
-def _inside(block: int, loop: int, loops: Loops) -> bool:
-    around = loops.of_block[block]
-    while around >= 0 and around != loop:
-        around = loops.parent[around]
-    return around == loop

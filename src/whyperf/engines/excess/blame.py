@@ -58,6 +58,7 @@ def charge(
     novelty: Novelty,
     growth: Growth,
     anomaly: Anomaly,
+    *,
     existed: Callable[[int], bool],
     settings: ExcessSettings,
 ) -> Charges:

@@ -97,7 +97,7 @@ def compare(
     entries = frozenset(n for n, function in enumerate(index.functions) if function.key.name in _ENTRY_POINTS)
     growth = Growth(costs, entries, settings)
     anomaly = NOTHING_KNOWN if data is None else _numbered(data, index)
-    charges = charge(costs.tree, novelty, growth, anomaly, index.exists_in_good, settings)
+    charges = charge(costs.tree, novelty, growth, anomaly, existed=index.exists_in_good, settings=settings)
     spent = spend(costs.tree, costs.excess, novelty)
     hub = find_hub(costs, spent, novelty, entries, settings)
     accounts = _accounts(index, costs, charges, spent, settings)

@@ -123,7 +123,6 @@ def _sentence(excess: Excess, account: Account, anchor: _Anchor, unit: str, insi
     spends = "waits" if excess.clock is Clock.BLOCKED else "takes"
     other = excess.name(anchor.other) if anchor.other is not None else ""
     reached = seconds(account.bad_inclusive_s)
-    gained = seconds(_gain(account))
     match anchor.role:
         case Role.TOOK_NEW_PATH:
             there = seconds(_inclusive(excess, anchor.other))
@@ -140,16 +139,21 @@ def _sentence(excess: Excess, account: Account, anchor: _Anchor, unit: str, insi
                 f"Cheap itself, but most of what grew lies in what it calls: {seconds(account.good_inclusive_s)} per "
                 f"{unit} became {seconds(account.bad_inclusive_s)}. It may call too often, or with too much."
             )
-        case Role.OWN if account.bad_s - account.good_s < _MOSTLY * _gain(account):
-            # Charged for its data: the time is in what it calls.
-            compared = f"{seconds(account.good_inclusive_s)} became {seconds(account.bad_inclusive_s)}"
-            return f"With what it calls it {spends} {gained} more per {unit}: {compared}."
         case Role.OWN:
-            compared = f"{seconds(account.good_s)} became {seconds(account.bad_s)}"
-            where = _spent_in(excess, account.function, inside)
-            threads = _waiting_threads(excess, account.function)
-            summed = f", summed over {threads} threads" if threads > 1 else ""
-            return f"It {spends} {gained} more per {unit}{where}: {compared}{summed}."
+            return _grown(excess, account, spends, unit, inside)
+
+
+def _grown(excess: Excess, account: Account, spends: str, unit: str, inside: list[tuple[int, float]]) -> str:
+    gained = f"{seconds(_gain(account))} more per {unit}"
+    if account.bad_s - account.good_s < _MOSTLY * _gain(account):
+        # It answers for growth that comes in here, or for its data: the time is in what it calls.
+        compared = f"{seconds(account.good_inclusive_s)} became {seconds(account.bad_inclusive_s)}"
+        return f"With what it calls it {spends} {gained}: {compared}."
+    compared = f"{seconds(account.good_s)} became {seconds(account.bad_s)}"
+    where = _spent_in(excess, account.function, inside)
+    threads = _waiting_threads(excess, account.function)
+    summed = f", summed over {threads} threads" if threads > 1 else ""
+    return f"It {spends} {gained}{where}: {compared}{summed}."
 
 
 def _waiting_threads(excess: Excess, function: int) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 
 from whyperf.engines.excess.costs import Costs, Side
 from whyperf.engines.excess.settings import ExcessSettings
-from whyperf.engines.excess.tree import ROOT, ContextTree
+from whyperf.engines.excess.tree import ROOT
 from whyperf.engines.run import Floats
 
 

@@ -75,7 +75,7 @@ def compare(
     abnormal = [
         accepted
         for one in candidates
-        if (accepted := _abnormal(judging.functions, outcomes[one.at], one, limit, analysed, settings)) is not None
+        if (accepted := _abnormal(judging, outcomes[one.at], one, limit, analysed)) is not None
     ]
     abnormal.sort(key=_telling_first)
     keys = [function.key for function in judging.functions.functions]
@@ -101,12 +101,7 @@ def _limit(outcomes: Sequence[Outcome], settings: ValuesSettings) -> float:
 
 
 def _abnormal(
-    functions: FunctionIndex,
-    outcome: Outcome,
-    candidate: Candidate,
-    limit: float,
-    analysed: Set[int],
-    settings: ValuesSettings,
+    judging: Judging, outcome: Outcome, candidate: Candidate, limit: float, analysed: Set[int]
 ) -> Abnormal | None:
     """The most telling of the dimensions that hold; None if none does."""
     several = sum(test.status not in (Status.NEW, Status.FEW) for test in outcome.tests)
@@ -117,11 +112,12 @@ def _abnormal(
     ]
     if not holds:
         return None
+    settings, functions = judging.settings, judging.functions.functions
     best = max(holds, key=lambda test: _weight(test, settings))
     variable = outcome.variable
     return Abnormal(
         variable=variable,
-        function=None if variable.function == GLOBAL else functions.functions[variable.function].key,
+        function=None if variable.function == GLOBAL else functions[variable.function].key,
         dimension=best.dimension,
         distance=best.distance,
         within=best.within,

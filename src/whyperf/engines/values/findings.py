@@ -52,7 +52,7 @@ def findings(values: Values) -> list[Finding]:
     for rank, key in enumerate(ranked, 1):
         abnormal = values.of(key)
         pattern = infer(abnormal, outcomes[abnormal[0].variable.function], values.settings)
-        found.append(_finding(values, key, rank, score[key], abnormal, pattern))
+        found.append(_finding(values, key, abnormal, pattern, rank=rank, score=score[key]))
     return found
 
 
@@ -67,7 +67,7 @@ def shown_globals(values: Values) -> tuple[ShownVariable, ...]:
 
 
 def _finding(
-    values: Values, key: FunctionKey, rank: int, score: float, abnormal: list[Abnormal], pattern: Pattern
+    values: Values, key: FunctionKey, abnormal: list[Abnormal], pattern: Pattern, *, rank: int, score: float
 ) -> Finding:
     telling = next((one for one in abnormal if one.variable.name == pattern.variable), abnormal[0])
     read_at = telling.contrast.read_at
