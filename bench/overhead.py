@@ -13,8 +13,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from statistics import median
 
 from bench import subjects
 from bench.cache import SubjectError
@@ -25,34 +26,45 @@ from bench.tool import whyperf_command
 from bench.workloads import Workload, all_workloads
 
 _RATE = 200
-TOOLS = ("none", "whyperf", "perf", "gprof")
+_OURS = {"whyperf": [], "values": ["--values"]}  # whyperf without and with variables
+TOOLS = ("none", *_OURS, "perf", "gprof")
+_DEFAULT_TOOLS = tuple(tool for tool in TOOLS if tool != "values")
+
+
+@dataclass
+class Handler:
+    """What one of ours said about itself, one figure a round."""
+
+    share: list[float] = field(default_factory=list)
+    mean_us: list[float] = field(default_factory=list)
+    median_us: list[float] = field(default_factory=list)
+    memory_mb: list[float] = field(default_factory=list)
+    dropped: list[int] = field(default_factory=list)
 
 
 @dataclass
 class Measured:
-    """CPU seconds by tool, one a round, and what whyperf said about itself."""
+    """By tool: CPU seconds, one a round; for ours also what they cost inside the program."""
 
     cpu: dict[str, list[float]] = field(default_factory=dict)
-    handler_share: list[float] = field(default_factory=list)
-    handler_mean_us: list[float] = field(default_factory=list)
-    memory_mb: list[float] = field(default_factory=list)
-    losses: list[int] = field(default_factory=list)
+    handlers: dict[str, Handler] = field(default_factory=dict)
 
 
 def main() -> int:
     options = _options()
     pairs = 6 if options.quick else options.pairs
+    tools = tuple(dict.fromkeys([*options.tools, *(["values"] if options.values else [])]))
     results: dict[str, dict[str, object]] = {}
     for workload in all_workloads():
         if options.only and workload.name not in options.only:
             continue
         try:
-            measured = _measure(workload, pairs, tuple(options.tools))
+            measured = _measure(workload, pairs, tools)
         except SubjectError as error:
             print(f"{workload.name}: left out: {error}", file=sys.stderr)
             continue
         print(_summary(workload, measured), flush=True)
-        results[workload.name] = {**vars(measured), "pairs": pairs}
+        results[workload.name] = {**asdict(measured), "pairs": pairs}
     if options.json:
         Path(options.json).write_text(json.dumps(results, indent=1) + "\n")
     return 0
@@ -63,7 +75,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--pairs", type=int, default=30, help="rounds a workload (default: 30)")
     parser.add_argument("--quick", action="store_true", help="6 rounds: a look, not a measurement")
     parser.add_argument("--only", action="append", default=[], metavar="WORKLOAD")
-    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
+    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=list(_DEFAULT_TOOLS))
+    parser.add_argument("--values", action="store_true", help="whyperf with variables as well, in the same rounds")
     parser.add_argument("--json", metavar="FILE", help="write every figure measured")
     return parser.parse_args()
 
@@ -89,10 +102,10 @@ def _one_run(workload: Workload, tool: str, measured: Measured) -> None:
         command = _under(tool, folder) + counted
         if workload.port:
             memory: Callable[[int], None] | None = None
-            if tool == "whyperf":
+            if tool in _OURS:
 
                 def memory(pid: int) -> None:
-                    measured.memory_mb.append(sampler_memory(pid) / 1e6)
+                    measured.handlers.setdefault(tool, Handler()).memory_mb.append(sampler_memory(pid) / 1e6)
 
             drive_once(command, f"tcp:{workload.port}", workload.drive, folder, memory)
         else:
@@ -101,23 +114,25 @@ def _one_run(workload: Workload, tool: str, measured: Measured) -> None:
                 raise SubjectError(f"{tool} run ended with {done.returncode}: {done.stderr[-500:]}")
         user, system = map(float, (folder / "cpu").read_text().split())
         measured.cpu.setdefault(tool, []).append(user + system)
-        if tool == "whyperf":
-            _note_manifest(folder / "recording", user + system, measured)
+        if tool in _OURS:
+            _note_manifest(folder / "recording", user + system, measured.handlers.setdefault(tool, Handler()))
 
 
 def _under(tool: str, folder: Path) -> list[str]:
-    if tool == "whyperf":
-        return [*whyperf_command(), "record", "--rate", str(_RATE), "-o", str(folder / "recording"), "--"]
+    if tool in _OURS:
+        options = [*_OURS[tool], "--rate", str(_RATE), "-o", str(folder / "recording")]
+        return [*whyperf_command(), "record", *options, "--"]
     if tool == "perf":
         return ["perf", "record", "-q", "-g", "-e", "cpu-clock", "-F", str(_RATE), "-o", str(folder / "perf"), "--"]
     return []
 
 
-def _note_manifest(recording: Path, cpu_s: float, measured: Measured) -> None:
+def _note_manifest(recording: Path, cpu_s: float, handler: Handler) -> None:
     manifest = json.loads((recording / "manifest.json").read_text())
-    measured.handler_share.append(manifest["overhead"]["handler_s"] / cpu_s)
-    measured.handler_mean_us.append(manifest["overhead"]["handler_mean_us"])
-    measured.losses.append(manifest["losses"]["samples_dropped"])
+    handler.share.append(manifest["overhead"]["handler_s"] / cpu_s)
+    handler.mean_us.append(manifest["overhead"]["handler_mean_us"])
+    handler.median_us.append(manifest["overhead"]["handler_median_us"])
+    handler.dropped.append(manifest["losses"]["samples_dropped"] + manifest["losses"]["values_dropped"])
 
 
 def _summary(workload: Workload, measured: Measured) -> str:
@@ -126,14 +141,18 @@ def _summary(workload: Workload, measured: Measured) -> str:
     for tool, cpu in measured.cpu.items():
         if tool != "none":
             lines.append(f"  {tool:8} {paired_ratio(plain, cpu)}")
-    if measured.handler_share:
-        share = 100 * sum(measured.handler_share) / len(measured.handler_share)
-        mean = sum(measured.handler_mean_us) / len(measured.handler_mean_us)
-        lines.append(f"  in-handler time {share:.3f}% of the target's CPU, {mean:.1f} us a sample")
-        lines.append(f"  samples dropped {sum(measured.losses)}")
-    if measured.memory_mb:
-        lines.append(f"  sampler's memory in the process, at most {max(measured.memory_mb):.2f} MB resident")
+    lines.extend(_handler_line(tool, handler) for tool, handler in measured.handlers.items())
     return "\n".join(lines)
+
+
+def _handler_line(tool: str, handler: Handler) -> str:
+    """Medians over rounds: a round in which the machine was busy elsewhere must not decide."""
+    line = (
+        f"  in the handler, {tool}: {100 * median(handler.share):.3f}% of the target's CPU, "
+        f"{median(handler.mean_us):.1f} us a sample, mostly {median(handler.median_us):.1f}; "
+        f"{sum(handler.dropped)} dropped"
+    )
+    return f"{line}; {max(handler.memory_mb):.2f} MB resident at most" if handler.memory_mb else line
 
 
 if __name__ == "__main__":

@@ -25,12 +25,13 @@ class Workload:
 
 
 def all_workloads() -> list[Workload]:
-    """Redis under load, SQLite, a compile job (child processes) and threads: what the overhead is measured on."""
+    """Redis under load, SQLite, a compile job (child processes), threads, C++: what the overhead is measured on."""
     return [
         _redis(),
         Workload("sqlite", lambda flags: _sqlite_command(flags, _SQL_ROWS), []),
         Workload("compile", lambda _: subjects.compile_job(), [], profilable=False),
         _own("threads", "pool", "3", "80000", "60", "64"),
+        _own("cascade", "cascade", "1000", "12", "1"),
     ]
 
 

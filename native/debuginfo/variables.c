@@ -32,7 +32,8 @@ static void start(struct variables *variables, struct reader *reader) {
     };
     struct texts *interned[] = {&variables->names,       &variables->function_keys, &variables->row_keys,
                                 &variables->static_keys, &variables->static_names,  &variables->locations,
-                                &variables->fields,      &variables->expressions,   &variables->lists};
+                                &variables->fields,      &variables->expressions,   &variables->lists,
+                                &variables->plans};
     for (size_t i = 0; i < sizeof interned / sizeof *interned; i++)
         texts_start(interned[i]);
 }
@@ -96,6 +97,7 @@ bool extract_variables(void *argument, int output) {
         isolate_give_up();
     drop_uncertain_entries(&variables, dropped);
     make_segments(&variables, dropped);
+    make_plans(&variables);
     write_columns(&variables, output);
     return true;
 }

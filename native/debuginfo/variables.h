@@ -114,7 +114,7 @@ struct variables {
     struct texts function_keys, row_keys, static_keys, static_names;
     struct column functions, rows, rows_of_leaves, declarations, shapes, leaves;
     struct pointer_map declaration_of_die, numbered, shape_of_type;
-    struct texts locations, fields, expressions, lists;
+    struct texts locations, fields, expressions, lists, plans;
     struct column static_orders, static_counts; // int32_t, for each of static_keys and static_names
     struct column lives, globals, call_sites, call_parameters;
     struct column tail_callers; // uint64_t entries of functions that end in calls
@@ -141,12 +141,14 @@ int32_t type_name(struct variables *variables, Dwarf_Die *type);
 // variables_expression.c: rewrites an expression into the table's subset; false where it cannot say the same.
 bool rewrite_expression(const struct body *body, Dwarf_Attribute *attribute, const Dwarf_Op *operators, size_t count,
                         struct place *place);
+
+// variables_operators.c
+bool entry_register(Dwarf_Attribute *attribute, const Dwarf_Op *operator, uint8_t * reg);
+bool operator_address(Dwarf_Attribute *attribute, const Dwarf_Op *operator, uint64_t * address);
 bool emit_bytes(struct place *place, const void *bytes, size_t count);
 bool emit_operator(struct place *place, uint8_t operator);
 bool emit_unsigned(struct place *place, uint8_t operator, uint64_t operand);
 bool emit_signed(struct place *place, uint8_t operator, int64_t operand);
-bool entry_register(Dwarf_Attribute *attribute, const Dwarf_Op *operator, uint8_t * reg);
-bool operator_address(Dwarf_Attribute *attribute, const Dwarf_Op *operator, uint64_t * address);
 
 // variables_place.c
 void read_body(struct body *body, Dwarf_Die *function, uint64_t entry);
@@ -183,6 +185,9 @@ void walk_variables(struct variables *variables);
 // variables_calls.c
 void read_call_site(struct variables *variables, Dwarf_Die *die, const struct body *body);
 void drop_uncertain_entries(struct variables *variables, bool *dropped);
+
+// variables_plan.c
+void make_plans(struct variables *variables);
 
 // variables_table.c
 void make_segments(struct variables *variables, const bool *dropped);

@@ -5,8 +5,9 @@
 // for every type but the widest unsigned one, for which division and comparison are given up.
 #include "debuginfo/variables.h"
 
-#include <dwarf.h>
 #include <string.h>
+
+#include "values/operators.h"
 
 // A word's type: generic (bytes = 0: 64 bits, sign as the operator likes) or an integer's.
 struct word {
@@ -20,40 +21,6 @@ struct machine {
     struct word stack[VALUES_EXPRESSION_STACK];
     int depth;
 };
-
-bool emit_bytes(struct place *place, const void *bytes, size_t count) {
-    if (count > sizeof place->code - place->code_bytes)
-        return false;
-    memcpy(place->code + place->code_bytes, bytes, count);
-    place->code_bytes += count;
-    return true;
-}
-
-bool emit_operator(struct place *place, uint8_t operator) {
-    return emit_bytes(place, &operator, 1);
-}
-
-bool emit_unsigned(struct place *place, uint8_t operator, uint64_t operand) {
-    uint8_t bytes[12] = {operator};
-    size_t count = 1;
-    do {
-        bytes[count++] = (uint8_t)((operand & 0x7f) | (operand > 0x7f ? 0x80 : 0));
-        operand >>= 7;
-    } while (operand);
-    return emit_bytes(place, bytes, count);
-}
-
-bool emit_signed(struct place *place, uint8_t operator, int64_t operand) {
-    uint8_t bytes[12] = {operator};
-    size_t count = 1;
-    for (bool more = true; more;) {
-        uint8_t low = operand & 0x7f;
-        operand >>= 7;
-        more = !((operand == 0 && !(low & 0x40)) || (operand == -1 && (low & 0x40)));
-        bytes[count++] = low | (more ? 0x80 : 0);
-    }
-    return emit_bytes(place, bytes, count);
-}
 
 static bool push(struct machine *machine, struct word word) {
     if (machine->depth == VALUES_EXPRESSION_STACK)
@@ -216,18 +183,6 @@ static bool dereference(struct machine *machine, uint64_t bytes, struct word typ
     return emitted && (!type.is_signed || extend(machine));
 }
 
-// The register of `entry_value(register)`.
-bool entry_register(Dwarf_Attribute *attribute, const Dwarf_Op *operator, uint8_t *reg) {
-    Dwarf_Attribute block;
-    Dwarf_Op *inner;
-    size_t count;
-    if (dwarf_getlocation_attr(attribute, operator, &block) || dwarf_getlocation(&block, &inner, &count) ||
-        count != 1 || inner->atom < DW_OP_reg0 || inner->atom > DW_OP_reg15)
-        return false;
-    *reg = (uint8_t)(inner->atom - DW_OP_reg0);
-    return true;
-}
-
 static bool push_entry(struct machine *machine, Dwarf_Attribute *attribute, const Dwarf_Op *operator) {
     uint8_t reg;
     uint32_t entry = (uint32_t)machine->body->entry;
@@ -235,13 +190,6 @@ static bool push_entry(struct machine *machine, Dwarf_Attribute *attribute, cons
     return entry && entry_register(attribute, operator, &reg) && emit_operator(machine->place, DW_OP_entry_value) &&
            emit_bytes(machine->place, &reg, 1) && emit_bytes(machine->place, &entry, sizeof entry) &&
            push(machine, (struct word){0});
-}
-
-bool operator_address(Dwarf_Attribute *attribute, const Dwarf_Op *operator, uint64_t *address) {
-    Dwarf_Attribute indexed;
-    *address = operator->number;
-    return operator->atom == DW_OP_addr ||
-           (!dwarf_getlocation_attr(attribute, operator, &indexed) && !dwarf_formaddr(&indexed, address));
 }
 
 static bool push_address(struct machine *machine, Dwarf_Attribute *attribute, const Dwarf_Op *operator) {
@@ -269,26 +217,19 @@ static bool typed(struct machine *machine, Dwarf_Attribute *attribute, const Dwa
 
 static bool rewrite(struct machine *machine, Dwarf_Attribute *attribute, const Dwarf_Op *operator) {
     uint8_t atom = operator->atom;
-    if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31)
+    if (operator_is_literal(atom))
         return push_constant(machine, atom - DW_OP_lit0);
-    if (atom >= DW_OP_breg0 && atom <= DW_OP_breg15)
+    if (operator_is_constant(atom))
+        return push_constant(machine, (int64_t)operator->number);
+    if (operator_is_register(atom))
         return push_register(machine, atom - DW_OP_breg0, (int64_t)operator->number);
+    if (operator_is_binary(atom))
+        return binary(machine, atom);
     switch (atom) {
     case DW_OP_addr:
     case DW_OP_addrx:
     case DW_OP_GNU_addr_index:
         return push_address(machine, attribute, operator);
-    case DW_OP_const1u:
-    case DW_OP_const1s:
-    case DW_OP_const2u:
-    case DW_OP_const2s:
-    case DW_OP_const4u:
-    case DW_OP_const4s:
-    case DW_OP_const8u:
-    case DW_OP_const8s:
-    case DW_OP_constu:
-    case DW_OP_consts:
-        return push_constant(machine, (int64_t)operator->number);
     case DW_OP_bregx:
         return push_register(machine, (unsigned)operator->number, (int64_t)operator->number2);
     case DW_OP_fbreg:
@@ -312,24 +253,6 @@ static bool rewrite(struct machine *machine, Dwarf_Attribute *attribute, const D
         return unary(machine, atom);
     case DW_OP_plus_uconst:
         return top(machine) && emit_unsigned(machine->place, atom, operator->number) && extend(machine);
-    case DW_OP_and:
-    case DW_OP_or:
-    case DW_OP_xor:
-    case DW_OP_plus:
-    case DW_OP_minus:
-    case DW_OP_mul:
-    case DW_OP_div:
-    case DW_OP_mod:
-    case DW_OP_shl:
-    case DW_OP_shr:
-    case DW_OP_shra:
-    case DW_OP_eq:
-    case DW_OP_ne:
-    case DW_OP_lt:
-    case DW_OP_le:
-    case DW_OP_gt:
-    case DW_OP_ge:
-        return binary(machine, atom);
     case DW_OP_GNU_entry_value:
     case DW_OP_entry_value:
         return push_entry(machine, attribute, operator);

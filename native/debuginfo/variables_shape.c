@@ -44,6 +44,19 @@ static bool peel(Dwarf_Die *type, Dwarf_Die *peeled, bool *constant) {
     return false;
 }
 
+// Reading such memory may do something: devices are mapped so.
+static bool is_volatile(Dwarf_Die type) {
+    for (int i = 0; i < PEEL_MAX; i++) {
+        int tag = dwarf_tag(&type);
+        if (tag == DW_TAG_volatile_type)
+            return true;
+        if ((tag != DW_TAG_const_type && tag != DW_TAG_typedef && tag != DW_TAG_restrict_type) ||
+            !reference(&type, DW_AT_type, &type))
+            return false;
+    }
+    return false;
+}
+
 static bool is_record(int tag) {
     return tag == DW_TAG_structure_type || tag == DW_TAG_class_type;
 }
@@ -326,7 +339,8 @@ static struct shape make_shape(struct variables *variables, Dwarf_Die *stated) {
     if (is_pointer(tag)) {
         shape.form = tag == DW_TAG_pointer_type ? SHAPE_POINTER : SHAPE_REFERENCE;
         shape.first_behind = (uint32_t)variables->leaves.count;
-        if (reference(&type, DW_AT_type, &target) && peel(&target, &behind, &ignored) && !is_character(&behind))
+        if (reference(&type, DW_AT_type, &target) && peel(&target, &behind, &ignored) && !is_character(&behind) &&
+            !is_volatile(target))
             shape.behind_count = add_leaves(variables, &target, &behind, FIELDS_MAX);
     }
     return shape;

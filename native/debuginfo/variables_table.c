@@ -1,11 +1,12 @@
 // From overlapping stretches to disjoint segments, each with the list of what can be read in it; and the file's image.
+#define _GNU_SOURCE
 #include "debuginfo/isolate.h"
 #include "debuginfo/variables.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIST_MAX = 256, INDEX_SHIFT = 7 };
+enum { LIST_MAX = 256 };
 
 static int by_start(const void *left, const void *right) {
     const struct live *a = left, *b = right;
@@ -108,14 +109,27 @@ static struct column make_index(const struct column *segments, uint32_t *base) {
     if (!segments->count)
         return index;
     const struct values_segment *all = (const struct values_segment *)segments->items;
-    uint32_t last = all[segments->count - 1].address >> INDEX_SHIFT, at = 0;
-    *base = all[0].address >> INDEX_SHIFT;
+    uint32_t last = all[segments->count - 1].address >> VALUES_INDEX_SHIFT, at = 0;
+    *base = all[0].address >> VALUES_INDEX_SHIFT;
     for (uint32_t page = *base; page <= last; page++) {
-        while (at + 1 < segments->count && all[at + 1].address <= (uint64_t)page << INDEX_SHIFT)
+        while (at + 1 < segments->count && all[at + 1].address <= (uint64_t)page << VALUES_INDEX_SHIFT)
             at++;
         *(uint32_t *)column_add(&index) = at;
     }
     return index;
+}
+
+static int by_address(const void *left, const void *right, void *locations) {
+    const struct values_location *all = locations;
+    const struct values_location *a = &all[*(const uint32_t *)left], *b = &all[*(const uint32_t *)right];
+    return a->address != b->address ? (a->address < b->address ? -1 : 1) : (int)a->size - (int)b->size;
+}
+
+// Neighbours in memory are neighbours in the list, so that they can be read together.
+static void sort_globals(struct variables *variables) {
+    if (variables->globals.count)
+        qsort_r(variables->globals.items, variables->globals.count, sizeof(uint32_t), by_address,
+                variables->locations.bytes.items);
 }
 
 struct section {
@@ -130,12 +144,13 @@ static struct section column_section(const struct column *column) {
 char *table_image(struct variables *variables, size_t *size) {
     struct values_table_file header = {.magic = VALUES_TABLE_MAGIC};
     struct column index = make_index(&variables->segments, &header.index_base);
+    sort_globals(variables);
     struct section sections[] = {
         column_section(&variables->segments),          column_section(&index),
         column_section(&variables->lists.bytes),       column_section(&variables->locations.bytes),
         column_section(&variables->fields.bytes),      column_section(&variables->globals),
         column_section(&variables->call_sites),        column_section(&variables->call_parameters),
-        column_section(&variables->expressions.bytes),
+        column_section(&variables->expressions.bytes), column_section(&variables->plans.bytes),
     };
     header.segment_count = (uint32_t)variables->segments.count;
     header.index_count = (uint32_t)index.count;
@@ -146,6 +161,7 @@ char *table_image(struct variables *variables, size_t *size) {
     header.call_site_count = (uint32_t)variables->call_sites.count;
     header.call_parameter_count = (uint32_t)variables->call_parameters.count;
     header.expression_bytes = (uint32_t)variables->expressions.bytes.count;
+    header.plan_words = (uint32_t)(variables->plans.bytes.count / sizeof(uint64_t));
     header.variable_count = (uint32_t)variables->rows.count;
     *size = sizeof header;
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)

@@ -29,6 +29,7 @@ struct module_details {
 
 struct snapshot {
     size_t bytes;
+    uint64_t generation;
     struct module_details *details; // of each module, beside it
     struct unwind_modules modules;
 };
@@ -79,10 +80,17 @@ const struct unwind_modules *modules_in_signal(void) {
     return &atomic_load(&current)->modules;
 }
 
+static const struct snapshot *snapshot_of(const struct unwind_modules *modules) {
+    return (const void *)((const char *)modules - offsetof(struct snapshot, modules));
+}
+
+uint64_t modules_generation_in_signal(const struct unwind_modules *modules) {
+    return snapshot_of(modules)->generation;
+}
+
 const struct values_table *modules_variables_in_signal(const struct unwind_modules *modules,
                                                        const struct unwind_module *module) {
-    const struct snapshot *snapshot = (const void *)((const char *)modules - offsetof(struct snapshot, modules));
-    return snapshot->details[module - modules->modules].variables;
+    return snapshot_of(modules)->details[module - modules->modules].variables;
 }
 
 bool modules_are_stale_in_signal(void) {
@@ -92,10 +100,6 @@ bool modules_are_stale_in_signal(void) {
 
 bool modules_missed_in_signal(uint64_t now) {
     return now >= next_look;
-}
-
-bool modules_are_first_in_signal(void) {
-    return atomic_load(&current) == &no_modules;
 }
 
 void modules_after_fork(void) {
@@ -284,6 +288,7 @@ static bool publish(void) {
     if (next == MAP_FAILED)
         return false;
     next->bytes = bytes;
+    next->generation = atomic_load(&current)->generation + 1;
     next->modules.count = work.count;
     memcpy(next->modules.modules, work.modules, work.count * sizeof(struct unwind_module));
     next->details = (struct module_details *)&next->modules.modules[work.count];
@@ -304,6 +309,7 @@ static void record_gone(const struct snapshot *old) {
         work.changed = true;
         uint64_t start = old->modules.modules[i].start;
         ring_write_in_signal(WHYPERF_RECORD_MODULE_GONE, 0, &start, sizeof start);
+        globals_forget_in_signal(start);
     }
 }
 

@@ -1,9 +1,19 @@
 // Slots and rings: this thread as a producer.
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "sampler/sampler.h"
+
+// Since Linux 5.14; older ones refuse it, and old headers do not know it.
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+enum { PREFETCHED_RING_BYTES = 640, UNPOPULATED_SAMPLES = 4 };
 
 static _Atomic bool mapping; // one thread at a time; others do with what there is
 
@@ -56,6 +66,7 @@ bool slot_take(void) {
         atomic_store_explicit(&session->slot_hint, index, memory_order_relaxed);
         this_thread.sequence = sequence;
         this_thread.slot_index = index;
+        this_thread.populated = false;
         this_thread.ring = whyperf_ring(atomic_load(&this_process.rings), index);
         atomic_signal_fence(memory_order_seq_cst);
         this_thread.slot = slot;
@@ -78,6 +89,27 @@ void slot_release(void) {
     bool empty =
         atomic_load(&slot->head) == atomic_load(&slot->tail) && memcmp(&slot->counters, &nothing, sizeof nothing) == 0;
     atomic_store(&slot->state, empty ? WHYPERF_SLOT_FREE : WHYPERF_SLOT_DONE);
+}
+
+// The pages behind the ring and the walk, all at once: met one by one, each would cost the handler a page fault. Not
+// for threads that are hardly ever seen: there may be thousands.
+void memory_populate_in_signal(void) {
+    if (this_thread.populated || this_thread.slot->counters.samples < UNPOPULATED_SAMPLES ||
+        atomic_load(&this_process.no_system_calls))
+        return;
+    this_thread.populated = true;
+    struct walk_memory *walk = &this_thread.memory->walk;
+    syscall(SYS_madvise, this_thread.ring, WHYPERF_RING_BYTES, MADV_POPULATE_WRITE);
+    syscall(SYS_madvise, walk, offsetof(struct walk_memory, page), MADV_POPULATE_WRITE);
+}
+
+// The lines that the next records go to, and those that count them: asked for before they are needed.
+void ring_prefetch_in_signal(void) {
+    const char *slot = (const char *)this_thread.slot;
+    for (uint32_t i = 0; i < sizeof *this_thread.slot; i += CACHE_LINE)
+        __builtin_prefetch(slot + i, 1);
+    for (uint32_t i = 0; i < PREFETCHED_RING_BYTES; i += CACHE_LINE)
+        __builtin_prefetch(this_thread.ring + (this_thread.head + i) % WHYPERF_RING_BYTES, 1);
 }
 
 static uint32_t record_bytes(uint32_t payload_bytes) {
@@ -112,9 +144,11 @@ void ring_commit_in_signal(uint16_t kind, uint32_t detail, uint64_t time, uint32
     unsigned char *start = this_thread.ring + head % WHYPERF_RING_BYTES;
     uint32_t bytes = record_bytes(payload_bytes);
     uint32_t end = (uint32_t)sizeof(struct whyperf_record) + payload_bytes;
-    memset(start + end, 0, bytes - end);
+    for (uint32_t i = end; i < bytes; i++)
+        start[i] = 0;
     struct whyperf_record record = {.kind = kind, .words = (uint16_t)(bytes / 8), .detail = detail, .time = time};
     memcpy(start, &record, sizeof record);
+    this_thread.head = head + bytes;
     atomic_store_explicit(&slot->head, head + bytes, memory_order_release);
 }
 

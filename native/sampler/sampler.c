@@ -10,210 +10,79 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include "sampler/sampler.h"
+#include "values/copy.h"
 
 __thread struct thread_state this_thread;
 struct process_state this_process;
 
 extern void *__libc_stack_end;
 
-// Pages outside the known stack that one walk may look at: coroutines' stacks are small.
-enum { PAGES_PER_WALK = 16 };
 // How many samples a thread looks back on to judge its handler's cost, and the part of a period that is too much.
 enum { COST_WINDOW = 64, COST_LIMIT_DIVISOR = 4 };
-
-struct stack_reader {
-    uint64_t low, high; // directly readable
-    uint64_t page_address;
-    unsigned pages_left;
-    bool page_valid;
-    bool would_need_system_call;
-};
-
-// Reads by system call, so that an address which is not mapped is an error and not a crash.
-static bool copy_page_in_signal(struct stack_reader *reader, uint64_t page_address) {
-    if (atomic_load_explicit(&this_process.no_system_calls, memory_order_relaxed)) {
-        reader->would_need_system_call = true;
-        return false;
-    }
-    if (reader->pages_left == 0)
-        return false;
-    reader->pages_left--;
-    struct iovec local = {this_thread.memory->page, PAGE_BYTES};
-    struct iovec remote = {(void *)page_address, PAGE_BYTES};
-    reader->page_valid = syscall(SYS_process_vm_readv, this_process.pid, &local, 1, &remote, 1, 0) == (long)PAGE_BYTES;
-    reader->page_address = page_address;
-    return reader->page_valid;
-}
-
-static bool read_word_in_signal(void *context, uint64_t address, uint64_t *word) {
-    struct stack_reader *reader = context;
-    // Compared by subtraction: address + 8 could wrap around for a wild pointer.
-    if (address >= reader->low && address < reader->high && reader->high - address >= sizeof *word) {
-        memcpy(word, (const void *)address, sizeof *word);
-        return true;
-    }
-    uint64_t page_address = address & ~(uint64_t)(PAGE_BYTES - 1);
-    uint64_t offset = address - page_address;
-    if (offset > PAGE_BYTES - sizeof *word)
-        return false;
-    if (!(reader->page_valid && reader->page_address == page_address) && !copy_page_in_signal(reader, page_address))
-        return false;
-    memcpy(word, this_thread.memory->page + offset, sizeof *word);
-    return true;
-}
-
-static struct unwind_registers registers_in_signal(const ucontext_t *context) {
-    static const uint8_t order[UNWIND_REGISTERS] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
-                                                    REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
-                                                    REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-    struct unwind_registers registers = {.known = (1u << UNWIND_REGISTERS) - 1};
-    for (int i = 0; i < UNWIND_REGISTERS; i++)
-        registers.value[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
-    return registers;
-}
-
-struct walk {
-    uint32_t frames;
-    int cut;
-    uint64_t stack_low, stack_high; // what may be read directly
-};
+// Following pointers takes a system call, longer than all the rest. As many samples do so as keep the handler's mean
+// time below the budget, but one in RAREST at least.
+enum { BUDGET_NS = 6000, RAREST = 16, CHANCE_ONE = 1 << 16, COST_CAP_NS = 8 * BUDGET_NS, AVERAGED = 16 };
 
 static uint32_t values_depth(void) {
     uint32_t depth = this_process.session->values_depth;
     return depth < VALUES_DEPTH_MAX ? depth : VALUES_DEPTH_MAX;
 }
 
-// The program's own thread-local variables lie right below the thread pointer. Libraries' blocks only the dynamic
-// linker can find.
-static uint64_t program_thread_block(void) {
-    uint64_t thread_pointer;
-    __asm__("mov %%fs:0, %0" : "=r"(thread_pointer));
-    return this_process.program_tls_bytes ? thread_pointer - this_process.program_tls_bytes : 0;
+// Whether this sample follows pointers. Chance decides, so that no rhythm of the program's can meet ours.
+static bool follows_pointers(void) {
+    uint32_t number = this_thread.random;
+    number ^= number << 13;
+    number ^= number >> 17;
+    number ^= number << 5;
+    this_thread.random = number;
+    return (number & (CHANCE_ONE - 1)) < this_thread.following.chance;
 }
 
-// Keeps what reading the variables of the cursor's frame will need.
-static void capture_in_signal(struct values_frame *frame, const struct unwind_cursor *cursor,
-                              const struct unwind_modules *modules, const ucontext_t *context) {
-    uint64_t pc = cursor->registers.value[UNWIND_RIP] - !cursor->pc_is_exact;
-    const struct unwind_module *module = unwind_find_module(modules, pc);
-    const struct values_table *table = module ? modules_variables_in_signal(modules, module) : NULL;
-    bool innermost = frame == this_thread.memory->values.frames;
-    frame->registers = cursor->registers;
-    frame->pc_is_exact = cursor->pc_is_exact;
-    frame->table = table;
-    frame->bias = module ? module->bias : 0;
-    frame->thread_block = module && module->bias == this_process.program_bias ? program_thread_block() : 0;
-    frame->vectors = innermost && context->uc_mcontext.fpregs ? (void *)context->uc_mcontext.fpregs->_xmm : NULL;
-    frame->cfa_known = false;
-    frame->is_last = true;
+static uint32_t averaged(uint32_t before, uint64_t cost) {
+    uint32_t now = cost < COST_CAP_NS ? (uint32_t)cost : COST_CAP_NS;
+    return before ? before + now / AVERAGED - before / AVERAGED : now;
 }
 
-static void complete_in_signal(struct values_frame *frame, uint64_t cfa) {
-    frame->cfa = cfa;
-    frame->cfa_known = true;
-    frame->is_last = false;
+static void adapt_following(bool followed, uint64_t cost) {
+    struct following_costs *costs = &this_thread.following;
+    uint32_t *mean = followed ? &costs->with_ns : &costs->without_ns;
+    *mean = averaged(*mean, cost);
+    uint32_t spare = costs->without_ns < BUDGET_NS ? BUDGET_NS - costs->without_ns : 0;
+    uint32_t extra = costs->with_ns > costs->without_ns ? costs->with_ns - costs->without_ns : 0;
+    uint64_t chance = extra <= spare ? CHANCE_ONE : (uint64_t)spare * CHANCE_ONE / extra;
+    costs->chance = chance > CHANCE_ONE / RAREST ? (uint32_t)chance : CHANCE_ONE / RAREST;
 }
 
-static struct walk walk_in_signal(const ucontext_t *context) {
-    struct unwind_cursor cursor = {.registers = registers_in_signal(context), .pc_is_exact = true};
-    uint64_t stack_pointer = cursor.registers.value[UNWIND_RSP];
-    struct stack_reader reader = {.pages_left = PAGES_PER_WALK};
-    // A stack pointer outside this thread's stack is a coroutine's or an alternate stack's: nothing is known mapped.
-    if (stack_pointer >= this_thread.stack_low && stack_pointer < this_thread.stack_high) {
-        reader.low = stack_pointer;
-        reader.high = this_thread.stack_high;
-    }
-    const struct unwind_modules *modules = modules_in_signal();
-    struct values_frame *captured = this_thread.memory->values.frames;
-    // One more than is read, for the entry values of the last.
-    uint32_t capture = values_depth() ? values_depth() + 1 : 0;
-    struct walk walk = {.stack_low = reader.low, .stack_high = reader.high};
-    for (;;) {
-        if (walk.frames < capture)
-            capture_in_signal(&captured[walk.frames], &cursor, modules, context);
-        // Readers look one byte before what they take for a return address: not so where a signal interrupted.
-        bool interrupted = cursor.pc_is_exact && walk.frames > 0;
-        this_thread.memory->pcs[walk.frames++] = cursor.registers.value[UNWIND_RIP] + interrupted;
-        if (walk.frames == WHYPERF_MAX_FRAMES) {
-            walk.cut = WHYPERF_CUT_DEPTH;
-            return walk;
-        }
-        bool ended = false;
-        walk.cut = unwind_step(&cursor, modules, read_word_in_signal, &reader, &ended);
-        if (walk.cut == WHYPERF_CUT_UNREADABLE && reader.would_need_system_call)
-            walk.cut = WHYPERF_CUT_NO_SYSTEM_CALLS;
-        if (ended || walk.cut)
-            return walk;
-        if (walk.frames <= capture)
-            complete_in_signal(&captured[walk.frames - 1], cursor.registers.cfa);
-    }
-}
-
-// Functions that call nothing keep variables in the 128 bytes below the stack pointer. Those on the same page as the
-// stack pointer are certainly mapped.
-static uint64_t with_red_zone(uint64_t stack_pointer) {
-    uint64_t page = stack_pointer & ~(uint64_t)(PAGE_BYTES - 1);
-    return stack_pointer - page < 128 ? page : stack_pointer - 128;
-}
-
-static void write_values_in_signal(const struct walk *walk, uint64_t time) {
+static void write_values_in_signal(bool with_others, uint64_t time) {
     struct whyperf_counters *counters = &this_thread.slot->counters;
-    struct values_source source = {.pid = this_process.pid,
-                                   .stack_low = with_red_zone(walk->stack_low),
-                                   .stack_high = walk->stack_high,
-                                   .system_calls_allowed = !atomic_load(&this_process.no_system_calls)};
-    uint32_t frames = walk->frames < values_depth() ? walk->frames : values_depth();
-    unsigned char *packed = this_thread.memory->packed_values;
-    struct values_gathered gathered = values_gather_in_signal(&this_thread.memory->values, frames, &source, packed);
-    counters->values += gathered.read;
-    counters->values_unreadable += gathered.unreadable;
-    if (!gathered.bytes)
+    struct values_capture *capture = &this_thread.memory->walk.capture;
+    uint32_t bytes = values_capture_end_in_signal(capture, this_process.pid);
+    counters->values_unreadable += capture->unreadable;
+    counters->values_forbidden += capture->forbidden;
+    if (!bytes)
         return;
-    unsigned char *room = ring_reserve_in_signal(gathered.bytes, WHYPERF_RING_RESERVE);
+    unsigned char *room = ring_reserve_in_signal(bytes, WHYPERF_RING_RESERVE);
     if (!room) {
         counters->values_dropped++;
         return;
     }
-    memcpy(room, packed, gathered.bytes);
-    ring_commit_in_signal(WHYPERF_RECORD_VALUES, gathered.bytes, time, gathered.bytes);
+    counters->values++;
+    counters->values_others += with_others;
+    copy_in_signal(room, capture->record, bytes);
+    ring_commit_in_signal(WHYPERF_RECORD_VALUES, bytes, time, bytes);
 }
 
-static void take_sample_in_signal(const ucontext_t *context, uint32_t weight) {
+// A handler that takes a large part of its period would starve the program.
+static void note_cost_in_signal(uint64_t cost) {
     struct whyperf_counters *counters = &this_thread.slot->counters;
-    uint64_t begin = now_in_signal();
-    timer_note_tick_in_signal(begin);
-    if (modules_are_stale_in_signal())
-        modules_refresh_in_signal();
-    struct walk walk = walk_in_signal(context);
-    // A return address in no known module: perhaps a library was loaded since.
-    if (walk.cut == WHYPERF_CUT_NO_MODULE && modules_missed_in_signal(begin) && modules_refresh_in_signal())
-        walk = walk_in_signal(context);
-
-    uint32_t bytes = walk.frames * (uint32_t)sizeof this_thread.memory->pcs[0];
-    unsigned char *room = ring_reserve_in_signal(bytes, WHYPERF_RING_RESERVE);
-    if (room) {
-        memcpy(room, this_thread.memory->pcs, bytes);
-        ring_commit_in_signal(WHYPERF_RECORD_SAMPLE, (weight & 0xffffff) | (uint32_t)walk.cut << 24, begin, bytes);
-        counters->samples++;
-        counters->weight += weight;
-        counters->cut[walk.cut]++;
-        if (values_depth()) {
-            write_values_in_signal(&walk, begin);
-            globals_sample_in_signal();
-        }
-    } else {
-        counters->dropped += weight;
-    }
-
-    uint64_t cost = now_in_signal() - begin;
     counters->handler_ns += cost;
     if (cost > counters->handler_ns_max)
         counters->handler_ns_max = cost;
+    counters->handler_times[whyperf_handler_bucket(cost)]++;
     this_thread.recent_handler_ns += cost;
     if (++this_thread.recent_samples == COST_WINDOW) {
         uint64_t period = this_process.period_ns * this_thread.periods_per_sample;
@@ -222,6 +91,43 @@ static void take_sample_in_signal(const ucontext_t *context, uint32_t weight) {
         this_thread.recent_samples = 0;
         this_thread.recent_handler_ns = 0;
     }
+}
+
+static void take_sample_in_signal(const ucontext_t *context, uint32_t weight) {
+    struct whyperf_counters *counters = &this_thread.slot->counters;
+    uint64_t begin = now_in_signal();
+    memory_populate_in_signal();
+    walk_prefetch_in_signal(context);
+    ring_prefetch_in_signal();
+    timer_note_tick_in_signal(begin);
+    if (modules_are_stale_in_signal())
+        modules_refresh_in_signal();
+    struct walk_request request = {.context = context, .values_depth = values_depth()};
+    request.with_others = request.values_depth && follows_pointers();
+    struct walk walk = walk_in_signal(&request);
+    // A return address in no known module: perhaps a library was loaded since.
+    if (walk.cut == WHYPERF_CUT_NO_MODULE && modules_missed_in_signal(begin) && modules_refresh_in_signal())
+        walk = walk_in_signal(&request);
+
+    uint32_t bytes = walk.frames * (uint32_t)sizeof this_thread.memory->walk.pcs[0];
+    unsigned char *room = ring_reserve_in_signal(bytes, WHYPERF_RING_RESERVE);
+    if (room) {
+        copy_in_signal(room, this_thread.memory->walk.pcs, bytes);
+        ring_commit_in_signal(WHYPERF_RECORD_SAMPLE, (weight & 0xffffff) | (uint32_t)walk.cut << 24, begin, bytes);
+        counters->samples++;
+        counters->weight += weight;
+        counters->cut[walk.cut]++;
+        if (request.values_depth) {
+            write_values_in_signal(request.with_others, begin);
+            globals_sample_in_signal(begin);
+        }
+    } else {
+        counters->dropped += weight;
+    }
+    uint64_t cost = now_in_signal() - begin;
+    note_cost_in_signal(cost);
+    if (request.values_depth)
+        adapt_following(request.with_others, cost);
 }
 
 void sample_in_signal(int signal_number, siginfo_t *info, void *context) {

@@ -11,8 +11,7 @@
 #include <sys/types.h>
 
 #include "sampler/session.h"
-#include "unwind/unwind.h"
-#include "values/gather.h"
+#include "sampler/walk.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -23,15 +22,17 @@
 // with tiny or switched stacks are safe by construction, and room for the walk.
 // Handlers of the program that ask for an alternate stack (SA_ONSTACK) run on it as well where the program has set up
 // none, and may be used to a stack of megabytes.
-enum { ALTERNATE_STACK_BYTES = 512 * 1024, PAGE_BYTES = 4096 };
+enum { ALTERNATE_STACK_BYTES = 512 * 1024 };
 
 struct thread_memory {
     unsigned char guard[PAGE_BYTES]; // not accessible
     unsigned char stack[ALTERNATE_STACK_BYTES];
-    uint64_t pcs[WHYPERF_MAX_FRAMES];
-    unsigned char page[PAGE_BYTES]; // copy of a page that is not known to be mapped
-    struct values_space values;
-    unsigned char packed_values[VALUES_RECORD_BYTES_MAX];
+    alignas(PAGE_BYTES) struct walk_memory walk;
+};
+
+// What samples cost that follow pointers and those that do not, on average; and how many of 65,536 are to follow.
+struct following_costs {
+    uint32_t with_ns, without_ns, chance;
 };
 
 struct thread_state {
@@ -41,6 +42,7 @@ struct thread_state {
     // The thread's own stack. While the stack pointer is in it, everything from there up to `stack_high` is mapped.
     uint64_t stack_low, stack_high;
     uint64_t sequence; // the slot's, to notice that it was taken away
+    uint64_t head;     // the slot's, when it was last written
     uint32_t slot_index;
     pid_t tid;
     int timer;    // kernel id, -1: none
@@ -49,10 +51,13 @@ struct thread_state {
     uint64_t second_expiry; // thread CPU time at which the timer goes on after a first, early signal; 0: nothing to do
     uint32_t periods_per_sample;
     uint32_t recent_samples;
+    uint32_t random; // never 0
+    struct following_costs following;
     uint64_t recent_handler_ns;
     volatile sig_atomic_t in_handler;
     bool own_alternate_stack_active; // the kernel has `memory->stack` as this thread's alternate stack
     bool program_blocks_signal;
+    bool populated; // its ring and memory have pages
     stack_t program_alternate_stack;
 };
 
@@ -85,6 +90,8 @@ void clock_advance_in_signal(uint64_t ns);
 bool slot_take(void);
 void rings_after_fork(void);
 void slot_release(void);
+void memory_populate_in_signal(void);
+void ring_prefetch_in_signal(void);
 unsigned char *ring_reserve_in_signal(uint32_t payload_bytes, uint32_t keep_free);
 void ring_commit_in_signal(uint16_t kind, uint32_t detail, uint64_t time, uint32_t payload_bytes);
 bool ring_write_in_signal(uint16_t kind, uint32_t detail, const void *payload, uint32_t bytes);
@@ -123,17 +130,18 @@ void modules_enter_in_signal(void); // from here to leave, the list stays in pla
 void modules_leave_in_signal(void);
 void modules_wait_for_readers(void); // until no handler runs, or for a second
 const struct unwind_modules *modules_in_signal(void);
+uint64_t modules_generation_in_signal(const struct unwind_modules *modules); // no other list has the same
 const struct values_table *modules_variables_in_signal(const struct unwind_modules *modules,
                                                        const struct unwind_module *module);
 bool modules_refresh_in_signal(void); // true when something changed
 bool modules_are_stale_in_signal(void);
 bool modules_missed_in_signal(uint64_t now);
-bool modules_are_first_in_signal(void); // the list is being made for the first time
 void modules_after_fork(void);
 
 // globals.c
 void globals_watch_in_signal(uint64_t module_start, uint64_t bias, const struct values_table *table);
-void globals_sample_in_signal(void);
+void globals_forget_in_signal(uint64_t module_start);
+void globals_sample_in_signal(uint64_t time);
 void globals_after_fork(void);
 
 // environment.c

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define WHYPERF_SESSION_MAGIC 0x3173676e69727077ull // "wprings1"
-#define WHYPERF_SESSION_VERSION 1u
+#define WHYPERF_SESSION_VERSION 2u
 
 enum {
     WHYPERF_SLOTS = 4096,
@@ -19,6 +19,7 @@ enum {
     WHYPERF_RING_RESERVE = 16 * 1024,
     WHYPERF_MAX_FRAMES = 1024,
     WHYPERF_PATH_MAX = 4096,
+    WHYPERF_HANDLER_BUCKETS = 64,
 };
 
 // Why a stack ends before the program's entry.
@@ -54,7 +55,7 @@ enum whyperf_record_kind {
     WHYPERF_RECORD_MODULE_GONE = 4, // u64 start
     WHYPERF_RECORD_UNFOLLOWED = 5,  // detail = enum whyperf_unfollowed; path\0
     WHYPERF_RECORD_THREAD_END = 6,  // struct whyperf_thread_end
-    WHYPERF_RECORD_VALUES = 7,      // of the sample before it: see values/gather.h
+    WHYPERF_RECORD_VALUES = 7,      // of the sample before it: see values/record.h
     WHYPERF_RECORD_GLOBALS = 8,     // u64 module start, then struct whyperf_global of those that changed
     WHYPERF_RECORD_VARIABLES = 9,   // u64 module start, u64 hash of the variables table in use from now on
     // Only in the raw log, written by the recorder in place of WHYPERF_RECORD_SAMPLE:
@@ -119,10 +120,32 @@ struct whyperf_counters {
     uint64_t handler_ns_max;
     uint64_t cut[WHYPERF_CUT_REASONS];
     uint64_t overruns;
-    uint64_t values;            // variables read
-    uint64_t values_unreadable; // and those that could not be
+    uint64_t values;            // samples of which something was kept to tell variables from
+    uint64_t values_others;     // of those, samples that followed pointers as well
+    uint64_t values_unreadable; // pieces of memory that were not there
+    uint64_t values_forbidden;  // pieces of memory that a system call would have been needed for
     uint64_t values_dropped;    // samples whose values found no room in the ring
+    uint32_t handler_times[WHYPERF_HANDLER_BUCKETS];
 };
+
+// How often the handler took how long. Bucket 0 is for up to 250 ns; each octave from there on has four, of equal
+// width; the last one is for all that took longer.
+static inline uint32_t whyperf_handler_bucket(uint64_t ns) {
+    if (ns <= 250)
+        return 0;
+    uint64_t sixteenths = (ns - 1) * 8 / 125; // of 250 ns, at least 16
+    uint32_t octave = 63 - (uint32_t)__builtin_clzll(sixteenths);
+    uint32_t bucket = 4 * (octave - 4) + (uint32_t)(sixteenths >> (octave - 2) & 3) + 1;
+    return bucket < WHYPERF_HANDLER_BUCKETS ? bucket : WHYPERF_HANDLER_BUCKETS - 1;
+}
+
+// The middle of a bucket.
+static inline uint64_t whyperf_handler_bucket_ns(uint32_t bucket) {
+    if (bucket == 0)
+        return 125;
+    uint64_t octave = 250ull << (bucket - 1) / 4;
+    return octave + octave / 4 * ((bucket - 1) % 4) + octave / 8;
+}
 
 struct whyperf_slot {
     _Alignas(64) _Atomic uint32_t state;

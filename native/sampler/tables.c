@@ -175,7 +175,7 @@ const struct values_table *tables_find_variables_in_signal(const struct unwind_i
     if (!file)
         return NULL;
     struct known_variables *made = &known_variables[known_variables_count];
-    if (!values_table_open(file, size, &made->table)) {
+    if (!values_table_map(file, size, &made->table)) {
         munmap((void *)file, size);
         return NULL;
     }

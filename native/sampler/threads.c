@@ -65,6 +65,8 @@ void thread_enroll(uint64_t stack_low, uint64_t stack_high, bool blocks_signal) 
     this_thread.stack_low = stack_low;
     this_thread.stack_high = stack_high;
     this_thread.in_handler = 0;
+    this_thread.random = (uint32_t)this_thread.tid * 2654435761u | 1;
+    this_thread.following = (struct following_costs){.chance = UINT16_MAX};
     if (!this_thread.memory)
         this_thread.memory = memory_take();
     if (!this_thread.memory || !slot_take())

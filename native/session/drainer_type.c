@@ -127,20 +127,33 @@ static PyObject *cut_counts(const struct whyperf_counters *counters) {
     return cut;
 }
 
+static uint64_t median_ns(const uint32_t *times) {
+    uint64_t all = 0, below = 0;
+    for (uint32_t i = 0; i < WHYPERF_HANDLER_BUCKETS; i++)
+        all += times[i];
+    for (uint32_t i = 0; i < WHYPERF_HANDLER_BUCKETS; i++) {
+        below += times[i];
+        if (below && 2 * below >= all)
+            return whyperf_handler_bucket_ns(i);
+    }
+    return 0;
+}
+
 static PyObject *counters(PyObject *self, PyObject *Py_UNUSED(ignored)) {
     struct drainer *drainer = enter(self);
     if (!drainer)
         return NULL;
     struct whyperf_counters sum = drainer_counters(drainer);
     const struct whyperf_session *session = drainer->rings.session;
-    PyObject *result = Py_BuildValue("{sKsKsKsKsKsKsKsKsKsKsNsKsKsKsKsK}", "values", sum.values, "values_unreadable",
-                                     sum.values_unreadable, "values_dropped", sum.values_dropped, "samples",
-                                     sum.samples, "weight", sum.weight, "dropped", sum.dropped, "records_lost",
-                                     sum.records_lost, "busy", sum.busy, "handler_ns", sum.handler_ns, "handler_ns_max",
-                                     sum.handler_ns_max, "cut", cut_counts(&sum), "overruns", sum.overruns,
-                                     "threads_without_slot", (uint64_t)atomic_load(&session->threads_without_slot),
-                                     "processes_started", (uint64_t)atomic_load(&session->processes_started),
-                                     "rings_damaged", session->rings_damaged, "bytes_damaged", session->bytes_damaged);
+    PyObject *result = Py_BuildValue(
+        "{sKsKsKsKsKsKsKsKsKsKsKsKsKsNsKsKsKsKsK}", "values", sum.values, "values_others", sum.values_others,
+        "values_unreadable", sum.values_unreadable, "values_forbidden", sum.values_forbidden, "values_dropped",
+        sum.values_dropped, "samples", sum.samples, "weight", sum.weight, "dropped", sum.dropped, "records_lost",
+        sum.records_lost, "busy", sum.busy, "handler_ns", sum.handler_ns, "handler_ns_max", sum.handler_ns_max,
+        "handler_ns_median", median_ns(sum.handler_times), "cut", cut_counts(&sum), "overruns", sum.overruns,
+        "threads_without_slot", (uint64_t)atomic_load(&session->threads_without_slot), "processes_started",
+        (uint64_t)atomic_load(&session->processes_started), "rings_damaged", session->rings_damaged, "bytes_damaged",
+        session->bytes_damaged);
     leave(self);
     return result;
 }

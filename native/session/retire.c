@@ -20,8 +20,12 @@ static void add_counters(struct whyperf_counters *sum, const struct whyperf_coun
         sum->cut[i] += more->cut[i];
     sum->overruns += more->overruns;
     sum->values += more->values;
+    sum->values_others += more->values_others;
     sum->values_unreadable += more->values_unreadable;
+    sum->values_forbidden += more->values_forbidden;
     sum->values_dropped += more->values_dropped;
+    for (int i = 0; i < WHYPERF_HANDLER_BUCKETS; i++)
+        sum->handler_times[i] += more->handler_times[i];
 }
 
 struct whyperf_counters drainer_counters(const struct drainer *drainer) {

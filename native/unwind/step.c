@@ -21,14 +21,28 @@ const struct unwind_module *unwind_find_module(const struct unwind_modules *modu
     return &modules->modules[low];
 }
 
+static uint32_t bucket_of(const struct unwind_table *table, uint32_t address) {
+    return (address >> UNWIND_INDEX_SHIFT) - (table->first_address >> UNWIND_INDEX_SHIFT);
+}
+
+void unwind_prefetch_index(const struct unwind_table *table, uint32_t address) {
+    __builtin_prefetch(&table->index[bucket_of(table, address)]);
+}
+
+void unwind_prefetch_rows(const struct unwind_table *table, uint32_t address) {
+    uint32_t bucket = bucket_of(table, address);
+    if (bucket < table->index_count)
+        __builtin_prefetch(&table->rows[table->index[bucket]]);
+}
+
 const struct unwind_row *unwind_find_row(const struct unwind_table *table, uint32_t address) {
     const struct unwind_row *rows = table->rows;
-    if (table->row_count == 0 || address < rows[0].address)
+    if (table->row_count == 0 || address < table->first_address)
         return NULL;
     // Invariant: rows[low].address <= address, and no row after `high` can hold it.
     uint32_t low = 0, high = table->row_count - 1;
     if (table->index_count) {
-        uint32_t bucket = (address >> UNWIND_INDEX_SHIFT) - (rows[0].address >> UNWIND_INDEX_SHIFT);
+        uint32_t bucket = bucket_of(table, address);
         if (bucket >= table->index_count)
             return NULL;
         low = table->index[bucket];
@@ -46,7 +60,7 @@ const struct unwind_row *unwind_find_row(const struct unwind_table *table, uint3
 }
 
 // Where the kernel puts the interrupted registers: ucontext.uc_mcontext.gregs, in its order.
-static int leave_signal_frame(struct unwind_cursor *cursor, unwind_read_fn read, void *context) {
+int unwind_leave_signal(struct unwind_cursor *cursor, unwind_read_fn read, void *context) {
     enum { GREGS_OFFSET = 40 };
     static const uint8_t GREGS[UNWIND_REGISTERS] = {
         UNWIND_R8,  UNWIND_R9,  UNWIND_R10, UNWIND_R11, UNWIND_R12, UNWIND_R13, UNWIND_R14, UNWIND_R15, UNWIND_RDI,
@@ -56,7 +70,6 @@ static int leave_signal_frame(struct unwind_cursor *cursor, unwind_read_fn read,
     for (unsigned i = 0; i < UNWIND_REGISTERS; i++)
         if (!read(context, ucontext + GREGS_OFFSET + 8 * i, &interrupted.value[GREGS[i]]))
             return WHYPERF_CUT_UNREADABLE;
-    interrupted.cfa = ucontext;
     cursor->registers = interrupted;
     cursor->pc_is_exact = true;
     return WHYPERF_CUT_NONE;
@@ -101,35 +114,18 @@ static bool saved_base(const struct unwind_row *row, const struct unwind_registe
     return registers->known & 1u << reg;
 }
 
-int unwind_step(struct unwind_cursor *cursor, const struct unwind_modules *modules, unwind_read_fn read, void *context,
-                bool *ended) {
+int unwind_find_cfa(const struct unwind_cursor *cursor, const struct unwind_row *row, unwind_read_fn read,
+                    void *context, uint64_t *cfa) {
     const struct unwind_registers *registers = &cursor->registers;
-    uint64_t pc = registers->value[UNWIND_RIP];
-    *ended = pc == 0;
-    if (*ended)
-        return WHYPERF_CUT_NONE;
-    // A call can be a function's last instruction: a return address may belong to the next function.
-    uint64_t looked_up = cursor->pc_is_exact ? pc : pc - 1;
-    const struct unwind_module *module = unwind_find_module(modules, looked_up);
-    if (!module)
-        return WHYPERF_CUT_NO_MODULE;
-    uint64_t address = looked_up - module->bias;
-    const struct unwind_row *row = address <= UINT32_MAX ? unwind_find_row(&module->table, (uint32_t)address) : NULL;
-    if (!row)
-        return WHYPERF_CUT_NO_ROW;
-    if (row->kind == UNWIND_KIND_END) {
-        *ended = true;
-        return WHYPERF_CUT_NONE;
-    }
-    if (row->kind == UNWIND_KIND_SIGNAL)
-        return leave_signal_frame(cursor, read, context);
-
-    uint64_t cfa;
-    int cut = find_cfa(row, registers, read, context, &cfa);
+    int cut = find_cfa(row, registers, read, context, cfa);
     if (cut)
         return cut;
-    if (cfa % 8 || cfa <= registers->value[UNWIND_RSP])
-        return WHYPERF_CUT_NO_PROGRESS;
+    return *cfa % 8 || *cfa <= registers->value[UNWIND_RSP] ? WHYPERF_CUT_NO_PROGRESS : WHYPERF_CUT_NONE;
+}
+
+int unwind_leave(struct unwind_cursor *cursor, const struct unwind_row *row, uint64_t cfa, unwind_read_fn read,
+                 void *context, bool *ended) {
+    const struct unwind_registers *registers = &cursor->registers;
     // Nothing moves before everything has been read.
     uint64_t restored[UNWIND_SAVED_REGISTERS], return_address, base;
     uint32_t known = registers->known & CALLEE_SAVED;
@@ -148,10 +144,9 @@ int unwind_step(struct unwind_cursor *cursor, const struct unwind_modules *modul
     }
     if (!read(context, cfa - 8, &return_address))
         return WHYPERF_CUT_UNREADABLE;
-    if (return_address == 0) {
-        *ended = true;
+    *ended = return_address == 0;
+    if (*ended)
         return WHYPERF_CUT_NONE;
-    }
     struct unwind_registers *caller = &cursor->registers;
     for (unsigned i = 0; changed; i++, changed >>= 1)
         if (changed & 1) {
@@ -161,7 +156,29 @@ int unwind_step(struct unwind_cursor *cursor, const struct unwind_modules *modul
     caller->value[UNWIND_RIP] = return_address;
     caller->value[UNWIND_RSP] = cfa;
     caller->known = known | 1u << UNWIND_RIP | 1u << UNWIND_RSP;
-    caller->cfa = cfa;
     cursor->pc_is_exact = false;
     return WHYPERF_CUT_NONE;
+}
+
+int unwind_step(struct unwind_cursor *cursor, const struct unwind_modules *modules, unwind_read_fn read, void *context,
+                bool *ended) {
+    *ended = cursor->registers.value[UNWIND_RIP] == 0;
+    if (*ended)
+        return WHYPERF_CUT_NONE;
+    uint64_t looked_up = unwind_looked_up(cursor);
+    const struct unwind_module *module = unwind_find_module(modules, looked_up);
+    if (!module)
+        return WHYPERF_CUT_NO_MODULE;
+    uint64_t address = looked_up - module->bias;
+    const struct unwind_row *row = address <= UINT32_MAX ? unwind_find_row(&module->table, (uint32_t)address) : NULL;
+    if (!row)
+        return WHYPERF_CUT_NO_ROW;
+    *ended = row->kind == UNWIND_KIND_END;
+    if (*ended)
+        return WHYPERF_CUT_NONE;
+    if (row->kind == UNWIND_KIND_SIGNAL)
+        return unwind_leave_signal(cursor, read, context);
+    uint64_t cfa;
+    int cut = unwind_find_cfa(cursor, row, read, context, &cfa);
+    return cut ? cut : unwind_leave(cursor, row, cfa, read, context, ended);
 }

@@ -44,6 +44,7 @@ bool unwind_table_file_open(const void *file, size_t size, uint64_t eh_frame_siz
     table->row_count = header->row_count;
     table->index = (const uint32_t *)(table->rows + header->row_count);
     table->index_count = header->index_count;
+    table->first_address = header->row_count ? table->rows[0].address : 0;
     // Rows may say anything, each is checked when it is used; an index out of range would lead outside the file.
     for (uint32_t i = 0; i < table->index_count; i++)
         if (table->index[i] >= table->row_count)

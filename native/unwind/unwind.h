@@ -69,6 +69,7 @@ struct unwind_table {
     const uint32_t *index;
     uint32_t row_count;
     uint32_t index_count;
+    uint32_t first_address; // rows[0].address
 };
 
 struct unwind_module {
@@ -85,7 +86,6 @@ struct unwind_modules {
 struct unwind_registers {
     uint64_t value[UNWIND_REGISTERS];
     uint32_t known; // bit per register
-    uint64_t cfa;   // of the frame that unwind_step left last
 };
 
 // Reads eight bytes of the watched stack; false if they cannot be had.
@@ -101,7 +101,22 @@ struct unwind_cursor {
 int unwind_step(struct unwind_cursor *cursor, const struct unwind_modules *modules, unwind_read_fn read, void *context,
                 bool *ended);
 
+// The parts of such a step, for who remembers rows or looks at a frame on its way: find the row of that address; unless
+// it is an END row, leave the frame, by the CFA or, for a SIGNAL row, without one.
+static inline uint64_t unwind_looked_up(const struct unwind_cursor *cursor) {
+    // A call can be a function's last instruction: a return address may belong to the next function.
+    return cursor->registers.value[UNWIND_RIP] - !cursor->pc_is_exact;
+}
+int unwind_find_cfa(const struct unwind_cursor *cursor, const struct unwind_row *row, unwind_read_fn read,
+                    void *context, uint64_t *cfa);
+int unwind_leave(struct unwind_cursor *cursor, const struct unwind_row *row, uint64_t cfa, unwind_read_fn read,
+                 void *context, bool *ended);
+int unwind_leave_signal(struct unwind_cursor *cursor, unwind_read_fn read, void *context);
+
 const struct unwind_module *unwind_find_module(const struct unwind_modules *modules, uint64_t pc);
+// Two steps to be taken well before looking an address up, so that other memory can be waited for meanwhile.
+void unwind_prefetch_index(const struct unwind_table *table, uint32_t address);
+void unwind_prefetch_rows(const struct unwind_table *table, uint32_t address);
 // NULL where the module has no unwind information for the address.
 const struct unwind_row *unwind_find_row(const struct unwind_table *table, uint32_t address);
 

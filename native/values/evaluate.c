@@ -1,7 +1,8 @@
 #include "values/evaluate.h"
 
-#include <dwarf.h>
 #include <string.h>
+
+#include "values/operands.h"
 
 // Entry values may lead from caller to caller; expressions may hold entry values.
 enum { DEEPEST = 6 };
@@ -47,117 +48,29 @@ static bool entry_value(struct evaluation *how, const struct values_frame *frame
     return false;
 }
 
-struct bytes {
-    const uint8_t *at, *end;
-};
-
-static bool take_fixed(struct bytes *bytes, size_t size, uint64_t *value) {
-    *value = 0;
-    if ((size_t)(bytes->end - bytes->at) < size)
-        return false;
-    memcpy(value, bytes->at, size);
-    bytes->at += size;
-    return true;
-}
-
-static bool take_leb(struct bytes *bytes, bool is_signed, uint64_t *value) {
-    unsigned shift = 0;
-    *value = 0;
-    for (;;) {
-        if (bytes->at == bytes->end || shift > 63)
-            return false;
-        uint8_t byte = *bytes->at++;
-        *value |= (uint64_t)(byte & 0x7f) << shift;
-        shift += 7;
-        if (byte & 0x80)
-            continue;
-        if (is_signed && shift < 64 && (byte & 0x40))
-            *value |= ~(uint64_t)0 << shift;
+// What an operator pushes without looking at the stack; false: it cannot be had.
+static bool push_operand(struct evaluation *how, const struct values_frame *frame, uint8_t operator,
+                         struct cursor *code, uint64_t *value) {
+    if (operator_is_constant(operator)) {
+        *value = constant_operand(operator, code);
         return true;
     }
-}
-
-static uint64_t sign_extend(uint64_t value, size_t size) {
-    unsigned shift = 64 - 8 * (unsigned)size;
-    return (uint64_t)((int64_t)(value << shift) >> shift);
-}
-
-// What an operator pushes without looking at the stack; false: it is another kind, or cannot be had.
-static bool push_operand(struct evaluation *how, const struct values_frame *frame, uint8_t operator, struct bytes *code,
-                         uint64_t *value) {
-    if (operator >= DW_OP_lit0 && operator <= DW_OP_lit31) {
-        *value = operator - DW_OP_lit0;
+    if (operator_is_register(operator)) {
+        uint64_t offset = (uint64_t)read_sleb(code);
+        bool known = register_of(frame, operator - DW_OP_breg0, value);
+        *value += offset;
+        return known;
+    }
+    if (operator == DW_OP_addr) {
+        *value = read_bytes(code, 8) + frame->bias;
         return true;
     }
-    uint64_t base, number, entry;
-    if (operator >= DW_OP_breg0 && operator <= DW_OP_breg15) {
-        if (!take_leb(code, true, value) || !register_of(frame, operator - DW_OP_breg0, &base))
-            return false;
-        *value += base;
-        return true;
-    }
-    switch (operator) {
-    case DW_OP_addr:
-        if (!take_fixed(code, 8, value))
-            return false;
-        *value += frame->bias;
-        return true;
-    case DW_OP_const1u:
-        return take_fixed(code, 1, value);
-    case DW_OP_const2u:
-        return take_fixed(code, 2, value);
-    case DW_OP_const4u:
-        return take_fixed(code, 4, value);
-    case DW_OP_const8u:
-    case DW_OP_const8s:
-        return take_fixed(code, 8, value);
-    case DW_OP_const1s:
-    case DW_OP_const2s:
-    case DW_OP_const4s: {
-        size_t size = operator == DW_OP_const1s ? 1 : operator == DW_OP_const2s ? 2 : 4;
-        if (!take_fixed(code, size, value))
-            return false;
-        *value = sign_extend(*value, size);
-        return true;
-    }
-    case DW_OP_constu:
-        return take_leb(code, false, value);
-    case DW_OP_consts:
-        return take_leb(code, true, value);
-    case DW_OP_call_frame_cfa:
+    if (operator == DW_OP_call_frame_cfa) {
         *value = frame->cfa;
         return frame->cfa_known;
-    case DW_OP_entry_value:
-        return take_fixed(code, 1, &number) && number < 16 && take_fixed(code, 4, &entry) &&
-               entry_value(how, frame, (unsigned)number, entry, value);
-    default:
-        return false;
     }
-}
-
-static bool is_binary(uint8_t operator) {
-    switch (operator) {
-    case DW_OP_and:
-    case DW_OP_or:
-    case DW_OP_xor:
-    case DW_OP_plus:
-    case DW_OP_minus:
-    case DW_OP_mul:
-    case DW_OP_div:
-    case DW_OP_mod:
-    case DW_OP_shl:
-    case DW_OP_shr:
-    case DW_OP_shra:
-    case DW_OP_eq:
-    case DW_OP_ne:
-    case DW_OP_lt:
-    case DW_OP_le:
-    case DW_OP_gt:
-    case DW_OP_ge:
-        return true;
-    default:
-        return false;
-    }
+    uint64_t number = read_bytes(code, 1), entry = read_bytes(code, 4);
+    return number < 16 && entry_value(how, frame, (unsigned)number, entry, value);
 }
 
 static bool apply_binary(uint8_t operator, uint64_t a, uint64_t b, uint64_t *result) {
@@ -227,7 +140,7 @@ struct stack {
 };
 
 // Operators that rearrange or change the top of the stack; `stack->size` is at least 1.
-static bool apply_to_stack(struct evaluation *how, uint8_t operator, struct bytes *code, struct stack *stack) {
+static bool apply_to_stack(struct evaluation *how, uint8_t operator, struct cursor *code, struct stack *stack) {
     uint64_t *top = &stack->words[stack->size - 1], operand;
     switch (operator) {
     case DW_OP_deref:
@@ -235,8 +148,8 @@ static bool apply_to_stack(struct evaluation *how, uint8_t operator, struct byte
     case DW_OP_deref_size: {
         uint64_t address = *top;
         *top = 0;
-        return take_fixed(code, 1, &operand) && operand >= 1 && operand <= 8 &&
-               how->read(how->context, address, top, operand);
+        operand = read_bytes(code, 1);
+        return operand >= 1 && operand <= 8 && how->read(how->context, address, top, operand);
     }
     case DW_OP_drop:
         stack->size--;
@@ -251,9 +164,7 @@ static bool apply_to_stack(struct evaluation *how, uint8_t operator, struct byte
         *top = ~*top;
         return true;
     case DW_OP_plus_uconst:
-        if (!take_leb(code, false, &operand))
-            return false;
-        *top += operand;
+        *top += read_uleb(code);
         return true;
     case DW_OP_swap:
         if (stack->size < 2)
@@ -273,9 +184,7 @@ static bool apply_to_stack(struct evaluation *how, uint8_t operator, struct byte
     case DW_OP_dup:
     case DW_OP_over:
     case DW_OP_pick:
-        operand = operator == DW_OP_over;
-        if (operator == DW_OP_pick && !take_fixed(code, 1, &operand))
-            return false;
+        operand = operator == DW_OP_pick ? read_bytes(code, 1) : operator == DW_OP_over;
         if (stack->size == VALUES_EXPRESSION_STACK || operand >= stack->size)
             return false;
         stack->words[stack->size] = stack->words[stack->size - 1 - operand];
@@ -286,24 +195,17 @@ static bool apply_to_stack(struct evaluation *how, uint8_t operator, struct byte
     }
 }
 
-static bool pushes(uint8_t operator) {
-    return (operator >= DW_OP_lit0 && operator <= DW_OP_lit31) ||
-           (operator >= DW_OP_breg0 && operator <= DW_OP_breg15) || operator == DW_OP_addr ||
-           (operator >= DW_OP_const1u && operator <= DW_OP_consts) || operator == DW_OP_call_frame_cfa ||
-           operator == DW_OP_entry_value;
-}
-
-static bool run_expression(struct evaluation *how, const struct values_frame *frame, struct bytes code,
+static bool run_expression(struct evaluation *how, const struct values_frame *frame, struct cursor code,
                            uint64_t *result) {
     struct stack stack = {.size = 0};
     while (code.at < code.end) {
         uint8_t operator = *code.at++;
-        if (pushes(operator)) {
+        if (operator_pushes(operator)) {
             if (stack.size == VALUES_EXPRESSION_STACK ||
                 !push_operand(how, frame, operator, &code, &stack.words[stack.size]))
                 return false;
             stack.size++;
-        } else if (is_binary(operator)) {
+        } else if (operator_is_binary(operator)) {
             if (stack.size < 2 || !apply_binary(operator, stack.words[stack.size - 2], stack.words[stack.size - 1],
                                                 &stack.words[stack.size - 2]))
                 return false;
@@ -312,7 +214,7 @@ static bool run_expression(struct evaluation *how, const struct values_frame *fr
             return false;
         }
     }
-    if (stack.size == 0)
+    if (stack.size == 0 || code.bad)
         return false;
     *result = stack.words[stack.size - 1];
     return true;
@@ -361,7 +263,7 @@ static enum values_answer evaluate(struct evaluation *how, const struct values_f
         return entry_value(how, frame, location->reg, location->address, answer) ? VALUES_IS : VALUES_UNREADABLE;
     default: { // VALUES_EXPRESSION
         const uint8_t *start = frame->table->expressions + location->offset;
-        struct bytes code = {start, start + location->address};
+        struct cursor code = {start, start + location->address, false};
         if (!run_expression(how, frame, code, answer))
             return VALUES_UNREADABLE;
         return location->flags & VALUES_FLAG_STACK_VALUE ? VALUES_IS : VALUES_IS_AT;

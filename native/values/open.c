@@ -24,7 +24,8 @@ static bool find_sections(const unsigned char *file, size_t size, struct values_
            (table->call_sites = take(file, size, &at, header->call_site_count, sizeof *table->call_sites)) &&
            (table->call_parameters =
                 take(file, size, &at, header->call_parameter_count, sizeof *table->call_parameters)) &&
-           (table->expressions = take(file, size, &at, header->expression_bytes, 1));
+           (table->expressions = take(file, size, &at, header->expression_bytes, 1)) &&
+           (table->plans = take(file, size, &at, header->plan_words, sizeof *table->plans));
 }
 
 static bool within(uint64_t first, uint64_t count, uint64_t limit) {
@@ -44,6 +45,24 @@ static bool location_is_sound(const struct values_table_file *header, const stru
         return true;
     return location->offset >= 0 && location->address <= VALUES_EXPRESSION_BYTES &&
            within((uint64_t)location->offset, location->address, header->expression_bytes);
+}
+
+static bool plan_is_sound(const struct values_table *table, uint32_t at) {
+    uint32_t words = table->plan_words;
+    if (at >= words)
+        return false;
+    const struct values_plan *plan = (const void *)&table->plans[at];
+    uint32_t items = (uint32_t)plan->slots + plan->others, bytes = 0;
+    if (items > words - at - 1)
+        return false;
+    for (uint32_t i = 0; i < items; i++) {
+        const struct values_item *item = &values_items(plan)[i];
+        bytes += item->length;
+        if (item->base >= VALUES_BASES || !item->length || item->length > VALUES_ITEM_BYTES_MAX ||
+            ((item->flags & VALUES_ITEM_LOADS) && item->length != sizeof(uint64_t)))
+            return false;
+    }
+    return bytes == plan->bytes && bytes <= VALUES_PLAN_BYTES_MAX;
 }
 
 static bool contents_are_sound(const struct values_table *table) {
@@ -80,26 +99,52 @@ static bool contents_are_sound(const struct values_table *table) {
     return true;
 }
 
-bool values_table_open(const void *file, size_t size, struct values_table *table) {
+bool values_table_map(const void *file, size_t size, struct values_table *table) {
     const struct values_table_file *header = file;
     if (size < sizeof *header || header->magic != VALUES_TABLE_MAGIC)
         return false;
     table->header = header;
-    return find_sections(file, size, table) && contents_are_sound(table);
+    if (!find_sections(file, size, table))
+        return false;
+    table->segment_count = header->segment_count;
+    table->index_base = header->index_base;
+    table->index_count = header->index_count;
+    table->plan_words = header->plan_words;
+    table->first_address = header->segment_count ? table->segments[0].address : 0;
+    return true;
+}
+
+bool values_table_open(const void *file, size_t size, struct values_table *table) {
+    return values_table_map(file, size, table) && contents_are_sound(table);
+}
+
+static uint64_t bucket_of(const struct values_table *table, uint64_t address) {
+    return (address >> VALUES_INDEX_SHIFT) - table->index_base;
+}
+
+void values_prefetch_index(const struct values_table *table, uint64_t address) {
+    __builtin_prefetch(&table->index[bucket_of(table, address)]);
+}
+
+void values_prefetch_segments(const struct values_table *table, uint64_t address) {
+    uint64_t bucket = bucket_of(table, address);
+    if (bucket < table->index_count)
+        __builtin_prefetch(&table->segments[table->index[bucket]]);
 }
 
 const struct values_segment *values_find(const struct values_table *table, uint64_t address) {
-    const struct values_table_file *header = table->header;
-    if (!header->segment_count || address > UINT32_MAX || address < table->segments[0].address)
+    if (!table->segment_count || address > UINT32_MAX || address < table->first_address)
         return &nothing;
-    uint32_t low = 0, high = header->segment_count;
-    uint64_t bucket = (address >> 7) - header->index_base;
-    if (bucket < header->index_count) {
+    uint32_t low = 0, high = table->segment_count;
+    uint64_t bucket = bucket_of(table, address);
+    if (bucket < table->index_count) {
         low = table->index[bucket];
-        if (bucket + 1 < header->index_count && table->index[bucket + 1] + 1 < high)
+        if (bucket + 1 < table->index_count && table->index[bucket + 1] < high)
             high = table->index[bucket + 1] + 1;
     }
-    while (high - low > 1) {
+    if (low >= table->segment_count)
+        return &nothing;
+    while (high > low + 1) {
         uint32_t middle = low + (high - low) / 2;
         if (table->segments[middle].address <= address)
             low = middle;
@@ -109,11 +154,12 @@ const struct values_segment *values_find(const struct values_table *table, uint6
     return &table->segments[low];
 }
 
-uint32_t values_cells(const struct values_table *table, const struct values_segment *segment) {
-    uint32_t cells = segment->count;
-    for (uint32_t i = 0; i < segment->count; i++)
-        cells += table->locations[table->list[segment->first + i]].field_count;
-    return cells;
+const struct values_plan *values_plan_at(const struct values_table *table, uint64_t address) {
+    const struct values_segment *segment = values_find(table, address);
+    if (segment == &nothing || !plan_is_sound(table, segment->plan))
+        return NULL;
+    const struct values_plan *plan = (const void *)&table->plans[segment->plan];
+    return segment->count || plan->registers || plan->slots || plan->others ? plan : NULL;
 }
 
 const struct values_call_site *values_find_call(const struct values_table *table, uint64_t return_address) {

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#define VALUES_TABLE_MAGIC 0x3273726176757077ull // "wpuvars2"
+#define VALUES_TABLE_MAGIC 0x3373726176757077ull // "wpuvars3"
 
 enum values_kind {
     VALUES_REGISTER = 0,      // the value is register `reg` (DWARF number, 0 to 15)
@@ -36,6 +36,8 @@ enum values_flags {
     VALUES_FLAG_FLOAT = 32,      // IEEE, 4 or 8 bytes
     VALUES_FLAG_SPAN = 64,       // fields: (the pointer at offset + 8, minus the one at offset) / scale, a size
 };
+
+enum { VALUES_INDEX_SHIFT = 7 };
 
 #define VALUES_NO_VARIABLE UINT32_MAX // locations of call-site parameters
 
@@ -68,7 +70,38 @@ struct values_segment {
     uint32_t address;
     uint32_t first;
     uint32_t count;
+    uint32_t plan; // into the plans
 };
+
+// A plan says what to keep of a frame so that everything in its list can be worked out later, from the same table: the
+// watched program pays for copying registers and memory, and for nothing else. It holds no names and no types, so that
+// many segments share one and a sample touches few cache lines.
+//
+// A plan is `struct values_plan`, then its items: slots first, which lie on the stack where a register or the CFA
+// points, then the rest, which lies behind pointers and may be read less often.
+enum values_base {
+    VALUES_BASE_CFA = 16, // 0 to 15: a register
+    VALUES_BASE_TLS = 17,
+    VALUES_BASE_BIAS = 18,    // `offset` is an ELF address
+    VALUES_BASE_POINTER = 19, // what the latest item with ITEM_LOADS holds
+    VALUES_BASES = 20,
+};
+
+enum { VALUES_ITEM_LOADS = 1, VALUES_ITEM_BYTES_MAX = 512, VALUES_PLAN_ITEMS_MAX = 200, VALUES_PLAN_BYTES_MAX = 2048 };
+
+struct values_item {
+    uint8_t base, flags;
+    uint16_t length;
+    int32_t offset;
+};
+_Static_assert(sizeof(struct values_item) == 8, "items are packed by hand");
+
+struct values_plan {
+    uint16_t registers, vectors; // a bit for each that is to be kept; vectors in the innermost frame only
+    uint8_t slots, others;       // numbers of items
+    uint16_t bytes;              // of all items
+};
+_Static_assert(sizeof(struct values_plan) == 8, "plans are packed by hand");
 
 // Entry values. Arguments that the callee has overwritten can often be had again in the caller's frame: the call that
 // returns to `return_address` passed, in registers, parameters [first, first + count). `location` says where the value
@@ -99,9 +132,9 @@ struct values_call_parameter {
 enum { VALUES_EXPRESSION_BYTES = 255, VALUES_EXPRESSION_STACK = 16 };
 
 // Sections follow in this order, each aligned to 8 bytes: segments, index, list (uint32), locations, fields, globals
-// (uint32 ids of locations), call sites, call parameters, expressions (bytes). As in unwind tables, with index_base =
-// segments[0].address >> 7, index[k] is the last segment whose address <= (index_base + k) << 7 (or 0). The last
-// segment is empty.
+// (uint32 ids of locations, by address), call sites, call parameters, expressions (bytes), plans (words of 8 bytes). As
+// in unwind tables, with index_base = segments[0].address >> 7, index[k] is the last segment whose address <=
+// (index_base + k) << 7 (or 0). The last segment is empty.
 struct values_table_file {
     uint64_t magic;
     uint64_t hash; // FNV-1a over everything after this header
@@ -110,6 +143,8 @@ struct values_table_file {
     uint32_t call_site_count, call_parameter_count;
     uint32_t variable_count;
     uint32_t names_checksum; // CRC-32 of the file that names the variables (`<build-id>.variables`)
+    uint32_t plan_words;
+    uint32_t padding;
 };
 _Static_assert(sizeof(struct values_table_file) % 8 == 0, "sections follow the header");
 

@@ -1,6 +1,9 @@
 #include "values/unpack.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "values/replay.h"
 
 int64_t values_widen(uint64_t bytes, uint8_t size, uint8_t flags) {
     if ((flags & VALUES_FLAG_FLOAT) && size == 4) {
@@ -11,78 +14,76 @@ int64_t values_widen(uint64_t bytes, uint8_t size, uint8_t flags) {
         memcpy(&bits, &wide, sizeof bits);
         return bits;
     }
-    if ((flags & VALUES_FLAG_SIGNED) && size < 8) {
-        unsigned shift = 64 - 8 * size;
+    if (size == 8)
+        return (int64_t)bytes;
+    unsigned shift = 64 - 8 * size;
+    if (flags & VALUES_FLAG_SIGNED)
         return (int64_t)(bytes << shift) >> shift;
-    }
-    return (int64_t)bytes;
+    return (int64_t)(bytes << shift >> shift);
 }
 
-struct cells {
-    const unsigned char *bitmap, *at, *end;
-    uint32_t next;
-    bool damaged;
+struct taking {
+    struct replay *replay;
+    values_take_fn take;
+    void *context;
 };
 
-// The next cell's bytes; false when it was not readable.
-static bool next_cell(struct cells *cells, uint8_t size, uint64_t *bytes) {
-    uint32_t cell = cells->next++;
-    if (!(cells->bitmap[cell / 8] >> cell % 8 & 1))
-        return false;
-    if ((size_t)(cells->end - cells->at) < size) {
-        cells->damaged = true;
-        return false;
+static bool take_value(const struct taking *taking, uint32_t depth, uint32_t variable, uint64_t value, uint8_t size,
+                       uint8_t flags) {
+    const struct replay *replay = taking->replay;
+    if ((flags & VALUES_FLAG_POINTER) && value >= replay->stack_low && value < replay->stack_high)
+        value = VALUES_OWN_STACK | (replay->stack_high - value);
+    struct values_unpacked row = {depth, variable, values_widen(value, size, flags)};
+    return taking->take(taking->context, &row);
+}
+
+static bool take_fields(const struct taking *taking, uint32_t depth, const struct values_table *table,
+                        const struct values_location *location, uint64_t pointer) {
+    for (uint32_t i = 0; i < location->field_count; i++) {
+        const struct values_field *field = &table->fields[location->first_field + i];
+        bool is_span = field->flags & VALUES_FLAG_SPAN;
+        uint64_t address = pointer + (uint64_t)(int64_t)field->offset, words[2] = {0, 0};
+        if (!replay_read(taking->replay, address, words, is_span ? sizeof words : field->size))
+            continue;
+        uint64_t value = is_span ? (words[1] - words[0]) / field->scale : words[0];
+        if (!take_value(taking, depth, field->variable, value, field->size, field->flags))
+            return false;
     }
-    *bytes = 0;
-    memcpy(bytes, cells->at, size);
-    cells->at += size;
     return true;
 }
 
-static bool take_frame(struct cells *cells, uint32_t depth, const struct values_table *table,
-                       const struct values_segment *segment, values_take_fn take, void *context) {
-    for (uint32_t i = 0; i < segment->count; i++) {
-        const struct values_location *location = &table->locations[table->list[segment->first + i]];
-        struct values_unpacked row = {.depth = depth, .variable = location->variable};
-        uint64_t bytes;
-        if (next_cell(cells, location->size, &bytes)) {
-            row.value = values_widen(bytes, location->size, location->flags);
-            if (!take(context, &row))
-                return false;
-        }
-        for (uint32_t k = 0; k < location->field_count; k++) {
-            const struct values_field *field = &table->fields[location->first_field + k];
-            if (!next_cell(cells, field->size, &bytes))
-                continue;
-            row.variable = field->variable;
-            row.value = values_widen(bytes, field->size, field->flags);
-            if (!take(context, &row))
-                return false;
-        }
+static bool take_location(const struct taking *taking, uint32_t depth, const struct values_location *location) {
+    const struct values_frame *frame = &taking->replay->frames[depth];
+    uint64_t answer, value = 0;
+    switch (values_evaluate(frame, location, replay_read, taking->replay, &answer)) {
+    case VALUES_IS:
+        value = answer;
+        break;
+    case VALUES_IS_AT:
+        if (!replay_read(taking->replay, answer, &value, location->size))
+            return true;
+        break;
+    default:
+        return true;
     }
-    return true;
+    return take_value(taking, depth, location->variable, value, location->size, location->flags) &&
+           take_fields(taking, depth, frame->table, location, value);
 }
 
 enum values_unpack_result values_unpack(const unsigned char *packed, size_t size, const struct values_place *places,
                                         uint32_t place_count, values_take_fn take, void *context) {
-    for (size_t at = 0; at < size;) {
-        if (size - at < 4)
-            return VALUES_DAMAGED;
-        uint32_t depth = packed[at], count = packed[at + 2] | (uint32_t)packed[at + 3] << 8;
-        size_t bitmap_bytes = (count + 7) / 8;
-        if (depth >= place_count || size - at - 4 < bitmap_bytes)
-            return VALUES_DAMAGED;
-        struct cells cells = {.bitmap = packed + at + 4, .at = packed + at + 4 + bitmap_bytes, .end = packed + size};
-        const struct values_table *table = places[depth].table;
-        const struct values_segment *segment = table ? values_find(table, places[depth].address) : NULL;
-        // Without the table the cells' sizes are unknown, and so is where the next frame begins.
-        if (!segment || values_cells(table, segment) != count)
-            return VALUES_DAMAGED;
-        if (!take_frame(&cells, depth, table, segment, take, context))
-            return VALUES_STOPPED;
-        if (cells.damaged)
-            return VALUES_DAMAGED;
-        at = (size_t)(cells.at - packed);
+    struct replay replay;
+    struct taking taking = {&replay, take, context};
+    if (!replay_record(&replay, packed, size, places, place_count))
+        return VALUES_DAMAGED;
+    for (uint32_t depth = 0; depth < REPLAY_FRAMES && depth < place_count; depth++) {
+        const struct values_table *table = replay.frames[depth].table;
+        if (!table || replay.flags[depth] & RECORD_CALLER_ONLY)
+            continue;
+        const struct values_segment *segment = values_find(table, places[depth].address);
+        for (uint32_t i = 0; i < segment->count; i++)
+            if (!take_location(&taking, depth, &table->locations[table->list[segment->first + i]]))
+                return VALUES_STOPPED;
     }
     return VALUES_UNPACKED;
 }

@@ -11,7 +11,7 @@ from whyperf.recording import ringrecords
 
 HEADER_BYTES = 16 * 1024
 SLOTS = 4096
-SLOT_BYTES = 256
+SLOT_BYTES = 512
 RING_BYTES = 64 * 1024
 FREE, TAKEN, DONE, CLAIMED = range(4)
 _SLOT = struct.Struct("<IIIIQQQQ")  # state, pid, tid, padding, sequence, start, head, tail

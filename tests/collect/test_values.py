@@ -127,8 +127,8 @@ def test_values_of_one_sample_agree_with_each_other(tmp_path: Path, compiler: st
         # The innermost instruction may stand between two assignments: one or two samples may differ.
         wrong = [(seed, value) for seed, value in read[name] if value != rule(seed)]
         assert len(wrong) <= 2, (name, wrong[:5])
-    # What the compiler keeps it says where: at -O0 everything, at -O2 most of it.
-    seen = [name for name, pairs in read.items() if len(pairs) > 0.5 * len(samples)]
+    # What the compiler keeps it says where: at -O0 everything, at -O2 most of it. Pointers are followed now and then.
+    seen = [name for name, pairs in read.items() if len(pairs) > (0.03 if "->" in name else 0.5) * len(samples)]
     assert len(seen) >= (12 if level == "-O0" else 6), sorted(set(expected) - set(seen))
 
 

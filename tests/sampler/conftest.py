@@ -15,6 +15,8 @@ import pytest
 
 from whyperf.collect import _session
 from whyperf.collect.sampler import LIBRARY
+from whyperf.debuginfo.elf import read_elf
+from whyperf.debuginfo.variables import write_table
 from whyperf.recording.chunks import ChunkKind, ChunkReader
 
 PROCESS, MODULE, MODULE_GONE, UNFOLLOWED, THREAD_END = 2, 3, 4, 5, 6
@@ -99,11 +101,14 @@ def sampled(tmp_path: Path) -> Callable[..., Outcome]:
         environment: Mapping[str, str] | None = None,
         drain: bool = True,
         timeout: float = 60,
+        values_depth: int = 0,
     ) -> Outcome:
         folder = tmp_path / f"session-{time.monotonic_ns()}"
         (folder / "tables").mkdir(parents=True)
         rings = folder / "rings"
-        _session.create(rings, rate_hz, perf_events, folder / "tables", LIBRARY)
+        _session.create(rings, rate_hz, perf_events, folder / "tables", LIBRARY, values_depth)
+        if values_depth:
+            _make_variables_table(Path(command[0]), folder / "tables")
         drainer = _session.Drainer(rings)
         log = os.open(folder / "log-000001", os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
         own = {**os.environ, **(environment or {})}
@@ -129,6 +134,12 @@ def sampled(tmp_path: Path) -> Callable[..., Outcome]:
         return outcome
 
     return run
+
+
+def _make_variables_table(program: Path, folder: Path) -> None:
+    elf = read_elf(program)
+    assert elf is not None
+    assert write_table(str(program), elf.build_id, folder, cache=folder) is not None
 
 
 def _decode(folder: Path, outcome: Outcome) -> None:

@@ -121,8 +121,9 @@ def _lines(recording: Recording) -> Iterator[tuple[str, str]]:
     overhead = manifest.overhead
     yield (
         "overhead",
-        f"{overhead.handler_s:.3f} s inside the program ({overhead.handler_mean_us:.1f} us a sample, at most "
-        f"{overhead.handler_max_us:.0f} us), {overhead.recorder_cpu_s:.3f} s CPU beside it",
+        f"{overhead.handler_s:.3f} s inside the program ({overhead.handler_mean_us:.1f} us a sample, mostly "
+        f"{overhead.handler_median_us:.1f} us, at most {overhead.handler_max_us:.0f} us), "
+        f"{overhead.recorder_cpu_s:.3f} s CPU beside it",
     )
     lost = list(_lost(manifest.losses))
     yield "lost", lost[0] if lost else "nothing"
@@ -196,6 +197,10 @@ def _lost(losses: Losses) -> Iterator[str]:
         (losses.records_lost, "records of processes and modules"),
         (losses.threads_unsampled, "threads never sampled because every ring was taken"),
         (losses.damaged_bytes, "damaged bytes passed over"),
+        (losses.values_dropped, "samples' variables because a ring was full"),
+        (losses.values_unreadable, "pieces of memory behind pointers that were not there"),
+        (losses.values_forbidden, "pieces of memory behind pointers that a seccomp filter kept out of reach"),
+        (losses.values_not_followed, "samples' pointers not followed, to keep the overhead low"),
     )
     yield from (f"{count} {what}" for count, what in counts if count)
     if losses.overwritten_s:

@@ -13,11 +13,14 @@ class Counters(TypedDict):
     busy: int
     handler_ns: int
     handler_ns_max: int
+    handler_ns_median: int
     cut: tuple[int, ...]  # by enum whyperf_cut
     overruns: int
-    values: int
-    values_unreadable: int
-    values_dropped: int
+    values: int  # samples
+    values_others: int  # of those, with what lies behind pointers
+    values_unreadable: int  # pieces of memory
+    values_forbidden: int  # pieces of memory
+    values_dropped: int  # samples
     threads_without_slot: int
     processes_started: int
     rings_damaged: int

@@ -24,8 +24,8 @@ from whyperf.debuginfo.texts import Chosen, Texts
 Records = npt.NDArray[np.void]
 UInt32s = npt.NDArray[np.uint32]
 
-_MAGIC = 0x3273726176757077
-_BUILDER = b"2"
+_MAGIC = 0x3373726176757077
+_BUILDER = b"3"
 """Changes whenever other locations come out of the same binary."""
 _HEADER = np.dtype(
     [
@@ -34,9 +34,10 @@ _HEADER = np.dtype(
         *((name, "<u4") for name in ("segment_count", "index_base", "index_count", "list_count")),
         *((name, "<u4") for name in ("location_count", "field_count", "global_count", "expression_bytes")),
         *((name, "<u4") for name in ("call_site_count", "call_parameter_count", "variable_count", "names_checksum")),
+        *((name, "<u4") for name in ("plan_words", "padding")),
     ]
 )
-_SEGMENT = np.dtype([("address", "<u4"), ("first", "<u4"), ("count", "<u4")])
+_SEGMENT = np.dtype([(name, "<u4") for name in ("address", "first", "count", "plan")])
 _LOCATION = np.dtype(
     [
         *((name, "u1") for name in ("kind", "reg", "size", "flags")),

@@ -65,6 +65,7 @@ class Overhead:
     handler_mean_us: float
     handler_max_us: float
     recorder_cpu_s: float
+    handler_median_us: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,10 @@ class Losses:
     threads_unsampled: int = 0
     unfollowed: tuple[Unfollowed, ...] = ()
     damaged_bytes: int = 0
+    values_dropped: int = 0  # samples whose variables found no room
+    values_unreadable: int = 0  # pieces of memory that a pointer promised and that were not there
+    values_forbidden: int = 0  # pieces of memory behind a seccomp filter, which forbids the system call for it
+    values_not_followed: int = 0  # samples whose pointers were not followed, so that they cost little
     notes: tuple[str, ...] = ()
 
 

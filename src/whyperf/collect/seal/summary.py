@@ -95,6 +95,7 @@ def _overhead(evidence: Evidence, stop: dict[str, Any]) -> Overhead:
         handler_mean_us=handler_ns / 1e3 / max(1.0, number(counters.get("samples"))),
         handler_max_us=number(counters.get("handler_ns_max")) / 1e3,
         recorder_cpu_s=number(stop.get("recorder_cpu_s")),
+        handler_median_us=number(counters.get("handler_ns_median")) / 1e3,
     )
 
 
@@ -113,6 +114,10 @@ def _losses(evidence: Evidence, notes: tuple[str, ...]) -> Losses:
         threads_unsampled=count("threads_without_slot"),
         unfollowed=_unfollowed(evidence),
         damaged_bytes=evidence.damaged_bytes + count("bytes_damaged"),
+        values_dropped=count("values_dropped"),
+        values_unreadable=count("values_unreadable"),
+        values_forbidden=count("values_forbidden"),
+        values_not_followed=max(0, count("values") - count("values_others")),
         notes=(*_said_notes(evidence), *notes, *_own_notes(evidence)),
     )
 

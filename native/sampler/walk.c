@@ -1,0 +1,217 @@
+#include "sampler/walk.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "sampler/sampler.h"
+
+// Pages outside the known stack that one walk may look at: coroutines' stacks are small.
+enum { PAGES_PER_WALK = 16 };
+enum { PREFETCHED_STACK_BYTES = 1024, PREFETCHED_MODULES_BYTES = 512, RED_ZONE_BYTES = 128 };
+
+struct stack_reader {
+    uint64_t low, high; // directly readable
+    uint64_t page_address;
+    unsigned pages_left;
+    bool page_valid;
+    bool would_need_system_call;
+};
+
+// Reads by system call, so that an address which is not mapped is an error and not a crash.
+static bool copy_page_in_signal(struct stack_reader *reader, uint64_t page_address) {
+    if (atomic_load_explicit(&this_process.no_system_calls, memory_order_relaxed)) {
+        reader->would_need_system_call = true;
+        return false;
+    }
+    if (reader->pages_left == 0)
+        return false;
+    reader->pages_left--;
+    struct iovec local = {this_thread.memory->walk.page, PAGE_BYTES};
+    struct iovec remote = {(void *)page_address, PAGE_BYTES};
+    reader->page_valid = syscall(SYS_process_vm_readv, this_process.pid, &local, 1, &remote, 1, 0) == (long)PAGE_BYTES;
+    reader->page_address = page_address;
+    return reader->page_valid;
+}
+
+static bool read_word_in_signal(void *context, uint64_t address, uint64_t *word) {
+    struct stack_reader *reader = context;
+    // Compared by subtraction: address + 8 could wrap around for a wild pointer.
+    if (address >= reader->low && address < reader->high && reader->high - address >= sizeof *word) {
+        memcpy(word, (const void *)address, sizeof *word);
+        return true;
+    }
+    uint64_t page_address = address & ~(uint64_t)(PAGE_BYTES - 1);
+    uint64_t offset = address - page_address;
+    if (offset > PAGE_BYTES - sizeof *word)
+        return false;
+    if (!(reader->page_valid && reader->page_address == page_address) && !copy_page_in_signal(reader, page_address))
+        return false;
+    memcpy(word, this_thread.memory->walk.page + offset, sizeof *word);
+    return true;
+}
+
+static void take_registers_in_signal(const ucontext_t *context, struct unwind_registers *registers) {
+    static const uint8_t order[UNWIND_REGISTERS] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+                                                    REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                                                    REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+    registers->known = (1u << UNWIND_REGISTERS) - 1;
+    for (int i = 0; i < UNWIND_REGISTERS; i++)
+        registers->value[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
+}
+
+void walk_prefetch_in_signal(const ucontext_t *context) {
+    const struct walk_memory *memory = &this_thread.memory->walk;
+    const char *stack = (const char *)context->uc_mcontext.gregs[REG_RSP];
+    // No address is wrong to prefetch.
+    for (uint32_t i = 0; i < memory->remembered_count; i++) {
+        const struct remembered_frame *frame = &memory->remembered[i];
+        __builtin_prefetch(frame->known);
+        __builtin_prefetch((const void *)(frame->cfa - sizeof(uint64_t)));
+        __builtin_prefetch(frame->plan);
+    }
+    for (int i = 0; i < PREFETCHED_STACK_BYTES; i += CACHE_LINE)
+        __builtin_prefetch(stack + i);
+    const char *modules = (const char *)modules_in_signal();
+    for (int i = 0; i < PREFETCHED_MODULES_BYTES; i += CACHE_LINE)
+        __builtin_prefetch(modules + i);
+}
+
+static void forget_other_modules(struct walk_memory *memory, uint64_t generation) {
+    if (memory->generation == generation)
+        return;
+    for (uint32_t i = 0; i < KNOWN_FRAMES; i++)
+        memory->known[i].looked_up = 0;
+    memory->generation = generation;
+}
+
+// Looks an address up in the tables. What that needs lies far apart: ask for the next lines of both tables before
+// waiting for any.
+static int learn_frame(struct known_frame *frame, uint64_t looked_up, const struct unwind_modules *modules) {
+    const struct unwind_module *module = unwind_find_module(modules, looked_up);
+    if (!module)
+        return WHYPERF_CUT_NO_MODULE;
+    uint64_t address = looked_up - module->bias;
+    if (address > UINT32_MAX)
+        return WHYPERF_CUT_NO_ROW;
+    unwind_prefetch_index(&module->table, (uint32_t)address);
+    const struct values_table *table = modules_variables_in_signal(modules, module);
+    if (table)
+        values_prefetch_index(table, address);
+    unwind_prefetch_rows(&module->table, (uint32_t)address);
+    if (table)
+        values_prefetch_segments(table, address);
+    const struct unwind_row *row = unwind_find_row(&module->table, (uint32_t)address);
+    if (!row)
+        return WHYPERF_CUT_NO_ROW;
+    *frame = (struct known_frame){.looked_up = looked_up,
+                                  .row = *row,
+                                  .bias = module->bias,
+                                  .plan = table ? values_plan_at(table, address) : NULL,
+                                  .is_of_program = module->bias == this_process.program_bias};
+    return WHYPERF_CUT_NONE;
+}
+
+static int find_frame(struct walk_memory *memory, const struct unwind_cursor *cursor,
+                      const struct unwind_modules *modules, const struct known_frame **found) {
+    uint64_t looked_up = unwind_looked_up(cursor);
+    struct known_frame *frame = &memory->known[(looked_up * 0x9e3779b97f4a7c15u) >> 56];
+    *found = frame;
+    return frame->looked_up == looked_up ? WHYPERF_CUT_NONE : learn_frame(frame, looked_up, modules);
+}
+
+static void remember(struct walk_memory *memory, const struct known_frame *known, uint64_t cfa) {
+    if (memory->remembered_count < REMEMBERED_FRAMES)
+        memory->remembered[memory->remembered_count++] = (struct remembered_frame){known, known->plan, cfa};
+}
+
+// The program's own thread-local variables lie right below the thread pointer. Libraries' blocks only the dynamic
+// linker can find.
+static uint64_t program_thread_block(void) {
+    uint64_t thread_pointer;
+    __asm__("mov %%fs:0, %0" : "=r"(thread_pointer));
+    return this_process.program_tls_bytes ? thread_pointer - this_process.program_tls_bytes : 0;
+}
+
+static void capture_in_signal(const struct walk_request *request, const struct known_frame *known,
+                              const struct unwind_cursor *cursor, const uint64_t *cfa, uint32_t depth) {
+    const struct _libc_fpstate *vectors = depth == 0 ? request->context->uc_mcontext.fpregs : NULL;
+    struct values_captured_frame frame = {.registers = &cursor->registers,
+                                          .cfa = cfa,
+                                          .bias = known->bias,
+                                          .thread_block = known->is_of_program ? program_thread_block() : 0,
+                                          .vectors = vectors ? (const void *)vectors->_xmm : NULL};
+    // One more than is read, for the entry values of the last.
+    uint8_t flags = depth == request->values_depth ? RECORD_CALLER_ONLY : 0;
+    values_capture_frame_in_signal(&this_thread.memory->walk.capture, (uint8_t)depth, flags, known->plan, &frame);
+}
+
+// Leaves one frame, and keeps what is wanted of it.
+static int step_in_signal(const struct walk_request *request, struct unwind_cursor *cursor, struct stack_reader *reader,
+                          const struct unwind_modules *modules, uint32_t depth, bool *ended) {
+    *ended = cursor->registers.value[UNWIND_RIP] == 0;
+    if (*ended)
+        return WHYPERF_CUT_NONE;
+    const struct known_frame *known;
+    int cut = find_frame(&this_thread.memory->walk, cursor, modules, &known);
+    if (cut)
+        return cut;
+    uint64_t cfa;
+    bool has_cfa = known->row.kind != UNWIND_KIND_END && known->row.kind != UNWIND_KIND_SIGNAL;
+    if (has_cfa)
+        cut = unwind_find_cfa(cursor, &known->row, read_word_in_signal, reader, &cfa);
+    if (known->plan && request->values_depth && depth <= request->values_depth)
+        capture_in_signal(request, known, cursor, has_cfa && !cut ? &cfa : NULL, depth);
+    *ended = known->row.kind == UNWIND_KIND_END;
+    if (cut || *ended)
+        return cut;
+    if (known->row.kind == UNWIND_KIND_SIGNAL)
+        return unwind_leave_signal(cursor, read_word_in_signal, reader);
+    remember(&this_thread.memory->walk, known, cfa);
+    return unwind_leave(cursor, &known->row, cfa, read_word_in_signal, reader, ended);
+}
+
+// Functions that call nothing keep variables in the 128 bytes below the stack pointer. Those on the same page as the
+// stack pointer are certainly mapped.
+static uint64_t with_red_zone(uint64_t stack_pointer) {
+    uint64_t page = stack_pointer & ~(uint64_t)(PAGE_BYTES - 1);
+    return stack_pointer - page < RED_ZONE_BYTES ? page : stack_pointer - RED_ZONE_BYTES;
+}
+
+struct walk walk_in_signal(const struct walk_request *request) {
+    struct walk_memory *memory = &this_thread.memory->walk;
+    struct unwind_cursor cursor;
+    cursor.pc_is_exact = true;
+    take_registers_in_signal(request->context, &cursor.registers);
+    uint64_t stack_pointer = cursor.registers.value[UNWIND_RSP];
+    struct stack_reader reader = {.pages_left = PAGES_PER_WALK};
+    // A stack pointer outside this thread's stack is a coroutine's or an alternate stack's: nothing is known mapped.
+    if (stack_pointer >= this_thread.stack_low && stack_pointer < this_thread.stack_high) {
+        reader.low = stack_pointer;
+        reader.high = this_thread.stack_high;
+    }
+    const struct unwind_modules *modules = modules_in_signal();
+    forget_other_modules(memory, modules_generation_in_signal(modules));
+    memory->remembered_count = 0;
+    if (request->values_depth)
+        values_capture_begin_in_signal(&memory->capture, reader.high ? with_red_zone(reader.low) : 0, reader.high,
+                                       request->with_others, !atomic_load(&this_process.no_system_calls));
+    struct walk walk = {0};
+    for (;;) {
+        // Readers look one byte before what they take for a return address: not so where a signal interrupted.
+        bool interrupted = cursor.pc_is_exact && walk.frames > 0;
+        memory->pcs[walk.frames++] = cursor.registers.value[UNWIND_RIP] + interrupted;
+        if (walk.frames == WHYPERF_MAX_FRAMES) {
+            walk.cut = WHYPERF_CUT_DEPTH;
+            return walk;
+        }
+        bool ended = false;
+        walk.cut = step_in_signal(request, &cursor, &reader, modules, walk.frames - 1, &ended);
+        if (walk.cut == WHYPERF_CUT_UNREADABLE && reader.would_need_system_call)
+            walk.cut = WHYPERF_CUT_NO_SYSTEM_CALLS;
+        if (ended || walk.cut)
+            return walk;
+    }
+}
