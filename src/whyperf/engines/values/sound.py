@@ -117,16 +117,19 @@ def _gate_and_test(dimension: Dimension, matched: Matched, edges: Ints, settings
     time = max(_time(matched.good, good_bins, count), _time(matched.bad, bad_bins, count), stay)
     length = _block_length(time, matched, settings)
     blocks = min(_whole_blocks(matched.good, length), _whole_blocks(matched.bad, length))
+    p = None
     if blocks >= settings.minimum_blocks:
         first = block_histograms(matched.good, good_bins, count, length)
         second = block_histograms(matched.bad, bad_bins, count, length)
         p = permutation_p(np.concatenate((first, second)), len(first), settings)
-        return Tested(dimension, Status.TESTED, distance, within, p)
     runs = min(len(good_runs), len(bad_runs))
     far = distance >= max(settings.run_level_distance, settings.run_level_factor * within)
-    if runs >= settings.run_level_runs and far:
+    # Few blocks have few permutations: where whole runs stand apart, no smaller p is asked for.
+    if runs >= settings.run_level_runs and far and (p is None or p <= settings.discovery_rate):
         return Tested(dimension, Status.APART, distance, within, 0.0)
-    return Tested(dimension, Status.INSUFFICIENT, distance, within)
+    if p is None:
+        return Tested(dimension, Status.INSUFFICIENT, distance, within)
+    return Tested(dimension, Status.TESTED, distance, within, p)
 
 
 def _bins(matched: Matched, settings: ValuesSettings) -> int:
