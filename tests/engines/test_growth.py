@@ -150,6 +150,9 @@ class TestNewPaths:
     def test_new_code_keeps_nine_tenths_however_it_is_called(self):
         assert charged(self.new("plan*", "rebuild", also=())) == pytest.approx({"plan": 0.1, "rebuild": 0.9})
 
+    def test_a_library_in_which_the_good_runs_were_never_seen_is_not_taken_for_new_code(self):
+        assert charged(self.new("plan", "lib:rebuild", also=())) == pytest.approx({"plan": 2 / 3, "rebuild": 1 / 3})
+
     def test_the_paths_part_goes_to_the_first_on_it_that_repeats(self):
         shares = charged(self.new("plan", "rebuild", "sweep*", "mark"))
         assert shares == pytest.approx({"plan": 2 / 3, "sweep": 1 / 3})
