@@ -7,10 +7,12 @@ did something more often or more expensively than before; callers before that st
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from math import log
 
 import numpy as np
 
@@ -18,6 +20,8 @@ from whyperf.engines.excess.costs import Costs, Side
 from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.excess.tree import ROOT
 from whyperf.engines.run import Floats
+
+_TINY = 1e-300
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,7 @@ class Growth:
         self._unseen = settings.unseen_samples * max(_one_sample(costs.good), _one_sample(costs.bad))
         self.of: Floats = _log_ratio(self._bad, self._good, self._unseen)
         self._parents, self._functions = costs.tree.parent.tolist(), costs.tree.function.tolist()
+        self._elsewhere: dict[tuple[int, int], bool] = {}
 
     def path(self, node: int) -> Path:
         nodes = _outwards(node, self._parents)
@@ -81,10 +86,13 @@ class Growth:
 
     def repeats_inside(self, head: int) -> bool:
         """Whether most of the bad runs' time under `head` is in code that something from `head` inwards repeats."""
-        repeated = 0.0
-        for node in range(head, len(self._tree)):
-            path = _outwards(node, self._parents)
-            if head in path and any(self._repeats(at, path) for at in path[: path.index(head) + 1]):
+        tree, repeated = self._tree, 0.0
+        called_more = {head: False}  # contexts under it, and whether something from there inwards repeats their calls
+        for node in range(head, len(tree)):
+            parent = self._parents[node]
+            if parent in called_more:
+                called_more[node] = called_more[parent] or tree.called_in_loop[node]
+            if node in called_more and (called_more[node] or tree.loops[node]):
                 repeated += float(self._own_bad[node])
         return repeated > 0.5 * float(self._bad[head])
 
@@ -100,11 +108,11 @@ class Growth:
     def _owner(self, nodes: list[int], head: int) -> int:
         """The innermost context that is not merely called more than before; at most the caller of `head`."""
         region = nodes[: nodes.index(head) + 2]
-        own = [at for at in region if not self.works_elsewhere(at, head)]
+        if not self.works_elsewhere(nodes[0], head):
+            return nodes[0]
+        own = [at for at in region[1:] if not self.works_elsewhere(at, head)]
         if not own:
             return nodes[0]
-        if own[0] == nodes[0]:
-            return own[0]
         return next((at for at in own if self._repeats(at, nodes)), own[0])
 
     def _repeats(self, at: int, nodes: list[int]) -> bool:
@@ -114,48 +122,74 @@ class Growth:
 
     def works_elsewhere(self, node: int, head: int) -> bool:
         """Whether the function of `node` runs outside of `head` as well, and has hardly grown there."""
-        function = self._functions[node]
-        good, bad, samples = self._whole[function]
-        inside_good, inside_bad, inside_samples = self._inside(head).get(function, (0.0, 0.0, 0.0))
-        if samples - inside_samples < self._settings.elsewhere_samples:
+        asked = (self._functions[node], head)
+        if asked not in self._elsewhere:
+            self._elsewhere[asked] = self._works_outside(*asked)
+        return self._elsewhere[asked]
+
+    def _works_outside(self, function: int, head: int) -> bool:
+        order, running = self._order, self._running[function]
+        start, stop = bisect_left(running.place, order.first[head]), bisect_left(running.place, order.after[head])
+
+        def inside_and_outside(sums: list[float]) -> tuple[float, float]:
+            inside = sums[stop] - sums[start]
+            return inside, sums[-1] - inside
+
+        (good_here, good_there), (bad_here, bad_there) = map(inside_and_outside, (running.good, running.bad))
+        if inside_and_outside(running.samples)[1] < self._settings.elsewhere_samples:
             return False
-        here = _log_ratio(np.array(inside_bad), np.array(inside_good), self._unseen)
-        there = _log_ratio(np.array(bad - inside_bad), np.array(good - inside_good), self._unseen)
-        return bool(there < self._settings.concentrated * here)
+        here, there = self._grown(good_here, bad_here), self._grown(good_there, bad_there)
+        return there < self._settings.concentrated * here
+
+    def _grown(self, good: float, bad: float) -> float:
+        return log(max(bad + self._unseen, _TINY) / max(good + self._unseen, _TINY))
 
     @cached_property
-    def _whole(self) -> dict[int, tuple[float, float, float]]:
-        return self._by_function(np.ones(len(self._tree), np.bool_))
+    def _order(self) -> _Order:
+        return _depth_first(self._parents)
 
-    def _inside(self, head: int) -> dict[int, tuple[float, float, float]]:
-        found = self._kept_inside.get(head)
-        if found is None:
-            under = np.zeros(len(self._tree), np.bool_)
-            under[head] = True
-            for node in range(head + 1, len(self._tree)):
-                under[node] = under[self._parents[node]]
-            found = self._kept_inside[head] = self._by_function(under)
+    @cached_property
+    def _running(self) -> dict[int, _Running]:
+        """Of every function's outermost contexts in depth-first order, so that those under any context are a slice."""
+        found: defaultdict[int, _Running] = defaultdict(_Running)
+        first = self._order.first
+        for node in sorted(self._tree.outermost().tolist(), key=first.__getitem__):
+            running = found[self._functions[node]]
+            running.place.append(first[node])
+            running.good.append(running.good[-1] + float(self._good[node]))
+            running.bad.append(running.bad[-1] + float(self._bad[node]))
+            running.samples.append(running.samples[-1] + float(self._good_samples[node]))
         return found
 
-    @cached_property
-    def _kept_inside(self) -> dict[int, dict[int, tuple[float, float, float]]]:
-        return {}
 
-    @cached_property
-    def _outermost(self) -> list[int]:
-        chosen: list[int] = self._tree.outermost().tolist()
-        return chosen
+@dataclass(frozen=True)
+class _Running:
+    """Sums over one function's outermost contexts, with callees, before each of them and after the last."""
 
-    def _by_function(self, wanted: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> dict[int, tuple[float, float, float]]:
-        """Good and bad time with callees, and good samples, of every function's outermost contexts among the wanted."""
-        found: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
-        for node in self._outermost:
-            if wanted[node]:
-                sums_of = found[self._functions[node]]
-                sums_of[0] += float(self._good[node])
-                sums_of[1] += float(self._bad[node])
-                sums_of[2] += float(self._good_samples[node])
-        return {function: (good, bad, samples) for function, (good, bad, samples) in found.items()}
+    place: list[int] = field(default_factory=list)
+    good: list[float] = field(default_factory=lambda: [0.0])
+    bad: list[float] = field(default_factory=lambda: [0.0])
+    samples: list[float] = field(default_factory=lambda: [0.0])  # of the good runs
+
+
+@dataclass(frozen=True)
+class _Order:
+    """Depth-first places of contexts: those under a context are at `first` up to `after`."""
+
+    first: list[int]
+    after: list[int]
+
+
+def _depth_first(parents: list[int]) -> _Order:
+    size = [1] * len(parents)
+    for node in range(len(parents) - 1, ROOT, -1):
+        size[parents[node]] += size[node]
+    first, free = [0] * len(parents), [1] * len(parents)
+    for node in range(ROOT + 1, len(parents)):
+        first[node] = free[parents[node]]
+        free[parents[node]] += size[node]
+        free[node] = first[node] + 1
+    return _Order(first, [at + below for at, below in zip(first, size, strict=True)])
 
 
 def _outwards(node: int, parents: list[int]) -> list[int]:
@@ -167,7 +201,7 @@ def _outwards(node: int, parents: list[int]) -> list[int]:
 
 
 def _log_ratio(bad: Floats, good: Floats, unseen: float) -> Floats:
-    ratio: Floats = np.log(np.maximum(bad + unseen, 1e-300) / np.maximum(good + unseen, 1e-300))
+    ratio: Floats = np.log(np.maximum(bad + unseen, _TINY) / np.maximum(good + unseen, _TINY))
     return ratio
 
 

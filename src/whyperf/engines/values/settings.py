@@ -58,12 +58,6 @@ class ValuesSettings:
     counter_factor: float = 1.25
     # Lines that both sides read must cover this part of the readings, else two builds' lines do not correspond.
     common_lines: float = 0.5
-    # A parameter is the caller's doing where it equals the caller's variable in this part of the common samples.
-    inherited_equal: float = 0.9
-    inherited_samples: int = 8
-    inherited_anomaly: float = 0.9
-    # Samples kept per variable for that comparison.
-    kept_samples: int = 4096
     # A variable grew from this factor of its typical value on; it holds one value from this share on.
     grown: float = 1.5
     one_value: float = 0.9
