@@ -26,7 +26,7 @@ from bench.tool import whyperf_command
 from bench.workloads import Workload, all_workloads
 
 _RATE = 200
-_OURS = {"whyperf": [], "values": ["--values"]}  # whyperf without and with variables
+_OURS = {"whyperf": ["--no-values"], "values": []}  # whyperf without and with variables
 TOOLS = ("none", *_OURS, "perf", "gprof")
 _DEFAULT_TOOLS = tuple(tool for tool in TOOLS if tool != "values")
 

@@ -58,7 +58,7 @@ def record_pool(program: Workload, count: int, *, reuse: bool) -> list[Path]:
 
 
 def record_run(program: Workload, path: Path) -> None:
-    options = ["--values"]
+    options: list[str] = []
     if program.drive:
         options += ["--ready", f"tcp:{program.port}", "--drive", shlex.join(program.drive)]
     path.parent.mkdir(parents=True, exist_ok=True)

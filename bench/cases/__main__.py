@@ -79,7 +79,7 @@ def _compare(wanted: Commands, runs: int, folder: Path) -> dict[str, Any]:
         arguments += ["--ready", wanted.ready]
         arguments += ["--good-drive", whyperf_argument(wanted.good.drive)]
         arguments += ["--bad-drive", whyperf_argument(wanted.bad.drive)]
-    return whyperf("compare", "--values", *arguments, "--runs", str(runs), "--top", str(_TOP), "-o", str(folder))
+    return whyperf("compare", *arguments, "--runs", str(runs), "--top", str(_TOP), "-o", str(folder))
 
 
 def _again(folder: Path, *options: str) -> dict[str, Any]:

@@ -29,7 +29,7 @@ static __attribute__((noinline)) long spin_beta(long left) {
 }
 __attribute__((noinline)) long spin_alpha(long rounds) {
     long half = rounds / 2, sum = spin_beta(half);
-    WANTED (half > 0) sum += spin_beta(rounds - half);
+    WANTED (half) sum += spin_beta(rounds - half);
     return sum;
 }
 """
@@ -51,7 +51,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _record(program: Path, folder: Path, *options: str | Path) -> tuple[Recording, str]:
     """All recordings of a program share a cache."""
     folder.mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "whyperf", "record", "--values", *options, "-o", folder / "run", "--", program]
+    command = [sys.executable, "-m", "whyperf", "record", *options, "-o", folder / "run", "--", program]
     environment = {**os.environ, "XDG_CACHE_HOME": str(program.parent / "cache")}
     done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment, timeout=60)
     assert done.returncode == 0, done.stderr
@@ -134,7 +134,6 @@ def test_a_database_that_is_none_is_refused_before_the_run(
         "-m",
         "whyperf",
         "compare",
-        "--values",
         "--compile-commands",
         given,
         "-o",
@@ -150,7 +149,7 @@ def test_a_database_that_is_none_is_refused_before_the_run(
 
 @pytest.mark.parametrize("option", ["--component", "--compile-commands"])
 def test_options_about_values_need_values(tmp_path: Path, option: str) -> None:
-    command = [sys.executable, "-m", "whyperf", "record", option, str(tmp_path), "--", "true"]
+    command = [sys.executable, "-m", "whyperf", "record", "--no-values", option, str(tmp_path), "--", "true"]
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 2
-    assert f"{option} is about the variables that are read, but none are: add --values." in done.stderr
+    assert f"{option} is about the variables that are read, but --no-values reads none." in done.stderr

@@ -64,7 +64,7 @@ def record(tmp_path: Path, compiler: str, *flags: str) -> tuple[Recording, Path]
     subprocess.run([compiler, "-g", *flags, "-o", binary, source], check=True)
     # The first run only makes the tables.
     for rate in ("100", "250"):
-        command = ["whyperf", "record", "--values", "--force", "--rate", rate, "-o", out, "--", binary]
+        command = ["whyperf", "record", "--force", "--rate", rate, "-o", out, "--", binary]
         subprocess.run([_python(), "-m", *command], check=True, capture_output=True)
     return Recording(out), source
 
@@ -177,7 +177,7 @@ int main(void) {
 """
     )
     subprocess.run(["gcc", "-g", "-O0", "-o", binary, source], check=True)
-    command = [_python(), "-m", "whyperf", "record", "--values", "-o", out, "--", binary]
+    command = [_python(), "-m", "whyperf", "record", "-o", out, "--", binary]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert done.stdout == "alive\n"
     names = Recording(out).table("variables").column("name").to_pylist()
@@ -190,6 +190,6 @@ def test_no_values_when_not_wanted(tmp_path: Path) -> None:
     source, binary, out = tmp_path / "program.c", tmp_path / "program", tmp_path / "recording"
     source.write_text(PROGRAM)
     subprocess.run(["gcc", "-g", "-O2", "-o", binary, source], check=True)
-    command = [_python(), "-m", "whyperf", "record", "-o", out, "--", binary, "100"]
+    command = [_python(), "-m", "whyperf", "record", "--no-values", "-o", out, "--", binary, "100"]
     subprocess.run(command, check=True, capture_output=True)
     assert Recording(out).table("values").num_rows == 0

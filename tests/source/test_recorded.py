@@ -49,7 +49,6 @@ def _roles(program: Path, folder: Path) -> dict[str, str]:
         "-m",
         "whyperf",
         "record",
-        "--values",
         "-o",
         folder / "run",
         "--",

@@ -65,19 +65,18 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
         help="cpu: where CPU time goes (default); wall: also where threads wait, read from outside at 50 Hz",
     )
     group.add_argument(
-        "--values",
-        dest="values_depth",
-        action="store_const",
-        const=DEFAULT_DEPTH,
-        default=defaults.values_depth,
-        help="also read the variables of the sampled frames, to tell whose data went wrong (under development)",
-    )
-    group.add_argument(
         "--values-depth",
         metavar="N",
         type=count,
         default=defaults.values_depth,
-        help=f"the same for this many frames of a stack (with --values {DEFAULT_DEPTH}, at most 16)",
+        help=f"read the variables of this many frames of a stack (default {DEFAULT_DEPTH}, at most 16)",
+    )
+    group.add_argument(
+        "--no-values",
+        dest="values_depth",
+        action="store_const",
+        const=0,
+        help="read no variables: time alone tells which function is slower, not whose data went wrong",
     )
     group.add_argument(
         "--component",
@@ -130,8 +129,8 @@ def measuring_of(args: argparse.Namespace, *, driven: bool) -> Measuring:
     if not args.values_depth and (args.component or args.compile_commands):
         option = "--component" if args.component else "--compile-commands"
         raise WhyperfError(
-            f"{option} is about the variables that are read, but none are: add --values.",
-            f"whyperf record --values {option} ... -- ./program",
+            f"{option} is about the variables that are read, but --no-values reads none.",
+            f"whyperf record {option} ... -- ./program",
             status=2,
         )
     return Measuring(

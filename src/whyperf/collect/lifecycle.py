@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whyperf.collect.rate import DEFAULT_RATE_HZ
+from whyperf.collect.variables import DEFAULT_DEPTH
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import Totals
 
@@ -31,7 +32,7 @@ class Measuring:
     max_bytes: int = 2 << 30
     work_count: str | None = None
     unit: str | None = None
-    values_depth: int = 0  # frames whose variables are read; 0: none
+    values_depth: int = DEFAULT_DEPTH  # frames whose variables are read; 0: none
     components: tuple[str, ...] = ()  # globs that narrow what is read
     compile_commands: Path | None = None  # how the program was compiled; None: to be looked for
 

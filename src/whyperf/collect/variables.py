@@ -14,6 +14,8 @@ from whyperf.collect.components import Components
 from whyperf.collect.origins import is_system_library
 
 DEFAULT_DEPTH = 8
+# Read in a second or two; nobody wants to wait longer for a program to start.
+_AT_ONCE_BYTES = 32 << 20
 
 
 class VariablesTables:
@@ -27,12 +29,17 @@ class VariablesTables:
         self._done: set[str] = set()
         self._matched: set[str] = set()
 
-    def prepare(self, program: str) -> bool:
-        """The program that is about to start; whether it has variables to read."""
+    def prepare(self, program: str) -> None:
+        """The program that is about to start, so that its first sample has values; large ones get theirs later."""
         from whyperf.debuginfo.elf import read_elf
+        from whyperf.debuginfo.variables import table_file
 
         elf = read_elf(Path(program))
-        return elf is not None and self.take_in([(program, bytes.fromhex(elf.build_id))])
+        if elf is None:
+            return
+        at_once = table_file(self._folder, elf.build_id).exists() or Path(program).stat().st_size <= _AT_ONCE_BYTES
+        if at_once or self._components:
+            self.take_in([(program, bytes.fromhex(elf.build_id))])
 
     def take_in(self, modules: Iterable[tuple[str, bytes]]) -> bool:
         """Paths and build-ids of what is mapped; whether there is a new table. May take seconds."""
