@@ -6,10 +6,12 @@ recordings things are told apart by the identities in `identity.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
 import pyarrow as pa
+
+from whyperf.recording.deep_tables import DEEP_TABLES
+from whyperf.recording.schema import Column, Table
 
 
 class Clock(IntEnum):
@@ -17,25 +19,6 @@ class Clock(IntEnum):
 
     CPU = 0
     BLOCKED = 1
-
-
-@dataclass(frozen=True)
-class Column:
-    name: str
-    type: pa.DataType
-    meaning: str
-    rows_of: str = ""  # the table whose rows it numbers; -1 where there is none
-
-
-@dataclass(frozen=True)
-class Table:
-    name: str
-    meaning: str
-    columns: tuple[Column, ...]
-
-    @property
-    def schema(self) -> pa.Schema:
-        return pa.schema([pa.field(c.name, c.type, nullable=False) for c in self.columns])
 
 
 _text = pa.string()
@@ -218,6 +201,7 @@ TABLES: tuple[Table, ...] = (
     SOURCE,
     VARIABLES,
     VALUES,
+    *DEEP_TABLES,
 )
 
 

@@ -27,7 +27,8 @@ from whyperf.errors import WhyperfError
 from whyperf.recording.layout import LOCK, MANIFEST, RAW, is_open
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.reader import Recording, not_a_recording, still_being_written
-from whyperf.recording.tables import MAPPINGS, PROCESSES, SAMPLES, STACKS, THREADS, WORK, Clock, Table
+from whyperf.recording.schema import Table
+from whyperf.recording.tables import MAPPINGS, PROCESSES, SAMPLES, STACKS, THREADS, WORK, Clock
 from whyperf.recording.writer import remove_raw, write_recording
 
 Progress = Callable[[str, float], None]  # what is being done, and which share of the whole is done

@@ -1,0 +1,167 @@
+"""The tables of deep recordings: what was executed, what it was part of, and what it depended on.
+
+A sketch has `sites` (function entries and calls), `calls` and `fanouts`; a zoom has `sites` (every instruction of the
+planned functions), `regions`, `executions`, `dependences` and, where something is watched, `updates`.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, IntFlag
+
+import pyarrow as pa
+
+from whyperf.recording.schema import Column, Table
+
+
+class SiteKind(IntEnum):
+    """What an instruction does to the flow of control."""
+
+    PLAIN = 0
+    BRANCH = 1  # several successors within the function: a conditional jump, or one through a table
+    CALL = 2
+    RETURN = 3  # or nothing follows: ud2, hlt
+    JUMP = 4  # one successor
+    TAIL_CALL = 5  # leaves the function for another one without coming back
+
+
+class MemoryUse(IntFlag):
+    """What an instruction does to memory."""
+
+    READS = 1
+    WRITES = 2
+    STACK = 4  # the address comes from the stack pointer or the frame pointer
+
+
+class RegionKind(IntEnum):
+    ACTIVATION = 0  # of a function, from its entry to its return
+    LOOP = 1  # from entering a loop to leaving it
+    ITERATION = 2
+    ARM = 3  # of a branch, up to its immediate post-dominator
+
+
+class DependenceKind(IntEnum):
+    """Through what a value reached the instruction that used it. Registers that only address memory do not count."""
+
+    REGISTER = 0
+    MEMORY = 1
+
+
+_id = pa.int32()
+_text = pa.string()
+
+SITES = Table(
+    "sites",
+    "Instructions in whose execution a deep recording was interested, by module, function and offset.",
+    (
+        Column("site", _id, "row number"),
+        Column("module", _id, "row of `modules`", "modules"),
+        Column("offset", pa.int64(), "ELF virtual address in the module"),
+        Column("function", _id, "row of `functions`: the out-of-line function", "functions"),
+        Column(
+            "inlined", _id, "row of `functions`: the innermost one there; `function` if nothing is inlined", "functions"
+        ),
+        Column("file", _text, "source file of the innermost function's line; empty when unknown"),
+        Column("line", pa.int32(), "source line; 0 when unknown"),
+        Column("block", pa.int32(), "basic block within the out-of-line function, by address; -1 in sketches"),
+        Column(
+            "kind",
+            pa.int8(),
+            "0 plain, 1 branch (several successors within the function), 2 call, 3 return or end, 4 jump, 5 tail call",
+        ),
+        Column("entry", pa.bool_(), "the function starts here"),
+        Column("copy", pa.bool_(), "only moves a value: mov, push, pop, conversions of width"),
+        Column("memory", pa.int8(), "sum of 1: reads memory, 2: writes memory, 4: through stack or frame pointer"),
+        Column(
+            "loop",
+            _id,
+            "first site of the innermost loop's header, this row itself if it is that; -1 outside loops",
+            "sites",
+        ),
+        Column("join", _id, "of branches: first site of the immediate post-dominator; -1: the function's end", "sites"),
+        Column("callee", _id, "of direct calls within the module: the function called; -1 otherwise", "functions"),
+    ),
+    optional=True,
+)
+CALLS = Table(
+    "calls",
+    "Sketch: the calling-context tree with exact counts. Parents come before children. Recursion beyond a bound is "
+    "counted in the context that it recurs into.",
+    (
+        Column("call", _id, "row number"),
+        Column("parent", _id, "the caller's context, an earlier row; -1 where a thread starts", "calls"),
+        Column("site", _id, "the function's entry, row of `sites`", "sites"),
+        Column("caller", _id, "the call in the parent's function, row of `sites`; -1 when unknown", "sites"),
+        Column("calls", pa.int64(), "how often the function was entered in this context"),
+        Column("instructions", pa.int64(), "executed in the function itself in this context, callees apart"),
+        Column("allocated", pa.int64(), "heap bytes that the function itself asked for in this context"),
+        Column("live", pa.int64(), "of those, bytes not yet freed at the end"),
+    ),
+    optional=True,
+)
+FANOUTS = Table(
+    "fanouts",
+    "Sketch: how many calls one activation of the caller makes. What is missing to the parent's calls made none.",
+    (
+        Column("call", _id, "the callee's context, row of `calls`", "calls"),
+        Column("times", pa.int64(), "calls within one activation of the parent, at least 1; beyond 16 rounded to 1/8"),
+        Column("activations", pa.int64(), "activations of the parent that made so many calls"),
+    ),
+    optional=True,
+)
+REGIONS = Table(
+    "regions",
+    "Zoom: the tree of what was executed within what: activations, loops, iterations and arms of branches. Parents "
+    "come before children, and a region before those that began later.",
+    (
+        Column("region", _id, "row number"),
+        Column("parent", _id, "the region around it, an earlier row; -1 where a thread starts", "regions"),
+        Column("kind", pa.int8(), "0 activation, 1 loop, 2 iteration, 3 arm"),
+        Column(
+            "site",
+            _id,
+            "activation: the function's entry; loop and iteration: the header's first; arm: the branch",
+            "sites",
+        ),
+        Column("arm", _id, "of arms: the first site executed after the branch; -1 otherwise", "sites"),
+        Column(
+            "opener",
+            _id,
+            "the execution that led here: the call, the branch, of iterations the branch last taken; -1 when unknown",
+            "executions",
+        ),
+        Column("thread", _id, "row of `threads`", "threads"),
+        Column("first", _id, "first execution within it, those of inner regions counted", "executions"),
+        Column("last", _id, "last execution within it", "executions"),
+    ),
+    optional=True,
+)
+EXECUTIONS = Table(
+    "executions",
+    "Zoom: every execution of a planned instruction, in the order of time.",
+    (
+        Column("site", _id, "row of `sites`", "sites"),
+        Column("region", _id, "the innermost region around it", "regions"),
+        Column("dependences", pa.int64(), "its first row in `dependences`; they end where the next execution's begin"),
+    ),
+    optional=True,
+)
+DEPENDENCES = Table(
+    "dependences",
+    "Zoom: which earlier execution produced the values that an execution used, by execution.",
+    (
+        Column("producer", _id, "an earlier row of `executions`; -1: outside the plan", "executions"),
+        Column("kind", pa.int8(), "0 through a register, 1 through memory"),
+    ),
+    optional=True,
+)
+UPDATES = Table(
+    "updates",
+    "Zoom: by how much executions changed what is watched: a variable's value, or the heap's size.",
+    (
+        Column("execution", _id, "row of `executions`", "executions"),
+        Column("amount", pa.int64(), "value after minus value before; bytes allocated, negative for bytes freed"),
+    ),
+    optional=True,
+)
+
+DEEP_TABLES: tuple[Table, ...] = (SITES, CALLS, FANOUTS, REGIONS, EXECUTIONS, DEPENDENCES, UPDATES)
