@@ -37,13 +37,17 @@ class RegionKind(IntEnum):
     LOOP = 1  # from entering a loop to leaving it
     ITERATION = 2
     ARM = 3  # of a branch, up to its immediate post-dominator
+    THREAD = 4  # what a thread did
+    SIGNAL = 5  # what a signal's handler did
 
 
 class DependenceKind(IntEnum):
-    """Through what a value reached the instruction that used it. Registers that only address memory do not count."""
+    """Through what a value reached the instruction that used it."""
 
     REGISTER = 0
     MEMORY = 1
+    OLD = 2  # memory that the same instruction updates: what a counter was before it was counted up
+    ADDRESS = 3  # a register that only addresses memory
 
 
 _id = pa.int32()
@@ -51,7 +55,7 @@ _text = pa.string()
 
 SITES = Table(
     "sites",
-    "Instructions in whose execution a deep recording was interested, by module, function and offset.",
+    "Instructions that a deep recording is about, by module and offset; of planned functions all, executed or not.",
     (
         Column("site", _id, "row number"),
         Column("module", _id, "row of `modules`", "modules"),
@@ -62,7 +66,7 @@ SITES = Table(
         ),
         Column("file", _text, "source file of the innermost function's line; empty when unknown"),
         Column("line", pa.int32(), "source line; 0 when unknown"),
-        Column("block", pa.int32(), "basic block within the out-of-line function, by address; -1 in sketches"),
+        Column("block", pa.int32(), "basic block within the out-of-line function, by address; -1 outside the plan"),
         Column(
             "kind",
             pa.int8(),
@@ -110,19 +114,25 @@ FANOUTS = Table(
 )
 REGIONS = Table(
     "regions",
-    "Zoom: the tree of what was executed within what: activations, loops, iterations and arms of branches. Parents "
-    "come before children, and a region before those that began later.",
+    "Zoom: the tree of what was executed within what: threads, activations, loops, iterations and arms of branches. "
+    "Parents come before children, and regions in the order in which they began.",
     (
         Column("region", _id, "row number"),
-        Column("parent", _id, "the region around it, an earlier row; -1 where a thread starts", "regions"),
-        Column("kind", pa.int8(), "0 activation, 1 loop, 2 iteration, 3 arm"),
+        Column(
+            "parent",
+            _id,
+            "the region around it, an earlier row; of a thread the one that created it; -1: none",
+            "regions",
+        ),
+        Column("kind", pa.int8(), "0 activation, 1 loop, 2 iteration, 3 arm, 4 thread, 5 handler of a signal"),
         Column(
             "site",
             _id,
-            "activation: the function's entry; loop and iteration: the header's first; arm: the branch",
+            "activation: the function's entry; loop and iteration: the header's first; arm: the branch; -1 otherwise",
             "sites",
         ),
         Column("arm", _id, "of arms: the first site executed after the branch; -1 otherwise", "sites"),
+        Column("number", _id, "of iterations: counted from 0 within the loop; of signals: which; -1 otherwise"),
         Column(
             "opener",
             _id,
@@ -130,8 +140,8 @@ REGIONS = Table(
             "executions",
         ),
         Column("thread", _id, "row of `threads`", "threads"),
-        Column("first", _id, "first execution within it, those of inner regions counted", "executions"),
-        Column("last", _id, "last execution within it", "executions"),
+        Column("first", pa.int64(), "row of the first execution at or after its beginning, in whatever thread"),
+        Column("instructions", pa.int64(), "of activations: executed until it ended, by all it called too; else 0"),
     ),
     optional=True,
 )
@@ -141,6 +151,7 @@ EXECUTIONS = Table(
     (
         Column("site", _id, "row of `sites`", "sites"),
         Column("region", _id, "the innermost region around it", "regions"),
+        Column("joined", pa.bool_(), "no planned instruction: code outside the plan made one value of several"),
         Column("dependences", pa.int64(), "its first row in `dependences`; they end where the next execution's begin"),
     ),
     optional=True,
@@ -150,7 +161,11 @@ DEPENDENCES = Table(
     "Zoom: which earlier execution produced the values that an execution used, by execution.",
     (
         Column("producer", _id, "an earlier row of `executions`; -1: outside the plan", "executions"),
-        Column("kind", pa.int8(), "0 through a register, 1 through memory"),
+        Column(
+            "kind",
+            pa.int8(),
+            "0 through a register, 1 through memory, 2 old value of updated memory, 3 only as an address",
+        ),
     ),
     optional=True,
 )

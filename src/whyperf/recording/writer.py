@@ -25,7 +25,7 @@ def table_file(folder: Path, name: str) -> Path:
 
 
 def write_recording(folder: Path, manifest: Manifest, tables: Mapping[str, pa.Table]) -> Manifest:
-    """Writes a sealed recording and returns its manifest. Tables that are not given are empty; optional ones are absent.
+    """Writes a sealed recording and returns its manifest. Tables not given are empty; optional ones are absent.
 
     Until the manifest is in place the folder is what it was before: an open recording, or none.
     """
