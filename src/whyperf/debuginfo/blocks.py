@@ -33,7 +33,7 @@ class Blocks:
 
 
 @dataclass(frozen=True)
-class _Parts:
+class Parts:
     """A function's address ranges, the one with its entry first."""
 
     ranges: tuple[tuple[int, int], ...]
@@ -41,35 +41,35 @@ class _Parts:
     def hold(self, address: int) -> bool:
         return any(low <= address < high for low, high in self.ranges)
 
+    def rank(self, address: int) -> int:
+        """The number of the part that holds it."""
+        return next(i for i, (low, high) in enumerate(self.ranges) if low <= address < high)
+
 
 def find_blocks(code: CodeMap, scope: int, never_return: frozenset[int], read: ReadCode) -> Blocks | None:
     """None when the code's bytes cannot be had."""
-    parts = _parts(code, scope)
+    parts = parts_of(code, scope)
     leaders: set[int] = set()
     for low, high in parts.ranges:
         content = read(low, high)
         if not content:
             return None
         leaders |= {low, *_leaders(content, low, parts, never_return)}
-    order = {leader: _rank(parts, leader) for leader in leaders}
+    order = {leader: parts.rank(leader) for leader in leaders}
     numbered = sorted(leaders, key=lambda leader: (order[leader], leader))
     number = {leader: i for i, leader in enumerate(numbered)}
     start = sorted(leaders)
     return Blocks(np.array(start, np.uint64), np.array([number[leader] for leader in start], np.int32))
 
 
-def _parts(code: CodeMap, scope: int) -> _Parts:
+def parts_of(code: CodeMap, scope: int) -> Parts:
     first, last = np.searchsorted(code.body_scope, [scope, scope + 1])
     ranges = list(zip(code.body_low[first:last].tolist(), code.body_high[first:last].tolist(), strict=True))
     entry = int(code.scope_entry[scope])
-    return _Parts(tuple(sorted(ranges, key=lambda r: (not r[0] <= entry < r[1], r[0]))))
+    return Parts(tuple(sorted(ranges, key=lambda r: (not r[0] <= entry < r[1], r[0]))))
 
 
-def _rank(parts: _Parts, address: int) -> int:
-    return next(i for i, (low, high) in enumerate(parts.ranges) if low <= address < high)
-
-
-def _leaders(content: bytes, low: int, parts: _Parts, never_return: frozenset[int]) -> Iterator[int]:
+def _leaders(content: bytes, low: int, parts: Parts, never_return: frozenset[int]) -> Iterator[int]:
     for branch in branching_instructions(content, low):
         if not branch.is_call and branch.target is not None and parts.hold(branch.target):
             yield branch.target

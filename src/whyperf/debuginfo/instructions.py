@@ -12,7 +12,8 @@ import capstone
 
 _DIRECT_TARGET = re.compile(r"0x[0-9a-f]+$|[0-9]+$")
 _PREFIXES = ("notrack ", "bnd ")
-_STOPS = frozenset({"ret", "retf", "retfq", "iret", "iretd", "iretq", "ud0", "ud1", "ud2", "hlt"})
+_TRAPS = frozenset({"ud0", "ud1", "ud2", "hlt"})
+_STOPS = frozenset({"ret", "retf", "retfq", "iret", "iretd", "iretq"}) | _TRAPS
 
 
 @dataclass(frozen=True)
@@ -26,14 +27,38 @@ class Branching:
     is_call: bool
 
 
+def instructions(content: bytes, address: int) -> Iterator[tuple[int, int, str, str]]:
+    """Address, size, mnemonic without prefixes that change nothing here, operands; in order."""
+    for start, size, text, operands in _decoder().disasm_lite(content, address):
+        yield start, size, text.rpartition(" ")[2] if text.startswith(_PREFIXES) else text, operands
+
+
+def is_call(mnemonic: str) -> bool:
+    return mnemonic in ("call", "lcall")
+
+
+def is_jump(mnemonic: str) -> bool:
+    return mnemonic[0] == "j" or mnemonic.startswith(("loop", "ljmp"))
+
+
+def is_stop(mnemonic: str) -> bool:
+    return mnemonic in _STOPS
+
+
+def is_trap(mnemonic: str) -> bool:
+    return mnemonic in _TRAPS
+
+
+def direct_target(operands: str) -> int | None:
+    return int(operands, 0) if _DIRECT_TARGET.match(operands) else None
+
+
 def branching_instructions(content: bytes, address: int) -> Iterator[Branching]:
     """In order; bytes that are no instructions are passed over."""
-    for start, size, text, operands in _decoder().disasm_lite(content, address):
-        mnemonic = text.rpartition(" ")[2] if text.startswith(_PREFIXES) else text
-        is_call = mnemonic in ("call", "lcall")
-        if is_call or mnemonic[0] == "j" or mnemonic in _STOPS or mnemonic.startswith(("loop", "ljmp")):
-            target = int(operands, 0) if _DIRECT_TARGET.match(operands) else None
-            yield Branching(start + size, target, is_call)
+    for start, size, mnemonic, operands in instructions(content, address):
+        call = is_call(mnemonic)
+        if call or is_jump(mnemonic) or is_stop(mnemonic):
+            yield Branching(start + size, direct_target(operands), call)
 
 
 @cache

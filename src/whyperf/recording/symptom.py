@@ -28,7 +28,7 @@ class SymptomSpec:
     def __str__(self) -> str:
         """What `parse_symptom` reads."""
         if self.kind in (SymptomKind.INSTRUCTIONS, SymptomKind.MEMORY):
-            return self.kind.value
+            return str(self.kind.value)
         return f"{self.kind.value}:{self.name}" + (f":{self.line}" if self.kind is SymptomKind.LINE else "")
 
 

@@ -1,0 +1,172 @@
+"""Graphs of blocks: where a branch's arms meet again, and which blocks form loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+Successors = Sequence[Sequence[int]]
+
+EXIT = -1
+
+
+@dataclass(frozen=True)
+class Loops:
+    """A forest: loops are nested in one another or have nothing in common."""
+
+    of_block: list[int]
+    """The innermost loop of each block; -1: none."""
+    header: list[int]
+    """The block with which each iteration begins."""
+    parent: list[int]
+    """The loop around each; -1: none. Parents come before children."""
+
+
+def post_dominators(successors: Successors, leaves: Sequence[bool]) -> list[int]:
+    """The first block that every path from a block passes afterwards; EXIT if that is only the function's end.
+
+    `leaves[b]`: the function may be left from b. From loops without an end one is taken to be left as well. (Cooper,
+    Harvey and Kennedy's iteration on the reversed graph.)
+    """
+    count = len(successors)
+    end = count
+    after: list[list[int]] = [[*successors[b], *([end] if leaves[b] else [])] for b in range(count)]
+    before: list[list[int]] = [[] for _ in range(count + 1)]
+    for block in range(count):
+        for follower in after[block]:
+            before[follower].append(block)
+    reached = [False] * (count + 1)
+    order = list(_postorder(end, before, reached))
+    for block in range(count - 1, -1, -1):
+        if not reached[block]:
+            after[block].append(end)
+            order[-1:] = [*_postorder(block, before, reached), end]
+    rank = [0] * (count + 1)
+    for position, block in enumerate(order):
+        rank[block] = position
+    immediate = [-1] * (count + 1)
+    immediate[end] = end
+    changed = True
+    while changed:
+        changed = False
+        for block in reversed(order[:-1]):
+            known = [follower for follower in after[block] if immediate[follower] >= 0]
+            meeting = known[0]
+            for other in known[1:]:
+                meeting = _meet(meeting, other, immediate, rank)
+            if immediate[block] != meeting:
+                immediate[block] = meeting
+                changed = True
+    return [EXIT if immediate[block] == end else immediate[block] for block in range(count)]
+
+
+def _meet(one: int, other: int, immediate: list[int], rank: list[int]) -> int:
+    while one != other:
+        while rank[one] < rank[other]:
+            one = immediate[one]
+        while rank[other] < rank[one]:
+            other = immediate[other]
+    return one
+
+
+def _postorder(root: int, neighbours: Sequence[Sequence[int]], seen: list[bool]) -> Iterator[int]:
+    """Marks what it reaches in `seen`, and passes over what is marked already."""
+    seen[root] = True
+    stack = [(root, iter(neighbours[root]))]
+    while stack:
+        block, rest = stack[-1]
+        unseen = next((one for one in rest if not seen[one]), None)
+        if unseen is None:
+            stack.pop()
+            yield block
+        else:
+            seen[unseen] = True
+            stack.append((unseen, iter(neighbours[unseen])))
+
+
+def find_loops(successors: Successors) -> Loops:
+    """Strongly connected parts, then those within them once the edges back to their headers are cut, and so on.
+
+    In reducible graphs these are the natural loops. A part with several entries (an irreducible loop) is one loop all
+    the same; its header is the entry that the function's start reaches first.
+    """
+    count = len(successors)
+    seen = [False] * count
+    ended = [block for root in range(count) if not seen[root] for block in _postorder(root, successors, seen)]
+    rank = {block: -position for position, block in enumerate(ended)}
+    found = Loops([-1] * count, [], [])
+    headers: set[int] = set()
+    work: list[tuple[set[int], int]] = [(set(range(count)), -1)]  # blocks, and the loop that they form
+    while work:
+        blocks, around = work.pop()
+        for part in list(_Search(blocks, successors, headers).parts()):
+            if len(part) == 1 and not _loops_to_itself(next(iter(part)), successors, headers):
+                continue
+            loop = len(found.header)
+            header = _header(part, blocks, successors, rank)
+            found.header.append(header)
+            found.parent.append(around)
+            for block in part:
+                found.of_block[block] = loop
+            headers.add(header)
+            work.append((part, loop))
+    return found
+
+
+def _loops_to_itself(block: int, successors: Successors, headers: set[int]) -> bool:
+    return block in successors[block] and block not in headers
+
+
+def _header(part: set[int], blocks: set[int], successors: Successors, rank: dict[int, int]) -> int:
+    entered = {to for block in blocks - part for to in successors[block] if to in part}
+    return min(entered or part, key=lambda block: rank[block])
+
+
+class _Search:
+    """Tarjan's search for strongly connected parts, without recursion; edges to `headers` are left out."""
+
+    def __init__(self, blocks: set[int], successors: Successors, headers: set[int]) -> None:
+        self._blocks, self._successors, self._headers = blocks, successors, headers
+        self._number: dict[int, int] = {}
+        self._low: dict[int, int] = {}
+        self._open: list[int] = []
+        self._is_open: set[int] = set()
+        self._path: list[tuple[int, Iterator[int]]] = []
+
+    def parts(self) -> Iterator[set[int]]:
+        for root in sorted(self._blocks):
+            if root not in self._number:
+                self._enter(root)
+                yield from self._walk()
+
+    def _enter(self, block: int) -> None:
+        self._number[block] = self._low[block] = len(self._number)
+        self._open.append(block)
+        self._is_open.add(block)
+        followers = (to for to in self._successors[block] if to in self._blocks and to not in self._headers)
+        self._path.append((block, followers))
+
+    def _walk(self) -> Iterator[set[int]]:
+        number, low = self._number, self._low
+        while self._path:
+            block, followers = self._path[-1]
+            for to in followers:
+                if to not in number:
+                    self._enter(to)
+                    break
+                if to in self._is_open:
+                    low[block] = min(low[block], number[to])
+            else:
+                self._path.pop()
+                if self._path:
+                    caller = self._path[-1][0]
+                    low[caller] = min(low[caller], low[block])
+                if low[block] == number[block]:
+                    yield self._close(block)
+
+    def _close(self, block: int) -> set[int]:
+        part = {block}
+        while (one := self._open.pop()) != block:
+            part.add(one)
+        self._is_open -= part
+        return part
