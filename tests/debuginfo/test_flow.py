@@ -80,7 +80,7 @@ def test_jumps_through_tables_stay_in_the_function(program: Path, described: Des
     flow = flow_of(described(program), name)
     assert flow.unresolved == 0
     assert count(flow, SiteKind.TAIL_CALL) == 0 and count(flow, SiteKind.BRANCH) >= 1
-    assert len(flow.header) == (name == "dispatch")  # which goes round
+    assert (len(flow.header) > 0) == (name == "dispatch")  # which goes round
 
 
 def test_an_irreducible_loop_is_one_loop(program: Path, described: Describe) -> None:
