@@ -67,7 +67,7 @@ def own(program: str, flags: str = "", patch: Path | None = None) -> Path:
 
     Each file in its folder `plugins` becomes a library of that name beside the program. A patch makes another release.
     """
-    home = _patched(program, patch) if patch else PROGRAMS / program
+    home = patched(program, patch) if patch else PROGRAMS / program
     sources, plugins = _sources(home), _sources(home / "plugins")
     if not sources:
         raise SubjectError(f"bench/programs/{program} holds no source.")
@@ -89,7 +89,7 @@ def own(program: str, flags: str = "", patch: Path | None = None) -> Path:
     return kept(program, [_DEBUG, flags, *sources, *plugins, *groundwork], make) / program
 
 
-def _patched(program: str, patch: Path) -> Path:
+def patched(program: str, patch: Path) -> Path:
     """The sources of a program as a patch (`diff -u` of two folders) changes them."""
     home = PROGRAMS / program
 

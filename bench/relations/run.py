@@ -1,0 +1,126 @@
+"""One case, from the commands to its outcome."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.cache import cache_folder
+from bench.cases.case import Commands, commands
+from bench.relations.case import Lines, RelationsCase, described, lines_of, same_behaviour
+from bench.relations.cost import Phase, Plain, both, phases
+from bench.relations.outcome import Answer, Candidate, Named, Score, answer_of, is_right, score
+from bench.tool import whyperf, whyperf_argument
+
+SAMPLED = 10  # one symptom of so many is followed
+
+
+@dataclass(frozen=True)
+class Comparison:
+    answer: Answer
+    score: Score
+    right: bool
+    seconds: float
+    phases: tuple[Phase, ...]
+
+
+@dataclass(frozen=True)
+class Result:
+    case: str
+    symptom: str
+    truth: str
+    told: Comparison  # with the symptom that the case names
+    untold: Comparison | None  # without, where it names one
+    same: Comparison | None  # the same behaviour twice
+    sampled: Comparison | None  # as `told`, from a part of the symptoms
+    plain: tuple[Plain, Plain] | None  # good, bad
+
+
+def run(case: RelationsCase, folder: Path, costs: bool = True) -> Result:
+    truth = lines_of(case)
+    wanted = commands(case)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    told = _compare(case, wanted, truth, case.symptom, folder / "told")
+    sampled = _sampled(case, truth, folder / "told") if told.answer.candidates else None
+    # A comparison that counts memory or finds nothing has no twin by instructions.
+    untold = None
+    if case.symptom and case.symptom != "memory":
+        untold = _compare(case, wanted, truth, "", folder / "untold")
+    twin = same_behaviour(case)
+    same = _compare(twin, commands(twin), (), case.symptom, folder / "same")
+    return Result(case.id, case.symptom, described(truth), told, untold, same, sampled, both(wanted) if costs else None)
+
+
+def _compare(case: RelationsCase, wanted: Commands, truth: tuple[Lines, ...], symptom: str, folder: Path) -> Comparison:
+    arguments = ["--good", whyperf_argument(wanted.good.command), "--bad", whyperf_argument(wanted.bad.command)]
+    if wanted.ready:
+        arguments += ["--ready", wanted.ready]
+        arguments += ["--good-drive", whyperf_argument(wanted.good.drive)]
+        arguments += ["--bad-drive", whyperf_argument(wanted.bad.drive)]
+    if symptom:
+        arguments += ["--symptom", symptom]
+    began = time.monotonic()
+    verdict = whyperf("compare", "--deep", *arguments, "-o", str(folder))
+    return _comparison(case, truth, verdict, time.monotonic() - began, phases(folder))
+
+
+def _sampled(case: RelationsCase, truth: tuple[Lines, ...], folder: Path) -> Comparison:
+    """The verdict on the zooms that are there, from one symptom in ten."""
+    good, bad = (
+        sorted(folder.glob(f"*{kind}*zoom*")) + sorted(folder.glob(f"*zoom*{kind}*")) for kind in ("good", "bad")
+    )
+    began = time.monotonic()
+    verdict = whyperf("diagnose", str(good[0]), str(bad[0]), "--sample-symptoms", str(SAMPLED))
+    return _comparison(case, truth, verdict, time.monotonic() - began, ())
+
+
+def _comparison(
+    case: RelationsCase,
+    truth: tuple[Lines, ...],
+    verdict: Mapping[str, Any],
+    seconds: float,
+    recorded: tuple[Phase, ...],
+) -> Comparison:
+    answer = answer_of(verdict)
+    scored = score(answer, truth, case.also)
+    return Comparison(answer, scored, is_right(answer, scored, truth), round(seconds, 1), recorded)
+
+
+def stored(case: str) -> Path:
+    return cache_folder() / "results" / f"relations-{case}.json"
+
+
+def write(result: Result) -> None:
+    path = stored(result.case)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(asdict(result), indent=1) + "\n")
+
+
+def read(path: Path) -> Result:
+    """One stored result; raises KeyError or TypeError where another version stored it."""
+    told = json.loads(path.read_text())
+    compared = {name: _read_comparison(told[name]) for name in ("told", "untold", "same", "sampled")}
+    good_and_bad = tuple(Plain(**side) for side in told["plain"]) if told["plain"] else None
+    return Result(**{**told, **compared, "plain": good_and_bad})
+
+
+def _read_comparison(told: Mapping[str, Any] | None) -> Comparison | None:
+    if told is None:
+        return None
+    candidates = tuple(
+        Candidate(Named(**one["decision"]), tuple(Named(**other) for other in one["others"]), one["share"], one["why"])
+        for one in told["answer"]["candidates"]
+    )
+    return Comparison(
+        Answer(told["answer"]["verdict"], candidates, told["answer"]["change"]),
+        Score(**told["score"]),
+        told["right"],
+        told["seconds"],
+        tuple(Phase(**phase) for phase in told["phases"]),
+    )
