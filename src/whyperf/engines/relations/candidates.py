@@ -1,0 +1,160 @@
+"""From changed relations to candidates: decisions joined by source line, ranked by how much they explain (3.3.4)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+from whyperf.engines.relations.catalogue import NONE, Catalogue
+from whyperf.engines.relations.comparing import Comparison
+from whyperf.engines.relations.refine import Refined
+from whyperf.engines.relations.relation import Backward, Forward, Relation
+from whyperf.engines.relations.settings import RelationsSettings
+from whyperf.engines.relations.symptoms import Symptom
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A decision that explains part of the symptom's change, with the relations that say so."""
+
+    branch: int  # decision of the catalogue; NONE for a call
+    label: int  # class of the region that is there more or less often; NONE if only the producers changed
+    place: int  # of the decision; NONE for a call from unwatched code
+    share: float  # of the symptom's change
+    symptom: Symptom
+    depth: int
+    forward: Forward | None
+    gaining: Backward | None
+    """The nearest producer that is read more often and explains as much as the best."""
+    losing: Backward | None
+    losing_function: Backward | None
+    cause: int
+    """Place of the producer that is named as the cause's line; NONE where the decision itself is all there is."""
+    effect_of: str = ""
+
+
+@dataclass(frozen=True)
+class Change:
+    """How the symptom as a whole changed, per run."""
+
+    good: float
+    bad: float
+
+    @property
+    def amount(self) -> float:
+        return self.bad - self.good
+
+    def is_material(self, settings: RelationsSettings) -> bool:
+        return abs(self.amount) >= settings.symptom_changed * max(abs(self.good), abs(self.bad)) > 0
+
+
+def whole_change(symptoms: Sequence[Symptom]) -> Change:
+    given = [symptom for symptom in symptoms if not symptom.negation]
+    return Change(
+        sum(symptom.polarity * symptom.good_total for symptom in given),
+        sum(symptom.polarity * symptom.bad_total for symptom in given),
+    )
+
+
+def most_explained(symptom: Symptom, change: Change, settings: RelationsSettings) -> float:
+    """What a relation can contribute to this symptom at most; 0 if the symptom did not change enough to matter."""
+    if symptom.negation:
+        return abs(symptom.change) if Change(symptom.good_total, symptom.bad_total).is_material(settings) else 0.0
+    return abs(symptom.change) if abs(symptom.change) >= settings.least_contribution * abs(change.amount) else 0.0
+
+
+def rank(comparison: Comparison, refined: Sequence[Refined], change: Change) -> list[Candidate]:
+    """Best first; what explains too little is left out. Effects come only if nothing else is left."""
+    settings, catalogue = comparison.settings, comparison.catalogue
+    sense = 1.0 if change.amount >= 0 else -1.0
+    groups: dict[Hashable, list[Refined]] = defaultdict(list)
+    for one in refined:
+        groups[_where(catalogue, one)].append(one)
+    joined = [_join(comparison, group, change, sense) for group in groups.values()]
+    worth = [one for one in joined if one is not None and one.share >= settings.least_contribution]
+    causes = [one for one in worth if not one.effect_of]
+    chosen = causes or worth[:1]
+    best = max((one.share for one in chosen), default=1.0)
+    chosen.sort(key=lambda one: (-round(settings.rank_steps * one.share / best), one.depth, one.place, one.label))
+    return chosen[: settings.candidates_max]
+
+
+def _where(catalogue: Catalogue, refined: Refined) -> Hashable:
+    """Decisions of one source line are one candidate, but effects are kept apart: they must not hide a cause."""
+    decision = refined.decision
+    if decision.branch == NONE:
+        return "call", decision.called, bool(refined.effect_of)
+    return "line", _place(catalogue, decision.branch), bool(refined.effect_of)
+
+
+def _place(catalogue: Catalogue, branch: int) -> int:
+    site = catalogue.decisions[branch]
+    if site >= 0:
+        return int(catalogue.site_place[site])
+    return next((one.place for one in catalogue.classes if one.decision == branch), NONE)
+
+
+def _join(comparison: Comparison, group: Sequence[Refined], change: Change, sense: float) -> Candidate | None:
+    catalogue, settings = comparison.catalogue, comparison.settings
+    relations = [relation for one in group for relation in (one.decision.relations if one.effect_of else one.relations)]
+    if not relations:
+        return None
+
+    def share(relation: Relation) -> float:
+        return _share(relation, change, sense)
+
+    best = max(relations, key=share)
+    forward = max((one for one in relations if isinstance(one, Forward)), key=share, default=None)
+    places = [one for one in relations if isinstance(one, Backward) and not one.is_function]
+    functions = [one for one in relations if isinstance(one, Backward) and one.is_function]
+    gaining = _nearest(catalogue, [one for one in places if one.bad > one.good], share, settings)
+    losing = _nearest(catalogue, [one for one in places if one.bad < one.good], share, settings)
+    first = group[0].decision
+    named = gaining or losing
+    return Candidate(
+        branch=first.branch,
+        label=forward.edge[1] if forward is not None else NONE,
+        place=catalogue.classes[first.called].place if first.branch == NONE else _place(catalogue, first.branch),
+        share=share(best),
+        symptom=best.symptom,
+        depth=min(one.decision.depth for one in group),
+        forward=forward,
+        gaining=gaining,
+        losing=losing,
+        losing_function=_nearest(catalogue, [one for one in functions if one.bad < one.good], share, settings),
+        cause=named.producer if named is not None else _explaining_place(catalogue, group),
+        effect_of=group[0].effect_of,
+    )
+
+
+def _share(relation: Relation, change: Change, sense: float) -> float:
+    """Of what is to be explained: for one of several updates of a variable, of the whole variable's change."""
+    own = abs(relation.symptom.change)
+    whole = own if relation.symptom.negation else max(own, abs(change.amount))
+    return sense * relation.contribution / whole if whole else 0.0
+
+
+def _nearest(
+    catalogue: Catalogue, relations: Sequence[Backward], share: Callable[[Relation], float], settings: RelationsSettings
+) -> Backward | None:
+    """Of those that explain as much as the best: one on a line that only the bad build has, or the closest."""
+    if not relations:
+        return None
+    enough = settings.as_good_as_best * max(share(one) for one in relations)
+
+    def order(one: Backward) -> tuple[bool, float]:
+        new = not one.is_function and catalogue.places[one.producer].only_in == "bad"
+        return not new, one.distance
+
+    return min((one for one in relations if share(one) >= enough), key=order)
+
+
+def _explaining_place(catalogue: Catalogue, group: Sequence[Refined]) -> int:
+    """The store that a branch's change follows from (rule 2), if it has a line."""
+    for one in group:
+        for shift in one.explained:
+            for site in sorted(shift.gained or shift.lost):
+                if not catalogue.nameless[site]:
+                    return int(catalogue.site_place[site])
+    return NONE
