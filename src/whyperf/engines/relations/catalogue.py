@@ -16,6 +16,7 @@ class Function:
     key: FunctionKey
     file: str
     line: int  # of its declaration, in the bad build
+    own: bool = True  # the program's own code, not a system library's
 
 
 @dataclass(frozen=True)

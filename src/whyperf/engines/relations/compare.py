@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from whyperf.engines.recorded import Recorded
 from whyperf.engines.relations.candidates import most_explained, rank, whole_change
 from whyperf.engines.relations.comparing import compare_sides
+from whyperf.engines.relations.counting import compare_sketches
 from whyperf.engines.relations.findings import Relations, finding
 from whyperf.engines.relations.loading import Zoomed, load
 from whyperf.engines.relations.negation import negations
 from whyperf.engines.relations.refine import refine
 from whyperf.engines.relations.search import Found, search
 from whyperf.engines.relations.settings import RelationsSettings
+from whyperf.engines.relations.sketch import load_sketches
 from whyperf.engines.relations.symptoms import select
 from whyperf.engines.run import Run
 from whyperf.recording.symptom import SymptomKind, SymptomSpec
@@ -27,7 +29,10 @@ def compare(
     """Zooms, if all are; else what their sketches say."""
     settings = settings or RelationsSettings()
     spec = spec or SymptomSpec(SymptomKind.INSTRUCTIONS)
-    return compare_zooms(load([Run(one) for one in good], [Run(one) for one in bad]), spec, settings)
+    good_runs, bad_runs = [Run(one) for one in good], [Run(one) for one in bad]
+    if all(one.table("executions").num_rows for one in (*good, *bad)):
+        return compare_zooms(load(good_runs, bad_runs), spec, settings)
+    return compare_sketches(load_sketches(good_runs, bad_runs), spec, settings)
 
 
 def compare_zooms(zoomed: Zoomed, spec: SymptomSpec, settings: RelationsSettings) -> Relations:

@@ -17,7 +17,7 @@ import numpy as np
 from whyperf.engines.relations.arrays import Bools, Int32s
 from whyperf.engines.relations.catalogue import Function, Place
 from whyperf.engines.relations.lines import matched_lines, source_lines
-from whyperf.engines.relations.recorded_sites import RecordedSites, read_sites
+from whyperf.engines.relations.recorded_sites import DeclaredFunction, RecordedSites, read_sites
 from whyperf.engines.run import Run
 from whyperf.recording.deep_tables import MemoryUse
 from whyperf.recording.identity import FunctionKey
@@ -48,10 +48,10 @@ class SharedSites:
     _place_number: dict[Hashable, int] = field(default_factory=dict)
     _site_number: dict[Hashable, int] = field(default_factory=dict)
 
-    def function(self, key: FunctionKey, file: str, line: int) -> int:
-        number = self._function_number.setdefault(key, len(self.functions))
+    def function(self, declared: DeclaredFunction) -> int:
+        number = self._function_number.setdefault(declared.key, len(self.functions))
         if number == len(self.functions):
-            self.functions.append(Function(key, file, line))
+            self.functions.append(Function(declared.key, declared.file, declared.line, declared.own))
         return number
 
     def place(self, place: Place) -> int:
@@ -115,7 +115,7 @@ class _Translation:
                 self._sequence[_line_key(shared, site)].append((_what(sites, row), site))
         for sites in bad_sites:
             for declared in sites.functions.values():
-                number = shared.function(declared.key, declared.file, declared.line)
+                number = shared.function(declared)
                 self._bad_function.setdefault(number, (declared.file, declared.line))
 
     def place(self, place: Place, declared: int) -> Place:
@@ -185,10 +185,10 @@ def _add(shared: SharedSites, sites: RecordedSites, translation: _Translation | 
     entry_line = {int(sites.function[row]): int(sites.line[row]) for row in np.flatnonzero(sites.entry).tolist()}
     for row in _ordered(sites):
         declared = sites.functions[int(sites.inlined[row])]
-        function = shared.function(declared.key, declared.file, declared.line)
+        function = shared.function(declared)
         line, file = int(sites.line[row]), sites.file[row] or declared.file
         around = sites.functions[int(sites.function[row])]
-        outer[row] = shared.function(around.key, around.file, around.line)
+        outer[row] = shared.function(around)
         place = Place(int(outer[row]), function, file, line)
         number = shared.place(place if translation is None else translation.place(place, declared.line))
         by_line[int(outer[row]), number].append((_what(sites, row), row))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from whyperf.engines.modules import canonical_names
+from whyperf.engines.modules import OWN_ORIGINS, canonical_names
 from whyperf.engines.relations.arrays import Bools, Int32s, Ints
 from whyperf.engines.run import Run, column, ints, texts
 from whyperf.recording.identity import FunctionKey, is_named_by_address
@@ -18,6 +18,7 @@ class DeclaredFunction:
     key: FunctionKey
     file: str
     line: int
+    own: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +79,8 @@ def _functions(run: Run, wanted: set[int], module_names: Sequence[str]) -> dict[
     table = run.recording.table("functions")
     modules, names = ints(table, "module"), texts(table, "name")
     files, lines, orders = texts(table, "file"), ints(table, "line"), ints(table, "order")
-    build = texts(run.recording.table("modules"), "build_id")
+    of_modules = run.recording.table("modules")
+    build, origin = texts(of_modules, "build_id"), texts(of_modules, "origin")
     taken = Counter({key: len(at) for key, at in _declarations(modules, names, files, lines).items()})
     found = {}
     for row in wanted:
@@ -91,7 +93,7 @@ def _functions(run: Run, wanted: set[int], module_names: Sequence[str]) -> dict[
             key = FunctionKey(module_names[module], name, PurePosixPath(files[row]).name, orders[row])
         else:
             key = FunctionKey(module_names[module], name, "")
-        found[row] = DeclaredFunction(key, files[row], lines[row])
+        found[row] = DeclaredFunction(key, files[row], lines[row], origin[module] in OWN_ORIGINS)
     return found
 
 

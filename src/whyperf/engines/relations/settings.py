@@ -41,6 +41,5 @@ class RelationsSettings:
     # Contributions within one twentieth of the best are equal: the shallower decision goes first.
     rank_steps: int = 20
     candidates_max: int = 3
-    # Without a given symptom: functions whose own instructions make up most of the excess.
-    symptom_functions: int = 3
-    symptom_cover: float = 0.8
+    # Executions that a zoom may record in one run: about a minute under Valgrind, and some hundred megabytes.
+    zoom_executions: float = 40e6

@@ -151,7 +151,7 @@ def _update(zoomed: Zoomed, site: int, what: str, family: frozenset[int]) -> Sym
 
 def _function_entries(zoomed: Zoomed, name: str) -> frozenset[int]:
     catalogue = zoomed.catalogue
-    wanted = {number for number, function in enumerate(catalogue.functions) if _is_called(function.key.name, name)}
+    wanted = {number for number, function in enumerate(catalogue.functions) if is_called(function.key.name, name)}
     if not wanted:
         raise unknown_function(name, [function.key.name for function in catalogue.functions])
     inside = np.isin(catalogue.site_function, np.fromiter(wanted, np.int32, len(wanted)))
@@ -202,5 +202,5 @@ def unknown_function(name: str, known: list[str]) -> WhyperfError:
     )
 
 
-def _is_called(full: str, name: str) -> bool:
+def is_called(full: str, name: str) -> bool:
     return full == name or full.endswith("::" + name)
