@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.blocks import Parts, parts_of
-from whyperf.debuginfo.code_map import Addresses, Bools, Int32s
+from whyperf.debuginfo.code_map import Addresses, Bools, CodeMap, Int32s, ScopeKind
 from whyperf.debuginfo.elf import ElfFile
 from whyperf.debuginfo.flow_graph import find_loops, post_dominators
 from whyperf.debuginfo.flow_instructions import Instruction, Step, decode
@@ -55,6 +55,18 @@ class Flow:
     """Jumps through tables that were not found: what follows them seems to be the function's end."""
 
 
+def parts_with_fragments(code: CodeMap, scope: int) -> Parts:
+    """A function's ranges, with the parts that were split off it though only symbols tell of them (`.cold`)."""
+    parts = parts_of(code, scope)
+    function = int(code.scope_function[scope])
+    mine = np.flatnonzero((code.scope_function == function) & (code.scope_parent < 0))
+    fragments = mine[code.scope_kind[mine] == ScopeKind.FRAGMENT]
+    if len(mine) - len(fragments) > 1:
+        return parts  # copies of one function: which of them a part belongs to is not known
+    split_off = [one for fragment in fragments.tolist() for one in parts_of(code, fragment).ranges]
+    return Parts((*parts.ranges, *(one for one in split_off if one not in parts.ranges)))
+
+
 class Flows:
     """The flows of one binary's functions."""
 
@@ -68,7 +80,7 @@ class Flows:
 
     def of(self, scope: int) -> Flow | None:
         """None when the code's bytes cannot be had."""
-        parts = parts_of(self._binary.code, scope)
+        parts = parts_with_fragments(self._binary.code, scope)
         graph = self._graph(parts, 0)
         return None if graph is None else graph.flow(int(self._binary.code.scope_entry[scope]))
 
