@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -25,9 +25,13 @@ class Named:
 @dataclass(frozen=True)
 class Candidate:
     decision: Named
-    others: tuple[Named, ...]  # causes, producers, the other end of the relation
+    cause: Named | None  # the line that the decision's change comes from, where data flow names one
     share: float
     why: str
+
+    @property
+    def named(self) -> tuple[Named, ...]:
+        return (self.decision, self.cause) if self.cause else (self.decision,)
 
 
 @dataclass(frozen=True)
@@ -61,34 +65,22 @@ def _of_relations(suspect: Mapping[str, Any]) -> bool:
 
 
 def _candidate(suspect: Mapping[str, Any]) -> Candidate:
-    details = [evidence["detail"] for evidence in suspect["evidence"] if evidence["engine"] == "relations"]
+    detail = next(evidence["detail"] for evidence in suspect["evidence"] if evidence["engine"] == "relations")
+    cause = detail.get("cause")
     return Candidate(
         decision=Named(suspect["function"], suspect["file"] or "", suspect["line"] or 0),
-        others=tuple(dict.fromkeys(named for detail in details for named in _places(detail))),
+        cause=Named(cause["function"], cause["file"], cause["line"]) if cause else None,
         share=suspect["share"],
         why=suspect["why"],
     )
 
 
-def _places(detail: object) -> Iterator[Named]:
-    """Every place in the evidence, however deep."""
-    if isinstance(detail, Mapping):
-        if isinstance(detail.get("function"), str) and isinstance(detail.get("line"), int):
-            yield Named(detail["function"], str(detail.get("file") or ""), detail["line"])
-        for value in detail.values():
-            yield from _places(value)
-    elif isinstance(detail, Sequence) and not isinstance(detail, str):
-        for value in detail:
-            yield from _places(value)
-
-
 def score(answer: Answer, truth: Sequence[Lines], also: Sequence[str]) -> Score:
     rank, on_the_line = None, False
     for position, candidate in enumerate(answer.candidates, start=1):
-        named = [candidate.decision, *candidate.others]
-        if any(same(place.function, lines.function) for place in named for lines in truth):
+        if any(same(place.function, lines.function) for place in candidate.named for lines in truth):
             rank = position
-            on_the_line = any(_is_at(place, lines) for place in named for lines in truth)
+            on_the_line = any(_is_at(place, lines) for place in candidate.named for lines in truth)
             break
     belongs = (
         position

@@ -114,7 +114,7 @@ def _read_comparison(told: Mapping[str, Any] | None) -> Comparison | None:
     if told is None:
         return None
     candidates = tuple(
-        Candidate(Named(**one["decision"]), tuple(Named(**other) for other in one["others"]), one["share"], one["why"])
+        Candidate(Named(**one["decision"]), Named(**one["cause"]) if one["cause"] else None, one["share"], one["why"])
         for one in told["answer"]["candidates"]
     )
     return Comparison(

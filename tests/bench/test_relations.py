@@ -76,8 +76,10 @@ def test_true_candidate_counts_by_its_decision_and_by_its_line() -> None:
     assert answer.change == 2.5
 
 
-def test_place_in_the_evidence_counts_as_named() -> None:
-    answer = answer_of(verdict(suspect("main", 3, causes=[{"function": "mark", "file": "collect.c", "line": 90}])))
+def test_cause_counts_as_named_and_nothing_else_of_the_evidence() -> None:
+    place = {"function": "mark", "file": "collect.c", "line": 90}
+    assert score(answer_of(verdict(suspect("main", 3, cause=None, graph=[place]))), TRUTH, also=()).rank is None
+    answer = answer_of(verdict(suspect("main", 3, cause=place)))
     scored = score(answer, TRUTH, also=())
     assert (scored.rank, scored.on_the_line) == (1, False)
 
