@@ -75,9 +75,27 @@ def rank(comparison: Comparison, refined: Sequence[Refined], change: Change) -> 
     worth = [one for one in joined if one is not None and one.share >= settings.least_contribution]
     causes = [one for one in worth if not one.effect_of]
     chosen = causes or worth[:1]
-    best = max((one.share for one in chosen), default=1.0)
-    chosen.sort(key=lambda one: (-round(settings.rank_steps * one.share / best), one.depth, one.place, one.label))
+    best = max((_merit(one, settings) for one in chosen), default=1.0)
+    chosen.sort(
+        key=lambda one: (
+            -round(settings.rank_steps * _merit(one, settings) / best),
+            not _is_new(catalogue, one.cause),
+            one.depth,
+            one.place,
+            one.label,
+        )
+    )
     return chosen[: settings.candidates_max]
+
+
+def _merit(candidate: Candidate, settings: RelationsSettings) -> float:
+    """Where only the origin of the tested values changed, but not what came of the test, the cause is likelier above."""
+    return candidate.share * (1.0 if candidate.forward is not None else settings.only_origins)
+
+
+def _is_new(catalogue: Catalogue, place: int) -> bool:
+    """What changed between two releases is looked for among the lines that are new."""
+    return place != NONE and catalogue.places[place].only_in == "bad"
 
 
 def _where(catalogue: Catalogue, refined: Refined) -> Hashable:
@@ -144,8 +162,7 @@ def _nearest(
     enough = settings.as_good_as_best * max(share(one) for one in relations)
 
     def order(one: Backward) -> tuple[bool, float]:
-        new = not one.is_function and catalogue.places[one.producer].only_in == "bad"
-        return not new, one.distance
+        return one.is_function or not _is_new(catalogue, one.producer), one.distance
 
     return min((one for one in relations if share(one) >= enough), key=order)
 

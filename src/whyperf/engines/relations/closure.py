@@ -6,139 +6,152 @@ on all earlier iterations; so an instruction is taken once per closure, one that
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from whyperf.engines.relations.arrays import Bools, Floats, Int32s, Ints
+from whyperf.engines.relations.catalogue import NONE, Catalogue
+from whyperf.engines.relations.decisions import Tests
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.trace import Trace
 
 
+class _Graph(NamedTuple):
+    """What is followed; see `Trace`."""
+
+    site: Int32s
+    region: Int32s
+    first_input: Ints
+    producer: Int32s
+    through_memory: Bools
+    parent: Int32s
+    activation: Int32s
+
+
+class _Sites(NamedTuple):
+    copies: Bools
+    spills: Bools
+    place: Int32s
+
+
+class _Scratch(NamedTuple):
+    """Marks of the closure at hand: an entry counts only if it bears its stamp, so nothing is ever cleared."""
+
+    event: Int32s
+    site: Int32s
+    times: Int32s
+    region: Int32s
+    found: Int32s
+
+
+class _Tally(NamedTuple):
+    """By place, then by function."""
+
+    weight: Floats
+    groups: Int32s
+    distance: Floats
+    last: Int32s  # the group that was counted last, plus 1
+
+
+class _Tests(NamedTuple):
+    event: Int32s
+    group: Int32s
+    loop: Int32s
+
+
+class _Limits(NamedTuple):
+    copies: int
+    callers: int
+    places: int
+    functions: int
+
+
 @njit(cache=True, nogil=True)
-def _closure(
-    test: int,
-    stamp: int,
-    site: Int32s,
-    first_input: Ints,
-    producer: Int32s,
-    copies: Bools,
-    seen: Int32s,
-    site_seen: Int32s,
-    site_times: Int32s,
-    copies_max: int,
-    found: Int32s,
-) -> int:
-    """Producers of one event, nearest first, into `found`; returns how many."""
+def _closure(test: int, stamp: int, graph: _Graph, sites: _Sites, marks: _Scratch, copies_max: int) -> int:
+    """Producers of one event, nearest first, into `marks.found`; returns how many."""
     count, at, event = 0, 0, test
-    seen[test] = stamp
+    marks.event[test] = stamp
     while True:
-        for edge in range(first_input[event], first_input[event + 1]):
-            source = producer[edge]
-            if source < 0 or seen[source] == stamp:
+        for edge in range(graph.first_input[event], graph.first_input[event + 1]):
+            source = graph.producer[edge]
+            if source < 0 or marks.event[source] == stamp:
                 continue
-            seen[source] = stamp
-            where = site[source]
-            if site_seen[where] != stamp:
-                site_seen[where] = stamp
-                site_times[where] = 0
-            if site_times[where] >= (copies_max if copies[where] else 1):
+            marks.event[source] = stamp
+            where = graph.site[source]
+            if marks.site[where] != stamp:
+                marks.site[where] = stamp
+                marks.times[where] = 0
+            if marks.times[where] >= (copies_max if sites.copies[where] else 1):
                 continue
-            site_times[where] += 1
-            found[count] = source
+            marks.times[where] += 1
+            marks.found[count] = source
             count += 1
-            if count == len(found):
+            if count == len(marks.found):
                 return count
         if at == count:
             return count
-        event = found[at]
+        event = marks.found[at]
         at += 1
 
 
 @njit(cache=True, nogil=True)
-def _shares(
-    tests: Int32s,
-    loop: Int32s,
-    weight: Floats,
-    stamp: int,
-    site: Int32s,
-    region: Int32s,
-    first_input: Ints,
-    producer: Int32s,
-    copies: Bools,
-    site_place: Int32s,
-    parent: Int32s,
-    activation: Int32s,
-    seen: Int32s,
-    site_seen: Int32s,
-    site_times: Int32s,
-    region_seen: Int32s,
-    copies_max: int,
-    callers_max: int,
-    found: Int32s,
-    places: int,
-    functions: int,
-) -> tuple[Floats, Int32s, Floats, int]:
-    """Per place, then per function: weight and number of tests whose closure has it, and its mean distance."""
-    size = places + functions
-    weights, times, distance = np.zeros(size), np.zeros(size, np.int32), np.zeros(size)
-    counted = np.zeros(size, np.int32)
-    for row in range(len(tests)):
+def _is_within(region: int, outer: int, parent: Int32s) -> bool:
+    while region > outer:
+        region = parent[region]
+    return region == outer
+
+
+@njit(cache=True, nogil=True)
+def _count(tally: _Tally, slot: int, group: int, weight: float, distance: float) -> None:
+    """A group counts once, with its nearest occurrence."""
+    if tally.last[slot] != group + 1:
+        tally.last[slot] = group + 1
+        tally.weight[slot] += weight
+        tally.groups[slot] += 1
+        tally.distance[slot] += distance
+
+
+@njit(cache=True, nogil=True)
+def _origins(
+    tests: _Tests, weight: Floats, stamp: int, graph: _Graph, sites: _Sites, marks: _Scratch, limits: _Limits
+) -> tuple[_Tally, int]:
+    size = limits.places + limits.functions
+    tally = _Tally(np.zeros(size), np.zeros(size, np.int32), np.zeros(size), np.zeros(size, np.int32))
+    for row in range(len(tests.event)):
         stamp += 1
-        test = tests[row]
-        count = _closure(
-            test, stamp, site, first_input, producer, copies, seen, site_seen, site_times, copies_max, found
-        )
-        around = region[test]
+        test, group, loop = tests.event[row], tests.group[row], tests.loop[row]
+        count = _closure(test, stamp, graph, sites, marks, limits.copies)
+        around = graph.region[test]
         while around >= 0:
-            region_seen[around] = stamp
-            around = parent[around]
+            marks.region[around] = stamp
+            around = graph.parent[around]
         for rank in range(count):
-            event = found[rank]
-            inner = region[event]
-            if loop[row] >= 0:  # what the loop itself computes is a recurrence: what it started from is looked for
-                outer = inner
-                while outer > loop[row]:
-                    outer = parent[outer]
-                if outer == loop[row]:
-                    continue
-            place = site_place[site[event]]
-            if place < 0:
+            event = marks.found[rank]
+            place, inner = sites.place[graph.site[event]], graph.region[event]
+            # What the loop itself computes is a recurrence: what it started from is looked for.
+            if place < 0 or (loop >= 0 and _is_within(inner, loop, graph.parent)):
                 continue
-            if counted[place] != row + 1:
-                counted[place] = row + 1
-                weights[place] += weight[row]
-                times[place] += 1
-                distance[place] += rank
+            _count(tally, place, group, weight[group], rank)
             callers = 0
-            while inner >= 0 and callers < callers_max:
-                if activation[inner] >= 0:
+            while inner >= 0 and callers < limits.callers:
+                if graph.activation[inner] >= 0:
                     callers += 1
-                    slot = places + activation[inner]
-                    if region_seen[inner] != stamp and counted[slot] != row + 1:
-                        counted[slot] = row + 1
-                        weights[slot] += weight[row]
-                        times[slot] += 1
-                        distance[slot] += rank + 0.5
-                inner = parent[inner]
+                    if marks.region[inner] != stamp:
+                        slot = limits.places + graph.activation[inner]
+                        _count(tally, slot, group, weight[group], rank + 0.5)
+                inner = graph.parent[inner]
     for slot in range(size):
-        if times[slot]:
-            distance[slot] /= times[slot]
-    return weights, times, distance, stamp
+        if tally.groups[slot]:
+            tally.distance[slot] /= tally.groups[slot]
+    return tally, stamp
 
 
 @njit(cache=True, nogil=True)
 def _first_hop(
-    tests: Int32s,
-    stamp: int,
-    site: Int32s,
-    first_input: Ints,
-    producer: Int32s,
-    through_memory: Bools,
-    spills: Bools,
-    seen: Int32s,
-    steps: int,
+    tests: Int32s, stamp: int, graph: _Graph, sites: _Sites, marks: _Scratch, steps: int
 ) -> tuple[Int32s, Int32s, int]:
     """The stores (or constants) that tests read, through registers only; pairs of test's row and store's site."""
     rows = np.empty(1024, np.int32)
@@ -147,23 +160,22 @@ def _first_hop(
     queue = np.empty(steps + 1, np.int32)
     for row in range(len(tests)):
         stamp += 1
-        seen[tests[row]] = stamp
+        marks.event[tests[row]] = stamp
         queue[0], size, at = tests[row], 1, 0
         while at < size:
             event = queue[at]
             at += 1
-            for edge in range(first_input[event], first_input[event + 1]):
-                source = producer[edge]
-                if source < 0 or seen[source] == stamp:
+            for edge in range(graph.first_input[event], graph.first_input[event + 1]):
+                source = graph.producer[edge]
+                if source < 0 or marks.event[source] == stamp:
                     continue
-                seen[source] = stamp
-                constant = first_input[source] == first_input[source + 1]
-                arrived = through_memory[edge] and not (spills[site[source]] and not constant)
-                if arrived or constant:
+                marks.event[source] = stamp
+                constant = graph.first_input[source] == graph.first_input[source + 1]
+                if constant or (graph.through_memory[edge] and not sites.spills[graph.site[source]]):
                     if count == len(rows):
                         rows = np.concatenate((rows, np.empty(count, np.int32)))
                         stores = np.concatenate((stores, np.empty(count, np.int32)))
-                    rows[count], stores[count] = row, site[source]
+                    rows[count], stores[count] = row, graph.site[source]
                     count += 1
                 elif size <= steps:
                     queue[size] = source
@@ -176,97 +188,56 @@ class Origins:
     """Of some tests: which part of their weight, and how many, depend on each place and on each function's work."""
 
     weight: Floats
-    tests: Int32s
+    groups: Int32s
     distance: Floats
     """How many producers are nearer, on average."""
     total_weight: float
-    total_tests: int
+    total_groups: int
 
 
-@dataclass(eq=False)
 class Closures:
-    """Closures over one trace; remembers nothing but its scratch arrays."""
+    """Closures over one trace."""
 
-    trace: Trace
-    copies: Bools  # by site
-    spills: Bools
-    """By site: stores of local variables, through which values only pass."""
-    site_place: Int32s
-    """-1: never named as a cause, though followed."""
-    places: int
-    functions: int
-    settings: RelationsSettings
-    _stamp: int = 0
-    _seen: Int32s = field(init=False)
-    _site_seen: Int32s = field(init=False)
-    _site_times: Int32s = field(init=False)
-    _region_seen: Int32s = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._seen = np.zeros(len(self.trace.site), np.int32)
-        self._site_seen = np.zeros(len(self.copies), np.int32)
-        self._site_times = np.zeros(len(self.copies), np.int32)
-        self._region_seen = np.zeros(len(self.trace.parent), np.int32)
-
-    def producers(self, test: int) -> list[int]:
-        """Nearest first."""
-        self._stamp += 1
-        found = np.empty(self.settings.producers_max, np.int32)
-        count = _closure(
-            test,
-            self._stamp,
-            self.trace.site,
-            self.trace.first_input,
-            self.trace.producer,
-            self.copies,
-            self._seen,
-            self._site_seen,
-            self._site_times,
-            self.settings.copies_per_closure,
-            found,
-        )
-        return [int(event) for event in found[:count]]
-
-    def origins(self, tests: Int32s, loop: Int32s, weight: Floats) -> Origins:
-        """`loop`: for tests of a loop its region, within which producers do not count; -1 otherwise."""
-        trace = self.trace
-        weights, times, distance, self._stamp = _shares(
-            tests,
-            loop,
-            weight,
-            self._stamp,
+    def __init__(
+        self, trace: Trace, catalogue: Catalogue, unnamed: frozenset[int], settings: RelationsSettings
+    ) -> None:
+        """`unnamed`: sites that are followed, but never named as a cause."""
+        self._settings = settings
+        place = np.where(catalogue.nameless, NONE, catalogue.site_place).astype(np.int32)
+        place[sorted(unnamed)] = NONE
+        self._sites = _Sites(catalogue.copies, catalogue.spills, place)
+        self._graph = _Graph(
             trace.site,
             trace.region,
             trace.first_input,
             trace.producer,
-            self.copies,
-            self.site_place,
+            trace.through_memory,
             trace.parent,
             trace.activation,
-            self._seen,
-            self._site_seen,
-            self._site_times,
-            self._region_seen,
-            self.settings.copies_per_closure,
-            self.settings.producer_callers,
-            np.empty(self.settings.producers_max, np.int32),
-            self.places,
-            self.functions,
         )
-        return Origins(weights, times, distance, float(weight.sum()), len(tests))
+        sizes = trace.events, catalogue.sites, catalogue.sites, len(trace.parent), settings.producers_max
+        self._marks = _Scratch(*(np.zeros(size, np.int32) for size in sizes))
+        self._limits = _Limits(
+            settings.copies_per_closure, settings.producer_callers, len(catalogue.places), len(catalogue.functions)
+        )
+        self._stamp = 0
+
+    def producers(self, test: int) -> list[int]:
+        """Nearest first."""
+        self._stamp += 1
+        count = _closure(test, self._stamp, self._graph, self._sites, self._marks, self._limits.copies)
+        return [int(event) for event in self._marks.found[:count]]
+
+    def origins(self, tests: Tests, weight: Floats) -> Origins:
+        """`weight`: of each group of tests."""
+        arrays = _Tests(tests.event, tests.group, tests.loop)
+        tally, self._stamp = _origins(arrays, weight, self._stamp, self._graph, self._sites, self._marks, self._limits)
+        return Origins(tally.weight, tally.groups, tally.distance, float(weight.sum()), tests.groups)
 
     def first_hop(self, tests: Int32s) -> list[frozenset[int]]:
         """For every test the sites of the stores that it read, local variables looked through."""
         rows, stores, self._stamp = _first_hop(
-            tests,
-            self._stamp,
-            self.trace.site,
-            self.trace.first_input,
-            self.trace.producer,
-            self.trace.through_memory,
-            self.spills,
-            self._seen,
-            self.settings.first_hop_steps,
+            tests, self._stamp, self._graph, self._sites, self._marks, self._settings.first_hop_steps
         )
         sets: list[set[int]] = [set() for _ in range(len(tests))]
         for row, store in zip(rows.tolist(), stores.tolist(), strict=True):

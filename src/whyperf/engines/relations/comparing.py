@@ -38,11 +38,7 @@ class Side:
 
     @cached_property
     def closures(self) -> Closures:
-        catalogue = self.catalogue
-        place = np.where(catalogue.nameless, -1, catalogue.site_place).astype(np.int32)
-        place[sorted(self.family)] = -1
-        sizes = len(catalogue.places), len(catalogue.functions)
-        return Closures(self.trace, catalogue.copies, catalogue.spills, place, *sizes, self.settings)
+        return Closures(self.trace, self.catalogue, self.family, self.settings)
 
     @cached_property
     def executed(self) -> Ints:

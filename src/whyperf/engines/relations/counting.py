@@ -1,4 +1,4 @@
-"""What counting calls alone can say: relations between functions, from two sketches (Perspect, 4.2: the sketch phase)."""
+"""What counting calls alone can say: relations between functions, from two sketches (Perspect, 4.2)."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def _relations(
         weights = float(below_good[chosen].sum()), float(below_bad[chosen].sum())
         if caller == NONE or not max(weights) > 0:
             continue
-        was = fanout_counts(sketches, sketches.good, nodes, contexts[caller])
-        now = fanout_counts(sketches, sketches.bad, nodes, contexts[caller])
+        was = fanout_counts(sketches.good, nodes, contexts[caller])
+        now = fanout_counts(sketches.bad, nodes, contexts[caller])
         if not has_changed(was, now, settings):
             continue
         if _is_callers_doing(sketches, nodes, contexts[caller], settings):

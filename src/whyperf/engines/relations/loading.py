@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -118,6 +118,13 @@ class _Classes:
             self.classes.append(self._describe(kind, site, arm))
         return number
 
+    def last_test(self, iteration: int) -> int:
+        """The class of what a loop's last test is within; a part of the loop, decided by nothing else."""
+        number = self._class_number.setdefault(("last test", iteration), len(self.classes))
+        if number == len(self.classes):
+            self.classes.append(replace(self.classes[iteration], decision=NONE))
+        return number
+
     def _describe(self, kind: RegionKind, site: int, arm: int) -> RegionClass:
         if kind in _ROOTS or site < 0:
             return RegionClass(kind, NONE, NONE, NONE)
@@ -173,7 +180,9 @@ def _trace(loaded: _Loaded, shared: SharedSites, classes: _Classes) -> Trace:
         first_input=first_input,
         producer=producer,
         through_memory=through_memory,
-        label=_labels(classes, loaded.kind, loaded.region_site, sites[column(regions, "arm")]),
+        label=_without_last_tests(
+            _labels(classes, loaded.kind, loaded.region_site, sites[column(regions, "arm")]), loaded, classes
+        ),
         parent=loaded.parent,
         opener=_own(column(regions, "opener")),
         last=loaded.last,
@@ -183,6 +192,26 @@ def _trace(loaded: _Loaded, shared: SharedSites, classes: _Classes) -> Trace:
         amount=np.array(column(updates, "amount"), np.int64),
         ends=loaded.region[-1:],
     )
+
+
+def _without_last_tests(label: Int32s, loaded: _Loaded, classes: _Classes) -> Int32s:
+    """A loop that is tested at its top comes once more to its test than it runs: that is no iteration."""
+    decision = np.array([one.decision for one in classes.classes], np.int32)[label]
+    above = np.maximum(loaded.parent, 0)
+    goes_on = (
+        (loaded.kind == RegionKind.ARM)
+        & (loaded.kind[above] == RegionKind.ITERATION)
+        & (decision == decision[above])
+        & (decision >= 0)
+    )
+    tested_at_top = np.isin(label, np.unique(label[above[goes_on]]))
+    ran = np.zeros(len(label), np.bool_)
+    ran[above[goes_on]] = True
+    only_tested = (loaded.kind == RegionKind.ITERATION) & tested_at_top & ~ran
+    changed = label.copy()
+    for iteration in np.unique(label[only_tested]).tolist():
+        changed[only_tested & (label == iteration)] = classes.last_test(iteration)
+    return changed
 
 
 def _values(run: Run) -> tuple[Ints, Int32s, Bools]:

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
+from pathlib import PurePosixPath
 
 import numpy as np
 
@@ -118,16 +119,19 @@ class _Translation:
                 number = shared.function(declared)
                 self._bad_function.setdefault(number, (declared.file, declared.line))
 
-    def place(self, place: Place, declared: int) -> Place:
-        """`declared`: the line at which the good build declares the line's function."""
+    def place(self, place: Place, file: str, declared: int) -> Place:
+        """`file`, `declared`: where the good build declares the line's function."""
         known = self._bad_function.get(place.inlined)
         if known is None:
             return replace(place, only_in="good")
         if place.line <= 0:
             return place
-        lines = self._lines_of(place.file, known[0])
-        mapped = lines.get(place.line) if lines is not None else place.line - declared + known[1]
-        return replace(place, only_in="good") if mapped is None else replace(place, file=known[0], line=mapped)
+        if PurePosixPath(place.file).name != PurePosixPath(file).name:  # a header's line: as in the other build
+            lines, elsewhere, moved = self._lines_of(place.file, place.file), place.file, 0
+        else:
+            lines, elsewhere, moved = self._lines_of(place.file, known[0]), known[0], known[1] - declared
+        mapped = lines.get(place.line) if lines is not None else place.line + moved
+        return replace(place, only_in="good") if mapped is None else replace(place, file=elsewhere, line=mapped)
 
     def aligned(self, line: tuple[int, int], rows: list[tuple[Hashable, int]]) -> dict[int, int]:
         """The good build's rows of one line -> shared sites of the bad build."""
@@ -190,7 +194,7 @@ def _add(shared: SharedSites, sites: RecordedSites, translation: _Translation | 
         around = sites.functions[int(sites.function[row])]
         outer[row] = shared.function(around)
         place = Place(int(outer[row]), function, file, line)
-        number = shared.place(place if translation is None else translation.place(place, declared.line))
+        number = shared.place(place if translation is None else translation.place(place, declared.file, declared.line))
         by_line[int(outer[row]), number].append((_what(sites, row), row))
     for line_key, rows in by_line.items():
         aligned = translation.aligned(line_key, rows) if translation is not None else {}

@@ -41,7 +41,7 @@ def _preventing(comparison: Comparison, symptom: Symptom) -> list[int]:
             branch = comparison.catalogue.classes[arm].decision
             tests = side.deciding.executions(branch)
             taken = side.deciding.arms(tests) == arm
-            for stores, took in zip(side.closures.first_hop(tests.event), taken.tolist(), strict=True):
+            for stores, took in zip(side.closures.first_hop(tests), taken.tolist(), strict=True):
                 for store in stores:
                     for tally in (read[store, branch], tested[branch]):
                         tally[0] += 1

@@ -60,7 +60,7 @@ def _judged(
             explained.append(shift)
             if (shift.gained | shift.lost) & family:
                 return Refined(decision, (), tuple(explained), "what the symptom itself stored decides here")
-        elif kind == RegionKind.ITERATION and relation.good.mean > 0:
+        elif kind == RegionKind.ITERATION and min(relation.good.mean, relation.bad.mean) > 0:
             followed = followed_by_loop(comparison, relation)
             if any(site in family or arm in symptom_classes for site, arm in followed):
                 return Refined(decision, (), (), "the symptom itself keeps the loop running")
@@ -99,7 +99,7 @@ def explained_by_producers(comparison: Comparison, branch: int, arm: int) -> Exp
         tests = side.deciding.executions(branch)
         table: dict[_Stores, list[int]] = defaultdict(lambda: [0, 0])
         taken = side.deciding.arms(tests) == arm
-        for stores, took in zip(side.closures.first_hop(tests.event), taken.tolist(), strict=True):
+        for stores, took in zip(side.closures.first_hop(tests), taken.tolist(), strict=True):
             table[stores][0] += 1
             table[stores][1] += took
         tables.append(table)

@@ -11,7 +11,6 @@ import numpy as np
 from whyperf.engines.relations.arrays import Floats, Int32s
 from whyperf.engines.relations.catalogue import NONE
 from whyperf.engines.relations.changed import Counts, has_changed, share_changed
-from whyperf.engines.relations.closure import Origins
 from whyperf.engines.relations.comparing import Below, Comparison, Side, below
 from whyperf.engines.relations.early_exit import way_out
 from whyperf.engines.relations.forward import Edge, beyond
@@ -123,18 +122,17 @@ def _backward(
 ) -> Iterator[Backward]:
     """Producers whose share among the tests on the way to the symptom changed. `passing`: what hangs on them."""
     settings = comparison.settings
-    (good_tests, good_weight), (bad_tests, bad_weight) = (
-        side.deciding.openings(decision, weight)
+    leading = [
+        side.deciding.leading(decision, weight)
         for side, weight in ((comparison.good, weights.good), (comparison.bad, weights.bad))
+    ]
+    with_functions = min(tests.groups for tests, _ in leading) >= settings.few_events
+    if not with_functions:  # too rare on the way to the symptom: all that the branch decided, whatever came of it
+        leading = [side.deciding.all_of(decision) for side in comparison.sides]
+    good, bad = (
+        side.closures.origins(tests, weight) for side, (tests, weight) in zip(comparison.sides, leading, strict=True)
     )
-    if min(len(good_tests), len(bad_tests)) >= settings.few_events:
-        good = comparison.good.closures.origins(good_tests.event, good_tests.loop, good_weight)
-        bad = comparison.bad.closures.origins(bad_tests.event, bad_tests.loop, bad_weight)
-        with_functions = True
-    else:  # too rare on the way to the symptom: every execution of the branch, whatever came of it
-        good, bad = _of_all_executions(comparison.good, decision), _of_all_executions(comparison.bad, decision)
-        with_functions = False
-    found.looked_at += int(np.count_nonzero((good.tests > 0) | (bad.tests > 0)))
+    found.looked_at += int(np.count_nonzero((good.groups > 0) | (bad.groups > 0)))
     if not good.total_weight or not bad.total_weight:
         return
     direction = symptom.polarity * (1 if symptom.change >= 0 else -1)
@@ -144,18 +142,13 @@ def _backward(
         if slot >= places and not with_functions:
             continue
         was, now = float(good_share[slot]), float(bad_share[slot])
-        if not share_changed(round(was, 9), round(now, 9), good.total_tests, bad.total_tests, settings):
+        if not share_changed(round(was, 9), round(now, 9), good.total_groups, bad.total_groups, settings):
             continue
         contribution = passing * abs(now - was) * direction
-        distance = float(bad.distance[slot] if bad.tests[slot] else good.distance[slot])
-        tests = good.total_tests, bad.total_tests
+        distance = float(bad.distance[slot] if bad.groups[slot] else good.distance[slot])
+        tests = good.total_groups, bad.total_groups
         producer, executions = _producer(comparison, slot)
         yield Backward(producer, slot >= places, was, now, tests, distance, contribution, symptom, executions)
-
-
-def _of_all_executions(side: Side, decision: int) -> Origins:
-    tests = side.deciding.executions(decision)
-    return side.closures.origins(tests.event, tests.loop, np.ones(len(tests)))
 
 
 def _passing(comparison: Comparison, weights: Below) -> Floats:

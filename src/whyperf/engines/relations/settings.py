@@ -40,6 +40,8 @@ class RelationsSettings:
     negation_taken: float = 0.05
     # Contributions within one twentieth of the best are equal: the shallower decision goes first.
     rank_steps: int = 20
+    # What a decision counts for in the order of candidates if only its values' origin changed, not its outcome.
+    only_origins: float = 0.5
     candidates_max: int = 3
     # Executions that a zoom may record in one run: about a minute under Valgrind, and some hundred megabytes.
     zoom_executions: float = 40e6

@@ -160,7 +160,7 @@ def _side(counts: _SideCounts) -> SketchSide:
     )
 
 
-def fanout_counts(sketches: Sketches, side: SketchSide, nodes: Sequence[int], parents: Sequence[int]) -> Counts:
+def fanout_counts(side: SketchSide, nodes: Sequence[int], parents: Sequence[int]) -> Counts:
     """Calls per activation of the caller: `nodes` are the callee's contexts, `parents` all contexts of the caller."""
     made: dict[int, int] = defaultdict(int)
     for node in nodes:
