@@ -35,7 +35,8 @@ class Flow:
     size: Int32s
     kind: npt.NDArray[np.int8]
     """A `SiteKind` each."""
-    stack: Bools
+    memory: npt.NDArray[np.int8]
+    """A `MemoryUse` each."""
     target: npt.NDArray[np.int64]
     """Of direct calls and tail calls; -1 otherwise."""
     block: Int32s
@@ -195,7 +196,7 @@ class _Graph:
             address=np.array([one.address for one in code], np.uint64),
             size=np.array([one.size for one in code], np.int32),
             kind=np.array([self._kind(row) for row in range(len(code))], np.int8),
-            stack=np.array([one.stack for one in code], np.bool_),
+            memory=np.array([one.memory for one in code], np.int8),
             target=np.array([self._called(one) for one in code], np.int64),
             block=self._block.astype(np.int32),
             first=np.array(self._first, np.int32),

@@ -8,6 +8,8 @@ from enum import Enum
 from typing import NamedTuple
 
 from whyperf.debuginfo.instructions import direct_target, instructions, is_call, is_jump, is_stop, is_trap
+from whyperf.debuginfo.memory_use import memory_use
+from whyperf.recording.deep_tables import MemoryUse
 
 _RELATIVE = re.compile(r"\[rip(?: ([+-]) (\w+))?\]")
 _INDEXED = re.compile(r"\[(?:\w+ \+ )?\w+\*([48])(?: \+ (0x[0-9a-f]+))?\]")
@@ -37,8 +39,8 @@ class Instruction(NamedTuple):
     """4 or 8 if a table is indexed by it, else 0."""
     table: int | None
     """Of tables at a fixed address."""
-    stack: bool
-    """Uses memory through the stack pointer or, in functions that have one, through the frame pointer."""
+    memory: MemoryUse
+    """Through the stack also where that is by a frame pointer."""
 
     trap: bool
     """Stops the program rather than return."""
@@ -68,5 +70,7 @@ def decode(content: bytes, low: int) -> Iterator[Instruction]:
             elif indexed := _INDEXED.search(operands):
                 scale, table = int(indexed[1]), int(indexed[2], 0) if indexed[2] else None
         frame = frame or (mnemonic == "mov" and operands == "rbp, rsp")
-        stack = mnemonic in _BY_STACK or "[rsp" in operands or (frame and "[rbp" in operands)
-        yield Instruction(start, size, step, target, slot, scale, table, stack and mnemonic != "lea", is_trap(mnemonic))
+        memory = memory_use(mnemonic, operands)
+        if memory and (mnemonic in _BY_STACK or "[rsp" in operands or (frame and "[rbp" in operands)):
+            memory |= MemoryUse.STACK
+        yield Instruction(start, size, step, target, slot, scale, table, memory, is_trap(mnemonic))

@@ -12,10 +12,15 @@ import numpy.typing as npt
 from whyperf.debuginfo.elf import ElfFile, Segment
 
 _PT_DYNAMIC = 2
-_DT_PLTRELSZ, _DT_STRTAB, _DT_SYMTAB, _DT_RELA, _DT_RELASZ, _DT_JMPREL = 2, 5, 6, 7, 8, 23
+_DT_PLTRELSZ, _DT_STRTAB, _DT_SYMTAB, _DT_RELA, _DT_RELASZ, _DT_STRSZ, _DT_JMPREL = 2, 5, 6, 7, 8, 10, 23
 _R_RELATIVE, _R_GLOB_DAT, _R_JUMP_SLOT = 8, 6, 7
 _RELOCATION = np.dtype([("offset", "<u8"), ("kind", "<u4"), ("symbol", "<u4"), ("addend", "<i8")])
-_SYMBOL_BYTES = 24
+_SYMBOL = np.dtype(
+    [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
+)
+_SYMBOL_BYTES = _SYMBOL.itemsize
+_SYMBOLS_MAX = 1 << 20
+_FUNCTION_TYPES = (2, 10)  # those that are chosen when loaded (ifunc) too
 _NAME_MAX = 4096
 
 
@@ -58,6 +63,20 @@ class Image:
         wanted = wanted[np.isin(wanted["kind"], (_R_GLOB_DAT, _R_JUMP_SLOT))]
         pairs = zip(wanted["offset"].tolist(), wanted["symbol"].tolist(), strict=True)
         return {slot: name for slot, symbol in pairs if (name := self._symbol(symbol))}
+
+    @cached_property
+    def exports(self) -> dict[str, int]:
+        """Addresses of the functions that other files may call, by symbol: one function may have several."""
+        table, names = self._dynamic.get(_DT_SYMTAB, 0), self._dynamic.get(_DT_STRTAB, 0)
+        # Linkers put the strings right behind the symbols; the format itself does not tell how many there are.
+        content = self.read(table, min(names - table, _SYMBOL_BYTES * _SYMBOLS_MAX))
+        symbols = np.frombuffer(content[: len(content) // _SYMBOL.itemsize * _SYMBOL.itemsize], _SYMBOL)
+        functions = symbols[np.isin(symbols["info"] & 15, _FUNCTION_TYPES) & (symbols["section"] != 0)]
+        texts = self.read(names, self._dynamic.get(_DT_STRSZ, 0))
+        return {
+            texts[name : texts.find(b"\0", name)].decode(errors="replace"): address
+            for name, address in zip(functions["name"].tolist(), functions["value"].tolist(), strict=True)
+        }
 
     def _segment(self, address: int) -> Segment | None:
         return next((s for s in self._elf.segments if s.address <= address < s.address + s.file_size), None)

@@ -88,8 +88,8 @@ SITES = Table(
 )
 CALLS = Table(
     "calls",
-    "Sketch: the calling-context tree with exact counts. Parents come before children. Recursion beyond a bound is "
-    "counted in the context that it recurs into.",
+    "Sketch: the calling-context tree with exact counts. Parents come before children. Recursive calls "
+    "count in the context that they recur into.",
     (
         Column("call", _id, "row number"),
         Column("parent", _id, "the caller's context, an earlier row; -1 where a thread starts", "calls"),
@@ -107,7 +107,7 @@ FANOUTS = Table(
     "Sketch: how many calls one activation of the caller makes. What is missing to the parent's calls made none.",
     (
         Column("call", _id, "the callee's context, row of `calls`", "calls"),
-        Column("times", pa.int64(), "calls within one activation of the parent, at least 1; beyond 16 rounded to 1/8"),
+        Column("times", pa.int64(), "calls within one activation of the parent, at least 1; rounded to 8 binary digits"),
         Column("activations", pa.int64(), "activations of the parent that made so many calls"),
     ),
     optional=True,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
 _MAGIC = "whyperf-plan 1"
+_SPACE = re.compile(r"\s")
 
 
 class Mode(Enum):
@@ -63,7 +65,8 @@ def _lines(plan: Instruments) -> Iterable[str]:
     if plan.limit:
         yield f"limit {plan.limit:x}"
     for number, module in enumerate(plan.modules):
-        yield f"module {module.name} {module.build_id or '-'}"
+        # Words end at a space; with a build-id the name decides nothing.
+        yield f"module {re.sub(_SPACE, '_', module.name)} {module.build_id or '-'}"
         for function in plan.functions:
             if function.module == number:
                 yield f"function {function.entry:x} {function.mode.value}{' heap' if function.heap else ''}"

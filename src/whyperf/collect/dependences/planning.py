@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from whyperf.collect.dependences.heap import heap_entries
 from whyperf.collect.dependences.instruments import (
     Instruments,
     Mode,
@@ -30,7 +31,6 @@ from whyperf.recording.zoom import ZoomPlan
 
 # The C library's own functions are passed over: their work counts as their callers'.
 _NOT_SKETCHED = ("libc", "vdso")
-_HEAP = ("malloc", "calloc", "realloc", "reallocarray", "free", "memalign", "aligned_alloc", "posix_memalign")
 _OFFERED = 3
 
 
@@ -132,10 +132,7 @@ def _declared(binary: Binary, row: int, key: FunctionKey) -> bool:
 
 
 def _heap_scopes(binary: Binary) -> set[int]:
-    """Functions that hand out and take back memory, in the C library or in an allocator of the program's own."""
-    names = binary.code.function_name
-    rows = [row for name in _HEAP for row in names.find(name).tolist()]
-    return {s for s in entered_scopes(binary).tolist() if int(binary.code.scope_function[s]) in rows} if rows else set()
+    return {scope for entry in heap_entries(binary) if (scope := binary.scope_entered_at(entry)) >= 0}
 
 
 def _watched(module: int, binary: Binary, scope: int, mode: Mode, *, heap: bool) -> WatchedFunction:

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from whyperf.collect import _dependences
 from whyperf.errors import WhyperfError
 
 TOOL = "dependences"
-TOOLS_FOLDER = Path(__file__).parent.parent / "valgrind"
+TOOLS_FOLDER = Path(_dependences.__file__).parent / "valgrind"
 _EXECUTABLE = f"{TOOL}-amd64-linux"
 _INSTALL = "sudo apt-get install valgrind"
 _REBUILD = "make setup"
