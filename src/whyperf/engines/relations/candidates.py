@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from whyperf.engines.relations.catalogue import NONE, Catalogue
 from whyperf.engines.relations.comparing import Comparison
@@ -31,6 +31,8 @@ class Candidate:
     losing_function: Backward | None
     cause: int
     """Place of the producer that is named as the cause's line; NONE where the decision itself is all there is."""
+    origin: int
+    """Place where the tested values come from in both runs: the value changed, not where it comes from."""
     effect_of: str = ""
 
 
@@ -64,7 +66,9 @@ def most_explained(symptom: Symptom, change: Change, settings: RelationsSettings
     return abs(symptom.change) if abs(symptom.change) >= settings.least_contribution * abs(change.amount) else 0.0
 
 
-def rank(comparison: Comparison, refined: Sequence[Refined], change: Change) -> list[Candidate]:
+def rank(
+    comparison: Comparison, refined: Sequence[Refined], change: Change, steady: Mapping[int, int]
+) -> list[Candidate]:
     """Best first; what explains too little is left out. Effects come only if nothing else is left."""
     settings, catalogue = comparison.settings, comparison.catalogue
     sense = 1.0 if change.amount >= 0 else -1.0
@@ -72,7 +76,11 @@ def rank(comparison: Comparison, refined: Sequence[Refined], change: Change) -> 
     for one in refined:
         groups[_where(catalogue, one)].append(one)
     joined = [_join(comparison, group, change, sense) for group in groups.values()]
-    worth = [one for one in joined if one is not None and one.share >= settings.least_contribution]
+    worth = [
+        replace(one, origin=steady.get(one.branch, NONE))
+        for one in joined
+        if one is not None and one.share >= settings.least_contribution
+    ]
     causes = [one for one in worth if not one.effect_of]
     chosen = causes or worth[:1]
     best = max((_merit(one, settings) for one in chosen), default=1.0)
@@ -89,7 +97,7 @@ def rank(comparison: Comparison, refined: Sequence[Refined], change: Change) -> 
 
 
 def _merit(candidate: Candidate, settings: RelationsSettings) -> float:
-    """Where only the origin of the tested values changed, but not what came of the test, the cause is likelier above."""
+    """Where only the origin of the tested values changed, not what came of the test, the cause is likelier above."""
     return candidate.share * (1.0 if candidate.forward is not None else settings.only_origins)
 
 
@@ -142,6 +150,7 @@ def _join(comparison: Comparison, group: Sequence[Refined], change: Change, sens
         losing=losing,
         losing_function=_nearest(catalogue, [one for one in functions if one.bad < one.good], share, settings),
         cause=named.producer if named is not None else _explaining_place(catalogue, group),
+        origin=NONE,
         effect_of=group[0].effect_of,
     )
 

@@ -54,6 +54,7 @@ class Catalogue:
     site_kind: Int8s  # SiteKind
     copies: Bools  # by site: only moves a value
     spills: Bools  # by site: stores a local variable or a saved register
+    loads: Bools  # by site: only reads memory into a register
     nameless: Bools  # by site: never named as a cause: reloads, saved registers, parameters on entry
     entry: Bools  # by site: a function starts here
     decisions: tuple[int, ...]

@@ -6,7 +6,7 @@ on all earlier iterations; so an instruction is taken once per closure, one that
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +19,9 @@ from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.trace import Trace
 
 
-class _Graph(NamedTuple):
-    """What is followed; see `Trace`."""
+class _Ground(NamedTuple):
+    """What closures walk on: the trace, what is known of its sites, and marks of the closure at hand. A mark counts
+    only if it bears the closure's stamp, so nothing is ever cleared."""
 
     site: Int32s
     region: Int32s
@@ -29,21 +30,14 @@ class _Graph(NamedTuple):
     through_memory: Bools
     parent: Int32s
     activation: Int32s
-
-
-class _Sites(NamedTuple):
     copies: Bools
     spills: Bools
+    loads: Bools
     place: Int32s
-
-
-class _Scratch(NamedTuple):
-    """Marks of the closure at hand: an entry counts only if it bears its stamp, so nothing is ever cleared."""
-
-    event: Int32s
-    site: Int32s
-    times: Int32s
-    region: Int32s
+    marked: Int32s  # by event
+    site_marked: Int32s
+    site_times: Int32s
+    region_marked: Int32s
     found: Int32s
 
 
@@ -70,30 +64,30 @@ class _Limits(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _closure(test: int, stamp: int, graph: _Graph, sites: _Sites, marks: _Scratch, copies_max: int) -> int:
-    """Producers of one event, nearest first, into `marks.found`; returns how many."""
+def _closure(test: int, stamp: int, ground: _Ground, copies_max: int) -> int:
+    """Producers of one event, nearest first, into `ground.found`; returns how many."""
     count, at, event = 0, 0, test
-    marks.event[test] = stamp
+    ground.marked[test] = stamp
     while True:
-        for edge in range(graph.first_input[event], graph.first_input[event + 1]):
-            source = graph.producer[edge]
-            if source < 0 or marks.event[source] == stamp:
+        for edge in range(ground.first_input[event], ground.first_input[event + 1]):
+            source = ground.producer[edge]
+            if source < 0 or ground.marked[source] == stamp:
                 continue
-            marks.event[source] = stamp
-            where = graph.site[source]
-            if marks.site[where] != stamp:
-                marks.site[where] = stamp
-                marks.times[where] = 0
-            if marks.times[where] >= (copies_max if sites.copies[where] else 1):
+            ground.marked[source] = stamp
+            where = ground.site[source]
+            if ground.site_marked[where] != stamp:
+                ground.site_marked[where] = stamp
+                ground.site_times[where] = 0
+            if ground.site_times[where] >= (copies_max if ground.copies[where] else 1):
                 continue
-            marks.times[where] += 1
-            marks.found[count] = source
+            ground.site_times[where] += 1
+            ground.found[count] = source
             count += 1
-            if count == len(marks.found):
+            if count == len(ground.found):
                 return count
         if at == count:
             return count
-        event = marks.found[at]
+        event = ground.found[at]
         at += 1
 
 
@@ -115,34 +109,34 @@ def _count(tally: _Tally, slot: int, group: int, weight: float, distance: float)
 
 
 @njit(cache=True, nogil=True)
-def _origins(
-    tests: _Tests, weight: Floats, stamp: int, graph: _Graph, sites: _Sites, marks: _Scratch, limits: _Limits
-) -> tuple[_Tally, int]:
+def _origins(tests: _Tests, weight: Floats, stamp: int, ground: _Ground, limits: _Limits) -> tuple[_Tally, int]:
     size = limits.places + limits.functions
     tally = _Tally(np.zeros(size), np.zeros(size, np.int32), np.zeros(size), np.zeros(size, np.int32))
     for row in range(len(tests.event)):
         stamp += 1
         test, group, loop = tests.event[row], tests.group[row], tests.loop[row]
-        count = _closure(test, stamp, graph, sites, marks, limits.copies)
-        around = graph.region[test]
+        count = _closure(test, stamp, ground, limits.copies)
+        around = ground.region[test]
         while around >= 0:
-            marks.region[around] = stamp
-            around = graph.parent[around]
+            ground.region_marked[around] = stamp
+            around = ground.parent[around]
         for rank in range(count):
-            event = marks.found[rank]
-            place, inner = sites.place[graph.site[event]], graph.region[event]
+            event = ground.found[rank]
+            place, inner = ground.place[ground.site[event]], ground.region[event]
             # What the loop itself computes is a recurrence: what it started from is looked for.
-            if place < 0 or (loop >= 0 and _is_within(inner, loop, graph.parent)):
+            if place < 0 or (loop >= 0 and _is_within(inner, loop, ground.parent)):
                 continue
-            _count(tally, place, group, weight[group], rank)
+            # Where a value was stored says more than where it was loaded, if both are known.
+            farther = len(ground.found) if ground.loads[ground.site[event]] else 0
+            _count(tally, place, group, weight[group], rank + farther)
             callers = 0
             while inner >= 0 and callers < limits.callers:
-                if graph.activation[inner] >= 0:
+                if ground.activation[inner] >= 0:
                     callers += 1
-                    if marks.region[inner] != stamp:
-                        slot = limits.places + graph.activation[inner]
+                    if ground.region_marked[inner] != stamp:
+                        slot = limits.places + ground.activation[inner]
                         _count(tally, slot, group, weight[group], rank + 0.5)
-                inner = graph.parent[inner]
+                inner = ground.parent[inner]
     for slot in range(size):
         if tally.groups[slot]:
             tally.distance[slot] /= tally.groups[slot]
@@ -150,9 +144,7 @@ def _origins(
 
 
 @njit(cache=True, nogil=True)
-def _first_hop(
-    tests: Int32s, stamp: int, graph: _Graph, sites: _Sites, marks: _Scratch, steps: int
-) -> tuple[Int32s, Int32s, int]:
+def _first_hop(tests: Int32s, stamp: int, ground: _Ground, steps: int) -> tuple[Int32s, Int32s, int]:
     """The stores (or constants) that tests read, through registers only; pairs of test's row and store's site."""
     rows = np.empty(1024, np.int32)
     stores = np.empty(1024, np.int32)
@@ -160,22 +152,22 @@ def _first_hop(
     queue = np.empty(steps + 1, np.int32)
     for row in range(len(tests)):
         stamp += 1
-        marks.event[tests[row]] = stamp
+        ground.marked[tests[row]] = stamp
         queue[0], size, at = tests[row], 1, 0
         while at < size:
             event = queue[at]
             at += 1
-            for edge in range(graph.first_input[event], graph.first_input[event + 1]):
-                source = graph.producer[edge]
-                if source < 0 or marks.event[source] == stamp:
+            for edge in range(ground.first_input[event], ground.first_input[event + 1]):
+                source = ground.producer[edge]
+                if source < 0 or ground.marked[source] == stamp:
                     continue
-                marks.event[source] = stamp
-                constant = graph.first_input[source] == graph.first_input[source + 1]
-                if constant or (graph.through_memory[edge] and not sites.spills[graph.site[source]]):
+                ground.marked[source] = stamp
+                constant = ground.first_input[source] == ground.first_input[source + 1]
+                if constant or (ground.through_memory[edge] and not ground.spills[ground.site[source]]):
                     if count == len(rows):
                         rows = np.concatenate((rows, np.empty(count, np.int32)))
                         stores = np.concatenate((stores, np.empty(count, np.int32)))
-                    rows[count], stores[count] = row, graph.site[source]
+                    rows[count], stores[count] = row, ground.site[source]
                     count += 1
                 elif size <= steps:
                     queue[size] = source
@@ -194,6 +186,9 @@ class Origins:
     total_weight: float
     total_groups: int
 
+    def first(self, slots: int) -> Origins:
+        return replace(self, weight=self.weight[:slots], groups=self.groups[:slots], distance=self.distance[:slots])
+
 
 class Closures:
     """Closures over one trace."""
@@ -205,8 +200,8 @@ class Closures:
         self._settings = settings
         place = np.where(catalogue.nameless, NONE, catalogue.site_place).astype(np.int32)
         place[sorted(unnamed)] = NONE
-        self._sites = _Sites(catalogue.copies, catalogue.spills, place)
-        self._graph = _Graph(
+        sizes = trace.events, catalogue.sites, catalogue.sites, len(trace.parent), settings.producers_max
+        self._ground = _Ground(
             trace.site,
             trace.region,
             trace.first_input,
@@ -214,9 +209,12 @@ class Closures:
             trace.through_memory,
             trace.parent,
             trace.activation,
+            catalogue.copies,
+            catalogue.spills,
+            catalogue.loads,
+            place,
+            *(np.zeros(size, np.int32) for size in sizes),
         )
-        sizes = trace.events, catalogue.sites, catalogue.sites, len(trace.parent), settings.producers_max
-        self._marks = _Scratch(*(np.zeros(size, np.int32) for size in sizes))
         self._limits = _Limits(
             settings.copies_per_closure, settings.producer_callers, len(catalogue.places), len(catalogue.functions)
         )
@@ -225,20 +223,18 @@ class Closures:
     def producers(self, test: int) -> list[int]:
         """Nearest first."""
         self._stamp += 1
-        count = _closure(test, self._stamp, self._graph, self._sites, self._marks, self._limits.copies)
-        return [int(event) for event in self._marks.found[:count]]
+        count = _closure(test, self._stamp, self._ground, self._limits.copies)
+        return [int(event) for event in self._ground.found[:count]]
 
     def origins(self, tests: Tests, weight: Floats) -> Origins:
         """`weight`: of each group of tests."""
         arrays = _Tests(tests.event, tests.group, tests.loop)
-        tally, self._stamp = _origins(arrays, weight, self._stamp, self._graph, self._sites, self._marks, self._limits)
+        tally, self._stamp = _origins(arrays, weight, self._stamp, self._ground, self._limits)
         return Origins(tally.weight, tally.groups, tally.distance, float(weight.sum()), tests.groups)
 
     def first_hop(self, tests: Int32s) -> list[frozenset[int]]:
         """For every test the sites of the stores that it read, local variables looked through."""
-        rows, stores, self._stamp = _first_hop(
-            tests, self._stamp, self._graph, self._sites, self._marks, self._settings.first_hop_steps
-        )
+        rows, stores, self._stamp = _first_hop(tests, self._stamp, self._ground, self._settings.first_hop_steps)
         sets: list[set[int]] = [set() for _ in range(len(tests))]
         for row, store in zip(rows.tolist(), stores.tolist(), strict=True):
             sets[row].add(store)

@@ -50,6 +50,6 @@ def compare_zooms(zoomed: Zoomed, spec: SymptomSpec, settings: RelationsSettings
         if most > 0:
             search(comparison, symptom, most, found)
     refined = refine(comparison, found.decisions(), symptoms)
-    candidates = rank(comparison, refined, change)
+    candidates = rank(comparison, refined, change, found.steady)
     findings = tuple(finding(comparison, one, number) for number, one in enumerate(candidates, 1))
     return Relations("zoom", name, change.good, change.bad, findings, tuple(notes), found.looked_at)

@@ -98,7 +98,6 @@ def _pattern(catalogue: Catalogue, candidate: Candidate) -> str:
 
 def _detail(comparison: Comparison, candidate: Candidate) -> dict[str, Any]:
     catalogue, symptom = comparison.catalogue, candidate.symptom
-    cause = catalogue.places[candidate.cause] if candidate.cause != NONE else None
     return {
         "symptom": {
             "name": symptom.name,
@@ -107,14 +106,8 @@ def _detail(comparison: Comparison, candidate: Candidate) -> dict[str, Any]:
             "negation": symptom.negation,
         },
         "decision": where(catalogue, candidate.place),
-        "cause": None
-        if cause is None
-        else {
-            "function": catalogue.name(cause.inlined),
-            "file": cause.file,
-            "line": cause.line,
-            "new": cause.only_in == "bad",
-        },
+        "cause": _named(catalogue, candidate.cause),
+        "origin": _named(catalogue, candidate.origin),
         "forward": None if candidate.forward is None else _forward(catalogue, candidate.forward),
         "backward": [
             _backward(catalogue, one)
@@ -124,6 +117,13 @@ def _detail(comparison: Comparison, candidate: Candidate) -> dict[str, Any]:
         "effect_of": candidate.effect_of,
         "graph": graph(comparison, candidate).plain(),
     }
+
+
+def _named(catalogue: Catalogue, place: int) -> dict[str, Any] | None:
+    if place == NONE:
+        return None
+    at = catalogue.places[place]
+    return {"function": catalogue.name(at.inlined), "file": at.file, "line": at.line, "new": at.only_in == "bad"}
 
 
 def _forward(catalogue: Catalogue, relation: Forward) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from whyperf.engines.relations.arrays import Bools, Floats, Int32s, Ints
 from whyperf.engines.relations.changed import Counts
-from whyperf.engines.relations.kernels import inclusive, ordinals, within_same
+from whyperf.engines.relations.kernels import children_per_parent, distinct, ordinals, within_same
 from whyperf.engines.relations.trace import Trace
 
 Edge = tuple[int, int]
@@ -26,12 +26,11 @@ class Fanout:
     edges: dict[Edge, int]
     of_region: Int32s  # the edge that leads to a region
     instances: Ints  # regions by class
+    outermost: Bools
+    """Regions that do not lie below another one reached by the same edge: recursion is counted once."""
     _first: Ints
     _children: Ints
     _parents: Ints
-    outermost: Bools
-    """Regions that do not lie below another one reached by the same edge: recursion is counted once."""
-    _classes: int
 
     def counts(self, edge: Edge) -> Counts:
         """Children per instance of the parent, none included. Empty if the parent was never there."""
@@ -55,28 +54,20 @@ class Fanout:
 
 def fanout(trace: Trace, classes: int) -> Fanout:
     parent_label = np.where(trace.parent >= 0, trace.label[np.maximum(trace.parent, 0)], -1).astype(np.int64)
-    combined = (parent_label + 1) * classes + trace.label
-    distinct, of_region = np.unique(combined, return_inverse=True)
-    of_region = of_region.reshape(-1).astype(np.int32)
-    edges = {(int(key) // classes - 1, int(key) % classes): number for number, key in enumerate(distinct)}
-    # Children of one parent by one edge are one run of equal keys.
-    pair = np.sort(of_region.astype(np.int64) * (len(trace.parent) + 1) + trace.parent + 1)
-    starts = np.flatnonzero(np.concatenate([[True], pair[1:] != pair[:-1]])) if len(pair) else np.empty(0, np.int64)
-    size = np.diff(np.append(starts, len(pair)))
-    edge_of_run = pair[starts] // (len(trace.parent) + 1)
-    largest = int(size.max()) + 1 if len(size) else 1
-    histogram, times = np.unique(edge_of_run * largest + size, return_counts=True)
-    first = np.searchsorted(histogram // largest, np.arange(len(edges) + 1))
+    keys, of_region = distinct((parent_label + 1) * classes + trace.label)
+    edges = {(int(key) // classes - 1, int(key) % classes): number for number, key in enumerate(keys.tolist())}
     start, order = trace.children
+    edge_of, size = children_per_parent(start, order, of_region, max(len(edges), 1))
+    largest = int(size.max()) + 1 if len(size) else 1
+    histogram, times = np.unique(edge_of.astype(np.int64) * largest + size, return_counts=True)
     return Fanout(
         edges=edges,
         of_region=of_region,
         instances=np.bincount(trace.label, minlength=classes),
-        _first=first,
+        outermost=~within_same(trace.parent, of_region, max(len(edges), 1), start, order),
+        _first=np.searchsorted(histogram // largest, np.arange(len(edges) + 1)),
         _children=(histogram % largest).astype(np.int64),
         _parents=times.astype(np.int64),
-        outermost=~within_same(trace.parent, of_region, max(len(edges), 1), start, order),
-        _classes=classes,
     )
 
 
@@ -89,7 +80,3 @@ def beyond(trace: Trace, edges: Fanout, below: Floats, iterations: Bools, usual:
     late = iterations & edges.outermost & (ordinal > limit[edges.of_region] + 1e-9)
     weight = np.bincount(edges.of_region[late], weights=below[late], minlength=len(edges.edges))
     return {edge: float(weight[edge]) for edge in usual}
-
-
-def weight_below(trace: Trace, own: Floats) -> Floats:
-    return inclusive(trace.parent, own)

@@ -110,3 +110,56 @@ def nearest_above(parent: Int32s, chosen: Bools) -> Int32s:
         elif parent[node] >= 0:
             nearest[node] = nearest[parent[node]]
     return nearest
+
+
+@njit(cache=True, nogil=True)
+def distinct(keys: Ints) -> tuple[Ints, Int32s]:
+    """The distinct keys in the order of their first row, and which of them each row has: a hash table, no sorting."""
+    slots = np.full(1024, -1, np.int32)
+    found = np.empty(512, np.int64)
+    number_of = np.empty(len(keys), np.int32)
+    count = 0
+    for row in range(len(keys)):
+        if 2 * (count + 1) > len(slots):
+            slots = np.full(2 * len(slots), -1, np.int32)
+            found = np.concatenate((found, np.empty(len(found), np.int64)))
+            for number in range(count):
+                slots[_free_slot(slots, found, found[number])] = number
+        slot = _free_slot(slots, found, keys[row])
+        if slots[slot] < 0:
+            slots[slot] = count
+            found[count] = keys[row]
+            count += 1
+        number_of[row] = slots[slot]
+    return found[:count], number_of
+
+
+@njit(cache=True, nogil=True)
+def _free_slot(slots: Int32s, found: Ints, key: int) -> int:
+    """Where the key is, or belongs."""
+    mask = np.uint64(len(slots) - 1)
+    slot = (np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(20)) & mask
+    while slots[slot] >= 0 and found[slots[slot]] != key:
+        slot = (slot + np.uint64(1)) & mask
+    return int(slot)
+
+
+@njit(cache=True, nogil=True)
+def children_per_parent(start: Ints, order: Int32s, label: Int32s, labels: int) -> tuple[Int32s, Int32s]:
+    """For every parent and every label among its children: the label, and how many they are. `start`, `order`: as
+    `grouped(parent)` gives them."""
+    label_of = np.empty(len(order), np.int32)
+    times = np.empty(len(order), np.int32)
+    count = 0
+    row_of = np.full(labels, -1, np.int64)  # the label's row if it belongs to this parent
+    for parent in range(len(start) - 1):
+        first = count
+        for at in range(start[parent], start[parent + 1]):
+            here = label[order[at]]
+            if row_of[here] < first:
+                row_of[here] = count
+                label_of[count] = here
+                times[count] = 0
+                count += 1
+            times[row_of[here]] += 1
+    return label_of[:count], times[:count]

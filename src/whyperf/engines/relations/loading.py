@@ -11,7 +11,7 @@ import numpy as np
 
 from whyperf.engines.relations.arrays import Bools, Int8s, Int32s, Ints
 from whyperf.engines.relations.catalogue import NONE, Catalogue, RegionClass
-from whyperf.engines.relations.kernels import last_events
+from whyperf.engines.relations.kernels import distinct, last_events
 from whyperf.engines.relations.matching import SharedSites, match_sites
 from whyperf.engines.relations.trace import Trace, joined
 from whyperf.engines.run import Run, column
@@ -225,10 +225,13 @@ def _values(run: Run) -> tuple[Ints, Int32s, Bools]:
 
 
 def _labels(classes: _Classes, kind: Int8s, site: Int32s, arm: Int32s) -> Int32s:
-    combined = np.stack([kind.astype(np.int64), site.astype(np.int64), arm.astype(np.int64)])
-    distinct, where = np.unique(combined, axis=1, return_inverse=True)
-    numbers = [classes.number(RegionKind(k), s, a) for k, s, a in distinct.T.tolist()]
-    return np.array(numbers, np.int32)[where.reshape(-1)] if numbers else np.empty(0, np.int32)
+    sites = len(classes.shared.site_place) + 1
+    keys, where = distinct((kind.astype(np.int64) * sites + site + 1) * sites + arm + 1)
+    numbers = [
+        classes.number(RegionKind(key // sites // sites), key // sites % sites - 1, key % sites - 1)
+        for key in keys.tolist()
+    ]
+    return np.array(numbers, np.int32)[where]
 
 
 def _catalogue(shared: SharedSites, classes: _Classes) -> Catalogue:
@@ -241,6 +244,7 @@ def _catalogue(shared: SharedSites, classes: _Classes) -> Catalogue:
         site_kind=np.array(shared.kind, np.int8),
         copies=shared.flags("copies"),
         spills=shared.flags("spills"),
+        loads=shared.flags("loads"),
         nameless=shared.flags("nameless"),
         entry=shared.flags("entry"),
         decisions=tuple(classes.decisions),

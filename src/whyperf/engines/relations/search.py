@@ -11,6 +11,7 @@ import numpy as np
 from whyperf.engines.relations.arrays import Floats, Int32s
 from whyperf.engines.relations.catalogue import NONE
 from whyperf.engines.relations.changed import Counts, has_changed, share_changed
+from whyperf.engines.relations.closure import Origins
 from whyperf.engines.relations.comparing import Below, Comparison, Side, below
 from whyperf.engines.relations.early_exit import way_out
 from whyperf.engines.relations.forward import Edge, beyond
@@ -18,6 +19,7 @@ from whyperf.engines.relations.relation import Backward, Decision, Forward, Rela
 from whyperf.engines.relations.symptoms import Symptom
 from whyperf.recording.deep_tables import RegionKind
 
+_MOSTLY = 0.5
 _Key = tuple[int, int]
 """Decision of the catalogue and class called: one of them is NONE."""
 
@@ -28,6 +30,8 @@ class Found:
 
     relations: dict[_Key, list[Relation]] = field(default_factory=lambda: defaultdict(list))
     depth: dict[_Key, int] = field(default_factory=dict)
+    steady: dict[int, int] = field(default_factory=dict)
+    """By decision: the place where the values that it tests mostly come from, in both runs; NONE if there is none."""
     looked_at: int = 0
 
     def decisions(self) -> list[Decision]:
@@ -40,21 +44,116 @@ class Found:
 
 def search(comparison: Comparison, symptom: Symptom, most: float, found: Found) -> None:
     """Adds to `found`. `most`: what a relation can contribute at most, the symptom's change."""
-    weights = below(comparison, symptom)
-    edges = _edges_above(comparison, weights)
+    sought = _Sought(comparison, symptom, most, below(comparison, symptom))
+    edges = sought.edges()
     found.looked_at += len(edges)
-    late = _late_iterations(comparison, weights)
-    depth = _depths(comparison, weights)
-    for edge, (good_weight, bad_weight) in edges.items():
-        relation = _forward(comparison, symptom, edge, good_weight, bad_weight, late.get(edge, 0.0), most)
+    late, depth, passing = sought.late_iterations(), sought.depths(), sought.passing()
+    for edge, weights in edges.items():
+        relation = sought.forward(edge, weights, late.get(edge, 0.0))
         if relation is not None:
             found.add(_key(comparison, relation.edge[1]), relation, int(depth[edge[1]]))
-    passing = _passing(comparison, weights)
     decided = {comparison.catalogue.classes[edge[1]].decision: edge[1] for edge in edges}
     for decision, label in decided.items():
         if decision != NONE:
-            for changed in _backward(comparison, symptom, decision, weights, min(most, passing[decision]), found):
+            good, bad = sought.origins(decision)
+            found.looked_at += int(np.count_nonzero((good.groups > 0) | (bad.groups > 0)))
+            found.steady.setdefault(decision, _steady(comparison, decision, good, bad))
+            for changed in sought.backward(good, bad, float(passing[decision])):
                 found.add((decision, NONE), changed, int(depth[label]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Sought:
+    comparison: Comparison
+    symptom: Symptom
+    most: float
+    weights: Below
+
+    @property
+    def _sides(self) -> tuple[tuple[Side, Floats], tuple[Side, Floats]]:
+        return (self.comparison.good, self.weights.good), (self.comparison.bad, self.weights.bad)
+
+    def edges(self) -> dict[Edge, tuple[float, float]]:
+        """Edges with some of the symptom below them in either side, and how much, per run."""
+        sides = []
+        for side, weight in self._sides:
+            per_edge = side.fanout.weights(weight) / side.trace.runs
+            sides.append({edge: float(per_edge[number]) for edge, number in side.fanout.edges.items()})
+        good, bad = sides
+        pairs = {edge: (good.get(edge, 0.0), bad.get(edge, 0.0)) for edge in good | bad if edge[0] != NONE}
+        return {edge: pair for edge, pair in sorted(pairs.items()) if max(pair) > 0}
+
+    def late_iterations(self) -> dict[Edge, float]:
+        """By edge from a loop to its iterations: the symptom in iterations beyond the good runs' mean, per bad run."""
+        good, bad, classes = self.comparison.good, self.comparison.bad, self.comparison.catalogue.classes
+        loops = {
+            edge: number for edge, number in bad.fanout.edges.items() if classes[edge[1]].kind == RegionKind.ITERATION
+        }
+        usual = {number: good.fanout.counts(edge).mean for edge, number in loops.items()}
+        late = beyond(bad.trace, bad.fanout, self.weights.bad, bad.iterations, usual)
+        return {edge: late[number] / bad.trace.runs for edge, number in loops.items()}
+
+    def depths(self) -> Int32s:
+        """By class: the depth of the outermost region that leads to the symptom."""
+        depth = np.full(len(self.comparison.catalogue.classes), np.iinfo(np.int32).max, np.int32)
+        for side, weight in self._sides:
+            leading = weight > 0
+            np.minimum.at(depth, side.trace.label[leading], side.trace.depth[leading])
+        return depth
+
+    def passing(self) -> Floats:
+        """By decision: how much of the symptom hangs on it, in a bad run; in a good one if it vanished."""
+        good, bad = (_hanging(side, weight) for side, weight in self._sides)
+        return np.minimum(np.where(bad > 0, bad, good), self.most)
+
+    def forward(self, edge: Edge, weights: tuple[float, float], late: float) -> Forward | None:
+        """`late`: the symptom in iterations beyond the usual number."""
+        comparison, polarity = self.comparison, self.symptom.polarity
+        good, bad = comparison.good.fanout.counts(edge), comparison.bad.fanout.counts(edge)
+        if not has_changed(good, bad, comparison.settings):
+            return None
+        parents = bad.events / comparison.bad.trace.runs
+        contribution = polarity * (bad.mean - good.mean) * parents * self._per_child(good, bad, weights)
+        is_iteration = comparison.catalogue.classes[edge[1]].kind == RegionKind.ITERATION
+        if is_iteration and bad.mean > good.mean:
+            contribution = polarity * max(abs(contribution), late)
+        contribution = max(-self.most, min(self.most, contribution))
+        return way_out(comparison, Forward(edge, good, bad, contribution, self.symptom, parents))
+
+    def origins(self, decision: int) -> tuple[Origins, Origins]:
+        """Where the values tested on the way to the symptom came from; where tests are too few, in all tests: then
+        lines only, as whose work led to other things than the symptom says nothing."""
+        leading = [side.deciding.leading(decision, weight) for side, weight in self._sides]
+        few = min(tests.groups for tests, _ in leading) < self.comparison.settings.few_events
+        if few:
+            leading = [side.deciding.all_of(decision) for side in self.comparison.sides]
+        good, bad = (side.closures.origins(*tests) for side, tests in zip(self.comparison.sides, leading, strict=True))
+        places = len(self.comparison.catalogue.places)
+        return (good.first(places), bad.first(places)) if few else (good, bad)
+
+    def backward(self, good: Origins, bad: Origins, passing: float) -> Iterator[Backward]:
+        """Producers whose share changed. `passing`: how much of the symptom hangs on the decision."""
+        settings = self.comparison.settings
+        if not good.total_weight or not bad.total_weight:
+            return
+        direction = self.symptom.polarity * (1 if self.symptom.change >= 0 else -1)
+        tests = good.total_groups, bad.total_groups
+        good_share, bad_share = good.weight / good.total_weight, bad.weight / bad.total_weight
+        for slot in np.flatnonzero(np.abs(good_share - bad_share) >= settings.means_apart).tolist():
+            was, now = round(float(good_share[slot]), 9), round(float(bad_share[slot]), 9)
+            if share_changed(was, now, *tests, settings):
+                distance = float(bad.distance[slot] if bad.groups[slot] else good.distance[slot])
+                producer, executions = _producer(self.comparison, slot)
+                is_function = slot >= len(self.comparison.catalogue.places)
+                contribution = passing * abs(now - was) * direction
+                yield Backward(producer, is_function, was, now, tests, distance, contribution, self.symptom, executions)
+
+    def _per_child(self, good: Counts, bad: Counts, weights: tuple[float, float]) -> float:
+        """How much of the symptom one more child brings: as in the bad runs; as in the good ones if it vanished."""
+        for counts, weight, side in ((bad, weights[1], self.comparison.bad), (good, weights[0], self.comparison.good)):
+            if counts.total and weight:
+                return weight * side.trace.runs / counts.total
+        return 0.0
 
 
 def _key(comparison: Comparison, label: int) -> _Key:
@@ -62,102 +161,8 @@ def _key(comparison: Comparison, label: int) -> _Key:
     return (decision, NONE) if decision != NONE else (NONE, label)
 
 
-def _edges_above(comparison: Comparison, weights: Below) -> dict[Edge, tuple[float, float]]:
-    """Edges with some of the symptom below them in either side, and how much, per run."""
-    sides = []
-    for side, weight in ((comparison.good, weights.good), (comparison.bad, weights.bad)):
-        per_edge = side.fanout.weights(weight) / side.trace.runs
-        sides.append({edge: float(per_edge[number]) for edge, number in side.fanout.edges.items()})
-    good, bad = sides
-    pairs = {edge: (good.get(edge, 0.0), bad.get(edge, 0.0)) for edge in good.keys() | bad.keys() if edge[0] != NONE}
-    return {edge: pair for edge, pair in sorted(pairs.items()) if pair[0] > 0 or pair[1] > 0}
-
-
-def _late_iterations(comparison: Comparison, weights: Below) -> dict[Edge, float]:
-    """By edge from a loop to its iterations: the symptom in iterations beyond the good runs' mean, per bad run."""
-    bad = comparison.bad
-    loops = {
-        edge: number
-        for edge, number in bad.fanout.edges.items()
-        if comparison.catalogue.classes[edge[1]].kind == RegionKind.ITERATION
-    }
-    usual = {number: comparison.good.fanout.counts(edge).mean for edge, number in loops.items()}
-    late = beyond(bad.trace, bad.fanout, weights.bad, bad.iterations, usual)
-    return {edge: late[number] / bad.trace.runs for edge, number in loops.items()}
-
-
-def _forward(
-    comparison: Comparison,
-    symptom: Symptom,
-    edge: Edge,
-    good_weight: float,
-    bad_weight: float,
-    late: float,
-    most: float,
-) -> Forward | None:
-    good, bad = comparison.good.fanout.counts(edge), comparison.bad.fanout.counts(edge)
-    if not has_changed(good, bad, comparison.settings):
-        return None
-    parents = bad.events / comparison.bad.trace.runs
-    contribution = (
-        symptom.polarity * (bad.mean - good.mean) * parents * _per_child(comparison, good, bad, good_weight, bad_weight)
-    )
-    is_iteration = comparison.catalogue.classes[edge[1]].kind == RegionKind.ITERATION
-    if is_iteration and bad.mean > good.mean:
-        contribution = symptom.polarity * max(abs(contribution), late)
-    contribution = max(-most, min(most, contribution))
-    found = Forward(edge, good, bad, contribution, symptom, parents)
-    return way_out(comparison, found)
-
-
-def _per_child(comparison: Comparison, good: Counts, bad: Counts, good_weight: float, bad_weight: float) -> float:
-    """How much of the symptom one more child brings: as in the bad runs, or in the good ones if it vanished there."""
-    if bad.total and bad_weight:
-        return bad_weight * comparison.bad.trace.runs / bad.total
-    return good_weight * comparison.good.trace.runs / good.total if good.total else 0.0
-
-
-def _backward(
-    comparison: Comparison, symptom: Symptom, decision: int, weights: Below, passing: float, found: Found
-) -> Iterator[Backward]:
-    """Producers whose share among the tests on the way to the symptom changed. `passing`: what hangs on them."""
-    settings = comparison.settings
-    leading = [
-        side.deciding.leading(decision, weight)
-        for side, weight in ((comparison.good, weights.good), (comparison.bad, weights.bad))
-    ]
-    with_functions = min(tests.groups for tests, _ in leading) >= settings.few_events
-    if not with_functions:  # too rare on the way to the symptom: all that the branch decided, whatever came of it
-        leading = [side.deciding.all_of(decision) for side in comparison.sides]
-    good, bad = (
-        side.closures.origins(tests, weight) for side, (tests, weight) in zip(comparison.sides, leading, strict=True)
-    )
-    found.looked_at += int(np.count_nonzero((good.groups > 0) | (bad.groups > 0)))
-    if not good.total_weight or not bad.total_weight:
-        return
-    direction = symptom.polarity * (1 if symptom.change >= 0 else -1)
-    places = len(comparison.catalogue.places)
-    good_share, bad_share = good.weight / good.total_weight, bad.weight / bad.total_weight
-    for slot in np.flatnonzero(np.abs(good_share - bad_share) >= settings.means_apart).tolist():
-        if slot >= places and not with_functions:
-            continue
-        was, now = float(good_share[slot]), float(bad_share[slot])
-        if not share_changed(round(was, 9), round(now, 9), good.total_groups, bad.total_groups, settings):
-            continue
-        contribution = passing * abs(now - was) * direction
-        distance = float(bad.distance[slot] if bad.groups[slot] else good.distance[slot])
-        tests = good.total_groups, bad.total_groups
-        producer, executions = _producer(comparison, slot)
-        yield Backward(producer, slot >= places, was, now, tests, distance, contribution, symptom, executions)
-
-
-def _passing(comparison: Comparison, weights: Below) -> Floats:
-    """By decision: how much of the symptom hangs on it, in a bad run; in a good one if it vanished."""
-    bad, good = _hanging(comparison.bad, weights.bad), _hanging(comparison.good, weights.good)
-    return np.where(bad > 0, bad, good)
-
-
 def _hanging(side: Side, weight: Floats) -> Floats:
+    """By decision: the symptom's weight, per run."""
     classes = side.catalogue.classes
     per_class = np.bincount(side.trace.label, weights=weight * side.fanout.outermost, minlength=len(classes))
     hanging = np.zeros((2, len(side.catalogue.decisions)))
@@ -167,6 +172,19 @@ def _hanging(side: Side, weight: Floats) -> Floats:
     # An arm that a loop's own test opens lies within an iteration: the same symptom, not more of it.
     per_run: Floats = hanging.max(axis=0) / side.trace.runs
     return per_run
+
+
+def _steady(comparison: Comparison, decision: int, good: Origins, bad: Origins) -> int:
+    """The closest place that most values tested come from in both runs: where to look if only the value changed."""
+    places = len(comparison.catalogue.places)
+    site = comparison.catalogue.decisions[decision]
+    own = int(comparison.catalogue.site_place[site]) if site >= 0 else NONE
+    mostly = [
+        slot
+        for slot in np.flatnonzero(bad.weight[:places] > _MOSTLY * bad.total_weight).tolist()
+        if good.weight[slot] > _MOSTLY * good.total_weight and slot != own
+    ]
+    return min(mostly, key=lambda slot: float(bad.distance[slot]), default=NONE)
 
 
 def _producer(comparison: Comparison, slot: int) -> tuple[int, tuple[float, float]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import PurePosixPath
 
@@ -56,21 +56,13 @@ def select(zoomed: Zoomed, spec: SymptomSpec) -> list[Symptom]:
 def of_sites(zoomed: Zoomed, sites: frozenset[int], name: str, polarity: int, *, negation: bool = False) -> Symptom:
     """Every execution of these sites counts one."""
     good, bad = (_weights(trace, np.flatnonzero(_at(trace, sites)), None) for trace in zoomed.sides)
-    return _symptom(zoomed, name, good, bad, polarity, sites, negation=negation)
+    found = _symptom(zoomed, name, good, bad)
+    return replace(found, polarity=polarity, family=sites, negation=negation)
 
 
-def _symptom(
-    zoomed: Zoomed,
-    name: str,
-    good: Floats,
-    bad: Floats,
-    polarity: int = 1,
-    family: frozenset[int] = frozenset(),
-    *,
-    negation: bool = False,
-) -> Symptom:
+def _symptom(zoomed: Zoomed, name: str, good: Floats, bad: Floats) -> Symptom:
     totals = float(good.sum()) / zoomed.good.runs, float(bad.sum()) / zoomed.bad.runs
-    return Symptom(name, polarity, good, bad, *totals, family=family, negation=negation)
+    return Symptom(name, 1, good, bad, *totals)
 
 
 def _executions(zoomed: Zoomed, sites: frozenset[int], name: str) -> Symptom:
@@ -90,11 +82,8 @@ def _at(trace: Trace, sites: frozenset[int]) -> Bools:
 def _weights(trace: Trace, events: Int32s | np.ndarray, amount: Floats | None) -> Floats:
     regions = trace.region[events]
     known = regions >= 0
-    return np.bincount(
-        regions[known],
-        weights=np.ones(int(known.sum())) if amount is None else amount[known],
-        minlength=len(trace.parent),
-    ).astype(np.float64)
+    weights = None if amount is None else amount[known]
+    return np.bincount(regions[known], weights=weights, minlength=len(trace.parent)).astype(np.float64)
 
 
 def _instructions(trace: Trace, catalogue: Catalogue) -> Floats:
@@ -146,7 +135,7 @@ def _update(zoomed: Zoomed, site: int, what: str, family: frozenset[int]) -> Sym
         weights.append(_weights(trace, trace.updated[chosen], trace.amount[chosen] * float(polarity)))
     if polarity < 0:
         what = what.replace("allocated", "freed").replace("added to", "taken from")
-    return _symptom(zoomed, what, weights[0], weights[1], polarity, family)
+    return replace(_symptom(zoomed, what, weights[0], weights[1]), polarity=polarity, family=family)
 
 
 def _function_entries(zoomed: Zoomed, name: str) -> frozenset[int]:

@@ -44,6 +44,8 @@ def sentence(catalogue: Catalogue, candidate: Candidate) -> str:
     if producers:
         tested = "the value tested there" if parts else f"the value tested at {where(catalogue, candidate.place)}"
         parts.append(f"{tested} came {producers}")
+    elif candidate.origin != NONE:
+        parts.append(f"what is tested there comes from {where(catalogue, candidate.origin)}")
     said = "; ".join(parts) or f"The decision at {where(catalogue, candidate.place)} changed"
     return f"{said[0].upper()}{said[1:]} ({explains(candidate)})."
 
