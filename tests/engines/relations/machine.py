@@ -48,8 +48,8 @@ _MEMORY = {"load": MemoryUse.READS, "store": MemoryUse.WRITES, "update": MemoryU
 
 
 class Machine:
-    def __init__(self, code: Code = SAME) -> None:
-        self.code = code
+    def __init__(self, code: Code | None = None) -> None:
+        self.code = code or SAME
         self.memory: dict[Any, Value] = {}
         self._functions: dict[str, int] = {}
         self._sites: dict[tuple[str, int, str], int] = {}
@@ -114,14 +114,18 @@ class Machine:
         self._stack.pop()
 
     @contextmanager
-    def loop(self, *, line: int) -> Iterator[Loop]:
+    def loop(self, *limits: Value, line: int) -> Iterator[Loop]:
+        """Tested at the bottom of each iteration, by comparing `limits`."""
         self._open("", RegionKind.LOOP, -1, self._site(line, "header"))
-        depth = len(self._stack)
-        yield Loop(self, line)
-        del self._stack[depth - 1 :]
+        yield Loop(self, limits, line)
+        self._stack.pop()
 
-    def end(self) -> None:
-        """The program exits here."""
+    def rounds(self, times: int, *limits: Value, line: int) -> Iterator[int]:
+        """A loop's iterations."""
+        with self.loop(*limits, line=line) as loop:
+            for number in range(times):
+                with loop.iteration():
+                    yield number
 
     def recording(self) -> made.Made:
         rows = {
@@ -231,6 +235,7 @@ class Machine:
 @dataclass(frozen=True)
 class Loop:
     machine: Machine
+    limits: tuple[Value, ...]
     line: int
 
     @contextmanager
@@ -239,4 +244,5 @@ class Loop:
         machine._open("", RegionKind.ITERATION, machine._last_branch, machine._site(self.line, "header"))
         machine._execute(self.line, "header", (), ())
         yield
+        machine.test(*self.limits, line=self.line)
         machine._stack.pop()
