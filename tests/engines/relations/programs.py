@@ -111,9 +111,9 @@ def keys(*, forgets: bool, text: str | None = None) -> Made:
                 size = machine.load(("size", number), line=8 + shift)
                 test = machine.test(size, line=8 + shift)
                 called = "copy" if size.value else "build_key"
-                with machine.arm(test, line=(9 if size.value else 11) + shift):
-                    with machine.call(called, line=(9 if size.value else 11) + shift):
-                        machine.constant(0, line=30)
+                line = (9 if size.value else 11) + shift
+                with machine.arm(test, line=line), machine.call(called, line=line):
+                    machine.constant(0, line=30)
     return machine.recording()
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.engines.relations.machine import Machine
 from whyperf.engines.relations.catalogue import Catalogue, Function, Place
 from whyperf.engines.relations.closure import Closures
-from whyperf.engines.relations.decisions import Tests
+from whyperf.engines.relations.decisions import Trials
 from whyperf.engines.relations.loading import load
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.trace import Trace
@@ -114,7 +114,7 @@ def test_origins_count_each_group_once(made: tuple[Trace, Catalogue], data: st.D
     group = sorted(data.draw(st.lists(st.integers(0, 2), min_size=len(chosen), max_size=len(chosen))))
     loop = data.draw(st.lists(st.integers(-1, len(trace.parent) - 1), min_size=len(chosen), max_size=len(chosen)))
     weight = np.array([1.0, 10.0, 100.0])
-    tests = Tests(np.array(chosen, np.int32), np.array(group, np.int32), np.array(loop, np.int32), 3)
+    tests = Trials(np.array(chosen, np.int32), np.array(group, np.int32), np.array(loop, np.int32), 3)
     found = Closures(trace, catalogue, frozenset(), SETTINGS).origins(tests, weight)
 
     def around(region: int) -> list[int]:

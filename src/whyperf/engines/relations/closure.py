@@ -14,7 +14,7 @@ from numba import njit
 
 from whyperf.engines.relations.arrays import Bools, Floats, Int32s, Ints
 from whyperf.engines.relations.catalogue import NONE, Catalogue
-from whyperf.engines.relations.decisions import Tests
+from whyperf.engines.relations.decisions import Trials
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.trace import Trace
 
@@ -50,7 +50,7 @@ class _Tally(NamedTuple):
     last: Int32s  # the group that was counted last, plus 1
 
 
-class _Tests(NamedTuple):
+class _Trials(NamedTuple):
     event: Int32s
     group: Int32s
     loop: Int32s
@@ -109,7 +109,7 @@ def _count(tally: _Tally, slot: int, group: int, weight: float, distance: float)
 
 
 @njit(cache=True, nogil=True)
-def _origins(tests: _Tests, weight: Floats, stamp: int, ground: _Ground, limits: _Limits) -> tuple[_Tally, int]:
+def _origins(tests: _Trials, weight: Floats, stamp: int, ground: _Ground, limits: _Limits) -> tuple[_Tally, int]:
     size = limits.places + limits.functions
     tally = _Tally(np.zeros(size), np.zeros(size, np.int32), np.zeros(size), np.zeros(size, np.int32))
     for row in range(len(tests.event)):
@@ -226,9 +226,9 @@ class Closures:
         count = _closure(test, self._stamp, self._ground, self._limits.copies)
         return [int(event) for event in self._ground.found[:count]]
 
-    def origins(self, tests: Tests, weight: Floats) -> Origins:
+    def origins(self, tests: Trials, weight: Floats) -> Origins:
         """`weight`: of each group of tests."""
-        arrays = _Tests(tests.event, tests.group, tests.loop)
+        arrays = _Trials(tests.event, tests.group, tests.loop)
         tally, self._stamp = _origins(arrays, weight, self._stamp, self._ground, self._limits)
         return Origins(tally.weight, tally.groups, tally.distance, float(weight.sum()), tests.groups)
 

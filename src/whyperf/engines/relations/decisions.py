@@ -15,7 +15,7 @@ from whyperf.recording.deep_tables import RegionKind
 
 
 @dataclass(frozen=True, eq=False)
-class Tests:
+class Trials:
     """Executions of a branch, in groups that decided one thing: one test for an arm, a loop's first and last test for
     how often it runs."""
 
@@ -27,7 +27,7 @@ class Tests:
 
 
 class Deciding:
-    """Tests of one side's trace, by decision."""
+    """Trials of one side's trace, by decision."""
 
     def __init__(self, trace: Trace, catalogue: Catalogue, settings: RelationsSettings) -> None:
         self.trace, self.catalogue, self.settings = trace, catalogue, settings
@@ -48,8 +48,8 @@ class Deciding:
         self._loops = grouped(self._loop_decision, len(catalogue.decisions))
         self._executed = trace.by_site(catalogue.sites)
 
-    def leading(self, decision: int, below: Floats) -> tuple[Tests, Floats]:
-        """Tests that led to some of the symptom, and how much hung on each; `below`: its inclusive weight by region."""
+    def leading(self, decision: int, below: Floats) -> tuple[Trials, Floats]:
+        """Trials that led to some of the symptom, and how much hung on each; `below`: its weight within each region."""
         start, order = self._loops if decision in self._of_loops else self._opened
         regions = order[start[decision] : start[decision + 1]]
         regions = regions[below[regions] > 0]
@@ -59,7 +59,7 @@ class Deciding:
             return tests, below[tested]
         return _single(self.trace.opener[regions]), below[regions]
 
-    def all_of(self, decision: int) -> tuple[Tests, Floats]:
+    def all_of(self, decision: int) -> tuple[Trials, Floats]:
         """All that the branch decided, whatever came of it, each with weight 1."""
         if decision in self._of_loops:
             start, order = self._loops
@@ -92,7 +92,7 @@ class Deciding:
         start, order = self._executed
         return order[start[site] : start[site + 1]] if site >= 0 else order[:0]
 
-    def _of_loop_regions(self, decision: int, loops: Int32s) -> tuple[Tests, Int32s]:
+    def _of_loop_regions(self, decision: int, loops: Int32s) -> tuple[Trials, Int32s]:
         """The first and the last test of each loop: what it started from, and what ended it."""
         events = self._at(self.catalogue.decisions[decision])
         around = self.trace.region[events]
@@ -103,8 +103,8 @@ class Deciding:
         _, from_end = np.unique(loop[::-1], return_index=True)
         both = np.stack([events[first], events[len(events) - 1 - from_end]], axis=1).reshape(-1)
         group = np.repeat(np.arange(len(tested)), 2)
-        return Tests(both, group.astype(np.int32), tested[group].astype(np.int32), len(tested)), tested
+        return Trials(both, group.astype(np.int32), tested[group].astype(np.int32), len(tested)), tested
 
 
-def _single(events: Int32s) -> Tests:
-    return Tests(events, np.arange(len(events), dtype=np.int32), np.full(len(events), -1, np.int32), len(events))
+def _single(events: Int32s) -> Trials:
+    return Trials(events, np.arange(len(events), dtype=np.int32), np.full(len(events), -1, np.int32), len(events))
