@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from whyperf.cli.deep_options import add_symptom, symptom_of
 from whyperf.cli.quantities import count
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import compared_in
@@ -43,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--good", metavar="RECORDING", nargs="+", default=[], help="recordings of runs that behave")
     parser.add_argument("--bad", metavar="RECORDING", nargs="+", default=[], help="recordings of runs that do not")
     parser.add_argument("--no-values", action="store_true", help="pass over recorded values: compare time only")
+    add_symptom(parser)
     add_presentation(parser)
 
 
@@ -82,10 +84,13 @@ def conclude(
     from whyperf.collect.seal import open_recording
     from whyperf.diagnose.data import Method
     from whyperf.diagnose.diagnosis import examine
+    from whyperf.diagnose.relations import are_deep, examine_deep
 
+    sides = [open_recording(path) for path in good], [open_recording(path) for path in bad]
+    if are_deep([*sides[0], *sides[1]]):
+        return present(examine_deep(*sides, symptom_of(args)), args)
     diagnosis = examine(
-        [open_recording(path) for path in good],
-        [open_recording(path) for path in bad],
+        *sides,
         keep_accounts=args.explain is not None,
         method=Method.NONE if getattr(args, "no_values", False) else Method(args.method),
     )

@@ -1,7 +1,8 @@
 """The tables of deep recordings: what was executed, what it was part of, and what it depended on.
 
-A sketch has `sites` (function entries and calls), `calls` and `fanouts`; a zoom has `sites` (every instruction of the
-planned functions), `regions`, `executions`, `dependences` and, where something is watched, `updates`.
+A sketch has `sites` (function entries, and what changes a watched variable), `calls` and `fanouts`. A zoom has `sites`
+(every instruction of the planned functions), `regions`, `executions`, `dependences` and, where something is watched,
+`updates`.
 """
 
 from __future__ import annotations
@@ -107,7 +108,9 @@ FANOUTS = Table(
     "Sketch: how many calls one activation of the caller makes. What is missing to the parent's calls made none.",
     (
         Column("call", _id, "the callee's context, row of `calls`", "calls"),
-        Column("times", pa.int64(), "calls within one activation of the parent, at least 1; rounded to 8 binary digits"),
+        Column(
+            "times", pa.int64(), "calls within one activation of the parent, at least 1; rounded to 8 binary digits"
+        ),
         Column("activations", pa.int64(), "activations of the parent that made so many calls"),
     ),
     optional=True,

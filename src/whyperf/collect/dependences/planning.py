@@ -25,7 +25,7 @@ from whyperf.debuginfo.code_map import ScopeKind
 from whyperf.debuginfo.flow import parts_with_fragments
 from whyperf.debuginfo.places import out_of_line_scopes
 from whyperf.errors import WhyperfError
-from whyperf.recording.identity import FunctionKey, is_named_by_address
+from whyperf.recording.identity import FunctionKey, is_named_by_address, without_version
 from whyperf.recording.symptom import SymptomKind, SymptomSpec
 from whyperf.recording.zoom import ZoomPlan
 
@@ -34,7 +34,8 @@ _NOT_SKETCHED = ("libc", "vdso")
 _OFFERED = 3
 
 
-def sketch_instruments(files: Sequence[LoadedFile]) -> Instruments:
+def sketch_instruments(files: Sequence[LoadedFile], symptom: SymptomSpec | None = None) -> Instruments:
+    """Every function's calls; of a variable that is the symptom also who changes it."""
     functions: list[WatchedFunction] = []
     for number, file in enumerate(files):
         heap = _heap_scopes(file.binary)
@@ -42,12 +43,14 @@ def sketch_instruments(files: Sequence[LoadedFile]) -> Instruments:
         functions += [
             _watched(number, file.binary, scope, Mode.ENTRIES, heap=scope in heap) for scope in sorted({*every, *heap})
         ]
-    return _instruments(files, functions)
+    return _instruments(files, functions, _watched_variables(files, symptom) if symptom is not None else ())
 
 
 def zoom_instruments(files: Sequence[LoadedFile], plan: ZoomPlan) -> Instruments:
     """Every instruction of the planned functions, wherever they are; refuses a plan of which nothing is there."""
-    chosen = {(n, s) for key in plan.functions for n, file in enumerate(files) for s in _scopes_of(file.binary, key)}
+    chosen = {
+        (n, s) for key in plan.functions for n in _files_meant(files, key) for s in _scopes_of(files[n].binary, key)
+    }
     if not chosen:
         raise _nothing_planned(files, plan)
     heap: set[tuple[int, int]] = set()
@@ -96,6 +99,20 @@ def _check_line(binaries: Iterable[Binary], symptom: SymptomSpec) -> None:
         )
 
 
+def functions_of_line(files: Sequence[LoadedFile], symptom: SymptomSpec) -> tuple[FunctionKey, ...]:
+    """The functions whose code comes from the line."""
+    found: list[FunctionKey] = []
+    for file in files:
+        code = file.binary.code
+        mine = [row for row, name in enumerate(code.files) if is_file(name, symptom.name)]
+        rows = np.flatnonzero((code.row_line == symptom.line) & np.isin(code.row_file, mine))
+        scopes = out_of_line_scopes(code, code.row_address[rows])
+        module = without_version(Path(file.binary.path).name)
+        functions = np.unique(code.scope_function[scopes[scopes >= 0]]).tolist()
+        found += [FunctionKey(module, code.function_name[function], "") for function in functions]
+    return tuple(found)
+
+
 def is_file(path: str, name: str) -> bool:
     """Whether a user may mean the source file `path` by `name`: its last folders and name."""
     return path == name or path.endswith("/" + name.lstrip("/"))
@@ -110,10 +127,14 @@ def entered_scopes(binary: Binary) -> npt.NDArray[np.int64]:
     return named
 
 
+def _files_meant(files: Sequence[LoadedFile], key: FunctionKey) -> list[int]:
+    """Files by their name; one that none of them has is that of the other side's program."""
+    named = [n for n, file in enumerate(files) if without_version(Path(file.binary.path).name) == key.module]
+    return named or [0]
+
+
 def _scopes_of(binary: Binary, key: FunctionKey) -> list[int]:
     """The out-of-line scopes that hold a function's code: its own, or those into which it was inlined."""
-    if Path(binary.path).name != key.module:
-        return []
     code = binary.code
     named = code.function_name.find(key.name)
     fitting = [

@@ -20,6 +20,7 @@ from whyperf.collect.shell import command_line
 from whyperf.collect.start import start_of
 from whyperf.collect.work import DriverWork, OneRun
 from whyperf.recording.manifest import Sampling
+from whyperf.recording.symptom import SymptomSpec
 from whyperf.recording.zoom import ZoomPlan
 
 # Programs start up this much slower, and are given so much more time to get ready.
@@ -33,19 +34,23 @@ def record_deep(
     lifecycle: Lifecycle,
     environment: Mapping[str, str],
     plan: ZoomPlan | None = None,
+    symptom: SymptomSpec | None = None,
     unit: str | None = None,
     capture_output: bool = False,
     force: bool = False,
     on_tick: Callable[[], None] = lambda: None,
 ) -> Outcome:
-    """Runs `program` under the tool; a sketch of it without a plan. The folder `path` stays open: seal it next."""
+    """Runs `program` under the tool; a sketch of it without a plan. The folder `path` stays open: seal it next.
+
+    `symptom` is what a sketch is made for; a plan has its own.
+    """
     check_traceable(program)
     valgrind = find_valgrind(environment)
     if lifecycle.drive is not None:
         command_line(lifecycle.drive, environment)
     files = files_of(program, environment)
-    instruments = sketch_instruments(files) if plan is None else zoom_instruments(files, plan)
-    asked = Asked(SKETCH if plan is None else ZOOM, valgrind.version, "" if plan is None else plan.symptom)
+    instruments = sketch_instruments(files, symptom) if plan is None else zoom_instruments(files, plan)
+    asked = Asked(SKETCH if plan is None else ZOOM, valgrind.version, plan.symptom if plan else str(symptom or ""))
     patient = replace(lifecycle, ready_timeout_s=_PATIENCE * lifecycle.ready_timeout_s)
     named = unit or ("unit" if lifecycle.drive else "run")
     with contextlib.ExitStack() as held:

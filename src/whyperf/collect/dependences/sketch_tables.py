@@ -35,7 +35,8 @@ def sketch_tables(streamed: Streamed, progress: Callable[[str, float], None]) ->
     function = regions["place"][rows].astype(np.int64)
     contexts = calling_contexts(parent, function)
 
-    sites = Sites(np.unique(streamed.entry[np.unique(function)]))
+    updating = streamed.site_keys[np.unique(streamed.stream.watches["site"])]
+    sites = Sites(np.unique(np.concatenate([streamed.entry[np.unique(function)], updating])))
     code = resolved(sites, streamed.modules, {streamed.program}, streamed.symbols, progress)
     table = sites_table(sites, code, streamed.entry, streamed.seen(sites))
     site = sites.rows(streamed.entry[contexts.function])

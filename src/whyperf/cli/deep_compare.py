@@ -1,0 +1,171 @@
+"""`whyperf compare --deep`: sketch both, plan, zoom into both, and say which relation changed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whyperf.cli.alternation import Side
+from whyperf.cli.endings import Outcomes, endings, last_output, remarks
+from whyperf.cli.progress import Progress, progress
+from whyperf.collect.lifecycle import Lifecycle
+from whyperf.collect.program import Program
+from whyperf.errors import WhyperfError
+from whyperf.recording.identity import FunctionKey, without_version
+from whyperf.recording.symptom import SymptomKind, SymptomSpec
+from whyperf.recording.zoom import ZoomPlan
+
+if TYPE_CHECKING:
+    from whyperf.collect.dependences.loaded import LoadedFile
+    from whyperf.diagnose.verdict import Verdict
+    from whyperf.recording.reader import Recording
+
+PLAN_FILE = "plan.json"
+# A zoom takes as long as a sketch, and this long for every execution that it records.
+_EXECUTION_S = 0.6e-6
+_SIDES = (Side.GOOD, Side.BAD)
+
+
+@dataclass(frozen=True)
+class DeepPlan:
+    programs: Mapping[Side, Program]
+    lifecycles: Mapping[Side, Lifecycle]
+    folder: Path
+    runs: int
+    show_output: bool
+    force: bool
+    unit: str | None
+    symptom: SymptomSpec
+
+
+def compare_deep(plan: DeepPlan, args: argparse.Namespace, outcomes: Outcomes) -> int:
+    from whyperf.cli.diagnose import present
+
+    files = {side: _files(plan.programs[side], plan.symptom) for side in _SIDES}
+    with progress() as shown:
+        verdict = _Phases(plan, files, outcomes, shown).verdict()
+    said = tuple(dict.fromkeys([*remarks(outcomes), *verdict.notes]))
+    return present(replace(verdict, notes=said, warnings=tuple(endings(outcomes))), args)
+
+
+def _files(program: Program, symptom: SymptomSpec) -> list[LoadedFile]:
+    from whyperf.collect.dependences.loaded import files_of
+    from whyperf.collect.dependences.planning import check_symptom
+
+    files = files_of(program, os.environ)
+    check_symptom(files, symptom)
+    return files
+
+
+class _Phases:
+    """Sketch good, sketch bad, plan, zoom good, zoom bad."""
+
+    def __init__(
+        self, plan: DeepPlan, files: Mapping[Side, Sequence[LoadedFile]], outcomes: Outcomes, shown: Progress
+    ) -> None:
+        self._plan, self._files, self._outcomes, self._shown = plan, files, outcomes, shown
+        self._sketch_s: dict[Side, float] = {}
+
+    def verdict(self) -> Verdict:
+        from whyperf.diagnose.relations import examine_deep
+        from whyperf.diagnose.verdict import VerdictKind
+
+        symptom = self._plan.symptom
+        good, bad = (self._sketch(side) for side in _SIDES)
+        self._shown.step("comparing the sketches", 0.4, None)
+        counted = examine_deep(good, bad, symptom)
+        # A sketch cannot see lines and variables, so it cannot say either that nothing changed in them.
+        if counted.kind is not VerdictKind.DIFFERENCE and symptom.kind not in (SymptomKind.LINE, SymptomKind.VARIABLE):
+            return counted
+        plan = self._zoom_plan(good, bad)
+        good_zooms, bad_zooms = (self._zoom(side, plan) for side in _SIDES)
+        self._shown.step("comparing the zooms", 0.9, None)
+        verdict = examine_deep(good_zooms, bad_zooms, symptom)
+        return verdict if verdict.suspects or not counted.suspects else _by_counts(verdict, counted)
+
+    def _sketch(self, side: Side) -> list[Recording]:
+        what = f"sketch of the {side.value} run: every call, 20 to 100 times slower than alone"
+        self._shown.step(what, 0.0 if side is Side.GOOD else 0.2, self._sketch_s.get(Side.GOOD))
+        began = time.monotonic()
+        found = [self._record(side, "sketch", number, None) for number in range(1, self._plan.runs + 1)]
+        self._sketch_s[side] = time.monotonic() - began
+        return found
+
+    def _zoom_plan(self, good: Sequence[Recording], bad: Sequence[Recording]) -> ZoomPlan:
+        from whyperf.engines.relations.plan import plan_zoom
+        from whyperf.recording.zoom import write_plan
+
+        symptom, also = self._plan.symptom, _updating([*good, *bad])
+        if symptom.kind is SymptomKind.LINE:
+            from whyperf.collect.dependences.planning import functions_of_line
+
+            also += [key for side in _SIDES for key in functions_of_line(self._files[side], symptom)]
+        plan = plan_zoom(good, bad, symptom, tuple(dict.fromkeys(also)))
+        if not plan.functions:
+            raise WhyperfError(
+                "The sketches show no function of the program's own to zoom into.",
+                f"whyperf info {shlex.quote(str(bad[0].path))}",
+            )
+        write_plan(self._plan.folder / PLAN_FILE, plan)
+        return plan
+
+    def _zoom(self, side: Side, plan: ZoomPlan) -> list[Recording]:
+        what = f"zoom of the {side.value} run: {len(plan.functions)} functions, up to {plan.expected:,} executions"
+        expected = self._sketch_s[side] + self._plan.runs * plan.expected * _EXECUTION_S
+        self._shown.step(what, 0.5 if side is Side.GOOD else 0.7, expected)
+        return [self._record(side, "zoom", number, plan) for number in range(1, self._plan.runs + 1)]
+
+    def _record(self, side: Side, phase: str, number: int, zoom: ZoomPlan | None) -> Recording:
+        from whyperf.collect.dependences.run import record_deep
+        from whyperf.collect.seal import seal
+
+        plan = self._plan
+        path = plan.folder / (f"{side.value}-{phase}" + (f"-{number}" if number > 1 else ""))
+        outcome = record_deep(
+            plan.programs[side],
+            path,
+            lifecycle=plan.lifecycles[side],
+            environment=dict(os.environ),
+            plan=zoom,
+            symptom=plan.symptom,
+            unit=plan.unit,
+            capture_output=not plan.show_output,
+            force=plan.force,
+            on_tick=self._shown.tick,
+        )
+        if outcome.stopped_by == "interrupt":
+            raise KeyboardInterrupt
+        if outcome.failure is not None:
+            said = f" It last wrote: {tail}" if (tail := last_output(outcome.path)) else ""
+            raise WhyperfError(
+                f"The {side.value} run failed under Valgrind: {outcome.failure.sentence}{said}",
+                outcome.failure.next_command,
+            )
+        self._outcomes[side].append(outcome)
+        return seal(path)
+
+
+def _updating(sketches: Sequence[Recording]) -> list[FunctionKey]:
+    """Functions that changed the variable asked about: a sketch has sites beside the entries for them."""
+    found: list[FunctionKey] = []
+    for sketch in sketches:
+        names = sketch.table("functions").column("name").to_pylist()
+        modules = sketch.table("modules").column("name").to_pylist()
+        sites = sketch.table("sites")
+        columns = (sites.column(name).to_pylist() for name in ("entry", "function", "module"))
+        for is_entry, function, module in zip(*columns, strict=True):
+            if not is_entry and function >= 0 and module >= 0:
+                found.append(FunctionKey(without_version(str(modules[module])), str(names[function]), ""))
+    return found
+
+
+def _by_counts(zoomed: Verdict, counted: Verdict) -> Verdict:
+    """Where the zoom names nobody, what counting said still holds."""
+    note = "The zoom explains nothing; these are relations between calls, from the sketches."
+    return replace(zoomed, suspects=counted.suspects, notes=(note, *zoomed.notes))
