@@ -40,7 +40,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--resume", action="store_true", help="take the stored result of cases that ran before")
     parser.add_argument("--keep", action="store_true", help="keep the recordings")
     parser.add_argument(
-        "--no-costs", action="store_true", help="leave out the plain runs and those of Valgrind's tools"
+        "--quick", action="store_true", help="only the comparisons: no twins, no sampling, no plain runs"
     )
     parser.add_argument(
         "--commands", action="store_true", help="only print what each case runs and what is to be found"
@@ -64,7 +64,7 @@ def _result(case: RelationsCase, options: argparse.Namespace) -> Result | None:
     print(f"{case.id}: {case.title}", file=sys.stderr, flush=True)
     folder = cache_folder() / "recordings" / f"relations-{case.id}"
     try:
-        result = run(case, folder, costs=not options.no_costs)
+        result = run(case, folder, options.quick)
     except (SubjectError, subprocess.SubprocessError, ValueError) as error:
         print(f"  left out: {error}", file=sys.stderr)
         return None

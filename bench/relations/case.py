@@ -96,4 +96,10 @@ def _first(lines: list[str], text: str, start: int) -> int | None:
 
 
 def described(lines: tuple[Lines, ...]) -> str:
-    return ", ".join(f"{one.function}:{one.first}" if one.first else one.function for one in lines) or "none"
+    return ", ".join(dict.fromkeys(map(_described, lines))) or "none"
+
+
+def _described(lines: Lines) -> str:
+    if not lines.first:
+        return lines.function
+    return f"{lines.function}:{lines.first}" + (f"-{lines.last}" if lines.last != lines.first else "")

@@ -157,10 +157,7 @@ def _candidates(results: Sequence[Result]) -> str:
     for one in results:
         lines.append(f"- {one.case}, truth {one.truth}:")
         for rank, candidate in enumerate(one.told.answer.candidates, start=1):
-            place = candidate.decision
-            lines.append(
-                f"  {rank}. `{place.function}` ({place.file}:{place.line}), {candidate.share:.0%}: {candidate.why}"
-            )
+            lines.append(f"  {rank}. `{candidate.decision.function}`, {candidate.share:.0%}: {candidate.why}")
         if not one.told.answer.candidates:
             lines.append(f"  no candidate ({one.told.answer.verdict})")
     return "\n".join(lines)

@@ -41,12 +41,15 @@ class Result:
     plain: tuple[Plain, Plain] | None  # good, bad
 
 
-def run(case: RelationsCase, folder: Path, costs: bool = True) -> Result:
+def run(case: RelationsCase, folder: Path, quick: bool = False) -> Result:
+    """`quick`: only the comparison itself, without its twins and the plain runs beside it."""
     truth = lines_of(case)
     wanted = commands(case)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     told = _compare(case, wanted, truth, case.symptom, folder / "told")
+    if quick:
+        return Result(case.id, case.symptom, described(truth), told, None, None, None, None)
     sampled = _sampled(case, truth, folder / "told") if told.answer.candidates else None
     # A comparison that counts memory or finds nothing has no twin by instructions.
     untold = None
@@ -54,7 +57,7 @@ def run(case: RelationsCase, folder: Path, costs: bool = True) -> Result:
         untold = _compare(case, wanted, truth, "", folder / "untold")
     twin = same_behaviour(case)
     same = _compare(twin, commands(twin), (), case.symptom, folder / "same")
-    return Result(case.id, case.symptom, described(truth), told, untold, same, sampled, both(wanted) if costs else None)
+    return Result(case.id, case.symptom, described(truth), told, untold, same, sampled, both(wanted))
 
 
 def _compare(case: RelationsCase, wanted: Commands, truth: tuple[Lines, ...], symptom: str, folder: Path) -> Comparison:
@@ -72,11 +75,10 @@ def _compare(case: RelationsCase, wanted: Commands, truth: tuple[Lines, ...], sy
 
 def _sampled(case: RelationsCase, truth: tuple[Lines, ...], folder: Path) -> Comparison:
     """The verdict on the zooms that are there, from one symptom in ten."""
-    good, bad = (
-        sorted(folder.glob(f"*{kind}*zoom*")) + sorted(folder.glob(f"*zoom*{kind}*")) for kind in ("good", "bad")
-    )
     began = time.monotonic()
-    verdict = whyperf("diagnose", str(good[0]), str(bad[0]), "--sample-symptoms", str(SAMPLED))
+    verdict = whyperf(
+        "diagnose", str(folder / "good-zoom"), str(folder / "bad-zoom"), "--sample-symptoms", str(SAMPLED)
+    )
     return _comparison(case, truth, verdict, time.monotonic() - began, ())
 
 
