@@ -104,6 +104,7 @@ static void through_helper(Found *found, const IRDirty *call) {
         }
     if (call->tmp != IRTemp_INVALID) {
         Value value = {.layout = LAYOUT_WHOLE, .lane = {found->values}};
+        parts_add_one(&value.lane[0], PART_COMPUTED);
         into_temporary(call->tmp, value);
     }
 }
@@ -134,7 +135,10 @@ static void interpret(Found *found, const IRStmt *statement) {
         const IRLoadG *load = statement->Ist.LoadG.details;
         is_address(found, load->addr);
         is_value(found, load->guard);
-        into_temporary(load->dst, symbols_value(&symbols, load->alt));
+        Value value = symbols_value(&symbols, load->alt);
+        for (UInt i = 0; i < 8; i++)
+            parts_add_one(&value.lane[i], PART_COMPUTED);
+        into_temporary(load->dst, value);
         break;
     }
     case Ist_CAS: {
@@ -152,7 +156,9 @@ static void interpret(Found *found, const IRStmt *statement) {
         break;
     }
     case Ist_Exit:
-        is_value(found, statement->Ist.Exit.guard);
+        // Others raise signals: for an address that is not aligned, for a division by zero.
+        if (statement->Ist.Exit.jk == Ijk_Boring)
+            is_value(found, statement->Ist.Exit.guard);
         break;
     case Ist_Dirty:
         through_helper(found, statement->Ist.Dirty.details);
@@ -204,7 +210,7 @@ static UChar append(Inputs *inputs, UInt *used, const Parts *parts, UChar flags)
     for (UInt part = 0; part < PARTS + 6; part++) {
         Run run;
         if (part < PARTS) {
-            if (!parts_has(parts, part))
+            if (part == PART_COMPUTED || !parts_has(parts, part))
                 continue;
             run = cells_of(part);
         } else {

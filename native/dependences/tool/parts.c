@@ -45,6 +45,7 @@ static Value whole(const Value *a, const Value *b) {
         Parts more = value_parts(b);
         parts_add(&value.lane[0], &more);
     }
+    parts_add_one(&value.lane[0], PART_COMPUTED);
     return value;
 }
 
@@ -106,9 +107,14 @@ static Value value_of_unop(IROp op, const Value *a) {
     case Iop_ReinterpI64asF64:
     case Iop_ReinterpF32asI32:
     case Iop_ReinterpI32asF32:
-    case Iop_NotV128:
-    case Iop_NotV256:
         return *a;
+    case Iop_NotV128:
+    case Iop_NotV256: {
+        Value value = slice(a, 0, 8);
+        for (UInt i = 0; i < 8; i++)
+            parts_add_one(&value.lane[i], PART_COMPUTED);
+        return value;
+    }
     case Iop_64HIto32:
         return a->layout == LAYOUT_DWORDS ? slice(a, 1, 1) : whole(a, NULL);
     case Iop_V128to64:
@@ -151,22 +157,33 @@ static Value interleaved(const Value *a, const Value *b, UInt from, UInt unit) {
     return value;
 }
 
+static Bool is_nothing(const Parts *parts) {
+    return !(parts->bits[0] | parts->bits[1] | parts->bits[2] | parts->bits[3]);
+}
+
 static Value lane_by_lane(const Value *a, const Value *b) {
     Value value = slice(a, 0, 8);
     for (UInt i = 0; i < 8; i++) {
         Parts more = value_lane(b, LAYOUT_DWORDS, i);
+        // With a constant, that is with 0 once masks were looked at, or leaves the other as it was.
+        if (!is_nothing(&more) && !is_nothing(&value.lane[i]))
+            parts_add_one(&value.lane[i], PART_COMPUTED);
         parts_add(&value.lane[i], &more);
     }
     return value;
 }
 
 // Lanes that a constant mask clears depend on nothing: this is how blends are written.
-static void clear_masked(Value *value, const IRExpr *mask) {
+static void apply_mask(Value *value, const IRExpr *mask) {
     if (mask->tag != Iex_Const || mask->Iex.Const.con->tag != Ico_V128)
         return;
-    for (UInt i = 0; i < 4; i++)
-        if (((mask->Iex.Const.con->Ico.V128 >> (4 * i)) & 15) == 0)
+    for (UInt i = 0; i < 4; i++) {
+        UInt bytes = (mask->Iex.Const.con->Ico.V128 >> (4 * i)) & 15;
+        if (bytes == 0)
             value->lane[i] = (Parts){{0}};
+        else if (bytes != 15)
+            parts_add_one(&value->lane[i], PART_COMPUTED);
+    }
 }
 
 static Bool is_unchanged(const Value *value) {
@@ -239,14 +256,14 @@ static Value value_of_binop(const Symbols *symbols, const IRExpr *expression) {
         return interleaved(&a, &b, 2, 1);
     case Iop_AndV128:
         value = lane_by_lane(&a, &b);
-        clear_masked(&value, left);
-        clear_masked(&value, right);
+        apply_mask(&value, left);
+        apply_mask(&value, right);
         return value;
     case Iop_OrV128:
-    case Iop_XorV128:
-    case Iop_AndV256:
     case Iop_OrV256:
+    case Iop_XorV128:
     case Iop_XorV256:
+    case Iop_AndV256:
         return lane_by_lane(&a, &b);
     case Iop_Add64F0x2:
     case Iop_Sub64F0x2:
@@ -315,6 +332,13 @@ Value symbols_value(const Symbols *symbols, const IRExpr *expression) {
     }
     case Iex_Qop: {
         const IRQop *op = expression->Iex.Qop.details;
+        if (op->op == Iop_64x4toV256) {
+            Value quarters[] = {symbols_value(symbols, op->arg4), symbols_value(symbols, op->arg3),
+                                symbols_value(symbols, op->arg2), symbols_value(symbols, op->arg1)};
+            a = joined(&quarters[1], &quarters[0], 2);
+            Value high = joined(&quarters[3], &quarters[2], 2);
+            return joined(&high, &a, 4);
+        }
         return value_of_all(symbols, (IRExpr *[]){op->arg1, op->arg2, op->arg3, op->arg4, NULL});
     }
     case Iex_ITE:
@@ -322,8 +346,11 @@ Value symbols_value(const Symbols *symbols, const IRExpr *expression) {
                                                   expression->Iex.ITE.iffalse, NULL});
     case Iex_CCall:
         return value_of_call(symbols, expression);
+    case Iex_Load:
+        // What comes from memory is followed in memory.
+        a = (Value){.layout = LAYOUT_WHOLE};
+        return whole(&a, NULL);
     default:
-        // Constants, and loads: what comes from memory is followed in memory.
         return (Value){.layout = LAYOUT_WHOLE};
     }
 }

@@ -6,7 +6,8 @@
 
 #include "valgrind.h"
 
-enum { PART_GENERAL = 0, PART_X87 = 48, PART_VECTOR = 64, PARTS = 256 };
+// PART_COMPUTED is no register: a value that has it was not just moved.
+enum { PART_GENERAL = 0, PART_X87 = 48, PART_COMPUTED = 63, PART_VECTOR = 64, PARTS = 256 };
 
 typedef struct {
     ULong bits[PARTS / 64];
