@@ -120,7 +120,7 @@ REGIONS = Table(
     "Zoom: the tree of what was executed within what: threads, activations, loops, iterations and arms of branches. "
     "Parents come before children, and regions in the order in which they began.",
     (
-        Column("region", _id, "row number"),
+        Column("region", _id, "row number", rising=True),
         Column(
             "parent",
             _id,
@@ -135,16 +135,26 @@ REGIONS = Table(
             "sites",
         ),
         Column("arm", _id, "of arms: the first site executed after the branch; -1 otherwise", "sites"),
-        Column("number", _id, "of iterations: counted from 0 within the loop; of signals: which; -1 otherwise"),
+        Column(
+            "number", _id, "of iterations: counted from 0 within the loop; of signals: which; -1 otherwise", rising=True
+        ),
         Column(
             "opener",
             _id,
             "the execution that led here: the call, the branch, of iterations the branch last taken; -1 when unknown",
             "executions",
+            rising=True,
         ),
         Column("thread", _id, "row of `threads`", "threads"),
-        Column("first", pa.int64(), "row of the first execution at or after its beginning, in whatever thread"),
-        Column("instructions", pa.int64(), "of activations: executed until it ended, by all it called too; else 0"),
+        Column(
+            "first", pa.int64(), "row of the first execution at or after its beginning, in whatever thread", rising=True
+        ),
+        Column(
+            "instructions",
+            pa.int64(),
+            "of activations: executed until it ended, by all it called too; else 0",
+            rising=True,
+        ),
     ),
     optional=True,
 )
@@ -153,9 +163,14 @@ EXECUTIONS = Table(
     "Zoom: every execution of a planned instruction, in the order of time.",
     (
         Column("site", _id, "row of `sites`", "sites"),
-        Column("region", _id, "the innermost region around it", "regions"),
+        Column("region", _id, "the innermost region around it", "regions", rising=True),
         Column("joined", pa.bool_(), "no planned instruction: code outside the plan made one value of several"),
-        Column("dependences", pa.int64(), "its first row in `dependences`; they end where the next execution's begin"),
+        Column(
+            "dependences",
+            pa.int64(),
+            "its first row in `dependences`; they end where the next execution's begin",
+            rising=True,
+        ),
     ),
     optional=True,
 )
@@ -163,7 +178,7 @@ DEPENDENCES = Table(
     "dependences",
     "Zoom: which earlier execution produced the values that an execution used, by execution.",
     (
-        Column("producer", _id, "an earlier row of `executions`; -1: outside the plan", "executions"),
+        Column("producer", _id, "an earlier row of `executions`; -1: outside the plan", "executions", rising=True),
         Column(
             "kind",
             pa.int8(),
@@ -176,8 +191,13 @@ UPDATES = Table(
     "updates",
     "Zoom: by how much executions changed what is watched: a variable's value, or the heap's size.",
     (
-        Column("execution", _id, "row of `executions`", "executions"),
-        Column("amount", pa.int64(), "value after minus value before; bytes allocated, negative for bytes freed"),
+        Column("execution", _id, "row of `executions`", "executions", rising=True),
+        Column(
+            "amount",
+            pa.int64(),
+            "value after minus value before; bytes allocated, negative for bytes freed",
+            rising=True,
+        ),
     ),
     optional=True,
 )

@@ -13,6 +13,7 @@ class Column:
     type: pa.DataType
     meaning: str
     rows_of: str = ""  # the table whose rows it numbers; -1 where there is none
+    rising: bool = False  # mostly close to the row before: stored as differences
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ SAMPLES = Table(
     "samples",
     "One moment at which one thread was seen, in time order.",
     (
-        Column("time", _ns, "CLOCK_MONOTONIC, nanoseconds"),
+        Column("time", _ns, "CLOCK_MONOTONIC, nanoseconds", rising=True),
         Column("process", _id, "row of `processes`", "processes"),
         Column("thread", _id, "row of `threads`", "threads"),
         Column("stack", _id, "innermost node in `stacks`; -1 when nothing is known", "stacks"),
@@ -103,7 +103,7 @@ MAPPINGS = Table(
     (
         Column("process", _id, "row of `processes`", "processes"),
         Column("module", _id, "row of `modules`", "modules"),
-        Column("time", _ns, "from when"),
+        Column("time", _ns, "from when", rising=True),
         Column("start", pa.uint64(), "first address of the executable mapping"),
         Column("end", pa.uint64(), "first address after it"),
         Column("bias", pa.uint64(), "address minus ELF virtual address"),
@@ -138,7 +138,7 @@ WORK = Table(
     "work",
     "Units of work done: what costs are divided by when runs are compared.",
     (
-        Column("time", _ns, "when the count was taken"),
+        Column("time", _ns, "when the count was taken", rising=True),
         Column("unit", _text, "what is counted: run, or what the driver or the user named"),
         Column("count", pa.float64(), "how many, since the start of the window"),
     ),

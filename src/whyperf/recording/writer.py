@@ -64,8 +64,8 @@ def remove_raw(folder: Path) -> None:
 def _write_table(path: Path, table: Table, rows: pa.Table | None) -> TableFile:
     content = table.schema.empty_table() if rows is None else rows.select(table.schema.names).cast(table.schema)
     sink = pa.BufferOutputStream()
-    # Times rise steadily: differences take a quarter of the room.
-    rising = [column.name for column in table.columns if column.name == "time"]
+    # Differences take a fraction of the room, and of the time.
+    rising = [column.name for column in table.columns if column.rising]
     pq.write_table(
         content,
         sink,
