@@ -58,20 +58,18 @@ def zoom_tables(streamed: Streamed, progress: Callable[[str, float], None]) -> S
         lambda what, done: progress(what, 0.4 + 0.5 * done),
     )
     table = sites_table(sites, code, streamed.entry, streamed.seen(sites), flows=flows, binaries=binaries)
-    row_of_site = sites.rows(streamed.site_keys)
+    row_of_site = sites.rows(streamed.site_keys).astype(np.int32)
     site = row_of_site[decoded.site[1:]]
     tables = {
         "sites": table,
         "executions": table_of(
             EXECUTIONS,
             site=site,
-            region=decoded.region[1:].astype(np.int64) - 1,
+            region=_rows(decoded.region[1:]),
             joined=decoded.join[1:] != 0,
-            dependences=decoded.first[1:-1].astype(np.int64) - int(decoded.first[1]),
+            dependences=decoded.first[1:-1].view(np.int64),
         ),
-        "dependences": table_of(
-            DEPENDENCES, producer=decoded.producers.astype(np.int64) - 1, kind=decoded.kinds.astype(np.int8)
-        ),
+        "dependences": table_of(DEPENDENCES, producer=_rows(decoded.producers), kind=decoded.kinds.view(np.int8)),
         "regions": _regions(regions, joined, sites, streamed),
     }
     updates = _updates(streamed, decoded)
@@ -80,6 +78,11 @@ def zoom_tables(streamed: Streamed, progress: Callable[[str, float], None]) -> S
     weight = np.bincount(code.place_frame[site], minlength=code.frames.num_rows).astype(np.int64)
     inexact = {**streamed.stream.inexact, "jump_tables": unresolved}
     return Sealed(tables, code, weight, len(site), inexact)
+
+
+def _rows(numbers: npt.NDArray[np.uint32]) -> npt.NDArray[np.int32]:
+    """Rows counted from 0, -1 for none, from numbers counted from 1, 0 for none."""
+    return (numbers - np.uint32(1)).view(np.int32)
 
 
 def _flows(streamed: Streamed) -> tuple[dict[int, Binary], tuple[PlacedFlow, ...], int]:
@@ -101,11 +104,9 @@ def _flows(streamed: Streamed) -> tuple[dict[int, Binary], tuple[PlacedFlow, ...
 
 def _regions(regions: npt.NDArray[np.void], joined: JoinedFlows, sites: Sites, streamed: Streamed) -> pa.Table:
     kind = np.array([_KINDS.get(number, -1) for number in StreamRegion], np.int8)[regions["kind"]]
-    site = np.full(len(kind), -1, np.int64)
-    arm = np.full(len(kind), -1, np.int64)
-    number = np.full(len(kind), -1, np.int64)
-    place, detail = regions["place"].astype(np.int64), regions["arm"].astype(np.int64)
-    first, last = sites.rows(joined.block_first), sites.rows(joined.block_last)
+    site, arm, number = (np.full(len(kind), -1, np.int32) for _ in range(3))
+    place, detail = np.ascontiguousarray(regions["place"]), np.ascontiguousarray(regions["arm"])
+    first, last = (sites.rows(keys).astype(np.int32) for keys in (joined.block_first, joined.block_last))
     activation, around = kind == RegionKind.ACTIVATION, (kind == RegionKind.LOOP) | (kind == RegionKind.ITERATION)
     branch, signal = kind == RegionKind.ARM, kind == RegionKind.SIGNAL
     site[activation] = sites.rows(streamed.entry[place[activation]])
@@ -118,14 +119,14 @@ def _regions(regions: npt.NDArray[np.void], joined: JoinedFlows, sites: Sites, s
     rows = slice(1, None)
     return table_of(
         REGIONS,
-        region=np.arange(len(kind) - 1),
-        parent=regions["parent"][rows].astype(np.int64) - 1,
+        region=np.arange(len(kind) - 1, dtype=np.int32),
+        parent=_rows(regions["parent"][rows]),
         kind=kind[rows],
         site=site[rows],
         arm=arm[rows],
         number=number[rows],
-        opener=regions["event"][rows].astype(np.int64) - 1,
-        thread=regions["thread"][rows].astype(np.int64) - 1,
+        opener=_rows(regions["event"][rows]),
+        thread=_rows(regions["thread"][rows]),
         first=regions["first"][rows].astype(np.int64) - 1,
         instructions=regions["instructions"][rows].astype(np.int64),
     )
