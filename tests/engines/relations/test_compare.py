@@ -115,13 +115,13 @@ def test_several_runs_of_a_side_are_averaged() -> None:
         (programs.collector(0, rounds=20), programs.collector(25, rounds=20), "var:heap_size"),
     ],
 )
-def test_tests_sampled_one_in_ten_give_the_same_answer(good: programs.Made, bad: programs.Made, symptom: str) -> None:
+def test_one_in_ten_gives_the_same_answer(good: programs.Made, bad: programs.Made, symptom: str) -> None:
     settings = RelationsSettings()
-    few = replace(settings, tests_per_decision=40, windows=4)
     whole = compare([good], [bad], parse_symptom(symptom), settings).findings
-    part = compare([good], [bad], parse_symptom(symptom), few).findings
-    assert places(part) == places(whole)
-    assert [cause(one) for one in part] == [cause(one) for one in whole]
+    for few in (replace(settings, tests_per_decision=40, windows=4), replace(settings, one_symptom_in=10, windows=4)):
+        part = compare([good], [bad], parse_symptom(symptom), few).findings
+        assert places(part) == places(whole)
+        assert [cause(one) for one in part] == [cause(one) for one in whole]
 
 
 def test_symptom_that_never_ran_is_an_error_that_says_so() -> None:

@@ -15,7 +15,7 @@ from whyperf.engines.relations.refine import refine
 from whyperf.engines.relations.search import Found, search
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.sketch import load_sketches
-from whyperf.engines.relations.symptoms import select
+from whyperf.engines.relations.symptoms import sampled, select
 from whyperf.engines.run import Run
 from whyperf.recording.symptom import SymptomKind, SymptomSpec
 
@@ -43,7 +43,7 @@ def compare_zooms(zoomed: Zoomed, spec: SymptomSpec, settings: RelationsSettings
     name = given[0].name if len(given) == 1 else str(spec)
     if not change.is_material(settings):
         return Relations("zoom", name, change.good, change.bad, (), tuple(notes), 0)
-    symptoms = [*given, *negations(zoomed, comparison, given)]
+    symptoms = [sampled(one, settings) for one in (*given, *negations(zoomed, comparison, given))]
     found = Found()
     for symptom in symptoms:
         most = most_explained(symptom, change, settings)

@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from whyperf.engines.relations.arrays import Bools, Int32s
-from whyperf.engines.relations.catalogue import Function, Place
+from whyperf.engines.relations.catalogue import NONE, Function, Place
 from whyperf.engines.relations.lines import matched_lines, source_lines
 from whyperf.engines.relations.recorded_sites import DeclaredFunction, RecordedSites, read_sites
 from whyperf.engines.run import Run
@@ -91,7 +91,7 @@ def match_sites(good: Sequence[Run], bad: Sequence[Run]) -> SharedSites:
 def _same_build(all_sites: Sequence[RecordedSites]) -> bool:
     builds: dict[str, set[str]] = defaultdict(set)
     for sites in all_sites:
-        for module in set(sites.module.tolist()):
+        for module in set(sites.module.tolist()) - {NONE}:
             builds[sites.module_name[module]].add(sites.build[module])
     return all(len(found) == 1 and "" not in found for found in builds.values())
 

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from whyperf.engines.functions import UNKNOWN
 from whyperf.engines.modules import OWN_ORIGINS, canonical_names
 from whyperf.engines.relations.arrays import Bools, Int32s, Ints
+from whyperf.engines.relations.catalogue import NONE
 from whyperf.engines.run import Run, column, ints, texts
 from whyperf.recording.identity import FunctionKey, is_named_by_address
 
@@ -27,7 +29,7 @@ class RecordedSites:
     functions: dict[int, DeclaredFunction]  # by row of the run's functions
     build: tuple[str, ...]  # by module: what its offsets mean something in
     module: Int32s
-    module_name: tuple[str, ...]
+    module_name: tuple[str, ...]  # by module; empty where it is unknown
     offset: Ints
     function: Int32s
     inlined: Int32s
@@ -57,9 +59,9 @@ def _read(run: Run, module_names: Sequence[str]) -> RecordedSites:
     return RecordedSites(
         run=run,
         functions=_functions(run, wanted, module_names),
-        build=tuple(texts(modules, "build_id")),
+        build=(*texts(modules, "build_id"), ""),
         module=column(table, "module"),
-        module_name=tuple(module_names),
+        module_name=(*module_names, ""),  # -1 is the last one
         offset=column(table, "offset"),
         function=function,
         inlined=inlined,
@@ -82,10 +84,8 @@ def _functions(run: Run, wanted: set[int], module_names: Sequence[str]) -> dict[
     of_modules = run.recording.table("modules")
     build, origin = texts(of_modules, "build_id"), texts(of_modules, "origin")
     taken = Counter({key: len(at) for key, at in _declarations(modules, names, files, lines).items()})
-    found = {}
-    for row in wanted:
-        if not 0 <= row < len(names):
-            continue
+    found = {NONE: DeclaredFunction(FunctionKey("", UNKNOWN, ""), "", 0, own=False)}
+    for row in sorted(wanted - {NONE}):
         module, name = modules[row], names[row]
         if is_named_by_address(name) and not files[row]:
             key = FunctionKey(module_names[module], name, build[module])

@@ -24,6 +24,8 @@ class RelationsSettings:
     producers_max: int = 150
     # How far a test's operands are followed through registers to the stores they were read from.
     first_hop_steps: int = 60
+    # Symptoms looked at: one in so many, in contiguous windows.
+    one_symptom_in: int = 1
     # Tests looked at per decision, in so many contiguous windows: neighbours share their producers' history.
     tests_per_decision: int = 2000
     windows: int = 20

@@ -12,6 +12,7 @@ from whyperf.engines.relations.arrays import Bools, Floats, Int32s
 from whyperf.engines.relations.catalogue import Catalogue
 from whyperf.engines.relations.kernels import nearest_above
 from whyperf.engines.relations.loading import Zoomed
+from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.trace import Trace
 from whyperf.errors import WhyperfError
 from whyperf.recording.deep_tables import SiteKind
@@ -51,6 +52,23 @@ def select(zoomed: Zoomed, spec: SymptomSpec) -> list[Symptom]:
         case SymptomKind.INSTRUCTIONS:
             good, bad = (_instructions(trace, zoomed.catalogue) for trace in zoomed.sides)
             return [_symptom(zoomed, "instructions", good, bad)]
+
+
+def sampled(symptom: Symptom, settings: RelationsSettings) -> Symptom:
+    """One in so many of the symptom's regions, in contiguous windows, each standing for as many."""
+    if settings.one_symptom_in <= 1:
+        return symptom
+    return replace(symptom, good=_windows(symptom.good, settings), bad=_windows(symptom.bad, settings))
+
+
+def _windows(weight: Floats, settings: RelationsSettings) -> Floats:
+    regions = np.flatnonzero(weight)
+    length = max(1, len(regions) // (settings.windows * settings.one_symptom_in))
+    kept = regions[np.arange(len(regions)) // length % settings.one_symptom_in == 0]
+    part = np.zeros(len(weight))
+    part[kept] = weight[kept]
+    total = float(part.sum())
+    return part * (float(weight.sum()) / total) if total else weight
 
 
 def of_sites(zoomed: Zoomed, sites: frozenset[int], name: str, polarity: int, *, negation: bool = False) -> Symptom:
