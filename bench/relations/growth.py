@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import time
 
 from bench.cache import cache_folder
-from bench.relations.cost import Phase, phases
+from bench.cases.case import Side
+from bench.relations.cost import Phase, Plain, cpu_of_children, phases, plain, start_up
 from bench.subjects import own
 from bench.tool import whyperf, whyperf_argument
 
@@ -16,29 +16,43 @@ _SYMPTOM = "function:evict_page"
 
 def growth() -> str:
     program = str(own("documents"))
-    lines = [
-        "| records | events of the two zooms | zooms | whole comparison | seconds a million events | bytes an event |"
-    ]
-    lines.append("|---|---|---|---|---|---|")
+    head = (
+        "records", "native", "none", "callgrind", "sketch", "zoom", "events", "events/s", "bytes/event", "comparison",
+        "of it a million events",
+    )  # fmt: skip
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     folder = cache_folder() / "recordings" / "relations-growth"
     for records in _RECORDS:
         shutil.rmtree(folder, ignore_errors=True)
-        sides = {
-            "--good": whyperf_argument([program, str(records), "up", "created"]),
-            "--bad": whyperf_argument([program, str(records), "up", "created", "latest"]),
-        }
-        began = time.monotonic()
-        arguments = [word for pair in sides.items() for word in pair]
-        whyperf("compare", "--deep", "--symptom", _SYMPTOM, *arguments, "-o", str(folder))
-        lines.append(_row(records, [one for one in phases(folder) if one.phase == "zoom"], time.monotonic() - began))
+        good = [program, str(records), "up", "created"]
+        bad = [*good, "latest"]
+        used = cpu_of_children()
+        sides = ["--good", whyperf_argument(good), "--bad", whyperf_argument(bad)]
+        whyperf("compare", "--deep", "--symptom", _SYMPTOM, *sides, "-o", str(folder))
+        lines.append(_row(records, phases(folder), cpu_of_children() - used, plain(Side(bad, []), "")))
     shutil.rmtree(folder, ignore_errors=True)
-    return "\n".join(lines)
+    return "\n".join([f"CPU seconds of the bad side; a program that does nothing takes {_start()}.", "", *lines])
 
 
-def _row(records: int, zooms: list[Phase], seconds: float) -> str:
-    events = sum(zoom.executions for zoom in zooms)
-    recording = sum(zoom.seconds for zoom in zooms)
-    size = sum(zoom.bytes for zoom in zooms)
-    per_million, per_event = (seconds / events * 1e6, size / events) if events else (0.0, 0.0)
-    cells = (f"{records}", f"{events / 1e6:.2f} M", f"{recording:.1f} s", f"{seconds:.1f} s", f"{per_million:.2f}")
-    return f"| {' | '.join(cells)} | {per_event:.1f} |"
+def _row(records: int, recorded: tuple[Phase, ...], cpu_s: float, alone: Plain) -> str:
+    sketch, zoom = (next(one for one in recorded if one.name == f"bad-{phase}") for phase in ("sketch", "zoom"))
+    events = sum(one.executions for one in recorded if one.phase == "zoom")
+    cells = (
+        f"{records}",
+        f"{alone.native:.3f}",
+        f"{alone.none:.2f}",
+        f"{alone.callgrind:.2f}",
+        f"{sketch.cpu_s:.2f}",
+        f"{zoom.cpu_s:.2f}",
+        f"{zoom.executions / 1e6:.2f} M",
+        f"{zoom.events_per_s / 1e6:.2f} M",
+        f"{zoom.bytes_per_event:.1f}",
+        f"{cpu_s:.1f}",
+        f"{cpu_s / events * 1e6:.2f}",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _start() -> str:
+    started = start_up()
+    return f"{started.none:.2f} under none and {started.callgrind:.2f} under callgrind"

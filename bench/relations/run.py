@@ -13,7 +13,7 @@ from typing import Any
 from bench.cache import cache_folder
 from bench.cases.case import Commands, commands
 from bench.relations.case import Lines, RelationsCase, described, lines_of, same_behaviour
-from bench.relations.cost import Phase, Plain, both, phases
+from bench.relations.cost import Phase, Plain, both, cpu_of_children, phases
 from bench.relations.outcome import Answer, Candidate, Named, Score, answer_of, is_right, score
 from bench.tool import whyperf, whyperf_argument
 
@@ -25,7 +25,8 @@ class Comparison:
     answer: Answer
     score: Score
     right: bool
-    seconds: float
+    seconds: float  # wall
+    cpu_s: float  # of whyperf and all that it ran
     phases: tuple[Phase, ...]
 
 
@@ -68,30 +69,30 @@ def _compare(case: RelationsCase, wanted: Commands, truth: tuple[Lines, ...], sy
         arguments += ["--bad-drive", whyperf_argument(wanted.bad.drive)]
     if symptom:
         arguments += ["--symptom", symptom]
-    began = time.monotonic()
-    verdict = whyperf("compare", "--deep", *arguments, "-o", str(folder))
-    return _comparison(case, truth, verdict, time.monotonic() - began, phases(folder))
+    return _asked(case, truth, "compare", "--deep", *arguments, "-o", str(folder), recorded=folder)
 
 
 def _sampled(case: RelationsCase, truth: tuple[Lines, ...], folder: Path) -> Comparison:
     """The verdict on the zooms that are there, from one symptom in ten."""
-    began = time.monotonic()
-    verdict = whyperf(
-        "diagnose", str(folder / "good-zoom"), str(folder / "bad-zoom"), "--sample-symptoms", str(SAMPLED)
-    )
-    return _comparison(case, truth, verdict, time.monotonic() - began, ())
+    zooms = [str(folder / f"{side}-zoom") for side in ("good", "bad")]
+    return _asked(case, truth, "diagnose", *zooms, "--sample-symptoms", str(SAMPLED))
 
 
-def _comparison(
-    case: RelationsCase,
-    truth: tuple[Lines, ...],
-    verdict: Mapping[str, Any],
-    seconds: float,
-    recorded: tuple[Phase, ...],
+def _asked(
+    case: RelationsCase, truth: tuple[Lines, ...], subcommand: str, *arguments: str, recorded: Path | None = None
 ) -> Comparison:
-    answer = answer_of(verdict)
+    began, used = time.monotonic(), cpu_of_children()
+    answer = answer_of(whyperf(subcommand, *arguments))
+    seconds, cpu_s = time.monotonic() - began, cpu_of_children() - used
     scored = score(answer, truth, case.also)
-    return Comparison(answer, scored, is_right(answer, scored, truth), round(seconds, 1), recorded)
+    return Comparison(
+        answer,
+        scored,
+        is_right(answer, scored, truth),
+        round(seconds, 1),
+        round(cpu_s, 1),
+        phases(recorded) if recorded else (),
+    )
 
 
 def stored(case: str) -> Path:
@@ -124,5 +125,6 @@ def _read_comparison(told: Mapping[str, Any] | None) -> Comparison | None:
         Score(**told["score"]),
         told["right"],
         told["seconds"],
+        told["cpu_s"],
         tuple(Phase(**phase) for phase in told["phases"]),
     )

@@ -102,8 +102,8 @@ def test_result_is_read_back_and_shown(tmp_path: Path, monkeypatch: pytest.Monke
     # GIVEN a stored result
     monkeypatch.setattr(runs, "cache_folder", lambda: tmp_path)
     answer = answer_of(verdict(suspect("mark", 26)))
-    zoom = Phase("zoom-bad", "zoom", 2.0, 5_000_000, 300, 4_000_000, 12_000_000, 0)
-    told = Comparison(answer, score(answer, TRUTH, ()), True, 12.5, (zoom,))
+    zoom = Phase("zoom-bad", "zoom", 3.0, 2.0, 5_000_000, 300, 4_000_000, 12_000_000, 0)
+    told = Comparison(answer, score(answer, TRUTH, ()), True, 12.5, 7.5, (zoom,))
     result = Result("go-909", "var:heap_size", "mark:26", told, None, None, told, (Plain(0.1, 0.5, 2.0),) * 2)
     runs.write(result)
     # THEN it is the same when read again, and its table has the figures
