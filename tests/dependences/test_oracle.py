@@ -14,7 +14,7 @@ from tests.dependences.programs import FUNCTIONS, compiled, programs
 from tests.dependences.tool_run import functions_of, plan_text, record
 from whyperf.collect.dependence_stream import Decoded, Producer, Stream
 
-EXAMPLES = int(os.environ.get("WHYPERF_ORACLE_EXAMPLES", "12"))
+EXAMPLES = int(os.environ.get("WHYPERF_ORACLE_EXAMPLES", "6"))
 FLAGS = [("-O0",), ("-O2", "-fno-tree-vectorize"), ("-O3", "-mavx2"), ("-O2", "-msse4.2"), ("-Os",)]
 
 
@@ -52,7 +52,7 @@ def test_every_edge_equals_single_stepping(flags: tuple[str, ...], source: str) 
     with tempfile.TemporaryDirectory() as name:
         program = compiled(source, Path(name), *flags)
         # WHEN all of the generated code is zoomed
-        modes = {function: "zoom" for function in FUNCTIONS}
+        modes = dict.fromkeys(FUNCTIONS, "zoom")
         stream = record(program, plan_text(program, modes, "addresses yes"))
         recorded = recorded_events(stream, stream.decode())
         # THEN the events and their producers are those of the oracle

@@ -139,6 +139,10 @@ static Bool is_copy(Decoded i) {
     }
 }
 
+static Bool extends_sign(Decoded i) {
+    return i.map == 0 ? i.byte == 0x63 || i.byte == 0x98 : i.map == 1 && (i.byte == 0xBE || i.byte == 0xBF);
+}
+
 static UShort transfers(Decoded i) {
     if (i.map == 1)
         return in(i.byte, 0x80, 0x8F) ? SITE_CONDITIONAL : 0;
@@ -163,5 +167,6 @@ Opcode opcode_read(const UChar *bytes) {
         .site_flags = transfers(instruction) | (is_copy(instruction) ? SITE_COPY : 0),
         .flags_read = flags_read(instruction),
         .flags_written = flags_written(instruction),
+        .extends_sign = extends_sign(instruction),
     };
 }

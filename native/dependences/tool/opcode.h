@@ -12,6 +12,7 @@ typedef struct {
     UShort site_flags; // SITE_COPY, _CALL, _RETURN, _CONDITIONAL, _INDIRECT
     UChar flags_read;
     UChar flags_written; // if it writes any: Valgrind's form tells that
+    Bool extends_sign;   // a copy whose upper bytes come from its source's last byte
 } Opcode;
 
 Opcode opcode_read(const UChar *bytes);
