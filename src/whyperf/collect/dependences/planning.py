@@ -86,9 +86,8 @@ def _check_line(binaries: Iterable[Binary], symptom: SymptomSpec) -> None:
     lines.discard(0)
     if not lines:
         offered = get_close_matches(Path(symptom.name).name, sorted({Path(file).name for file in files}), _OFFERED)
-        hint = f" Is it {_or(offered)}?" if offered else ""
         raise WhyperfError(
-            f"No code of the program comes from a source file {symptom.name}.{hint}",
+            f"No code of the program comes from a source file {symptom.name}{_nearest(offered)}.",
             f"whyperf compare --deep --symptom line:{offered[0] if offered else 'FILE'}:{symptom.line} ...",
         )
     if symptom.line not in lines:
@@ -189,16 +188,16 @@ def _watched_variables(files: Sequence[LoadedFile], symptom: SymptomSpec) -> tup
 def _unknown(what: str, name: str, known: set[str], files: Sequence[LoadedFile], kind: str) -> WhyperfError:
     program = Path(files[0].binary.path).name
     offered = get_close_matches(name, sorted(known), _OFFERED)
-    if offered:
-        hint = f" Is it {_or(offered)}?"
-    else:
-        hint = " " + files[0].binary.missing_debug_hint() if files[0].binary.debug != "full" else ""
+    poor = not offered and files[0].binary.debug != "full"
+    hint = f" {files[0].binary.missing_debug_hint()}" if poor else ""
     again = f"whyperf compare --deep --symptom {kind}:{shlex.quote(offered[0]) if offered else 'NAME'} ..."
-    return WhyperfError(f"{program} has no {what} {name}.{hint}", again)
+    return WhyperfError(f"{program} has no {what} {name}{_nearest(offered)}.{hint}", again)
 
 
-def _or(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+def _nearest(names: Sequence[str]) -> str:
+    if len(names) < 2:
+        return "".join(f"; the nearest name is {name}" for name in names)
+    return f"; the nearest names are {', '.join(names[:-1])} and {names[-1]}"
 
 
 def _nothing_planned(files: Sequence[LoadedFile], plan: ZoomPlan) -> WhyperfError:

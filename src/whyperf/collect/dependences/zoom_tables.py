@@ -143,7 +143,8 @@ def _updates(streamed: Streamed, decoded: Decoded) -> pa.Table:
     calls, regions = decoded.heap, decoded.regions
     heap_functions = np.array([function.heap for function in streamed.instruments.functions], np.bool_)
     above = regions["parent"][calls["region"]]
-    inner = (regions["kind"][above] == StreamRegion.ACTIVATION) & heap_functions[np.maximum(regions["place"][above], 0)]
+    called = regions["kind"][above] == StreamRegion.ACTIVATION
+    inner = called & heap_functions[np.where(called, regions["place"][above], 0)]
     changes = heap_changes(calls, streamed.heap_names(calls["function"]), inner)
     opener = regions["event"][changes.region].astype(np.int64) - 1
     execution = np.concatenate([execution, opener])
