@@ -4,7 +4,7 @@ import sqlite3
 import sys
 from pathlib import Path
 
-ROWS, CUSTOMERS = 1500, 300
+ROWS, CUSTOMERS = 1000, 200
 
 for name, indexed in (("indexed", True), ("plain", False)):
     with sqlite3.connect(Path(sys.argv[1]) / f"{name}.db") as database:
