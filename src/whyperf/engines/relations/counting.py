@@ -49,16 +49,23 @@ def compare_sketches(sketches: Sketches, spec: SymptomSpec, settings: RelationsS
     if not change.is_material(settings):
         return Relations("sketch", name, change.good, change.bad, (), tuple(notes), 0)
     found, looked_at = _relations(sketches, good, bad, change, settings)
-    best = max((one.share for one in found), default=1.0)
-    found.sort(key=lambda one: (-round(settings.rank_steps * one.share / best), one.depth, one.caller, one.site))
     findings = tuple(
         _finding(sketches, one, rank, name) for rank, one in enumerate(found[: settings.candidates_max], 1)
     )
     return Relations("sketch", name, change.good, change.bad, findings, tuple(notes), looked_at)
 
 
+def changed_functions(sketches: Sketches, spec: SymptomSpec, settings: RelationsSettings) -> list[int]:
+    """Functions between which a relation changed that explains part of the symptom, by how much."""
+    _, good, bad = symptom_weights(sketches, spec)
+    change = Change(float(good.sum()) / sketches.good.runs, float(bad.sum()) / sketches.bad.runs)
+    found, _ = _relations(sketches, good, bad, change, settings) if change.amount else ([], 0)
+    both = [function for one in found for function in (one.caller, one.called) if function != NONE]
+    return list(dict.fromkeys(both))
+
+
 def symptom_weights(sketches: Sketches, spec: SymptomSpec) -> tuple[str, Floats, Floats]:
-    """Where the symptom is, by node, over all runs of a side."""
+    """What the symptom is called, and how much of it is in each node, over all runs of a side."""
     good, bad = sketches.sides
     if spec.kind is SymptomKind.MEMORY:
         return "bytes not freed", good.live, bad.live
@@ -105,6 +112,8 @@ def _relations(
             )
         )
     found += _own_work(sketches, good, bad, change, settings)
+    best = max((one.share for one in found), default=0.0) or 1.0
+    found.sort(key=lambda one: (-round(settings.rank_steps * one.share / best), one.depth, one.caller, one.site))
     return [one for one in found if one.share >= settings.least_contribution], len(calls)
 
 

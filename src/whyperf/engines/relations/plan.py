@@ -9,7 +9,7 @@ import numpy as np
 from whyperf.engines.recorded import Recorded
 from whyperf.engines.relations.arrays import Bools, Floats
 from whyperf.engines.relations.catalogue import NONE
-from whyperf.engines.relations.counting import symptom_weights
+from whyperf.engines.relations.counting import changed_functions, symptom_weights
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.sketch import Sketches, load_sketches
 from whyperf.engines.run import Run
@@ -34,20 +34,21 @@ def plan_of(
     sketches: Sketches, spec: SymptomSpec, also: Sequence[FunctionKey], settings: RelationsSettings
 ) -> ZoomPlan:
     cost = _cost(sketches)
-    called = _called(sketches)
     on_way = _on_way(sketches, spec, settings)
     beside = _beside(sketches, on_way)
     wanted = dict.fromkeys(also)
     spent = sum(float(cost[n]) for n, function in enumerate(sketches.functions) if function.key in wanted)
-    order = sorted(
-        (number for number in range(len(sketches.functions)) if called[number] and sketches.own[number]),
-        key=lambda number: (not on_way[number], not beside[number], float(cost[number]), number),
-    )
-    for number in order:
-        key = sketches.functions[number].key
-        if key not in wanted and spent + float(cost[number]) <= settings.zoom_executions:
-            spent += float(cost[number])
-            wanted[key] = None
+    eligible = [number for number in range(len(sketches.functions)) if cost[number] > 0 and sketches.own[number]]
+    changed = [number for number in changed_functions(sketches, spec, settings) if number in eligible]
+    rest = sorted(eligible, key=lambda number: (not on_way[number], not beside[number], float(cost[number]), number))
+    for numbers, budget in ((changed, settings.zoom_changed), (rest, settings.zoom_others)):
+        left = budget
+        for number in numbers:
+            key = sketches.functions[number].key
+            if key not in wanted and cost[number] <= left:
+                left -= float(cost[number])
+                wanted[key] = None
+        spent += budget - left
     return ZoomPlan(str(spec), tuple(wanted), int(spent))
 
 
@@ -60,12 +61,6 @@ def _cost(sketches: Sketches) -> Floats:
         for side in sketches.sides
     ]
     return np.maximum(*per_side)
-
-
-def _called(sketches: Sketches) -> Bools:
-    known = sketches.function >= 0
-    calls = sketches.good.calls + sketches.bad.calls
-    return np.bincount(sketches.function[known], weights=calls[known], minlength=len(sketches.functions)) > 0
 
 
 def _on_way(sketches: Sketches, spec: SymptomSpec, settings: RelationsSettings) -> Bools:

@@ -45,5 +45,7 @@ class RelationsSettings:
     # What a decision counts for in the order of candidates if only its values' origin changed, not its outcome.
     only_origins: float = 0.5
     candidates_max: int = 3
-    # Executions that a zoom may record in one run: about a minute under Valgrind, and some hundred megabytes.
-    zoom_executions: float = 40e6
+    # Executions that a zoom may record in one run: of functions between which a relation changed ...
+    zoom_changed: float = 40e6
+    # ... and of what may have fed them. Ten million take some seconds to record and some to compare.
+    zoom_others: float = 10e6
