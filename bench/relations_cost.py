@@ -58,7 +58,7 @@ def zoomed(files: Sequence[LoadedFile], starts: tuple[str, ...], *, values_pass:
     names = {
         int(entry): code.function_name[int(function)]
         for entry, function in zip(code.scope_entry, code.scope_function, strict=True)
-    }  # noqa: E501
+    }
     sketch = sketch_instruments(files)
     chosen = [
         replace(function, mode=Mode.ZOOM, heap=False)
@@ -129,7 +129,7 @@ def main() -> None:
             Cost(
                 f"valgrind --tool={tool}",
                 fastest(["valgrind", f"--tool={tool}", "-q", *more, program], text, environment, options.rounds),
-            )  # noqa: E501
+            )
             for tool, more in (("none", []), ("callgrind", ["--callgrind-out-file=/dev/null"]))
         ),
         recorded("sketch", program, sketch_instruments(files), text, options.rounds),

@@ -44,7 +44,7 @@ _CHANGED = [
 
 @dataclass
 class Effects:
-    """`moves`: for plain copies, where each written byte comes from."""
+    """`moves`: for plain copies, where each written byte comes from; bytes that are missing are made up."""
 
     values: set[Place] = field(default_factory=set)
     memory: set[int] = field(default_factory=set)
@@ -52,7 +52,7 @@ class Effects:
     writes: set[Place] = field(default_factory=set)
     stores: set[int] = field(default_factory=set)
     in_place: bool = False
-    moves: dict[Place, Place] | None = None
+    moves: dict[Place, tuple[Place, ...]] | None = None
 
 
 def decode(code: bytes, address: int) -> capstone.CsInsn:
@@ -153,7 +153,7 @@ def _multiply_or_divide(insn: capstone.CsInsn, mnemonic: str, found: Effects) ->
 
 _WRITE_ONLY = {"mov", "movabs", "movzx", "movsx", "movsxd", "lea", "popcnt", "tzcnt", "lzcnt", "bsf", "bsr"}
 _READ_ONLY = {"cmp", "test", "bt", "jmp", "ucomisd"}
-_MOVES = {"mov", "movabs"}
+_MOVES = {"mov", "movabs", "movzx", "movsx", "movsxd"}
 
 
 def _roles(insn: capstone.CsInsn, mnemonic: str, index: int) -> tuple[bool, bool]:
@@ -214,10 +214,10 @@ def _scalar(insn: capstone.CsInsn, mnemonic: str, registers: dict[str, int], fou
         writes_register = True
     found.in_place = bool(found.memory and found.stores) and not writes_register
     if mnemonic in _MOVES:
-        found.moves = _moves(insn, registers)
+        found.moves = _moves(insn, mnemonic, registers)
 
 
-def _moves(insn: capstone.CsInsn, registers: dict[str, int]) -> dict[Place, Place] | None:
+def _moves(insn: capstone.CsInsn, mnemonic: str, registers: dict[str, int]) -> dict[Place, tuple[Place, ...]] | None:
     into, source = insn.operands
     if source.type == x.X86_OP_IMM:
         return None
@@ -225,10 +225,18 @@ def _moves(insn: capstone.CsInsn, registers: dict[str, int]) -> dict[Place, Plac
     def places(operand: x.X86Op) -> list[Place]:
         if operand.type == x.X86_OP_REG:
             full, low, size = _GENERAL[insn.reg_name(operand.reg)]
+            # A part is what can be written by itself: reading four bytes reads the remainder of the register.
+            size = 8 if operand is source and size == 4 else size
             return [(full, low + i) for i in range(size)]
         return [address_of(insn, operand, registers)[0] + i for i in range(operand.size)]
 
-    return dict(zip(places(into), places(source), strict=True))
+    written, read = places(into), places(source)
+    if into.type == x.X86_OP_REG and into.size == 4:
+        written = [(written[0][0], i) for i in range(8)]  # type: ignore[index]
+    if into.type == x.X86_OP_MEM:
+        read = read[: into.size]
+    missing = (read[-1],) if mnemonic in ("movsx", "movsxd") else ()
+    return {place: (read[i],) if i < len(read) else missing for i, place in enumerate(written)}
 
 
 def _stack(insn: capstone.CsInsn, mnemonic: str, registers: dict[str, int], found: Effects) -> None:
@@ -242,22 +250,22 @@ def _stack(insn: capstone.CsInsn, mnemonic: str, registers: dict[str, int], foun
             name = insn.reg_name(operand.reg)
             found.values |= general(name, write=False)
             if mnemonic == "push":
-                found.moves = {stack_pointer - 8 + i: (_GENERAL[name][0], i) for i in range(8)}
+                found.moves = {stack_pointer - 8 + i: ((_GENERAL[name][0], i),) for i in range(8)}
         elif operand.type == x.X86_OP_MEM:
             address, places = address_of(insn, operand, registers)
             found.addresses |= places
             found.memory |= bytes_at(address, 8)
-            found.moves = {stack_pointer - 8 + i: address + i for i in range(8)} if mnemonic == "push" else None
+            found.moves = None
     elif mnemonic == "leave":
         found.memory |= bytes_at(registers["rbp"], 8)
         found.addresses |= general("rbp", write=False)
         found.writes |= general("rbp", write=True)
-        found.moves = {("rbp", i): registers["rbp"] + i for i in range(8)}
+        found.moves = None
     elif mnemonic == "pop":
         name = insn.reg_name(insn.operands[0].reg)
         found.memory |= bytes_at(stack_pointer, 8)
         found.writes |= general(name, write=True)
-        found.moves = {(_GENERAL[name][0], i): stack_pointer + i for i in range(8)}
+        found.moves = {(_GENERAL[name][0], i): (stack_pointer + i,) for i in range(8)}
     else:
         found.memory |= bytes_at(stack_pointer, 8)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tests.dependences.operands import Effects, Place, decode, effects
@@ -31,21 +32,31 @@ class _Code:
 
 def trace(program: str, entry: int, most: int = 20000) -> list[OracleEvent]:
     """The events from the first call of the function at `entry` to its return, numbered from 1 as the tool does."""
+    return trace_through(program, entry, lambda _: True, most)
+
+
+def trace_through(program: str, entry: int, is_selected: Callable[[int], bool], most: int = 20000) -> list[OracleEvent]:
+    """As `trace`, with events for the selected addresses only: values pass through the others."""
     code = _Code()
-    writer: dict[Place, int] = {}
+    writers: dict[Place, frozenset[int]] = {}
     events: list[OracleEvent] = []
 
-    def producers(places: set[Place] | set[int]) -> frozenset[int]:
-        return frozenset(writer[place] for place in places if place in writer)
+    def producers(places: Iterable[Place]) -> frozenset[int]:
+        return frozenset[int]().union(*(writers.get(place, ()) for place in places))
 
     for step in steps(program, entry, most):
         insn = code.at(step.registers["rip"], step.memory)
         found = effects(insn, step.registers)  # type: ignore[arg-type]
         if found is None:
             continue
-        events.append(_event(insn, found, producers))
-        for place in (*found.writes, *found.stores):
-            writer[place] = len(events)
+        written = (*found.writes, *found.stores)
+        if is_selected(step.registers["rip"]):
+            events.append(_event(insn, found, producers))
+            writers.update(dict.fromkeys(written, frozenset({len(events)})))
+        elif found.moves is not None:
+            writers.update({place: producers(sources) for place, sources in found.moves.items()})
+        else:
+            writers.update(dict.fromkeys(written, producers((*found.values, *found.memory))))
     return events
 
 

@@ -40,10 +40,10 @@ _leaves = _ints | _constants | _places
 
 
 def _combined(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    plain = st.tuples(inner, st.sampled_from("+ - * & | ^ < <= == !=".split()), inner).map(
+    plain = st.tuples(inner, st.sampled_from(["+", "-", "*", "&", "|", "^", "<", "<=", "==", "!="]), inner).map(
         lambda t: f"((long)({t[0]}) {t[1]} (long)({t[2]}))"
     )
-    narrow = st.tuples(inner, st.sampled_from("+ - * & ^ >".split()), inner).map(
+    narrow = st.tuples(inner, st.sampled_from(["+", "-", "*", "&", "^", ">"]), inner).map(
         lambda t: f"((int)({t[0]}) {t[1]} (int)({t[2]}))"
     )
     shift = st.tuples(inner, st.sampled_from(["<<", ">>"]), inner).map(
@@ -59,7 +59,7 @@ def _combined(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 _expressions = st.recursive(_leaves, _combined, max_leaves=5)
 
 _assignments = st.tuples(
-    st.sampled_from("a b c".split()) | _places, st.sampled_from("= += -= ^= |=".split()), _expressions
+    st.sampled_from(["a", "b", "c"]) | _places, st.sampled_from(["=", "+=", "-=", "^=", "|="]), _expressions
 ).map(lambda t: f"{t[0]} {t[1]} {t[2]};")
 _steps = _places.map(lambda place: f"{place}++;")
 _copies = st.tuples(_index, _index).map(lambda t: f"P[({t[0]}) & 3] = P[({t[1]}) & 3];")
@@ -76,7 +76,7 @@ _atomics = st.tuples(_index, _expressions).flatmap(
         ]
     )
 )
-_floats = st.tuples(_index, _index, st.sampled_from("+ - *".split())).flatmap(
+_floats = st.tuples(_index, _index, st.sampled_from(["+", "-", "*"])).flatmap(
     lambda t: st.sampled_from(
         [
             f"D[({t[0]}) & 15] = D[({t[1]}) & 15] {t[2]} 1.5;",
@@ -87,7 +87,7 @@ _floats = st.tuples(_index, _index, st.sampled_from("+ - *".split())).flatmap(
         ]
     )
 )
-_kernels = st.tuples(st.sampled_from("+ - *".split()), st.integers(1, 9)).flatmap(
+_kernels = st.tuples(st.sampled_from(["+", "-", "*"]), st.integers(1, 9)).flatmap(
     lambda t: st.sampled_from(
         [
             f"for (int i = 0; i < 16; i++) I[i] = I[i] {t[0]} {t[1]};",
@@ -122,11 +122,13 @@ def _nested(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 _statements = st.recursive(_simple | _kernels, _nested, max_leaves=6)
 _bodies = st.lists(_statements, min_size=1, max_size=5).map("\n".join)
+_scalars = _assignments | _steps | _copies | _calls
+_scalar_bodies = st.lists(st.recursive(_scalars, _nested, max_leaves=6), min_size=2, max_size=5).map("\n".join)
 
 
 @st.composite
-def programs(draw: st.DrawFn) -> str:
-    body, twist, wide = draw(_bodies), draw(_expressions), draw(_expressions)
+def programs(draw: st.DrawFn, *, vectors: bool = True) -> str:
+    body, twist, wide = draw(_bodies if vectors else _scalar_bodies), draw(_expressions), draw(_expressions)
     return f"""{PRELUDE}
 APART long twist(long a, long b) {{ long c = a - b; int n = (int)b; return {twist}; }}
 APART long deeper(long a, long b) {{ int n = (int)(a & 3); I[n] ^= (int)b; return n ? deeper(n - 1, b + a) + n : b; }}

@@ -14,9 +14,35 @@ _libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c
 
 _TRACEME, _PEEKTEXT, _POKETEXT, _CONT, _KILL, _SINGLESTEP, _GETREGS, _SETREGS = 0, 1, 4, 7, 8, 9, 12, 13
 
-REGISTERS = (
-    "r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi orig_rax rip cs eflags rsp ss fs_base gs_base ds es fs gs"
-).split()
+REGISTERS = [
+    "r15",
+    "r14",
+    "r13",
+    "r12",
+    "rbp",
+    "rbx",
+    "r11",
+    "r10",
+    "r9",
+    "r8",
+    "rax",
+    "rcx",
+    "rdx",
+    "rsi",
+    "rdi",
+    "orig_rax",
+    "rip",
+    "cs",
+    "eflags",
+    "rsp",
+    "ss",
+    "fs_base",
+    "gs_base",
+    "ds",
+    "es",
+    "fs",
+    "gs",
+]
 
 
 @dataclass(frozen=True)
@@ -29,7 +55,7 @@ class Step:
 
 
 class _Registers(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_ulonglong) for name in REGISTERS]  # noqa: RUF012
+    _fields_ = [(name, ctypes.c_ulonglong) for name in REGISTERS]
 
 
 def _ptrace(request: int, pid: int, address: int = 0, data: int = 0) -> int:

@@ -24,7 +24,10 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _flattened(decoded: Decoded, event: int) -> set[int]:
     """An event's memory producers, looking through JOIN events."""
-    found, waiting = set[int](), [int(p) for p in decoded.producers_of(event)[decoded.kinds_of(event) == Producer.MEMORY]]
+    found, waiting = (
+        set[int](),
+        [int(p) for p in decoded.producers_of(event)[decoded.kinds_of(event) == Producer.MEMORY]],
+    )
     while waiting:
         producer = waiting.pop()
         if decoded.join[producer]:
@@ -46,7 +49,9 @@ def test_values_pass_through_memcpy(program: Path, outside: str) -> None:
     stream = record(program, plan)
     decoded = stream.decode()
     produced = _events_in(stream, decoded, 0)
-    origins = [producers for e in _events_in(stream, decoded, 1) if (producers := _flattened(decoded, e) & set(produced))]
+    origins = [
+        producers for e in _events_in(stream, decoded, 1) if (producers := _flattened(decoded, e) & set(produced))
+    ]
     if outside == "pass":
         # THEN each number's addition depends on the store that made it, in order
         assert len(origins) == 64 and all(len(one) == 1 for one in origins)
@@ -88,7 +93,11 @@ def test_allocations(program: Path) -> None:
         if "libc.so" in line
     )
     listed = subprocess.run(["nm", "-D", "--defined-only", libc], capture_output=True, text=True, check=True).stdout
-    at = {line.split()[2].split("@")[0]: int(line.split()[0], 16) for line in listed.splitlines() if len(line.split()) == 3}
+    at = {
+        line.split()[2].split("@")[0]: int(line.split()[0], 16)
+        for line in listed.splitlines()
+        if len(line.split()) == 3
+    }
     extra = f"module {libc.resolve().name} -\n" + "".join(
         f"function {at[name]:x} entries heap\nrange {at[name]:x} {at[name] + 16:x}\n" for name in ("malloc", "free")
     )

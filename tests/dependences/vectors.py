@@ -36,7 +36,7 @@ def _shuffle(imm: int) -> Sequence[Unit]:
 
 
 _SHAPES: dict[str, Shape] = {
-    **{name: _same for name in "movaps movups movapd movupd movdqa movdqu lddqu movntdq movntps".split()},
+    **dict.fromkeys(["movaps", "movups", "movapd", "movupd", "movdqa", "movdqu", "lddqu", "movntdq", "movntps"], _same),
     "unpcklps": _per_half(lambda _: [(0, 0), (1, 0), (0, 1), (1, 1)]),
     "unpckhps": _per_half(lambda _: [(0, 2), (1, 2), (0, 3), (1, 3)]),
     "unpcklpd": _per_half(lambda _: [(0, 0), (0, 1), (1, 0), (1, 1)]),
@@ -69,16 +69,83 @@ _ALIASES = {
     "permpd": "permq", "perm2f128": "perm2i128", "extractf128": "extracti128", "insertf128": "inserti128",
     "blendps": "pblendd", "pbroadcastd": "broadcastss", "pbroadcastq": "broadcastsd", "broadcastf128": "broadcasti128",
 }  # fmt: skip
-_WHOLE_UNARY = set("cvtdq2ps cvttps2dq cvtps2dq sqrtps sqrtpd pabsd".split())
+_WHOLE_UNARY = set(["cvtdq2ps", "cvttps2dq", "cvtps2dq", "sqrtps", "sqrtpd", "pabsd"])
 _WHOLE_BINARY = set(
-    """addps addpd subps subpd mulps mulpd divps divpd minps minpd maxps maxpd andps andpd orps orpd xorps xorpd andnps
-    andnpd paddd paddq paddw paddb psubd psubq psubb psubw pmuludq pmulld pmuldq pand por pxor pandn pcmpeqd pcmpeqq
-    pcmpeqb pcmpeqw pcmpgtd pcmpgtq pcmpgtb pcmpgtw pminsd pmaxsd pminud pmaxud pslld psllq psrld psrlq psrad psllvd
-    psrlvd psravd psllvq psrlvq haddpd haddps phaddd cmppd cmpps cmpltpd cmplepd cmpeqpd cmpltps cmpleps""".split()
+    [
+        "addps",
+        "addpd",
+        "subps",
+        "subpd",
+        "mulps",
+        "mulpd",
+        "divps",
+        "divpd",
+        "minps",
+        "minpd",
+        "maxps",
+        "maxpd",
+        "andps",
+        "andpd",
+        "orps",
+        "orpd",
+        "xorps",
+        "xorpd",
+        "andnps",
+        "andnpd",
+        "paddd",
+        "paddq",
+        "paddw",
+        "paddb",
+        "psubd",
+        "psubq",
+        "psubb",
+        "psubw",
+        "pmuludq",
+        "pmulld",
+        "pmuldq",
+        "pand",
+        "por",
+        "pxor",
+        "pandn",
+        "pcmpeqd",
+        "pcmpeqq",
+        "pcmpeqb",
+        "pcmpeqw",
+        "pcmpgtd",
+        "pcmpgtq",
+        "pcmpgtb",
+        "pcmpgtw",
+        "pminsd",
+        "pmaxsd",
+        "pminud",
+        "pmaxud",
+        "pslld",
+        "psllq",
+        "psrld",
+        "psrlq",
+        "psrad",
+        "psllvd",
+        "psrlvd",
+        "psravd",
+        "psllvq",
+        "psrlvq",
+        "haddpd",
+        "haddps",
+        "phaddd",
+        "cmppd",
+        "cmpps",
+        "cmpltpd",
+        "cmplepd",
+        "cmpeqpd",
+        "cmpltps",
+        "cmpleps",
+    ]
 )
-_SELF = set("pxor xorps xorpd psubd psubq pcmpeqd pcmpeqq pcmpeqb pcmpeqw".split())
+_SELF = set(["pxor", "xorps", "xorpd", "psubd", "psubq", "pcmpeqd", "pcmpeqq", "pcmpeqb", "pcmpeqw"])
 _SCALAR_BINARY = {
-    f"{op}{kind}": 2 if kind == "sd" else 1 for op in "add sub mul div min max".split() for kind in ("sd", "ss")
+    f"{op}{kind}": 2 if kind == "sd" else 1
+    for op in ["add", "sub", "mul", "div", "min", "max"]
+    for kind in ("sd", "ss")
 }
 _SCALAR_INTO = {"cvtsi2sd": 2, "cvtsi2ss": 1, "cvtss2sd": 2, "cvtsd2ss": 1, "sqrtsd": 2, "sqrtss": 1}
 _TO_GENERAL = {"cvttsd2si": 2, "cvtsd2si": 2, "cvttss2si": 1, "cvtss2si": 1}
@@ -231,7 +298,7 @@ def _shaped(operands: _Operands, name: str, *, avx: bool) -> None:
         name in _SELF
         and len({operands.insn.reg_name(operands.all[s].reg) for s in sources if not operands.is_memory(s)}) == 1
         and not any(map(operands.is_memory, sources))
-    )  # noqa: E501
+    )
     written: set[int] = set()
     for unit, parts in enumerate(result):
         places = {place for s, u in parts or () for place in operands.places(sources[s], {u})}
@@ -247,6 +314,13 @@ def _shaped(operands: _Operands, name: str, *, avx: bool) -> None:
     operands.write(0, written)
     for index in range(count):
         operands.address(index)
+    if shape is _same:
+        # The tool follows vector registers by units of four bytes.
+        operands.found.moves = {
+            place: tuple(operands.places(sources[0], {unit}))
+            for unit in range(operands.units(0))
+            for place in operands.places(0, {unit})
+        }
 
 
 def _move_scalar(operands: _Operands, size: int, *, avx: bool) -> None:

@@ -179,13 +179,22 @@ static UInt united_memory(const Site *site, Addr address, UInt size) {
     return united(site, &producers);
 }
 
+// Cells beyond what was copied: copies of the sign, or zeros that the site made.
+static UInt beyond_copied(const Site *site, UInt last) {
+    return site->inputs.opcode.extends_sign ? last : OUTSIDE | site->number;
+}
+
 static void copy_from_memory(const Site *site, Addr address, UInt size, Run into) {
     UInt *cells = shadow_registers + into.first;
-    UInt unit = into.first < CELL_VECTOR ? 1 : 4;
-    for (UInt i = 0; i < into.count; i++)
-        cells[i] = (i + 1) * unit <= size
-                       ? unit == 1 ? *shadow_byte(address + i) : united_memory(site, address + i * unit, unit)
-                       : OUTSIDE | site->number;
+    Bool general = into.first < CELL_VECTOR;
+    for (UInt i = 0; i < into.count; i++) {
+        if (general && i < size)
+            cells[i] = *shadow_byte(address + i);
+        else if (!general && 4 * (i + 1) <= size)
+            cells[i] = united_memory(site, address + 4 * i, 4);
+        else
+            cells[i] = beyond_copied(site, *shadow_byte(address + size - 1));
+    }
 }
 
 static void copy_to_memory(Addr address, UInt size, Run from) {
@@ -195,15 +204,18 @@ static void copy_to_memory(Addr address, UInt size, Run from) {
 }
 
 static void copy_register(const Site *site, Run from, Run into) {
+    UInt cells[CELLS_OF_REGISTER], last = shadow_registers[from.first + from.count - 1];
     for (UInt i = 0; i < into.count; i++)
-        shadow_registers[into.first + i] = i < from.count ? shadow_registers[from.first + i] : OUTSIDE | site->number;
+        cells[i] = i < from.count ? shadow_registers[from.first + i] : beyond_copied(site, last);
+    for (UInt i = 0; i < into.count; i++)
+        shadow_registers[into.first + i] = cells[i];
 }
 
 // Plain moves keep each byte's writer; True if this was one.
 static Bool copied(const Site *site, Addr first) {
     const Inputs *inputs = &site->inputs;
     const Run *from = inputs->runs, *into = inputs->runs + inputs->values + inputs->addresses;
-    if (!(inputs->opcode.site_flags & SITE_COPY) || site->accesses[1].kind || more_loads.count || more_store_count)
+    if (!inputs->opcode.moves_bytes || site->accesses[1].kind || more_loads.count || more_store_count)
         return False;
     UChar access = site->accesses[0].kind;
     if (access == ACCESS_LOAD && first && !inputs->values && inputs->writes == 1 && into->first < CELL_FLAGS)

@@ -139,6 +139,14 @@ static Bool is_copy(Decoded i) {
     }
 }
 
+// Not: broadcasts, swaps of bytes, moves that widen or repeat the elements of a vector.
+static Bool moves_bytes(Decoded i) {
+    if (!is_copy(i) || i.map == 2)
+        return False;
+    Bool repeats = (i.byte == 0x12 || i.byte == 0x16) && i.repeat;
+    return i.map != 1 || !(repeats || in(i.byte, 0xC8, 0xCF));
+}
+
 static Bool extends_sign(Decoded i) {
     return i.map == 0 ? i.byte == 0x63 || i.byte == 0x98 : i.map == 1 && (i.byte == 0xBE || i.byte == 0xBF);
 }
@@ -167,6 +175,7 @@ Opcode opcode_read(const UChar *bytes) {
         .site_flags = transfers(instruction) | (is_copy(instruction) ? SITE_COPY : 0),
         .flags_read = flags_read(instruction),
         .flags_written = flags_written(instruction),
+        .moves_bytes = moves_bytes(instruction),
         .extends_sign = extends_sign(instruction),
     };
 }

@@ -12,6 +12,7 @@ typedef struct {
     UShort site_flags; // SITE_COPY, _CALL, _RETURN, _CONDITIONAL, _INDIRECT
     UChar flags_read;
     UChar flags_written; // if it writes any: Valgrind's form tells that
+    Bool moves_bytes;    // a copy that keeps the order of its bytes
     Bool extends_sign;   // a copy whose upper bytes come from its source's last byte
 } Opcode;
 

@@ -18,6 +18,9 @@ enum {
     CELLS = CELL_X87 + 8,
 };
 
+// The most that one register has.
+#define CELLS_OF_REGISTER 8
+
 extern UInt shadow_registers[CELLS];
 
 // The registers' cells follow the thread that runs; threads are Valgrind's, below VG_N_THREADS.
