@@ -31,7 +31,8 @@ def _element(index: str) -> list[str]:
         f"L[({index}) & 7]", f"I[({index}) & 15]", f"S[({index}) & 15]", f"B[({index}) & 31]",
         f"P[({index}) & 3].a", f"P[({index}) & 3].b", f"P[({index}) & 3].c", f"P[({index}) & 3].d",
         f"W[({index}) & 3].whole", f"W[({index}) & 3].halves[1]", f"W[({index}) & 3].parts[({index}) & 3]",
-        f"W[({index}) & 3].bytes[({index}) & 7]", f"((unsigned char *)L)[({index}) & 63]", f"((short *)I)[({index}) & 31]",
+        f"W[({index}) & 3].bytes[({index}) & 7]", f"((unsigned char *)L)[({index}) & 63]",
+        f"((short *)I)[({index}) & 31]",
     ]  # fmt: skip
 
 
@@ -132,7 +133,12 @@ def programs(draw: st.DrawFn, *, vectors: bool = True) -> str:
     return f"""{PRELUDE}
 APART long twist(long a, long b) {{ long c = a - b; int n = (int)b; return {twist}; }}
 APART long deeper(long a, long b) {{ int n = (int)(a & 3); I[n] ^= (int)b; return n ? deeper(n - 1, b + a) + n : b; }}
-APART long wide(long a, long b) {{ union word w = {{a}}; long c = w.bytes[1]; short n = w.parts[b & 3]; return {wide}; }}
+APART long wide(long a, long b) {{
+    union word w = {{a}};
+    long c = w.bytes[1];
+    short n = w.parts[b & 3];
+    return {wide};
+}}
 APART long run(long a, long b) {{ long c = a ^ b; long n = 3; {body} return a + b + c + n; }}
 int main(void) {{ return (int)run(5, 7) & 63; }}
 """
@@ -141,13 +147,13 @@ int main(void) {{ return (int)run(5, 7) & 63; }}
 FUNCTIONS = ("run", "twist", "deeper", "wide")
 
 
+_GCC = """gcc -w -fwrapv -fno-strict-aliasing -fno-stack-protector -no-pie -fno-pie -fcf-protection=none -ffreestanding
+-fno-tree-loop-distribute-patterns -fno-reorder-functions"""
+
+
 def compiled(source: str, folder: Path, *flags: str) -> Path:
+    """At fixed addresses, without calls into libraries."""
     (folder / "program.c").write_text(source)
     program = folder / "program"
-    subprocess.run(
-        ["gcc", "-w", "-fwrapv", "-fno-strict-aliasing", "-fno-stack-protector", "-no-pie", "-fno-pie", "-fcf-protection=none",
-         "-ffreestanding", "-fno-tree-loop-distribute-patterns", "-fno-reorder-functions", *flags, "program.c", "-o", program],
-        cwd=folder,
-        check=True,
-    )  # fmt: skip
+    subprocess.run([*_GCC.split(), *flags, "program.c", "-o", program], cwd=folder, check=True)
     return program

@@ -212,9 +212,19 @@ static PyObject *decode_stream(PyObject *Py_UNUSED(module), PyObject *args) {
     return result;
 }
 
+static PyObject *check_bytes(PyObject *Py_UNUSED(module), PyObject *args) {
+    Py_buffer bytes;
+    if (!PyArg_ParseTuple(args, "y*", &bytes))
+        return NULL;
+    PyObject *result = PyLong_FromUnsignedLong(dependences_check(bytes.buf, (unsigned)bytes.len));
+    PyBuffer_Release(&bytes);
+    return result;
+}
+
 static PyMethodDef methods[] = {
     {"scan", scan_stream, METH_VARARGS, "What a stream says beside its events."},
     {"decode", decode_stream, METH_VARARGS, "Events with their producers, and the region tree."},
+    {"check", check_bytes, METH_VARARGS, "The check of a chunk."},
     {NULL, NULL, 0, NULL},
 };
 
