@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Whyperf, whyperf  # noqa: F401 - a fixture
+from tests.cli.conftest import Done, Whyperf
 from whyperf.recording.reader import Recording
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -28,8 +28,31 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all: the C library's debug information takes longer to read than these programs to run."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture
-def record_deep(tmp_path: Path, shelf: Path) -> RecordDeep:
+def whyperf(tmp_path: Path, cache: Path) -> Whyperf:
+    def run(*arguments: str, environment: dict[str, str] | None = None) -> Done:
+        return subprocess.run(
+            [sys.executable, "-m", "whyperf", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=240,
+            cwd=tmp_path,
+            env={**os.environ, "XDG_CACHE_HOME": str(cache), **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def record_deep(tmp_path: Path, shelf: Path, whyperf: Whyperf) -> RecordDeep:
     """`whyperf record --deep OPTIONS -- shelf ARGUMENTS`, sealed."""
 
     def record(
@@ -41,14 +64,7 @@ def record_deep(tmp_path: Path, shelf: Path) -> RecordDeep:
     ) -> Recording:
         path = tmp_path / f"recording-{len(list(tmp_path.glob('recording-*')))}"
         words = ["record", "-q", "--deep", *options, "-o", str(path), "--", str(program or shelf), *arguments]
-        done = subprocess.run(
-            [sys.executable, "-m", "whyperf", *words],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-            env=os.environ if cache is None else {**os.environ, "XDG_CACHE_HOME": str(cache)},
-        )
+        done = whyperf(*words, environment={"XDG_CACHE_HOME": str(cache)} if cache is not None else None)
         assert done.returncode == status, done.stderr
         return Recording(path)
 
