@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,10 @@ from bench.relations.case import Lines, RelationsCase, described, lines_of, same
 from bench.relations.cost import Phase, Plain, both, cpu_of_children, phases
 from bench.relations.outcome import Answer, Candidate, Named, Score, answer_of, is_right, score
 from bench.tool import whyperf, whyperf_argument
+from whyperf.collect.seal import open_recording
+from whyperf.diagnose.relations import examine_deep
+from whyperf.engines.relations.settings import RelationsSettings
+from whyperf.report.json import as_plain
 
 SAMPLED = 10  # one symptom of so many is followed
 
@@ -69,20 +73,25 @@ def _compare(case: RelationsCase, wanted: Commands, truth: tuple[Lines, ...], sy
         arguments += ["--bad-drive", whyperf_argument(wanted.bad.drive)]
     if symptom:
         arguments += ["--symptom", symptom]
-    return _asked(case, truth, "compare", "--deep", *arguments, "-o", str(folder), recorded=folder)
+    return _asked(case, truth, lambda: whyperf("compare", "--deep", *arguments, "-o", str(folder)), recorded=folder)
 
 
 def _sampled(case: RelationsCase, truth: tuple[Lines, ...], folder: Path) -> Comparison:
-    """The verdict on the zooms that are there, from one symptom in ten."""
-    zooms = [str(folder / f"{side}-zoom") for side in ("good", "bad")]
-    return _asked(case, truth, "diagnose", *zooms, "--sample-symptoms", str(SAMPLED))
+    """The verdict on the zooms that are there, from one symptom in ten: a setting of the engine, not of the command."""
+
+    def examined() -> dict[str, Any]:
+        good, bad = (open_recording(folder / f"{side}-zoom") for side in ("good", "bad"))
+        settings = RelationsSettings(one_symptom_in=SAMPLED)
+        return as_plain(examine_deep([good], [bad], relations_settings=settings))
+
+    return _asked(case, truth, examined)
 
 
 def _asked(
-    case: RelationsCase, truth: tuple[Lines, ...], subcommand: str, *arguments: str, recorded: Path | None = None
+    case: RelationsCase, truth: tuple[Lines, ...], ask: Callable[[], dict[str, Any]], recorded: Path | None = None
 ) -> Comparison:
     began, used = time.monotonic(), cpu_of_children()
-    answer = answer_of(whyperf(subcommand, *arguments))
+    answer = answer_of(ask())
     seconds, cpu_s = time.monotonic() - began, cpu_of_children() - used
     scored = score(answer, truth, case.also)
     return Comparison(
