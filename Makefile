@@ -65,6 +65,7 @@ bench-values: $(STAMPS)/installed $(STAMPS)/tools ## false discoveries and power
 bench-relations: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## changed relations: ranks, false candidates, cost beside Valgrind's tools
 	$(BIN)/python -m bench.relations
 	$(BIN)/python -m bench.relations --growth
+	$(BIN)/python -m bench.relations_cost
 
 docs: $(STAMPS)/installed ## docs/format.md from the schemas
 	$(BIN)/python -m whyperf.recording.describe docs/format.md

@@ -14,7 +14,7 @@
  *   outside tag | pass       what unlisted code does to values; default: tag
  *   addresses yes | no       also write producers of addresses (kind ADDRESS); default: no
  *   pairs yes | no           also count memory pairs: last writer's site -> loading site (see PAIR); default: no
- *   limit EVENTS             stop writing after so many events; default: 7ffffff0, the most there can be
+ *   limit COUNT              stop writing after so many events and function entries; default: 7ffffff0
  *   module NAME BUILDID      what follows is of this module: NAME is the file's base name, BUILDID in hex or `-`.
  *                            With a build-id only it decides, with `-` the name does.
  *   function ENTRY MODE [heap]

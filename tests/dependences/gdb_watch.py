@@ -1,8 +1,8 @@
 """Runs inside gdb: who wrote, at last, what some loads read. Called as `gdb -batch -x gdb_watch.py PROGRAM`.
 
 WATCH_SETTINGS names a JSON file: the program's arguments, and samples of (address in the file, which execution, and the
-expression of the address that is read, in gdb's words). WATCH_RESULTS is written: for each sample the addresses after the
-instructions that touched the memory between the execution before and this one, in order.
+expression of the address that is read, in gdb's words). WATCH_RESULTS is written: for each sample the addresses after
+the instructions that touched the memory between the execution before and this one, in order.
 """
 
 from __future__ import annotations

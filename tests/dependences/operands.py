@@ -212,6 +212,9 @@ def _scalar(insn: capstone.CsInsn, mnemonic: str, registers: dict[str, int], fou
         found.values |= general(name, write=False)
         found.writes |= general(name, write=True)
         writes_register = True
+    if mnemonic in ("lea", "mov") and insn.operands[0].type == x.X86_OP_REG and not found.writes:
+        # The stack pointer says where, never what.
+        found.values.clear()
     found.in_place = bool(found.memory and found.stores) and not writes_register
     if mnemonic in _MOVES:
         found.moves = _moves(insn, mnemonic, registers)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "activations.h"
 
+#include "events.h"
 #include "inexact.h"
 #include "output.h"
 #include "recording.h"
@@ -98,12 +99,15 @@ static Bool begin(const PlanFunction *function, Addr stack_pointer, UInt *flags)
             return False;
         *flags |= ENTER_TAIL;
     }
+    if (events_beyond_limit())
+        return False;
     if (running->depth == DEPTH_MOST) {
         inexact[INEXACT_DEPTH]++;
         return False;
     }
     running->activations[running->depth++] = (Activation){stack_pointer, function->number, function->heap};
     activations_innermost = stack_pointer;
+    events_count_entry();
     put_record(RECORD_ENTER);
     put(function->number);
     put(instructions_since_marker());

@@ -7,6 +7,7 @@
 #include "recording.h"
 
 static UInt last_event, last_site;
+static ULong entries;
 // Loads and stores of the running instruction that do not fit into a call's arguments (gathers, string compares).
 static Producers more_loads;
 #define MORE_STORES_MOST 16
@@ -47,8 +48,12 @@ static inline void drop_outside(Producers *producers, const Site *site) {
     producers->count = kept;
 }
 
-static Bool beyond_limit(void) {
-    if (LIKELY(recording && last_event < plan.limit))
+void events_count_entry(void) {
+    entries++;
+}
+
+Bool events_beyond_limit(void) {
+    if (LIKELY(recording && last_event + entries < plan.limit))
         return False;
     inexact[INEXACT_EVENTS]++;
     if (recording)
@@ -109,7 +114,7 @@ static inline void gather_loads(const Site *site, Addr first, Addr second, Produ
 }
 
 VG_REGPARM(3) void events_write(Site *site, Addr first, Addr second) {
-    if (UNLIKELY(beyond_limit()))
+    if (UNLIKELY(events_beyond_limit()))
         return;
     Producers registers, memories, old, addresses;
     registers.count = memories.count = old.count = addresses.count = 0;
@@ -142,7 +147,7 @@ VG_REGPARM(3) void events_write(Site *site, Addr first, Addr second) {
 }
 
 VG_REGPARM(1) void events_write_mark(Site *site) {
-    if (beyond_limit())
+    if (events_beyond_limit())
         return;
     last_event++;
     put_event(site, 0);
@@ -163,7 +168,7 @@ static UInt united(const Site *site, Producers *producers) {
         return tag ? tag : OUTSIDE | site->number;
     if (real == 1)
         return producers->writers[0];
-    if (beyond_limit())
+    if (events_beyond_limit())
         return OUTSIDE | site->number;
     last_event++;
     put_event(site, FORM_JOIN);

@@ -8,6 +8,11 @@
 // The number of the event that was just written, if it was this site's.
 UInt events_last_of_site(UInt site);
 
+// Entries of functions count against the limit like events.
+void events_count_entry(void);
+// True once there were as many as the plan permits; the first time this ends the recording.
+Bool events_beyond_limit(void);
+
 // Called from instrumented code. An address of 0 means: this access did not happen.
 // An access beyond the last two of an instruction.
 VG_REGPARM(2) void events_more_load(Addr address, UWord size);

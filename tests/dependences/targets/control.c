@@ -9,7 +9,9 @@
 static jmp_buf home;
 static volatile long counter;
 
-APART long leaf(long x) { return x * 2; }
+APART long leaf(long x) {
+    return x * 2;
+}
 
 APART void jumper(int depth) {
     counter++;
@@ -31,7 +33,9 @@ APART long tail(long x) {
     return leaf(x + 1);
 }
 
-APART void handler(int number) { counter += leaf(number); }
+APART void handler(int number) {
+    counter += leaf(number);
+}
 
 APART long raises(void) {
     signal(SIGUSR1, handler);

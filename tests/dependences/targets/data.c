@@ -7,10 +7,14 @@
 static int numbers[64], copied[64];
 static long total;
 
-APART int produce(int i) { return numbers[i] = 3 * i + 1; }
+APART int produce(int i) {
+    return numbers[i] = 3 * i + 1;
+}
 
 // Not in any plan: what it does to values is up to `outside`.
-APART void between(void) { memcpy(copied, numbers, sizeof copied); }
+APART void between(void) {
+    memcpy(copied, numbers, sizeof copied);
+}
 
 APART int sum(int count) {
     int result = 0;
@@ -19,7 +23,9 @@ APART int sum(int count) {
     return result;
 }
 
-APART void add(long x) { total += x; }
+APART void add(long x) {
+    total += x;
+}
 
 APART void *reserve(int size) {
     void *memory = malloc(size);
