@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 
 from tests.cli.conftest import Done, Whyperf, sentence
+from whyperf.recording.zoom import read_plan
 from whyperf.report.json import schema
 
 
@@ -40,14 +41,19 @@ def test_all_phases_in_one_command(whyperf: Whyperf, shelf: Path, tmp_path: Path
     assert json.loads(again.stdout)["suspects"] == verdict["suspects"]
 
 
-def test_sketches_answer_from_counts_and_name_the_command_that_zooms(whyperf: Whyperf, shelf: Path) -> None:
+def test_sketches_answer_from_counts_and_name_the_command_that_zooms(
+    whyperf: Whyperf, shelf: Path, tmp_path: Path
+) -> None:
     for name, books in (("good", "100"), ("bad", "1000")):
         assert whyperf("record", "-q", "--deep", "-o", name, "--", str(shelf), books, "50").returncode == 0
-    done = whyperf("diagnose", "good", "bad", "--symptom", "function:put", "--json", "-")
+    done = whyperf("diagnose", "good", "bad", "--symptom", "function:put", "--plan", "plan.json", "--json", "-")
     verdict = json.loads(done.stdout)
     assert done.returncode == 0 and (verdict["symptom"]["good"], verdict["symptom"]["bad"]) == (100, 1000)
     assert verdict["suspects"][0]["function"] == "main"
     assert verdict["next_command"].startswith("whyperf compare --deep --symptom function:put --good ")
+    # AND the plan can be zoomed by.
+    plan = read_plan(tmp_path / "plan.json")
+    assert plan.symptom == "function:put" and {"main", "put"} <= {function.name for function in plan.functions}
 
 
 def test_the_same_behaviour_is_no_difference_and_is_not_zoomed_into(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,15 +13,14 @@ from typing import TYPE_CHECKING
 from whyperf.cli.alternation import Side
 from whyperf.cli.endings import Outcomes, endings, last_output, remarks
 from whyperf.cli.progress import Progress, progress
+from whyperf.cli.zoom_planning import plan_from
 from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.program import Program
 from whyperf.errors import WhyperfError
-from whyperf.recording.identity import FunctionKey, without_version
 from whyperf.recording.symptom import SymptomKind, SymptomSpec
-from whyperf.recording.zoom import ZoomPlan
+from whyperf.recording.zoom import ZoomPlan, write_plan
 
 if TYPE_CHECKING:
-    from whyperf.collect.dependences.loaded import LoadedFile
     from whyperf.diagnose.verdict import Verdict
     from whyperf.recording.reader import Recording
 
@@ -46,30 +44,22 @@ class DeepPlan:
 
 def compare_deep(plan: DeepPlan, args: argparse.Namespace, outcomes: Outcomes) -> int:
     from whyperf.cli.diagnose import present
-
-    files = {side: _files(plan.programs[side], plan.symptom) for side in _SIDES}
-    with progress() as shown:
-        verdict = _Phases(plan, files, outcomes, shown).verdict()
-    said = tuple(dict.fromkeys([*remarks(outcomes), *verdict.notes]))
-    return present(replace(verdict, notes=said, warnings=tuple(endings(outcomes))), args)
-
-
-def _files(program: Program, symptom: SymptomSpec) -> list[LoadedFile]:
     from whyperf.collect.dependences.loaded import files_of
     from whyperf.collect.dependences.planning import check_symptom
 
-    files = files_of(program, os.environ)
-    check_symptom(files, symptom)
-    return files
+    for side in _SIDES:
+        check_symptom(files_of(plan.programs[side], os.environ), plan.symptom)
+    with progress() as shown:
+        verdict = _Phases(plan, outcomes, shown).verdict()
+    said = tuple(dict.fromkeys([*remarks(outcomes), *verdict.notes]))
+    return present(replace(verdict, notes=said, warnings=tuple(endings(outcomes))), args)
 
 
 class _Phases:
     """Sketch good, sketch bad, plan, zoom good, zoom bad."""
 
-    def __init__(
-        self, plan: DeepPlan, files: Mapping[Side, Sequence[LoadedFile]], outcomes: Outcomes, shown: Progress
-    ) -> None:
-        self._plan, self._files, self._outcomes, self._shown = plan, files, outcomes, shown
+    def __init__(self, plan: DeepPlan, outcomes: Outcomes, shown: Progress) -> None:
+        self._plan, self._outcomes, self._shown = plan, outcomes, shown
         self._sketch_s: dict[Side, float] = {}
 
     def verdict(self) -> Verdict:
@@ -83,7 +73,8 @@ class _Phases:
         # A sketch cannot see lines and variables, so it cannot say either that nothing changed in them.
         if counted.kind is not VerdictKind.DIFFERENCE and symptom.kind not in (SymptomKind.LINE, SymptomKind.VARIABLE):
             return counted
-        plan = self._zoom_plan(good, bad)
+        plan = plan_from(good, bad, symptom)
+        write_plan(self._plan.folder / PLAN_FILE, plan)
         good_zooms, bad_zooms = (self._zoom(side, plan) for side in _SIDES)
         self._shown.step("comparing the zooms", 0.9, None)
         verdict = examine_deep(good_zooms, bad_zooms, symptom)
@@ -96,24 +87,6 @@ class _Phases:
         found = [self._record(side, "sketch", number, None) for number in range(1, self._plan.runs + 1)]
         self._sketch_s[side] = time.monotonic() - began
         return found
-
-    def _zoom_plan(self, good: Sequence[Recording], bad: Sequence[Recording]) -> ZoomPlan:
-        from whyperf.engines.relations.plan import plan_zoom
-        from whyperf.recording.zoom import write_plan
-
-        symptom, also = self._plan.symptom, _updating([*good, *bad])
-        if symptom.kind is SymptomKind.LINE:
-            from whyperf.collect.dependences.planning import functions_of_line
-
-            also += [key for side in _SIDES for key in functions_of_line(self._files[side], symptom)]
-        plan = plan_zoom(good, bad, symptom, tuple(dict.fromkeys(also)))
-        if not plan.functions:
-            raise WhyperfError(
-                "The sketches show no function of the program's own to zoom into.",
-                f"whyperf info {shlex.quote(str(bad[0].path))}",
-            )
-        write_plan(self._plan.folder / PLAN_FILE, plan)
-        return plan
 
     def _zoom(self, side: Side, plan: ZoomPlan) -> list[Recording]:
         what = f"zoom of the {side.value} run: {len(plan.functions)} functions, up to {plan.expected:,} executions"
@@ -149,20 +122,6 @@ class _Phases:
             )
         self._outcomes[side].append(outcome)
         return seal(path)
-
-
-def _updating(sketches: Sequence[Recording]) -> list[FunctionKey]:
-    """Functions that changed the variable asked about: a sketch has sites beside the entries for them."""
-    found: list[FunctionKey] = []
-    for sketch in sketches:
-        names = sketch.table("functions").column("name").to_pylist()
-        modules = sketch.table("modules").column("name").to_pylist()
-        sites = sketch.table("sites")
-        columns = (sites.column(name).to_pylist() for name in ("entry", "function", "module"))
-        for is_entry, function, module in zip(*columns, strict=True):
-            if not is_entry and function >= 0 and module >= 0:
-                found.append(FunctionKey(without_version(str(modules[module])), str(names[function]), ""))
-    return found
 
 
 def _by_counts(zoomed: Verdict, counted: Verdict) -> Verdict:
