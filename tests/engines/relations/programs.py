@@ -6,26 +6,39 @@ from tests.engines.made import Made
 from tests.engines.relations.machine import Code, Machine, Value
 
 
-def cursors(plans: int, *, deletes: int = 60, evicts_every: int = 1) -> Made:
-    """MongoDB-57221: restore() searches once per query plan, also for plans that were given up."""
+def cursors(plans: int, *, deletes: int = 60, option: int | None = None) -> Made:
+    """MongoDB-57221: restore() searches once per query plan, also for plans that were given up.
+
+    `option`: all of it happens in an arm of a test of an option at the start, in another arm for another option.
+    """
     machine = Machine()
     with machine.call("main"):
-        machine.store("plans", machine.constant(plans, line=11), line=11)
-        for number in machine.rounds(deletes, machine.constant(deletes, line=12), line=12):
-            with machine.call("restore", line=13):
-                limit = machine.load("plans", line=20)
-                for _ in machine.rounds(limit.value, limit, line=20):
-                    with machine.call("cursor_search", line=21):
-                        dead = machine.compute(number % evicts_every, line=30)
-                        test = machine.test(dead, line=31)
-                        if not dead.value:
-                            with machine.arm(test, line=32), machine.call("evict", line=32):
-                                machine.constant(0, line=40)
+        if option is None:
+            _delete(machine, plans, deletes)
+        else:
+            test = machine.test(machine.constant(option, line=3), line=3)
+            with machine.arm(test, line=4 + option):
+                _delete(machine, plans, deletes)
     return machine.recording()
 
 
-def collector(fake: int, *, objects: int = 30, rounds: int = 12) -> Made:
-    """Go-909 (Figure 1): constants that look like pointers keep objects from being freed."""
+def _delete(machine: Machine, plans: int, deletes: int) -> None:
+    machine.store("plans", machine.constant(plans, line=11), line=11)
+    for _ in machine.rounds(deletes, machine.constant(deletes, line=12), line=12):
+        with machine.call("restore", line=13):
+            limit = machine.load("plans", line=20)
+            for _ in machine.rounds(limit.value, limit, line=20):
+                with machine.call("cursor_search", line=21):
+                    test = machine.test(machine.constant(0, line=30), line=31)
+                    with machine.arm(test, line=32), machine.call("evict", line=32):
+                        machine.constant(0, line=40)
+
+
+def collector(fake: int, *, objects: int = 30, rounds: int = 12, by_setter: bool = False) -> Made:
+    """Go-909 (Figure 1): constants that look like pointers keep objects from being freed.
+
+    `by_setter`: one function stores the bits of an object, for marking and for clearing.
+    """
     machine = Machine()
     with machine.call("main"):
         for slot in range(objects):
@@ -35,10 +48,18 @@ def collector(fake: int, *, objects: int = 30, rounds: int = 12) -> Made:
                 with machine.call("new", line=7):
                     _allocate(machine, number)
             with machine.call("mark", line=8):
-                _mark(machine, objects)
+                _mark(machine, objects, by_setter)
             with machine.call("sweep", line=9):
-                _sweep(machine, objects)
+                _sweep(machine, objects, by_setter)
     return machine.recording()
+
+
+def _set_bits(machine: Machine, number: int, bits: Value, line: int, by_setter: bool) -> None:
+    if by_setter:
+        with machine.call("set_bits", line=line):
+            machine.store(("bits", number), bits, line=60)
+    else:
+        machine.store(("bits", number), bits, line=line)
 
 
 def _allocate(machine: Machine, number: int) -> None:
@@ -54,23 +75,23 @@ def _allocate(machine: Machine, number: int) -> None:
         machine.store(("root", number), machine.constant(-1, line=16), line=16)
 
 
-def _mark(machine: Machine, objects: int) -> None:
+def _mark(machine: Machine, objects: int, by_setter: bool) -> None:
     for slot in machine.rounds(2 * objects, line=20):
         space = "root" if slot < objects else "constant"
         pointer = machine.load((space, slot % objects), line=21)
         test = machine.test(pointer, line=22)
         if pointer.value >= 0:
             with machine.arm(test, line=23):
-                machine.store(("bits", pointer.value), machine.constant(1, line=24), line=25)
+                _set_bits(machine, pointer.value, machine.constant(1, line=24), 25, by_setter)
 
 
-def _sweep(machine: Machine, objects: int) -> None:
+def _sweep(machine: Machine, objects: int, by_setter: bool) -> None:
     for number in machine.rounds(objects, line=30):
         bits = machine.load(("bits", number), line=31)
         test = machine.test(bits, line=32)
         if bits.value:
             with machine.arm(test, line=33):
-                machine.store(("bits", number), machine.constant(0, line=33), line=33)
+                _set_bits(machine, number, machine.constant(0, line=33), 33, by_setter)
         elif machine.memory["used", number].value:
             with machine.arm(test, line=35):
                 machine.store(("used", number), machine.constant(0, line=36), line=36)

@@ -153,7 +153,7 @@ def test_first_hop_is_that_of_the_plain_twin(made: tuple[Trace, Catalogue]) -> N
                 site = int(trace.site[source])
                 constant = trace.first_input[source] == trace.first_input[source + 1]
                 if constant or (memory and not catalogue.spills[site]):
-                    stores.add(site)
+                    stores.add((site, -1))
                 elif len(queue) <= SETTINGS.first_hop_steps:
                     queue.append(source)
         expected.append(frozenset(stores))

@@ -53,6 +53,21 @@ def test_fake_pointers_are_named_and_their_effects_are_not() -> None:
     assert (lost[0]["producer"], lost[0]["line"]) == ("new", 15)
 
 
+def test_setter_is_told_apart_by_its_callers() -> None:
+    """Marking and clearing are stores by the same instruction."""
+    good, bad = programs.collector(0, by_setter=True), programs.collector(25, by_setter=True)
+    found = compare([good], [bad], parse_symptom("var:heap_size"))
+    assert places(found.findings)[0] == ("mark", 22)
+    assert cause(found.findings[0]) == ("main", 5)
+    assert found.findings[0].detail["symptom"]["name"] == "executions of mark:25 in set_bits"
+
+
+@pytest.mark.parametrize("symptom", ["function:evict", "instructions"])
+def test_option_that_only_takes_another_way_to_the_same_code_is_no_cause(symptom: str) -> None:
+    good, bad = programs.cursors(1, option=0), programs.cursors(2, option=1)
+    assert places(compare([good], [bad], parse_symptom(symptom)).findings) == [("restore", 20)]
+
+
 def test_line_that_only_the_bad_build_has_is_the_cause() -> None:
     """Figure 6: all lines have moved, the new one is found by what it stored."""
     found = compare([programs.keys(forgets=False)], [programs.keys(forgets=True)], parse_symptom("function:build_key"))

@@ -180,7 +180,7 @@ def _explaining_place(catalogue: Catalogue, group: Sequence[Refined]) -> int:
     """The store that a branch's change follows from (rule 2), if it has a line."""
     for one in group:
         for shift in one.explained:
-            for site in sorted(shift.gained or shift.lost):
+            for site, _ in sorted(shift.gained or shift.lost):
                 if not catalogue.nameless[site]:
                     return int(catalogue.site_place[site])
     return NONE

@@ -18,6 +18,11 @@ from whyperf.engines.relations.decisions import Trials
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.trace import Trace
 
+Store = tuple[int, int]
+"""The site of an instruction that stored a value, and that of the call which led to it: setters are told apart by who
+called them. NONE where the caller was not watched."""
+Stores = frozenset[Store]
+
 
 class _Ground(NamedTuple):
     """What closures walk on: the trace, what is known of its sites, and marks of the closure at hand. A mark counts
@@ -30,6 +35,7 @@ class _Ground(NamedTuple):
     through_memory: Bools
     parent: Int32s
     activation: Int32s
+    caller: Int32s
     copies: Bools
     spills: Bools
     loads: Bools
@@ -144,10 +150,11 @@ def _origins(tests: _Trials, weight: Floats, stamp: int, ground: _Ground, limits
 
 
 @njit(cache=True, nogil=True)
-def _first_hop(tests: Int32s, stamp: int, ground: _Ground, steps: int) -> tuple[Int32s, Int32s, int]:
-    """The stores (or constants) that tests read, through registers only; pairs of test's row and store's site."""
+def _first_hop(tests: Int32s, stamp: int, ground: _Ground, steps: int) -> tuple[Int32s, Ints, int]:
+    """The stores (or constants) that tests read, through registers only; pairs of test's row and store."""
     rows = np.empty(1024, np.int32)
-    stores = np.empty(1024, np.int32)
+    stores = np.empty(1024, np.int64)
+    sites = len(ground.copies)
     count = 0
     queue = np.empty(steps + 1, np.int32)
     for row in range(len(tests)):
@@ -166,8 +173,9 @@ def _first_hop(tests: Int32s, stamp: int, ground: _Ground, steps: int) -> tuple[
                 if constant or (ground.through_memory[edge] and not ground.spills[ground.site[source]]):
                     if count == len(rows):
                         rows = np.concatenate((rows, np.empty(count, np.int32)))
-                        stores = np.concatenate((stores, np.empty(count, np.int32)))
-                    rows[count], stores[count] = row, ground.site[source]
+                        stores = np.concatenate((stores, np.empty(count, np.int64)))
+                    rows[count] = row
+                    stores[count] = ground.site[source] + sites * (ground.caller[ground.region[source]] + 1)
                     count += 1
                 elif size <= steps:
                     queue[size] = source
@@ -209,6 +217,7 @@ class Closures:
             trace.through_memory,
             trace.parent,
             trace.activation,
+            trace.caller,
             catalogue.copies,
             catalogue.spills,
             catalogue.loads,
@@ -232,10 +241,11 @@ class Closures:
         tally, self._stamp = _origins(arrays, weight, self._stamp, self._ground, self._limits)
         return Origins(tally.weight, tally.groups, tally.distance, float(weight.sum()), tests.groups)
 
-    def first_hop(self, tests: Int32s) -> list[frozenset[int]]:
-        """For every test the sites of the stores that it read, local variables looked through."""
+    def first_hop(self, tests: Int32s) -> list[Stores]:
+        """For every test the stores that it read, local variables looked through."""
         rows, stores, self._stamp = _first_hop(tests, self._stamp, self._ground, self._settings.first_hop_steps)
-        sets: list[set[int]] = [set() for _ in range(len(tests))]
+        sets: list[set[Store]] = [set() for _ in range(len(tests))]
+        sites = len(self._ground.copies)
         for row, store in zip(rows.tolist(), stores.tolist(), strict=True):
-            sets[row].add(store)
+            sets[row].add((store % sites, store // sites - 1))
         return [frozenset(found) for found in sets]

@@ -19,6 +19,9 @@ from whyperf.engines.relations.symptoms import sampled, select
 from whyperf.engines.run import Run
 from whyperf.recording.symptom import SymptomKind, SymptomSpec
 
+# What the symptom is called where additions and removals are several symptoms.
+_NET = {SymptomKind.VARIABLE: "in {}", SymptomKind.MEMORY: "bytes not freed"}
+
 
 def compare(
     good: Sequence[Recorded],
@@ -40,7 +43,7 @@ def compare_zooms(zoomed: Zoomed, spec: SymptomSpec, settings: RelationsSettings
     comparison = compare_sides(zoomed, given, settings)
     change = whole_change(given)
     notes = list(zoomed.catalogue.notes)
-    name = given[0].name if len(given) == 1 else str(spec)
+    name = given[0].name if len(given) == 1 else _NET.get(spec.kind, str(spec)).format(spec.name)
     if not change.is_material(settings):
         return Relations("zoom", name, change.good, change.bad, (), tuple(notes), 0)
     symptoms = [sampled(one, settings) for one in (*given, *negations(zoomed, comparison, given))]

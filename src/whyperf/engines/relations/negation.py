@@ -10,31 +10,40 @@ from collections import defaultdict
 
 import numpy as np
 
+from whyperf.engines.relations.catalogue import NONE, Catalogue
+from whyperf.engines.relations.closure import Store
 from whyperf.engines.relations.comparing import Comparison, Side
 from whyperf.engines.relations.loading import Zoomed
-from whyperf.engines.relations.symptoms import Symptom, of_sites
+from whyperf.engines.relations.symptoms import Symptom, preventing
 from whyperf.recording.deep_tables import RegionKind
 
 _SYMPTOMS_LOOKED_AT = 200
 
 
 def negations(zoomed: Zoomed, comparison: Comparison, symptoms: list[Symptom]) -> list[Symptom]:
-    found: dict[int, Symptom] = {}
+    found: dict[Store, Symptom] = {}
     family = comparison.bad.family
     for symptom in symptoms:
         if not symptom.family:
             continue  # every executed instruction: nothing prevents all of them
-        for site in _preventing(comparison, symptom):
-            if site not in family and site not in found:
-                place = comparison.catalogue.places[int(comparison.catalogue.site_place[site])]
-                name = f"executions of {comparison.catalogue.name(place.inlined)}:{place.line}"
-                found[site] = of_sites(zoomed, frozenset({site}), name, -symptom.polarity, negation=True)
+        for store in _preventing(comparison, symptom):
+            if store[0] not in family and store not in found:
+                name = f"executions of {_where(comparison.catalogue, store)}"
+                found[store] = preventing(zoomed, store, name, -symptom.polarity)
     return list(found.values())
 
 
-def _preventing(comparison: Comparison, symptom: Symptom) -> list[int]:
+def _where(catalogue: Catalogue, store: Store) -> str:
+    """A setter's caller says more than the setter."""
+    site = store[1] if store[1] != NONE else store[0]
+    place = catalogue.places[int(catalogue.site_place[site])]
+    inside = f" in {catalogue.name(int(catalogue.site_function[store[0]]))}" if site != store[0] else ""
+    return f"{catalogue.name(place.inlined)}:{place.line}{inside}"
+
+
+def _preventing(comparison: Comparison, symptom: Symptom) -> list[Store]:
     settings = comparison.settings
-    read: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])  # by store and branch: tests, arm taken
+    read: dict[tuple[Store, int], list[int]] = defaultdict(lambda: [0, 0])  # by store and branch: tests, arm taken
     tested: dict[int, list[int]] = defaultdict(lambda: [0, 0])  # by branch
     for side, weight in ((comparison.good, symptom.good), (comparison.bad, symptom.bad)):
         for arm in _arms_around(side, np.flatnonzero(weight > 0)[:_SYMPTOMS_LOOKED_AT].tolist()):

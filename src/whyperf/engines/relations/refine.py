@@ -6,19 +6,22 @@ Rule 1 needs no code: relations are edges of a tree, and an edge that did not ch
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from whyperf.engines.relations.arrays import Floats
 from whyperf.engines.relations.catalogue import NONE
+from whyperf.engines.relations.closure import Stores
 from whyperf.engines.relations.comparing import Comparison, Side
+from whyperf.engines.relations.kernels import nearest_above
 from whyperf.engines.relations.relation import Backward, Decision, Forward, Relation
 from whyperf.engines.relations.symptoms import Symptom
 from whyperf.recording.deep_tables import RegionKind, SiteKind
 
 _LOOPS_LOOKED_AT = 100
 _EVENTS_LOOKED_AT = 20
-_Stores = frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,8 @@ class Explained:
     """A branch whose change follows from where the values that it tests came from."""
 
     share: float  # of the arm's change
-    gained: _Stores  # sites of the stores that are read more often now
-    lost: _Stores
+    gained: Stores  # what is read more often now
+    lost: Stores
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,16 +43,17 @@ class Refined:
 
 
 def refine(comparison: Comparison, decisions: list[Decision], symptoms: list[Symptom]) -> list[Refined]:
-    family = frozenset(site for symptom in symptoms for site in symptom.family)
-    symptom_classes = _classes_of(comparison, family)
-    refined = [_judged(comparison, decision, family, symptom_classes) for decision in decisions]
+    symptom_classes = frozenset(label for symptom in symptoms for label in _classes_of(comparison, symptom))
+    refined = [_judged(comparison, decision, symptoms, symptom_classes) for decision in decisions]
     effects = {one.decision.branch for one in refined if one.effect_of and one.decision.branch != NONE}
     return [one if one.effect_of else _without_effects(comparison, one, effects) for one in refined]
 
 
 def _judged(
-    comparison: Comparison, decision: Decision, family: frozenset[int], symptom_classes: frozenset[int]
+    comparison: Comparison, decision: Decision, symptoms: list[Symptom], symptom_classes: frozenset[int]
 ) -> Refined:
+    if only_another_way(comparison, decision):
+        return Refined(decision, (), (), "both ways lead to the same")
     explained = []
     for relation in decision.forward:
         kind = comparison.catalogue.classes[relation.edge[1]].kind
@@ -58,12 +62,10 @@ def _judged(
             if shift is None or shift.share < comparison.settings.explained_by_producers:
                 continue
             explained.append(shift)
-            if (shift.gained | shift.lost) & family:
+            if any(symptom.is_stored_by(store) for symptom in symptoms for store in shift.gained | shift.lost):
                 return Refined(decision, (), tuple(explained), "what the symptom itself stored decides here")
-        elif kind == RegionKind.ITERATION and min(relation.good.mean, relation.bad.mean) > 0:
-            followed = followed_by_loop(comparison, relation)
-            if any(site in family or arm in symptom_classes for site, arm in followed):
-                return Refined(decision, (), (), "the symptom itself keeps the loop running")
+        elif kind == RegionKind.ITERATION and followed_by_loop(comparison, relation) & symptom_classes:
+            return Refined(decision, (), (), "the symptom itself keeps the loop running")
     return Refined(decision, decision.relations, tuple(explained))
 
 
@@ -71,7 +73,7 @@ def _without_effects(comparison: Comparison, refined: Refined, effects: set[int]
     """Producers that run only as an effect explain nothing; a branch that only they explain is an effect too."""
     decision = refined.decision
     for shift in refined.explained:
-        if any(_controls(comparison, sites=[site]) & effects for site in shift.gained):
+        if any(_controls(comparison, [site]) & effects for site, _ in shift.gained):
             return Refined(decision, (), refined.explained, "what decides here is itself an effect")
     kept: list[Relation] = []
     spoiled: list[Backward] = []
@@ -94,10 +96,10 @@ def _without_effects(comparison: Comparison, refined: Refined, effects: set[int]
 
 def explained_by_producers(comparison: Comparison, branch: int, arm: int) -> Explained | None:
     """If the arm were taken as often after each store as in the good runs, how much of its change would remain?"""
-    tables: list[dict[_Stores, list[int]]] = []
+    tables: list[dict[Stores, list[int]]] = []
     for side in comparison.sides:
         tests = side.deciding.executions(branch)
-        table: dict[_Stores, list[int]] = defaultdict(lambda: [0, 0])
+        table: dict[Stores, list[int]] = defaultdict(lambda: [0, 0])
         taken = side.deciding.arms(tests) == arm
         for stores, took in zip(side.closures.first_hop(tests), taken.tolist(), strict=True):
             table[stores][0] += 1
@@ -121,47 +123,69 @@ def explained_by_producers(comparison: Comparison, branch: int, arm: int) -> Exp
     return Explained((expected - was) / (now - was), gained, lost)
 
 
-def followed_by_loop(comparison: Comparison, relation: Forward) -> list[tuple[int, int]]:
-    """Conditional events inside the loop that feed its test and grow like its trip count: their sites and arms."""
+def followed_by_loop(comparison: Comparison, relation: Forward) -> set[int]:
+    """Classes of the arms around conditional events inside the loop that feed its test and grow like its trips."""
+    if not min(relation.good.mean, relation.bad.mean) > 0:
+        return set()
     loop, _ = relation.edge
     growth = relation.bad.mean / relation.good.mean
     per_loop: list[dict[int, float]] = []
-    arms: dict[int, int] = {}
+    arms: dict[int, set[int]] = defaultdict(set)
     for side in comparison.sides:
         instances = np.flatnonzero(side.trace.label == loop)
-        feeding = {site for region in instances[:_LOOPS_LOOKED_AT].tolist() for site in _feeding(side, region, arms)}
-        per_loop.append({site: float(side.executed[site]) / max(len(instances), 1) for site in feeding})
+        for region in instances[:_LOOPS_LOOKED_AT].tolist():
+            for site, labels in _feeding(side, region):
+                arms[site] |= labels
+        per_loop.append({site: float(side.executed[site]) / max(len(instances), 1) for site in arms})
     good, bad = per_loop
     limit = comparison.settings.grows_alike
-    return [
-        (site, arms[site])
-        for site in sorted(good.keys() & bad.keys())
-        if good[site] > 0 and 1 / limit <= bad[site] / good[site] / growth <= limit
+    alike = [
+        site
+        for site in good.keys() & bad.keys()
+        if min(good[site], bad[site]) > 0 and 1 / limit <= bad[site] / good[site] / growth <= limit
     ]
+    return {label for site in alike for label in arms[site]}
 
 
-def _feeding(side: Side, loop: int, arms: dict[int, int]) -> set[int]:
-    """Sites of conditional events within one loop's region that its last tests depend on."""
+def _feeding(side: Side, loop: int) -> Iterator[tuple[int, set[int]]]:
+    """Conditional events within one loop's region that its last tests depend on: their sites, the arms around them."""
     trace = side.trace
     start, order = trace.children
     last = order[start[loop] : start[loop + 1]][-2:]
     tests = {int(trace.opener[region]) for region in last} | {int(trace.last[loop])}
-    found = set()
-    for test in tests:
+    for test in sorted(tests):
         if test < 0 or side.catalogue.site_kind[trace.site[test]] != SiteKind.BRANCH:
             continue
         for event in side.closures.producers(test):
-            region = int(trace.region[event])
-            if region >= 0 and side.kind[region] == RegionKind.ARM and _is_within(side, region, loop):
-                found.add(int(trace.site[event]))
-                arms[int(trace.site[event])] = int(trace.label[region])
-    return found
+            labels, region = set(), int(trace.region[event])
+            while region > loop:
+                if side.kind[region] == RegionKind.ARM:
+                    labels.add(int(trace.label[region]))
+                region = int(trace.parent[region])
+            if region == loop and labels:
+                yield int(trace.site[event]), labels
 
 
-def _is_within(side: Side, region: int, outer: int) -> bool:
-    while region > outer:
-        region = int(side.trace.parent[region])
-    return region == outer
+def only_another_way(comparison: Comparison, decision: Decision) -> bool:
+    """Whether the arms only lead to the symptom in the same code, by another way: then it is what lies there that
+    changed. An arm was left for another, and below both the symptom is in the same classes of regions."""
+    arms = [one for one in decision.forward if comparison.catalogue.classes[one.edge[1]].kind == RegionKind.ARM]
+    for lost in (one for one in arms if one.bad.mean < one.good.mean):
+        for won in (one for one in arms if one.bad.mean > one.good.mean and one.symptom is lost.symptom):
+            before = _symptom_by_class(comparison.good, lost.edge[1], lost.symptom.good)
+            after = _symptom_by_class(comparison.bad, won.edge[1], won.symptom.bad)
+            if float(np.minimum(before, after).sum()) >= comparison.settings.same_code:
+                return True
+    return False
+
+
+def _symptom_by_class(side: Side, arm: int, weight: Floats) -> Floats:
+    """Of the symptom below an arm: which share is in which class of regions."""
+    below = nearest_above(side.trace.parent, side.trace.label == arm) >= 0
+    share = np.bincount(
+        side.trace.label[below], weights=np.maximum(weight[below], 0.0), minlength=len(side.catalogue.classes)
+    )
+    return share / max(float(share.sum()), np.finfo(np.float64).tiny)
 
 
 def _controls(comparison: Comparison, sites: list[int]) -> set[int]:
@@ -177,11 +201,15 @@ def _controls(comparison: Comparison, sites: list[int]) -> set[int]:
     return found
 
 
-def _classes_of(comparison: Comparison, sites: frozenset[int]) -> frozenset[int]:
-    return frozenset(
-        int(side.trace.label[side.trace.region[event]])
-        for side in comparison.sides
-        for site in sites
-        for event in side.first_executions([site], _EVENTS_LOOKED_AT)
-        if side.trace.region[event] >= 0
-    )
+def _classes_of(comparison: Comparison, symptom: Symptom) -> set[int]:
+    """Classes of the regions that the symptom is in; for setters, also of those that they are called from."""
+    found: set[int] = set()
+    if not symptom.family:
+        return found
+    for side, weight in ((comparison.good, symptom.good), (comparison.bad, symptom.bad)):
+        for region in np.flatnonzero(weight)[:_EVENTS_LOOKED_AT].tolist():
+            found.add(int(side.trace.label[region]))
+            opener = int(side.trace.opener[region])
+            if side.kind[region] == RegionKind.ACTIVATION and opener >= 0:
+                found.add(int(side.trace.label[side.trace.region[opener]]))
+    return found

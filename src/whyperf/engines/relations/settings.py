@@ -35,6 +35,8 @@ class RelationsSettings:
     as_good_as_best: float = 0.95
     # A branch is an effect if the shift in where its operands come from explains this part of its change (rule 2).
     explained_by_producers: float = 0.5
+    # Two arms lead to the same code if so much of the symptom below them is in the same classes of regions.
+    same_code: float = 0.5
     # A loop's trip count follows an event inside it if both grow alike, within this factor (rule 2 for loops).
     grows_alike: float = 1.67
     # A negation symptom: after a value from there, the symptom's arm is hardly ever taken.

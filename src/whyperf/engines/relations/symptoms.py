@@ -10,6 +10,7 @@ import numpy as np
 
 from whyperf.engines.relations.arrays import Bools, Floats, Int32s
 from whyperf.engines.relations.catalogue import Catalogue
+from whyperf.engines.relations.closure import Store
 from whyperf.engines.relations.kernels import nearest_above
 from whyperf.engines.relations.loading import Zoomed
 from whyperf.engines.relations.settings import RelationsSettings
@@ -31,8 +32,16 @@ class Symptom:
     good_total: float  # per run
     bad_total: float
     family: frozenset[int] = frozenset()  # sites whose executions are the symptom
-    negation: bool = False
-    """Found, not given: it prevents the symptom (Perspect, 3.1)."""
+    prevents: Store | None = None
+    """Found, not given: executing this store prevents the symptom (Perspect, 3.1)."""
+
+    @property
+    def negation(self) -> bool:
+        return self.prevents is not None
+
+    def is_stored_by(self, store: Store) -> bool:
+        """Whether the symptom's own executions are the store."""
+        return store == self.prevents if self.prevents is not None else store[0] in self.family
 
     @property
     def change(self) -> float:
@@ -71,11 +80,21 @@ def _windows(weight: Floats, settings: RelationsSettings) -> Floats:
     return part * (float(weight.sum()) / total) if total else weight
 
 
-def of_sites(zoomed: Zoomed, sites: frozenset[int], name: str, polarity: int, *, negation: bool = False) -> Symptom:
+def of_sites(zoomed: Zoomed, sites: frozenset[int], name: str) -> Symptom:
     """Every execution of these sites counts one."""
     good, bad = (_weights(trace, np.flatnonzero(_at(trace, sites)), None) for trace in zoomed.sides)
-    found = _symptom(zoomed, name, good, bad)
-    return replace(found, polarity=polarity, family=sites, negation=negation)
+    return replace(_symptom(zoomed, name, good, bad), family=sites)
+
+
+def preventing(zoomed: Zoomed, store: Store, name: str, polarity: int) -> Symptom:
+    """Every execution of the store, called from where it says, counts one."""
+    site, caller = store
+    weights = []
+    for trace in zoomed.sides:
+        events = np.flatnonzero(trace.site == site)
+        weights.append(_weights(trace, events[trace.caller[trace.region[events]] == caller], None))
+    found = _symptom(zoomed, name, weights[0], weights[1])
+    return replace(found, polarity=polarity, family=frozenset({site}), prevents=store)
 
 
 def _symptom(zoomed: Zoomed, name: str, good: Floats, bad: Floats) -> Symptom:
@@ -84,7 +103,7 @@ def _symptom(zoomed: Zoomed, name: str, good: Floats, bad: Floats) -> Symptom:
 
 
 def _executions(zoomed: Zoomed, sites: frozenset[int], name: str) -> Symptom:
-    found = of_sites(zoomed, sites, name, 1)
+    found = of_sites(zoomed, sites, name)
     if not found.good_total and not found.bad_total:
         raise WhyperfError(
             f"The symptom ({name}) never occurred in either run, or outside of what was zoomed into.",

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from whyperf.engines.relations.arrays import Bools, Int32s, Ints
-from whyperf.engines.relations.kernels import depths, grouped
+from whyperf.engines.relations.kernels import depths, grouped, nearest_above
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +41,15 @@ class Trace:
     def depth(self) -> Int32s:
         """By region."""
         return depths(self.parent)
+
+    @cached_property
+    def caller(self) -> Int32s:
+        """By region: the site of the call that led to the activation around it; -1 where it is not known."""
+        around = nearest_above(self.parent, self.activation >= 0)
+        opener = np.where(around >= 0, self.opener[np.maximum(around, 0)], -1)
+        if not self.events:
+            return np.full(len(around), -1, np.int32)
+        return np.where(opener >= 0, self.site[np.maximum(opener, 0)], -1).astype(np.int32)
 
     @cached_property
     def children(self) -> tuple[Ints, Int32s]:
