@@ -30,13 +30,9 @@ class _Code:
         return self._known[address]
 
 
-def trace(program: str, entry: int, most: int = 20000) -> list[OracleEvent]:
-    """The events from the first call of the function at `entry` to its return, numbered from 1 as the tool does."""
-    return trace_through(program, entry, lambda _: True, most)
-
-
-def trace_through(program: str, entry: int, is_selected: Callable[[int], bool], most: int = 20000) -> list[OracleEvent]:
-    """As `trace`, with events for the selected addresses only: values pass through the others."""
+def trace(program: str, entry: int, is_selected: Callable[[int], bool], most: int = 20000) -> list[OracleEvent]:
+    """From the first call of the function at `entry` to its return: events of the selected addresses, numbered from 1
+    as the tool does; values pass through the others."""
     code = _Code()
     writers: dict[Place, frozenset[int]] = {}
     events: list[OracleEvent] = []

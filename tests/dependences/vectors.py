@@ -131,6 +131,9 @@ _WHOLE_BINARY = {
     "haddpd",
     "haddps",
     "phaddd",
+    "permd",
+    "permps",
+    "pshufb",
     "cmppd",
     "cmpps",
     "cmpltpd",
@@ -149,6 +152,10 @@ _SCALAR_INTO = {"cvtsi2sd": 2, "cvtsi2ss": 1, "cvtss2sd": 2, "cvtsd2ss": 1, "sqr
 _TO_GENERAL = {"cvttsd2si": 2, "cvtsd2si": 2, "cvttss2si": 1, "cvtss2si": 1}
 _COMPARE = {"comisd": 2, "ucomisd": 2, "comiss": 1, "ucomiss": 1}
 _WIDEN = {"cvtdq2pd": 2, "cvtps2pd": 2, "pmovsxdq": 2, "pmovzxdq": 2}
+
+
+class UnknownInstructionError(Exception):
+    """The oracle cannot judge a program with this."""
 
 
 class _Operands:
@@ -279,7 +286,7 @@ def _shaped(operands: _Operands, name: str, *, avx: bool) -> None:
     shape = _SHAPES.get(_ALIASES.get(name, name))
     if shape is None:
         if name not in _WHOLE_UNARY | _WHOLE_BINARY:
-            raise NotImplementedError(f"{operands.insn.mnemonic} {operands.insn.op_str}")
+            raise UnknownInstructionError(f"{operands.insn.mnemonic} {operands.insn.op_str}")
         shape = _all(1 if name in _WHOLE_UNARY else 2)
     # Instructions of two operands read their first one too, unless they have only one source.
     one_source = shape is _same or name in _WHOLE_UNARY or _ALIASES.get(name, name) in (
