@@ -15,7 +15,11 @@ import pytest
 
 from tests.cli.conftest import Whyperf, sentence
 from tests.recording.full_disk import full_disk
+from whyperf.collect.dependences import run, sealing
 from whyperf.collect.dependences.valgrind import TOOLS_FOLDER, find_valgrind
+from whyperf.collect.lifecycle import Lifecycle
+from whyperf.collect.program import find_program
+from whyperf.collect.seal import seal
 from whyperf.errors import WhyperfError
 from whyperf.recording.identity import FunctionKey
 from whyperf.recording.reader import Recording
@@ -136,6 +140,23 @@ def test_what_is_no_symptom(whyperf: Whyperf, shelf: Path, symptom: str) -> None
 def test_options_of_sampling(whyperf: Whyperf, shelf: Path, options: list[str]) -> None:
     command = [] if "--pid" in options else ["--", str(shelf)]
     assert "exclude each other" in sentence(whyperf("record", "--deep", *options, *command), 2)
+
+
+def test_commands_for_the_shell(whyperf: Whyperf, shelf: Path) -> None:
+    done = whyperf("compare", "--deep", "--good", f"{shelf} 9 > /dev/null", "--bad", f"{shelf} 99 > /dev/null")
+    assert "uses the shell's syntax" in sentence(done, 2)
+
+
+def test_recordings_that_do_not_fit_into_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, shelf: Path) -> None:
+    # GIVEN a recording that was not sealed yet, of which each call seems to take a gigabyte
+    monkeypatch.setattr(sealing, "_CALL_BYTES", 1 << 40)
+    program = find_program([str(shelf)], os.environ)
+    run.record_deep(program, tmp_path / "open", lifecycle=Lifecycle(), environment=os.environ, capture_output=True)
+    # THEN it is refused rather than tried, and is still there
+    with pytest.raises(WhyperfError, match="GB of memory to be read"):
+        seal(tmp_path / "open")
+    monkeypatch.undo()
+    assert seal(tmp_path / "open").table("calls").num_rows > 0
 
 
 def test_options_that_need_deep(whyperf: Whyperf, shelf: Path) -> None:

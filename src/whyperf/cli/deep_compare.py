@@ -16,6 +16,7 @@ from whyperf.cli.progress import Progress, progress
 from whyperf.cli.zoom_planning import plan_from
 from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.program import Program
+from whyperf.collect.shell import SHELL
 from whyperf.errors import WhyperfError
 from whyperf.recording.symptom import SymptomKind, SymptomSpec
 from whyperf.recording.zoom import ZoomPlan, write_plan
@@ -48,11 +49,22 @@ def compare_deep(plan: DeepPlan, args: argparse.Namespace, outcomes: Outcomes) -
     from whyperf.collect.dependences.planning import check_symptom
 
     for side in _SIDES:
+        _refuse_shell(side, plan.programs[side])
         check_symptom(files_of(plan.programs[side], os.environ), plan.symptom)
     with progress() as shown:
         verdict = _Phases(plan, outcomes, shown).verdict()
     said = tuple(dict.fromkeys([*remarks(outcomes), *verdict.notes]))
     return present(replace(verdict, notes=said, warnings=tuple(endings(outcomes))), args)
+
+
+def _refuse_shell(side: Side, program: Program) -> None:
+    if program.path == SHELL and program.command[1:2] == ("-c",):
+        raise WhyperfError(
+            f"The {side.value} command uses the shell's syntax, and --deep records the program that it is given: the "
+            "shell. Put what the shell does into a file or the environment beforehand.",
+            "whyperf compare --deep --good './tool small.txt' --bad './tool big.txt'",
+            status=2,
+        )
 
 
 class _Phases:

@@ -75,12 +75,16 @@ def _record_deeply(program: Program, args: argparse.Namespace, lifecycle: Lifecy
     from whyperf.collect.dependences.run import record_deep
     from whyperf.recording.zoom import read_plan
 
+    plan = None if args.zoom is None else read_plan(args.zoom)
+    if plan is not None and plan.expected and not args.quiet:
+        cost = f"{len(plan.functions)} functions, up to {plan.expected:,} executions"
+        print(f"whyperf: zooming into {cost}", file=sys.stderr)
     return record_deep(
         program,
         args.output or Path(default_name(program.command[0])),
         lifecycle=lifecycle,
         environment=dict(os.environ),
-        plan=None if args.zoom is None else read_plan(args.zoom),
+        plan=plan,
         symptom=symptom_of(args),
         unit=args.unit,
         force=args.force,
@@ -100,10 +104,14 @@ def conclude(outcome: Outcome, *, quiet: bool) -> int:
     try:
         from whyperf.collect.seal import seal
 
-        seal(outcome.path)
+        sealed = seal(outcome.path)
     except WhyperfError as error:
         # The target's own status matters more to the caller than what became of the recording.
         raise WhyperfError(error.sentence, error.next_command, status=status or error.status) from None
+    if sealed.manifest.deep is not None:
+        for note in sealed.manifest.losses.notes:
+            if note not in outcome.notes:
+                print(f"whyperf: {note}", file=sys.stderr)
     if outcome.failure is not None:
         raise WhyperfError(
             f"{outcome.failure.sentence} What was recorded is in {outcome.path}.",

@@ -10,7 +10,7 @@ from whyperf.collect.dependence_stream import Stream
 _SEEN_ENDING = {
     "limit": "The limit of executions was reached: what came after is not in the recording.",
     "disk": "The disk was full: the target ran on, but was recorded only until then.",
-    "cut": "The target was killed: the recording ends where the last full part of the stream was written.",
+    "cut": "The target was killed, or became another program by exec: the recording ends there, or shortly before.",
 }
 
 

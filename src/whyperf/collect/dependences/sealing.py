@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,6 +32,10 @@ from whyperf.errors import WhyperfError
 from whyperf.recording.layout import RAW
 from whyperf.recording.manifest import Deep, Manifest
 from whyperf.recording.tables import MAPPINGS, PROCESSES, THREADS
+
+# Memory that sealing takes at its peak, measured; a call is an entry and a return in the stream.
+_EXECUTION_BYTES, _DEPENDENCE_BYTES = 80, 20
+_CALL_BYTES, _STREAM_BYTES_A_CALL = 200, 7
 
 Progress = Callable[[str, float], None]
 Ints = npt.NDArray[np.int64]
@@ -120,6 +126,7 @@ def _read(folder: Path) -> tuple[Asked, Streamed]:
             f"whyperf record --deep --force -o {folder} -- COMMAND",
         ) from None
     stream = read_stream(raw / STREAM)
+    _refuse_too_large(folder, asked, stream, (raw / STREAM).stat().st_size)
     modules = tuple(Module(one.path, one.build_id, 0) for one in stream.modules[1:])
     number = [_loaded_as(watched.name, watched.build_id, modules) for watched in instruments.modules]
     entry = [int(keys_of(number[f.module], f.entry)) if number[f.module] >= 0 else -1 for f in instruments.functions]
@@ -127,6 +134,24 @@ def _read(folder: Path) -> tuple[Asked, Streamed]:
     # The plan names the program first; the stream whatever was executed first, which is the dynamic linker.
     program = modules[number[0]].path if number and number[0] >= 0 else ""
     return asked, Streamed(stream, instruments, modules, np.array(entry, np.int64), site_keys, DebugInfo(), program)
+
+
+def _refuse_too_large(folder: Path, asked: Asked, stream: Stream, size: int) -> None:
+    """Better a sentence than a sealer that takes the machine's memory."""
+    if asked.phase == ZOOM:
+        needed = _EXECUTION_BYTES * stream.events + _DEPENDENCE_BYTES * stream.producers
+    else:
+        needed = _CALL_BYTES * size // _STREAM_BYTES_A_CALL
+    available = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        available = next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
+    if needed > available:
+        raise WhyperfError(
+            f"{folder} needs about {needed / 1e9:.1f} GB of memory to be read, and {available / 1e9:.1f} GB are free: "
+            "give the program less to do, so that it still shows the behaviour.",
+            "free -h",
+        )
 
 
 def _loaded_as(name: str, build_id: str, modules: tuple[Module, ...]) -> int:
