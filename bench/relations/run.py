@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -55,14 +56,23 @@ def run(case: RelationsCase, folder: Path, quick: bool = False) -> Result:
     told = _compare(case, wanted, truth, case.symptom, folder / "told")
     if quick:
         return Result(case.id, case.symptom, described(truth), told, None, None, None, None)
-    sampled = _sampled(case, truth, folder / "told") if told.answer.candidates else None
-    # A comparison that counts memory or finds nothing has no twin by instructions.
-    untold = None
-    if case.symptom and case.symptom != "memory":
-        untold = _compare(case, wanted, truth, "", folder / "untold")
+    sampled = untold = None
+    if told.answer.candidates:
+        sampled = _attempted(lambda: _sampled(case, truth, folder / "told"))
+    if case.symptom and case.symptom != "memory":  # which instructions say nothing of
+        untold = _attempted(lambda: _compare(case, wanted, truth, "", folder / "untold"))
     twin = same_behaviour(case)
-    same = _compare(twin, commands(twin), (), case.symptom, folder / "same")
+    same = _attempted(lambda: _compare(twin, commands(twin), (), case.symptom, folder / "same"))
     return Result(case.id, case.symptom, described(truth), told, untold, same, sampled, both(wanted))
+
+
+def _attempted(comparison: Callable[[], Comparison]) -> Comparison | None:
+    """A twin that fails is said and left out; what was found before stays."""
+    try:
+        return comparison()
+    except ValueError as error:
+        print(f"  left out: {error}", file=sys.stderr)
+        return None
 
 
 def _compare(case: RelationsCase, wanted: Commands, truth: tuple[Lines, ...], symptom: str, folder: Path) -> Comparison:
