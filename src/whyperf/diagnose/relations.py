@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from whyperf.diagnose.advice import compare_again, diagnose_swapped, lifecycle_reminder
@@ -12,12 +12,13 @@ from whyperf.diagnose.sameness import refuse_different_programs
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.suspects import to_suspects
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
-from whyperf.engines.finding import Finding
+from whyperf.engines.finding import Finding, HotLine
 from whyperf.engines.quantities import count
 from whyperf.engines.recorded import Recorded
 from whyperf.engines.relations.candidates import Change
 from whyperf.engines.relations.compare import compare
 from whyperf.engines.relations.findings import Relations
+from whyperf.engines.relations.lines import source_lines
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.run import Run
 from whyperf.errors import WhyperfError
@@ -130,18 +131,14 @@ class _Deep:
             command = compare_again(self.good, self.bad, "--deep", "--symptom", str(self.spec))
             notes += lifecycle_reminder((*self.good, *self.bad))
         verb = "More" if change.amount > 0 else "Fewer"
-        sentence = f"{verb} {self.relations.symptom}: {self._amounts()}{self._ratio(change)}."
+        times = f": {change.bad / change.good:,.2g} times as many" if min(change.good, change.bad) > 0 else ""
+        sentence = f"{verb} {self.relations.symptom}: {count(change.bad)}, not {count(change.good)}{times}."
         return self._verdict(VerdictKind.DIFFERENCE, sentence, suspects=suspects, notes=notes, next_command=command)
 
     def _amounts(self) -> str:
         relations = self.relations
-        each = "a run" if max(len(self.good), len(self.bad)) > 1 else ""
-        return f"{count(relations.bad)} {relations.symptom}, not {count(relations.good)} {each}".rstrip()
-
-    def _ratio(self, change: Change) -> str:
-        if min(change.good, change.bad) <= 0:
-            return ""
-        return f", {change.bad / change.good:,.2g} times as many"
+        each = " a run" if max(len(self.good), len(self.bad)) > 1 else ""
+        return f"{count(relations.bad)} {relations.symptom}{each} in the bad runs, {count(relations.good)} in the good"
 
     def _too_few(self) -> str:
         least = self.relations_settings.few_events
@@ -149,7 +146,11 @@ class _Deep:
 
     def _suspects(self, findings: Sequence[Finding]) -> tuple[Suspect, ...]:
         found = to_suspects(findings, fewest_runs=1, doubtful=False, settings=self.settings)
-        return tuple(replace(one, kind="relation", confidence=self._confidence(one)) for one in found)
+        sources = source_lines(self.bad) if found else {}
+        return tuple(
+            replace(one, kind="relation", confidence=self._confidence(one), lines=_source(one, sources))
+            for one in found
+        )
 
     def _confidence(self, suspect: Suspect) -> str:
         """Counts are exact; what is uncertain is whether the relation is the cause of what it explains."""
@@ -192,6 +193,14 @@ class _Deep:
                 if name in _INEXACT and amount >= self.settings.inexact_part * _executions(run)
             ]
         return notes
+
+
+def _source(suspect: Suspect, sources: Mapping[str, Mapping[int, str]]) -> tuple[HotLine, ...]:
+    """The lines of the decision and of its cause, where that is in the same file, with what is around them."""
+    named = {suspect.line, *(line.line for line in suspect.lines)} - {0}
+    text = sources.get(suspect.file, {})
+    shown = sorted({line + beside for line in named for beside in (-1, 0, 1)} & text.keys())
+    return tuple(HotLine(line, suspect.share if line in named else 0.0, text[line]) for line in shown)
 
 
 def _executions(run: Run) -> float:
