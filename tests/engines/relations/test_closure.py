@@ -17,6 +17,7 @@ from whyperf.engines.relations.loading import load
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.trace import Trace
 from whyperf.engines.run import Run
+from whyperf.recording.deep_tables import DependenceKind
 from whyperf.recording.identity import FunctionKey
 
 SITES = 5
@@ -27,7 +28,7 @@ SETTINGS = replace(RelationsSettings(), copies_per_closure=3, producers_max=12, 
 def traces(draw: st.DrawFn) -> tuple[Trace, Catalogue]:
     events = draw(st.integers(1, 40))
     inputs = [
-        draw(st.lists(st.tuples(st.integers(-1, event - 1), st.booleans()), max_size=3)) if event else []
+        draw(st.lists(st.tuples(st.integers(-1, event - 1), st.sampled_from((0, 1, 2))), max_size=3)) if event else []
         for event in range(events)
     ]
     regions = draw(st.integers(1, 8))
@@ -40,7 +41,7 @@ def traces(draw: st.DrawFn) -> tuple[Trace, Catalogue]:
         region=np.array(region, np.int32),
         first_input=ends.astype(np.int64),
         producer=np.array([source for source, _ in flat], np.int32),
-        through_memory=np.array([memory for _, memory in flat], np.bool_),
+        through=np.array([kind for _, kind in flat], np.int8),
         label=np.zeros(regions, np.int32),
         parent=np.array(parent, np.int32),
         opener=np.full(regions, -1, np.int32),
@@ -71,18 +72,18 @@ def traces(draw: st.DrawFn) -> tuple[Trace, Catalogue]:
     return trace, catalogue
 
 
-def inputs_of(trace: Trace, event: int) -> list[tuple[int, bool]]:
+def inputs_of(trace: Trace, event: int) -> list[tuple[int, int]]:
     rows = range(int(trace.first_input[event]), int(trace.first_input[event + 1]))
-    return [(int(trace.producer[row]), bool(trace.through_memory[row])) for row in rows if trace.producer[row] >= 0]
+    return [(int(trace.producer[row]), int(trace.through[row])) for row in rows if trace.producer[row] >= 0]
 
 
 def plain_closure(trace: Trace, catalogue: Catalogue, test: int) -> list[int]:
     found: list[int] = []
     seen, times = {test}, Counter[int]()
     for event in iter_growing(test, found):
-        for source, _ in inputs_of(trace, event):
+        for source, kind in inputs_of(trace, event):
             site = int(trace.site[source])
-            if source in seen:
+            if source in seen or kind == DependenceKind.OLD:
                 continue
             seen.add(source)
             if times[site] < (SETTINGS.copies_per_closure if catalogue.copies[site] else 1):
@@ -146,13 +147,14 @@ def test_first_hop_is_that_of_the_plain_twin(made: tuple[Trace, Catalogue]) -> N
     for test in range(trace.events):
         seen, queue, stores = {test}, [test], set()
         for event in queue:
-            for source, memory in inputs_of(trace, event):
+            for source, kind in inputs_of(trace, event):
                 if source in seen:
                     continue
                 seen.add(source)
                 site = int(trace.site[source])
                 constant = trace.first_input[source] == trace.first_input[source + 1]
-                if constant or (memory and not catalogue.spills[site]):
+                stored = kind == DependenceKind.MEMORY and not catalogue.spills[site]
+                if constant or stored or kind == DependenceKind.OLD:
                     stores.add((site, -1))
                 elif len(queue) <= SETTINGS.first_hop_steps:
                     queue.append(source)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from whyperf.engines.relations.catalogue import NONE, Catalogue
 from whyperf.engines.relations.comparing import Comparison
-from whyperf.engines.relations.refine import Refined
+from whyperf.engines.relations.refine import Explained, Refined
 from whyperf.engines.relations.relation import Backward, Forward, Relation
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.symptoms import Symptom
@@ -31,6 +31,8 @@ class Candidate:
     losing_function: Backward | None
     cause: int
     """Place of the producer that is named as the cause's line; NONE where the decision itself is all there is."""
+    explained: Explained | None
+    """Why the cause is one, where it is the store read right before (rule 2)."""
     origin: int
     """Place where the tested values come from in both runs: the value changed, not where it comes from."""
     effect_of: str = ""
@@ -138,6 +140,7 @@ def _join(comparison: Comparison, group: Sequence[Refined], change: Change, sens
     losing = _nearest(catalogue, [one for one in places if one.bad < one.good], share, settings)
     first = group[0].decision
     named = gaining or losing
+    explaining, explained = _explaining(comparison, group)
     return Candidate(
         branch=first.branch,
         label=forward.edge[1] if forward is not None else NONE,
@@ -149,7 +152,8 @@ def _join(comparison: Comparison, group: Sequence[Refined], change: Change, sens
         gaining=gaining,
         losing=losing,
         losing_function=_nearest(catalogue, [one for one in functions if one.bad < one.good], share, settings),
-        cause=named.producer if named is not None else _explaining_place(catalogue, group),
+        cause=named.producer if named is not None else explaining,
+        explained=explained if named is None else None,
         origin=NONE,
         effect_of=group[0].effect_of,
     )
@@ -176,11 +180,21 @@ def _nearest(
     return min((one for one in relations if share(one) >= enough), key=order)
 
 
-def _explaining_place(catalogue: Catalogue, group: Sequence[Refined]) -> int:
-    """The store that a branch's change follows from (rule 2), if it has a line."""
+def _explaining(comparison: Comparison, group: Sequence[Refined]) -> tuple[int, Explained | None]:
+    """The place of the store that a branch's change follows from (rule 2), if it has a line.
+
+    The call that led to it, where other callers lead to the same store: then it is not the store that changed.
+    """
+    catalogue = comparison.catalogue
     for one in group:
         for shift in one.explained:
-            for site, _ in sorted(shift.gained or shift.lost):
-                if not catalogue.nameless[site]:
-                    return int(catalogue.site_place[site])
-    return NONE
+            if shift.store is None:
+                continue
+            site, caller = shift.store
+            by_others = any(
+                side.executed[site] / side.trace.runs > side.stored(site, caller) for side in comparison.sides
+            )
+            named = caller if by_others and caller != NONE else site
+            if not catalogue.nameless[named]:
+                return int(catalogue.site_place[named]), shift
+    return NONE, None

@@ -12,12 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from whyperf.engines.relations.arrays import Bools, Floats, Int32s, Ints
+from whyperf.engines.relations.arrays import Bools, Floats, Int8s, Int32s, Ints
 from whyperf.engines.relations.catalogue import NONE, Catalogue
 from whyperf.engines.relations.decisions import Trials
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.trace import Trace
+from whyperf.recording.deep_tables import DependenceKind
 
+_MEMORY, _OLD = int(DependenceKind.MEMORY), int(DependenceKind.OLD)
 Store = tuple[int, int]
 """The site of an instruction that stored a value, and that of the call which led to it: setters are told apart by who
 called them. NONE where the caller was not watched."""
@@ -32,7 +34,7 @@ class _Ground(NamedTuple):
     region: Int32s
     first_input: Ints
     producer: Int32s
-    through_memory: Bools
+    through: Int8s
     parent: Int32s
     activation: Int32s
     caller: Int32s
@@ -77,7 +79,7 @@ def _closure(test: int, stamp: int, ground: _Ground, copies_max: int) -> int:
     while True:
         for edge in range(ground.first_input[event], ground.first_input[event + 1]):
             source = ground.producer[edge]
-            if source < 0 or ground.marked[source] == stamp:
+            if source < 0 or ground.marked[source] == stamp or ground.through[edge] == _OLD:
                 continue
             ground.marked[source] = stamp
             where = ground.site[source]
@@ -170,7 +172,9 @@ def _first_hop(tests: Int32s, stamp: int, ground: _Ground, steps: int) -> tuple[
                     continue
                 ground.marked[source] = stamp
                 constant = ground.first_input[source] == ground.first_input[source + 1]
-                if constant or (ground.through_memory[edge] and not ground.spills[ground.site[source]]):
+                through = ground.through[edge]
+                stored = through == _OLD or (through == _MEMORY and not ground.spills[ground.site[source]])
+                if constant or stored:
                     if count == len(rows):
                         rows = np.concatenate((rows, np.empty(count, np.int32)))
                         stores = np.concatenate((stores, np.empty(count, np.int64)))
@@ -214,7 +218,7 @@ class Closures:
             trace.region,
             trace.first_input,
             trace.producer,
-            trace.through_memory,
+            trace.through,
             trace.parent,
             trace.activation,
             trace.caller,

@@ -72,6 +72,12 @@ class Side:
     def _by_site(self) -> tuple[Ints, Int32s]:
         return self.trace.by_site(self.catalogue.sites)
 
+    def stored(self, site: int, caller: int) -> float:
+        """How often a store was executed that was called from there, per run."""
+        start, order = self._by_site
+        regions = self.trace.region[order[start[site] : start[site + 1]]]
+        return float(np.count_nonzero(self.trace.caller[regions] == caller)) / self.trace.runs
+
     def first_executions(self, sites: list[int], most: int) -> list[int]:
         start, order = self._by_site
         events = np.concatenate([order[start[site] : start[site + 1]][:most] for site in sites] or [order[:0]])

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from whyperf.engines.relations.arrays import Bools, Int8s, Int32s, Ints
+from whyperf.engines.relations.arrays import Int8s, Int32s, Ints
 from whyperf.engines.relations.catalogue import NONE, Catalogue, RegionClass
 from whyperf.engines.relations.kernels import distinct, last_events
 from whyperf.engines.relations.matching import SharedSites, match_sites
@@ -171,7 +171,7 @@ def _trace(loaded: _Loaded, shared: SharedSites, classes: _Classes) -> Trace:
     run = loaded.run
     sites = np.append(shared.of_run[run], NONE).astype(np.int32)
     regions, updates = run.recording.table("regions"), run.recording.table("updates")
-    first_input, producer, through_memory = _values(run)
+    first_input, producer, through = _values(run)
     outer = np.append(np.array(shared.outer, np.int32), NONE)
     activations = loaded.kind == RegionKind.ACTIVATION
     return Trace(
@@ -179,7 +179,7 @@ def _trace(loaded: _Loaded, shared: SharedSites, classes: _Classes) -> Trace:
         region=loaded.region,
         first_input=first_input,
         producer=producer,
-        through_memory=through_memory,
+        through=through,
         label=_without_last_tests(
             _labels(classes, loaded.kind, loaded.region_site, sites[column(regions, "arm")]), loaded, classes
         ),
@@ -214,14 +214,14 @@ def _without_last_tests(label: Int32s, loaded: _Loaded, classes: _Classes) -> In
     return changed
 
 
-def _values(run: Run) -> tuple[Ints, Int32s, Bools]:
-    """Inputs that are values: no addresses, and not what a counter was before it was counted up."""
+def _values(run: Run) -> tuple[Ints, Int32s, Int8s]:
+    """Inputs that are values, not addresses."""
     table = run.recording.table("dependences")
     kind = column(table, "kind")
-    kept = (kind == DependenceKind.REGISTER) | (kind == DependenceKind.MEMORY)
+    kept = kind != DependenceKind.ADDRESS
     before = np.concatenate([[0], np.cumsum(kept)])
     first = np.append(column(run.recording.table("executions"), "dependences"), len(kind))
-    return before[first].astype(np.int64), _own(column(table, "producer")[kept]), kind[kept] == DependenceKind.MEMORY
+    return before[first].astype(np.int64), _own(column(table, "producer")[kept]), np.array(kind[kept], np.int8)
 
 
 def _labels(classes: _Classes, kind: Int8s, site: Int32s, arm: Int32s) -> Int32s:

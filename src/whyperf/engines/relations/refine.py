@@ -13,7 +13,7 @@ import numpy as np
 
 from whyperf.engines.relations.arrays import Floats
 from whyperf.engines.relations.catalogue import NONE
-from whyperf.engines.relations.closure import Stores
+from whyperf.engines.relations.closure import Store, Stores
 from whyperf.engines.relations.comparing import Comparison, Side
 from whyperf.engines.relations.kernels import nearest_above
 from whyperf.engines.relations.relation import Backward, Decision, Forward, Relation
@@ -26,11 +26,14 @@ _EVENTS_LOOKED_AT = 20
 
 @dataclass(frozen=True)
 class Explained:
-    """A branch whose change follows from where the values that it tests came from."""
+    """A branch whose change follows, at least in part, from who stored last what it tests."""
 
     share: float  # of the arm's change
     gained: Stores  # what is read more often now
     lost: Stores
+    store: Store | None  # of these the one that is executed more, or less, than before
+    was: float  # in which share of the tests it was read
+    now: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +62,13 @@ def _judged(
         kind = comparison.catalogue.classes[relation.edge[1]].kind
         if kind == RegionKind.ARM:
             shift = explained_by_producers(comparison, decision.branch, relation.edge[1])
-            if shift is None or shift.share < comparison.settings.explained_by_producers:
+            if shift is None or shift.share < comparison.settings.means_apart:
                 continue
             explained.append(shift)
-            if any(symptom.is_stored_by(store) for symptom in symptoms for store in shift.gained | shift.lost):
+            decides = shift.share >= comparison.settings.explained_by_producers
+            if decides and any(
+                symptom.is_stored_by(store) for symptom in symptoms for store in shift.gained | shift.lost
+            ):
                 return Refined(decision, (), tuple(explained), "what the symptom itself stored decides here")
         elif kind == RegionKind.ITERATION and followed_by_loop(comparison, relation) & symptom_classes:
             return Refined(decision, (), (), "the symptom itself keeps the loop running")
@@ -73,7 +79,8 @@ def _without_effects(comparison: Comparison, refined: Refined, effects: set[int]
     """Producers that run only as an effect explain nothing; a branch that only they explain is an effect too."""
     decision = refined.decision
     for shift in refined.explained:
-        if any(_controls(comparison, [site]) & effects for site, _ in shift.gained):
+        decides = shift.share >= comparison.settings.explained_by_producers
+        if decides and any(_controls(comparison, [site]) & effects for site, _ in shift.gained):
             return Refined(decision, (), refined.explained, "what decides here is itself an effect")
     kept: list[Relation] = []
     spoiled: list[Backward] = []
@@ -118,9 +125,24 @@ def explained_by_producers(comparison: Comparison, branch: int, arm: int) -> Exp
         rate = good[stores][1] / good[stores][0] if stores in good else took / times
         expected += times / bad_tests * rate
     both = sorted(good.keys() | bad.keys(), key=sorted)
-    shift = {one: bad.get(one, [0])[0] / bad_tests - good.get(one, [0])[0] / good_tests for one in both}
-    gained, lost = max(both, key=lambda one: shift[one]), min(both, key=lambda one: shift[one])
-    return Explained((expected - was) / (now - was), gained, lost)
+    share = {one: (good.get(one, [0])[0] / good_tests, bad.get(one, [0])[0] / bad_tests) for one in both}
+    gained = max(both, key=lambda one: share[one][1] - share[one][0])
+    lost = min(both, key=lambda one: share[one][1] - share[one][0])
+    store, whose = _executed_otherwise(comparison, gained, lost)
+    return Explained((expected - was) / (now - was), gained, lost, store, *share[whose])
+
+
+def _executed_otherwise(comparison: Comparison, gained: Stores, lost: Stores) -> tuple[Store | None, Stores]:
+    """Of the stores that are read more or less often, the one whose own number of executions changed most that way."""
+    grown: dict[Store, tuple[float, Stores]] = {}
+    for stores, sense in ((gained, 1.0), (lost, -1.0)):
+        for store in stores:
+            was, now = (side.stored(*store) for side in comparison.sides)
+            grown[store] = sense * (now - was) / max(was, now, 1.0), stores
+    best = max(grown, key=lambda store: grown[store][0], default=None)
+    if best is None or grown[best][0] < comparison.settings.means_apart:
+        return min(gained, default=None), gained
+    return best, grown[best][1]
 
 
 def followed_by_loop(comparison: Comparison, relation: Forward) -> set[int]:

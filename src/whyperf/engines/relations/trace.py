@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from whyperf.engines.relations.arrays import Bools, Int32s, Ints
+from whyperf.engines.relations.arrays import Int8s, Int32s, Ints
 from whyperf.engines.relations.kernels import depths, grouped, nearest_above
 
 
@@ -21,7 +21,9 @@ class Trace:
     region: Int32s  # by event: the innermost one
     first_input: Ints  # by event, and one more: where its inputs begin
     producer: Int32s  # by input: the event that made the value; -1 where that was not watched
-    through_memory: Bools  # by input
+    through: (
+        Int8s  # by input: DependenceKind REGISTER, MEMORY or OLD; what a counter was before is hardly ever followed
+    )
     label: Int32s  # by region: its class in the catalogue
     parent: Int32s  # by region; -1 where a thread starts
     opener: Int32s  # by region: the event that decided for it; -1 where none did
@@ -82,7 +84,7 @@ def joined(traces: Sequence[Trace]) -> Trace:
         region=shifted("region", regions),
         first_input=np.concatenate([*starts, inputs[-1:]]).astype(np.int64),
         producer=shifted("producer", events),
-        through_memory=np.concatenate([trace.through_memory for trace in traces]),
+        through=np.concatenate([trace.through for trace in traces]),
         label=plain("label"),
         parent=shifted("parent", regions),
         opener=shifted("opener", events),

@@ -44,6 +44,9 @@ def sentence(catalogue: Catalogue, candidate: Candidate) -> str:
     if producers:
         tested = "the value tested there" if parts else f"the value tested at {where(catalogue, candidate.place)}"
         parts.append(f"{tested} came {producers}")
+    elif candidate.explained is not None:
+        shares = f"in {percent(candidate.explained.was)} of cases, now in {percent(candidate.explained.now)}"
+        parts.append(f"what is tested there was stored last from {where(catalogue, candidate.cause)} {shares}")
     elif candidate.origin != NONE:
         parts.append(f"what is tested there comes from {where(catalogue, candidate.origin)}")
     said = "; ".join(parts) or f"The decision at {where(catalogue, candidate.place)} changed"
