@@ -140,11 +140,12 @@ def _join(comparison: Comparison, group: Sequence[Refined], change: Change, sens
     losing = _nearest(catalogue, [one for one in places if one.bad < one.good], share, settings)
     first = group[0].decision
     named = gaining or losing
-    explaining, explained = _explaining(comparison, group)
+    place = catalogue.classes[first.called].place if first.branch == NONE else _place(catalogue, first.branch)
+    explaining, explained = _explaining(comparison, group, place)
     return Candidate(
         branch=first.branch,
         label=forward.edge[1] if forward is not None else NONE,
-        place=catalogue.classes[first.called].place if first.branch == NONE else _place(catalogue, first.branch),
+        place=place,
         share=share(best),
         symptom=best.symptom,
         depth=min(one.decision.depth for one in group),
@@ -180,10 +181,11 @@ def _nearest(
     return min((one for one in relations if share(one) >= enough), key=order)
 
 
-def _explaining(comparison: Comparison, group: Sequence[Refined]) -> tuple[int, Explained | None]:
+def _explaining(comparison: Comparison, group: Sequence[Refined], decided: int) -> tuple[int, Explained | None]:
     """The place of the store that a branch's change follows from (rule 2), if it has a line.
 
-    The call that led to it, where other callers lead to the same store: then it is not the store that changed.
+    The call that led to it, where other callers lead to the same store, or where the store is the decision's own line
+    (a counter that is counted down and tested): then it is not the store that changed.
     """
     catalogue = comparison.catalogue
     for one in group:
@@ -194,7 +196,16 @@ def _explaining(comparison: Comparison, group: Sequence[Refined]) -> tuple[int, 
             by_others = any(
                 side.executed[site] / side.trace.runs > side.stored(site, caller) for side in comparison.sides
             )
-            named = caller if by_others and caller != NONE else site
+            own = _same_line(catalogue, int(catalogue.site_place[site]), decided)
+            named = caller if (by_others or own) and caller != NONE else site
             if not catalogue.nameless[named]:
                 return int(catalogue.site_place[named]), shift
     return NONE, None
+
+
+def _same_line(catalogue: Catalogue, one: int, other: int) -> bool:
+    """Whether two places are one in the source, inlined into different functions."""
+    if NONE in (one, other):
+        return False
+    here, there = catalogue.places[one], catalogue.places[other]
+    return (here.inlined, here.file, here.line) == (there.inlined, there.file, there.line)
