@@ -12,7 +12,7 @@ from tests.dependences.tool_run import plan_text, record
 from whyperf.collect.dependence_stream import RegionKind
 
 TARGET = Path(__file__).parent / "targets" / "control.c"
-NAMES = ["main", "jumps", "jumper", "leaf", "tail", "raises", "handler", "threads", "worker"]
+NAMES = ["main", "jumps", "jumper", "leaf", "tail", "raises", "handler", "threads", "worker", "escapes", "escape"]
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,8 @@ def test_who_called_whom(program: Path, mode: str) -> None:
     assert calls == {
         ("ROOT", "THREAD"): 1, ("THREAD", "main"): 1, ("main", "jumps"): 1, ("jumps", "jumper"): 1,
         ("jumper", "jumper"): 3, ("jumps", "leaf"): 1, ("main", "tail"): 1, ("tail", "leaf"): 1, ("main", "raises"): 1,
-        ("THREAD", "SIGNAL"): 1, ("SIGNAL", "handler"): 1, ("handler", "leaf"): 1, ("raises", "leaf"): 1,
+        ("THREAD", "SIGNAL"): 2, ("SIGNAL", "handler"): 1, ("main", "escapes"): 1, ("SIGNAL", "escape"): 1,
+        ("escapes", "leaf"): 1, ("handler", "leaf"): 1, ("raises", "leaf"): 1,
         ("main", "threads"): 1, ("threads", "THREAD"): 3, ("THREAD", "worker"): 3, ("worker", "leaf"): 300,
     }  # fmt: skip
     assert stream.complete and stream.threads == 4 and not stream.unsupported

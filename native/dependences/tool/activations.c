@@ -197,11 +197,12 @@ void threads_exit(ThreadId thread) {
 }
 
 void signals_deliver(ThreadId thread, Int signal, Bool other_stack) {
-    (void)other_stack;
     threads_switch(thread, 0);
     if (!recording || running->depth == DEPTH_MOST)
         return;
-    Addr here = VG_(get_SP)(thread);
+    // Just below where the interrupted code is: back there, the handler has been left. On a stack of its own the stack
+    // pointer says nothing of that, only the handler's return does.
+    Addr here = other_stack ? ~0ul : VG_(get_SP)(thread) - 1;
     running->activations[running->depth++] = (Activation){here, NO_FUNCTION, False};
     set_innermost();
     put_record(RECORD_SIGNAL);

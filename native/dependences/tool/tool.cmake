@@ -39,5 +39,5 @@ else()
     PATHS /usr/libexec/valgrind /usr/lib/x86_64-linux-gnu/valgrind /usr/lib64/valgrind /usr/lib/valgrind REQUIRED)
   file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/VERSION" "${VALGRIND_VERSION}\n")
   install(FILES "${CMAKE_CURRENT_BINARY_DIR}/VERSION" "${VALGRIND_LIBEXEC}/vgpreload_core-amd64-linux.so"
-    "${VALGRIND_LIBEXEC}/default.supp" DESTINATION whyperf/collect/valgrind)
+    "${VALGRIND_LIBEXEC}/default.supp" native/dependences/tool/LICENSE DESTINATION whyperf/collect/valgrind)
 endif()

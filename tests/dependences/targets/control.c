@@ -25,7 +25,7 @@ APART void jumper(int depth) {
 APART long jumps(void) {
     if (setjmp(home) == 0)
         jumper(3);
-    return leaf(counter);
+    return leaf(counter) + 1;
 }
 
 APART long tail(long x) {
@@ -41,6 +41,21 @@ APART long raises(void) {
     signal(SIGUSR1, handler);
     raise(SIGUSR1);
     return leaf(counter);
+}
+
+static sigjmp_buf refuge;
+static volatile long zero;
+
+APART void escape(int number) {
+    counter += number;
+    siglongjmp(refuge, 1);
+}
+
+APART long escapes(void) {
+    signal(SIGFPE, escape);
+    if (sigsetjmp(refuge, 1) == 0)
+        counter += 7 / zero;
+    return leaf(counter) + 1;
 }
 
 APART void *worker(void *unused) {
@@ -65,6 +80,6 @@ APART long threads(void) {
 }
 
 int main(void) {
-    printf("%ld\n", jumps() + tail(5) + raises() + threads());
+    printf("%ld\n", jumps() + tail(5) + raises() + escapes() + threads());
     return 0;
 }
