@@ -87,7 +87,7 @@ def test_a_full_disk_ends_the_recording_not_the_program(program: Path, tmp_path:
         assert running.returncode == 0
         assert "cannot write the stream" in said
         stream = read_stream(small / "stream")
-        assert stream.ending == "cut" and stream.events > 100_000
+        assert stream.ending == "disk" and stream.events > 100_000
     finally:
         subprocess.run(["umount", small], check=True)
 

@@ -1,25 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "output.h"
 
+#include "recording.h"
+
 #define HEADER 8
 
 static UChar buffer[HEADER + OUTPUT_CHUNK + OUTPUT_SLACK];
 static Int file = -1;
 static ULong written;
-static Bool disk_full;
 
 UChar *output_at = buffer + HEADER, *output_full = buffer + HEADER + OUTPUT_CHUNK;
 
 // Valgrind keeps its own descriptors out of the program's reach; tools may use the same call.
 extern Int VG_(safe_fd)(Int);
 
+// The unfinished chunk is overwritten by one that says why the stream ends: its place on the disk is there already.
+static void end_on_full_disk(ULong chunk) {
+    UChar end[HEADER + 16], *kept = output_at;
+    output_at = end + HEADER;
+    put((ULong)RECORD_END << 4 | FORM_OTHER);
+    put(END_DISK);
+    put(instructions);
+    UInt length = (UInt)(output_at - (end + HEADER)), check = dependences_check(end + HEADER, length);
+    VG_(memcpy)(end, &length, 4);
+    VG_(memcpy)(end + 4, &check, 4);
+    output_at = kept;
+    VG_(lseek)(file, (OffT)chunk, VKI_SEEK_SET);
+    VG_(write)(file, end, (Int)(HEADER + length));
+    VG_(umsg)("whyperf: cannot write the stream (disk full?); recording stops here\n");
+    recording = False;
+    output_stop();
+}
+
 static void write_all(const UChar *bytes, SizeT length) {
+    ULong start = written;
     while (length && file >= 0) {
         Int done = VG_(write)(file, bytes, (Int)length);
         if (done <= 0) {
-            disk_full = True;
-            VG_(umsg)("whyperf: cannot write the stream (disk full?); recording stops here\n");
-            output_stop();
+            end_on_full_disk(start);
             return;
         }
         bytes += done;
@@ -63,17 +81,9 @@ void output_stop(void) {
     file = -1;
 }
 
-Bool output_stopped(void) {
-    return file < 0;
-}
-
 void output_finish(void) {
     output_flush();
     output_stop();
-}
-
-ULong output_bytes(void) {
-    return written;
 }
 
 void put_bytes(const void *bytes, SizeT length) {

@@ -16,9 +16,7 @@ void output_open(const HChar *path);
 void output_flush(void);
 // Nothing is written any more: in a forked child, after the limit, on a full disk.
 void output_stop(void);
-Bool output_stopped(void);
 void output_finish(void);
-ULong output_bytes(void);
 
 static inline void put(ULong value) {
     UChar *at = output_at;
