@@ -142,6 +142,27 @@ def test_options_of_sampling(whyperf: Whyperf, shelf: Path, options: list[str]) 
     assert "exclude each other" in sentence(whyperf("record", "--deep", *options, *command), 2)
 
 
+def test_folders_with_odd_names(whyperf: Whyperf, shelf: Path, tmp_path: Path) -> None:
+    """Valgrind expands %p in the names of files that it writes, and its plan's words end at spaces."""
+    odd = tmp_path / "50 %p %% of"
+    odd.mkdir()
+    program = odd / "my shelf"
+    program.symlink_to(shelf)
+    assert whyperf("record", "-q", "--deep", "-o", str(odd / "x"), "--", str(program)).returncode == 0
+    assert Recording(odd / "x").table("calls").num_rows > 0
+
+
+def test_valgrinds_own_complaint_is_passed_on(shelf: Path, tmp_path: Path) -> None:
+    # GIVEN a recording whose tool could not begin
+    program = find_program([str(shelf)], os.environ)
+    run.record_deep(program, tmp_path / "open", lifecycle=Lifecycle(), environment=os.environ, capture_output=True)
+    (tmp_path / "open" / "raw" / "stream").unlink()
+    (tmp_path / "open" / "raw" / "valgrind.log").write_text("==7== \nvalgrind: whyperf: line 3 of the plan is odd\n")
+    # THEN
+    with pytest.raises(WhyperfError, match=r"before it began \(whyperf: line 3 of the plan is odd\)\.$"):
+        seal(tmp_path / "open")
+
+
 def test_commands_for_the_shell(whyperf: Whyperf, shelf: Path) -> None:
     done = whyperf("compare", "--deep", "--good", f"{shelf} 9 > /dev/null", "--bad", f"{shelf} 99 > /dev/null")
     assert "uses the shell's syntax" in sentence(done, 2)

@@ -11,6 +11,7 @@ from whyperf.recording.storage import write_new
 
 STREAM = "stream"
 PLAN = "plan"
+MESSAGES = "valgrind.log"
 _ASKED = "deep.json"
 
 SKETCH = "sketch"

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from whyperf.collect.dependences.instruments import Instruments, write_instruments
-from whyperf.collect.dependences.raw import PLAN, STREAM, Asked, write_asked
-from whyperf.collect.dependences.valgrind import Valgrind
+from whyperf.collect.dependences.raw import MESSAGES, PLAN, STREAM, Asked, write_asked
+from whyperf.collect.dependences.valgrind import Valgrind, output_name
 from whyperf.collect.folder import RecordingFolder
 from whyperf.collect.program import Program
 from whyperf.collect.start import Start, write_start
@@ -46,8 +46,8 @@ class DependenceRecorder:
             ) from None
 
     def started(self, program: Program) -> Program:
-        options = (f"--plan={self._raw / PLAN}", f"--stream={self._raw / STREAM}")
-        return Program(self._valgrind.path, (*self._valgrind.command(*options), *program.command))
+        options = (f"--plan={self._raw / PLAN}", f"--stream={output_name(self._raw / STREAM)}")
+        return Program(self._valgrind.path, (*self._valgrind.command(self._raw / MESSAGES, *options), *program.command))
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
         return self._valgrind.environment(base)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from whyperf.collect.dependence_stream import Stream, read_stream
 from whyperf.collect.dependences.heap import heap_entries
 from whyperf.collect.dependences.instruments import Instruments, Mode, read_instruments
 from whyperf.collect.dependences.losses import deep_notes
-from whyperf.collect.dependences.raw import PLAN, STREAM, ZOOM, Asked, read_asked
+from whyperf.collect.dependences.raw import MESSAGES, PLAN, STREAM, ZOOM, Asked, read_asked
 from whyperf.collect.dependences.sites import SeenSites, Sites, keys_of, module_of
 from whyperf.collect.dependences.sketch_tables import sketch_tables
 from whyperf.collect.dependences.zoom_tables import zoom_tables
@@ -36,6 +37,8 @@ from whyperf.recording.tables import MAPPINGS, PROCESSES, THREADS
 # Memory that sealing takes at its peak, measured; a call is an entry and a return in the stream.
 _EXECUTION_BYTES, _DEPENDENCE_BYTES = 80, 20
 _CALL_BYTES, _STREAM_BYTES_A_CALL = 200, 7
+
+_PREFIX = re.compile(r"==\d+== ?|valgrind: ")
 
 Progress = Callable[[str, float], None]
 Ints = npt.NDArray[np.int64]
@@ -115,7 +118,7 @@ def _read(folder: Path) -> tuple[Asked, Streamed]:
     raw = folder / RAW
     if not (raw / STREAM).exists():
         raise WhyperfError(
-            f"{folder} holds nothing: Valgrind could not run the program, or was killed before it began.",
+            f"{folder} holds nothing: Valgrind could not run the program, or was killed before it began{_said(raw)}.",
             "valgrind --tool=none COMMAND",
         )
     try:
@@ -134,6 +137,16 @@ def _read(folder: Path) -> tuple[Asked, Streamed]:
     # The plan names the program first; the stream whatever was executed first, which is the dynamic linker.
     program = modules[number[0]].path if number and number[0] >= 0 else ""
     return asked, Streamed(stream, instruments, modules, np.array(entry, np.int64), site_keys, DebugInfo(), program)
+
+
+def _said(raw: Path) -> str:
+    """The last of Valgrind's own messages."""
+    try:
+        lines = (raw / MESSAGES).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    words = [text for line in lines if (text := _PREFIX.sub("", line).strip())]
+    return f" ({words[-1].rstrip('.')})" if words else ""
 
 
 def _refuse_too_large(folder: Path, asked: Asked, stream: Stream, size: int) -> None:

@@ -28,12 +28,17 @@ class Valgrind:
     tools: Path
     """What VALGRIND_LIB must name."""
 
-    def command(self, *options: str) -> list[str]:
-        # Its own messages go nowhere: the target's streams are the user's.
-        return [self.path, f"--tool={TOOL}", "--quiet", "--log-file=/dev/null", *options]
+    def command(self, log: Path, *options: str) -> list[str]:
+        """`log` gets Valgrind's own messages: the target's streams are the user's."""
+        return [self.path, f"--tool={TOOL}", "--quiet", f"--log-file={output_name(log)}", *options]
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
         return {**base, "VALGRIND_LIB": str(self.tools)}
+
+
+def output_name(path: Path) -> str:
+    """A file's name as Valgrind wants it where it expands %p and the like."""
+    return str(path).replace("%", "%%")
 
 
 def find_valgrind(environment: Mapping[str, str], tools: Path = TOOLS_FOLDER) -> Valgrind:
