@@ -134,6 +134,8 @@ def _join(comparison: Comparison, group: Sequence[Refined], change: Change, sens
 
     best = max(relations, key=share)
     forward = max((one for one in relations if isinstance(one, Forward)), key=share, default=None)
+    if forward is not None and share(forward) < 0:
+        return None  # what comes of the decision works against the symptom, wherever its values come from
     places = [one for one in relations if isinstance(one, Backward) and not one.is_function]
     functions = [one for one in relations if isinstance(one, Backward) and one.is_function]
     gaining = _nearest(catalogue, [one for one in places if one.bad > one.good], share, settings)

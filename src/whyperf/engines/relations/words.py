@@ -50,7 +50,9 @@ def sentence(catalogue: Catalogue, candidate: Candidate) -> str:
     elif candidate.origin != NONE:
         parts.append(f"what is tested there comes from {where(catalogue, candidate.origin)}")
     said = "; ".join(parts) or f"The decision at {where(catalogue, candidate.place)} changed"
-    return f"{said[0].upper()}{said[1:]} ({explains(candidate)})."
+    if said.startswith(("the ", "what ")):  # and not a function's name
+        said = said[0].upper() + said[1:]
+    return f"{said} ({explains(candidate)})."
 
 
 def explains(candidate: Candidate) -> str:
