@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
 from whyperf.diagnose.advice import compare_again, diagnose_swapped, lifecycle_reminder
 from whyperf.diagnose.confidence import HIGH, LOW, MEDIUM
@@ -148,7 +149,13 @@ class _Deep:
         found = to_suspects(findings, fewest_runs=1, doubtful=False, settings=self.settings)
         sources = source_lines(self.bad) if found else {}
         return tuple(
-            replace(one, kind="relation", confidence=self._confidence(one), lines=_source(one, sources))
+            replace(
+                one,
+                kind="relation",
+                confidence=self._confidence(one),
+                why=one.why + _elsewhere(one, sources),
+                lines=_source(one, sources),
+            )
             for one in found
         )
 
@@ -201,6 +208,15 @@ def _source(suspect: Suspect, sources: Mapping[str, Mapping[int, str]]) -> tuple
     text = sources.get(suspect.file, {})
     shown = sorted({line + beside for line in named for beside in (-1, 0, 1)} & text.keys())
     return tuple(HotLine(line, suspect.share if line in named else 0.0, text[line]) for line in shown)
+
+
+def _elsewhere(suspect: Suspect, sources: Mapping[str, Mapping[int, str]]) -> str:
+    """The line of a cause that is in another file."""
+    cause = suspect.evidence[0].detail.get("cause")
+    if not isinstance(cause, dict) or cause.get("file", "") == suspect.file:
+        return ""
+    text = sources.get(cause.get("file", ""), {}).get(cause.get("line", 0), "").strip()
+    return f" Line {cause['line']} of {PurePosixPath(cause['file']).name}: {text}" if text else ""
 
 
 def _executions(run: Run) -> float:
