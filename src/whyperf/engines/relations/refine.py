@@ -86,7 +86,7 @@ def _without_effects(comparison: Comparison, refined: Refined, effects: set[int]
     spoiled: list[Backward] = []
     for relation in decision.relations:
         if isinstance(relation, Backward) and not relation.is_function:
-            sites = np.flatnonzero(comparison.catalogue.site_place == relation.producer).tolist()
+            sites = np.flatnonzero(comparison.catalogue.site_place == relation.producer).tolist() if effects else []
             if _controls(comparison, sites) & effects:
                 spoiled.append(relation)
                 continue
@@ -95,9 +95,7 @@ def _without_effects(comparison: Comparison, refined: Refined, effects: set[int]
     if gaining and min(gaining, key=lambda one: one.distance) in spoiled:
         kept = [one for one in kept if isinstance(one, Forward)]
     if all(isinstance(one, Backward) and one.is_function for one in kept):
-        return Refined(
-            decision, (), refined.explained, "what decides here is itself an effect" if spoiled else "unsure"
-        )
+        return Refined(decision, (), refined.explained, "no line's part in what is tested here changed")
     return Refined(decision, tuple(kept), refined.explained)
 
 
