@@ -5,10 +5,11 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
 # What compiles and runs whyperf, and what its tests and benchmarks need beyond that.
-PACKAGES := gcc libc6-dev make cmake ninja-build pkg-config python3-dev python3-venv libdw-dev libelf-dev zlib1g-dev
+PACKAGES := gcc libc6-dev make cmake ninja-build pkg-config python3-dev python3-venv libdw-dev libelf-dev zlib1g-dev \
+	valgrind
 TEST_PACKAGES = g++ clang llvm gdb binutils elfutils dwz libunwind-dev libc6-dbg gcc-multilib musl-tools busybox-static \
 	redis-server redis-tools procps iproute2 $(SOURCE_PACKAGES)
-BENCH_PACKAGES = linux-perf $(SOURCE_PACKAGES)
+BENCH_PACKAGES = linux-perf valgrind $(SOURCE_PACKAGES)
 # To build and test other projects from Debian's and PyPI's sources.
 SOURCE_PACKAGES := dpkg-dev xz-utils perl tcl
 
@@ -18,7 +19,7 @@ C_SOURCES := $(shell find native src tests -name '*.[ch]' -not -path 'tests/debu
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint bench bench-overhead bench-false-alarms bench-cases bench-transparency bench-kills bench-debuginfo \
-	bench-values docs wheel clean
+	bench-values bench-relations docs wheel clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
@@ -38,7 +39,7 @@ lint: $(STAMPS)/installed $(STAMPS)/tools ## style, types, layering, C formattin
 	$(BIN)/clang-format --dry-run -Werror $(C_SOURCES)
 	$(BIN)/lint-imports
 
-bench: bench-cases bench-overhead bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-values ## all benchmarks; takes hours
+bench: bench-cases bench-overhead bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-values bench-relations ## all benchmarks; takes hours
 
 bench-overhead: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what recording costs, beside perf and gprof
 	$(BIN)/python -m bench.overhead
@@ -63,6 +64,11 @@ bench-values: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## fa
 	$(BIN)/python -m bench.values_statistics rates
 	$(BIN)/python -m bench.values_statistics redis
 	$(BIN)/python -m bench.values_statistics scale
+
+bench-relations: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## changed relations: ranks, false candidates, cost beside Valgrind's tools
+	$(BIN)/python -m bench.relations
+	$(BIN)/python -m bench.relations --growth
+	$(BIN)/python -m bench.relations_cost
 
 docs: $(STAMPS)/installed ## docs/format.md from the schemas
 	$(BIN)/python -m whyperf.recording.describe docs/format.md

@@ -62,12 +62,12 @@ def compile_job() -> list[str]:
     return ["/bin/sh", "-c", f"for file in {files}; do {compiler} -c -o /dev/null $file || exit 1; done"]
 
 
-def own(program: str, flags: str = "") -> Path:
+def own(program: str, flags: str = "", patch: Path | None = None) -> Path:
     """One of our programs under `bench/programs`: its source files and what it uses of the shared groundwork.
 
-    Each file in its folder `plugins` becomes a library of that name beside the program.
+    Each file in its folder `plugins` becomes a library of that name beside the program. A patch makes another release.
     """
-    home = PROGRAMS / program
+    home = patched(program, patch) if patch else PROGRAMS / program
     sources, plugins = _sources(home), _sources(home / "plugins")
     if not sources:
         raise SubjectError(f"bench/programs/{program} holds no source.")
@@ -87,6 +87,17 @@ def own(program: str, flags: str = "") -> Path:
             run([*c, "-fPIC", "-shared", f"-I{home}", "-o", folder / f"{plugin.stem}.so", plugin], folder)
 
     return kept(program, [_DEBUG, flags, *sources, *plugins, *groundwork], make) / program
+
+
+def patched(program: str, patch: Path) -> Path:
+    """The sources of a program as a patch (`diff -u` of two folders) changes them."""
+    home = PROGRAMS / program
+
+    def make(folder: Path) -> None:
+        _copy(home, folder)
+        run(["patch", "--strip=1", f"--input={patch}"], folder)
+
+    return kept(f"{program}-{patch.stem}", [*_sources(home), patch], make)
 
 
 def _sources(folder: Path) -> list[Path]:

@@ -34,11 +34,14 @@ class Truth:
 @dataclass(frozen=True)
 class Build:
     subject: str
-    flags: str
+    flags: str = ""
+    patch: str = ""  # a file in the case's folder that makes another release of one of our programs
 
 
-@dataclass(frozen=True)
-class Case:
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """What runs, good and bad; what is to be found is for the kinds of cases to add."""
+
     id: str
     title: str
     builds: Mapping[str, Build]
@@ -48,6 +51,10 @@ class Case:
     ready: str
     good_drive: str
     bad_drive: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case(Scenario):
     truth: Truth
 
 
@@ -66,20 +73,31 @@ class Commands:
     ready: str  # "tcp:PORT", or empty for programs that end
 
 
-def load(folder: Path) -> Case:
+def told(folder: Path) -> dict[str, Any]:
     with (folder / "case.toml").open("rb") as file:
-        told: dict[str, Any] = tomllib.load(file)
-    truth = told["truth"]
+        return tomllib.load(file)
+
+
+def scenario(folder: Path, told: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a `Scenario`."""
+    return {
+        "id": folder.name,
+        "title": told["title"],
+        "builds": {name: Build(**build) for name, build in told["build"].items()},
+        "prepare": told.get("prepare", ""),
+        "good": told["good"],
+        "bad": told["bad"],
+        "ready": told.get("ready", ""),
+        "good_drive": told.get("good_drive", ""),
+        "bad_drive": told.get("bad_drive", ""),
+    }
+
+
+def load(folder: Path) -> Case:
+    text = told(folder)
+    truth = text["truth"]
     return Case(
-        id=folder.name,
-        title=told["title"],
-        builds={name: Build(build["subject"], build.get("flags", "")) for name, build in told["build"].items()},
-        prepare=told.get("prepare", ""),
-        good=told["good"],
-        bad=told["bad"],
-        ready=told.get("ready", ""),
-        good_drive=told.get("good_drive", ""),
-        bad_drive=told.get("bad_drive", ""),
+        **scenario(folder, text),
         truth=Truth(
             cause=tuple(truth["cause"]),
             spent=tuple(truth["spent"]),
@@ -92,17 +110,22 @@ def load(folder: Path) -> Case:
     )
 
 
+def folders(kind: str) -> list[Path]:
+    """Of the cases that have a table of that name."""
+    return [path.parent for path in sorted(CASES.glob("*/case.toml")) if kind in told(path.parent)]
+
+
 def all_cases() -> list[Case]:
-    return [load(path.parent) for path in sorted(CASES.glob("*/case.toml"))]
+    return [load(folder) for folder in folders("truth")]
 
 
-def commands(case: Case, more_flags: str = "") -> Commands:
+def commands(case: Scenario, more_flags: str = "") -> Commands:
     """Builds and prepares what the case needs, then fills the placeholders of its commands.
 
     `more_flags` is for our own programs only: others have build systems of their own.
     """
     places = {"python": sys.executable, "case": str(CASES / case.id)}
-    places |= {name: str(_built(build, more_flags)) for name, build in case.builds.items()}
+    places |= {name: str(built(case, build, more_flags)) for name, build in case.builds.items()}
     if case.prepare:
         places["scratch"] = str(_prepared(case, places))
     if "{port}" in case.ready:
@@ -118,17 +141,22 @@ def commands(case: Case, more_flags: str = "") -> Commands:
     )
 
 
-def is_ours(case: Case) -> bool:
+def is_ours(case: Scenario) -> bool:
     return not any(build.subject in SUBJECTS for build in case.builds.values())
 
 
-def _built(build: Build, more_flags: str) -> Path:
+def built(case: Scenario, build: Build, more_flags: str = "") -> Path:
+    """Where the program is: its folder, or of our own ones the program itself."""
     if build.subject in SUBJECTS:
         return SUBJECTS[build.subject]()
-    return own(build.subject, f"{build.flags} {more_flags}".strip())
+    return own(build.subject, f"{build.flags} {more_flags}".strip(), patch_of(case, build))
 
 
-def _prepared(case: Case, places: Mapping[str, str]) -> Path:
+def patch_of(case: Scenario, build: Build) -> Path | None:
+    return CASES / case.id / build.patch if build.patch else None
+
+
+def _prepared(case: Scenario, places: Mapping[str, str]) -> Path:
     scripts = sorted((CASES / case.id).glob("*.py"))
 
     def make(folder: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from tests.engines.made import recording
 from whyperf.engines.baselines import by_inclusive_share, by_self_share, by_share_difference
 from whyperf.engines.functions import FunctionIndex, is_system_source
-from whyperf.engines.modules import without_version
 from whyperf.engines.run import Run
+from whyperf.recording.identity import without_version
 
 STACK = [(("main", "lookup"), 1.0)]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from whyperf.recording.manifest import Host, Losses, Manifest, Overhead, Sampling, Totals, Unfollowed, Window
-from whyperf.recording.tables import TABLES
+from whyperf.recording.tables import table_named
 from whyperf.recording.version import FORMAT_VERSION
 from whyperf.recording.writer import write_recording
 
@@ -47,6 +47,7 @@ ROWS: dict[str, list[dict[str, object]]] = {
             "file": "/src/tool.c",
             "line": i + 1,
             "block": -1,
+            "in_loop": -1,
         }
         for i in range(3)
     ],
@@ -103,7 +104,8 @@ ROWS: dict[str, list[dict[str, object]]] = {
 
 
 def tables(**changed: list[dict[str, object]]) -> dict[str, pa.Table]:
-    return {t.name: pa.Table.from_pylist(changed.get(t.name, ROWS[t.name]), schema=t.schema) for t in TABLES}
+    rows = {**ROWS, **changed}
+    return {name: pa.Table.from_pylist(given, schema=table_named(name).schema) for name, given in rows.items()}
 
 
 def make_recording(path: Path, **changed: list[dict[str, object]]) -> Path:

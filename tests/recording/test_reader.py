@@ -35,8 +35,23 @@ def test_a_recording_is_read_as_it_was_written(tmp_path: Path) -> None:
     recording = Recording(path)
     assert replace(recording.manifest, tables={}) == MANIFEST
     for table in TABLES:
-        assert recording.table(table.name).to_pylist() == ROWS[table.name]
+        assert recording.table(table.name).to_pylist() == ROWS.get(table.name, [])
         assert recording.table(table.name).schema == table.schema
+
+
+def test_a_deep_recordings_tables_are_there_only_where_they_were_given(tmp_path: Path) -> None:
+    # GIVEN an ordinary recording, and one with a table of deep recordings
+    ordinary = make_recording(tmp_path / "ordinary")
+    row = {"call": 0, "parent": -1, "site": -1, "caller": -1, "calls": 1, "instructions": 9, "allocated": 0, "live": 0}
+    deep = make_recording(tmp_path / "deep", calls=[row])
+    # THEN the file is only in the latter, and the former is read as one without rows
+    assert not table_file(ordinary, "calls").exists()
+    assert Recording(ordinary).table("calls").num_rows == 0
+    assert Recording(deep).table("calls").to_pylist() == [row]
+    # AND a file that the manifest lists must be there
+    table_file(deep, "calls").unlink()
+    with pytest.raises(WhyperfError, match="the table calls cannot be used, the file is missing"):
+        Recording(deep).table("calls")
 
 
 def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
@@ -52,7 +67,7 @@ def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
 def test_sealing_leaves_only_tables_and_manifest(tmp_path: Path) -> None:
     (tmp_path / "rec" / "raw").mkdir(parents=True)
     path = make_recording(tmp_path / "rec")
-    assert {file.name for file in path.iterdir()} == {"manifest.json", *(f"{table.name}.parquet" for table in TABLES)}
+    assert {file.name for file in path.iterdir()} == {"manifest.json", *(f"{name}.parquet" for name in ROWS)}
 
 
 def test_no_recording_and_not_a_recording(tmp_path: Path) -> None:
@@ -82,7 +97,7 @@ def test_a_missing_table(tmp_path: Path) -> None:
         read_all(path)
 
 
-@pytest.mark.parametrize("name", [table.name for table in TABLES])
+@pytest.mark.parametrize("name", list(ROWS))
 def test_every_table_cut_or_flipped_anywhere_is_noticed(tmp_path: Path, name: str) -> None:
     path = make_recording(tmp_path / "rec")
     content = table_file(path, name).read_bytes()
@@ -168,9 +183,9 @@ def test_a_full_disk_while_sealing_loses_nothing(tmp_path: Path) -> None:
 def test_tables_left_by_a_killed_sealer_are_replaced(tmp_path: Path) -> None:
     path = tmp_path / "rec"
     path.mkdir()
-    for table in TABLES:
-        table_file(path, table.name).write_bytes(b"half")
-        table_file(path, table.name).with_suffix(".new").write_bytes(b"quarter")
+    for name in ROWS:
+        table_file(path, name).write_bytes(b"half")
+        table_file(path, name).with_suffix(".new").write_bytes(b"quarter")
     write_recording(path, MANIFEST, tables())
     read_all(path)
     assert not list(path.glob("*.new"))

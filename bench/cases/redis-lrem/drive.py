@@ -4,7 +4,6 @@ import socket
 import sys
 from typing import BinaryIO
 
-JOBS = 12_000
 BATCH = 50
 
 
@@ -39,15 +38,16 @@ def job(number: int) -> list[bytes]:
 
 def main() -> None:
     port, unfinished = int(sys.argv[1]), int(sys.argv[2])
+    jobs = int(sys.argv[3]) if len(sys.argv) > 3 else 12_000
     with socket.create_connection(("127.0.0.1", port)) as connection:
         reader = connection.makefile("rb")
         connection.sendall(b"".join(encoded("RPUSH", "unfinished", f"old:{n:08}") for n in range(unfinished)))
         answers(reader, unfinished)
-        for first in range(0, JOBS, BATCH):
+        for first in range(0, jobs, BATCH):
             commands = [command for number in range(first, first + BATCH) for command in job(number)]
             connection.sendall(b"".join(commands))
             answers(reader, len(commands))
-    print(f"work={JOBS}")
+    print(f"work={jobs}")
 
 
 main()

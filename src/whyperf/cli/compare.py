@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whyperf.cli.alternation import Side, order, pairs_for
+from whyperf.cli.deep_options import add_deep, check_deep, symptom_of
+from whyperf.cli.endings import Outcomes, endings, last_output, remarks
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
 from whyperf.cli.progress import Progress, progress
-from whyperf.cli.quantities import count, signal_name
+from whyperf.cli.quantities import count
 from whyperf.collect.lifecycle import Lifecycle, Measuring, Outcome
-from whyperf.collect.program import Program, check_followable
+from whyperf.collect.program import Program, check_followable, check_traceable
 from whyperf.collect.shell import command_line
 from whyperf.errors import WhyperfError
 
@@ -28,13 +30,11 @@ examples:
   whyperf compare --good "./tool small.txt" --bad "./tool big.txt"
   whyperf compare --good "./server a.conf" --bad "./server b.conf" --ready tcp:7000 --drive ./load.sh
   whyperf compare --good ./server --bad ./server --ready tcp:7000 --good-drive ./fast.sh --bad-drive ./slow.sh
+  whyperf compare --deep --good "./tool a.txt" --bad "./tool b.txt" --symptom function:evict
 
 Commands are split into words and started without a shell; those that use its syntax ($VAR, *, |, >, &&, VAR=x)
 are run by /bin/sh.
 """
-_TAIL_LINES = 10
-
-Outcomes = dict[Side, list[Outcome]]  # grows while runs are recorded
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bad-drive", metavar="COMMAND", help="the load of bad runs")
     add_lifecycle(parser)
     add_measuring(parser)
+    add_deep(parser)
     from whyperf.cli.diagnose import add_presentation
 
     add_presentation(parser)
@@ -68,10 +69,11 @@ class Plan:
 
 
 def run(args: argparse.Namespace) -> int:
+    check_deep(args)
     plan = plan_of(args)
     outcomes: Outcomes = {Side.GOOD: [], Side.BAD: []}
     try:
-        status = record_and_diagnose(plan, args, outcomes)
+        status = (_record_deeply if args.deep else record_and_diagnose)(plan, args, outcomes)
     except KeyboardInterrupt:
         raise _interrupted(plan.folder, outcomes) from None
     print(f"whyperf: the recordings are in {plan.folder}", file=sys.stderr)
@@ -82,9 +84,25 @@ def record_and_diagnose(plan: Plan, args: argparse.Namespace, outcomes: Outcomes
     from whyperf.cli.diagnose import conclude
 
     recorded = record_pairs(plan, outcomes)
-    return conclude(
-        recorded[Side.GOOD], recorded[Side.BAD], args, warnings=_endings(outcomes), notes=_remarks(outcomes)
+    return conclude(recorded[Side.GOOD], recorded[Side.BAD], args, warnings=endings(outcomes), notes=remarks(outcomes))
+
+
+def _record_deeply(plan: Plan, args: argparse.Namespace, outcomes: Outcomes) -> int:
+    from whyperf.cli.deep_compare import DeepPlan, compare_deep
+    from whyperf.recording.symptom import SymptomKind, SymptomSpec
+
+    _make_folder(plan.folder)
+    deep = DeepPlan(
+        plan.programs,
+        plan.lifecycles,
+        plan.folder,
+        plan.runs or 1,
+        plan.show_output,
+        plan.force,
+        plan.measuring.unit,
+        symptom_of(args) or SymptomSpec(SymptomKind.INSTRUCTIONS),
     )
+    return compare_deep(deep, args, outcomes)
 
 
 def record_pairs(plan: Plan, outcomes: Outcomes) -> dict[Side, list[Path]]:
@@ -135,7 +153,7 @@ def plan_of(args: argparse.Namespace) -> Plan:
         )
     programs = {Side.GOOD: command_line(args.good, os.environ), Side.BAD: command_line(args.bad, os.environ)}
     for program in programs.values():
-        check_followable(program)
+        (check_traceable if args.deep else check_followable)(program)
     folder = args.output or Path(_default_name(programs[Side.BAD]))
     _check_folder(folder, args.force)
     return Plan(
@@ -198,53 +216,9 @@ def _record(plan: Plan, side: Side, number: int, shown: Progress) -> Outcome:
     if outcome.stopped_by == "interrupt":
         raise KeyboardInterrupt
     if outcome.failure is not None:
-        tail = _tail(outcome.path)
+        tail = last_output(outcome.path)
         said = f" It last wrote: {tail}" if tail else ""
         raise WhyperfError(
             f"The {side.value} run {number} failed: {outcome.failure.sentence}{said}", outcome.failure.next_command
         )
     return outcome
-
-
-def _tail(recording: Path) -> str:
-    """The last lines that a failed run wrote to its standard error."""
-    try:
-        lines = (recording / "stderr").read_text(errors="replace").splitlines()
-    except OSError:
-        return ""
-    return "\n    ".join(["", *lines[-_TAIL_LINES:]]) if lines else ""
-
-
-def _endings(outcomes: Mapping[Side, list[Outcome]]) -> list[str]:
-    """Runs that were killed or failed: a comparison with them is often not what the user wanted."""
-    said: list[str] = []
-    for side, runs in outcomes.items():
-        for number, outcome in enumerate(runs, start=1):
-            if outcome.signal is not None and outcome.stopped_by == "signal":
-                killed_by = signal_name(outcome.signal)
-                said.append(f"The {side.value} run {number} was killed by {killed_by}.{_tail(outcome.path)}")
-    ended = {side: sorted({run.status for run in runs if run.status is not None}) for side, runs in outcomes.items()}
-    if ended[Side.GOOD] != ended[Side.BAD]:
-        said.append(
-            f"Good runs ended with status {_listed(ended[Side.GOOD])}, bad ones with {_listed(ended[Side.BAD])}."
-        )
-    elif any(ended[Side.BAD]):
-        tail = _tail(outcomes[Side.BAD][-1].path)
-        said.append(f"All runs ended with status {_listed(ended[Side.BAD])}, as programs do that fail.{tail}")
-    return said
-
-
-def _remarks(outcomes: Mapping[Side, list[Outcome]]) -> list[str]:
-    """Notes of the runs; one that all of them have is said once."""
-    by_run = {
-        f"The {side.value} run {number}": outcome.notes
-        for side, runs in outcomes.items()
-        for number, outcome in enumerate(runs, start=1)
-    }
-    common = set.intersection(*(set(notes) for notes in by_run.values()))
-    said = [note for note in dict.fromkeys(note for notes in by_run.values() for note in notes) if note in common]
-    return said + [f"{run}: {note}" for run, notes in by_run.items() for note in notes if note not in common]
-
-
-def _listed(statuses: list[int]) -> str:
-    return " or ".join(map(str, statuses)) or "none"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from whyperf.cli.deep_options import add_symptom, symptom_of
 from whyperf.cli.quantities import count
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import compared_in
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from whyperf.diagnose.diagnosis import Diagnosis
     from whyperf.diagnose.verdict import Verdict
     from whyperf.engines.excess.explain import Explanation
+    from whyperf.recording.reader import Recording
+    from whyperf.recording.symptom import SymptomSpec
 
 NAME = "diagnose"
 SUMMARY = "say why bad recordings are slower than good ones"
@@ -43,6 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--good", metavar="RECORDING", nargs="+", default=[], help="recordings of runs that behave")
     parser.add_argument("--bad", metavar="RECORDING", nargs="+", default=[], help="recordings of runs that do not")
     parser.add_argument("--no-values", action="store_true", help="pass over recorded values: compare time only")
+    add_symptom(parser)
+    parser.add_argument(
+        "--plan", metavar="FILE", type=Path, help="write what to zoom into, from sketches, for `record --deep --zoom`"
+    )
     add_presentation(parser)
 
 
@@ -82,15 +90,45 @@ def conclude(
     from whyperf.collect.seal import open_recording
     from whyperf.diagnose.data import Method
     from whyperf.diagnose.diagnosis import examine
+    from whyperf.diagnose.relations import are_deep, examine_deep
 
+    sides = [open_recording(path) for path in good], [open_recording(path) for path in bad]
+    if are_deep([*sides[0], *sides[1]]):
+        verdict = examine_deep(*sides, symptom_of(args))
+        if args.plan is not None:
+            _write_plan(args.plan, *sides, symptom_of(args))
+        return present(verdict, args)
+    if getattr(args, "symptom", None) is not None or getattr(args, "plan", None) is not None:
+        raise WhyperfError(
+            "--symptom and --plan are for deep recordings, and these were sampled.",
+            "whyperf record --deep -o NAME -- COMMAND",
+            status=2,
+        )
     diagnosis = examine(
-        [open_recording(path) for path in good],
-        [open_recording(path) for path in bad],
+        *sides,
         keep_accounts=args.explain is not None,
         method=Method.NONE if getattr(args, "no_values", False) else Method(args.method),
     )
     verdict = replace(diagnosis.verdict, notes=(*notes, *diagnosis.verdict.notes), warnings=tuple(warnings))
     return present(verdict, args, _explanations(diagnosis, args.explain))
+
+
+def _write_plan(path: Path, good: Sequence[Recording], bad: Sequence[Recording], symptom: SymptomSpec | None) -> None:
+    from whyperf.cli.zoom_planning import plan_from
+    from whyperf.recording.symptom import SymptomKind, SymptomSpec
+    from whyperf.recording.zoom import write_plan
+
+    if any(one.table("calls").num_rows == 0 for one in (*good, *bad)):
+        raise WhyperfError(
+            "A zoom is planned from sketches, and these recordings are not all sketches.",
+            "whyperf record --deep -o sketch -- COMMAND",
+            status=2,
+        )
+    write_plan(path, plan_from(good, bad, symptom or SymptomSpec(SymptomKind.INSTRUCTIONS)))
+    print(
+        f"whyperf: {path}: use it with: whyperf record --deep --zoom {shlex.quote(str(path))} -- COMMAND",
+        file=sys.stderr,
+    )
 
 
 def present(verdict: Verdict, args: argparse.Namespace, explanations: Sequence[Explanation] = ()) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from whyperf.cli.quantities import signal_name
 
 if TYPE_CHECKING:
-    from whyperf.recording.manifest import Losses, Manifest
+    from whyperf.recording.manifest import Deep, Losses, Manifest, Overhead
     from whyperf.recording.reader import Recording
 
 NAME = "info"
@@ -116,15 +116,12 @@ def _lines(recording: Recording) -> Iterator[tuple[str, str]]:
         f"{totals.read_bytes / 1e6:.1f} MB read, {totals.written_bytes / 1e6:.1f} MB written",
     )
     yield "work", _work(recording)
-    yield from _sampled(recording)
-    yield from _modules(recording)
-    overhead = manifest.overhead
-    yield (
-        "overhead",
-        f"{overhead.handler_s:.3f} s inside the program ({overhead.handler_mean_us:.1f} us a sample, mostly "
-        f"{overhead.handler_median_us:.1f} us, at most {overhead.handler_max_us:.0f} us), "
-        f"{overhead.recorder_cpu_s:.3f} s CPU beside it",
-    )
+    if manifest.deep is not None:
+        yield from _counted_deeply(recording, manifest.deep)
+    else:
+        yield from _sampled(recording)
+        yield from _modules(recording)
+        yield "overhead", _overhead(manifest.overhead)
     lost = list(_lost(manifest.losses))
     yield "lost", lost[0] if lost else "nothing"
     for line in lost[1:]:
@@ -173,6 +170,30 @@ def _sampled(recording: Recording) -> Iterator[tuple[str, str]]:
         f"{_counted(processes.num_rows, 'process', 'processes')}, "
         f"{_counted(recording.table('threads').num_rows, 'thread', 'threads')}: {programs}",
     )
+
+
+def _overhead(overhead: Overhead) -> str:
+    return (
+        f"{overhead.handler_s:.3f} s inside the program ({overhead.handler_mean_us:.1f} us a sample, mostly "
+        f"{overhead.handler_median_us:.1f} us, at most {overhead.handler_max_us:.0f} us), "
+        f"{overhead.recorder_cpu_s:.3f} s CPU beside it"
+    )
+
+
+def _counted_deeply(recording: Recording, deep: Deep) -> Iterator[tuple[str, str]]:
+    """Of a deep recording: times mean little under Valgrind, counts are exact."""
+    tables = recording.manifest.tables
+    if deep.phase == "sketch":
+        what = f"{deep.executions:,} calls of {deep.planned:,} functions in {tables['calls'].rows:,} contexts"
+    else:
+        what = (
+            f"{deep.executions:,} executions in {deep.planned:,} functions, {tables['dependences'].rows:,} dependences "
+            f"for {deep.symptom}"
+        )
+    yield deep.phase, f"{what} (Valgrind {deep.valgrind})"
+    yield "executed", f"{deep.instructions:,} instructions in all"
+    for name, count in deep.inexact.items():
+        yield "inexact", f"{count:,} ({name})"
 
 
 def _counted(count: int, one: str, many: str) -> str:

@@ -9,10 +9,11 @@ import sys
 import time
 from pathlib import Path
 
+from whyperf.cli.deep_options import add_deep, check_deep, symptom_of
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
 from whyperf.cli.quantities import bytes_in_words, count, seconds_in_words, signal_name
-from whyperf.collect.lifecycle import Outcome
-from whyperf.collect.program import find_program
+from whyperf.collect.lifecycle import Lifecycle, Outcome
+from whyperf.collect.program import Program, find_program
 from whyperf.errors import WhyperfError
 
 NAME = "record"
@@ -22,6 +23,7 @@ examples:
   whyperf record -o good -- ./tool small.txt
   whyperf record -o bad --ready tcp:7000 --drive "./load.sh 1000" -- ./server big.conf
   whyperf record --pid 4711 --for 30s -o slow
+  whyperf record --deep -o sketch -- ./tool small.txt
 
 The target's exit status is the command's. --for counts from ready plus --skip.
 """
@@ -35,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing when all went well")
     add_lifecycle(parser)
     add_measuring(parser)
+    add_deep(parser, zoom=True)
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="the program and its arguments")
 
 
@@ -42,6 +45,7 @@ def run(args: argparse.Namespace) -> int:
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     if args.pid is not None and command:
         raise WhyperfError("--pid and a command exclude each other.", f"whyperf record --pid {args.pid}", status=2)
+    check_deep(args)
     lifecycle = lifecycle_of(args)
     measuring = measuring_of(args, driven=args.drive is not None)
     if args.pid is not None:
@@ -49,6 +53,8 @@ def run(args: argparse.Namespace) -> int:
 
         path = args.output or Path(default_name(str(args.pid)))
         outcome = record_process(args.pid, path, lifecycle=lifecycle, measuring=measuring, force=args.force)
+    elif args.deep:
+        outcome = _record_deeply(find_program(command, os.environ), args, lifecycle)
     else:
         program = find_program(command, os.environ)
         path = args.output or Path(default_name(program.command[0]))
@@ -65,6 +71,26 @@ def run(args: argparse.Namespace) -> int:
     return conclude(outcome, quiet=args.quiet)
 
 
+def _record_deeply(program: Program, args: argparse.Namespace, lifecycle: Lifecycle) -> Outcome:
+    from whyperf.collect.dependences.run import record_deep
+    from whyperf.recording.zoom import read_plan
+
+    plan = None if args.zoom is None else read_plan(args.zoom)
+    if plan is not None and plan.expected and not args.quiet:
+        cost = f"{len(plan.functions)} functions, up to {plan.expected:,} executions"
+        print(f"whyperf: zooming into {cost}", file=sys.stderr)
+    return record_deep(
+        program,
+        args.output or Path(default_name(program.command[0])),
+        lifecycle=lifecycle,
+        environment=dict(os.environ),
+        plan=plan,
+        symptom=symptom_of(args),
+        unit=args.unit,
+        force=args.force,
+    )
+
+
 def default_name(program: str) -> str:
     """A name from program and time, such as redis-server-20260131-142530.whyperf."""
     return f"{Path(program).name}-{time.strftime('%Y%m%d-%H%M%S')}.whyperf"
@@ -78,10 +104,14 @@ def conclude(outcome: Outcome, *, quiet: bool) -> int:
     try:
         from whyperf.collect.seal import seal
 
-        seal(outcome.path)
+        sealed = seal(outcome.path)
     except WhyperfError as error:
         # The target's own status matters more to the caller than what became of the recording.
         raise WhyperfError(error.sentence, error.next_command, status=status or error.status) from None
+    if sealed.manifest.deep is not None:
+        for note in sealed.manifest.losses.notes:
+            if note not in outcome.notes:
+                print(f"whyperf: {note}", file=sys.stderr)
     if outcome.failure is not None:
         raise WhyperfError(
             f"{outcome.failure.sentence} What was recorded is in {outcome.path}.",

@@ -49,6 +49,7 @@ def examine() -> list[Check]:
         _reading_processes,
         _attaching,
         _call_counts,
+        _deep,
         _cache,
         _room,
         _debug_information,
@@ -178,6 +179,16 @@ def _call_counts() -> Check:
     if os.geteuid() != 0:
         return Check("--work-count", State.LIMITED, "needs root; a driver can print work=N", "sudo whyperf record ...")
     return Check("--work-count", State.FINE, "calls can be counted")
+
+
+def _deep() -> Check:
+    from whyperf.collect.dependences.valgrind import find_valgrind
+
+    try:
+        valgrind = find_valgrind(os.environ)
+    except WhyperfError as error:
+        return Check("--deep", State.LIMITED, error.sentence.removesuffix("."), error.next_command)
+    return Check("--deep", State.FINE, f"by Valgrind {valgrind.version}")
 
 
 def _cache() -> Check:

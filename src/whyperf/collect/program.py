@@ -52,6 +52,18 @@ def find_program(command: Sequence[str], environment: Mapping[str, str]) -> Prog
 
 def check_followable(program: Program) -> None:
     """Refuses programs into which the sampler cannot be loaded. For a script its interpreter counts."""
+    path = executed_file(program)
+    _check_architecture(path)
+    _check_linked(path)
+
+
+def check_traceable(program: Program) -> None:
+    """Refuses programs that Valgrind would not run as they are; how they are linked does not matter to it."""
+    _check_architecture(executed_file(program))
+
+
+def executed_file(program: Program) -> Path:
+    """The program itself, or a script's interpreter."""
     path = Path(program.path)
     for _ in range(_SCRIPT_DEPTH):
         if _gains_privileges(path):
@@ -64,12 +76,12 @@ def check_followable(program: Program) -> None:
             path = _interpreter_of_script(path, head)
             continue
         if head.startswith(b"\x7fELF"):
-            _check_elf(path)
-            return
+            return path
         raise WhyperfError(
             f"{path} is neither a program nor a script that begins with #!.",
             f"whyperf record -- sh {shlex.join(program.command)}",
         )
+    return path
 
 
 def _search_path(environment: Mapping[str, str]) -> list[str]:
@@ -131,14 +143,17 @@ def _interpreter_of_script(script: Path, head: bytes) -> Path:
     return interpreter
 
 
-def _check_elf(path: Path) -> None:
+def _check_architecture(path: Path) -> None:
     head = _head(path)
     if len(head) < 64 or head[4] != _ELF_64 or struct.unpack_from("<H", head, 18)[0] != _X86_64:
         raise WhyperfError(
             f"{path} is built for another architecture; whyperf samples 64-bit x86 programs only.",
             f"file {_quoted(path)}",
         )
-    interpreter = _dynamic_linker(path, head)
+
+
+def _check_linked(path: Path) -> None:
+    interpreter = dynamic_linker(path)
     if interpreter is None:
         raise WhyperfError(
             f"{path} is statically linked, so no sampler can be loaded into it: link it dynamically, or start it "
@@ -153,7 +168,11 @@ def _check_elf(path: Path) -> None:
         )
 
 
-def _dynamic_linker(path: Path, head: bytes) -> str | None:
+def dynamic_linker(path: Path) -> str | None:
+    """What loads the program's libraries; None if it is linked statically."""
+    head = _head(path)
+    if len(head) < 64:
+        return None
     table, size, count = *struct.unpack_from("<Q", head, 32), *struct.unpack_from("<HH", head, 54)
     with path.open("rb") as file:
         file.seek(table)

@@ -7,7 +7,7 @@ import os
 import shlex
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from whyperf.collect.lifecycle import Lifecycle, Measuring, Outcome
 from whyperf.collect.program import Program, check_followable
 from whyperf.collect.rate import plan_sampling
 from whyperf.collect.ready import FileExists, PortAccepts, ReadyCondition, condition
+from whyperf.collect.recorder import Recorder
 from whyperf.collect.sampler import Sampler
 from whyperf.collect.shell import command_line
 from whyperf.collect.signals import Arrival, SignalWatch
@@ -77,18 +78,46 @@ def record_run(
         start = start_of(program.command, environment, sampling, unit, round(lifecycle.skip_s * 1e9), values=wanted)
         sampler = Sampler(folder, start, plan, measuring.values_depth)
         sampler.prepare_variables(program.path)
+        return run_to_the_end(
+            program,
+            path,
+            sampler,
+            _work_account(sampler, unit, counter, lifecycle),
+            lifecycle=lifecycle,
+            environment=environment,
+            blocked_rate_hz=measuring.blocked_rate_hz,
+            capture_output=capture_output,
+            on_tick=on_tick,
+            notes=[plan.note] if plan.note else [],
+        )
+
+
+def run_to_the_end(
+    program: Program,
+    path: Path,
+    recorder: Recorder,
+    work: WorkAccount,
+    *,
+    lifecycle: Lifecycle,
+    environment: Mapping[str, str],
+    blocked_rate_hz: float = 0.0,
+    capture_output: bool = False,
+    on_tick: OnTick = lambda: None,
+    notes: Sequence[str] = (),
+) -> Outcome:
+    """The run itself, whoever records it."""
+    with contextlib.ExitStack() as held:
         setting = _Setting(
             program=program,
             environment=environment,
             lifecycle=lifecycle,
-            blocked_rate_hz=measuring.blocked_rate_hz,
+            blocked_rate_hz=blocked_rate_hz,
             streams=held.enter_context(_captured(path)) if capture_output else Streams(),
             null=held.enter_context(_null()),
             on_tick=on_tick,
         )
         signals = held.enter_context(SignalWatch())
-        run = _Run(setting, sampler, signals, _work_account(sampler, unit, counter, lifecycle))
-        return run.execute(path, [plan.note] if plan.note else [])
+        return _Run(setting, recorder, signals, work).execute(path, list(notes))
 
 
 @contextlib.contextmanager
@@ -112,7 +141,7 @@ def _null() -> Iterator[int]:
         os.close(descriptor)
 
 
-def _work_account(sampler: Sampler, unit: str, counter: CallCounter | None, lifecycle: Lifecycle) -> WorkAccount:
+def _work_account(sampler: Recorder, unit: str, counter: CallCounter | None, lifecycle: Lifecycle) -> WorkAccount:
     if counter is not None:
         return CalledWork(sampler, unit, counter)
     return DriverWork(sampler, unit) if lifecycle.drive is not None else OneRun()
@@ -138,10 +167,10 @@ class _Setting:
 class _Run:
     """The state of one run. `_stopped_by` is None as long as it goes on."""
 
-    def __init__(self, setting: _Setting, sampler: Sampler, signals: SignalWatch, work: WorkAccount) -> None:
+    def __init__(self, setting: _Setting, recorder: Recorder, signals: SignalWatch, work: WorkAccount) -> None:
         self._setting = setting
         self._lifecycle = setting.lifecycle
-        self._sampler = sampler
+        self._recorder = recorder
         self._signals = signals
         self._work = work
         self._stopped_by: str | None = None
@@ -157,13 +186,13 @@ class _Run:
         cpu_before = time.process_time()
         ready = self._ready_condition()
         self._target = spawn(
-            self._setting.program,
-            self._sampler.environment(self._setting.environment),
+            self._recorder.started(self._setting.program),
+            self._recorder.environment(self._setting.environment),
             mask=self._signals.mask,
             streams=self._setting.streams,
         )
         inherited_rss = peak_rss_bytes(os.getpid())
-        self._sampler.start(self._totals_so_far)
+        self._recorder.start(self._totals_so_far)
         try:
             with self._blocked_threads():
                 failure = self._get_ready(ready) or self._run_to_the_end()
@@ -172,7 +201,7 @@ class _Run:
             notes += self._closing_notes()
             status = self._target.status if self._target.status is not None else 0
             how = {"status": status, "signal": None} if status >= 0 else {"status": None, "signal": -status}
-            self._sampler.finish(
+            self._recorder.finish(
                 notes,
                 totals,
                 time=ended_at,
@@ -181,7 +210,7 @@ class _Run:
                 stopped_by=self._stopped_by or "interrupt",
                 recorder_cpu_s=time.process_time() - cpu_before,
             )
-        stopped_by = "disk-full" if self._sampler.disk_full else self._stopped_by or "exit"
+        stopped_by = "disk-full" if self._recorder.disk_full else self._stopped_by or "exit"
         return Outcome(path, how["status"], how["signal"], stopped_by, totals, work, tuple(notes), failure)
 
     @contextlib.contextmanager
@@ -189,7 +218,7 @@ class _Run:
         if not self._setting.blocked_rate_hz:
             yield
             return
-        blocked = self._sampler.blocked_threads(self._setting.blocked_rate_hz)
+        blocked = self._recorder.blocked_threads(self._setting.blocked_rate_hz)
         blocked.start()
         try:
             yield
@@ -213,7 +242,7 @@ class _Run:
         deadline = time.monotonic() + self._lifecycle.ready_timeout_s
         if self._until(ready.holds, deadline, _READY_TICK_S):
             now = time.monotonic_ns()
-            self._sampler.append("ready", time=now)
+            self._recorder.append("ready", time=now)
             self._is_ready(now)
             return None
         name = self._setting.program.command[0]
@@ -225,7 +254,7 @@ class _Run:
             )
         if self._stopped_by == "interrupt":
             return None
-        if any(pid != self._target.pid for pid, _ in self._sampler.live_threads()):
+        if any(pid != self._target.pid for pid, _ in self._recorder.live_threads()):
             return WhyperfError(
                 f"{name} went to the background before it was ready; start it so that it stays in the foreground.",
                 "whyperf record --ready ... -- nginx -g 'daemon off;'",
@@ -347,7 +376,7 @@ class _Run:
         if self._window_start is None and self._window_opens is not None:
             notes.append("The run ended before the warm-up that --skip cuts off was over.")
         if self._stopped_by in ("exit", "signal"):
-            others = {pid for pid, _ in self._sampler.live_threads()} - {self._target.pid}
+            others = {pid for pid, _ in self._recorder.live_threads()} - {self._target.pid}
             running = sum(Path(f"/proc/{pid}").exists() for pid in others)
             if running:
                 notes.append(f"{running} process(es) that the target started were still running when it ended.")
@@ -356,7 +385,7 @@ class _Run:
     def _used_by_living(self) -> Usage:
         tree = {process.pid for process in process_tree(self._target.pid)}
         # Followed descendants whose parents have gone are in no tree.
-        followed = {pid for pid, _ in self._sampler.live_threads()}
+        followed = {pid for pid, _ in self._recorder.live_threads()}
         return usage_of(tree | followed)
 
     def _totals_so_far(self) -> Totals | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from whyperf.collect import _session
 from whyperf.collect.components import Components
 from whyperf.collect.folder import RecordingFolder
+from whyperf.collect.program import Program
 from whyperf.collect.rate import SamplingPlan
 from whyperf.collect.start import Start, write_start
 from whyperf.collect.totals import thread_names
@@ -91,6 +92,10 @@ class Sampler:
         self._totals: Callable[[], Totals | None] = lambda: None
         self._variables = VariablesTables(tables_folder(), LIBRARY, components) if values_depth else None
         self._learning: threading.Thread | None = None
+
+    def started(self, program: Program) -> Program:
+        """The program itself: the sampler comes with its environment."""
+        return program
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
         """The target's environment: the user's own, with the sampler before whatever else is preloaded."""

@@ -11,6 +11,7 @@ from whyperf.errors import WhyperfError
 
 # Variables, pipes, redirections, lists, globs, comments, home folders, leading assignments: outside quotes
 # these mean something to a shell only.
+SHELL = "/bin/sh"
 _SYNTAX = re.compile(r"[$`|&;<>()*?\[\]{}~#!\n]|^\s*\w+=")
 
 
@@ -24,7 +25,7 @@ def command_line(command: str, environment: Mapping[str, str]) -> Program:
     if needs_shell(command):
         # exec, so that the target and not a shell gets the signals; a list of commands needs the shell to stay.
         simple = re.search(r"[|&;\n]", _without_quoted(command)) is None and not re.match(r"\s*(\w+=|[({!])", command)
-        return find_program(("/bin/sh", "-c", f"exec {command}" if simple else command), environment)
+        return find_program((SHELL, "-c", f"exec {command}" if simple else command), environment)
     try:
         words = shlex.split(command)
     except ValueError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from whyperf.collect.sampler import Sampler
+from whyperf.collect.recorder import Recorder
 from whyperf.collect.work_count import CallCounter
 
 
@@ -19,8 +19,8 @@ class WorkAccount(Protocol):
 class DriverWork:
     """Adds up what the driver reports; every report goes into the recording."""
 
-    def __init__(self, sampler: Sampler, unit: str) -> None:
-        self._sampler = sampler
+    def __init__(self, recorder: Recorder, unit: str) -> None:
+        self._recorder = recorder
         self._unit = unit
         self._reported: float | None = None
         self._warm_up = 0.0
@@ -30,7 +30,7 @@ class DriverWork:
         """`units` since the driver's start."""
         self._reported = units
         if self._open:
-            self._sampler.append("work", time=now, unit=self._unit, count=units - self._warm_up)
+            self._recorder.append("work", time=now, unit=self._unit, count=units - self._warm_up)
 
     def window_opens(self) -> None:
         self._warm_up = self._reported or 0.0
@@ -44,8 +44,8 @@ class DriverWork:
 class CalledWork:
     """Counts calls of a function in the target."""
 
-    def __init__(self, sampler: Sampler, unit: str, counter: CallCounter) -> None:
-        self._sampler = sampler
+    def __init__(self, recorder: Recorder, unit: str, counter: CallCounter) -> None:
+        self._recorder = recorder
         self._unit = unit
         self._counter = counter
         self._warm_up = 0
@@ -55,7 +55,7 @@ class CalledWork:
 
     def close(self, now: int) -> float | None:
         units = float(self._counter.count() - self._warm_up)
-        self._sampler.append("work", time=now, unit=self._unit, count=units)
+        self._recorder.append("work", time=now, unit=self._unit, count=units)
         return units
 
 

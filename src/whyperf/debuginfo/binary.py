@@ -109,14 +109,20 @@ class Binary:
     def _blocks_of(self, scope: int) -> Blocks | None:
         if scope not in self._blocks:
             read = self.elf.code if self.elf else lambda _low, _high: b""
-            self._blocks[scope] = find_blocks(self.code, scope, self._never_return, read)
+            self._blocks[scope] = find_blocks(self.code, scope, self.never_return, read)
         return self._blocks[scope]
 
     @cached_property
-    def _never_return(self) -> frozenset[int]:
+    def never_return(self) -> frozenset[int]:
+        """Entries of functions of which the debug information says so."""
         code = self.code
         chosen = (code.scope_parent < 0) & code.function_noreturn[code.scope_function]
         return frozenset(code.scope_entry[chosen].tolist())
+
+    def scope_entered_at(self, address: int) -> int:
+        """The out-of-line scope that starts there, -1 for none."""
+        scope = int(out_of_line_scopes(self.code, np.array([address], np.uint64))[0])
+        return scope if scope >= 0 and int(self.code.scope_entry[scope]) == address else -1
 
     def missing_debug_hint(self) -> str:
         """What would give more than symbols; empty when there is full debug information."""

@@ -47,7 +47,7 @@ class Blocks:
 
 
 @dataclass(frozen=True)
-class _Parts:
+class Parts:
     """A function's address ranges, the one with its entry first."""
 
     ranges: tuple[tuple[int, int], ...]
@@ -56,12 +56,13 @@ class _Parts:
         return any(low <= address < high for low, high in self.ranges)
 
     def rank(self, address: int) -> int:
+        """The number of the part that holds it."""
         return next(i for i, (low, high) in enumerate(self.ranges) if low <= address < high)
 
 
 def find_blocks(code: CodeMap, scope: int, never_return: frozenset[int], read: ReadCode) -> Blocks | None:
     """None when the code's bytes cannot be had."""
-    parts = _parts(code, scope)
+    parts = parts_of(code, scope)
     branches: list[Branching] = []
     for low, high in parts.ranges:
         content = read(low, high)
@@ -82,14 +83,14 @@ def find_blocks(code: CodeMap, scope: int, never_return: frozenset[int], read: R
     )
 
 
-def _parts(code: CodeMap, scope: int) -> _Parts:
+def parts_of(code: CodeMap, scope: int) -> Parts:
     first, last = np.searchsorted(code.body_scope, [scope, scope + 1])
     ranges = list(zip(code.body_low[first:last].tolist(), code.body_high[first:last].tolist(), strict=True))
     entry = int(code.scope_entry[scope])
-    return _Parts(tuple(sorted(ranges, key=lambda r: (not r[0] <= entry < r[1], r[0]))))
+    return Parts(tuple(sorted(ranges, key=lambda r: (not r[0] <= entry < r[1], r[0]))))
 
 
-def _leaders(branch: Branching, parts: _Parts, never_return: frozenset[int]) -> set[int]:
+def _leaders(branch: Branching, parts: Parts, never_return: frozenset[int]) -> set[int]:
     found = set()
     if branch.is_jump and branch.target is not None and parts.hold(branch.target):
         found.add(branch.target)
@@ -100,7 +101,7 @@ def _leaders(branch: Branching, parts: _Parts, never_return: frozenset[int]) -> 
 
 
 def _edges(
-    start: list[int], branches: list[Branching], parts: _Parts, never_return: frozenset[int]
+    start: list[int], branches: list[Branching], parts: Parts, never_return: frozenset[int]
 ) -> tuple[tuple[tuple[int, ...], ...], tuple[bool, ...], tuple[int, ...]]:
     row = {leader: at for at, leader in enumerate(start)}
     ending = {bisect_right(start, b.start) - 1: b for b in branches if not b.is_call or b.target in never_return}

@@ -12,7 +12,8 @@ import capstone
 
 _DIRECT_TARGET = re.compile(r"0x[0-9a-f]+$|[0-9]+$")
 _PREFIXES = ("notrack ", "bnd ")
-_STOPS = frozenset({"ret", "retf", "retfq", "iret", "iretd", "iretq", "ud0", "ud1", "ud2", "hlt"})
+_TRAPS = frozenset({"ud0", "ud1", "ud2", "hlt"})
+_STOPS = frozenset({"ret", "retf", "retfq", "iret", "iretd", "iretq"}) | _TRAPS
 _ALWAYS = frozenset({"jmp", "ljmp"})
 
 
@@ -31,16 +32,39 @@ class Branching:
     """What follows it may run next, as far as the instruction itself tells."""
 
 
+def instructions(content: bytes, address: int) -> Iterator[tuple[int, int, str, str]]:
+    """Address, size, mnemonic without prefixes that change nothing here, operands; in order."""
+    for start, size, text, operands in _decoder().disasm_lite(content, address):
+        yield start, size, text.rpartition(" ")[2] if text.startswith(_PREFIXES) else text, operands
+
+
+def is_call(mnemonic: str) -> bool:
+    return mnemonic in ("call", "lcall")
+
+
+def is_jump(mnemonic: str) -> bool:
+    return mnemonic[0] == "j" or mnemonic.startswith(("loop", "ljmp"))
+
+
+def is_stop(mnemonic: str) -> bool:
+    return mnemonic in _STOPS
+
+
+def is_trap(mnemonic: str) -> bool:
+    return mnemonic in _TRAPS
+
+
+def direct_target(operands: str) -> int | None:
+    return int(operands, 0) if _DIRECT_TARGET.match(operands) else None
+
+
 def branching_instructions(content: bytes, address: int) -> Iterator[Branching]:
     """In order; bytes that are no instructions are passed over."""
-    for start, size, text, operands in _decoder().disasm_lite(content, address):
-        mnemonic = text.rpartition(" ")[2] if text.startswith(_PREFIXES) else text
-        is_call = mnemonic in ("call", "lcall")
-        is_jump = mnemonic[0] == "j" or mnemonic.startswith(("loop", "ljmp"))
-        if is_call or is_jump or mnemonic in _STOPS:
-            target = int(operands, 0) if _DIRECT_TARGET.match(operands) else None
-            goes_on = is_call or (is_jump and mnemonic not in _ALWAYS)
-            yield Branching(start, start + size, target, is_call, is_jump, goes_on)
+    for start, size, mnemonic, operands in instructions(content, address):
+        call, jump = is_call(mnemonic), is_jump(mnemonic)
+        if call or jump or is_stop(mnemonic):
+            goes_on = call or (jump and mnemonic not in _ALWAYS)
+            yield Branching(start, start + size, direct_target(operands), call, jump, goes_on)
 
 
 @cache

@@ -8,10 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from whyperf.engines.modules import without_version
 from whyperf.engines.run import Run, ints, texts
 from whyperf.errors import WhyperfError
-from whyperf.recording.identity import NAMED_BY_ADDRESS
+from whyperf.recording.identity import NAMED_BY_ADDRESS, without_version
 from whyperf.recording.tables import Clock
 
 # Every program has these: having them in common says nothing.
@@ -27,7 +26,7 @@ def refuse_different_programs(good: Sequence[Run], bad: Sequence[Run]) -> None:
     good_names, bad_names = _functions(good), _functions(bad)
     if len(good_names.filter(pc.is_in(good_names, value_set=bad_names))):
         return
-    if not all(any(run.time(Clock.CPU).total_samples for run in side) for side in (good, bad)):
+    if not all(any(run.manifest.deep or run.time(Clock.CPU).total_samples for run in side) for side in (good, bad)):
         return  # a run too short to be sampled is no other program
     nothing_to_tell_by = not len(good_names) or not len(bad_names)
     if nothing_to_tell_by and _programs(good) & _programs(bad):

@@ -51,6 +51,11 @@ class DiagnoseSettings:
     high_sigma: float = 5.0
     high_share: float = 0.10
     high_runs: int = 3
+    # A changed relation's share of the symptom from which on it is the likely cause, and a possible one.
+    relation_high_share: float = 0.5
+    relation_medium_share: float = 0.2
+    # What could not be followed exactly is worth a note from this part of the executions on.
+    inexact_part: float = 0.02
     # Functions' growth counts as even when their ratios of bad to good time lie this close together: the weighted
     # coefficient of variation, over functions that hold together 90% of the time.
     even_growth: float = 0.1

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 import numpy as np
 
 from whyperf.engines.run import Run, column, ints, texts
-
-_SHARED_OBJECT_VERSION = re.compile(r"(-\d[\w.]*)?\.so(\.[\w.]+)?$")
+from whyperf.recording.identity import without_version
 
 # Code whose time is its caller's doing stays with the caller; these are the program's own.
 OWN_ORIGINS = frozenset({"program", "library", "jit"})
-
-
-def without_version(name: str) -> str:
-    """`libfoo-1.2.so.3` and `libfoo.so.4` are the same library in two releases."""
-    return _SHARED_OBJECT_VERSION.sub(".so", name.removesuffix(" (deleted)"))
 
 
 def canonical_names(good: Sequence[Run], bad: Sequence[Run]) -> dict[Run, list[str]]:

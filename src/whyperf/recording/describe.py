@@ -9,7 +9,8 @@ from typing import Any, cast, get_args, get_type_hints
 
 from whyperf.recording.chunks import MAGIC, ChunkKind
 from whyperf.recording.manifest import Manifest
-from whyperf.recording.tables import TABLES, Table
+from whyperf.recording.schema import Table
+from whyperf.recording.tables import TABLES
 from whyperf.recording.version import FORMAT_VERSION
 
 _HEAD = f"""\
@@ -77,7 +78,8 @@ def _described_fields(kind: type, prefix: str) -> list[tuple[str, str]]:
             optional = f.default is not MISSING or f.default_factory is not MISSING
             rows.append((name, _type_name(hint) + (", may be absent" if optional else "")))
         else:
-            inner = "" if nested is hint else "[]" if get_args(hint)[-1] is Ellipsis else ".*"
+            alone = nested is hint or type(None) in get_args(hint)
+            inner = "" if alone else "[]" if get_args(hint)[-1] is Ellipsis else ".*"
             rows += _described_fields(cast(type, nested), f"{name}{inner}.")
     return rows
 
@@ -93,7 +95,8 @@ def _type_name(hint: Any) -> str:
 
 
 def _table(table: Table) -> str:
-    rows = [f"## {table.name}\n", f"{table.meaning}\n", "| column | type | meaning |", "|---|---|---|"]
+    meaning = f"{table.meaning} Only in deep recordings." if table.optional else table.meaning
+    rows = [f"## {table.name}\n", f"{meaning}\n", "| column | type | meaning |", "|---|---|---|"]
     rows += [f"| `{c.name}` | {c.type} | {c.meaning} |" for c in table.columns]
     return "\n".join(rows) + "\n"
 

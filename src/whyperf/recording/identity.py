@@ -18,6 +18,14 @@ def is_named_by_address(name: str) -> bool:
     return re.search(NAMED_BY_ADDRESS, name) is not None
 
 
+_SHARED_OBJECT_VERSION = re.compile(r"(-\d[\w.]*)?\.so(\.[\w.]+)?$")
+
+
+def without_version(name: str) -> str:
+    """`libfoo-1.2.so.3` and `libfoo.so.4` are the same library in two releases."""
+    return _SHARED_OBJECT_VERSION.sub(".so", name.removesuffix(" (deleted)"))
+
+
 @dataclass(frozen=True)
 class FunctionKey:
     """A function's identity across builds and processes; stripped code has only its address in one build."""

@@ -93,6 +93,19 @@ class Losses:
 
 
 @dataclass(frozen=True)
+class Deep:
+    """What a deep recording is of."""
+
+    phase: str  # "sketch" or "zoom"
+    valgrind: str  # its version
+    symptom: str  # what a zoom was planned for, as `--symptom` takes it; empty in sketches
+    instructions: int  # executed in all
+    executions: int  # of planned instructions
+    planned: int  # instructions
+    inexact: dict[str, int] = field(default_factory=dict)  # what could not be followed exactly -> how often
+
+
+@dataclass(frozen=True)
 class TableFile:
     """What a table's file must be, so that damage is noticed."""
 
@@ -122,6 +135,7 @@ class Manifest:
     work_unit: str
     state: str = "sealed"  # "open" while the raw log is being written
     tables: dict[str, TableFile] = field(default_factory=dict)
+    deep: Deep | None = None
 
 
 def _checksum(plain: dict[str, Any]) -> str:

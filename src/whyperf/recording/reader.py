@@ -16,7 +16,8 @@ from whyperf.recording import manifest as manifest_json
 from whyperf.recording.layout import MANIFEST, compared_in, is_being_written, is_open
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.rows import StoredRows
-from whyperf.recording.tables import Column, table_named
+from whyperf.recording.schema import Column
+from whyperf.recording.tables import table_named
 from whyperf.recording.writer import table_file
 
 
@@ -66,6 +67,8 @@ class Recording:
 
     def _read(self, name: str) -> pa.Table:
         table = table_named(name)
+        if table.optional and name not in self.manifest.tables:
+            return table.schema.empty_table()
         try:
             content = table_file(self.path, name).read_bytes()
         except FileNotFoundError:
@@ -98,7 +101,7 @@ class Recording:
             return
         numbers = rows.column(column.name).to_numpy()
         target = self.manifest.tables.get(column.rows_of)
-        sound = bool(numbers.min() >= -1 and target is not None and numbers.max() < target.rows)
+        sound = bool(numbers.min() >= -1 and numbers.max() < (0 if target is None else target.rows))
         if column.name == "parent":
             sound = sound and bool(np.all(numbers < np.arange(rows.num_rows)))
         if column.name == "inlined_in":

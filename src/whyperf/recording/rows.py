@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from whyperf.errors import WhyperfError
-from whyperf.recording.tables import Column, Table
+from whyperf.recording.schema import Column, Table
 
 Columns = dict[str, npt.NDArray[Any]]
 

@@ -6,10 +6,12 @@ recordings things are told apart by the identities in `identity.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
 import pyarrow as pa
+
+from whyperf.recording.deep_tables import DEEP_TABLES
+from whyperf.recording.schema import Column, Table
 
 
 class Clock(IntEnum):
@@ -17,25 +19,6 @@ class Clock(IntEnum):
 
     CPU = 0
     BLOCKED = 1
-
-
-@dataclass(frozen=True)
-class Column:
-    name: str
-    type: pa.DataType
-    meaning: str
-    rows_of: str = ""  # the table whose rows it numbers; -1 where there is none
-
-
-@dataclass(frozen=True)
-class Table:
-    name: str
-    meaning: str
-    columns: tuple[Column, ...]
-
-    @property
-    def schema(self) -> pa.Schema:
-        return pa.schema([pa.field(c.name, c.type, nullable=False) for c in self.columns])
 
 
 _text = pa.string()
@@ -46,7 +29,7 @@ SAMPLES = Table(
     "samples",
     "One moment at which one thread was seen, in time order.",
     (
-        Column("time", _ns, "CLOCK_MONOTONIC, nanoseconds"),
+        Column("time", _ns, "CLOCK_MONOTONIC, nanoseconds", rising=True),
         Column("process", _id, "row of `processes`", "processes"),
         Column("thread", _id, "row of `threads`", "threads"),
         Column("stack", _id, "innermost node in `stacks`; -1 when nothing is known", "stacks"),
@@ -121,7 +104,7 @@ MAPPINGS = Table(
     (
         Column("process", _id, "row of `processes`", "processes"),
         Column("module", _id, "row of `modules`", "modules"),
-        Column("time", _ns, "from when"),
+        Column("time", _ns, "from when", rising=True),
         Column("start", pa.uint64(), "first address of the executable mapping"),
         Column("end", pa.uint64(), "first address after it"),
         Column("bias", pa.uint64(), "address minus ELF virtual address"),
@@ -156,7 +139,7 @@ WORK = Table(
     "work",
     "Units of work done: what costs are divided by when runs are compared.",
     (
-        Column("time", _ns, "when the count was taken"),
+        Column("time", _ns, "when the count was taken", rising=True),
         Column("unit", _text, "what is counted: run, or what the driver or the user named"),
         Column("count", pa.float64(), "how many, since the start of the window"),
     ),
@@ -219,6 +202,7 @@ TABLES: tuple[Table, ...] = (
     SOURCE,
     VARIABLES,
     VALUES,
+    *DEEP_TABLES,
 )
 
 

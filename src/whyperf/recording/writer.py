@@ -15,8 +15,9 @@ from whyperf.errors import WhyperfError
 from whyperf.recording import manifest as manifest_json
 from whyperf.recording.layout import MANIFEST, RAW
 from whyperf.recording.manifest import Manifest, TableFile
+from whyperf.recording.schema import Table
 from whyperf.recording.storage import make_folder, sync_folder, write_atomically, write_new
-from whyperf.recording.tables import TABLES, Table
+from whyperf.recording.tables import TABLES
 
 
 def table_file(folder: Path, name: str) -> Path:
@@ -24,19 +25,20 @@ def table_file(folder: Path, name: str) -> Path:
 
 
 def write_recording(folder: Path, manifest: Manifest, tables: Mapping[str, pa.Table]) -> Manifest:
-    """Writes a sealed recording; tables that are not given are empty. Returns the manifest as written.
+    """Writes a sealed recording and returns its manifest. Tables not given are empty; optional ones are absent.
 
     Until the manifest is in place the folder is what it was before: an open recording, or none.
     """
     try:
         make_folder(folder)
-        new_files = [table_file(folder, table.name).with_suffix(".new") for table in TABLES]
+        written = [table for table in TABLES if table.name in tables or not table.optional]
+        new_files = [table_file(folder, table.name).with_suffix(".new") for table in written]
         try:
             described = {
                 table.name: _write_table(path, table, tables.get(table.name))
-                for table, path in zip(TABLES, new_files, strict=True)
+                for table, path in zip(written, new_files, strict=True)
             }
-            for table, path in zip(TABLES, new_files, strict=True):
+            for table, path in zip(written, new_files, strict=True):
                 path.replace(table_file(folder, table.name))
         except OSError:
             for path in new_files:
@@ -62,8 +64,8 @@ def remove_raw(folder: Path) -> None:
 def _write_table(path: Path, table: Table, rows: pa.Table | None) -> TableFile:
     content = table.schema.empty_table() if rows is None else rows.select(table.schema.names).cast(table.schema)
     sink = pa.BufferOutputStream()
-    # Times rise steadily: differences take a quarter of the room.
-    rising = [column.name for column in table.columns if column.name == "time"]
+    # Differences take a fraction of the room, and of the time.
+    rising = [column.name for column in table.columns if column.rising]
     pq.write_table(
         content,
         sink,

@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from whyperf.collect import _session
 from whyperf.collect.components import Components
+from whyperf.collect.dependences.raw import is_deep
 from whyperf.collect.seal.code import Code, CodeBuilder
 from whyperf.collect.seal.evidence import Evidence, Int32, Int64, read_evidence
 from whyperf.collect.seal.narrowing import narrowed
@@ -22,14 +22,15 @@ from whyperf.collect.seal.processes import Cast, cast_of
 from whyperf.collect.seal.roles import with_roles
 from whyperf.collect.seal.source import excerpts
 from whyperf.collect.seal.spaces import Spaces, spaces_of
-from whyperf.collect.seal.summary import number, summary
+from whyperf.collect.seal.summary import summary
 from whyperf.collect.seal.symbols import DebugInfo, Symbols
+from whyperf.collect.seal.tables import table_of, work_table
 from whyperf.collect.seal.values import Seen, sealed_values
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import LOCK, MANIFEST, RAW, is_open
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.reader import Recording, not_a_recording, still_being_written
-from whyperf.recording.tables import MAPPINGS, PROCESSES, SAMPLES, STACKS, THREADS, WORK, Clock, Table
+from whyperf.recording.tables import MAPPINGS, PROCESSES, SAMPLES, STACKS, THREADS, Clock
 from whyperf.recording.writer import remove_raw, write_recording
 
 Progress = Callable[[str, float], None]  # what is being done, and which share of the whole is done
@@ -88,8 +89,22 @@ def _seal_open(folder: Path, progress: Progress, symbols: Symbols) -> None:
     with contextlib.suppress(OSError, ValueError):
         _session.Drainer(raw / "rings").stop()
     progress("reading the raw log", 0.0)
+    evidence = _evidence(folder)
+    if is_deep(raw):
+        from whyperf.collect.dependences.sealing import sealed_deep
+
+        manifest, tables = sealed_deep(folder, evidence, progress)
+    else:
+        manifest, tables = sealed_tables(evidence, progress, symbols)
+    progress("writing tables", 0.9)
+    write_recording(folder, manifest, tables)
+    progress("sealed", 1.0)
+
+
+def _evidence(folder: Path) -> Evidence:
+    raw = folder / RAW
     try:
-        evidence = read_evidence(raw)
+        return read_evidence(raw)
     except ValueError:
         raise WhyperfError(
             f"{folder} holds nothing: its recorder was killed before the program started.",
@@ -97,10 +112,6 @@ def _seal_open(folder: Path, progress: Progress, symbols: Symbols) -> None:
         ) from None
     except OSError as error:
         raise WhyperfError(f"{folder} cannot be read: {error.strerror}.", f"ls -l {raw}") from error
-    manifest, tables = sealed_tables(evidence, progress, symbols)
-    progress("writing tables", 0.9)
-    write_recording(folder, manifest, tables)
-    progress("sealed", 1.0)
 
 
 def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> tuple[Manifest, dict[str, pa.Table]]:
@@ -138,7 +149,7 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
     source = excerpts(code.frames, code.functions, code.modules, _frame_weights(code, node_frames, node, weight))
     manifest = summary(evidence, weight, (*source.notes, *values.notes, *variables.notes))
     tables = {
-        "samples": _table(
+        "samples": table_of(
             SAMPLES,
             time=samples.time,
             process=cast.sample_process,
@@ -148,14 +159,14 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
             clock=samples.clock,
             wait=samples.wait,
         ),
-        "stacks": _table(STACKS, node=np.arange(len(parents), dtype=np.int32), parent=parents, frame=node_frames),
+        "stacks": table_of(STACKS, node=np.arange(len(parents), dtype=np.int32), parent=parents, frame=node_frames),
         "frames": code.frames,
         "functions": code.functions,
         "modules": code.modules,
         "mappings": _mappings(spaces, code.module_row),
         "processes": _processes(cast),
         "threads": _threads(cast),
-        "work": _work(evidence, manifest),
+        "work": work_table(evidence, manifest),
         "source": source.table,
         "variables": variables.variables,
         "values": values.values,
@@ -176,15 +187,10 @@ def _frame_weights(code: Code, node_frames: Int32, node: Int32, weight: Int64) -
     return np.bincount(node_frames, per_node, minlength=code.frames.num_rows).astype(np.int64)
 
 
-def _table(table: Table, **columns: Iterable[Any]) -> pa.Table:
-    arrays = [pa.array(columns[field.name], field.type) for field in table.schema]
-    return pa.table(arrays, schema=table.schema)
-
-
 def _mappings(spaces: Spaces, module_row: Int32) -> pa.Table:
     """Of the modules in which code was seen."""
     rows = [row for row in spaces.rows if module_row[row.mapping.module] >= 0]
-    return _table(
+    return table_of(
         MAPPINGS,
         process=[row.process for row in rows],
         module=module_row[np.array([row.mapping.module for row in rows], np.int64)],
@@ -197,7 +203,7 @@ def _mappings(spaces: Spaces, module_row: Int32) -> pa.Table:
 
 def _processes(cast: Cast) -> pa.Table:
     rows = cast.processes
-    return _table(
+    return table_of(
         PROCESSES,
         process=range(len(rows)),
         pid=[row.pid for row in rows],
@@ -211,7 +217,7 @@ def _processes(cast: Cast) -> pa.Table:
 
 def _threads(cast: Cast) -> pa.Table:
     rows = cast.threads
-    return _table(
+    return table_of(
         THREADS,
         thread=range(len(rows)),
         process=[row.process for row in rows],
@@ -220,12 +226,3 @@ def _threads(cast: Cast) -> pa.Table:
         start=[row.start for row in rows],
         cpu=[row.cpu for row in rows],
     )
-
-
-def _work(evidence: Evidence, manifest: Manifest) -> pa.Table:
-    """What the driver or a counted function said; a run is one unit where nobody said anything."""
-    said = [value for value in evidence.said if value.get("type") == "work"]
-    rows = [(int(number(v.get("time"))), str(v.get("unit", "unit")), number(v.get("count"))) for v in said]
-    rows = rows or [(manifest.end_monotonic, "run", 1.0)]
-    time, unit, count = zip(*rows, strict=True)
-    return _table(WORK, time=list(time), unit=list(unit), count=list(count))

@@ -106,14 +106,14 @@ class Growth:
         return None
 
     def _owner(self, nodes: list[int], head: int) -> int:
-        """The innermost context that is not merely called more than before; at most the caller of `head`."""
-        region = nodes[: nodes.index(head) + 2]
+        """The innermost context that is not merely called more than before; the caller of `head` if all of them are."""
         if not self.works_elsewhere(nodes[0], head):
             return nodes[0]
-        own = [at for at in region[1:] if not self.works_elsewhere(at, head)]
-        if not own:
-            return nodes[0]
-        return next((at for at in own if self._repeats(at, nodes)), own[0])
+        inside = nodes.index(head) + 1
+        own = [at for at in nodes[1:inside] if not self.works_elsewhere(at, head)]
+        if own:
+            return next((at for at in own if self._repeats(at, nodes)), own[0])
+        return next((at for at in nodes[inside : inside + 1] if not self.works_elsewhere(at, head)), nodes[0])
 
     def _repeats(self, at: int, nodes: list[int]) -> bool:
         """Whether a context of the path calls the next one on it from a loop; the last: whether its own code loops."""

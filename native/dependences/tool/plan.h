@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The plan file, as stream.h describes it.
+#ifndef WHYPERF_DEPENDENCES_PLAN_H
+#define WHYPERF_DEPENDENCES_PLAN_H
+
+#include "valgrind.h"
+
+typedef enum { MODE_UNLISTED, MODE_ENTRIES, MODE_ZOOM, MODE_PASS, MODE_SILENT, MODE_SILENT_PASS } Mode;
+
+typedef struct {
+    UInt number;
+    Mode mode;
+    Bool heap;
+    Addr entry; // link-time, as all addresses here
+} PlanFunction;
+
+typedef struct {
+    Addr low, high;
+    UInt function;
+} PlanRange;
+
+typedef struct {
+    const HChar *name, *build_id;
+    PlanRange *ranges; // sorted
+    UInt range_count;
+    Addr *marks; // sorted
+    UInt mark_count;
+} PlanModule;
+
+typedef struct {
+    UInt module;
+    Addr address;
+    UInt size;
+} PlanWatch;
+
+typedef struct {
+    Bool pass_outside, addresses, pairs, zooms, passes;
+    ULong limit;
+    PlanModule *modules;
+    PlanFunction *functions;
+    PlanWatch *watches;
+    UInt module_count, function_count, watch_count;
+} Plan;
+
+extern Plan plan;
+
+// Ends the run with a sentence when the plan cannot be understood.
+void plan_read(const HChar *path);
+const PlanModule *plan_module(const HChar *path, const HChar *build_id);
+const PlanFunction *plan_function_at(const PlanModule *module, Addr address);
+Bool plan_marks(const PlanModule *module, Addr address);
+
+#endif

@@ -1,0 +1,142 @@
+"""`whyperf compare --deep`: sketch both, plan, zoom into both, and say which relation changed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whyperf.cli.alternation import Side
+from whyperf.cli.endings import Outcomes, endings, last_output, remarks
+from whyperf.cli.progress import Progress, progress
+from whyperf.cli.zoom_planning import plan_from
+from whyperf.collect.lifecycle import Lifecycle
+from whyperf.collect.program import Program
+from whyperf.collect.shell import SHELL
+from whyperf.errors import WhyperfError
+from whyperf.recording.symptom import SymptomKind, SymptomSpec
+from whyperf.recording.zoom import ZoomPlan, write_plan
+
+if TYPE_CHECKING:
+    from whyperf.diagnose.verdict import Verdict
+    from whyperf.recording.reader import Recording
+
+PLAN_FILE = "plan.json"
+# A zoom takes as long as a sketch, and this long for every execution that it records.
+_EXECUTION_S = 0.6e-6
+_SIDES = (Side.GOOD, Side.BAD)
+
+
+@dataclass(frozen=True)
+class DeepPlan:
+    programs: Mapping[Side, Program]
+    lifecycles: Mapping[Side, Lifecycle]
+    folder: Path
+    runs: int
+    show_output: bool
+    force: bool
+    unit: str | None
+    symptom: SymptomSpec
+
+
+def compare_deep(plan: DeepPlan, args: argparse.Namespace, outcomes: Outcomes) -> int:
+    from whyperf.cli.diagnose import present
+    from whyperf.collect.dependences.loaded import files_of
+    from whyperf.collect.dependences.planning import check_symptom
+
+    for side in _SIDES:
+        _refuse_shell(side, plan.programs[side])
+        check_symptom(files_of(plan.programs[side], os.environ), plan.symptom)
+    with progress() as shown:
+        verdict = _Phases(plan, outcomes, shown).verdict()
+    said = tuple(dict.fromkeys([*remarks(outcomes), *verdict.notes]))
+    return present(replace(verdict, notes=said, warnings=tuple(endings(outcomes))), args)
+
+
+def _refuse_shell(side: Side, program: Program) -> None:
+    if program.path == SHELL and program.command[1:2] == ("-c",):
+        raise WhyperfError(
+            f"The {side.value} command uses the shell's syntax, and --deep records the program that it is given: the "
+            "shell. Put what the shell does into a file or the environment beforehand.",
+            "whyperf compare --deep --good './tool small.txt' --bad './tool big.txt'",
+            status=2,
+        )
+
+
+class _Phases:
+    """Sketch good, sketch bad, plan, zoom good, zoom bad."""
+
+    def __init__(self, plan: DeepPlan, outcomes: Outcomes, shown: Progress) -> None:
+        self._plan, self._outcomes, self._shown = plan, outcomes, shown
+        self._sketch_s: dict[Side, float] = {}
+
+    def verdict(self) -> Verdict:
+        from whyperf.diagnose.relations import examine_deep
+        from whyperf.diagnose.verdict import VerdictKind
+
+        symptom = self._plan.symptom
+        good, bad = (self._sketch(side) for side in _SIDES)
+        self._shown.step("comparing the sketches", 0.4, None)
+        counted = examine_deep(good, bad, symptom)
+        # A sketch cannot see lines and variables, so it cannot say either that nothing changed in them.
+        if counted.kind is not VerdictKind.DIFFERENCE and symptom.kind not in (SymptomKind.LINE, SymptomKind.VARIABLE):
+            return counted
+        plan = plan_from(good, bad, symptom)
+        write_plan(self._plan.folder / PLAN_FILE, plan)
+        good_zooms, bad_zooms = (self._zoom(side, plan) for side in _SIDES)
+        self._shown.step("comparing the zooms", 0.9, None)
+        verdict = examine_deep(good_zooms, bad_zooms, symptom)
+        return verdict if verdict.suspects or not counted.suspects else _by_counts(verdict, counted)
+
+    def _sketch(self, side: Side) -> list[Recording]:
+        what = f"sketch of the {side.value} run: every call, 20 to 100 times slower than alone"
+        self._shown.step(what, 0.0 if side is Side.GOOD else 0.2, self._sketch_s.get(Side.GOOD))
+        began = time.monotonic()
+        found = [self._record(side, "sketch", number, None) for number in range(1, self._plan.runs + 1)]
+        self._sketch_s[side] = time.monotonic() - began
+        return found
+
+    def _zoom(self, side: Side, plan: ZoomPlan) -> list[Recording]:
+        what = f"zoom of the {side.value} run: {len(plan.functions)} functions, up to {plan.expected:,} executions"
+        expected = self._sketch_s[side] + self._plan.runs * plan.expected * _EXECUTION_S
+        self._shown.step(what, 0.5 if side is Side.GOOD else 0.7, expected)
+        return [self._record(side, "zoom", number, plan) for number in range(1, self._plan.runs + 1)]
+
+    def _record(self, side: Side, phase: str, number: int, zoom: ZoomPlan | None) -> Recording:
+        from whyperf.collect.dependences.run import record_deep
+        from whyperf.collect.seal import seal
+
+        plan = self._plan
+        path = plan.folder / (f"{side.value}-{phase}" + (f"-{number}" if number > 1 else ""))
+        outcome = record_deep(
+            plan.programs[side],
+            path,
+            lifecycle=plan.lifecycles[side],
+            environment=dict(os.environ),
+            plan=zoom,
+            symptom=plan.symptom,
+            unit=plan.unit,
+            capture_output=not plan.show_output,
+            force=plan.force,
+            on_tick=self._shown.tick,
+        )
+        if outcome.stopped_by == "interrupt":
+            raise KeyboardInterrupt
+        if outcome.failure is not None:
+            said = f" It last wrote: {tail}" if (tail := last_output(outcome.path)) else ""
+            raise WhyperfError(
+                f"The {side.value} run failed under Valgrind: {outcome.failure.sentence}{said}",
+                outcome.failure.next_command,
+            )
+        self._outcomes[side].append(outcome)
+        return seal(path)
+
+
+def _by_counts(zoomed: Verdict, counted: Verdict) -> Verdict:
+    """Where the zoom names nobody, what counting said still holds."""
+    note = "The zoom explains nothing; these are relations between calls, from the sketches."
+    return replace(zoomed, suspects=counted.suspects, notes=(note, *zoomed.notes))

@@ -1,0 +1,91 @@
+"""Memory handed out and taken back, from the calls of malloc and its kin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from whyperf.debuginfo import Binary
+from whyperf.debuginfo.image import Image
+
+Ints = npt.NDArray[np.int64]
+
+# Those that tell in two arguments and a result what they did.
+_FUNCTIONS = ("malloc", "calloc", "realloc", "free", "memalign", "aligned_alloc")
+_FAILED = (0, (1 << 64) - 1)
+
+
+def heap_entries(binary: Binary) -> dict[int, str]:
+    """Functions that hand out and take back memory, in the C library or in an allocator of the program's own."""
+    exports = Image(binary.elf).exports if binary.elf is not None else {}
+    found = {exports[name]: name for name in _FUNCTIONS if name in exports}
+    for name in _FUNCTIONS:
+        for function in binary.code.function_name.find(name).tolist():
+            found |= dict.fromkeys(binary.entry_addresses(function), name)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class HeapChanges:
+    """Bytes that became the program's, or with a minus ceased to be, in order."""
+
+    region: Ints
+    """The call of malloc, free or another that did it."""
+    amount: Ints
+    allocated_by: Ints
+    """Of bytes given back: the row that had taken them. -1 otherwise."""
+
+
+def heap_changes(calls: npt.NDArray[np.void], names: Mapping[int, str], inner: npt.NDArray[np.bool_]) -> HeapChanges:
+    """`calls` as the stream has them, `names` of their functions; `inner`: made by another such function."""
+    ledger = _Ledger()
+    columns = ("function", "region", "argument0", "argument1", "result", "returned")
+    for row, (function, region, one, other, result, returned) in enumerate(
+        zip(*(calls[name].tolist() for name in columns), strict=True)
+    ):
+        if not inner[row]:
+            ledger.take(names[function], region, one, other, result if returned else 0)
+    return HeapChanges(
+        np.array(ledger.region, np.int64), np.array(ledger.amount, np.int64), np.array(ledger.allocated_by, np.int64)
+    )
+
+
+class _Ledger:
+    def __init__(self) -> None:
+        self.region: list[int] = []
+        self.amount: list[int] = []
+        self.allocated_by: list[int] = []
+        self._live: dict[int, int] = {}  # address -> row that allocated it
+
+    def take(self, name: str, region: int, one: int, other: int, result: int) -> None:
+        match name:
+            case "free":
+                self._give_back(region, one)
+            case "malloc":
+                self._hand_out(region, result, one)
+            case "calloc":
+                self._hand_out(region, result, one * other)
+            case "realloc":
+                if result not in _FAILED or other == 0:
+                    self._give_back(region, one)
+                self._hand_out(region, result, other)
+            case "memalign" | "aligned_alloc":
+                self._hand_out(region, result, other)
+
+    def _hand_out(self, region: int, address: int, size: int) -> None:
+        if address not in _FAILED:
+            self._live[address] = len(self.region)
+            self._add(region, size, -1)
+
+    def _give_back(self, region: int, address: int) -> None:
+        row = self._live.pop(address, None)
+        if row is not None:
+            self._add(region, -self.amount[row], row)
+
+    def _add(self, region: int, amount: int, allocated_by: int) -> None:
+        self.region.append(region)
+        self.amount.append(amount)
+        self.allocated_by.append(allocated_by)

@@ -1,0 +1,114 @@
+"""The tool's plan: which functions to watch, and how. `native/dependences/stream.h` describes the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+_MAGIC = "whyperf-plan 1"
+_SPACE = re.compile(r"\s")
+
+
+class Mode(Enum):
+    ENTRIES = "entries"  # entry and return
+    ZOOM = "zoom"  # every instruction, with what it depends on
+    PASS = "pass"  # entry and return; values pass through
+    SILENT = "silent"
+    SILENT_PASS = "silent-pass"
+
+
+@dataclass(frozen=True)
+class WatchedFunction:
+    module: int
+    entry: int
+    ranges: tuple[tuple[int, int], ...]
+    mode: Mode
+    heap: bool = False
+
+
+@dataclass(frozen=True)
+class WatchedVariable:
+    module: int
+    address: int
+    size: int
+
+
+@dataclass(frozen=True)
+class WatchedModule:
+    name: str
+    build_id: str
+
+
+@dataclass(frozen=True)
+class Instruments:
+    """Functions and variables are numbered in the order of the file, which is by module."""
+
+    modules: tuple[WatchedModule, ...]
+    functions: tuple[WatchedFunction, ...]
+    variables: tuple[WatchedVariable, ...] = ()
+    values_pass: bool = False
+    """Values pass through code that is not watched, as through memcpy."""
+    limit: int = 0
+    """Executions after which nothing more is written; 0: as many as there can be."""
+
+
+def to_text(plan: Instruments) -> str:
+    return "\n".join([*_lines(plan), ""])
+
+
+def _lines(plan: Instruments) -> Iterable[str]:
+    yield _MAGIC
+    yield f"outside {'pass' if plan.values_pass else 'tag'}"
+    if plan.limit:
+        yield f"limit {plan.limit:x}"
+    for number, module in enumerate(plan.modules):
+        # Words end at a space; with a build-id the name decides nothing.
+        yield f"module {re.sub(_SPACE, '_', module.name)} {module.build_id or '-'}"
+        for function in plan.functions:
+            if function.module == number:
+                yield f"function {function.entry:x} {function.mode.value}{' heap' if function.heap else ''}"
+                yield from (f"range {low:x} {high:x}" for low, high in function.ranges)
+        for variable in plan.variables:
+            if variable.module == number:
+                yield f"watch {variable.address:x} {variable.size:x}"
+
+
+def read_text(text: str) -> Instruments:
+    """The inverse of `to_text`; ValueError for what it did not write."""
+    lines = text.splitlines()
+    if lines[:1] != [_MAGIC]:
+        raise ValueError("no plan")
+    modules: list[WatchedModule] = []
+    functions: list[WatchedFunction] = []
+    variables: list[WatchedVariable] = []
+    values_pass, limit = False, 0
+    for line in lines[1:]:
+        match line.split(" "):
+            case ["outside", how]:
+                values_pass = how == "pass"
+            case ["limit", count]:
+                limit = int(count, 16)
+            case ["module", name, build_id]:
+                modules.append(WatchedModule(name, "" if build_id == "-" else build_id))
+            case ["function", entry, mode, *rest]:
+                functions.append(WatchedFunction(len(modules) - 1, int(entry, 16), (), Mode(mode), rest == ["heap"]))
+            case ["range", low, high]:
+                last = functions.pop()
+                ranges = (*last.ranges, (int(low, 16), int(high, 16)))
+                functions.append(WatchedFunction(last.module, last.entry, ranges, last.mode, last.heap))
+            case ["watch", address, size]:
+                variables.append(WatchedVariable(len(modules) - 1, int(address, 16), int(size, 16)))
+            case _:
+                raise ValueError(f"line {line!r}")
+    return Instruments(tuple(modules), tuple(functions), tuple(variables), values_pass, limit)
+
+
+def write_instruments(path: Path, plan: Instruments) -> None:
+    path.write_text(to_text(plan), encoding="utf-8")
+
+
+def read_instruments(path: Path) -> Instruments:
+    return read_text(path.read_text(encoding="utf-8"))

@@ -1,0 +1,50 @@
+"""Which files a program will be made of: itself and what the dynamic linker loads with it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from whyperf.collect.origins import origin_of
+from whyperf.collect.program import Program, dynamic_linker, executed_file
+from whyperf.debuginfo import Binary, describe
+
+_SECONDS = 20
+_LOADED = re.compile(r"^\s*(?:\S+ => )?(/\S.*?) \(0x[0-9a-f]+\)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class LoadedFile:
+    binary: Binary
+    origin: str
+    """As in the table `modules`."""
+
+
+def files_of(program: Program, environment: Mapping[str, str]) -> list[LoadedFile]:
+    """The program first. What it loads by itself later is not known yet."""
+    main = str(executed_file(program).resolve())
+    paths = list(dict.fromkeys([main, *(str(Path(path).resolve()) for path in _libraries(main, environment))]))
+    return [LoadedFile(describe(path), origin_of(path, {main}, "")) for path in paths]
+
+
+def _libraries(path: str, environment: Mapping[str, str]) -> list[str]:
+    linker = dynamic_linker(Path(path))
+    if linker is None:
+        return []
+    try:
+        # Only resolves: nothing of the program is executed.
+        listed = subprocess.run(
+            [linker, "--list", path],
+            env=dict(environment),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return _LOADED.findall(listed.stdout)

@@ -1,0 +1,28 @@
+"""What a deep recording does not hold, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from whyperf.collect.dependence_stream import Stream
+
+_SEEN_ENDING = {
+    "limit": "The limit of executions was reached: what came after is not in the recording.",
+    "disk": "The disk was full: the target ran on, but was recorded only until then.",
+    "cut": "The target was killed, or became another program by exec: the recording ends there, or shortly before.",
+}
+
+
+def deep_notes(stream: Stream) -> Iterator[str]:
+    if stream.ending in _SEEN_ENDING:
+        yield _SEEN_ENDING[stream.ending]
+    for one in stream.unsupported:
+        path = stream.modules[one.module].path or "code of no file"
+        yield (
+            f"Valgrind cannot execute the instruction {one.code.hex()} at {Path(path).name}+0x{one.address:x}: the "
+            "target got SIGILL there."
+        )
+    if stream.forks:
+        processes = "a process" if stream.forks == 1 else f"{stream.forks} processes"
+        yield f"The target started {processes} by fork; only the target itself is in the recording."

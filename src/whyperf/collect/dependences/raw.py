@@ -1,0 +1,38 @@
+"""What an open deep recording holds beside its log: what was asked for, the tool's plan, and the tool's stream."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from whyperf.recording.plain import from_plain, to_plain
+from whyperf.recording.storage import write_new
+
+STREAM = "stream"
+PLAN = "plan"
+MESSAGES = "valgrind.log"
+_ASKED = "deep.json"
+
+SKETCH = "sketch"
+ZOOM = "zoom"
+
+
+@dataclass(frozen=True)
+class Asked:
+    phase: str
+    valgrind: str
+    symptom: str = ""
+
+
+def write_asked(raw: Path, asked: Asked) -> None:
+    write_new(raw / _ASKED, json.dumps(to_plain(asked), indent=1).encode())
+
+
+def is_deep(raw: Path) -> bool:
+    return (raw / _ASKED).is_file()
+
+
+def read_asked(raw: Path) -> Asked:
+    """OSError or ValueError when it cannot be had."""
+    return from_plain(Asked, json.loads((raw / _ASKED).read_bytes()))

@@ -1,0 +1,71 @@
+"""One deep recording: a sketch, or a zoom by a plan."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from whyperf.collect import folder as folders
+from whyperf.collect.dependences.loaded import files_of
+from whyperf.collect.dependences.planning import sketch_instruments, zoom_instruments
+from whyperf.collect.dependences.raw import SKETCH, ZOOM, Asked
+from whyperf.collect.dependences.recorder import DependenceRecorder
+from whyperf.collect.dependences.valgrind import find_valgrind
+from whyperf.collect.lifecycle import Lifecycle, Outcome
+from whyperf.collect.program import Program, check_traceable
+from whyperf.collect.runner import run_to_the_end
+from whyperf.collect.shell import command_line
+from whyperf.collect.start import start_of
+from whyperf.collect.work import DriverWork, OneRun
+from whyperf.recording.manifest import Sampling
+from whyperf.recording.symptom import SymptomSpec
+from whyperf.recording.zoom import ZoomPlan
+
+# Programs start up this much slower, and are given so much more time to get ready.
+_PATIENCE = 10
+
+
+def record_deep(
+    program: Program,
+    path: Path,
+    *,
+    lifecycle: Lifecycle,
+    environment: Mapping[str, str],
+    plan: ZoomPlan | None = None,
+    symptom: SymptomSpec | None = None,
+    unit: str | None = None,
+    capture_output: bool = False,
+    force: bool = False,
+    on_tick: Callable[[], None] = lambda: None,
+) -> Outcome:
+    """Runs `program` under the tool; a sketch of it without a plan. The folder `path` stays open: seal it next.
+
+    `symptom` is what a sketch is made for; a plan has its own.
+    """
+    check_traceable(program)
+    valgrind = find_valgrind(environment)
+    if lifecycle.drive is not None:
+        command_line(lifecycle.drive, environment)
+    files = files_of(program, environment)
+    instruments = sketch_instruments(files, symptom) if plan is None else zoom_instruments(files, plan)
+    asked = Asked(SKETCH if plan is None else ZOOM, valgrind.version, plan.symptom if plan else str(symptom or ""))
+    patient = replace(lifecycle, ready_timeout_s=_PATIENCE * lifecycle.ready_timeout_s)
+    named = unit or ("unit" if lifecycle.drive else "run")
+    with contextlib.ExitStack() as held:
+        folder = folders.create(path, force=force)
+        held.callback(folder.release)
+        sampling = Sampling(0.0, "instructions", "valgrind")
+        start = start_of(program.command, environment, sampling, named, round(lifecycle.skip_s * 1e9))
+        recorder = DependenceRecorder(folder, start, asked, valgrind, instruments)
+        return run_to_the_end(
+            program,
+            path,
+            recorder,
+            DriverWork(recorder, named) if lifecycle.drive is not None else OneRun(),
+            lifecycle=patient,
+            environment=environment,
+            capture_output=capture_output,
+            on_tick=on_tick,
+        )

@@ -1,0 +1,28 @@
+"""Tables from columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from whyperf.collect.seal.evidence import Evidence
+from whyperf.collect.seal.summary import number
+from whyperf.recording.manifest import Manifest
+from whyperf.recording.schema import Table
+from whyperf.recording.tables import WORK
+
+
+def table_of(table: Table, **columns: Iterable[Any]) -> pa.Table:
+    arrays = [pa.array(columns[field.name], field.type) for field in table.schema]
+    return pa.table(arrays, schema=table.schema)
+
+
+def work_table(evidence: Evidence, manifest: Manifest) -> pa.Table:
+    """What the driver or a counted function said; a run is one unit where nobody said anything."""
+    said = [value for value in evidence.said if value.get("type") == "work"]
+    rows = [(int(number(v.get("time"))), str(v.get("unit", "unit")), number(v.get("count"))) for v in said]
+    rows = rows or [(manifest.end_monotonic, "run", 1.0)]
+    time, unit, count = zip(*rows, strict=True)
+    return table_of(WORK, time=list(time), unit=list(unit), count=list(count))

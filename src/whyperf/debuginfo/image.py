@@ -1,0 +1,119 @@
+"""A binary's memory as it will be once loaded: its bytes, its pointers to itself, and whose functions it imports."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from whyperf.debuginfo.elf import ElfFile, Segment
+
+_PT_DYNAMIC = 2
+_DT_PLTRELSZ, _DT_STRTAB, _DT_SYMTAB, _DT_RELA, _DT_RELASZ, _DT_STRSZ, _DT_JMPREL = 2, 5, 6, 7, 8, 10, 23
+_R_RELATIVE, _R_GLOB_DAT, _R_JUMP_SLOT = 8, 6, 7
+_RELOCATION = np.dtype([("offset", "<u8"), ("kind", "<u4"), ("symbol", "<u4"), ("addend", "<i8")])
+_SYMBOL = np.dtype(
+    [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
+)
+_SYMBOL_BYTES = _SYMBOL.itemsize
+_SYMBOLS_MAX = 1 << 20
+_FUNCTION_TYPES = (2, 10)  # those that are chosen when loaded (ifunc) too
+_NAME_MAX = 4096
+
+
+class Image:
+    """Reads what the file holds; where it holds nothing, nothing is read."""
+
+    def __init__(self, elf: ElfFile) -> None:
+        self._elf = elf
+        try:
+            with elf.path.open("rb") as file:
+                self._file: mmap.mmap | bytes = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+        except (OSError, ValueError):
+            self._file = b""
+
+    def read(self, address: int, size: int) -> bytes:
+        """At most `size` bytes: fewer where the segment ends."""
+        segment = self._segment(address)
+        if segment is None:
+            return b""
+        start = address - segment.address + segment.file_offset
+        end = segment.file_offset + segment.file_size
+        return bytes(self._file[start : min(start + max(size, 0), end)])
+
+    def holds_code(self, address: int) -> bool:
+        segment = self._segment(address)
+        return segment is not None and segment.executable
+
+    def pointer(self, address: int) -> int:
+        """What the dynamic linker leaves in the 8 bytes there; 0 when it is not known."""
+        at = int(np.searchsorted(self._relative["offset"], address))
+        if at < len(self._relative) and int(self._relative["offset"][at]) == address:
+            return int(self._relative["addend"][at])
+        content = self.read(address, 8)
+        return int.from_bytes(content, "little") if len(content) == 8 else 0
+
+    @cached_property
+    def imports(self) -> dict[int, str]:
+        """Addresses of the slots that will point to other files' functions, with those functions' symbols."""
+        wanted = np.concatenate([self._relocations, self._linkage])
+        wanted = wanted[np.isin(wanted["kind"], (_R_GLOB_DAT, _R_JUMP_SLOT))]
+        pairs = zip(wanted["offset"].tolist(), wanted["symbol"].tolist(), strict=True)
+        return {slot: name for slot, symbol in pairs if (name := self._symbol(symbol))}
+
+    @cached_property
+    def exports(self) -> dict[str, int]:
+        """Addresses of the functions that other files may call, by symbol: one function may have several."""
+        table, names = self._dynamic.get(_DT_SYMTAB, 0), self._dynamic.get(_DT_STRTAB, 0)
+        # Linkers put the strings right behind the symbols; the format itself does not tell how many there are.
+        content = self.read(table, min(names - table, _SYMBOL_BYTES * _SYMBOLS_MAX))
+        symbols = np.frombuffer(content[: len(content) // _SYMBOL.itemsize * _SYMBOL.itemsize], _SYMBOL)
+        functions = symbols[np.isin(symbols["info"] & 15, _FUNCTION_TYPES) & (symbols["section"] != 0)]
+        texts = self.read(names, self._dynamic.get(_DT_STRSZ, 0))
+        return {
+            texts[name : texts.find(b"\0", name)].decode(errors="replace"): address
+            for name, address in zip(functions["name"].tolist(), functions["value"].tolist(), strict=True)
+        }
+
+    def _segment(self, address: int) -> Segment | None:
+        return next((s for s in self._elf.segments if s.address <= address < s.address + s.file_size), None)
+
+    @cached_property
+    def _dynamic(self) -> dict[int, int]:
+        (table,) = struct.unpack_from("<Q", self._file, 32) if len(self._file) >= 64 else (0,)
+        (count,) = struct.unpack_from("<H", self._file, 56) if len(self._file) >= 64 else (0,)
+        headers = bytes(self._file[table : table + 56 * count])
+        for kind, _flags, _offset, address, _physical, size, _memory, _align in struct.iter_unpack(
+            "<IIQQQQQQ", headers[: len(headers) // 56 * 56]
+        ):
+            if kind == _PT_DYNAMIC:
+                content = self.read(address, size)
+                return dict(struct.iter_unpack("<QQ", content[: len(content) // 16 * 16]))
+        return {}
+
+    @cached_property
+    def _relocations(self) -> npt.NDArray[np.void]:
+        return self._table(_DT_RELA, _DT_RELASZ)
+
+    @cached_property
+    def _linkage(self) -> npt.NDArray[np.void]:
+        return self._table(_DT_JMPREL, _DT_PLTRELSZ)
+
+    def _table(self, address: int, size: int) -> npt.NDArray[np.void]:
+        content = self.read(self._dynamic.get(address, 0), self._dynamic.get(size, 0))
+        return np.frombuffer(content[: len(content) // _RELOCATION.itemsize * _RELOCATION.itemsize], _RELOCATION)
+
+    @cached_property
+    def _relative(self) -> npt.NDArray[np.void]:
+        found: npt.NDArray[np.void] = self._relocations[self._relocations["kind"] == _R_RELATIVE]
+        return found[np.argsort(found["offset"], kind="stable")]
+
+    def _symbol(self, number: int) -> str:
+        row = self.read(self._dynamic.get(_DT_SYMTAB, 0) + _SYMBOL_BYTES * number, 4)
+        if len(row) < 4:
+            return ""
+        name = self.read(self._dynamic.get(_DT_STRTAB, 0) + int.from_bytes(row, "little"), _NAME_MAX)
+        return name.split(b"\0", 1)[0].decode(errors="replace")

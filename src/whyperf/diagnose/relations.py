@@ -1,0 +1,223 @@
+"""The verdict on deep recordings: which relation between events changed, and how much of the symptom that explains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from whyperf.diagnose.advice import compare_again, diagnose_swapped, lifecycle_reminder
+from whyperf.diagnose.confidence import HIGH, LOW, MEDIUM
+from whyperf.diagnose.losses import loss_notes
+from whyperf.diagnose.sameness import refuse_different_programs
+from whyperf.diagnose.settings import DiagnoseSettings
+from whyperf.diagnose.suspects import to_suspects
+from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
+from whyperf.engines.finding import Finding, HotLine
+from whyperf.engines.quantities import count
+from whyperf.engines.recorded import Recorded
+from whyperf.engines.relations.candidates import Change
+from whyperf.engines.relations.compare import compare
+from whyperf.engines.relations.findings import Relations
+from whyperf.engines.relations.lines import source_lines
+from whyperf.engines.relations.settings import RelationsSettings
+from whyperf.engines.run import Run
+from whyperf.errors import WhyperfError
+from whyperf.recording.manifest import Manifest
+from whyperf.recording.symptom import SymptomKind, SymptomSpec, parse_symptom
+
+_MEASURES = {
+    SymptomKind.INSTRUCTIONS: "instructions",
+    SymptomKind.FUNCTION: "calls",
+    SymptomKind.LINE: "executions",
+    SymptomKind.VARIABLE: "change",
+    SymptomKind.MEMORY: "bytes",
+}
+_INEXACT = {
+    "x87": "instructions of the x87 unit depend on its last results as a whole",
+    "producers": "producers beyond the 60th of an execution were left out",
+    "outside": "values came from code outside the plan, so where they come from is unknown",
+    "depth": "calls deeper than 60,000 were folded into their callers",
+    "stacks": "times the program went over to another stack: its activations are told apart by stack",
+    "events": "executions beyond the limit were not recorded",
+    "helpers": "instructions that Valgrind runs by a helper depend on all of its state",
+    "jump_tables": "jumps through tables go to unknown places",
+}
+
+
+def are_deep(recordings: Sequence[Recorded]) -> bool:
+    """Whether they are deep recordings; a mixture with others is refused."""
+    deep = [recording.manifest.deep is not None for recording in recordings]
+    if any(deep) and not all(deep):
+        one = recordings[deep.index(True)].path
+        raise WhyperfError(
+            f"{one} is a deep recording and others are not: what was counted cannot be compared with what was sampled.",
+            "whyperf compare --deep --good COMMAND --bad COMMAND",
+            status=2,
+        )
+    return bool(deep) and all(deep)
+
+
+def examine_deep(
+    good: Sequence[Recorded],
+    bad: Sequence[Recorded],
+    spec: SymptomSpec | None = None,
+    settings: DiagnoseSettings | None = None,
+    relations_settings: RelationsSettings | None = None,
+) -> Verdict:
+    """The verdict on sketches, or on zooms."""
+    asked = spec or _asked([*good, *bad])
+    phases = {_phase(recording.manifest) for recording in (*good, *bad)}
+    if len(phases) > 1:
+        raise WhyperfError(
+            "Sketches and zooms cannot be compared with each other: name recordings of one kind.",
+            "whyperf diagnose GOOD-ZOOM BAD-ZOOM",
+            status=2,
+        )
+    runs = [Run(one) for one in good], [Run(one) for one in bad]
+    refuse_different_programs(*runs)
+    chosen = relations_settings or RelationsSettings()
+    relations = compare(good, bad, asked, chosen)
+    return _Deep(*runs, asked, relations, settings or DiagnoseSettings(), chosen).verdict()
+
+
+def _phase(manifest: Manifest) -> str:
+    return manifest.deep.phase if manifest.deep is not None else ""
+
+
+def _asked(recordings: Sequence[Recorded]) -> SymptomSpec:
+    """What zooms were planned for."""
+    said = {one.manifest.deep.symptom for one in recordings if one.manifest.deep is not None}
+    only = said.pop() if len(said) == 1 else ""
+    return parse_symptom(only) if only else SymptomSpec(SymptomKind.INSTRUCTIONS)
+
+
+@dataclass(frozen=True)
+class _Deep:
+    good: Sequence[Run]
+    bad: Sequence[Run]
+    spec: SymptomSpec
+    relations: Relations
+    settings: DiagnoseSettings
+    relations_settings: RelationsSettings
+
+    def verdict(self) -> Verdict:
+        relations = self.relations
+        if not relations.good and not relations.bad:
+            raise WhyperfError(
+                f"There were no {relations.symptom}, neither in the good runs nor in the bad ones.",
+                "whyperf compare --deep --symptom function:NAME ...",
+            )
+        change = Change(relations.good, relations.bad)
+        if max(abs(change.good), abs(change.bad)) < self.relations_settings.few_events:
+            return self._verdict(VerdictKind.INSUFFICIENT, self._too_few())
+        if not change.is_material(self.relations_settings):
+            return self._verdict(VerdictKind.NONE, f"No difference: {self._amounts()}.")
+        if change.amount < 0 and self.spec.kind in (SymptomKind.INSTRUCTIONS, SymptomKind.MEMORY):
+            swapped = diagnose_swapped(self.good, self.bad)
+            sentence = f"Bad runs are not the worse ones: {self._amounts()}. Were good and bad swapped?"
+            return self._verdict(VerdictKind.NONE, sentence, next_command=swapped)
+        return self._changed(change)
+
+    def _changed(self, change: Change) -> Verdict:
+        suspects = self._suspects(self.relations.findings)
+        notes, command = [], None
+        if not suspects:
+            notes.append(
+                "No relation within the recorded code explains it: look at what the program is given from outside "
+                "(input, settings, time, the system's answers)."
+            )
+        if self.relations.phase == "sketch":
+            notes.append("This is what counting calls says; a zoom into the functions involved names the lines.")
+            command = compare_again(self.good, self.bad, "--deep", "--symptom", str(self.spec))
+            notes += lifecycle_reminder((*self.good, *self.bad))
+        verb = "More" if change.amount > 0 else "Fewer"
+        times = f": {change.bad / change.good:,.2g} times as many" if min(change.good, change.bad) > 0 else ""
+        sentence = f"{verb} {self.relations.symptom}: {count(change.bad)}, not {count(change.good)}{times}."
+        return self._verdict(VerdictKind.DIFFERENCE, sentence, suspects=suspects, notes=notes, next_command=command)
+
+    def _amounts(self) -> str:
+        relations = self.relations
+        each = " a run" if max(len(self.good), len(self.bad)) > 1 else ""
+        return f"{count(relations.bad)} {relations.symptom}{each} in the bad runs, {count(relations.good)} in the good"
+
+    def _too_few(self) -> str:
+        least = self.relations_settings.few_events
+        return f"The runs are too short: {self._amounts()}, and fewer than {least} say nothing. Give them more to do."
+
+    def _suspects(self, findings: Sequence[Finding]) -> tuple[Suspect, ...]:
+        found = to_suspects(findings, fewest_runs=1, doubtful=False, settings=self.settings)
+        sources = source_lines(self.bad) if found else {}
+        return tuple(
+            replace(
+                one,
+                kind="relation",
+                confidence=self._confidence(one),
+                why=one.why + _elsewhere(one, sources),
+                lines=_source(one, sources),
+            )
+            for one in found
+        )
+
+    def _confidence(self, suspect: Suspect) -> str:
+        """Counts are exact; what is uncertain is whether the relation is the cause of what it explains."""
+        settings, zoomed = self.settings, self.relations.phase == "zoom"
+        if zoomed and suspect.share >= settings.relation_high_share:
+            return HIGH
+        least = settings.relation_medium_share if zoomed else settings.relation_high_share
+        return MEDIUM if suspect.share >= least else LOW
+
+    def _verdict(
+        self,
+        kind: VerdictKind,
+        sentence: str,
+        *,
+        suspects: tuple[Suspect, ...] = (),
+        notes: Sequence[str] = (),
+        next_command: str | None = None,
+    ) -> Verdict:
+        relations = self.relations
+        symptom = Symptom(
+            kind="memory" if self.spec.kind is SymptomKind.MEMORY else "cpu",
+            unit="run",
+            good=relations.good,
+            bad=relations.bad,
+            measure=_MEASURES[self.spec.kind],
+            runs=(len(self.good), len(self.bad)),
+            sentence=sentence,
+        )
+        lost = loss_notes(self.good, self.bad, {suspect.module for suspect in suspects}, self.settings)
+        said = dict.fromkeys([*notes, *relations.notes, *self._inexact(), *lost])
+        return Verdict(kind, symptom, suspects, tuple(said), next_command)
+
+    def _inexact(self) -> list[str]:
+        notes = []
+        for run in (*self.good, *self.bad):
+            inexact = run.manifest.deep.inexact if run.manifest.deep is not None else {}
+            notes += [
+                f"{run.recording.path.name}: {count(amount)} {_INEXACT[name]}."
+                for name, amount in inexact.items()
+                if name in _INEXACT and amount >= self.settings.inexact_part * _executions(run)
+            ]
+        return notes
+
+
+def _source(suspect: Suspect, sources: Mapping[str, Mapping[int, str]]) -> tuple[HotLine, ...]:
+    """The lines of the decision and of its cause, where that is in the same file, with what is around them."""
+    named = {suspect.line, *(line.line for line in suspect.lines)} - {0}
+    text = sources.get(suspect.file, {})
+    shown = sorted({line + beside for line in named for beside in (-1, 0, 1)} & text.keys())
+    return tuple(HotLine(line, suspect.share if line in named else 0.0, text[line]) for line in shown)
+
+
+def _elsewhere(suspect: Suspect, sources: Mapping[str, Mapping[int, str]]) -> str:
+    """The line of a cause that is in another file."""
+    cause = suspect.evidence[0].detail.get("cause")
+    if not isinstance(cause, dict) or cause.get("file", "") == suspect.file:
+        return ""
+    text = sources.get(cause.get("file", ""), {}).get(cause.get("line", 0), "").strip()
+    return f" Line {cause['line']} of {PurePosixPath(cause['file']).name}: {text}" if text else ""
+
+
+def _executions(run: Run) -> float:
+    return run.manifest.deep.executions if run.manifest.deep is not None else 0.0

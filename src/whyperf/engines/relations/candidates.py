@@ -1,0 +1,213 @@
+"""From changed relations to candidates: decisions joined by source line, ranked by how much they explain (3.3.4)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from whyperf.engines.relations.catalogue import NONE, Catalogue
+from whyperf.engines.relations.comparing import Comparison
+from whyperf.engines.relations.refine import Explained, Refined
+from whyperf.engines.relations.relation import Backward, Forward, Relation
+from whyperf.engines.relations.settings import RelationsSettings
+from whyperf.engines.relations.symptoms import Symptom
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A decision that explains part of the symptom's change, with the relations that say so."""
+
+    branch: int  # decision of the catalogue; NONE for a call
+    label: int  # class of the region that is there more or less often; NONE if only the producers changed
+    place: int  # of the decision; NONE for a call from unwatched code
+    share: float  # of the symptom's change
+    symptom: Symptom
+    depth: int
+    forward: Forward | None
+    gaining: Backward | None
+    """The nearest producer that is read more often and explains as much as the best."""
+    losing: Backward | None
+    losing_function: Backward | None
+    cause: int
+    """Place of the producer that is named as the cause's line; NONE where the decision itself is all there is."""
+    explained: Explained | None
+    """Why the cause is one, where it is the store read right before (rule 2)."""
+    origin: int
+    """Place where the tested values come from in both runs: the value changed, not where it comes from."""
+    effect_of: str = ""
+
+
+@dataclass(frozen=True)
+class Change:
+    """How the symptom as a whole changed, per run."""
+
+    good: float
+    bad: float
+
+    @property
+    def amount(self) -> float:
+        return self.bad - self.good
+
+    def is_material(self, settings: RelationsSettings) -> bool:
+        return abs(self.amount) >= settings.symptom_changed * max(abs(self.good), abs(self.bad)) > 0
+
+
+def whole_change(symptoms: Sequence[Symptom]) -> Change:
+    given = [symptom for symptom in symptoms if not symptom.negation]
+    return Change(
+        sum(symptom.polarity * symptom.good_total for symptom in given),
+        sum(symptom.polarity * symptom.bad_total for symptom in given),
+    )
+
+
+def most_explained(symptom: Symptom, change: Change, settings: RelationsSettings) -> float:
+    """What a relation can contribute to this symptom at most; 0 if the symptom did not change enough to matter."""
+    if symptom.negation:
+        return abs(symptom.change) if Change(symptom.good_total, symptom.bad_total).is_material(settings) else 0.0
+    return abs(symptom.change) if abs(symptom.change) >= settings.least_contribution * abs(change.amount) else 0.0
+
+
+def rank(
+    comparison: Comparison, refined: Sequence[Refined], change: Change, steady: Mapping[int, int]
+) -> list[Candidate]:
+    """Best first; what explains too little is left out. Effects come only if nothing else is left."""
+    settings, catalogue = comparison.settings, comparison.catalogue
+    sense = 1.0 if change.amount >= 0 else -1.0
+    groups: dict[Hashable, list[Refined]] = defaultdict(list)
+    for one in refined:
+        groups[_where(catalogue, one)].append(one)
+    joined = [_join(comparison, group, change, sense) for group in groups.values()]
+    worth = [
+        replace(one, origin=steady.get(one.branch, NONE))
+        for one in joined
+        if one is not None and one.share >= settings.least_contribution
+    ]
+    causes = [one for one in worth if not one.effect_of]
+    chosen = causes or worth[:1]
+    best = max((_merit(one, settings) for one in chosen), default=1.0)
+    chosen.sort(
+        key=lambda one: (
+            -round(settings.rank_steps * _merit(one, settings) / best),
+            not _is_new(catalogue, one.cause),
+            one.depth,
+            one.place,
+            one.label,
+        )
+    )
+    return chosen[: settings.candidates_max]
+
+
+def _merit(candidate: Candidate, settings: RelationsSettings) -> float:
+    """Where only the origin of the tested values changed, not what came of the test, the cause is likelier above."""
+    return candidate.share * (1.0 if candidate.forward is not None else settings.only_origins)
+
+
+def _is_new(catalogue: Catalogue, place: int) -> bool:
+    """What changed between two releases is looked for among the lines that are new."""
+    return place != NONE and catalogue.places[place].only_in == "bad"
+
+
+def _where(catalogue: Catalogue, refined: Refined) -> Hashable:
+    """Decisions of one source line are one candidate, but effects are kept apart: they must not hide a cause."""
+    decision = refined.decision
+    if decision.branch == NONE:
+        return "call", decision.called, bool(refined.effect_of)
+    return "line", _place(catalogue, decision.branch), bool(refined.effect_of)
+
+
+def _place(catalogue: Catalogue, branch: int) -> int:
+    site = catalogue.decisions[branch]
+    if site >= 0:
+        return int(catalogue.site_place[site])
+    return next((one.place for one in catalogue.classes if one.decision == branch), NONE)
+
+
+def _join(comparison: Comparison, group: Sequence[Refined], change: Change, sense: float) -> Candidate | None:
+    catalogue, settings = comparison.catalogue, comparison.settings
+    relations = [relation for one in group for relation in (one.decision.relations if one.effect_of else one.relations)]
+    if not relations:
+        return None
+
+    def share(relation: Relation) -> float:
+        return _share(relation, change, sense)
+
+    best = max(relations, key=share)
+    forward = max((one for one in relations if isinstance(one, Forward)), key=share, default=None)
+    if forward is not None and share(forward) < 0:
+        return None  # what comes of the decision works against the symptom, wherever its values come from
+    places = [one for one in relations if isinstance(one, Backward) and not one.is_function]
+    functions = [one for one in relations if isinstance(one, Backward) and one.is_function]
+    gaining = _nearest(catalogue, [one for one in places if one.bad > one.good], share, settings)
+    losing = _nearest(catalogue, [one for one in places if one.bad < one.good], share, settings)
+    first = group[0].decision
+    named = gaining or losing
+    place = catalogue.classes[first.called].place if first.branch == NONE else _place(catalogue, first.branch)
+    explaining, explained = _explaining(comparison, group, place)
+    return Candidate(
+        branch=first.branch,
+        label=forward.edge[1] if forward is not None else NONE,
+        place=place,
+        share=share(best),
+        symptom=best.symptom,
+        depth=min(one.decision.depth for one in group),
+        forward=forward,
+        gaining=gaining,
+        losing=losing,
+        losing_function=_nearest(catalogue, [one for one in functions if one.bad < one.good], share, settings),
+        cause=named.producer if named is not None else explaining,
+        explained=explained if named is None else None,
+        origin=NONE,
+        effect_of=group[0].effect_of,
+    )
+
+
+def _share(relation: Relation, change: Change, sense: float) -> float:
+    """Of what is to be explained: for one of several updates of a variable, of the whole variable's change."""
+    own = abs(relation.symptom.change)
+    whole = own if relation.symptom.negation else max(own, abs(change.amount))
+    return sense * relation.contribution / whole if whole else 0.0
+
+
+def _nearest(
+    catalogue: Catalogue, relations: Sequence[Backward], share: Callable[[Relation], float], settings: RelationsSettings
+) -> Backward | None:
+    """Of those that explain as much as the best: one on a line that only the bad build has, or the closest."""
+    if not relations:
+        return None
+    enough = settings.as_good_as_best * max(share(one) for one in relations)
+
+    def order(one: Backward) -> tuple[bool, float]:
+        return one.is_function or not _is_new(catalogue, one.producer), one.distance
+
+    return min((one for one in relations if share(one) >= enough), key=order)
+
+
+def _explaining(comparison: Comparison, group: Sequence[Refined], decided: int) -> tuple[int, Explained | None]:
+    """The place of the store that a branch's change follows from (rule 2), if it has a line.
+
+    The call that led to it, where other callers lead to the same store, or where the store is the decision's own line
+    (a counter that is counted down and tested): then it is not the store that changed.
+    """
+    catalogue = comparison.catalogue
+    for one in group:
+        for shift in one.explained:
+            if shift.store is None:
+                continue
+            site, caller = shift.store
+            by_others = any(
+                side.executed[site] / side.trace.runs > side.stored(site, caller) for side in comparison.sides
+            )
+            own = _same_line(catalogue, int(catalogue.site_place[site]), decided)
+            named = caller if (by_others or own) and caller != NONE else site
+            if not catalogue.nameless[named]:
+                return int(catalogue.site_place[named]), shift
+    return NONE, None
+
+
+def _same_line(catalogue: Catalogue, one: int, other: int) -> bool:
+    """Whether two places are one in the source, inlined into different functions."""
+    if NONE in (one, other):
+        return False
+    here, there = catalogue.places[one], catalogue.places[other]
+    return (here.inlined, here.file, here.line) == (there.inlined, there.file, there.line)

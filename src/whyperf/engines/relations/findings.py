@@ -1,0 +1,159 @@
+"""From candidates to findings: what `diagnose` weighs and reports show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from whyperf.engines.finding import Finding, HotLine, Place
+from whyperf.engines.relations.candidates import Candidate
+from whyperf.engines.relations.catalogue import NONE, Catalogue
+from whyperf.engines.relations.changed import Counts
+from whyperf.engines.relations.comparing import Comparison
+from whyperf.engines.relations.graph import graph, way_down
+from whyperf.engines.relations.relation import Backward, Forward
+from whyperf.engines.relations.words import forward_words, sentence, where
+from whyperf.recording.deep_tables import RegionKind
+from whyperf.recording.identity import FunctionKey
+
+ENGINE = "relations"
+
+
+@dataclass(frozen=True)
+class Relations:
+    """What two deep recordings say."""
+
+    phase: str  # sketch or zoom
+    symptom: str  # in words: "calls of evict"
+    good: float  # how much of it, per run
+    bad: float
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...]
+    looked_at: int  # relations
+
+
+def finding(comparison: Comparison, candidate: Candidate, rank: int) -> Finding:
+    catalogue = comparison.catalogue
+    way = way_down(comparison, candidate)
+    shown = candidate.place
+    return Finding(
+        engine=ENGINE,
+        function=_function(catalogue, candidate),
+        place=_place(catalogue, shown),
+        rank=rank,
+        score=min(1.0, candidate.share),
+        share=min(1.0, candidate.share),
+        path=_path(catalogue, way, candidate),
+        pattern=_pattern(catalogue, candidate),
+        why=sentence(catalogue, candidate),
+        lines=_lines(catalogue, candidate),
+        detail=_detail(comparison, candidate),
+    )
+
+
+def _function(catalogue: Catalogue, candidate: Candidate) -> FunctionKey:
+    if candidate.branch == NONE and candidate.forward is not None:  # a call: whoever calls decides
+        caller = catalogue.classes[candidate.forward.edge[0]].function
+        if caller != NONE:
+            return catalogue.functions[caller].key
+    return catalogue.functions[catalogue.places[candidate.place].inlined].key
+
+
+def _place(catalogue: Catalogue, place: int) -> Place:
+    if place == NONE:
+        return Place("", 0)
+    at = catalogue.places[place]
+    return Place(at.file, at.line)
+
+
+def _lines(catalogue: Catalogue, candidate: Candidate) -> tuple[HotLine, ...]:
+    if NONE in (candidate.place, candidate.cause):
+        return ()
+    decision, cause = catalogue.places[candidate.place], catalogue.places[candidate.cause]
+    if cause.file != decision.file or cause.line == decision.line:
+        return ()
+    return tuple(HotLine(line, candidate.share) for line in sorted({decision.line, cause.line}))
+
+
+def _path(catalogue: Catalogue, way: list[int], candidate: Candidate) -> tuple[str, ...]:
+    names = []
+    for label in way:
+        one = catalogue.classes[label]
+        if one.kind == RegionKind.ACTIVATION:
+            names.append(catalogue.name(one.function))
+        if one.decision == candidate.branch != NONE or label == candidate.label:
+            break
+    return tuple(names)
+
+
+def _pattern(catalogue: Catalogue, candidate: Candidate) -> str:
+    forward = candidate.forward
+    if forward is None:
+        return "unknown"
+    if forward.good.mean == 0:
+        return "new-path"
+    is_loop = catalogue.classes[forward.edge[1]].kind == RegionKind.ITERATION
+    return "scalability" if is_loop and forward.bad.mean > forward.good.mean else "unknown"
+
+
+def _detail(comparison: Comparison, candidate: Candidate) -> dict[str, Any]:
+    catalogue, symptom = comparison.catalogue, candidate.symptom
+    return {
+        "symptom": {
+            "name": symptom.name,
+            "good": symptom.good_total,
+            "bad": symptom.bad_total,
+            "negation": symptom.negation,
+        },
+        "decision": where(catalogue, candidate.place),
+        "cause": _named(catalogue, candidate.cause),
+        "origin": _named(catalogue, candidate.origin),
+        "forward": None if candidate.forward is None else _forward(catalogue, candidate.forward),
+        "backward": [
+            _backward(catalogue, one)
+            for one in (candidate.gaining, candidate.losing, candidate.losing_function)
+            if one is not None
+        ],
+        "effect_of": candidate.effect_of,
+        "graph": graph(comparison, candidate).plain(),
+    }
+
+
+def _named(catalogue: Catalogue, place: int) -> dict[str, Any] | None:
+    if place == NONE:
+        return None
+    at = catalogue.places[place]
+    return {"function": catalogue.name(at.inlined), "file": at.file, "line": at.line, "new": at.only_in == "bad"}
+
+
+def _forward(catalogue: Catalogue, relation: Forward) -> dict[str, Any]:
+    return {
+        "sentence": forward_words(catalogue, relation),
+        "good": distribution(relation.good),
+        "bad": distribution(relation.bad),
+        "left_early": relation.left_early,
+    }
+
+
+def _backward(catalogue: Catalogue, relation: Backward) -> dict[str, Any]:
+    if relation.is_function:
+        function = catalogue.functions[relation.producer]
+        name, file, line = function.key.name, function.file, function.line
+    else:
+        place = catalogue.places[relation.producer]
+        name, file, line = catalogue.name(place.inlined), place.file, place.line
+    return {
+        "producer": name,
+        "file": file,
+        "line": line,
+        "whole_function": relation.is_function,
+        "good": relation.good,
+        "bad": relation.bad,
+        "tests": list(relation.tests),
+        "executions": list(relation.executions),
+    }
+
+
+def distribution(counts: Counts) -> dict[str, Any]:
+    """Mean and quantiles of a count, and of how many it is."""
+    return {"instances": counts.events, "mean": counts.mean, "quantiles": counts.quantiles((0, 0.25, 0.5, 0.75, 1))}

@@ -1,0 +1,207 @@
+"""All relations of one symptom in one pass, and which of them changed (Perspect, 3.3.1 and 3.3.2)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from whyperf.engines.relations.arrays import Floats, Int32s
+from whyperf.engines.relations.catalogue import NONE
+from whyperf.engines.relations.changed import Counts, has_changed, share_changed
+from whyperf.engines.relations.closure import Origins
+from whyperf.engines.relations.comparing import Below, Comparison, Side, below
+from whyperf.engines.relations.early_exit import way_out
+from whyperf.engines.relations.forward import Edge, beyond
+from whyperf.engines.relations.relation import Backward, Decision, Forward, Relation
+from whyperf.engines.relations.symptoms import Symptom
+from whyperf.recording.deep_tables import RegionKind
+
+_MOSTLY = 0.5
+_Key = tuple[int, int]
+"""Decision of the catalogue and class called: one of them is NONE."""
+
+
+@dataclass(eq=False)
+class Found:
+    """Relations by decision, over all symptoms."""
+
+    relations: dict[_Key, list[Relation]] = field(default_factory=lambda: defaultdict(list))
+    depth: dict[_Key, int] = field(default_factory=dict)
+    steady: dict[int, int] = field(default_factory=dict)
+    """By decision: the place where the values that it tests mostly come from, in both runs; NONE if there is none."""
+    looked_at: int = 0
+
+    def decisions(self) -> list[Decision]:
+        return [Decision(*key, self.depth.get(key, 0), tuple(found)) for key, found in self.relations.items()]
+
+    def add(self, key: _Key, relation: Relation, depth: int) -> None:
+        self.relations[key].append(relation)
+        self.depth[key] = min(depth, self.depth.get(key, depth))
+
+
+def search(comparison: Comparison, symptom: Symptom, most: float, found: Found) -> None:
+    """Adds to `found`. `most`: what a relation can contribute at most, the symptom's change."""
+    sought = _Sought(comparison, symptom, most, below(comparison, symptom))
+    edges = sought.edges()
+    found.looked_at += len(edges)
+    late, depth, passing = sought.late_iterations(), sought.depths(), sought.passing()
+    for edge, weights in edges.items():
+        relation = sought.forward(edge, weights, late.get(edge, 0.0))
+        if relation is not None:
+            found.add(_key(comparison, relation.edge[1]), relation, int(depth[edge[1]]))
+    decided = {comparison.catalogue.classes[edge[1]].decision: edge[1] for edge in edges}
+    for decision, label in decided.items():
+        if decision != NONE:
+            good, bad = sought.origins(decision)
+            found.looked_at += int(np.count_nonzero((good.groups > 0) | (bad.groups > 0)))
+            found.steady.setdefault(decision, _steady(comparison, decision, good, bad))
+            for changed in sought.backward(good, bad, float(passing[decision])):
+                found.add((decision, NONE), changed, int(depth[label]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Sought:
+    comparison: Comparison
+    symptom: Symptom
+    most: float
+    weights: Below
+
+    @property
+    def _sides(self) -> tuple[tuple[Side, Floats], tuple[Side, Floats]]:
+        return (self.comparison.good, self.weights.good), (self.comparison.bad, self.weights.bad)
+
+    def edges(self) -> dict[Edge, tuple[float, float]]:
+        """Edges with some of the symptom below them in either side, and how much, per run."""
+        sides = []
+        for side, weight in self._sides:
+            per_edge = side.fanout.weights(weight) / side.trace.runs
+            sides.append({edge: float(per_edge[number]) for edge, number in side.fanout.edges.items()})
+        good, bad = sides
+        pairs = {edge: (good.get(edge, 0.0), bad.get(edge, 0.0)) for edge in good | bad if edge[0] != NONE}
+        return {edge: pair for edge, pair in sorted(pairs.items()) if max(pair) > 0}
+
+    def late_iterations(self) -> dict[Edge, float]:
+        """By edge from a loop to its iterations: the symptom in iterations beyond the good runs' mean, per bad run."""
+        good, bad, classes = self.comparison.good, self.comparison.bad, self.comparison.catalogue.classes
+        loops = {
+            edge: number for edge, number in bad.fanout.edges.items() if classes[edge[1]].kind == RegionKind.ITERATION
+        }
+        usual = {number: good.fanout.counts(edge).mean for edge, number in loops.items()}
+        late = beyond(bad.trace, bad.fanout, self.weights.bad, bad.iterations, usual)
+        return {edge: late[number] / bad.trace.runs for edge, number in loops.items()}
+
+    def depths(self) -> Int32s:
+        """By class: the depth of the outermost region that leads to the symptom."""
+        depth = np.full(len(self.comparison.catalogue.classes), np.iinfo(np.int32).max, np.int32)
+        for side, weight in self._sides:
+            leading = weight > 0
+            np.minimum.at(depth, side.trace.label[leading], side.trace.depth[leading])
+        return depth
+
+    def passing(self) -> Floats:
+        """By decision: how much of the symptom hangs on it, in a bad run; in a good one if it vanished."""
+        good, bad = (_hanging(side, weight) for side, weight in self._sides)
+        return np.minimum(np.where(bad > 0, bad, good), self.most)
+
+    def forward(self, edge: Edge, weights: tuple[float, float], late: float) -> Forward | None:
+        """`late`: the symptom in iterations beyond the usual number."""
+        comparison, polarity = self.comparison, self.symptom.polarity
+        good, bad = comparison.good.fanout.counts(edge), comparison.bad.fanout.counts(edge)
+        if not has_changed(good, bad, comparison.settings):
+            return None
+        parents = bad.events / comparison.bad.trace.runs
+        contribution = polarity * (bad.mean - good.mean) * parents * self._per_child(good, bad, weights)
+        is_iteration = comparison.catalogue.classes[edge[1]].kind == RegionKind.ITERATION
+        if is_iteration and bad.mean > good.mean:
+            contribution = polarity * max(abs(contribution), late)
+        contribution = max(-self.most, min(self.most, contribution))
+        return way_out(comparison, Forward(edge, good, bad, contribution, self.symptom, parents))
+
+    def origins(self, decision: int) -> tuple[Origins, Origins]:
+        """Where the values tested on the way to the symptom came from; where tests are too few, in all tests: then
+        lines only, as whose work led to other things than the symptom says nothing."""
+        leading = [side.deciding.leading(decision, weight) for side, weight in self._sides]
+        few = min(tests.groups for tests, _ in leading) < self.comparison.settings.few_events
+        if few:
+            leading = [side.deciding.all_of(decision) for side in self.comparison.sides]
+        good, bad = (side.closures.origins(*tests) for side, tests in zip(self.comparison.sides, leading, strict=True))
+        places = len(self.comparison.catalogue.places)
+        return (good.first(places), bad.first(places)) if few else (good, bad)
+
+    def backward(self, good: Origins, bad: Origins, passing: float) -> Iterator[Backward]:
+        """Producers whose share changed. `passing`: how much of the symptom hangs on the decision."""
+        settings = self.comparison.settings
+        if not good.total_weight or not bad.total_weight:
+            return
+        direction = self.symptom.polarity * (1 if self.symptom.change >= 0 else -1)
+        tests = good.total_groups, bad.total_groups
+        good_share, bad_share = good.weight / good.total_weight, bad.weight / bad.total_weight
+        for slot in np.flatnonzero(np.abs(good_share - bad_share) >= settings.means_apart).tolist():
+            was, now = round(float(good_share[slot]), 9), round(float(bad_share[slot]), 9)
+            if share_changed(was, now, *tests, settings):
+                distance = float(bad.distance[slot] if bad.groups[slot] else good.distance[slot])
+                producer, executions = _producer(self.comparison, slot)
+                is_function = slot >= len(self.comparison.catalogue.places)
+                contribution = passing * abs(now - was) * direction
+                yield Backward(producer, is_function, was, now, tests, distance, contribution, self.symptom, executions)
+
+    def _per_child(self, good: Counts, bad: Counts, weights: tuple[float, float]) -> float:
+        """How much of the symptom one more child brings: as in the bad runs; as in the good ones if it vanished."""
+        for counts, weight, side in ((bad, weights[1], self.comparison.bad), (good, weights[0], self.comparison.good)):
+            if counts.total and weight:
+                return weight * side.trace.runs / counts.total
+        return 0.0
+
+
+def _key(comparison: Comparison, label: int) -> _Key:
+    decision = comparison.catalogue.classes[label].decision
+    return (decision, NONE) if decision != NONE else (NONE, label)
+
+
+def _hanging(side: Side, weight: Floats) -> Floats:
+    """By decision: the symptom's weight, per run."""
+    classes = side.catalogue.classes
+    per_class = np.bincount(side.trace.label, weights=weight * side.fanout.outermost, minlength=len(classes))
+    hanging = np.zeros((2, len(side.catalogue.decisions)))
+    for label, one in enumerate(classes):
+        if one.decision != NONE:
+            hanging[int(one.kind == RegionKind.ITERATION), one.decision] += per_class[label]
+    # An arm that a loop's own test opens lies within an iteration: the same symptom, not more of it.
+    per_run: Floats = hanging.max(axis=0) / side.trace.runs
+    return per_run
+
+
+def _steady(comparison: Comparison, decision: int, good: Origins, bad: Origins) -> int:
+    """The closest place that most values tested come from in both runs: where to look if only the value changed."""
+    places = len(comparison.catalogue.places)
+    site = comparison.catalogue.decisions[decision]
+    own = int(comparison.catalogue.site_place[site]) if site >= 0 else NONE
+    mostly = [
+        slot
+        for slot in np.flatnonzero(bad.weight[:places] > _MOSTLY * bad.total_weight).tolist()
+        if good.weight[slot] > _MOSTLY * good.total_weight and slot != own
+    ]
+    return min(mostly, key=lambda slot: float(bad.distance[slot]), default=NONE)
+
+
+def _producer(comparison: Comparison, slot: int) -> tuple[int, tuple[float, float]]:
+    places = len(comparison.catalogue.places)
+    number = slot if slot < places else slot - places
+    counts: tuple[Floats, Floats]
+    if slot < places:
+        counts = comparison.good.place_executed, comparison.bad.place_executed
+    else:
+        counts = comparison.good.called, comparison.bad.called
+    return number, (float(counts[0][number]), float(counts[1][number]))
+
+
+def _depths(comparison: Comparison, weights: Below) -> Int32s:
+    """By class: the depth of the outermost region that leads to the symptom."""
+    depth = np.full(len(comparison.catalogue.classes), np.iinfo(np.int32).max, np.int32)
+    for side, weight in ((comparison.good, weights.good), (comparison.bad, weights.bad)):
+        leading = weight > 0
+        np.minimum.at(depth, side.trace.label[leading], side.trace.depth[leading])
+    return depth

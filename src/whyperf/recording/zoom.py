@@ -1,0 +1,54 @@
+"""The plan of a zoom: what two sketches say is worth recording instruction by instruction. A JSON file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from whyperf.errors import WhyperfError
+from whyperf.recording.identity import FunctionKey
+from whyperf.recording.plain import MisfitError, from_plain, to_plain
+from whyperf.recording.storage import write_atomically
+from whyperf.recording.symptom import SymptomSpec, parse_symptom
+
+ZOOM_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class ZoomPlan:
+    symptom: str
+    """As `--symptom` takes it."""
+    functions: tuple[FunctionKey, ...]
+    """Of which every instruction is recorded, by identity: the plan serves builds that differ."""
+    expected: int = 0
+    """How many executions to expect, at most, in one run."""
+    format: int = ZOOM_FORMAT
+
+    @property
+    def spec(self) -> SymptomSpec:
+        return parse_symptom(self.symptom)
+
+
+def write_plan(path: Path, plan: ZoomPlan) -> None:
+    try:
+        write_atomically(path, (json.dumps(to_plain(plan), indent=1) + "\n").encode())
+    except OSError as error:
+        raise WhyperfError(f"{path} cannot be written: {error.strerror}.", f"df -h {path.parent}") from error
+
+
+def read_plan(path: Path) -> ZoomPlan:
+    again = "whyperf diagnose GOOD BAD"
+    try:
+        plan = from_plain(ZoomPlan, json.loads(path.read_bytes()))
+    except OSError as error:
+        raise WhyperfError(f"The plan {path} cannot be read: {error.strerror}.", again) from None
+    except (ValueError, RecursionError) as error:
+        why = str(error) if isinstance(error, MisfitError) else "it is not JSON"
+        raise WhyperfError(f"{path} is no plan of a zoom: {why}.", again) from None
+    if plan.format > ZOOM_FORMAT:
+        raise WhyperfError(f"The plan {path} was made by a newer whyperf.", "pip install --upgrade whyperf")
+    if not plan.functions:
+        raise WhyperfError(f"The plan {path} names no function to zoom into.", again)
+    parse_symptom(plan.symptom)
+    return plan

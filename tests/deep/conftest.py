@@ -1,0 +1,81 @@
+"""A small program under the real Valgrind tool."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Done, Whyperf
+from whyperf.recording.reader import Recording
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+RecordDeep = Callable[..., Recording]
+
+
+@pytest.fixture(scope="session")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if shutil.which("valgrind") is None:
+        pytest.skip("valgrind is not installed")
+    made = tmp_path_factory.mktemp("shelf") / "shelf"
+    subprocess.run(["gcc", "-O1", "-g", PROGRAMS / "shelf.c", "-o", made], check=True)
+    return made
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all: the C library's debug information takes longer to read than these programs to run."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def whyperf(tmp_path: Path, cache: Path) -> Whyperf:
+    def run(*arguments: str, environment: dict[str, str] | None = None) -> Done:
+        return subprocess.run(
+            [sys.executable, "-m", "whyperf", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=240,
+            cwd=tmp_path,
+            env={**os.environ, "XDG_CACHE_HOME": str(cache), **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def record_deep(tmp_path: Path, shelf: Path, whyperf: Whyperf) -> RecordDeep:
+    """`whyperf record --deep OPTIONS -- shelf ARGUMENTS`, sealed."""
+
+    def record(
+        *arguments: str,
+        options: tuple[str, ...] = (),
+        program: Path | None = None,
+        status: int = 0,
+        cache: Path | None = None,
+    ) -> Recording:
+        path = tmp_path / f"recording-{len(list(tmp_path.glob('recording-*')))}"
+        words = ["record", "-q", "--deep", *options, "-o", str(path), "--", str(program or shelf), *arguments]
+        done = whyperf(*words, environment={"XDG_CACHE_HOME": str(cache)} if cache is not None else None)
+        assert done.returncode == status, done.stderr
+        return Recording(path)
+
+    return record
+
+
+def without_valgrind(folder: Path) -> dict[str, str]:
+    """An environment whose search path leads to everything but Valgrind."""
+    folder.mkdir()
+    for place in os.environ["PATH"].split(os.pathsep):
+        for file in Path(place).iterdir() if Path(place).is_dir() else ():
+            if not file.name.startswith("valgrind") and not (folder / file.name).exists():
+                (folder / file.name).symlink_to(file)
+    return {"PATH": str(folder)}

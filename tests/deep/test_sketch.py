@@ -1,0 +1,83 @@
+"""Sketches: exact counts of a program whose calls are known."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from whyperf.recording.reader import Recording
+
+from .conftest import RecordDeep
+
+
+def calls_by_name(recording: Recording) -> dict[str, dict[str, int]]:
+    """Counts of a sketch's contexts by function; no function of the program has two."""
+    names = recording.table("functions").column("name").to_pylist()
+    function_of = recording.table("sites").column("function").to_pylist()
+    return {names[function_of[row["site"]]]: row for row in recording.table("calls").to_pylist()}
+
+
+def test_counts_are_exact(record_deep: RecordDeep) -> None:
+    # GIVEN 20 books, each put on the shelf once, and 10 searches
+    recording = record_deep("20", "10")
+    calls = calls_by_name(recording)
+    # THEN every call is counted where it was made
+    assert calls["put"]["calls"] == 20 and calls["find"]["calls"] == 10
+    main = calls["main"]["call"]
+    assert calls["put"]["parent"] == calls["find"]["parent"] == main
+    # AND memory is charged to who asked for it: 16 bytes a book, none of them given back
+    assert calls["put"]["allocated"] == calls["put"]["live"] == 20 * 16
+    [malloc] = [row for row in calls.values() if row["parent"] == calls["put"]["call"]]
+    assert malloc["calls"] == 20 and malloc["allocated"] == 0
+    deep = recording.manifest.deep
+    assert deep is not None and deep.phase == "sketch" and deep.symptom == ""
+    assert sum(row["instructions"] for row in calls.values()) <= deep.instructions
+
+
+def test_what_was_given_back_is_not_live(record_deep: RecordDeep) -> None:
+    put = calls_by_name(record_deep("20", "10", "take"))["put"]
+    assert (put["allocated"], put["live"]) == (20 * 16, 19 * 16)
+
+
+def test_calls_per_activation(record_deep: RecordDeep) -> None:
+    recording = record_deep("20", "10")
+    calls = calls_by_name(recording)
+    spread = {(row["call"], row["times"]): row["activations"] for row in recording.table("fanouts").to_pylist()}
+    assert spread[calls["put"]["call"], 20] == 1
+    [malloc] = [row["call"] for row in calls.values() if row["parent"] == calls["put"]["call"]]
+    assert spread[malloc, 1] == 20
+    # A function that calls itself keeps its context: main made one of its six calls.
+    assert calls["depth_of"]["calls"] == 6
+    assert [times for (call, times) in spread if call == calls["depth_of"]["call"]] == [1]
+
+
+def test_the_same_run_twice_counts_the_same(record_deep: RecordDeep) -> None:
+    first, again = (calls_by_name(record_deep("30", "9")) for _ in range(2))
+    own = ("main", "put", "find", "depth_of")
+    assert [(first[n]["calls"], first[n]["instructions"]) for n in own if n != "main"] == [
+        (again[n]["calls"], again[n]["instructions"]) for n in own if n != "main"
+    ]
+
+
+def test_a_stripped_programs_functions_go_by_address(record_deep: RecordDeep, shelf: Path, tmp_path: Path) -> None:
+    # GIVEN a program without symbols, and no memory of what it was before
+    stripped = tmp_path / "stripped"
+    subprocess.run(["strip", shelf, "-o", stripped], check=True)
+    symbols = subprocess.run(["nm", shelf], capture_output=True, text=True, check=True).stdout
+    entry = next(int(line.split()[0], 16) for line in symbols.splitlines() if line.endswith(" put"))
+    # WHEN
+    calls = calls_by_name(record_deep("20", "10", program=stripped, cache=tmp_path / "cache"))
+    # THEN
+    assert calls[f"stripped+0x{entry:x}"]["calls"] == 20
+
+
+def test_statically_linked_programs_are_recorded_too(record_deep: RecordDeep, shelf: Path, tmp_path: Path) -> None:
+    static = tmp_path / "static"
+    source = Path(__file__).parent / "programs" / "shelf.c"
+    built = subprocess.run(["gcc", "-O1", "-g", "-static", source, "-o", static], capture_output=True, check=False)
+    if built.returncode:
+        pytest.skip("no static C library")
+    calls = calls_by_name(record_deep("20", "10", program=static))
+    assert calls["put"]["calls"] == 20 and calls["put"]["live"] == 20 * 16

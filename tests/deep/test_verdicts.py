@@ -1,0 +1,100 @@
+"""Deep recordings through the command line: what is answered, and how."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.cli.conftest import Done, Whyperf, sentence
+from whyperf.recording.zoom import read_plan
+from whyperf.report.json import schema
+
+
+def compared(whyperf: Whyperf, shelf: Path, good: str, bad: str, *options: str) -> tuple[Done, dict[str, Any]]:
+    sides = ("--good", f"{shelf} {good}", "--bad", f"{shelf} {bad}")
+    done = whyperf("compare", "--deep", *options, *sides, "-o", "compared", "--json", "-")
+    assert done.stdout, done.stderr
+    verdict = json.loads(done.stdout)
+    jsonschema.validate(verdict, schema())
+    return done, verdict
+
+
+def test_all_phases_in_one_command(whyperf: Whyperf, shelf: Path, tmp_path: Path) -> None:
+    done, verdict = compared(whyperf, shelf, "100 50", "1000 50")
+    assert done.returncode == 0 and verdict["verdict"] == "difference"
+    assert verdict["symptom"]["measure"] == "instructions"
+    suspect = verdict["suspects"][0]
+    assert suspect["kind"] == "relation" and suspect["function"] in ("main", "find")
+    assert suspect["evidence"][0]["engine"] == "relations"
+    # Each phase was announced, with what it will take where that is known.
+    said = done.stderr
+    assert said.index("sketch of the good run") < said.index("sketch of the bad run") < said.index("zoom of the good")
+    assert "left" in said[said.index("zoom of the bad run") :]
+    # All recordings and the plan are kept, and can be asked again.
+    kept = {path.name for path in (tmp_path / "compared").iterdir()}
+    assert kept == {"good-sketch", "bad-sketch", "good-zoom", "bad-zoom", "plan.json"}
+    again = whyperf("diagnose", "compared", "--json", "-")
+    assert json.loads(again.stdout)["suspects"] == verdict["suspects"]
+
+
+def test_sketches_answer_from_counts_and_name_the_command_that_zooms(
+    whyperf: Whyperf, shelf: Path, tmp_path: Path
+) -> None:
+    for name, books in (("good", "100"), ("bad", "1000")):
+        assert whyperf("record", "-q", "--deep", "-o", name, "--", str(shelf), books, "50").returncode == 0
+    done = whyperf("diagnose", "good", "bad", "--symptom", "function:put", "--plan", "plan.json", "--json", "-")
+    verdict = json.loads(done.stdout)
+    assert done.returncode == 0 and (verdict["symptom"]["good"], verdict["symptom"]["bad"]) == (100, 1000)
+    assert verdict["suspects"][0]["function"] == "main"
+    assert verdict["next_command"].startswith("whyperf compare --deep --symptom function:put --good ")
+    # AND the plan can be zoomed by.
+    plan = read_plan(tmp_path / "plan.json")
+    assert plan.symptom == "function:put" and {"main", "put"} <= {function.name for function in plan.functions}
+
+
+def test_the_same_behaviour_is_no_difference_and_is_not_zoomed_into(
+    whyperf: Whyperf, shelf: Path, tmp_path: Path
+) -> None:
+    done, verdict = compared(whyperf, shelf, "100 50", "100 50")
+    assert done.returncode == 3 and verdict["verdict"] == "none" and not verdict["suspects"]
+    assert not (tmp_path / "compared" / "good-zoom").exists()
+
+
+def test_a_symptom_that_never_happened_in_the_good_run(whyperf: Whyperf, shelf: Path) -> None:
+    done, verdict = compared(whyperf, shelf, "100 0", "100 50", "--symptom", "function:find")
+    assert done.returncode == 0 and (verdict["symptom"]["good"], verdict["symptom"]["bad"]) == (0, 50)
+    assert verdict["suspects"][0]["function"] == "main"
+
+
+def test_a_symptom_that_never_happened_in_the_bad_run(whyperf: Whyperf, shelf: Path) -> None:
+    done, verdict = compared(whyperf, shelf, "100 50", "100 0", "--symptom", "function:find")
+    assert done.returncode == 0 and verdict["symptom"]["sentence"] == "Fewer calls of find: 0, not 50."
+
+
+def test_a_symptom_that_never_happened(whyperf: Whyperf, shelf: Path) -> None:
+    for name in ("good", "bad"):
+        assert whyperf("record", "-q", "--deep", "-o", name, "--", str(shelf), "20", "9").returncode == 0
+    done = whyperf("diagnose", "good", "bad", "--symptom", "function:take")
+    assert "take" in sentence(done, 1)
+
+
+def test_runs_that_are_too_short(whyperf: Whyperf, shelf: Path) -> None:
+    done, verdict = compared(whyperf, shelf, "100 1", "100 4", "--symptom", "function:find")
+    assert done.returncode == 4 and "too short" in verdict["symptom"]["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("symptom", "measure", "grown"),
+    [("var:shelf.weight", "change", 3 * 400), ("memory", "bytes", 16 * 400), ("line:shelf.c:21", "executions", 400)],
+)
+def test_other_symptoms(whyperf: Whyperf, shelf: Path, symptom: str, measure: str, grown: int) -> None:
+    done, verdict = compared(whyperf, shelf, "100 5", "500 5", "--symptom", symptom)
+    assert done.returncode == 0, done.stderr
+    found = verdict["symptom"]
+    assert found["measure"] == measure and found["bad"] - found["good"] == grown
+    # The loop that puts books on the shelf is in main.
+    assert verdict["suspects"][0]["function"] == "main" and verdict["suspects"][0]["share"] > 0.9

@@ -1,0 +1,166 @@
+"""Relations found in the paper's examples, made small by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.engines.relations import programs
+from whyperf.engines.finding import Finding
+from whyperf.engines.relations.compare import compare
+from whyperf.engines.relations.settings import RelationsSettings
+from whyperf.errors import WhyperfError
+from whyperf.recording.symptom import parse_symptom
+
+
+def places(findings: tuple[Finding, ...]) -> list[tuple[str, int]]:
+    return [(finding.function.name, finding.place.line) for finding in findings]
+
+
+def cause(finding: Finding) -> tuple[str, int] | None:
+    named = finding.detail["cause"]
+    return (named["function"], named["line"]) if named else None
+
+
+def test_loop_that_runs_twice_is_named_with_its_numbers() -> None:
+    found = compare([programs.cursors(1)], [programs.cursors(2)], parse_symptom("function:evict"))
+    assert (found.good, found.bad) == (60, 120)
+    assert places(found.findings) == [("restore", 20)]
+    first = found.findings[0]
+    assert "The loop at restore (tool.c:20) runs once, now twice" in first.why
+    assert "100% of the extra calls of evict" in first.why
+    assert first.path == ("main", "restore")
+    assert first.detail["origin"]["line"] == 11  # where the number of plans was stored
+    assert first.detail["forward"]["good"] == {"instances": 60, "mean": 1.0, "quantiles": [1, 1, 1, 1, 1]}
+
+
+def test_excess_of_instructions_is_the_symptom_if_none_is_given() -> None:
+    found = compare([programs.cursors(1)], [programs.cursors(2)])
+    assert found.symptom == "instructions"
+    assert places(found.findings)[0] == ("restore", 20)
+
+
+def test_fake_pointers_are_named_and_their_effects_are_not() -> None:
+    """Figure 1: neither the sweep, which frees less, nor the loops around are causes."""
+    found = compare([programs.collector(0)], [programs.collector(25)], parse_symptom("var:heap_size"))
+    assert places(found.findings) == [("mark", 22)]
+    first = found.findings[0]
+    assert cause(first) == ("main", 5)
+    assert first.detail["symptom"]["negation"]
+    assert "from main (tool.c:5) in 0% of cases" in first.why
+    lost = [one for one in first.detail["backward"] if one["bad"] < one["good"]]
+    assert (lost[0]["producer"], lost[0]["line"]) == ("new", 15)
+
+
+def test_setter_is_told_apart_by_its_callers() -> None:
+    """Marking and clearing are stores by the same instruction."""
+    good, bad = programs.collector(0, by_setter=True), programs.collector(25, by_setter=True)
+    found = compare([good], [bad], parse_symptom("var:heap_size"))
+    assert places(found.findings)[0] == ("mark", 22)
+    assert cause(found.findings[0]) == ("main", 5)
+    assert found.findings[0].detail["symptom"]["name"] == "executions of mark:25 in set_bits"
+
+
+@pytest.mark.parametrize("symptom", ["function:evict", "instructions"])
+def test_option_that_only_takes_another_way_to_the_same_code_is_no_cause(symptom: str) -> None:
+    good, bad = programs.cursors(1, option=0), programs.cursors(2, option=1)
+    assert places(compare([good], [bad], parse_symptom(symptom)).findings) == [("restore", 20)]
+
+
+def test_line_that_only_the_bad_build_has_is_the_cause() -> None:
+    """Figure 6: all lines have moved, the new one is found by what it stored."""
+    found = compare([programs.keys(forgets=False)], [programs.keys(forgets=True)], parse_symptom("function:build_key"))
+    assert places(found.findings)[0] == ("reconcile", 10)
+    assert cause(found.findings[0]) == ("get_key_info", 4)
+    assert found.findings[0].detail["cause"]["new"]
+    assert len(found.findings) <= 3
+
+
+def test_builds_are_matched_without_their_source() -> None:
+    good, bad = programs.keys(forgets=False, text=""), programs.keys(forgets=True, text="")
+    found = compare([good], [bad], parse_symptom("function:build_key"))
+    assert found.findings
+    assert found.notes and "could not be matched" in found.notes[0]
+
+
+def test_program_that_leaves_early_is_followed_to_where_it_left() -> None:
+    found = compare([programs.printer(padded=False)], [programs.printer(padded=True)], parse_symptom("function:format"))
+    assert places(found.findings)[0] == ("main", 7)
+    assert found.findings[0].detail["forward"]["left_early"]
+
+
+def test_recursion_counts_a_symptom_once() -> None:
+    found = compare([programs.recursive(1)], [programs.recursive(2)], parse_symptom("function:visit"))
+    assert places(found.findings)[0] == ("visit", 11)
+    assert found.findings[0].share <= 1
+
+
+@pytest.mark.parametrize(
+    ("run", "symptom"),
+    [
+        (programs.cursors(2), "function:evict"),
+        (programs.collector(25), "var:heap_size"),
+        (programs.keys(forgets=True), "function:build_key"),
+        (programs.printer(padded=True), "instructions"),
+    ],
+)
+def test_same_behaviour_twice_has_no_candidate(run: programs.Made, symptom: str) -> None:
+    assert not compare([run], [run], parse_symptom(symptom)).findings
+
+
+def test_noise_is_no_relation() -> None:
+    """A twentieth more of everything is below what matters."""
+    found = compare([programs.cursors(2, deletes=100)], [programs.cursors(2, deletes=105)])
+    assert not found.findings
+
+
+def test_several_runs_of_a_side_are_averaged() -> None:
+    good = [programs.cursors(1, deletes=60), programs.cursors(1, deletes=62)]
+    bad = [programs.cursors(2, deletes=60), programs.cursors(2, deletes=62)]
+    found = compare(good, bad, parse_symptom("function:evict"))
+    assert (found.good, found.bad) == (61, 122)
+    assert places(found.findings) == [("restore", 20)]
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "symptom"),
+    [
+        (programs.cursors(1, deletes=400), programs.cursors(2, deletes=400), "function:evict"),
+        (programs.collector(0, rounds=20), programs.collector(25, rounds=20), "var:heap_size"),
+    ],
+)
+def test_one_in_ten_gives_the_same_answer(good: programs.Made, bad: programs.Made, symptom: str) -> None:
+    settings = RelationsSettings()
+    whole = compare([good], [bad], parse_symptom(symptom), settings).findings
+    for few in (replace(settings, tests_per_decision=40, windows=4), replace(settings, one_symptom_in=10, windows=4)):
+        part = compare([good], [bad], parse_symptom(symptom), few).findings
+        assert places(part) == places(whole)
+        assert [cause(one) for one in part] == [cause(one) for one in whole]
+
+
+def test_symptom_that_never_ran_is_an_error_that_says_so() -> None:
+    run = programs.cursors(1)
+    with pytest.raises(WhyperfError, match=r"No function evicted .* Near it: evict"):
+        compare([run], [run], parse_symptom("function:evicted"))
+    with pytest.raises(WhyperfError, match="Nothing was recorded"):
+        compare([run], [run], parse_symptom("var:heap_size"))
+    with pytest.raises(WhyperfError, match=r"tool\.c:999") as raised:
+        compare([run], [run], parse_symptom("line:tool.c:999"))
+    assert "line:tool.c:40" in str(raised.value.next_command)
+
+
+def test_line_is_a_symptom() -> None:
+    found = compare([programs.cursors(1)], [programs.cursors(2)], parse_symptom("line:tool.c:40"))
+    assert places(found.findings) == [("restore", 20)]
+
+
+def test_graph_leads_from_the_root_to_the_symptom() -> None:
+    first = compare([programs.cursors(1)], [programs.cursors(2)], parse_symptom("function:evict")).findings[0]
+    graph = first.detail["graph"]
+    names = [node["name"] for node in graph["nodes"]]
+    calls = [node["name"] for node in graph["nodes"] if node["kind"] == "call"]
+    assert calls == ["main", "restore", "cursor_search", "evict"]
+    assert names[-1] == "calls of evict"
+    changed = [edge for edge in graph["edges"] if edge["changed"]]
+    assert [(edge["good"], edge["bad"]) for edge in changed] == [(1.0, 2.0)]
