@@ -37,7 +37,7 @@ class Path:
     """What growth tells of the time in one context."""
 
     steps: tuple[Step, ...]
-    region: tuple[int, ...]  # contexts in which growth is concentrated, deepest first
+    region: tuple[int, ...]  # contexts in which growth is concentrated or comes in, deepest first
     owner: int  # who answers for the time as such
 
 
@@ -69,14 +69,14 @@ class Growth:
         settings = self._settings
         enough = base + settings.concentrated * total
         outermost = next(at for at in reversed(nodes) if self.of[at] >= enough or at == node)
-        region = tuple(nodes[: nodes.index(outermost) + 1])
         weight = settings.structure * min(1.0, total / settings.clear_rise)
         steps = tuple(
             Step(multiplier, weight * rise / total)
             for at, rise in rises
             if rise > 0.0 and (multiplier := self._multiplier(at, nodes, outermost)) is not None
         )
-        return Path(steps, region, self._owner(nodes, outermost))
+        farthest = max(nodes.index(at) for at in (outermost, *(step.node for step in steps)))
+        return Path(steps, tuple(nodes[: farthest + 1]), self._owner(nodes, outermost))
 
     def inwards(self, head: int, node: int) -> int:
         """The first context from `head` to `node` that repeats its call or its own code; `head` where none does."""
@@ -98,12 +98,19 @@ class Growth:
 
     def _multiplier(self, step: int, nodes: list[int], head: int) -> int | None:
         """Who made the growth that comes in at `step`: from there inwards the first that repeats its call and is no
-        worker of everybody's. Without a loop a function calls once, so whatever multiplied lies further in."""
+        worker of everybody's. Without a loop a function calls once, so whatever multiplied lies further in; where
+        nothing further in repeats anything, it is called more often by whoever calls it from a loop, unless that is
+        a dispatcher whose other work stayed as it was."""
         for at in reversed(nodes[: nodes.index(step) + 1]):
             able = self._repeats(at, nodes) and self._functions[at] not in self._entries
             if able and at != nodes[0] and not self.works_elsewhere(at, head):
                 return at
-        return None
+        caller = self._parents[step]
+        inside = nodes[: nodes.index(step) + 1]
+        straight = all(self._tree.known[at] for at in inside) and not self._tree.loops[nodes[0]]
+        grown = float(self.of[caller] - self.of[ROOT]) >= self._settings.clear_rise
+        able = grown and self._functions[caller] not in self._entries
+        return caller if straight and able and self._tree.called_in_loop[step] else None
 
     def _owner(self, nodes: list[int], head: int) -> int:
         """The innermost context that is not merely called more than before; the caller of `head` if all of them are."""

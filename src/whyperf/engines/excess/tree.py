@@ -25,6 +25,7 @@ class ContextTree:
     function: Ints
     called_in_loop: list[bool]  # the caller calls it from a loop, its own or a library's, or recursively
     loops: list[bool]  # its own code was seen in a loop
+    known: list[bool]  # of all of its code that was seen it is known whether it is in a loop
 
     def __len__(self) -> int:
         return len(self.parent)
@@ -79,6 +80,7 @@ class TreeBuilder:
         self._function = [-1]
         self._in_loop = [False]
         self._loops = [False]
+        self._known = [True]
         self._recursive: set[int] = set()
         self._children: dict[tuple[int, int], int] = {}
 
@@ -100,6 +102,7 @@ class TreeBuilder:
                 if keeps[function]:
                     node = self._child(node, function, loops)
                     loops = in_loop[frame] == 1
+                    self._known[node] &= in_loop[frame] >= 0
                 else:
                     loops |= in_loop[frame] == 1
                     if node == ROOT:
@@ -112,7 +115,9 @@ class TreeBuilder:
 
     def tree(self) -> ContextTree:
         called = [loops or self._parent[node] in self._recursive for node, loops in enumerate(self._in_loop)]
-        return ContextTree(np.array(self._parent, np.int64), np.array(self._function, np.int64), called, self._loops)
+        return ContextTree(
+            np.array(self._parent, np.int64), np.array(self._function, np.int64), called, self._loops, self._known
+        )
 
     def _settle(self, node: int, strangers: tuple[int, ...]) -> int:
         if node == ROOT:
@@ -130,6 +135,7 @@ class TreeBuilder:
             self._function.append(function)
             self._in_loop.append(False)
             self._loops.append(False)
+            self._known.append(True)
         self._in_loop[child] |= loops
         return child
 

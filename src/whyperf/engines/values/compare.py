@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run
 from whyperf.engines.values.counters import Growth, Tracking
 from whyperf.engines.values.judging import Candidate, Judging, Outcome
-from whyperf.engines.values.kinds import Dimension
+from whyperf.engines.values.kinds import Dimension, Kind
 from whyperf.engines.values.readings import has_values
 from whyperf.engines.values.settings import ValuesSettings
 from whyperf.engines.values.sound import Status, Tested
@@ -22,6 +23,7 @@ from whyperf.recording.identity import FunctionKey
 
 # What a condition or a loop looks at; what is merely passed on decides elsewhere.
 _DECIDING_ROLES = frozenset({"condition", "loop"})
+_MOST = 2 / 3
 
 
 @dataclass(frozen=True)
@@ -156,9 +158,11 @@ def _most_abnormal(abnormal: Iterable[Abnormal]) -> dict[FunctionKey, float]:
 def _unchanged(
     outcomes: Sequence[Outcome], keys: Sequence[FunctionKey], wanted: Callable[[Variable], bool]
 ) -> set[FunctionKey]:
-    """Functions of which a wanted variable was compared and is what it was."""
-    return {
-        keys[outcome.variable.function]
-        for outcome in outcomes
-        if outcome.variable.function != GLOBAL and outcome.status is Status.SAME and wanted(outcome.variable)
-    }
+    """Functions of which most wanted variables were compared and hold what they held. That a pointer points to the
+    heap as ever says nothing."""
+    compared: dict[int, list[bool]] = defaultdict(list)
+    for outcome in outcomes:
+        variable = outcome.variable
+        if variable.function != GLOBAL and variable.kind is not Kind.POINTER and wanted(variable):
+            compared[variable.function].append(outcome.same_value)
+    return {keys[function] for function, same in compared.items() if sum(same) >= _MOST * len(same)}

@@ -38,6 +38,11 @@ class Outcome:
         return next((status for status in order if status in found), Status.FEW)
 
     @property
+    def same_value(self) -> bool:
+        """Compared and found the same, whatever its changes and stays are."""
+        return any(test.dimension is Dimension.VALUE and test.status is Status.SAME for test in self.tests)
+
+    @property
     def screened(self) -> bool:
         return self.status not in (Status.NEW, Status.FEW)
 

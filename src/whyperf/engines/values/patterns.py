@@ -6,7 +6,7 @@ them, and say "unknown" rather than guess.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from whyperf.engines.values.compare import Abnormal
@@ -14,6 +14,7 @@ from whyperf.engines.values.judging import Outcome
 from whyperf.engines.values.kinds import Dimension, Kind
 from whyperf.engines.values.settings import ValuesSettings
 from whyperf.engines.values.sound import Status
+from whyperf.engines.values.variables import Variable
 
 SCALABILITY = "scalability"
 WRONG_CONSTRAINT = "wrong-constraint"
@@ -22,6 +23,7 @@ UNKNOWN = "unknown"
 
 # Values by which programs say "none", "all" or "off".
 _SPECIAL = (-1.0, 0.0, 1.0)
+_NULL = 0.0  # the class of a pointer
 
 
 @dataclass(frozen=True)
@@ -34,13 +36,31 @@ class Pattern:
 def infer(abnormal: Sequence[Abnormal], outcomes: Sequence[Outcome], settings: ValuesSettings) -> Pattern:
     """`abnormal` and `outcomes` are those of one function, the most abnormal first."""
     bounded = {one.variable: _bound_unchanged(one, outcomes) for one in abnormal}
+    looping = {outcome.variable.name: outcome.variable for outcome in outcomes if "loop" in outcome.variable.roles}
     rules: tuple[Callable[[Abnormal], Pattern | None], ...] = (
+        lambda one: _longer_chain(one, looping),
         lambda one: _flipped(one, settings),
         lambda one: _grew(one, settings, bounded[one.variable]),
         lambda one: _stays(one, settings),
     )
     found = (rule(one) for rule in rules for one in abnormal)
     return next((pattern for pattern in found if pattern is not None), Pattern(UNKNOWN, ""))
+
+
+def _longer_chain(one: Abnormal, looping: Mapping[str, Variable]) -> Pattern | None:
+    """A loop that goes from element to element finds a next one where there used to be none."""
+    if one.dimension is not Dimension.VALUE or one.variable.kind is not Kind.POINTER:
+        return None
+    name = one.variable.name
+    walking = looping.get(name.partition("->")[0])
+    is_link = walking is not None and "->" in name and _same_type(walking.type, one.variable.type)
+    if is_link and one.contrast.good.typical == _NULL != one.contrast.bad.typical:
+        return Pattern(SCALABILITY, f"the chain along {name} goes on where it used to end", name)
+    return None
+
+
+def _same_type(one: str, other: str) -> bool:
+    return one.replace("const ", "") == other.replace("const ", "")
 
 
 def _flipped(one: Abnormal, settings: ValuesSettings) -> Pattern | None:
@@ -50,7 +70,9 @@ def _flipped(one: Abnormal, settings: ValuesSettings) -> Pattern | None:
     good, bad = one.contrast.good, one.contrast.bad
     moved = bad.typical != good.typical
     if not one.variable.kind.numeric:
-        if moved or bad.at_typical >= settings.one_value > good.at_typical:
+        # That a pointer is null less often says little: the last round of a longer walk.
+        settled = one.variable.kind is not Kind.POINTER and bad.at_typical >= settings.one_value > good.at_typical
+        if moved or settled:
             return Pattern(
                 WRONG_CONSTRAINT, f"{one.variable.name} decides a branch, and decides otherwise", one.variable.name
             )

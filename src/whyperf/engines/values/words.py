@@ -49,6 +49,9 @@ def sentence(one: Abnormal, settings: ValuesSettings) -> str:
 def _value_sentence(name: str, kind: Kind, good: Spread, bad: Spread, settings: ValuesSettings) -> str:
     was = range_text(good, kind, Dimension.VALUE)
     if bad.constant:
+        if kind is Kind.POINTER:
+            share = f"was in {percent(good.at_typical)}" if good.typical == bad.typical else f"was {was}"
+            return f"{name} is {written(kind, bad.typical)} in all samples; {share}."
         return f"{name} stays at {written(kind, bad.typical)} for the whole run; was {was}."
     if not kind.numeric:
         share = percent(good.at_typical) if good.typical == bad.typical else f"mostly {written(kind, good.typical)}"
