@@ -40,9 +40,29 @@ def stays(mean):
     return lambda rng: np.cumsum(rng.random(N) < 1 / mean) % 7
 
 
+HEAP = 2 << 56
+
+
+def mixed(share):
+    """A pointer that is null in this share of the readings, else to the heap."""
+    return lambda rng: np.where(rng.random(N) < share, 0, HEAP)
+
+
+NODE = {"kind": "pointer", "type": "struct node *"}
+
+
 @pytest.mark.parametrize(
     ("reads", "pattern"),
     [
+        (
+            [
+                ("at", constant(HEAP), constant(HEAP), {**NODE, "roles": "loop|condition"}),
+                ("at->next", mixed(0.9), mixed(0.02), NODE),
+            ],
+            "scalability",  # the chain along at->next goes on where it used to end
+        ),
+        ([("at", mixed(0.2), mixed(0.0), {**NODE, "roles": "loop|condition"})], "unknown"),
+        ([("at", mixed(1.0), mixed(0.0), {**NODE, "roles": "condition"})], "wrong-constraint"),
         ([("i", between(0, 100), between(0, 5000), {"roles": "loop"})], "scalability"),
         ([("v.size()", between(90, 100), between(4000, 5000), {"kind": "size"})], "scalability"),
         ([("available", between(4100, 4300), constant(0), {"roles": "condition|argument"})], "wrong-constraint"),
