@@ -28,7 +28,7 @@ class Phase:
     seconds: float  # wall, of the target under the tool
     cpu_s: float
     instructions: int
-    planned: int  # instructions
+    planned: int  # functions
     executions: int  # of those
     bytes: int  # of the sealed tables
     inexact: int

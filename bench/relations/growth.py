@@ -10,7 +10,7 @@ from bench.relations.cost import Phase, Plain, cpu_of_children, phases, plain, s
 from bench.subjects import own
 from bench.tool import whyperf, whyperf_argument
 
-_RECORDS = (150, 300, 600)  # of `documents`; what is walked grows with their square
+_RECORDS = (100, 200, 400)  # of `documents`; what is walked grows with their square
 _SYMPTOM = "function:evict_page"
 
 

@@ -99,7 +99,7 @@ def _cost(results: Sequence[Result]) -> str:
     """Of the bad side, whose runs are the longest."""
     head = (
         "case", "native", "none", "callgrind", "sketch", "zoom", "sketch / native", "zoom / native", "sketch / none",
-        "zoom / none", "zoom / callgrind", "instructions", "planned", "events", "events/s", "bytes/event",
+        "zoom / none", "zoom / callgrind", "instructions", "functions", "events", "events/s", "bytes/event",
         "inexact", "rest",
     )  # fmt: skip
     rows = []
