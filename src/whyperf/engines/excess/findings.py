@@ -120,7 +120,7 @@ def _pattern(excess: Excess, anchor: _Anchor) -> str:
 
 
 def _sentence(excess: Excess, account: Account, anchor: _Anchor, unit: str, inside: list[tuple[int, float]]) -> str:
-    spends = "waits" if excess.clock is Clock.BLOCKED else "takes"
+    spends = _spends(excess)
     other = excess.name(anchor.other) if anchor.other is not None else ""
     reached = seconds(account.bad_inclusive_s)
     match anchor.role:
@@ -140,20 +140,38 @@ def _sentence(excess: Excess, account: Account, anchor: _Anchor, unit: str, insi
                 f"{unit} became {seconds(account.bad_inclusive_s)}. It may call too often, or with too much."
             )
         case Role.OWN:
-            return _grown(excess, account, spends, unit, inside)
+            return _grown(excess, account, anchor.node, unit, inside)
 
 
-def _grown(excess: Excess, account: Account, spends: str, unit: str, inside: list[tuple[int, float]]) -> str:
+def _spends(excess: Excess) -> str:
+    return "waits" if excess.clock is Clock.BLOCKED else "takes"
+
+
+def _grown(excess: Excess, account: Account, node: int, unit: str, inside: list[tuple[int, float]]) -> str:
+    spends = _spends(excess)
     gained = f"{seconds(_gain(account))} more per {unit}"
     if account.bad_s - account.good_s < _MOSTLY * _gain(account):
         # It answers for growth that comes in here, or for its data: the time is in what it calls.
         compared = f"{seconds(account.good_inclusive_s)} became {seconds(account.bad_inclusive_s)}"
-        return f"With what it calls it {spends} {gained}: {compared}."
+        callee = _repeated_callee(excess, node)
+        loop = f" It calls {excess.name(callee)} in a loop." if callee is not None else ""
+        return f"With what it calls it {spends} {gained}: {compared}.{loop}"
     compared = f"{seconds(account.good_s)} became {seconds(account.bad_s)}"
     where = _spent_in(excess, account.function, inside)
     threads = _waiting_threads(excess, account.function)
     summed = f", summed over {threads} threads" if threads > 1 else ""
     return f"It {spends} {gained}{where}: {compared}{summed}."
+
+
+def _repeated_callee(excess: Excess, node: int) -> int | None:
+    """What a context calls from a loop, where most of what grew under it lies there."""
+    tree = excess.costs.tree
+    inclusive = tree.inclusive(excess.spent)
+    callees = [child for child in np.flatnonzero(tree.parent == node).tolist() if tree.called_in_loop[child]]
+    heaviest = max(callees, key=lambda child: float(inclusive[child]), default=None)
+    if heaviest is None or inclusive[heaviest] < _MOSTLY * inclusive[node]:
+        return None
+    return int(tree.function[heaviest])
 
 
 def _waiting_threads(excess: Excess, function: int) -> int:
