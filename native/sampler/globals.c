@@ -10,6 +10,8 @@
 #include "sampler/sampler.h"
 
 enum { MAX_WATCHED = 64, CHANGES_PER_RECORD = 256, RUNS_PER_CALL = 32, BRIDGED_BYTES = 256, SAMPLES_PER_LOOK = 64 };
+// The first look at a large program finds more than a ring holds: samples must not be dropped for that.
+enum { LEFT_TO_SAMPLES = WHYPERF_RING_RESERVE + WHYPERF_RING_BYTES / 4 };
 
 // Neighbours within a page: they are read together, and are there together.
 struct run {
@@ -96,10 +98,10 @@ void globals_watch_in_signal(uint64_t module_start, uint64_t bias, const struct 
 }
 
 // Something else may take its place.
-void globals_forget_in_signal(uint64_t module_start) {
+void globals_forget_in_signal(uint64_t start, uint64_t end) {
     uint32_t count = atomic_load(&watched_count);
     for (uint32_t i = 0; i < count; i++)
-        if (watched[i].module_start == module_start)
+        if (watched[i].module_start >= start && watched[i].module_start < end)
             atomic_store(&watched[i].gone, true);
 }
 
@@ -150,7 +152,7 @@ static void keep(struct watched *module, struct run *run) {
 static bool write_changes(const struct watched *module, const struct whyperf_global *changes, uint32_t count,
                           uint64_t time) {
     uint32_t bytes = (uint32_t)(sizeof module->module_start + count * sizeof *changes);
-    unsigned char *room = ring_reserve_in_signal(bytes, WHYPERF_RING_RESERVE);
+    unsigned char *room = ring_reserve_in_signal(bytes, LEFT_TO_SAMPLES);
     if (!room)
         return false;
     memcpy(room, &module->module_start, sizeof module->module_start);
@@ -185,7 +187,7 @@ static bool is_time_to_look(void) {
 
 void globals_sample_in_signal(uint64_t time) {
     uint32_t count = atomic_load_explicit(&watched_count, memory_order_relaxed);
-    if (!count || !is_time_to_look() || atomic_load(&this_process.no_system_calls) || atomic_exchange(&looking, true))
+    if (!count || !is_time_to_look() || !memory_can_be_copied_in_signal() || atomic_exchange(&looking, true))
         return;
     for (uint32_t i = 0; i < count; i++)
         if (!atomic_load_explicit(&watched[i].gone, memory_order_relaxed))

@@ -224,6 +224,7 @@ static void take_in(const struct mapping *mapping) {
             tables_find_in_signal(&details->image, read_own_memory, &module->table);
         }
         record_module(mapping, &details->image);
+        globals_forget_in_signal(mapping->start, mapping->end);
         work.changed = true;
     }
     find_variables(module, details);
@@ -298,18 +299,19 @@ static bool publish(void) {
     return true;
 }
 
+// What has another module in its place needs no word: that one's record, already written, says it. To say "gone" of the
+// same address now would be said of the new one.
 static void record_gone(const struct snapshot *old) {
     for (uint32_t i = 0; i < old->modules.count; i++) {
-        bool still_there = false;
-        for (uint32_t k = 0; k < work.count && !still_there; k++)
-            still_there = work.modules[k].start == old->modules.modules[i].start &&
-                          work.details[k].inode == old->details[i].inode;
-        if (still_there)
+        uint64_t start = old->modules.modules[i].start;
+        bool has_module = false;
+        for (uint32_t k = 0; k < work.count && !has_module; k++)
+            has_module = work.modules[k].start <= start && start < work.modules[k].end;
+        if (has_module)
             continue;
         work.changed = true;
-        uint64_t start = old->modules.modules[i].start;
         ring_write_in_signal(WHYPERF_RECORD_MODULE_GONE, 0, &start, sizeof start);
-        globals_forget_in_signal(start);
+        globals_forget_in_signal(start, start + 1);
     }
 }
 

@@ -138,17 +138,18 @@ void sample_in_signal(int signal_number, siginfo_t *info, void *context) {
         uint32_t overrun = info->si_code == SI_TIMER && info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0;
         uint32_t weight = (1 + overrun) * this_thread.periods_per_sample;
         this_thread.slot->counters.overruns += overrun;
+        // From here on, who installs a seccomp filter waits for us.
+        modules_enter_in_signal();
         timer_continue_in_signal();
         if (this_thread.in_handler) {
             this_thread.slot->counters.busy += weight;
         } else {
             this_thread.in_handler = 1;
             clock_advance_in_signal(weight * this_process.period_ns);
-            modules_enter_in_signal();
             take_sample_in_signal(context, weight);
-            modules_leave_in_signal();
             this_thread.in_handler = 0;
         }
+        modules_leave_in_signal();
     }
     errno = saved_errno;
 }

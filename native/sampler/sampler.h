@@ -73,6 +73,7 @@ struct process_state {
     uint64_t period_ns;
     _Atomic bool no_system_calls; // a seccomp filter is installed
     _Atomic bool sampling_forbidden;
+    _Atomic bool serves_page_faults; // its own, by userfaultfd
     uint64_t program_bias;
     uint64_t program_tls_bytes; // size of the program's thread-local block; 0: none
     char session_path[WHYPERF_PATH_MAX];
@@ -140,7 +141,7 @@ void modules_after_fork(void);
 
 // globals.c
 void globals_watch_in_signal(uint64_t module_start, uint64_t bias, const struct values_table *table);
-void globals_forget_in_signal(uint64_t module_start);
+void globals_forget_in_signal(uint64_t start, uint64_t end); // of modules that start there
 void globals_sample_in_signal(uint64_t time);
 void globals_after_fork(void);
 
@@ -156,6 +157,9 @@ struct environment_plan environment_plan(char *const environment[]);
 void environment_after_fork(void);
 bool environment_names_session(char *const environment[]);
 void environment_fill(struct environment_plan plan, char *const environment[], char **entries, char *text);
+
+// faults.c
+bool memory_can_be_copied_in_signal(void); // by system call
 
 // follow.c
 int follow_check_path(const char *path);

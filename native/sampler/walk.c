@@ -1,6 +1,5 @@
 #include "sampler/walk.h"
 
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -22,7 +21,7 @@ struct stack_reader {
 
 // Reads by system call, so that an address which is not mapped is an error and not a crash.
 static bool copy_page_in_signal(struct stack_reader *reader, uint64_t page_address) {
-    if (atomic_load_explicit(&this_process.no_system_calls, memory_order_relaxed)) {
+    if (!memory_can_be_copied_in_signal()) {
         reader->would_need_system_call = true;
         return false;
     }
@@ -197,7 +196,7 @@ struct walk walk_in_signal(const struct walk_request *request) {
     memory->remembered_count = 0;
     if (request->values_depth)
         values_capture_begin_in_signal(&memory->capture, reader.high ? with_red_zone(reader.low) : 0, reader.high,
-                                       request->with_others, !atomic_load(&this_process.no_system_calls));
+                                       request->with_others, memory_can_be_copied_in_signal());
     struct walk walk = {0};
     for (;;) {
         // Readers look one byte before what they take for a return address: not so where a signal interrupted.

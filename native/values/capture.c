@@ -42,8 +42,8 @@ void values_capture_begin_in_signal(struct values_capture *capture, uint64_t sta
 
 // The piece that holds [address, address + length): the latest, grown where it is near; -1 when there is no room.
 static int piece_for(struct values_capture *capture, uint64_t address, uint32_t length) {
-    struct iovec *last = &capture->wanted[capture->pieces - 1];
-    if (capture->pieces && address >= (uint64_t)last->iov_base) {
+    struct iovec *last = capture->pieces ? &capture->wanted[capture->pieces - 1] : NULL;
+    if (last && address >= (uint64_t)last->iov_base) {
         uint64_t end = address - (uint64_t)last->iov_base + length;
         uint64_t more = end > last->iov_len ? end - last->iov_len : 0;
         if (end <= PIECE_BYTES && more <= VALUES_PIECE_BYTES_MAX - capture->piece_bytes) {

@@ -19,7 +19,7 @@ from whyperf.debuginfo.elf import read_elf
 from whyperf.debuginfo.variables import write_table
 from whyperf.recording.chunks import ChunkKind, ChunkReader
 
-PROCESS, MODULE, MODULE_GONE, UNFOLLOWED, THREAD_END = 2, 3, 4, 5, 6
+PROCESS, MODULE, MODULE_GONE, UNFOLLOWED, THREAD_END, GLOBALS = 2, 3, 4, 5, 6, 8
 EXEC, FORK = 1, 2
 UNFOLLOWED_STATIC, UNFOLLOWED_OTHER_LIBC, UNFOLLOWED_OTHER_ARCHITECTURE, UNFOLLOWED_SETUID = 1, 2, 3, 4
 UNFOLLOWED_UNREACHABLE, UNFOLLOWED_SECCOMP = 5, 6
@@ -52,6 +52,7 @@ class Outcome:
     processes: list[Process] = field(default_factory=list)
     unfollowed: list[tuple[int, str]] = field(default_factory=list)
     modules: dict[int, list[Module]] = field(default_factory=dict)
+    notes: list[tuple[int, bytes]] = field(default_factory=list)  # kind and payload of every record but samples
     samples: list[tuple[int, int, int, tuple[int, ...]]] = field(default_factory=list)  # pid, tid, weight, pcs
 
     def named_stacks(self, binary: Path) -> list[list[str]]:
@@ -102,13 +103,15 @@ def sampled(tmp_path: Path) -> Callable[..., Outcome]:
         drain: bool = True,
         timeout: float = 60,
         values_depth: int = 0,
+        libraries: Sequence[Path] = (),
     ) -> Outcome:
         folder = tmp_path / f"session-{time.monotonic_ns()}"
         (folder / "tables").mkdir(parents=True)
         rings = folder / "rings"
         _session.create(rings, rate_hz, perf_events, folder / "tables", LIBRARY, values_depth)
         if values_depth:
-            _make_variables_table(Path(command[0]), folder / "tables")
+            for binary in (Path(command[0]), *libraries):
+                _make_variables_table(binary, folder / "tables")
         drainer = _session.Drainer(rings)
         log = os.open(folder / "log-000001", os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
         own = {**os.environ, **(environment or {})}
@@ -166,6 +169,7 @@ def _decode(folder: Path, outcome: Outcome) -> None:
 
 
 def _take_in(outcome: Outcome, pid: int, kind: int, detail: int, payload: bytes) -> None:
+    outcome.notes.append((kind, payload))
     if kind == PROCESS:
         number, parent, origin, count = struct.unpack_from("<4I", payload)
         texts = payload[16:].split(b"\0")

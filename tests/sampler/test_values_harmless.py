@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Outcome
+from conftest import GLOBALS, MODULE, MODULE_GONE, Outcome
 
 Compile = Callable[..., Path]
 Run = Callable[..., Outcome]
@@ -238,3 +238,98 @@ int main(void) {
     assert outcome.counters["values"] > 20
     assert outcome.counters["values_forbidden"] > 0
     assert outcome.counters["values_unreadable"] == 0
+
+
+def test_a_thread_that_serves_page_faults_is_not_made_to_wait_for_itself(compiled: Compile, sampled: Run) -> None:
+    # GIVEN a thread that works on a page which nobody but itself can supply, with a pointer to it in a variable
+    program = compiled(
+        HEADERS
+        + """
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+static int faults;
+static void *serve(void *page) {
+    struct uffd_msg fault;
+    if (read(faults, &fault, sizeof fault) != sizeof fault) exit(1);
+    struct box *missing = (struct box *)(fault.arg.pagefault.address & ~(PAGE - 1ull));
+    burn(missing, missing);
+    struct uffdio_copy copy = {.dst = (uint64_t)missing, .src = (uint64_t)page, .len = PAGE};
+    if (ioctl(faults, UFFDIO_COPY, &copy)) exit(1);
+    return NULL;
+}
+int main(void) {
+    struct uffdio_api api = {.api = UFFD_API};
+    faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+    if (faults < 0 || ioctl(faults, UFFDIO_API, &api)) return 77;
+    char *served = pages(1), *supply = pages(1);
+    struct uffdio_register range = {{(uint64_t)served, PAGE}, UFFDIO_REGISTER_MODE_MISSING, 0};
+    if (ioctl(faults, UFFDIO_REGISTER, &range)) return 77;
+    supply[0] = 42;
+    pthread_t thread;
+    pthread_create(&thread, NULL, serve, supply);
+    printf("%d\\n", served[0]);
+    pthread_join(thread, NULL);
+    return 0;
+}""",
+        "-O0",
+    )
+
+    outcome = sampled(program, values_depth=8, timeout=20)
+
+    if outcome.status == 77:
+        pytest.skip("the kernel permits no userfaultfd here")
+    assert (outcome.status, outcome.output) == (0, "42\n")
+    assert outcome.counters["values"] > 20
+    assert outcome.counters["values_forbidden"] > 0
+
+
+def test_a_library_in_the_place_of_another(compiled: Compile, sampled: Run) -> None:
+    # GIVEN two libraries of one size, the second loaded where the first was, before any sample could tell
+    source = HEADERS + "long counter = 1; void plug(void) { for (long i = 0; i < 60000000; i++) sink += counter; }"
+    plugins = [compiled(source, "-shared", "-fPIC", name=name) for name in ("first.so", "second.so")]
+    host = compiled(
+        HEADERS
+        + """
+#include <dlfcn.h>
+int main(int count, char **words) {
+    (void)count;
+    void *first = dlopen(words[1], RTLD_NOW);
+    void (*plug)(void) = dlsym(first, "plug"), (*before)(void) = plug;
+    plug();
+    dlclose(first);
+    plug = dlsym(dlopen(words[2], RTLD_NOW), "plug");
+    plug();
+    puts(plug == before ? "same place" : "another place");
+    return 0;
+}""",
+        "-ldl",
+    )
+
+    outcome = sampled(host, *plugins, values_depth=8, libraries=plugins)
+
+    # THEN the second is known to be there from its record on, and its globals are read
+    assert (outcome.status, outcome.output) == (0, "same place\n")
+    loaded = next(i for i, (kind, payload) in enumerate(outcome.notes) if kind == MODULE and b"second.so" in payload)
+    start = outcome.notes[loaded][1][:8]
+    later = {kind for kind, payload in outcome.notes[loaded + 1 :] if payload[:8] == start}
+    assert GLOBALS in later
+    assert MODULE_GONE not in later
+
+
+def test_thousands_of_globals_leave_room_for_samples(compiled: Compile, sampled: Run) -> None:
+    # GIVEN more globals than a ring can hold, and nobody who empties it for the few samples that the program gets
+    program = compiled(
+        HEADERS
+        + "#include <time.h>\n"
+        + "".join(f"long g{i} = {i};" for i in range(8000))
+        + "int main(void) { while (clock() < CLOCKS_PER_SEC * 4 / 100) hold(NULL, NULL, 1000); return 0; }",
+        "-O0",
+    )
+
+    outcome = sampled(program, values_depth=8, drain=False)
+
+    assert outcome.status == 0
+    assert sum(kind == GLOBALS for kind, _ in outcome.notes) > 4
+    assert outcome.counters["values"] > 20
+    assert outcome.counters["dropped"] == outcome.counters["values_dropped"] == 0
