@@ -111,7 +111,8 @@ class StoredRows:
     def _decode(self, group: int, names: list[str]) -> Columns:
         try:
             schema = pa.schema([self._table.schema.field(name) for name in names])
-            rows = self._file.read_row_group(group, columns=names).select(names).cast(schema)
+            # Without threads of Arrow's own: one that is still starting when the process ends aborts it.
+            rows = self._file.read_row_group(group, columns=names, use_threads=False).select(names).cast(schema)
         except (pa.ArrowException, KeyError, ValueError, OSError) as error:
             raise self._damaged(f"it does not fit the format ({str(error).splitlines()[0]})") from error
         for column in self._table.columns:
