@@ -54,6 +54,7 @@ static struct {
     struct module_details details[MAX_MODULES];
     uint32_t count;
     bool changed;
+    bool something_was_unloaded;
     // The latest mapping of a file's start: where its ELF header is.
     uint64_t header_start, header_inode;
     struct {
@@ -184,6 +185,14 @@ static const struct unwind_module *known_module(const struct snapshot *snapshot,
     return NULL;
 }
 
+// A library built anew and loaded in the place of the old one may well have its inode number, too.
+static bool is_another(const struct mapping *mapping, const struct module_details *known) {
+    struct unwind_image image;
+    return work.something_was_unloaded && work.header_inode == mapping->inode &&
+           unwind_image_find(read_own_memory, NULL, work.header_start, &image) &&
+           memcmp(&image, &known->image, sizeof image) != 0;
+}
+
 static void find_variables(const struct unwind_module *module, struct module_details *details) {
     uint64_t here = (uint64_t)find_variables;
     bool is_ours = here >= module->start && here < module->end;
@@ -212,7 +221,7 @@ static void take_in(const struct mapping *mapping) {
     struct module_details *details = &work.details[work.count++];
     const struct snapshot *snapshot = atomic_load(&current);
     const struct unwind_module *known = known_module(snapshot, mapping);
-    if (known) {
+    if (known && !is_another(mapping, &snapshot->details[known - snapshot->modules.modules])) {
         *module = *known;
         *details = snapshot->details[known - snapshot->modules.modules];
     } else {
@@ -320,7 +329,7 @@ bool modules_refresh_in_signal(void) {
         return false;
     bool published = false;
     if (room_to_retire()) {
-        atomic_store(&stale, false);
+        work.something_was_unloaded = atomic_exchange(&stale, false);
         tables_seen = atomic_load(&this_process.session->tables_generation);
         work.count = 0;
         work.changed = false;

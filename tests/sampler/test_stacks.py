@@ -125,6 +125,42 @@ int main(int count, char **words) {
     assert share_with(chains(outcome, binary), "middle", "outer", "back", "plugin.so", "main") > 0.95
 
 
+def test_library_built_anew_under_its_old_name_is_another(compiled: Compile, sampled: Run, tmp_path: Path) -> None:
+    # GIVEN a program that loads one file again and again, with other contents each time
+    plugins = [
+        compiled(SPIN + f"int version = {i}; void plug(void) {{ outer(20 + version); }}", "-shared", "-fPIC", name=name)
+        for i, name in enumerate(("one.so", "two.so"))
+    ]
+    host = compiled(
+        SPIN
+        + """
+static char bytes[1 << 20];
+int main(int count, char **words) {
+    void *before = NULL, *plug = NULL;
+    int same = 0;
+    for (int i = 0; i < 6; i++, before = plug) {
+        FILE *from = fopen(words[1 + i % 2], "rb"), *to = fopen(words[3], "wb");
+        fwrite(bytes, 1, fread(bytes, 1, sizeof bytes, from), to);
+        fclose(from);
+        fclose(to);
+        void *handle = dlopen(words[3], RTLD_NOW);
+        plug = dlsym(handle, "plug");
+        ((void (*)(void))plug)();
+        same += plug == before;
+        dlclose(handle);
+    }
+    puts(count == 4 && same ? "in the same place" : "elsewhere");
+    return 0;
+}"""
+    )
+
+    outcome = sampled(host, *plugins, tmp_path / "live.so")
+
+    assert (outcome.status, outcome.output) == (0, "in the same place\n")
+    (modules,) = outcome.modules.values()
+    assert sum(module.path.endswith("/live.so") for module in modules) == 6
+
+
 def test_deep_recursion_is_cut_and_counted(compiled: Compile, sampled: Run) -> None:
     binary = compiled(
         SPIN
