@@ -1,8 +1,6 @@
 """`python -m whyperf`."""
 
-import sys
-
-from whyperf.cli.main import main
+from whyperf.cli.main import command
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command()

@@ -79,3 +79,13 @@ def test_room_is_bounded_and_what_had_none_is_said(
     recording = record_lines(tmp_path, source, 40)
     assert recording.table("source").num_rows == 0
     assert any("lack of room" in note for note in recording.manifest.losses.notes)
+
+
+def test_lines_are_counted_as_compilers_count_them(tmp_path: Path, source: Path) -> None:
+    # GIVEN form feeds, as in GNU sources, and the line ends of another system
+    source.write_bytes(b"".join(b"\x0c" * (i % 7 == 0) + b"line %d\r\n" % i for i in range(1, 1001)))
+    os.utime(source, (1000, 1000))
+    # THEN line n is line n
+    (row,) = record_lines(tmp_path, source, 900).table("source").to_pylist()
+    lines = row["text"].split("\n")
+    assert [line.lstrip("\x0c") for line in lines] == [f"line {i}" for i in range(895, 895 + len(lines))]

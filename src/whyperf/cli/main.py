@@ -57,6 +57,19 @@ class _Parser(argparse.ArgumentParser):
         raise WhyperfError(f"{message[:1].upper()}{message[1:]}.", f"{self.prog} --help", status=2)
 
 
+def command() -> NoReturn:
+    """The program itself. It ends without unloading libraries: one of Arrow's threads that is still starting when its
+    destructors run aborts the process, after everything was said."""
+    try:
+        status = main()
+    except SystemExit as end:  # --help, --version
+        status = end.code if isinstance(end.code, int) else 0
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(status)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     _open_standard_streams()
     _forget_coerced_locale()

@@ -143,3 +143,15 @@ class TestNormalAndSteady:
         found = compare([made(seed, 2) for seed in range(3)], [made(seed, 12) for seed in range(9, 12)])
         assert WORK in found.own_anomaly
         assert WORK not in found.anomaly
+
+
+@pytest.mark.parametrize(
+    ("type_", "found"), [("__ino_t", 0), ("const pid_t", 0), ("time_t", 0), ("size_t", 1), ("int", 1)]
+)
+def test_names_and_moments_are_no_quantities(type_, found):
+    # GIVEN one number in all good runs and another in all bad ones, as two files have
+    good, bad = (
+        [Run(one_function(Read("work", "st.st_ino", np.full(N, value), type=type_), samples=N)) for _ in range(3)]
+        for value in (2_263_366, 2_263_368)
+    )
+    assert len(compare(good, bad).abnormal) == found

@@ -39,7 +39,8 @@ def excerpts(frames: pa.Table, functions: pa.Table, modules: pa.Table, frame_wei
         if content.changed > min(_changed(paths[module]) for module in wanted[file].modules):
             newer += 1
             continue
-        lines = content.text.splitlines()
+        # Compilers count no form feeds, as `splitlines` would.
+        lines = content.text.replace("\r\n", "\n").removesuffix("\n").split("\n")
         digest = hashlib.sha256(content.raw).hexdigest()
         for first, last in _merged(wanted[file].ranges, len(lines)):
             text = "\n".join(lines[first - 1 : last])

@@ -149,18 +149,18 @@ def _spends(excess: Excess) -> str:
 
 def _grown(excess: Excess, account: Account, node: int, unit: str, inside: list[tuple[int, float]]) -> str:
     spends = _spends(excess)
-    gained = f"{seconds(_gain(account))} more per {unit}"
     if account.bad_s - account.good_s < _MOSTLY * _gain(account):
         # It answers for growth that comes in here, or for its data: the time is in what it calls.
-        compared = f"{seconds(account.good_inclusive_s)} became {seconds(account.bad_inclusive_s)}"
+        now, before = seconds(account.bad_inclusive_s), seconds(account.good_inclusive_s)
         callee = _repeated_callee(excess, node)
         loop = f" It calls {excess.name(callee)} in a loop." if callee is not None else ""
-        return f"With what it calls it {spends} {gained}: {compared}.{loop}"
+        answers = f"it answers for {seconds(_gain(account))} of the difference"
+        return f"With what it calls it {spends} {now} per {unit}, not {before}; {answers}.{loop}"
     compared = f"{seconds(account.good_s)} became {seconds(account.bad_s)}"
     where = _spent_in(excess, account.function, inside)
     threads = _waiting_threads(excess, account.function)
     summed = f", summed over {threads} threads" if threads > 1 else ""
-    return f"It {spends} {gained}{where}: {compared}{summed}."
+    return f"It {spends} {seconds(_gain(account))} more per {unit}{where}: {compared}{summed}."
 
 
 def _repeated_callee(excess: Excess, node: int) -> int | None:

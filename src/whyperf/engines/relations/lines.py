@@ -19,7 +19,7 @@ def source_lines(runs: Sequence[Run]) -> dict[str, dict[int, str]]:
             texts(table, "file"), ints(table, "first_line"), texts(table, "text"), strict=True
         ):
             lines = found.setdefault(file, {})
-            for number, line in enumerate(text.splitlines(), first):
+            for number, line in enumerate(text.split("\n"), first):
                 lines.setdefault(number, line)
     return found
 

@@ -85,7 +85,11 @@ class Judging:
         return compiled
 
     def all(self) -> tuple[list[Outcome], list[Candidate]]:
-        numbered = [number for number in range(len(self.variables.variables)) if self.bad.count(number)]
+        numbered = [
+            number
+            for number, variable in enumerate(self.variables.variables)
+            if not variable.is_identity and self.bad.count(number)
+        ]
         numbered.sort(key=self.bad.first_row)
         outcomes: list[Outcome] = []
         candidates: list[Candidate] = []

@@ -21,6 +21,7 @@ from whyperf.engines.run import Run, ints, texts
 from whyperf.engines.values.kinds import Kind, kind_named
 
 GLOBAL = -1
+_IDENTITIES = re.compile(r"\b_*(ino|dev|pid|uid|gid|id|time|clock|clockid|timer|key)(64)?_t\b")
 _Scope = tuple[int, str]  # function number (or GLOBAL) and, for globals, the module
 _Declared = dict[_Scope, list[tuple[int, "Variable"]]]  # rows and variables of one run
 _BASE = re.compile(r"[^\W\d][\w:]*")
@@ -38,6 +39,11 @@ class Variable:
     roles: frozenset[str]
     file: str
     line: int
+
+    @property
+    def is_identity(self) -> bool:
+        """What its type says is a name or a moment, no quantity: an inode, a process, a user, a time."""
+        return _IDENTITIES.search(self.type) is not None
 
     @property
     def is_parameter(self) -> bool:
