@@ -64,7 +64,10 @@ def whole_change(symptoms: Sequence[Symptom]) -> Change:
 def most_explained(symptom: Symptom, change: Change, settings: RelationsSettings) -> float:
     """What a relation can contribute to this symptom at most; 0 if the symptom did not change enough to matter."""
     if symptom.negation:
-        return abs(symptom.change) if Change(symptom.good_total, symptom.bad_total).is_material(settings) else 0.0
+        # What prevents a symptom explains more of it by being executed less, and less of it by being executed more.
+        helped = symptom.polarity * symptom.change * change.amount > 0
+        material = Change(symptom.good_total, symptom.bad_total).is_material(settings)
+        return abs(symptom.change) if helped and material else 0.0
     return abs(symptom.change) if abs(symptom.change) >= settings.least_contribution * abs(change.amount) else 0.0
 
 
