@@ -173,3 +173,16 @@ def recursive(branches: int, depth: int = 4) -> Made:
         for _ in machine.rounds(10, line=5):
             visit(depth, machine.constant(branches, line=4))
     return machine.recording()
+
+
+def account(rounds: int, *, written_at: int) -> Made:
+    """Each round adds to a balance and takes less from it again, if a flag is set that was written somewhere else."""
+    machine = Machine()
+    with machine.call("main"):
+        machine.store("flag", machine.constant(1, line=written_at), line=written_at)
+        for _ in machine.rounds(rounds, machine.constant(rounds, line=7), line=7):
+            machine.update("balance", 10, line=8, watched=True)
+            test = machine.test(machine.load("flag", line=9), line=9)
+            with machine.arm(test, line=10):
+                machine.update("balance", -4, line=11, watched=True)
+    return machine.recording()

@@ -96,6 +96,12 @@ def test_recursion_counts_a_symptom_once() -> None:
     assert found.findings[0].share <= 1
 
 
+def test_decision_that_works_against_the_change_is_none() -> None:
+    """More is taken as well, by values from elsewhere: the balance grew in spite of it."""
+    good, bad = programs.account(20, written_at=5), programs.account(60, written_at=6)
+    assert places(compare([good], [bad], parse_symptom("var:balance")).findings) == [("main", 7)]
+
+
 @pytest.mark.parametrize(
     ("run", "symptom"),
     [

@@ -175,10 +175,14 @@ def _share(relation: Relation, change: Change, sense: float) -> float:
 def _nearest(
     catalogue: Catalogue, relations: Sequence[Backward], share: Callable[[Relation], float], settings: RelationsSettings
 ) -> Backward | None:
-    """Of those that explain as much as the best: one on a line that only the bad build has, or the closest."""
-    if not relations:
+    """Of those that explain as much as the best: one on a line that only the bad build has, or the closest.
+
+    None where all of them work against the symptom's change: it changed in spite of them.
+    """
+    best = max((share(one) for one in relations), default=0.0)
+    if best <= 0:
         return None
-    enough = settings.as_good_as_best * max(share(one) for one in relations)
+    enough = settings.as_good_as_best * best
 
     def order(one: Backward) -> tuple[bool, float]:
         return one.is_function or not _is_new(catalogue, one.producer), one.distance
