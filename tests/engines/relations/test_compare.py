@@ -102,6 +102,13 @@ def test_decision_that_works_against_the_change_is_none() -> None:
     assert places(compare([good], [bad], parse_symptom("var:balance")).findings) == [("main", 7)]
 
 
+@pytest.mark.parametrize("symptom", ["function:compare", "instructions"])
+def test_loop_is_not_charged_with_what_its_iterations_came_to_cost(symptom: str) -> None:
+    found = compare([programs.search(30, 600)], [programs.search(60, 690)], parse_symptom(symptom))
+    assert places(found.findings) == [("find", 20), ("main", 5)]
+    assert found.findings[1].share < 0.25  # 15% more trips
+
+
 @pytest.mark.parametrize(
     ("run", "symptom"),
     [

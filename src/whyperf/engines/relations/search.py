@@ -107,7 +107,8 @@ class _Sought:
         return np.minimum(np.where(bad > 0, bad, good), self.most)
 
     def forward(self, edge: Edge, weights: tuple[float, float], late: float) -> Forward | None:
-        """`late`: the symptom in iterations beyond the usual number."""
+        """`late`: the symptom in iterations beyond the usual number, which is the loop's doing as far as an iteration
+        brings no more than it did: else there is something within it that changed."""
         comparison, polarity = self.comparison, self.symptom.polarity
         good, bad = comparison.good.fanout.counts(edge), comparison.bad.fanout.counts(edge)
         if not has_changed(good, bad, comparison.settings):
@@ -115,7 +116,7 @@ class _Sought:
         parents = bad.events / comparison.bad.trace.runs
         contribution = polarity * (bad.mean - good.mean) * parents * self._per_child(good, bad, weights)
         is_iteration = comparison.catalogue.classes[edge[1]].kind == RegionKind.ITERATION
-        if is_iteration and bad.mean > good.mean:
+        if is_iteration and bad.mean > good.mean and not self._brings_more(good, bad, weights):
             contribution = polarity * max(abs(contribution), late)
         contribution = max(-self.most, min(self.most, contribution))
         return way_out(comparison, Forward(edge, good, bad, contribution, self.symptom, parents))
@@ -147,6 +148,12 @@ class _Sought:
                 is_function = slot >= len(self.comparison.catalogue.places)
                 contribution = passing * abs(now - was) * direction
                 yield Backward(producer, is_function, was, now, tests, distance, contribution, self.symptom, executions)
+
+    def _brings_more(self, good: Counts, bad: Counts, weights: tuple[float, float]) -> bool:
+        """Whether a child came to bring materially more of the symptom."""
+        runs = self.comparison.good.trace.runs, self.comparison.bad.trace.runs
+        was, now = weights[0] * runs[0] / max(good.total, 1.0), weights[1] * runs[1] / max(bad.total, 1.0)
+        return was > 0 and now - was >= self.comparison.settings.means_apart * now
 
     def _per_child(self, good: Counts, bad: Counts, weights: tuple[float, float]) -> float:
         """How much of the symptom one more child brings: as in the bad runs; as in the good ones if it vanished."""
