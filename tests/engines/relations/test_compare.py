@@ -109,6 +109,13 @@ def test_loop_is_not_charged_with_what_its_iterations_came_to_cost(symptom: str)
     assert found.findings[1].share < 0.25  # 15% more trips
 
 
+def test_origin_of_values_explains_no_more_than_what_came_of_the_decision() -> None:
+    good, bad = programs.moved(600, written_at=2), programs.moved(690, written_at=4)
+    found = compare([good], [bad], parse_symptom("function:compare"))
+    assert places(found.findings) == [("main", 9), ("main", 7)]
+    assert found.findings[1].share < 0.25  # 15% more trips
+
+
 @pytest.mark.parametrize(
     ("run", "symptom"),
     [

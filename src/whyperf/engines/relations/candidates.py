@@ -135,7 +135,12 @@ def _join(comparison: Comparison, group: Sequence[Refined], change: Change, sens
     def share(relation: Relation) -> float:
         return _share(relation, change, sense)
 
-    best = max(relations, key=share)
+    outcome = _outcomes(relations, share)
+
+    def explains(relation: Relation) -> float:
+        return min(share(relation), outcome.get(relation.symptom, 1.0))
+
+    best = max(relations, key=explains)
     forward = max((one for one in relations if isinstance(one, Forward)), key=share, default=None)
     if forward is not None and share(forward) < 0:
         return None  # what comes of the decision works against the symptom, wherever its values come from
@@ -151,7 +156,7 @@ def _join(comparison: Comparison, group: Sequence[Refined], change: Change, sens
         branch=first.branch,
         label=forward.edge[1] if forward is not None else NONE,
         place=place,
-        share=share(best),
+        share=explains(best),
         symptom=best.symptom,
         depth=min(one.decision.depth for one in group),
         forward=forward,
@@ -163,6 +168,16 @@ def _join(comparison: Comparison, group: Sequence[Refined], change: Change, sens
         origin=NONE,
         effect_of=group[0].effect_of,
     )
+
+
+def _outcomes(relations: Sequence[Relation], share: Callable[[Relation], float]) -> dict[Symptom, float]:
+    """By symptom: what came of the line's decisions, if that changed. Wherever the values that are tested come from,
+    they explain no more than the outcome does; a loop's entry and its end are tested on one line, by two branches."""
+    found: dict[Symptom, float] = {}
+    for one in relations:
+        if isinstance(one, Forward):
+            found[one.symptom] = max(share(one), found.get(one.symptom, 0.0))
+    return found
 
 
 def _share(relation: Relation, change: Change, sense: float) -> float:
