@@ -21,10 +21,9 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if shutil.which("valgrind") is None:
         pytest.skip("valgrind is not installed")
     folder = tmp_path_factory.mktemp("host")
-    plug_in = ["gcc", "-O1", "-g", "-shared", "-fPIC", PROGRAMS / "plug_in.c", "-o", folder / "plug_in.so"]
-    program = ["gcc", "-O1", "-g", PROGRAMS / "host.c", "-o", folder / "host", "-ldl"]
-    for command in (plug_in, program):
-        subprocess.run(command, check=True)
+    gcc = ("gcc", "-O1", "-g")
+    subprocess.run([*gcc, "-shared", "-fPIC", PROGRAMS / "plug_in.c", "-o", folder / "plug_in.so"], check=True)
+    subprocess.run([*gcc, PROGRAMS / "host.c", "-o", folder / "host", "-ldl"], check=True)
     return folder / "host"
 
 

@@ -29,9 +29,9 @@ def loaded_later(folder: Path) -> tuple[str, ...]:
 
 def unwatched(modules: Iterable[StreamModule], watched: Iterable[WatchedModule]) -> tuple[str, ...]:
     """Of the files that executed code came from, those that are the user's own and not in the plan."""
-    identities, names = set(), set()
-    for module in watched:
-        (identities if module.build_id else names).add(module.build_id or module.name)
+    watched = tuple(watched)
+    identities = {module.build_id for module in watched if module.build_id}
+    names = {module.name for module in watched if not module.build_id}
     return tuple(
         module.path
         for module in modules
