@@ -109,6 +109,13 @@ def test_loop_is_not_charged_with_what_its_iterations_came_to_cost(symptom: str)
     assert found.findings[1].share < 0.25  # 15% more trips
 
 
+def test_more_calls_and_more_work_in_each_are_not_counted_twice() -> None:
+    """Six times the calls, six times the rounds in each: a call brings what a call brought, the rest is the loop's."""
+    found = compare([programs.search(10, 600)], [programs.search(60, 600)], parse_symptom("function:compare"))
+    assert places(found.findings) == [("find", 20), ("main", 6)]
+    assert found.findings[1].share == pytest.approx((60 - 10) * 5.5 / (found.bad - found.good))
+
+
 def test_origin_of_values_explains_no_more_than_what_came_of_the_decision() -> None:
     good, bad = programs.moved(600, written_at=2), programs.moved(690, written_at=4)
     found = compare([good], [bad], parse_symptom("function:compare"))

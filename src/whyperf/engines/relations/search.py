@@ -151,16 +151,21 @@ class _Sought:
 
     def _brings_more(self, good: Counts, bad: Counts, weights: tuple[float, float]) -> bool:
         """Whether a child came to bring materially more of the symptom."""
-        runs = self.comparison.good.trace.runs, self.comparison.bad.trace.runs
-        was, now = weights[0] * runs[0] / max(good.total, 1.0), weights[1] * runs[1] / max(bad.total, 1.0)
+        was, now = self._yields(good, bad, weights)
         return was > 0 and now - was >= self.comparison.settings.means_apart * now
 
     def _per_child(self, good: Counts, bad: Counts, weights: tuple[float, float]) -> float:
-        """How much of the symptom one more child brings: as in the bad runs; as in the good ones if it vanished."""
-        for counts, weight, side in ((bad, weights[1], self.comparison.bad), (good, weights[0], self.comparison.good)):
-            if counts.total and weight:
-                return weight * side.trace.runs / counts.total
-        return 0.0
+        """How much of the symptom one more child brings: as in the run where it brings less, if it does in both. What
+        it brings more than that is the doing of something within it, which would be counted twice."""
+        return min((each for each in self._yields(good, bad, weights) if each > 0), default=0.0)
+
+    def _yields(self, good: Counts, bad: Counts, weights: tuple[float, float]) -> tuple[float, float]:
+        """What a child brings of the symptom, in good and in bad runs; 0 where there is none."""
+        was, now = (
+            weight * side.trace.runs / counts.total if counts.total else 0.0
+            for counts, weight, side in zip((good, bad), weights, self.comparison.sides, strict=True)
+        )
+        return was, now
 
 
 def _key(comparison: Comparison, label: int) -> _Key:
