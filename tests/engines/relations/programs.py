@@ -189,13 +189,13 @@ def account(rounds: int, *, written_at: int) -> Made:
 
 
 def search(hosts: int, lines: int) -> Made:
-    """A file of so many lines is read; the last of them are hosts, each compared with all hosts before it."""
+    """A file of so many lines is read; every so many of them there is a host, compared with all hosts before it."""
     machine = Machine()
     with machine.call("main"):
         for line in machine.rounds(lines, machine.constant(lines, line=5), line=5):
-            before = line - (lines - hosts)
-            test = machine.test(machine.constant(before >= 0, line=6), line=6)
-            if before >= 0:
+            before, is_host = line * hosts // lines, line * hosts % lines < hosts
+            test = machine.test(machine.constant(is_host, line=6), line=6)
+            if is_host:
                 with machine.arm(test, line=7), machine.call("find", line=7):
                     for _ in machine.rounds(before + 1, machine.constant(before, line=20), line=20):
                         with machine.call("compare", line=21):

@@ -105,8 +105,9 @@ def test_decision_that_works_against_the_change_is_none() -> None:
 @pytest.mark.parametrize("symptom", ["function:compare", "instructions"])
 def test_loop_is_not_charged_with_what_its_iterations_came_to_cost(symptom: str) -> None:
     found = compare([programs.search(30, 600)], [programs.search(60, 690)], parse_symptom(symptom))
-    assert places(found.findings) == [("find", 20), ("main", 5)]
-    assert found.findings[1].share < 0.25  # 15% more trips
+    assert places(found.findings)[0] == ("find", 20)
+    shares = {finding.place.line: finding.share for finding in found.findings}
+    assert shares[5] < 0.25  # 15% more trips; the last 15% cost 24% of all
 
 
 def test_more_calls_and_more_work_in_each_are_not_counted_twice() -> None:
