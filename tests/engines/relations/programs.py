@@ -213,3 +213,17 @@ def moved(lines: int, *, written_at: int) -> Made:
                 with machine.call("compare", line=10):
                     machine.constant(0, line=30)
     return machine.recording()
+
+
+def retries(rounds: int, *, calls: int = 60) -> Made:
+    """Every call tries so many times; the first attempt is cheap, the others go through all that failed before."""
+    machine = Machine()
+    with machine.call("main"):
+        for _ in machine.rounds(calls, machine.constant(calls, line=3), line=3):
+            with machine.call("attempt", line=4):
+                for number in machine.rounds(rounds, machine.constant(rounds, line=10), line=11):
+                    behind = 1 + 20 * number
+                    for _ in machine.rounds(behind, machine.constant(behind, line=12), line=13):
+                        with machine.call("compare", line=14):
+                            machine.constant(0, line=30)
+    return machine.recording()

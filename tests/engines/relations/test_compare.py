@@ -110,6 +110,12 @@ def test_loop_is_not_charged_with_what_its_iterations_came_to_cost(symptom: str)
     assert shares[5] < 0.25  # 15% more trips; the last 15% cost 24% of all
 
 
+def test_extra_round_that_costs_more_than_the_usual_one_is_the_loops_doing() -> None:
+    found = compare([programs.retries(1)], [programs.retries(2)], parse_symptom("function:compare"))
+    assert places(found.findings)[0] == ("attempt", 11)
+    assert found.findings[0].share == 1
+
+
 def test_more_calls_and_more_work_in_each_are_not_counted_twice() -> None:
     """Six times the calls, six times the rounds in each: a call brings what a call brought, the rest is the loop's."""
     found = compare([programs.search(10, 600)], [programs.search(60, 600)], parse_symptom("function:compare"))
