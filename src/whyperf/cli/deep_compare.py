@@ -14,7 +14,7 @@ from whyperf.cli.alternation import Side
 from whyperf.cli.endings import Outcomes, endings, last_output, remarks
 from whyperf.cli.progress import Progress, progress
 from whyperf.cli.zoom_planning import plan_from
-from whyperf.collect.lifecycle import Lifecycle
+from whyperf.collect.lifecycle import Lifecycle, Outcome
 from whyperf.collect.program import Program
 from whyperf.collect.shell import SHELL
 from whyperf.errors import WhyperfError
@@ -73,6 +73,7 @@ class _Phases:
     def __init__(self, plan: DeepPlan, outcomes: Outcomes, shown: Progress) -> None:
         self._plan, self._outcomes, self._shown = plan, outcomes, shown
         self._sketch_s: dict[Side, float] = {}
+        self._plug_ins: dict[Side, tuple[str, ...]] = {}
 
     def verdict(self) -> Verdict:
         from whyperf.diagnose.relations import examine_deep
@@ -107,11 +108,24 @@ class _Phases:
         return [self._record(side, "zoom", number, plan) for number in range(1, self._plan.runs + 1)]
 
     def _record(self, side: Side, phase: str, number: int, zoom: ZoomPlan | None) -> Recording:
-        from whyperf.collect.dependences.run import record_deep
+        from whyperf.collect.dependences.plug_ins import loaded_later
         from whyperf.collect.seal import seal
 
+        path = self._plan.folder / (f"{side.value}-{phase}" + (f"-{number}" if number > 1 else ""))
+        outcome = self._run(side, path, zoom, force=self._plan.force)
+        later = loaded_later(path) if zoom is None else ()
+        if later:
+            names = " and ".join(Path(name).name for name in later)
+            self._shown.step(f"the {side.value} run loaded {names}: sketched again with it", 0.1, None)
+            self._plug_ins[side] = (*self._plug_ins.get(side, ()), *later)
+            outcome = self._run(side, path, zoom, force=True)
+        self._outcomes[side].append(outcome)
+        return seal(path)
+
+    def _run(self, side: Side, path: Path, zoom: ZoomPlan | None, *, force: bool) -> Outcome:
+        from whyperf.collect.dependences.run import record_deep
+
         plan = self._plan
-        path = plan.folder / (f"{side.value}-{phase}" + (f"-{number}" if number > 1 else ""))
         outcome = record_deep(
             plan.programs[side],
             path,
@@ -119,9 +133,10 @@ class _Phases:
             environment=dict(os.environ),
             plan=zoom,
             symptom=plan.symptom,
+            plug_ins=self._plug_ins.get(side, ()),
             unit=plan.unit,
             capture_output=not plan.show_output,
-            force=plan.force,
+            force=force,
             on_tick=self._shown.tick,
         )
         if outcome.stopped_by == "interrupt":
@@ -132,8 +147,7 @@ class _Phases:
                 f"The {side.value} run failed under Valgrind: {outcome.failure.sentence}{said}",
                 outcome.failure.next_command,
             )
-        self._outcomes[side].append(outcome)
-        return seal(path)
+        return outcome
 
 
 def _by_counts(zoomed: Verdict, counted: Verdict) -> Verdict:

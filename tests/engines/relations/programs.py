@@ -173,3 +173,57 @@ def recursive(branches: int, depth: int = 4) -> Made:
         for _ in machine.rounds(10, line=5):
             visit(depth, machine.constant(branches, line=4))
     return machine.recording()
+
+
+def account(rounds: int, *, written_at: int) -> Made:
+    """Each round adds to a balance and takes less from it again, if a flag is set that was written somewhere else."""
+    machine = Machine()
+    with machine.call("main"):
+        machine.store("flag", machine.constant(1, line=written_at), line=written_at)
+        for _ in machine.rounds(rounds, machine.constant(rounds, line=7), line=7):
+            machine.update("balance", 10, line=8, watched=True)
+            test = machine.test(machine.load("flag", line=9), line=9)
+            with machine.arm(test, line=10):
+                machine.update("balance", -4, line=11, watched=True)
+    return machine.recording()
+
+
+def search(hosts: int, lines: int) -> Made:
+    """A file of so many lines is read; every so many of them there is a host, compared with all hosts before it."""
+    machine = Machine()
+    with machine.call("main"):
+        for line in machine.rounds(lines, machine.constant(lines, line=5), line=5):
+            before, is_host = line * hosts // lines, line * hosts % lines < hosts
+            test = machine.test(machine.constant(is_host, line=6), line=6)
+            if is_host:
+                with machine.arm(test, line=7), machine.call("find", line=7):
+                    for _ in machine.rounds(before + 1, machine.constant(before, line=20), line=20):
+                        with machine.call("compare", line=21):
+                            machine.constant(0, line=30)
+    return machine.recording()
+
+
+def moved(lines: int, *, written_at: int) -> Made:
+    """A loop over a text that is written elsewhere now; the more work in each round has nothing to do with that."""
+    machine = Machine()
+    with machine.call("main"):
+        machine.store("lines", machine.constant(lines, line=written_at), line=written_at)
+        for _ in machine.rounds(lines, machine.load("lines", line=6), line=7):
+            for _ in machine.rounds(written_at, machine.constant(written_at, line=8), line=9):
+                with machine.call("compare", line=10):
+                    machine.constant(0, line=30)
+    return machine.recording()
+
+
+def retries(rounds: int, *, calls: int = 60) -> Made:
+    """Every call tries so many times; the first attempt is cheap, the others go through all that failed before."""
+    machine = Machine()
+    with machine.call("main"):
+        for _ in machine.rounds(calls, machine.constant(calls, line=3), line=3):
+            with machine.call("attempt", line=4):
+                for number in machine.rounds(rounds, machine.constant(rounds, line=10), line=11):
+                    behind = 1 + 20 * number
+                    for _ in machine.rounds(behind, machine.constant(behind, line=12), line=13):
+                        with machine.call("compare", line=14):
+                            machine.constant(0, line=30)
+    return machine.recording()

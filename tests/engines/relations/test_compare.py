@@ -96,6 +96,40 @@ def test_recursion_counts_a_symptom_once() -> None:
     assert found.findings[0].share <= 1
 
 
+def test_decision_that_works_against_the_change_is_none() -> None:
+    """More is taken as well, by values from elsewhere: the balance grew in spite of it."""
+    good, bad = programs.account(20, written_at=5), programs.account(60, written_at=6)
+    assert places(compare([good], [bad], parse_symptom("var:balance")).findings) == [("main", 7)]
+
+
+@pytest.mark.parametrize("symptom", ["function:compare", "instructions"])
+def test_loop_is_not_charged_with_what_its_iterations_came_to_cost(symptom: str) -> None:
+    found = compare([programs.search(30, 600)], [programs.search(60, 690)], parse_symptom(symptom))
+    assert places(found.findings)[0] == ("find", 20)
+    shares = {finding.place.line: finding.share for finding in found.findings}
+    assert shares[5] < 0.25  # 15% more trips; the last 15% cost 24% of all
+
+
+def test_extra_round_that_costs_more_than_the_usual_one_is_the_loops_doing() -> None:
+    found = compare([programs.retries(1)], [programs.retries(2)], parse_symptom("function:compare"))
+    assert places(found.findings)[0] == ("attempt", 11)
+    assert found.findings[0].share == 1
+
+
+def test_more_calls_and_more_work_in_each_are_not_counted_twice() -> None:
+    """Six times the calls, six times the rounds in each: a call brings what a call brought, the rest is the loop's."""
+    found = compare([programs.search(10, 600)], [programs.search(60, 600)], parse_symptom("function:compare"))
+    assert places(found.findings) == [("find", 20), ("main", 6)]
+    assert found.findings[1].share == pytest.approx((60 - 10) * 5.5 / (found.bad - found.good))
+
+
+def test_origin_of_values_explains_no_more_than_what_came_of_the_decision() -> None:
+    good, bad = programs.moved(600, written_at=2), programs.moved(690, written_at=4)
+    found = compare([good], [bad], parse_symptom("function:compare"))
+    assert places(found.findings) == [("main", 9), ("main", 7)]
+    assert found.findings[1].share < 0.25  # 15% more trips
+
+
 @pytest.mark.parametrize(
     ("run", "symptom"),
     [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from tests.engines.relations.sketched import sketch
 from whyperf.engines.relations.compare import compare
 from whyperf.engines.relations.plan import plan_of, plan_zoom
@@ -82,3 +84,13 @@ def test_plan_keeps_what_changed_even_if_it_costs_more_than_all_others() -> None
     settings = replace(RelationsSettings(), zoom_others=700)
     plan = plan_of(sketches, INSTRUCTIONS, (FunctionKey("tool", "memcmp", ""),), settings)
     assert {key.name for key in plan.functions} == {"memcmp", "restore", "search", "main"}
+
+
+@pytest.mark.parametrize(("first", "is_watched"), [(24_000, True), (20_000, False)])
+def test_plan_keeps_what_explains_most_beyond_the_budget_as_long_as_it_can_be_read(
+    first: float, is_watched: bool
+) -> None:
+    sketches = load_sketches([Run(sketch(*cursors(1)))], [Run(sketch(*cursors(1, work=400)))])
+    settings = replace(RelationsSettings(), zoom_changed=700, zoom_others=700, zoom_first=first)
+    plan = plan_of(sketches, INSTRUCTIONS, (), settings)
+    assert ("search" in {key.name for key in plan.functions}) is is_watched

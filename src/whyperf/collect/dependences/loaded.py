@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,10 +23,11 @@ class LoadedFile:
     """As in the table `modules`."""
 
 
-def files_of(program: Program, environment: Mapping[str, str]) -> list[LoadedFile]:
-    """The program first. What it loads by itself later is not known yet."""
+def files_of(program: Program, environment: Mapping[str, str], plug_ins: Sequence[str] = ()) -> list[LoadedFile]:
+    """The program first. What it loads by itself later is only known if an earlier run showed it: `plug_ins`."""
     main = str(executed_file(program).resolve())
-    paths = list(dict.fromkeys([main, *(str(Path(path).resolve()) for path in _libraries(main, environment))]))
+    libraries = (str(Path(path).resolve()) for path in (*_libraries(main, environment), *plug_ins))
+    paths = list(dict.fromkeys([main, *libraries]))
     return [LoadedFile(describe(path), origin_of(path, {main}, "")) for path in paths]
 
 

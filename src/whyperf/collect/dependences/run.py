@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,6 +35,7 @@ def record_deep(
     environment: Mapping[str, str],
     plan: ZoomPlan | None = None,
     symptom: SymptomSpec | None = None,
+    plug_ins: Sequence[str] = (),
     unit: str | None = None,
     capture_output: bool = False,
     force: bool = False,
@@ -42,13 +43,14 @@ def record_deep(
 ) -> Outcome:
     """Runs `program` under the tool; a sketch of it without a plan. The folder `path` stays open: seal it next.
 
-    `symptom` is what a sketch is made for; a plan has its own.
+    `symptom` is what a sketch is made for; a plan has its own. `plug_ins`: what an earlier run showed to be loaded
+    while the program runs (see `plug_ins.loaded_later`).
     """
     check_traceable(program)
     valgrind = find_valgrind(environment)
     if lifecycle.drive is not None:
         command_line(lifecycle.drive, environment)
-    files = files_of(program, environment)
+    files = files_of(program, environment, plug_ins)
     instruments = sketch_instruments(files, symptom) if plan is None else zoom_instruments(files, plan)
     asked = Asked(SKETCH if plan is None else ZOOM, valgrind.version, plan.symptom if plan else str(symptom or ""))
     patient = replace(lifecycle, ready_timeout_s=_PATIENCE * lifecycle.ready_timeout_s)

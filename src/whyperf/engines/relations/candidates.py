@@ -64,7 +64,10 @@ def whole_change(symptoms: Sequence[Symptom]) -> Change:
 def most_explained(symptom: Symptom, change: Change, settings: RelationsSettings) -> float:
     """What a relation can contribute to this symptom at most; 0 if the symptom did not change enough to matter."""
     if symptom.negation:
-        return abs(symptom.change) if Change(symptom.good_total, symptom.bad_total).is_material(settings) else 0.0
+        # What prevents a symptom explains more of it by being executed less, and less of it by being executed more.
+        helped = symptom.polarity * symptom.change * change.amount > 0
+        material = Change(symptom.good_total, symptom.bad_total).is_material(settings)
+        return abs(symptom.change) if helped and material else 0.0
     return abs(symptom.change) if abs(symptom.change) >= settings.least_contribution * abs(change.amount) else 0.0
 
 
@@ -132,7 +135,12 @@ def _join(comparison: Comparison, group: Sequence[Refined], change: Change, sens
     def share(relation: Relation) -> float:
         return _share(relation, change, sense)
 
-    best = max(relations, key=share)
+    outcome = _outcomes(relations, share)
+
+    def explains(relation: Relation) -> float:
+        return min(share(relation), outcome.get(relation.symptom, 1.0))
+
+    best = max(relations, key=explains)
     forward = max((one for one in relations if isinstance(one, Forward)), key=share, default=None)
     if forward is not None and share(forward) < 0:
         return None  # what comes of the decision works against the symptom, wherever its values come from
@@ -148,7 +156,7 @@ def _join(comparison: Comparison, group: Sequence[Refined], change: Change, sens
         branch=first.branch,
         label=forward.edge[1] if forward is not None else NONE,
         place=place,
-        share=share(best),
+        share=explains(best),
         symptom=best.symptom,
         depth=min(one.decision.depth for one in group),
         forward=forward,
@@ -162,6 +170,16 @@ def _join(comparison: Comparison, group: Sequence[Refined], change: Change, sens
     )
 
 
+def _outcomes(relations: Sequence[Relation], share: Callable[[Relation], float]) -> dict[Symptom, float]:
+    """By symptom: what came of the line's decisions, if that changed. Wherever the values that are tested come from,
+    they explain no more than the outcome does; a loop's entry and its end are tested on one line, by two branches."""
+    found: dict[Symptom, float] = {}
+    for one in relations:
+        if isinstance(one, Forward):
+            found[one.symptom] = max(share(one), found.get(one.symptom, 0.0))
+    return found
+
+
 def _share(relation: Relation, change: Change, sense: float) -> float:
     """Of what is to be explained: for one of several updates of a variable, of the whole variable's change."""
     own = abs(relation.symptom.change)
@@ -172,10 +190,14 @@ def _share(relation: Relation, change: Change, sense: float) -> float:
 def _nearest(
     catalogue: Catalogue, relations: Sequence[Backward], share: Callable[[Relation], float], settings: RelationsSettings
 ) -> Backward | None:
-    """Of those that explain as much as the best: one on a line that only the bad build has, or the closest."""
-    if not relations:
+    """Of those that explain as much as the best: one on a line that only the bad build has, or the closest.
+
+    None where all of them work against the symptom's change: it changed in spite of them.
+    """
+    best = max((share(one) for one in relations), default=0.0)
+    if best <= 0:
         return None
-    enough = settings.as_good_as_best * max(share(one) for one in relations)
+    enough = settings.as_good_as_best * best
 
     def order(one: Backward) -> tuple[bool, float]:
         return one.is_function or not _is_new(catalogue, one.producer), one.distance

@@ -45,7 +45,8 @@ def plan_of(
         left = budget
         for number in numbers:
             key = sketches.functions[number].key
-            if key not in wanted and cost[number] <= left:
+            most = max(left, settings.zoom_first) if number in changed[:1] else left
+            if key not in wanted and cost[number] <= most:
                 left -= float(cost[number])
                 wanted[key] = None
         spent += budget - left

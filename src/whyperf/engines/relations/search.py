@@ -107,15 +107,18 @@ class _Sought:
         return np.minimum(np.where(bad > 0, bad, good), self.most)
 
     def forward(self, edge: Edge, weights: tuple[float, float], late: float) -> Forward | None:
-        """`late`: the symptom in iterations beyond the usual number."""
+        """`late`: the symptom in iterations beyond the usual number, which is the loop's doing if those before bring
+        no more than they did: else there is something within them that changed."""
         comparison, polarity = self.comparison, self.symptom.polarity
         good, bad = comparison.good.fanout.counts(edge), comparison.bad.fanout.counts(edge)
         if not has_changed(good, bad, comparison.settings):
             return None
         parents = bad.events / comparison.bad.trace.runs
-        contribution = polarity * (bad.mean - good.mean) * parents * self._per_child(good, bad, weights)
+        was, now = self._yields(good, bad, weights)
         is_iteration = comparison.catalogue.classes[edge[1]].kind == RegionKind.ITERATION
-        if is_iteration and bad.mean > good.mean:
+        each = (now or was) if is_iteration else min(was or now, now or was)
+        contribution = polarity * (bad.mean - good.mean) * parents * each
+        if is_iteration and bad.mean > good.mean and not self._early_bring_more(good, bad, was, weights[1] - late):
             contribution = polarity * max(abs(contribution), late)
         contribution = max(-self.most, min(self.most, contribution))
         return way_out(comparison, Forward(edge, good, bad, contribution, self.symptom, parents))
@@ -148,12 +151,24 @@ class _Sought:
                 contribution = passing * abs(now - was) * direction
                 yield Backward(producer, is_function, was, now, tests, distance, contribution, self.symptom, executions)
 
-    def _per_child(self, good: Counts, bad: Counts, weights: tuple[float, float]) -> float:
-        """How much of the symptom one more child brings: as in the bad runs; as in the good ones if it vanished."""
-        for counts, weight, side in ((bad, weights[1], self.comparison.bad), (good, weights[0], self.comparison.good)):
-            if counts.total and weight:
-                return weight * side.trace.runs / counts.total
-        return 0.0
+    def _early_bring_more(self, good: Counts, bad: Counts, was: float, early: float) -> bool:
+        """Whether iterations up to the usual number came to bring materially more. `early`: what they bring now."""
+        times = float((bad.times * np.minimum(bad.value, int(good.mean + 1e-9))).sum())
+        now = early * self.comparison.bad.trace.runs / times if times else 0.0
+        return was > 0 and now - was >= self.comparison.settings.means_apart * now
+
+    def _yields(self, good: Counts, bad: Counts, weights: tuple[float, float]) -> tuple[float, float]:
+        """What a child brings of the symptom, in good and in bad runs; 0 where there is none.
+
+        One more call or arm counts for the lesser of the two: what it brings more than it did is the doing of something
+        within it, and would be counted twice. More iterations count for what they bring now: the second may well cost
+        more than the first because it is the second.
+        """
+        was, now = (
+            weight * side.trace.runs / counts.total if counts.total else 0.0
+            for counts, weight, side in zip((good, bad), weights, self.comparison.sides, strict=True)
+        )
+        return was, now
 
 
 def _key(comparison: Comparison, label: int) -> _Key:

@@ -49,5 +49,7 @@ class RelationsSettings:
     candidates_max: int = 3
     # Executions that a zoom may record in one run: of functions between which a relation changed ...
     zoom_changed: float = 40e6
+    # ... the one that explains most even if it alone takes more, as long as the zoom can be read (80 bytes each) ...
+    zoom_first: float = 80e6
     # ... and of what may have fed them. Ten million take some seconds to record and some to compare.
     zoom_others: float = 10e6
