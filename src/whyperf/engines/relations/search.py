@@ -211,12 +211,3 @@ def _producer(comparison: Comparison, slot: int) -> tuple[int, tuple[float, floa
     else:
         counts = comparison.good.called, comparison.bad.called
     return number, (float(counts[0][number]), float(counts[1][number]))
-
-
-def _depths(comparison: Comparison, weights: Below) -> Int32s:
-    """By class: the depth of the outermost region that leads to the symptom."""
-    depth = np.full(len(comparison.catalogue.classes), np.iinfo(np.int32).max, np.int32)
-    for side, weight in ((comparison.good, weights.good), (comparison.bad, weights.bad)):
-        leading = weight > 0
-        np.minimum.at(depth, side.trace.label[leading], side.trace.depth[leading])
-    return depth
