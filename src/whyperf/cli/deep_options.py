@@ -52,7 +52,7 @@ def check_deep(args: argparse.Namespace) -> None:
         "--pid": getattr(args, "pid", None) is not None,
         "--clock wall": args.clock != usual.clock,
         "--rate": args.rate != usual.rate_hz,
-        "--values": args.values_depth != usual.values_depth,
+        "--values-depth": args.values_depth != usual.values_depth,
         "--component": bool(args.component),
         "--work-count": args.work_count is not None,
     }
