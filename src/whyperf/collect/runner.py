@@ -44,6 +44,8 @@ _INTERRUPTED_S = 5.0  # an end so soon after a signal is that signal's doing
 
 OnTick = Callable[[], None]
 
+_ASKED_FOR_MEMORY = 32  # processes at a time
+
 
 def record_run(
     program: Program,
@@ -319,11 +321,16 @@ class _Run:
             if self._window_start is None and self._window_opens is not None and now * 1e9 >= self._window_opens:
                 self._open_window(time.monotonic_ns())
             self._pass_time(tick if deadline is None else min(tick, deadline - now))
-            self._seen += Usage(max_rss_bytes=peak_rss_bytes(self._target.pid))
+            self._seen += Usage(max_rss_bytes=self._peak_rss_bytes())
             self._setting.on_tick()
             if self._target.has_ended():
                 self._stopped_by = self._why_it_ended()
         return False
+
+    def _peak_rss_bytes(self) -> int:
+        """Of the largest process now alive, as far as it is cheap to ask."""
+        followed = sorted({pid for pid, _ in self._recorder.live_threads()})
+        return max(peak_rss_bytes(pid) for pid in (self._target.pid, *followed[:_ASKED_FOR_MEMORY]))
 
     def _pass_time(self, seconds: float) -> None:
         arrival = self._signals.wait(seconds)
