@@ -135,7 +135,8 @@ def test_what_is_no_symptom(whyperf: Whyperf, shelf: Path, symptom: str) -> None
 
 
 @pytest.mark.parametrize(
-    "options", [["--clock", "wall"], ["--rate", "99"], ["--values-depth", "3"], ["--pid", "1"], ["--work-count", "find"]]
+    "options",
+    [["--clock", "wall"], ["--rate", "99"], ["--values-depth", "3"], ["--pid", "1"], ["--work-count", "find"]],
 )
 def test_options_of_sampling(whyperf: Whyperf, shelf: Path, options: list[str]) -> None:
     command = [] if "--pid" in options else ["--", str(shelf)]
