@@ -75,7 +75,7 @@ void read_lines(struct reader *reader, int32_t number, size_t first_range) {
     free(ranges.items);
 }
 
-static int compare_rows(const void *left, const void *right) {
+int compare_line_rows(const void *left, const void *right) {
     const struct line_row *a = left, *b = right;
     if (a->address != b->address)
         return a->address < b->address ? -1 : 1;
@@ -88,7 +88,7 @@ static int compare_rows(const void *left, const void *right) {
 // Sorted by address; of several rows for one address the last holds, and rows that say nothing new go.
 void sort_lines(struct reader *reader) {
     struct line_row *rows = (struct line_row *)reader->rows.items;
-    qsort(rows, reader->rows.count, sizeof *rows, compare_rows);
+    qsort(rows, reader->rows.count, sizeof *rows, compare_line_rows);
     size_t kept = 0;
     for (size_t i = 0; i < reader->rows.count; i++) {
         if (i + 1 < reader->rows.count && rows[i + 1].address == rows[i].address)

@@ -93,6 +93,8 @@ void resolve_functions(struct reader *reader);
 // `first_range`: where the ranges of the unit's functions start in reader.ranges, which end with them.
 void read_lines(struct reader *reader, int32_t unit, size_t first_range);
 void sort_lines(struct reader *reader);
+// By address; where one sequence of lines ends and another begins, the end comes first.
+int compare_line_rows(const void *left, const void *right);
 
 // symbols.c
 void read_symbols(struct reader *reader, Dwfl_Module *module);

@@ -8,19 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_rows(const void *left, const void *right) {
-    const struct line_row *a = left, *b = right;
-    if (a->address != b->address)
-        return a->address < b->address ? -1 : 1;
-    if ((a->file < 0) != (b->file < 0))
-        return a->file < 0 ? -1 : 1;
-    return a->order < b->order ? -1 : a->order > b->order;
-}
-
 // Unlike in code maps, rows that repeat the line before stay: the second row of a function ends its prologue.
 void sort_line_rows(struct variables *variables) {
     variables->line_rows = variables->reader->rows;
-    qsort(variables->line_rows.items, variables->line_rows.count, sizeof(struct line_row), compare_rows);
+    qsort(variables->line_rows.items, variables->line_rows.count, sizeof(struct line_row), compare_line_rows);
 }
 
 static size_t first_row_from(const struct variables *variables, uint64_t address) {

@@ -88,7 +88,8 @@ def _candidates(pid: int) -> list[Path]:
                 inner = int(line.split()[-1])
     except (OSError, ValueError):
         pass
-    return [Path(f"/proc/{pid}/root/tmp/perf-{inner}.map"), Path(f"/tmp/perf-{pid}.map")]
+    seen_by_process = Path("/proc", str(pid), "root")
+    return [seen_by_process / "tmp" / f"perf-{inner}.map", Path(f"/tmp/perf-{pid}.map")]
 
 
 def _read(path: Path) -> str | None:

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -66,11 +67,12 @@ def _write_table(path: Path, table: Table, rows: pa.Table | None) -> TableFile:
     sink = pa.BufferOutputStream()
     # Differences take a fraction of the room, and of the time.
     rising = [column.name for column in table.columns if column.rising]
+    in_dictionaries: Any = [column.name for column in table.columns if not column.rising]  # annotated as bool only
     pq.write_table(
         content,
         sink,
         compression="zstd",
-        use_dictionary=[c.name for c in table.columns if c.name not in rising],  # type: ignore[arg-type] # stubs: bool
+        use_dictionary=in_dictionaries,
         column_encoding=dict.fromkeys(rising, "DELTA_BINARY_PACKED"),
         write_page_checksum=True,
         store_schema=False,
