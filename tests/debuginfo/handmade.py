@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.unwind.rows import sleb, uleb
+
 from .building import run
 
 TEXT = 0x401000
@@ -20,25 +22,6 @@ CALLER = TEXT + 0x80
 CALL_RETURNS = CALLER + 16 + 5
 CALLER_END = CALLER + 0x40
 DATA = 0x402000
-
-
-def uleb(value: int) -> bytes:
-    out = bytearray()
-    while True:
-        low, value = value & 0x7F, value >> 7
-        out.append(low | (0x80 if value else 0))
-        if not value:
-            return bytes(out)
-
-
-def sleb(value: int) -> bytes:
-    out = bytearray()
-    while True:
-        low, value = value & 0x7F, value >> 7
-        done = (value == 0 and not low & 0x40) or (value == -1 and low & 0x40)
-        out.append(low | (0 if done else 0x80))
-        if done:
-            return bytes(out)
 
 
 def _text(value: str) -> bytes:

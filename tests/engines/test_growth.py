@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engines.made import recording
-from whyperf.engines.excess.compare import DataEvidence, compare
+from whyperf.engines.excess.compare import DataEvidence, compare, weigh
 from whyperf.engines.excess.findings import suspects
 from whyperf.engines.run import Run
 from whyperf.recording.identity import FunctionKey
@@ -26,7 +26,8 @@ def knowing(anomaly=None, normal=(), steady=()):
 
 
 def compared(good, bad, data=None, **more):
-    return compare([Run(recording(good, **more))], [Run(recording(bad))], data=data)
+    excess = compare([Run(recording(good, **more))], [Run(recording(bad))])
+    return excess if data is None else weigh(excess, data)
 
 
 def charged(excess):

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.engines.made import recording
-from whyperf.engines.excess.compare import DataEvidence, compare
+from whyperf.engines.excess.compare import DataEvidence, compare, weigh
 from whyperf.engines.run import Run
 
 NAMES = st.sampled_from(["a", "b", "c", "d", "e"])
@@ -86,11 +86,8 @@ def test_budgets_add_up_to_the_roots_excess(good, bad):
 def test_anomalies_move_time_but_never_make_or_lose_any(good, bad, anomaly):
     plain = compared(good, bad)
     keys = {function.key.name: function.key for function in plain.index.functions}
-    moved = compare(
-        [Run(recording(good, rate_hz=1))],
-        [Run(recording(bad, rate_hz=1))],
-        data=DataEvidence({keys[name]: value for name, value in anomaly.items() if name in keys}, {}, set(), set()),
-    )
+    known = DataEvidence({keys[name]: value for name, value in anomaly.items() if name in keys}, {}, set(), set())
+    moved = weigh(compare([Run(recording(good, rate_hz=1))], [Run(recording(bad, rate_hz=1))]), known)
     assert np.isclose(sum(account.charged_s for account in moved.accounts), plain.total_s, atol=1e-6)
 
 
@@ -100,7 +97,8 @@ def test_an_anomalous_caller_takes_what_its_callees_do_not_explain():
     bad = [(("main", "plan", "walk"), 9.0), (("main", "other"), 1.0)]
     key = next(f.key for f in compared(good, bad).index.functions if f.key.name == "plan")
     # WHEN the caller's anomaly is 0.75
-    excess = compare([Run(recording(good))], [Run(recording(bad))], data=DataEvidence({key: 0.75}, {}, set(), set()))
+    excess = compare([Run(recording(good))], [Run(recording(bad))])
+    excess = weigh(excess, DataEvidence({key: 0.75}, {}, set(), set()))
     # THEN it answers for three quarters and the leaf keeps the rest
     charged = {excess.name(account.function): account.charged_s for account in excess.accounts}
     assert np.isclose(charged["plan"], 6.0)

@@ -91,9 +91,9 @@ class Binary:
         innermost = scopes_at(self.code, wanted)
         outer = out_of_line_scopes(self.code, wanted)
         found: list[int] = []
-        for address, inner, whole in zip(wanted, innermost.tolist(), outer.tolist(), strict=True):
+        for address, inner, whole in zip(wanted.tolist(), innermost.tolist(), outer.tolist(), strict=True):
             repeated = self._repeated_code(whole) if whole >= 0 else None
-            by = repeated.repeated_by(np.array([address], np.uint64))[0] if repeated else set()
+            by = repeated.repeated_by(address) if repeated else set()
             scope = inner
             while scope >= 0:
                 found.append(int(scope in by) if repeated else -1)

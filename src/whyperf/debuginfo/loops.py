@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from whyperf.debuginfo.blocks import Blocks
-from whyperf.debuginfo.code_map import Addresses, CodeMap
+from whyperf.debuginfo.code_map import CodeMap
 from whyperf.debuginfo.flow_graph import Loops, Successors, find_loops
 from whyperf.debuginfo.places import scopes_at
 
@@ -27,9 +27,10 @@ class RepeatedCode:
         owner = _owners(successors, blocks, loops, code)
         self._around = [{owner[loop] for loop in loops.around(block)} for block in range(len(successors))]
 
-    def repeated_by(self, addresses: Addresses) -> list[set[int]]:
-        """For each address the scopes whose loops repeat it."""
-        return [self._around[row] if row >= 0 else set() for row in self._blocks.row(addresses).tolist()]
+    def repeated_by(self, address: int) -> set[int]:
+        """The scopes whose loops repeat what is at an address."""
+        row = int(self._blocks.row(np.array([address], np.uint64))[0])
+        return self._around[row] if row >= 0 else set()
 
 
 def _with_cases(blocks: Blocks) -> list[list[int]]:

@@ -18,7 +18,7 @@ from whyperf.diagnose.significance import Change, Judgement, Measure, judge, run
 from whyperf.diagnose.suspects import to_suspects
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.diagnose.waiting import wait_kind
-from whyperf.engines.excess.compare import DataEvidence, Excess, compare
+from whyperf.engines.excess.compare import DataEvidence, Excess, compare, weigh
 from whyperf.engines.excess.evenness import uneven_growth
 from whyperf.engines.excess.findings import suspects as find_suspects
 from whyperf.engines.finding import Finding
@@ -137,8 +137,7 @@ class _Case:
             return self._with_suspects(excess, "cpu", sentence, measure)
         data = gather(values)
         evidence = DataEvidence(values.anomaly, values.own_anomaly, values.normal, values.steady)
-        excess = compare(self.good, self.bad, per_unit=per_unit, data=evidence)
-        return self._with_suspects(excess, "cpu", sentence, measure, data_notes(data), data=data)
+        return self._with_suspects(weigh(excess, evidence), "cpu", sentence, measure, data_notes(data), data=data)
 
     def _waited(self) -> Diagnosis:
         measures = self.measures

@@ -19,7 +19,7 @@ from whyperf.engines.recorded import Recorded
 from whyperf.engines.relations.candidates import Change
 from whyperf.engines.relations.compare import compare
 from whyperf.engines.relations.findings import Relations
-from whyperf.engines.relations.lines import source_lines
+from whyperf.engines.relations.lines import all_source_lines
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.run import Run
 from whyperf.errors import WhyperfError
@@ -147,7 +147,7 @@ class _Deep:
 
     def _suspects(self, findings: Sequence[Finding]) -> tuple[Suspect, ...]:
         found = to_suspects(findings, fewest_runs=1, doubtful=False, settings=self.settings)
-        sources = source_lines(self.bad) if found else {}
+        sources = all_source_lines(self.bad) if found else {}
         return tuple(
             replace(
                 one,

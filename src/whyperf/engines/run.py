@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -133,6 +134,16 @@ class Run:
         return ints(self.frames, "in_loop")
 
     @cached_property
+    def source(self) -> dict[str, dict[int, str]]:
+        """The stored source by file and line, as far as it was stored."""
+        table = self.recording.table("source")
+        found: dict[str, dict[int, str]] = {}
+        columns = zip(texts(table, "file"), ints(table, "first_line"), texts(table, "text"), strict=True)
+        for file, first, text in columns:
+            found.setdefault(file, {}).update(enumerate(text.split("\n"), first))
+        return found
+
+    @cached_property
     def frame_chain(self) -> list[tuple[int, ...]]:
         """For every frame the functions at that address, outermost first: the out-of-line one, then what it inlined."""
         inlined_in = ints(self.frames, "inlined_in")
@@ -143,6 +154,11 @@ class Run:
                 chain.append(outer)
             chains.append(tuple(reversed(chain)))
         return chains
+
+
+def source_lines(runs: Sequence[Run], file: str) -> dict[int, str]:
+    """What the first recording that holds anything of a source file holds of it."""
+    return next((run.source[file] for run in runs if file in run.source), {})
 
 
 def column(table: pa.Table, name: str) -> npt.NDArray[Any]:

@@ -16,10 +16,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import pyarrow as pa
-
 from tests.engines import made
-from whyperf.recording.deep_tables import DEEP_TABLES, DependenceKind, MemoryUse, RegionKind, SiteKind
+from tests.engines.relations.deep import deep_recording
+from whyperf.recording.deep_tables import DependenceKind, MemoryUse, RegionKind, SiteKind
 
 
 @dataclass(frozen=True)
@@ -159,14 +158,7 @@ class Machine:
             "dependences": self._inputs,
             "updates": self._updates,
         }
-        empty = made.recording([(["main"], 0.0)])
-        tables = dict(empty.tables)
-        for table in (*made.TABLES, *DEEP_TABLES):
-            if table.name in rows:
-                tables[table.name] = pa.Table.from_pylist(rows[table.name], schema=table.schema)
-            elif table in DEEP_TABLES:
-                tables[table.name] = table.schema.empty_table()
-        return made.Made(empty.path, empty.manifest, tables)
+        return deep_recording(rows)
 
     def _counted(self) -> list[dict[str, Any]]:
         inside = [0] * len(self._regions)

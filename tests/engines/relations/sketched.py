@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyarrow as pa
-
 from tests.engines import made
-from whyperf.recording.deep_tables import DEEP_TABLES, SiteKind
+from tests.engines.relations.deep import deep_recording
+from whyperf.recording.deep_tables import SiteKind
 
 
 def sketch(*lines: str, live: dict[str, int] | None = None, system: tuple[str, ...] = ()) -> made.Made:
@@ -94,14 +93,7 @@ def sketch(*lines: str, live: dict[str, int] | None = None, system: tuple[str, .
             {"module": 1, "name": "libc.so.6", "path": "/libc", "build_id": "cc", "origin": "libc", "debug": "symbols"},
         ],
     }
-    empty = made.recording([(["main"], 0.0)])
-    tables = dict(empty.tables)
-    for table in (*made.TABLES, *DEEP_TABLES):
-        if table.name in rows:
-            tables[table.name] = pa.Table.from_pylist(rows[table.name], schema=table.schema)
-        elif table in DEEP_TABLES:
-            tables[table.name] = table.schema.empty_table()
-    return made.Made(empty.path, empty.manifest, tables)
+    return deep_recording(rows)
 
 
 def _offset(function: str, what: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -60,6 +60,7 @@ class Excess:
     settings: ExcessSettings
     costs: Costs
     novelty: Novelty
+    growth: Growth
     charges: Charges
     spent: Floats
     accounts: tuple[Account, ...]  # by what they answer for, largest first
@@ -85,10 +86,9 @@ def compare(
     *,
     per_unit: bool = True,
     clock: Clock = Clock.CPU,
-    data: DataEvidence | None = None,
     settings: ExcessSettings | None = None,
 ) -> Excess:
-    """Spend the bad runs' excess. `data` is what other engines know of functions' data."""
+    """Spend the bad runs' excess, as far as time alone tells whose it is."""
     settings = settings or ExcessSettings()
     index = FunctionIndex(good, bad)
     units = {run: run.work.count if per_unit else 1.0 for run in (*good, *bad)}
@@ -96,12 +96,22 @@ def compare(
     novelty = find_novelty(costs, len(index.functions), settings)
     entries = frozenset(n for n, function in enumerate(index.functions) if function.key.name in _ENTRY_POINTS)
     growth = Growth(costs, entries, settings)
-    anomaly = NOTHING_KNOWN if data is None else _numbered(data, index)
-    charges = charge(costs.tree, novelty, growth, anomaly, existed=index.exists_in_good, settings=settings)
+    charges = charge(costs.tree, novelty, growth, NOTHING_KNOWN, existed=index.exists_in_good, settings=settings)
     spent = spend(costs.tree, costs.excess, novelty)
     hub = find_hub(costs, spent, novelty, entries, settings)
     accounts = _accounts(index, costs, charges, spent, settings)
-    return Excess(index, units, clock, settings, costs, novelty, charges, spent, accounts, hub)
+    return Excess(index, units, clock, settings, costs, novelty, growth, charges, spent, accounts, hub)
+
+
+def weigh(excess: Excess, data: DataEvidence) -> Excess:
+    """The same excess, answered for in the light of what other engines know of functions' data."""
+    index, costs, settings = excess.index, excess.costs, excess.settings
+    anomaly = _numbered(data, index)
+    charges = charge(
+        costs.tree, excess.novelty, excess.growth, anomaly, existed=index.exists_in_good, settings=settings
+    )
+    accounts = _accounts(index, costs, charges, excess.spent, settings)
+    return replace(excess, charges=charges, accounts=accounts)
 
 
 def _numbered(data: DataEvidence, index: FunctionIndex) -> Anomaly:

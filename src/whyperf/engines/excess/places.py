@@ -10,7 +10,7 @@ import numpy as np
 from whyperf.engines.excess.compare import Excess
 from whyperf.engines.excess.costs import Side
 from whyperf.engines.finding import HotLine, Place
-from whyperf.engines.run import Run, ints, texts
+from whyperf.engines.run import Run, source_lines
 
 
 @dataclass(frozen=True)
@@ -102,20 +102,6 @@ def _shown(excess: Excess, hottest: _Spot, share: dict[int, float]) -> tuple[Hot
     settings = excess.settings
     around = range(hottest.line - settings.context_lines, hottest.line + settings.context_lines + 1)
     hot = {line for line, part in share.items() if part >= settings.hot_line_share}
-    text = _source(excess, hottest.file)
+    text = source_lines(excess.index.bad, hottest.file)
     wanted = sorted({line for line in around if line in text} | hot)
     return tuple(HotLine(line, share.get(line, 0.0), text.get(line, "")) for line in wanted)
-
-
-def _source(excess: Excess, file: str) -> dict[int, str]:
-    for run in excess.index.bad:
-        table = run.recording.table("source")
-        lines: dict[int, str] = {}
-        for name, first, text in zip(
-            texts(table, "file"), ints(table, "first_line"), texts(table, "text"), strict=True
-        ):
-            if name == file:
-                lines.update(enumerate(text.split("\n"), first))
-        if lines:
-            return lines
-    return {}

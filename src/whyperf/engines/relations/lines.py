@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 
-from whyperf.engines.run import Run, ints, texts
+from whyperf.engines.run import Run
 
 SourceLines = Mapping[int, str]
 
 
-def source_lines(runs: Sequence[Run]) -> dict[str, dict[int, str]]:
+def all_source_lines(runs: Sequence[Run]) -> dict[str, dict[int, str]]:
     """The stored source of every file, as far as it was stored, by line."""
     found: dict[str, dict[int, str]] = {}
     for run in runs:
-        table = run.recording.table("source")
-        for file, first, text in zip(
-            texts(table, "file"), ints(table, "first_line"), texts(table, "text"), strict=True
-        ):
-            lines = found.setdefault(file, {})
-            for number, line in enumerate(text.split("\n"), first):
-                lines.setdefault(number, line)
+        for file, lines in run.source.items():
+            found[file] = lines | found.get(file, {})
     return found
 
 

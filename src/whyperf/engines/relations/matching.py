@@ -17,7 +17,7 @@ import numpy as np
 
 from whyperf.engines.relations.arrays import Bools, Int32s
 from whyperf.engines.relations.catalogue import NONE, Function, Place
-from whyperf.engines.relations.lines import matched_lines, source_lines
+from whyperf.engines.relations.lines import all_source_lines, matched_lines
 from whyperf.engines.relations.recorded_sites import DeclaredFunction, RecordedSites, read_sites
 from whyperf.engines.run import Run
 from whyperf.recording.deep_tables import MemoryUse
@@ -103,7 +103,7 @@ class _Translation:
         self, good: Sequence[Run], bad: Sequence[Run], bad_sites: Sequence[RecordedSites], shared: SharedSites
     ):
         self._shared = shared
-        self._good_text, self._bad_text = source_lines(good), source_lines(bad)
+        self._good_text, self._bad_text = all_source_lines(good), all_source_lines(bad)
         self._lines: dict[tuple[str, str], dict[int, int] | None] = {}
         self._bad_function: dict[int, tuple[str, int]] = {}
         self._sequence: dict[tuple[int, int], list[tuple[Hashable, int]]] = defaultdict(list)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from whyperf.engines.finding import Finding, HotLine, Place
-from whyperf.engines.run import Run, ints, texts
+from whyperf.engines.run import source_lines
 from whyperf.engines.values.compare import Abnormal, Values
 from whyperf.engines.values.kinds import Dimension, number_text, written
 from whyperf.engines.values.patterns import Pattern, infer
@@ -129,17 +129,3 @@ def _shown(values: Values, one: Abnormal) -> ShownVariable:
 
 def _typical(one: Abnormal, value: float) -> str:
     return written(one.variable.kind, value) if one.dimension is Dimension.VALUE else number_text(value)
-
-
-def source_lines(runs: tuple[Run, ...], file: str) -> dict[int, str]:
-    """What the recordings hold of a source file."""
-    for run in runs:
-        table = run.recording.table("source")
-        lines: dict[int, str] = {}
-        columns = zip(texts(table, "file"), ints(table, "first_line"), texts(table, "text"), strict=True)
-        for name, first, text in columns:
-            if name == file:
-                lines.update(enumerate(text.split("\n"), first))
-        if lines:
-            return lines
-    return {}
