@@ -21,6 +21,8 @@ class ChunkKind(IntEnum):
     RING = 1
     JSON = 2
     BLOCKED = 3
+    EVENTS = 4  # `struct trace_record`, of one CPU, in time order
+    TRACED_STACKS = 5  # `struct traced_stack` with its addresses, one after the other
 
 
 @dataclass(frozen=True)

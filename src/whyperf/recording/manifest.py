@@ -106,6 +106,30 @@ class Deep:
 
 
 @dataclass(frozen=True)
+class Shed:
+    """Something that was not recorded for a while, because events came faster than the machine can bear."""
+
+    what: str
+    start: int  # CLOCK_MONOTONIC, nanoseconds
+    end: int
+
+
+@dataclass(frozen=True)
+class Trace:
+    """How kernel events were recorded, and what was not."""
+
+    source: str  # "bpf", "perf" or "perf.data"
+    scope: str  # "tree", "process" or "all"
+    sample_hz: float
+    absent: dict[str, str] = field(default_factory=dict)  # kind of event -> why this kernel gives none
+    shed: tuple[Shed, ...] = ()
+    events_lost: int = 0  # overwritten before they were read
+    runs_missed: int = 0  # the kernel skipped a program because another was running
+    stacks_lost: int = 0  # no room to keep them
+    stacks_cut: dict[str, int] = field(default_factory=dict)  # reason -> stacks
+
+
+@dataclass(frozen=True)
 class TableFile:
     """What a table's file must be, so that damage is noticed."""
 
@@ -136,6 +160,7 @@ class Manifest:
     state: str = "sealed"  # "open" while the raw log is being written
     tables: dict[str, TableFile] = field(default_factory=dict)
     deep: Deep | None = None
+    trace: Trace | None = None
 
 
 def _checksum(plain: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ from enum import IntEnum
 import pyarrow as pa
 
 from whyperf.recording.deep_tables import DEEP_TABLES
+from whyperf.recording.events import EVENTS
 from whyperf.recording.schema import Column, Table
 
 
@@ -202,6 +203,7 @@ TABLES: tuple[Table, ...] = (
     SOURCE,
     VARIABLES,
     VALUES,
+    EVENTS,
     *DEEP_TABLES,
 )
 
