@@ -211,6 +211,7 @@ class Machine:
                     "inlined": function,
                     "file": self.code.file,
                     "line": line,
+                    "frame": -1,
                     "block": line,
                     "kind": _KIND.get(operation, SiteKind.PLAIN),
                     "entry": operation == "entry",

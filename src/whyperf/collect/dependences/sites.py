@@ -109,6 +109,7 @@ def sites_table(
         "inlined": inner,
         "file": code.frames.column("file").take(frame).combine_chunks(),
         "line": code.frames.column("line").to_numpy()[frame],
+        "frame": frame,
         "block": np.full(count, -1, np.int32),
         "kind": np.full(count, SiteKind.PLAIN, np.int8),
         "entry": np.isin(sites.keys, entries),

@@ -106,6 +106,7 @@ def _detail(comparison: Comparison, candidate: Candidate) -> dict[str, Any]:
             "negation": symptom.negation,
         },
         "decision": where(catalogue, candidate.place),
+        "inlined": catalogue.header_function(candidate.branch) or None,
         "cause": _named(catalogue, candidate.cause),
         "origin": _named(catalogue, candidate.origin),
         "forward": None if candidate.forward is None else _forward(catalogue, candidate.forward),

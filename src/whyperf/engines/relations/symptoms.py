@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import PurePosixPath
 
 import numpy as np
 
-from whyperf.engines.relations.arrays import Bools, Floats, Int32s
+from whyperf.engines.relations.arrays import Bools, Floats, Int32s, Ints
 from whyperf.engines.relations.catalogue import Catalogue
 from whyperf.engines.relations.closure import Store
 from whyperf.engines.relations.kernels import nearest_above
@@ -194,22 +195,35 @@ def _function_entries(zoomed: Zoomed, name: str) -> frozenset[int]:
 def _line_starts(zoomed: Zoomed, spec: SymptomSpec) -> frozenset[int]:
     """The line's instructions that are executed most, but no more than once at a time: the first of them."""
     catalogue = zoomed.catalogue
-    wanted = [
-        number
+    by_place = [
+        np.flatnonzero(catalogue.site_place == number)
         for number, place in enumerate(catalogue.places)
-        if place.line == spec.line and (place.file == spec.name or place.file.endswith("/" + spec.name))
+        if _is_meant(place.file, place.line, spec)
     ]
-    if not wanted:
+    by_place += _header_sites(catalogue, spec)
+    if not by_place:
         raise WhyperfError(
             f"No instruction of {spec.name}:{spec.line} was recorded.",
             f"whyperf compare --deep --symptom line:{spec.name}:{_nearest_line(catalogue, spec)} ...",
         )
     starts = set()
-    for place in wanted:
-        sites = np.flatnonzero(catalogue.site_place == place)
+    for sites in by_place:
         times = sum(np.bincount(trace.site, minlength=catalogue.sites)[sites] for trace in zoomed.sides)
         starts.add(int(sites[int(np.argmax(times))]))
     return frozenset(starts)
+
+
+def _header_sites(catalogue: Catalogue, spec: SymptomSpec) -> list[Ints]:
+    """Of a system header's line that is inlined: its sites by the line that it is inlined at."""
+    sites: dict[int, list[int]] = defaultdict(list)
+    for site, (file, line) in catalogue.header_line.items():
+        if _is_meant(file, line, spec):
+            sites[int(catalogue.site_place[site])].append(site)
+    return [np.array(one, np.int64) for one in sites.values()]
+
+
+def _is_meant(file: str, line: int, spec: SymptomSpec) -> bool:
+    return line == spec.line and (file == spec.name or file.endswith("/" + spec.name))
 
 
 def _nearest_line(catalogue: Catalogue, spec: SymptomSpec) -> int:

@@ -64,7 +64,7 @@ def explains(candidate: Candidate) -> str:
 def forward_words(catalogue: Catalogue, relation: Forward) -> str:
     child = catalogue.classes[relation.edge[1]]
     if child.kind == RegionKind.ITERATION:
-        return f"the loop at {where(catalogue, child.place)} runs {_trips(relation)}"
+        return f"the loop{_inlined(catalogue, child.decision)} at {where(catalogue, child.place)} runs {_trips(relation)}"
     if child.kind == RegionKind.ARM:
         return _arm(catalogue, relation)
     return f"{_parent(catalogue, relation.edge[0])} calls {_name(catalogue, child.function)} {_trips(relation)}"
@@ -92,11 +92,17 @@ def _trips(relation: Forward) -> str:
 def _arm(catalogue: Catalogue, relation: Forward) -> str:
     arm = catalogue.classes[relation.edge[1]]
     to = f" to line {catalogue.places[arm.target].line}" if arm.target != NONE else ""
-    branch = f"the branch at {where(catalogue, arm.place)}"
+    branch = f"the branch{_inlined(catalogue, arm.decision)} at {where(catalogue, arm.place)}"
     if max(relation.good.mean, relation.bad.mean) <= 1:
         share = f"in {percent(relation.good.mean)} of cases, now in {percent(relation.bad.mean)}"
         return f"{branch} goes{to} {share}"
     return f"{branch} goes{to} {_trips(relation)} per {_instance(catalogue, relation.edge[0])}"
+
+
+def _inlined(catalogue: Catalogue, decision: int) -> str:
+    """Whose code it is, where a library's is inlined in the program's."""
+    function = catalogue.header_function(decision)
+    return f" of {function}, inlined" if function else ""
 
 
 def _instance(catalogue: Catalogue, label: int) -> str:
