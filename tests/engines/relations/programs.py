@@ -227,3 +227,17 @@ def retries(rounds: int, *, calls: int = 60) -> Made:
                         with machine.call("compare", line=14):
                             machine.constant(0, line=30)
     return machine.recording()
+
+
+def searches(entries: int) -> Made:
+    """A list is searched by a function of the standard library, which the compiler inlined: its loop is unrolled."""
+    machine = Machine()
+    with machine.call("main"):
+        machine.store("entries", machine.constant(entries, line=4), line=4)
+        for _ in machine.rounds(40, line=5):
+            with machine.call("find_row", line=6):
+                limit = machine.load("entries", line=20)
+                with machine.inlined("std::find", line=21):
+                    for _ in machine.rounds(limit.value, limit, line=2050):
+                        machine.test(machine.constant(0, line=2052), line=2054)
+    return machine.recording()

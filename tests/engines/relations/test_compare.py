@@ -198,3 +198,16 @@ def test_graph_leads_from_the_root_to_the_symptom() -> None:
     assert names[-1] == "calls of evict"
     changed = [edge for edge in graph["edges"] if edge["changed"]]
     assert [(edge["good"], edge["bad"]) for edge in changed] == [(1.0, 2.0)]
+
+
+def test_loop_of_a_library_is_named_by_the_line_that_it_is_inlined_at() -> None:
+    found = compare([programs.searches(3)], [programs.searches(50)])
+    first = found.findings[0]
+    assert places(found.findings) == [("find_row", 21)] and first.place.file == "/src/tool.c"
+    assert "The loop of std::find, inlined at find_row (tool.c:21) runs 3 times, now 50 times" in first.why
+    assert first.detail["inlined"] == "std::find"
+
+
+def test_inlined_line_of_a_library_is_a_symptom() -> None:
+    found = compare([programs.searches(3)], [programs.searches(50)], parse_symptom("line:stl_algo.h:2052"))
+    assert (found.good, found.bad) == (40 * 3, 40 * 50)
