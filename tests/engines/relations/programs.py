@@ -241,3 +241,27 @@ def searches(entries: int) -> Made:
                     for _ in machine.rounds(limit.value, limit, line=2050):
                         machine.test(machine.constant(0, line=2052), line=2054)
     return machine.recording()
+
+
+def interpreted(indexed: bool) -> Made:
+    """A database without an index: the planner emits a scan, and the interpreter's loop runs longer."""
+    machine = Machine()
+    with machine.call("main"):
+        machine.store("index", machine.constant(int(indexed), line=4), line=4)
+        for _ in machine.rounds(30, line=5):
+            with machine.call("prepare", line=6):
+                test = machine.test(machine.load("index", line=20), line=20)
+                with machine.arm(test, line=21 if indexed else 24):
+                    _emit(machine, 3, "code_search", 22) if indexed else _emit(machine, 200, "code_scan", 25)
+            with machine.call("interpret", line=7):
+                steps = machine.load("program", line=40)
+                for _ in machine.rounds(steps.value, steps, line=41):
+                    machine.constant(0, line=42)
+    return machine.recording()
+
+
+def _emit(machine: Machine, steps: int, emitter: str, line: int) -> None:
+    with machine.call(emitter, line=line):
+        value = machine.constant(steps, line=31 if emitter == "code_search" else 35)
+        with machine.call("add_operation", line=32):
+            machine.store("program", machine.compute(steps, value, line=37), line=38)

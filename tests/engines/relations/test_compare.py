@@ -211,3 +211,21 @@ def test_loop_of_a_library_is_named_by_the_line_that_it_is_inlined_at() -> None:
 def test_inlined_line_of_a_library_is_a_symptom() -> None:
     found = compare([programs.searches(3)], [programs.searches(50)], parse_symptom("line:stl_algo.h:2052"))
     assert (found.good, found.bad) == (40 * 3, 40 * 50)
+
+
+def test_what_an_interpreter_runs_is_followed_to_where_it_was_decided() -> None:
+    found = compare([programs.interpreted(True)], [programs.interpreted(False)])
+    first = found.findings[0]
+    assert places(found.findings)[0] == ("interpret", 41)
+    assert cause(first) == ("prepare", 20)
+    assert "from code_scan (tool.c:35) in 0% of cases, now in 100%" in first.why
+    assert (
+        "decided elsewhere: the branch at prepare (tool.c:20) goes to line 24 in 0% of cases, now in 100%" in first.why
+    )
+
+
+def test_candidates_are_in_the_order_of_what_they_are_said_to_explain() -> None:
+    for good, bad in ((True, False), (False, True)):
+        found = compare([programs.interpreted(good)], [programs.interpreted(bad)])
+        shares = [finding.share for finding in found.findings]
+        assert shares == sorted(shares, reverse=True)

@@ -96,7 +96,10 @@ def _in_source(run: Run, sites: pa.Table) -> InSource:
     """Outwards from the innermost inlined function to the first that no system header declares."""
     inlined, files, line = column(sites, "inlined"), texts(sites, "file"), column(sites, "line").copy()
     frame = column(sites, "frame").copy()
-    around, of_frame = np.append(column(run.frames, "inlined_in"), NONE), np.append(column(run.frames, "function"), NONE)
+    around, of_frame = (
+        np.append(column(run.frames, "inlined_in"), NONE),
+        np.append(column(run.frames, "function"), NONE),
+    )
     systems = np.append([is_system_source(file) for file in texts(run.recording.table("functions"), "file")], False)
     outer = frame
     while (leaving := systems[of_frame[outer]] & (around[outer] >= 0)).any():
