@@ -1,7 +1,7 @@
 """Why a producer is executed in one run and hardly in the other: the decision on the way to it.
 
-An interpreter's loop tests what a compiler of some sort emitted, a server's what a parser stored. That the tested values
-come from another place says what happened; where the runs parted on the way to that place says why.
+An interpreter's loop tests what a compiler of some sort emitted, a server's what a parser stored. That the tested
+values come from another place says what happened; where the runs parted on the way to that place says why.
 """
 
 from __future__ import annotations
