@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.collect.dependences.heap import heap_entries
+from whyperf.collect.dependences.heap import heap_entries, heap_use
 from whyperf.collect.dependences.instruments import (
+    HeapUse,
     Instruments,
     Mode,
     WatchedFunction,
@@ -41,7 +42,8 @@ def sketch_instruments(files: Sequence[LoadedFile], symptom: SymptomSpec | None 
         heap = _heap_scopes(file.binary)
         every = [] if file.origin in _NOT_SKETCHED else entered_scopes(file.binary).tolist()
         functions += [
-            _watched(number, file.binary, scope, Mode.ENTRIES, heap=scope in heap) for scope in sorted({*every, *heap})
+            _watched(number, file.binary, scope, Mode.ENTRIES, heap.get(scope, HeapUse.NONE))
+            for scope in sorted({*every, *heap})
         ]
     return _instruments(files, functions, _watched_variables(files, symptom) if symptom is not None else ())
 
@@ -53,12 +55,18 @@ def zoom_instruments(files: Sequence[LoadedFile], plan: ZoomPlan) -> Instruments
     }
     if not chosen:
         raise _nothing_planned(files, plan)
-    heap: set[tuple[int, int]] = set()
+    heap: dict[tuple[int, int], HeapUse] = {}
     if plan.spec.kind is SymptomKind.MEMORY:
-        heap = {(number, scope) for number, file in enumerate(files) for scope in _heap_scopes(file.binary)}
+        heap = {(n, scope): use for n, file in enumerate(files) for scope, use in _heap_scopes(file.binary).items()}
     functions = [
-        _watched(n, files[n].binary, scope, Mode.ZOOM if (n, scope) in chosen else Mode.PASS, heap=(n, scope) in heap)
-        for n, scope in sorted(chosen | heap)
+        _watched(
+            n,
+            files[n].binary,
+            scope,
+            Mode.ZOOM if (n, scope) in chosen else Mode.PASS,
+            heap.get((n, scope), HeapUse.NONE),
+        )
+        for n, scope in sorted(chosen | heap.keys())
     ]
     return _instruments(files, functions, _watched_variables(files, plan.spec), values_pass=True)
 
@@ -151,11 +159,12 @@ def _declared(binary: Binary, row: int, key: FunctionKey) -> bool:
     return is_file(binary.functions.files[row], key.file)
 
 
-def _heap_scopes(binary: Binary) -> set[int]:
-    return {scope for entry in heap_entries(binary) if (scope := binary.scope_entered_at(entry)) >= 0}
+def _heap_scopes(binary: Binary) -> dict[int, HeapUse]:
+    entries = heap_entries(binary).items()
+    return {scope: heap_use(name) for entry, name in entries if (scope := binary.scope_entered_at(entry)) >= 0}
 
 
-def _watched(module: int, binary: Binary, scope: int, mode: Mode, *, heap: bool) -> WatchedFunction:
+def _watched(module: int, binary: Binary, scope: int, mode: Mode, heap: HeapUse) -> WatchedFunction:
     ranges = parts_with_fragments(binary.code, scope).ranges
     return WatchedFunction(module, int(binary.code.scope_entry[scope]), ranges, mode, heap)
 
