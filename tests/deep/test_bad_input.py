@@ -117,7 +117,13 @@ def test_a_full_disk_costs_the_rest_of_the_recording_only(shelf: Path, tmp_path:
     ("symptom", "said", "offered"),
     [
         ("function:fnid", "has no function fnid; the nearest names are find and _fini.", "function:find"),
-        ("var:serched", "has no global variable serched; the nearest name is searched.", "var:searched"),
+        ("var:serched", "has no global or static variable serched; the nearest name is searched.", "var:searched"),
+        (
+            "var:shelf.c:serched",
+            "variable shelf.c:serched; the nearest names are shelf.c:searched,",
+            "var:shelf.c:searched",
+        ),
+        ("var:searches", "searches is a local variable of main: it is in a register or on the stack", "line:FILE:LINE"),
         ("line:shelf.c:14", "No code comes from line 14 of shelf.c; the nearest line with code is", "line:shelf.c:"),
         ("line:shlef.c:14", "comes from a source file shlef.c; the nearest name is shelf.c.", "line:shelf.c:14"),
     ],

@@ -32,6 +32,11 @@ class SymptomSpec:
         return f"{self.kind.value}:{self.name}" + (f":{self.line}" if self.kind is SymptomKind.LINE else "")
 
 
+def is_file(path: str, name: str) -> bool:
+    """Whether a user may mean the source file `path` by `name`: its last folders and name."""
+    return path == name or path.endswith("/" + name.lstrip("/"))
+
+
 def parse_symptom(text: str) -> SymptomSpec:
     kind, _, rest = text.partition(":")
     if text in (SymptomKind.INSTRUCTIONS.value, SymptomKind.MEMORY.value):

@@ -27,7 +27,7 @@ from whyperf.debuginfo.flow import parts_with_fragments
 from whyperf.debuginfo.places import out_of_line_scopes
 from whyperf.errors import WhyperfError
 from whyperf.recording.identity import FunctionKey, is_named_by_address, without_version
-from whyperf.recording.symptom import SymptomKind, SymptomSpec
+from whyperf.recording.symptom import SymptomKind, SymptomSpec, is_file
 from whyperf.recording.zoom import ZoomPlan
 
 # The C library's own functions are passed over: their work counts as their callers'.
@@ -120,11 +120,6 @@ def functions_of_line(files: Sequence[LoadedFile], symptom: SymptomSpec) -> tupl
     return tuple(found)
 
 
-def is_file(path: str, name: str) -> bool:
-    """Whether a user may mean the source file `path` by `name`: its last folders and name."""
-    return path == name or path.endswith("/" + name.lstrip("/"))
-
-
 def entered_scopes(binary: Binary) -> npt.NDArray[np.int64]:
     """Out-of-line functions; of those that share their code, the one by which its addresses are called."""
     code = binary.code
@@ -184,6 +179,7 @@ def _watched_variables(files: Sequence[LoadedFile], symptom: SymptomSpec) -> tup
     if symptom.kind is not SymptomKind.VARIABLE:
         return ()
     known: set[str] = set()
+    functions: list[str] = []
     for number, file in enumerate(files):
         if file.origin in _NOT_SKETCHED:
             continue
@@ -191,7 +187,14 @@ def _watched_variables(files: Sequence[LoadedFile], symptom: SymptomSpec) -> tup
         if found.places:
             return tuple(WatchedVariable(number, place.address, place.size) for place in found.places)
         known |= found.others
-    raise _unknown("global variable", symptom.name, known, files, "var")
+        functions += found.locals_of
+    if functions:
+        raise WhyperfError(
+            f"{symptom.name} is a local variable of {functions[0]}: it is in a register or on the stack, and what can "
+            "be watched are globals and statics. Name the line that changes it instead.",
+            "whyperf compare --deep --symptom line:FILE:LINE ...",
+        )
+    raise _unknown("global or static variable", symptom.name, known, files, "var")
 
 
 def _unknown(what: str, name: str, known: set[str], files: Sequence[LoadedFile], kind: str) -> WhyperfError:

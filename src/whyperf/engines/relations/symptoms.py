@@ -18,7 +18,7 @@ from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.trace import Trace
 from whyperf.errors import WhyperfError
 from whyperf.recording.deep_tables import SiteKind
-from whyperf.recording.symptom import SymptomKind, SymptomSpec
+from whyperf.recording.symptom import SymptomKind, SymptomSpec, is_file
 
 _SITES_MAX = 12
 """Instructions that update a variable: those with the largest change are followed."""
@@ -223,7 +223,7 @@ def _header_sites(catalogue: Catalogue, spec: SymptomSpec) -> list[Ints]:
 
 
 def _is_meant(file: str, line: int, spec: SymptomSpec) -> bool:
-    return line == spec.line and (file == spec.name or file.endswith("/" + spec.name))
+    return line == spec.line and is_file(file, spec.name)
 
 
 def _nearest_line(catalogue: Catalogue, spec: SymptomSpec) -> int:
