@@ -89,6 +89,7 @@ def record_and_diagnose(plan: Plan, args: argparse.Namespace, outcomes: Outcomes
 
 def _record_deeply(plan: Plan, args: argparse.Namespace, outcomes: Outcomes) -> int:
     from whyperf.cli.deep_compare import DeepPlan, compare_deep
+    from whyperf.collect.dependences.loaded import plug_in_files
     from whyperf.recording.symptom import SymptomKind, SymptomSpec
 
     _make_folder(plan.folder)
@@ -101,6 +102,7 @@ def _record_deeply(plan: Plan, args: argparse.Namespace, outcomes: Outcomes) -> 
         plan.force,
         plan.measuring.unit,
         symptom_of(args) or SymptomSpec(SymptomKind.INSTRUCTIONS),
+        plug_in_files(args.plug_in),
     )
     return compare_deep(deep, args, outcomes)
 

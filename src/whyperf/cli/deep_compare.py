@@ -41,16 +41,17 @@ class DeepPlan:
     force: bool
     unit: str | None
     symptom: SymptomSpec
+    plug_ins: tuple[str, ...] = ()
 
 
 def compare_deep(plan: DeepPlan, args: argparse.Namespace, outcomes: Outcomes) -> int:
     from whyperf.cli.diagnose import present
     from whyperf.collect.dependences.loaded import files_of
-    from whyperf.collect.dependences.planning import check_symptom
+    from whyperf.collect.dependences.symptom_place import check_early
 
     for side in _SIDES:
         _refuse_shell(side, plan.programs[side])
-        check_symptom(files_of(plan.programs[side], os.environ), plan.symptom)
+        check_early(files_of(plan.programs[side], os.environ, plan.plug_ins), plan.symptom)
     with progress() as shown:
         verdict = _Phases(plan, outcomes, shown).verdict()
     said = tuple(dict.fromkeys([*remarks(outcomes), *verdict.notes]))
@@ -73,7 +74,7 @@ class _Phases:
     def __init__(self, plan: DeepPlan, outcomes: Outcomes, shown: Progress) -> None:
         self._plan, self._outcomes, self._shown = plan, outcomes, shown
         self._sketch_s: dict[Side, float] = {}
-        self._plug_ins: dict[Side, tuple[str, ...]] = {}
+        self._plug_ins = dict.fromkeys(_SIDES, plan.plug_ins)
 
     def verdict(self) -> Verdict:
         from whyperf.diagnose.relations import examine_deep
@@ -81,17 +82,27 @@ class _Phases:
 
         symptom = self._plan.symptom
         good, bad = (self._sketch(side) for side in _SIDES)
+        self._check_symptom()
         self._shown.step("comparing the sketches", 0.4, None)
         counted = examine_deep(good, bad, symptom)
         # A sketch cannot see lines and variables, so it cannot say either that nothing changed in them.
-        if counted.kind is not VerdictKind.DIFFERENCE and symptom.kind not in (SymptomKind.LINE, SymptomKind.VARIABLE):
+        is_counted = symptom.kind not in (SymptomKind.LINE, SymptomKind.VARIABLE)
+        if is_counted and counted.kind is not VerdictKind.DIFFERENCE:
             return counted
         plan = plan_from(good, bad, symptom)
         write_plan(self._plan.folder / PLAN_FILE, plan)
         good_zooms, bad_zooms = (self._zoom(side, plan) for side in _SIDES)
         self._shown.step("comparing the zooms", 0.9, None)
         verdict = examine_deep(good_zooms, bad_zooms, symptom)
-        return verdict if verdict.suspects or not counted.suspects else _by_counts(verdict, counted)
+        return _by_counts(verdict, counted) if is_counted and not verdict.suspects else verdict
+
+    def _check_symptom(self) -> None:
+        """Once more, now that it is known what the program loads."""
+        from whyperf.collect.dependences.loaded import files_of
+        from whyperf.collect.dependences.symptom_place import check_symptom
+
+        for side in _SIDES:
+            check_symptom(files_of(self._plan.programs[side], os.environ, self._plug_ins[side]), self._plan.symptom)
 
     def _sketch(self, side: Side) -> list[Recording]:
         what = f"sketch of the {side.value} run: every call, 20 to 100 times slower than alone"
@@ -117,7 +128,7 @@ class _Phases:
         if later:
             names = " and ".join(Path(name).name for name in later)
             self._shown.step(f"the {side.value} run loaded {names}: sketched again with it", 0.1, None)
-            self._plug_ins[side] = (*self._plug_ins.get(side, ()), *later)
+            self._plug_ins[side] = (*self._plug_ins[side], *later)
             outcome = self._run(side, path, zoom, force=True)
         self._outcomes[side].append(outcome)
         return seal(path)
@@ -133,7 +144,7 @@ class _Phases:
             environment=dict(os.environ),
             plan=zoom,
             symptom=plan.symptom,
-            plug_ins=self._plug_ins.get(side, ()),
+            plug_ins=self._plug_ins[side],
             unit=plan.unit,
             capture_output=not plan.show_output,
             force=force,
@@ -151,6 +162,8 @@ class _Phases:
 
 
 def _by_counts(zoomed: Verdict, counted: Verdict) -> Verdict:
-    """Where the zoom names nobody, what counting said still holds."""
+    """Where the zoom names nobody, what counting said still holds, if it said something."""
+    if not counted.suspects:
+        return zoomed
     note = "The zoom explains nothing; these are relations between calls, from the sketches."
     return replace(zoomed, suspects=counted.suspects, notes=(note, *zoomed.notes))

@@ -18,6 +18,14 @@ def add_deep(parser: argparse.ArgumentParser, *, zoom: bool = False) -> None:
         help="run under Valgrind (20 to 100 times slower): which relation between events changed",
     )
     add_symptom(group)
+    group.add_argument(
+        "--plug-in",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        default=[],
+        help="a library that the program loads while it runs, to be watched too; may be repeated",
+    )
     if zoom:
         group.add_argument(
             "--zoom",
@@ -43,8 +51,8 @@ def symptom_of(args: argparse.Namespace) -> SymptomSpec | None:
 def check_deep(args: argparse.Namespace) -> None:
     """Refuses options that only make sense together, or not together."""
     if not args.deep:
-        for name in ("symptom", "zoom"):
-            if getattr(args, name, None) is not None:
+        for name in ("symptom", "zoom", "plug-in"):
+            if getattr(args, name.replace("-", "_"), None):
                 raise WhyperfError(f"--{name} needs --deep.", f"whyperf record --deep --{name} ...", status=2)
         return
     usual = Measuring()

@@ -72,6 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _record_deeply(program: Program, args: argparse.Namespace, lifecycle: Lifecycle) -> Outcome:
+    from whyperf.collect.dependences.loaded import plug_in_files
     from whyperf.collect.dependences.run import record_deep
     from whyperf.recording.zoom import read_plan
 
@@ -86,6 +87,7 @@ def _record_deeply(program: Program, args: argparse.Namespace, lifecycle: Lifecy
         environment=dict(os.environ),
         plan=plan,
         symptom=symptom_of(args),
+        plug_ins=plug_in_files(args.plug_in),
         unit=args.unit,
         force=args.force,
     )

@@ -33,7 +33,7 @@ def _demanded(sketch: Recording, symptom: SymptomSpec) -> Iterator[FunctionKey]:
         yield from _updating(sketch)
     if symptom.kind is SymptomKind.LINE:
         from whyperf.collect.dependences.loaded import LoadedFile
-        from whyperf.collect.dependences.planning import functions_of_line
+        from whyperf.collect.dependences.symptom_place import functions_of_line
         from whyperf.debuginfo import describe
 
         modules = sketch.table("modules").to_pylist()
