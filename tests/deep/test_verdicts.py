@@ -102,6 +102,6 @@ def test_other_symptoms(whyperf: Whyperf, shelf: Path, symptom: str, measure: st
 
 def test_line_that_is_executed_as_often_as_before_is_no_difference(whyperf: Whyperf, shelf: Path) -> None:
     """Although the sketches differ."""
-    done, verdict = compared(whyperf, shelf, "100 20", "500 20", "--symptom", "line:shelf.c:32")
+    done, verdict = compared(whyperf, shelf, "100 20", "500 20", "--symptom", "line:shelf.c:27")
     assert (verdict["symptom"]["good"], verdict["symptom"]["bad"]) == (20, 20)
     assert done.returncode == 3 and verdict["verdict"] == "none" and not verdict["suspects"]

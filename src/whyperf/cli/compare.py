@@ -92,6 +92,7 @@ def _record_deeply(plan: Plan, args: argparse.Namespace, outcomes: Outcomes) -> 
     from whyperf.collect.dependences.loaded import plug_in_files
     from whyperf.recording.symptom import SymptomKind, SymptomSpec
 
+    symptom = symptom_of(args) or SymptomSpec(SymptomKind.INSTRUCTIONS)
     _make_folder(plan.folder)
     deep = DeepPlan(
         plan.programs,
@@ -101,7 +102,7 @@ def _record_deeply(plan: Plan, args: argparse.Namespace, outcomes: Outcomes) -> 
         plan.show_output,
         plan.force,
         plan.measuring.unit,
-        symptom_of(args) or SymptomSpec(SymptomKind.INSTRUCTIONS),
+        symptom,
         plug_in_files(args.plug_in),
     )
     return compare_deep(deep, args, outcomes)

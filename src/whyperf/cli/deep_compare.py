@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from whyperf.cli.alternation import Side
 from whyperf.cli.endings import Outcomes, endings, last_output, remarks
 from whyperf.cli.progress import Progress, progress
+from whyperf.cli.symptom_from import costliest
 from whyperf.cli.zoom_planning import plan_from
 from whyperf.collect.lifecycle import Lifecycle, Outcome
 from whyperf.collect.program import Program
@@ -22,6 +23,7 @@ from whyperf.recording.symptom import SymptomKind, SymptomSpec
 from whyperf.recording.zoom import ZoomPlan, write_plan
 
 if TYPE_CHECKING:
+    from whyperf.collect.dependences.loaded import LoadedFile
     from whyperf.diagnose.verdict import Verdict
     from whyperf.recording.reader import Recording
 
@@ -51,11 +53,27 @@ def compare_deep(plan: DeepPlan, args: argparse.Namespace, outcomes: Outcomes) -
 
     for side in _SIDES:
         _refuse_shell(side, plan.programs[side])
-        check_early(files_of(plan.programs[side], os.environ, plan.plug_ins), plan.symptom)
+    files = [files_of(plan.programs[side], os.environ, plan.plug_ins) for side in _SIDES]
+    notes = []
+    if args.symptom_from:
+        chosen = costliest(args.symptom_from, lambda spec: all(_is_in(one, spec) for one in files))
+        plan, notes = replace(plan, symptom=chosen.spec), [chosen.note]
+    for one in files:
+        check_early(one, plan.symptom)
     with progress() as shown:
         verdict = _Phases(plan, outcomes, shown).verdict()
-    said = tuple(dict.fromkeys([*remarks(outcomes), *verdict.notes]))
+    said = tuple(dict.fromkeys([*notes, *remarks(outcomes), *verdict.notes]))
     return present(replace(verdict, notes=said, warnings=tuple(endings(outcomes))), args)
+
+
+def _is_in(files: Sequence[LoadedFile], spec: SymptomSpec) -> bool:
+    from whyperf.collect.dependences.symptom_place import check_symptom
+
+    try:
+        check_symptom(files, spec)
+    except WhyperfError:
+        return False
+    return True
 
 
 def _refuse_shell(side: Side, program: Program) -> None:

@@ -10,8 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whyperf.cli.deep_options import add_symptom, symptom_of
+from whyperf.cli.deep_options import add_symptom, refuse_explaining, symptom_of
 from whyperf.cli.quantities import count
+from whyperf.cli.symptom_from import costliest, known_in
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import compared_in
 
@@ -90,20 +91,18 @@ def conclude(
     from whyperf.collect.seal import open_recording
     from whyperf.diagnose.data import Method
     from whyperf.diagnose.diagnosis import examine
-    from whyperf.diagnose.relations import are_deep, examine_deep
+    from whyperf.diagnose.relations import are_deep
 
     sides = [open_recording(path) for path in good], [open_recording(path) for path in bad]
     if are_deep([*sides[0], *sides[1]]):
-        verdict = examine_deep(*sides, symptom_of(args))
-        if args.plan is not None:
-            _write_plan(args.plan, *sides, symptom_of(args))
-        return present(verdict, args)
-    if getattr(args, "symptom", None) is not None or getattr(args, "plan", None) is not None:
-        raise WhyperfError(
-            "--symptom and --plan are for deep recordings, and these were sampled.",
-            "whyperf record --deep -o NAME -- COMMAND",
-            status=2,
-        )
+        return _conclude_deep(*sides, args)
+    for option in ("symptom", "symptom_from", "plan"):
+        if getattr(args, option, None) is not None:
+            raise WhyperfError(
+                f"--{option.replace('_', '-')} is for deep recordings, and these were sampled.",
+                "whyperf record --deep -o NAME -- COMMAND",
+                status=2,
+            )
     diagnosis = examine(
         *sides,
         keep_accounts=args.explain is not None,
@@ -111,6 +110,20 @@ def conclude(
     )
     verdict = replace(diagnosis.verdict, notes=(*notes, *diagnosis.verdict.notes), warnings=tuple(warnings))
     return present(verdict, args, _explanations(diagnosis, args.explain))
+
+
+def _conclude_deep(good: Sequence[Recording], bad: Sequence[Recording], args: argparse.Namespace) -> int:
+    from whyperf.diagnose.relations import examine_deep
+
+    refuse_explaining(args)
+    symptom, notes = symptom_of(args), list[str]()
+    if args.symptom_from:
+        chosen = costliest(args.symptom_from, known_in([*good, *bad]))
+        symptom, notes = chosen.spec, [chosen.note]
+    verdict = examine_deep(good, bad, symptom)
+    if args.plan is not None:
+        _write_plan(args.plan, good, bad, symptom)
+    return present(replace(verdict, notes=(*notes, *verdict.notes)), args)
 
 
 def _write_plan(path: Path, good: Sequence[Recording], bad: Sequence[Recording], symptom: SymptomSpec | None) -> None:

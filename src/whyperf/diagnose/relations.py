@@ -113,7 +113,7 @@ class _Deep:
             return self._verdict(VerdictKind.INSUFFICIENT, self._too_few())
         if not change.is_material(self.relations_settings):
             return self._verdict(VerdictKind.NONE, f"No difference: {self._amounts()}.")
-        if change.amount < 0 and self.spec.kind in (SymptomKind.INSTRUCTIONS, SymptomKind.MEMORY):
+        if change.amount < 0 and not self.spec.name:
             swapped = diagnose_swapped(self.good, self.bad)
             sentence = f"Bad runs are not the worse ones: {self._amounts()}. Were good and bad swapped?"
             return self._verdict(VerdictKind.NONE, sentence, next_command=swapped)

@@ -35,13 +35,25 @@ def check_early(files: Sequence[LoadedFile], symptom: SymptomSpec) -> None:
 def check_symptom(files: Sequence[LoadedFile], symptom: SymptomSpec) -> None:
     """Refuses what is nowhere in the program, and offers what is called alike."""
     own = [file.binary for file in files if file.origin not in NOT_SKETCHED]
-    if symptom.kind is SymptomKind.FUNCTION and not any(binary.function_at(symptom.name) for binary in own):
-        names = {name for binary in own for name in binary.functions.names if not is_named_by_address(name)}
-        raise _unknown("function", symptom.name, names, files, "function")
+    if symptom.kind in (SymptomKind.FUNCTION, SymptomKind.INSTRUCTIONS) and symptom.name:
+        _check_function(files, own, symptom)
     if symptom.kind is SymptomKind.VARIABLE and not watched_variables(files, symptom):
         raise _no_such_variable(files, symptom)
     if symptom.kind is SymptomKind.LINE:
         _check_line(own, symptom)
+
+
+def _check_function(files: Sequence[LoadedFile], own: Sequence[Binary], symptom: SymptomSpec) -> None:
+    found = [(binary, row) for binary in own for row in binary.function_at(symptom.name)]
+    if not found:
+        names = {name for binary in own for name in binary.functions.names if not is_named_by_address(name)}
+        raise _unknown("function", symptom.name, names, files, symptom.kind.value)
+    if not any(binary.entry_addresses(row) for binary, row in found):
+        functions, row = found[0][0].functions, found[0][1]
+        raise WhyperfError(
+            f"{symptom.name} is inlined everywhere, so that nobody calls it: name a line of it instead.",
+            f"whyperf compare --deep --symptom line:{Path(functions.files[row]).name}:{functions.lines[row]} ...",
+        )
 
 
 def _check_line(binaries: Iterable[Binary], symptom: SymptomSpec) -> None:
