@@ -14,7 +14,7 @@ from whyperf.cli.alternation import Side
 from whyperf.cli.endings import Outcomes, endings, last_output, remarks
 from whyperf.cli.progress import Progress, progress
 from whyperf.cli.symptom_from import costliest
-from whyperf.cli.zoom_planning import plan_from
+from whyperf.cli.zoom_planning import in_words, plan_from
 from whyperf.collect.lifecycle import Lifecycle, Outcome
 from whyperf.collect.program import Program
 from whyperf.collect.shell import SHELL
@@ -131,7 +131,7 @@ class _Phases:
         return found
 
     def _zoom(self, side: Side, plan: ZoomPlan) -> list[Recording]:
-        what = f"zoom of the {side.value} run: {len(plan.functions)} functions, up to {plan.expected:,} executions"
+        what = f"zoom of the {side.value} run: {in_words(plan)}"
         expected = self._sketch_s[side] + self._plan.runs * plan.expected * _EXECUTION_S
         self._shown.step(what, 0.5 if side is Side.GOOD else 0.7, expected)
         return [self._record(side, "zoom", number, plan) for number in range(1, self._plan.runs + 1)]

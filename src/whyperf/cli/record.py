@@ -12,6 +12,7 @@ from pathlib import Path
 from whyperf.cli.deep_options import add_deep, check_deep, symptom_of
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
 from whyperf.cli.quantities import bytes_in_words, count, seconds_in_words, signal_name
+from whyperf.cli.zoom_planning import in_words
 from whyperf.collect.lifecycle import Lifecycle, Outcome
 from whyperf.collect.program import Program, find_program
 from whyperf.errors import WhyperfError
@@ -78,8 +79,7 @@ def _record_deeply(program: Program, args: argparse.Namespace, lifecycle: Lifecy
 
     plan = None if args.zoom is None else read_plan(args.zoom)
     if plan is not None and plan.expected and not args.quiet:
-        cost = f"{len(plan.functions)} functions, up to {plan.expected:,} executions"
-        print(f"whyperf: zooming into {cost}", file=sys.stderr)
+        print(f"whyperf: zooming into {in_words(plan)}", file=sys.stderr)
     return record_deep(
         program,
         args.output or Path(default_name(program.command[0])),

@@ -25,6 +25,7 @@ from whyperf.engines.run import Run
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.symptom import SymptomKind, SymptomSpec, parse_symptom
+from whyperf.recording.zoom import some_of
 
 _MEASURES = {
     SymptomKind.INSTRUCTIONS: "instructions",
@@ -187,8 +188,15 @@ class _Deep:
             sentence=sentence,
         )
         lost = loss_notes(self.good, self.bad, {suspect.module for suspect in suspects}, self.settings)
-        said = dict.fromkeys([*notes, *relations.notes, *self._inexact(), *lost])
+        said = dict.fromkeys([*notes, *relations.notes, *self._left_out(), *self._inexact(), *lost])
         return Verdict(kind, symptom, suspects, tuple(said), next_command)
+
+    def _left_out(self) -> list[str]:
+        deep = [run.manifest.deep for run in (*self.good, *self.bad)]
+        names = list(dict.fromkeys(name for one in deep if one is not None for name in one.left_out))
+        if not names:
+            return []
+        return [f"The zooms left out functions that execute too much: {some_of(names)}."]
 
     def _inexact(self) -> list[str]:
         notes = []

@@ -101,7 +101,8 @@ class Deep:
     symptom: str  # what a zoom was planned for, as `--symptom` takes it; empty in sketches
     instructions: int  # executed in all
     executions: int  # of planned instructions
-    planned: int  # instructions
+    planned: int  # functions
+    left_out: tuple[str, ...] = ()  # functions that the plan of a zoom passed over, as they are executed too much
     inexact: dict[str, int] = field(default_factory=dict)  # what could not be followed exactly -> how often
 
 

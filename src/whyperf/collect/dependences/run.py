@@ -55,7 +55,10 @@ def record_deep(
     if symptom is not None:
         check_early(files, symptom)
     instruments = sketch_instruments(files, symptom) if plan is None else zoom_instruments(files, plan)
-    asked = Asked(SKETCH if plan is None else ZOOM, valgrind.version, plan.symptom if plan else str(symptom or ""))
+    if plan is None:
+        asked = Asked(SKETCH, valgrind.version, str(symptom or ""))
+    else:
+        asked = Asked(ZOOM, valgrind.version, plan.symptom, tuple(function.name for function in plan.left_out))
     patient = replace(lifecycle, ready_timeout_s=_PATIENCE * lifecycle.ready_timeout_s)
     named = unit or ("unit" if lifecycle.drive else "run")
     with contextlib.ExitStack() as held:

@@ -186,6 +186,7 @@ def _manifest(evidence: Evidence, asked: Asked, streamed: Streamed, sealed: Seal
         instructions=int(stream.instructions),
         executions=sealed.executions,
         planned=len(zoomed) if zoomed else len(streamed.instruments.functions),
+        left_out=asked.left_out,
         inexact={name: int(count) for name, count in sealed.inexact.items() if count},
     )
     stopped_by = "disk-full" if stream.ending == "disk" else whole.stopped_by
