@@ -237,7 +237,7 @@ def searches(entries: int) -> Made:
         for _ in machine.rounds(40, line=5):
             with machine.call("find_row", line=6):
                 limit = machine.load("entries", line=20)
-                with machine.inlined("std::find", line=21):
+                with machine.inlined("std::find<int*, int>", line=21):
                     for _ in machine.rounds(limit.value, limit, line=2050):
                         machine.test(machine.constant(0, line=2052), line=2054)
     return machine.recording()

@@ -76,7 +76,10 @@ class Catalogue:
         return self.functions[function].key.name
 
     def header_function(self, decision: int) -> str:
-        """Name of the system header's function that a decision belongs to, inlined in the program's own code; empty:
-        it does not."""
+        """Name, without its template's arguments, of the system header's function that a decision belongs to, inlined in
+        the program's own code; empty: it does not."""
         site = self.decisions[decision] if decision != NONE else NONE
-        return self.name(int(self.site_function[site])) if site in self.header_line else ""
+        if site not in self.header_line:
+            return ""
+        name = self.name(int(self.site_function[site]))
+        return name if "operator" in name else name.partition("<")[0]

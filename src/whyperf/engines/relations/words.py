@@ -50,7 +50,7 @@ def sentence(catalogue: Catalogue, candidate: Candidate) -> str:
     elif candidate.origin != NONE:
         parts.append(f"what is tested there comes from {where(catalogue, candidate.origin)}")
     if candidate.way_in is not None and candidate.way_in.elsewhere:
-        parts.append(f"that is decided elsewhere: {forward_words(catalogue, candidate.way_in.change)}")
+        parts.append(f"on the way there the runs part: {forward_words(catalogue, candidate.way_in.change)}")
     said = "; ".join(parts) or f"The decision at {where(catalogue, candidate.place)} changed"
     if said.startswith(("the ", "what ")):  # and not a function's name
         said = said[0].upper() + said[1:]
