@@ -76,8 +76,8 @@ class Catalogue:
         return self.functions[function].key.name
 
     def header_function(self, decision: int) -> str:
-        """Name, without its template's arguments, of the system header's function that a decision belongs to, inlined in
-        the program's own code; empty: it does not."""
+        """Name, without its template's arguments, of the system header's function that a decision belongs to, inlined
+        in the program's own code; empty: it does not."""
         site = self.decisions[decision] if decision != NONE else NONE
         if site not in self.header_line:
             return ""
