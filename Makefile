@@ -8,7 +8,7 @@ STAMPS := $(VENV)/.stamps
 PACKAGES := gcc libc6-dev make cmake ninja-build pkg-config python3-dev python3-venv libdw-dev libelf-dev zlib1g-dev \
 	valgrind
 TEST_PACKAGES = g++ clang llvm gdb binutils elfutils dwz libunwind-dev libc6-dbg gcc-multilib musl-tools busybox-static \
-	redis-server redis-tools procps iproute2 $(SOURCE_PACKAGES)
+	redis-server redis-tools procps iproute2 protobuf-compiler golang-github-google-pprof-dev $(SOURCE_PACKAGES)
 BENCH_PACKAGES = linux-perf valgrind $(SOURCE_PACKAGES)
 # To build and test other projects from Debian's and PyPI's sources.
 SOURCE_PACKAGES := dpkg-dev xz-utils perl tcl

@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "record": "record one run of a program, or a running process",
     "diagnose": "say why bad recordings are slower than good ones",
     "info": "what is in a recording, and what was lost",
+    "export": "a recording in another tool's format",
     "doctor": "what this machine permits, what is missing, and the command that mends it",
     "demo": "a built-in slow program, recorded and diagnosed before your eyes",
 }
