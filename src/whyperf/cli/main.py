@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "diagnose": "say why bad recordings are slower than good ones",
     "info": "what is in a recording, and what was lost",
     "export": "a recording in another tool's format",
+    "scrub": "a copy of a recording without values, source, paths and command lines",
     "doctor": "what this machine permits, what is missing, and the command that mends it",
     "demo": "a built-in slow program, recorded and diagnosed before your eyes",
 }
