@@ -70,8 +70,11 @@ bench-relations: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ##
 	$(BIN)/python -m bench.relations --growth
 	$(BIN)/python -m bench.relations_cost
 
-docs: $(STAMPS)/installed ## docs/format.md from the schemas
+docs: $(STAMPS)/installed $(STAMPS)/tools ## the site, links checked; man pages; docs/format.md from the schemas
+	$(BIN)/pip install --quiet --group docs
 	$(BIN)/python -m whyperf.recording.describe docs/format.md
+	$(BIN)/python -m whyperf.cli.reference docs/commands.md build/man
+	$(BIN)/mkdocs build --quiet --strict
 
 wheel: $(STAMPS)/installed ## dist/whyperf-*.whl
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .

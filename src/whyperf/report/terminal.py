@@ -137,7 +137,9 @@ class _Report:
             row = Text().append(f"       {kind:4} ", "dim")
             if spread is not None:
                 row.append(f"{self.glyphs.rule}{sparkline(spread.histogram, self.glyphs)}{self.glyphs.rule} ", "cyan")
-            typical = f", typically {spread.typical}" if spread is not None and spread.typical != values else ""
+            # Of flags and pointers the range is what they mostly are.
+            told = spread is None or spread.typical == values or values.startswith(f"mostly {spread.typical} ")
+            typical = "" if spread is None or told else f", typically {spread.typical}"
             yield row.append(self._cut(printable(values + typical), self.width - len(row)))
         shown = [line for line in variable.read_at if line.text.strip()]
         if shown:
