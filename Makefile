@@ -8,7 +8,7 @@ STAMPS := $(VENV)/.stamps
 PACKAGES := gcc libc6-dev make cmake ninja-build pkg-config python3-dev python3-venv libdw-dev libelf-dev zlib1g-dev \
 	valgrind
 TEST_PACKAGES = g++ clang llvm gdb binutils elfutils dwz libunwind-dev libc6-dbg gcc-multilib musl-tools busybox-static \
-	redis-server redis-tools procps iproute2 $(SOURCE_PACKAGES)
+	redis-server redis-tools procps iproute2 protobuf-compiler golang-github-google-pprof-dev $(SOURCE_PACKAGES)
 BENCH_PACKAGES = linux-perf valgrind $(SOURCE_PACKAGES)
 # To build and test other projects from Debian's and PyPI's sources.
 SOURCE_PACKAGES := dpkg-dev xz-utils perl tcl
@@ -70,8 +70,11 @@ bench-relations: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ##
 	$(BIN)/python -m bench.relations --growth
 	$(BIN)/python -m bench.relations_cost
 
-docs: $(STAMPS)/installed ## docs/format.md from the schemas
+docs: $(STAMPS)/installed $(STAMPS)/tools ## the site, links checked; man pages; docs/format.md from the schemas
+	$(BIN)/pip install --quiet --group docs
 	$(BIN)/python -m whyperf.recording.describe docs/format.md
+	$(BIN)/python -m whyperf.cli.reference docs/commands.md build/man
+	$(BIN)/mkdocs build --quiet --strict
 
 wheel: $(STAMPS)/installed ## dist/whyperf-*.whl
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .

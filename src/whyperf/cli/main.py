@@ -21,7 +21,10 @@ COMMANDS: dict[str, str] = {
     "record": "record one run of a program, or a running process",
     "diagnose": "say why bad recordings are slower than good ones",
     "info": "what is in a recording, and what was lost",
+    "export": "a recording in another tool's format",
+    "scrub": "a copy of a recording without values, source, paths and command lines",
     "doctor": "what this machine permits, what is missing, and the command that mends it",
+    "completion": "what a shell needs to complete commands and options",
     "demo": "a built-in slow program, recorded and diagnosed before your eyes",
 }
 
@@ -112,7 +115,7 @@ def _run(arguments: list[str]) -> int:
     parser = _Parser(
         prog="whyperf",
         description="Tells why one run of a program is slower than another.",
-        epilog="\n".join(["commands:", *(f"  {n:9} {s}" for n, s in COMMANDS.items()), "", _EXAMPLES]),
+        epilog="\n".join(["commands:", *(f"  {n:11} {s}" for n, s in COMMANDS.items()), "", _EXAMPLES]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="whyperf COMMAND ...",
         allow_abbrev=False,

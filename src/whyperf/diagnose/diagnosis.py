@@ -92,7 +92,13 @@ class _Case:
         self.runs = (*good, *bad)
         self.measures: Measures = take_measures(good, bad, settings)
         self.cpu: Judgement = judge(self.measures.cpu, settings.cpu)
-        self.wall: Judgement = judge(self.measures.wall, settings.wall)
+        self.wall: Judgement = self._judged_wall()
+
+    def _judged_wall(self) -> Judgement:
+        measures, judged = self.measures, judge(self.measures.wall, self.settings.wall)
+        units = measures.units.bad_mean if measures.per_unit else 1.0
+        tiny = abs(measures.wall.excess) * units < self.settings.least_wait_s
+        return replace(judged, change=Change.SAME) if tiny else judged
 
     def decide(self) -> Diagnosis:
         measures = self.measures

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import shlex
 import zlib
 from pathlib import Path
@@ -28,6 +29,22 @@ class Recording:
         self.path = Path(path)
         self.manifest = _read_manifest(self.path)
         self._tables: dict[str, pa.Table] = {}
+
+    def __repr__(self) -> str:
+        return f"<Recording {self.path}: {' '.join(self.manifest.command)}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what was recorded, and the tables there are."""
+        manifest = self.manifest
+        facts = {
+            "command": " ".join(manifest.command),
+            "recorded on": f"{manifest.host.name}, {manifest.host.kernel}",
+            "wall time": f"{manifest.totals.wall_s:.3g} s",
+            "CPU time": f"{manifest.totals.cpu_s:.3g} s",
+            "tables": ", ".join(f"{name} ({file.rows:,})" for name, file in manifest.tables.items() if file.rows),
+        }
+        rows = (f"<tr><th>{html.escape(name)}</th><td>{html.escape(said)}</td></tr>" for name, said in facts.items())
+        return f"<table>{''.join(rows)}</table>"
 
     def table(self, name: str) -> pa.Table:
         if name not in self._tables:
