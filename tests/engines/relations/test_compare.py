@@ -219,9 +219,7 @@ def test_what_an_interpreter_runs_is_followed_to_where_it_was_decided() -> None:
     assert places(found.findings)[0] == ("interpret", 41)
     assert cause(first) == ("prepare", 20)
     assert "from code_scan (tool.c:35) in 0% of cases, now in 100%" in first.why
-    assert (
-        "decided elsewhere: the branch at prepare (tool.c:20) goes to line 24 in 0% of cases, now in 100%" in first.why
-    )
+    assert "the runs part: the branch at prepare (tool.c:20) goes to line 24 in 0% of cases, now in 100%" in first.why
 
 
 def test_candidates_are_in_the_order_of_what_they_are_said_to_explain() -> None:
