@@ -95,6 +95,7 @@ def test_what_the_plan_left_out_is_said_and_kept(whyperf: Whyperf, shelf: Path, 
         )
     deep = Recording(tmp_path / "good").manifest.deep
     assert deep is not None and deep.left_out == ("find", "a", "b", "c")
+    assert "find, a, b and 1 more, which execute too much" in whyperf("info", "good").stdout
     said = whyperf("diagnose", "good", "bad", "--json", "-").stdout
     assert "The zooms left out functions that execute too much: find, a, b and 1 more." in said
 

@@ -192,6 +192,10 @@ def _counted_deeply(recording: Recording, deep: Deep) -> Iterator[tuple[str, str
         )
     yield deep.phase, f"{what} (Valgrind {deep.valgrind})"
     yield "executed", f"{deep.instructions:,} instructions in all"
+    if deep.left_out:
+        from whyperf.recording.zoom import some_of
+
+        yield "left out", f"{some_of(deep.left_out)}, which execute too much"
     for name, count in deep.inexact.items():
         yield "inexact", f"{count:,} ({name})"
 
