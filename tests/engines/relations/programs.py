@@ -265,3 +265,19 @@ def _emit(machine: Machine, steps: int, emitter: str, line: int) -> None:
         value = machine.constant(steps, line=31 if emitter == "code_search" else 35)
         with machine.call("add_operation", line=32):
             machine.store("program", machine.compute(steps, value, line=37), line=38)
+
+
+def rare_evictions(plans: int) -> Made:
+    """As `cursors`, but the first search rarely evicts, at times that are not those of the samples' windows."""
+    machine = Machine()
+    with machine.call("main"):
+        machine.store("plans", machine.constant(plans, line=11), line=11)
+        for number in machine.rounds(250, machine.constant(250, line=12), line=12):
+            with machine.call("restore", line=13):
+                limit = machine.load("plans", line=20)
+                for plan in machine.rounds(limit.value, limit, line=20):
+                    test = machine.test(machine.constant(0, line=31), line=31)
+                    if plan or number * number % 37 < 4:
+                        with machine.arm(test, line=32), machine.call("evict", line=32):
+                            machine.constant(0, line=40)
+    return machine.recording()

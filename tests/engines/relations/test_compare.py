@@ -227,3 +227,11 @@ def test_candidates_are_in_the_order_of_what_they_are_said_to_explain() -> None:
         found = compare([programs.interpreted(good)], [programs.interpreted(bad)])
         shares = [finding.share for finding in found.findings]
         assert shares == sorted(shares, reverse=True)
+
+
+def test_few_events_do_not_make_iterations_costlier() -> None:
+    """Of one symptom in ten, the rare ones of the usual iterations are so few that their number says little."""
+    sides = [programs.rare_evictions(1)], [programs.rare_evictions(2)]
+    for one_in in (1, 10):
+        found = compare(*sides, parse_symptom("function:evict"), RelationsSettings(one_symptom_in=one_in))
+        assert places(found.findings)[0] == ("restore", 20)
