@@ -76,7 +76,7 @@ def record_run(
             float(plan.rate_hz), measuring.clock, plan.source, measuring.blocked_rate_hz, measuring.max_bytes
         )
         unit = measuring.unit or ("call" if counter else "unit" if lifecycle.drive else "run")
-        wanted = ValuesWanted(measuring.components, str(measuring.compile_commands or ""))
+        wanted = ValuesWanted(measuring.components, str(measuring.compile_commands or ""), measuring.excluded_variables)
         start = start_of(program.command, environment, sampling, unit, round(lifecycle.skip_s * 1e9), values=wanted)
         sampler = Sampler(folder, start, plan, measuring.values_depth)
         sampler.prepare_variables(program.path)

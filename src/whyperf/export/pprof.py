@@ -6,8 +6,8 @@ import gzip
 from collections import defaultdict
 
 from whyperf.export.profile import Profile
-from whyperf.export.wire import field, nested
 from whyperf.recording.tables import Clock
+from whyperf.wire import field, nested
 
 # Field numbers of profile.proto.
 _SAMPLE_TYPE, _SAMPLE, _MAPPING, _LOCATION, _FUNCTION, _STRING = 1, 2, 3, 4, 5, 6

@@ -16,7 +16,7 @@ from whyperf.collect.components import Components
 from whyperf.collect.dependences.raw import is_deep
 from whyperf.collect.seal.code import Code, CodeBuilder
 from whyperf.collect.seal.evidence import Evidence, Int32, Int64, read_evidence
-from whyperf.collect.seal.narrowing import narrowed
+from whyperf.collect.seal.narrowing import narrowed, without
 from whyperf.collect.seal.places import seen_stacks
 from whyperf.collect.seal.processes import Cast, cast_of
 from whyperf.collect.seal.roles import with_roles
@@ -143,6 +143,7 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
     wanted = evidence.start.values
     values = sealed_values(seen, code, Path(evidence.tables))
     values = narrowed(values, Components(wanted.components), code.functions, code.modules)
+    values = without(values, wanted.excluded, code.functions)
     progress("reading source", 0.85)
     variables = with_roles(values, code, wanted.compile_commands)
     weight = _weight_ns(evidence)
