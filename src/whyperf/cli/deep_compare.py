@@ -24,6 +24,7 @@ from whyperf.recording.zoom import ZoomPlan, write_plan
 if TYPE_CHECKING:
     from whyperf.diagnose.verdict import Verdict
     from whyperf.recording.reader import Recording
+    from whyperf.report.html.examined import Examined
 
 PLAN_FILE = "plan.json"
 # A zoom takes as long as a sketch, and this long for every execution that it records.
@@ -52,9 +53,9 @@ def compare_deep(plan: DeepPlan, args: argparse.Namespace, outcomes: Outcomes) -
         _refuse_shell(side, plan.programs[side])
         check_symptom(files_of(plan.programs[side], os.environ), plan.symptom)
     with progress() as shown:
-        verdict = _Phases(plan, outcomes, shown).verdict()
+        verdict, examined = _Phases(plan, outcomes, shown).verdict()
     said = tuple(dict.fromkeys([*remarks(outcomes), *verdict.notes]))
-    return present(replace(verdict, notes=said, warnings=tuple(endings(outcomes))), args)
+    return present(replace(verdict, notes=said, warnings=tuple(endings(outcomes))), examined, args)
 
 
 def _refuse_shell(side: Side, program: Program) -> None:
@@ -75,9 +76,10 @@ class _Phases:
         self._sketch_s: dict[Side, float] = {}
         self._plug_ins: dict[Side, tuple[str, ...]] = {}
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> tuple[Verdict, Examined]:
         from whyperf.diagnose.relations import examine_deep
         from whyperf.diagnose.verdict import VerdictKind
+        from whyperf.report.html.examined import Examined
 
         symptom = self._plan.symptom
         good, bad = (self._sketch(side) for side in _SIDES)
@@ -85,13 +87,15 @@ class _Phases:
         counted = examine_deep(good, bad, symptom)
         # A sketch cannot see lines and variables, so it cannot say either that nothing changed in them.
         if counted.kind is not VerdictKind.DIFFERENCE and symptom.kind not in (SymptomKind.LINE, SymptomKind.VARIABLE):
-            return counted
+            return counted, Examined(good, bad)
         plan = plan_from(good, bad, symptom)
         write_plan(self._plan.folder / PLAN_FILE, plan)
         good_zooms, bad_zooms = (self._zoom(side, plan) for side in _SIDES)
         self._shown.step("comparing the zooms", 0.9, None)
         verdict = examine_deep(good_zooms, bad_zooms, symptom)
-        return verdict if verdict.suspects or not counted.suspects else _by_counts(verdict, counted)
+        if counted.suspects and not verdict.suspects:
+            verdict = _by_counts(verdict, counted)
+        return verdict, Examined(good_zooms, bad_zooms)
 
     def _sketch(self, side: Side) -> list[Recording]:
         what = f"sketch of the {side.value} run: every call, 20 to 100 times slower than alone"

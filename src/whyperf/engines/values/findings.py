@@ -58,12 +58,12 @@ def findings(values: Values) -> list[Finding]:
 
 def shown(values: Values, function: FunctionKey) -> tuple[ShownVariable, ...]:
     """The function's most abnormal variables."""
-    return tuple(_shown(values, one) for one in values.of(function)[: values.settings.shown_variables])
+    return tuple(described(values, one) for one in values.of(function)[: values.settings.shown_variables])
 
 
 def shown_globals(values: Values) -> tuple[ShownVariable, ...]:
     several = [one for one in values.abnormal if one.function is None]
-    return tuple(_shown(values, one) for one in several[: values.settings.shown_variables])
+    return tuple(described(values, one) for one in several[: values.settings.shown_variables])
 
 
 def _finding(
@@ -105,7 +105,7 @@ def _detail(one: Abnormal) -> dict[str, Any]:
     }
 
 
-def _shown(values: Values, one: Abnormal) -> ShownVariable:
+def described(values: Values, one: Abnormal) -> ShownVariable:
     kind, dimension = one.variable.kind, one.dimension
     good, bad = one.contrast.good, one.contrast.bad
     read_at = one.contrast.read_at[: values.settings.shown_lines]
