@@ -1,6 +1,7 @@
 import * as Plot from "@observablehq/plot";
 import { useEffect, useRef } from "preact/hooks";
 import type { Cells, Course, RunAmounts } from "./model";
+import { OPENED_FOR_PRINT } from "./print";
 import { measured, percent, short } from "./words";
 
 const COLOUR = { good: "var(--good)", bad: "var(--bad)" };
@@ -14,15 +15,20 @@ function Chart({ draw, label }: { draw: (width: number) => Element; label: strin
     const element = box.current;
     if (!element) return;
     let drawn = 0;
-    const observer = new ResizeObserver(() => {
+    const drawAnew = () => {
       const width = Math.floor(element.clientWidth);
       if (width > 0 && width !== drawn) {
         drawn = width;
         element.replaceChildren(draw(width));
       }
-    });
+    };
+    const observer = new ResizeObserver(drawAnew);
     observer.observe(element);
-    return () => observer.disconnect();
+    window.addEventListener(OPENED_FOR_PRINT, drawAnew);
+    return () => {
+      observer.disconnect();
+      window.removeEventListener(OPENED_FOR_PRINT, drawAnew);
+    };
   }, [draw]);
   return <div class="chart" ref={box} role="img" aria-label={label} />;
 }

@@ -114,6 +114,13 @@ function draw(
     .onClick((frame) => onLook(frame.data));
   const selection = select(element).datum(tree);
   chart(selection);
+  // So that it can shrink to the width of a sheet of paper.
+  const svg = selection.select("svg");
+  svg.attr("viewBox", `0 0 ${width} ${svg.attr("height")}`);
+  // At once, where the library fades them in: a page that is being printed does not wait.
+  const frames = selection.selectAll<SVGGElement, Frame<Context>>("g.frame");
+  frames.select("rect").attr("width", (frame) => (frame.x1 - frame.x0) * width);
+  frames.select("div").text((frame) => frame.data.name);
   return { chart, root: selection.datum() as unknown as Frame<Context> };
 }
 

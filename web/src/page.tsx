@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ContextsSection } from "./contexts";
 import { reveal, useHash } from "./hash";
 import type { PageModel } from "./model";
+import { openForPrint } from "./print";
 import { RecordingsSection } from "./recordings";
 import { RelationsSection } from "./relations";
 import { ThemeButton } from "./theme";
@@ -65,24 +66,4 @@ function useReading(): string {
     return () => observer.disconnect();
   }, []);
   return reading;
-}
-
-/** On paper nothing can be opened by a click. */
-function openForPrint(): () => void {
-  const opened: HTMLDetailsElement[] = [];
-  const before = () => {
-    for (const box of document.querySelectorAll<HTMLDetailsElement>("details:not([open])")) {
-      box.open = true;
-      opened.push(box);
-    }
-  };
-  const after = () => {
-    for (const box of opened.splice(0)) box.open = false;
-  };
-  window.addEventListener("beforeprint", before);
-  window.addEventListener("afterprint", after);
-  return () => {
-    window.removeEventListener("beforeprint", before);
-    window.removeEventListener("afterprint", after);
-  };
 }

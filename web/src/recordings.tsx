@@ -44,7 +44,7 @@ export function RecordingsSection({ rows }: { rows: Recording[] }) {
         ))}
       </dl>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
-      <div class="wide" tabIndex={0} role="region" aria-label="What every run used">
+      <section class="wide" tabIndex={0} aria-label="What every run used">
         <table class="numbers">
           <caption>What every run used, and what recording it cost</caption>
           <thead>
@@ -70,7 +70,7 @@ export function RecordingsSection({ rows }: { rows: Recording[] }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </section>
       <Lost rows={rows} />
     </section>
   );

@@ -1,7 +1,7 @@
 import { graphlib, layout } from "@dagrejs/dagre";
 import { useMemo } from "preact/hooks";
 import type { Quantiles, RelationEdge, RelationGraph, RelationNode, Relations } from "./model";
-import { count, percent, place } from "./words";
+import { capital, count, percent, place } from "./words";
 
 const LETTER = 7.3; // width of one, in the graph's type
 const LINE = 17;
@@ -21,9 +21,9 @@ export function RelationsSection({ relations }: { relations: Relations }) {
           <h3>
             <a href={`#suspect-${graph.rank}`}>Suspect {graph.rank}</a> <code>{graph.decision}</code>
           </h3>
-          {graph.sentence && <p>{graph.sentence}</p>}
+          {graph.sentence && <p>{capital(graph.sentence)}.</p>}
           {graph.good && graph.bad && <HowMany good={graph.good} bad={graph.bad} />}
-          {graph.nodes.length > 0 && <Drawn graph={graph} />}
+          {graph.nodes.length > 0 && <Drawn graph={condensed(graph)} />}
         </article>
       ))}
     </section>
@@ -73,7 +73,7 @@ function Drawn({ graph }: { graph: RelationGraph }) {
   const spoken = graph.edges.filter((edge) => edge.changed).map((edge) => inWords(graph, edge));
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
-    <div class="graph" tabIndex={0} role="region" aria-label="Relations as a graph">
+    <section class="graph" tabIndex={0} aria-label="Relations as a graph">
       <svg
         width={placed.width}
         height={placed.height}
@@ -122,8 +122,29 @@ function Drawn({ graph }: { graph: RelationGraph }) {
           </g>
         ))}
       </svg>
-    </div>
+    </section>
   );
+}
+
+/** Without branches and iterations that are passed exactly once on the way: they say nothing. */
+export function condensed({ nodes, edges, ...rest }: RelationGraph): RelationGraph {
+  const passed = (at: number) => {
+    const [into, ...more] = edges.filter((edge) => edge.end === at);
+    const out = edges.filter((edge) => edge.start === at);
+    const plain = ["branch", "iteration", "loop"].includes(nodes[at]?.kind ?? "");
+    return plain && more.length === 0 && out.length === 1 && !into?.changed && into?.good === 1 && into.bad === 1;
+  };
+  const kept = nodes.map((_, at) => at).filter((at) => !passed(at));
+  const from = (at: number): number =>
+    kept.includes(at) ? at : from(edges.find((edge) => edge.end === at)?.start ?? 0);
+  const number = new Map(kept.map((at, place) => [at, place]));
+  return {
+    ...rest,
+    nodes: kept.map((at) => nodes[at] as RelationNode),
+    edges: edges
+      .filter((edge) => number.has(edge.end))
+      .map((edge) => ({ ...edge, start: number.get(from(edge.start)) ?? 0, end: number.get(edge.end) ?? 0 })),
+  };
 }
 
 function arrange(graph: RelationGraph): Placed {
@@ -138,7 +159,8 @@ function arrange(graph: RelationGraph): Placed {
   nodes.forEach((node, at) => {
     drawn.setNode(String(at), { width: node.width, height: node.height });
   });
-  const edges = graph.edges.map((edge) => ({ ...edge, label: edgeLabel(edge), path: "", x: 0, y: 0 }));
+  const symptom = graph.nodes.findIndex((node) => node.kind === "symptom");
+  const edges = graph.edges.map((edge) => ({ ...edge, label: edgeLabel(edge, symptom), path: "", x: 0, y: 0 }));
   for (const edge of edges) {
     const size = { width: LETTER * edge.label.length + 8, height: LINE, labelpos: "r", labeloffset: 6 };
     drawn.setEdge(String(edge.start), String(edge.end), size);
@@ -159,15 +181,25 @@ function arrange(graph: RelationGraph): Placed {
 }
 
 function nodeLines(node: RelationNode): string[] {
-  const what = node.kind === "call" || node.kind === "symptom" ? node.name : `${node.kind} in ${node.name}`;
+  const named = node.kind === "call" || node.kind === "symptom" || node.kind === node.name;
+  const what = named ? node.name : `${node.kind} in ${node.name}`;
   const where = node.file ? [place(node.file, node.line)] : [];
-  return [what, ...where, `${count(node.good)} → ${count(node.bad)}`];
+  return [what, ...where, node.kind === "symptom" ? change(node) : times(node)];
 }
 
-function edgeLabel({ kind, good, bad }: RelationEdge): string {
-  return kind === "value" ? `${percent(good)} → ${percent(bad)} of tests` : `${count(good)} → ${count(bad)} each`;
+function edgeLabel({ end, kind, good, bad }: RelationEdge, symptom: number): string {
+  if (end === symptom) return ""; // the symptom itself says how much of it there is
+  return kind === "value" ? `${percent(good)} → ${percent(bad)} of tests` : `${change({ good, bad })} each`;
+}
+
+function change({ good, bad }: { good: number; bad: number }): string {
+  return good === bad ? count(bad) : `${count(good)} → ${count(bad)}`;
+}
+
+function times(node: RelationNode): string {
+  return node.good === 1 && node.bad === 1 ? "once" : `${change(node)} times`;
 }
 
 function inWords(graph: RelationGraph, edge: RelationEdge): string {
-  return `${graph.nodes[edge.start]?.name} to ${graph.nodes[edge.end]?.name}: ${edgeLabel(edge)}`;
+  return `${graph.nodes[edge.start]?.name} to ${graph.nodes[edge.end]?.name}: ${edgeLabel(edge, -1)}`;
 }

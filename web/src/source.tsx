@@ -29,11 +29,11 @@ export function Source({ excerpt, what }: { excerpt: Excerpt; what: string }) {
         <span class="what">{what}</span>
       </figcaption>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
-      <div class="code" tabIndex={0} role="region" aria-label={`Source of ${excerpt.file}`}>
+      <section class="code" tabIndex={0} aria-label={`Source of ${excerpt.file}`}>
         {pieces(excerpt.lines).map((lines) => (
           <Piece key={lines[0]?.number} lines={lines} language={language} indent={indent} width={width} />
         ))}
-      </div>
+      </section>
     </figure>
   );
 }

@@ -1,4 +1,3 @@
-import { useState } from "preact/hooks";
 import { Distribution, OverTime } from "./charts";
 import type { Values, Variable } from "./model";
 import { Prose } from "./prose";
@@ -30,14 +29,8 @@ export function ValuesSection({ values }: { values: Values }) {
 }
 
 function VariableDetails({ variable, number, open }: { variable: Variable; number: number; open: boolean }) {
-  const [shown, setShown] = useState(open);
   return (
-    <details
-      class="variable"
-      id={`variable-${number}`}
-      open={open}
-      onToggle={(event) => event.currentTarget.open && setShown(true)}
-    >
+    <details class="variable" id={`variable-${number}`} open={open}>
       <summary>
         <h3>
           <code>{variable.name}</code>
@@ -54,7 +47,7 @@ function VariableDetails({ variable, number, open }: { variable: Variable; numbe
           )}
         </span>
       </summary>
-      {shown && <Evidence variable={variable} />}
+      <Evidence variable={variable} />
     </details>
   );
 }
@@ -63,7 +56,8 @@ function Evidence({ variable }: { variable: Variable }) {
   return (
     <>
       <p>
-        <Prose text={variable.sentence} names={[variable.name]} /> <span class="aside">{certainty(variable)}</span>
+        <Prose text={variable.sentence} variables={[variable.name]} functions={[]} />{" "}
+        <span class="aside">{certainty(variable)}</span>
       </p>
       <div class="pair">
         <figure>

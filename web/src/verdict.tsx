@@ -26,13 +26,14 @@ const OPEN = 3; // suspects shown with their source
 
 export function VerdictSection({ model, verdict }: { model: PageModel; verdict: Verdict }) {
   const { suspects } = verdict;
+  const known = new Set(model.contexts?.functions.map((one) => one.name));
   const compared = [model.recordings.rows.filter((row) => row.good), model.recordings.rows.filter((row) => !row.good)];
   const [good, bad] = compared.map((rows) => rows.length);
   return (
     <section id="verdict" class={`verdict ${verdict.kind}`} aria-labelledby="verdict-title">
       <p class="overline">
         {model.title} <span>·</span> {plural(good ?? 0, "good run")} and {plural(bad ?? 0, "bad run")}
-        {verdict.kind === "difference" && (
+        {verdict.kind === "difference" && verdict.measure.endsWith("_s") && (
           <>
             {" "}
             <span>·</span> {SYMPTOMS[verdict.symptom] ?? verdict.symptom}
@@ -60,6 +61,7 @@ export function VerdictSection({ model, verdict }: { model: PageModel; verdict: 
           key={suspect.rank}
           suspect={suspect}
           unit={verdict.unit}
+          known={known}
           variables={suspect.variables.map((number) => [number, model.values?.variables[number] as Variable])}
         />
       ))}
@@ -92,10 +94,11 @@ function Overview({ suspects }: { suspects: Suspect[] }) {
 interface Shown {
   suspect: Suspect;
   unit: string;
+  known: Set<string>; // names of functions
   variables: [number, Variable][];
 }
 
-function SuspectArticle({ suspect, unit, variables }: Shown) {
+function SuspectArticle({ suspect, unit, known, variables }: Shown) {
   return (
     <article class="suspect" id={`suspect-${suspect.rank}`} aria-labelledby={`suspect-${suspect.rank}-title`}>
       <header>
@@ -110,7 +113,11 @@ function SuspectArticle({ suspect, unit, variables }: Shown) {
         </p>
       </header>
       <p class="why">
-        <Prose text={suspect.why} names={names(suspect, variables)} />
+        <Prose
+          text={suspect.why}
+          variables={variables.map(([, one]) => one.name)}
+          functions={[suspect.function, ...suspect.path, ...mentioned(suspect.why, known)]}
+        />
       </p>
       {suspect.pattern in PATTERNS && (
         <p class="pattern">
@@ -129,14 +136,9 @@ function SuspectArticle({ suspect, unit, variables }: Shown) {
   );
 }
 
-function names(suspect: Suspect, variables: [number, Variable][]): string[] {
-  const spent = suspect.inside.map((one) => one.function);
-  return [suspect.function, ...suspect.path, ...spent, ...variables.map(([, one]) => one.name), ...called(suspect.why)];
-}
-
-/** What the sentence itself says is a function. */
-function called(why: string): string[] {
-  return [...why.matchAll(/\b(?:calls|called by|of it in) ([\w:~<>$.+-]+[\w>])/g)].map((match) => match[1] ?? "");
+/** Of the functions that are known, those that the sentence could speak of. */
+function mentioned(why: string, known: Set<string>): string[] {
+  return (why.match(/[\w:~$.+]*[\w$]/g) ?? []).filter((word) => known.has(word));
 }
 
 function Facts({ suspect, unit }: { suspect: Suspect; unit: string }) {
@@ -149,7 +151,7 @@ function Facts({ suspect, unit }: { suspect: Suspect; unit: string }) {
         confidence
       </Fact>
       {path.length > 1 && (
-        <Fact name="called by">
+        <Fact name="path">
           <span class="path">
             {path.slice(0, -1).map((name, at) => (
               <span key={at}>

@@ -58,3 +58,7 @@ export function fileName(path: string): string {
 export function place(file: string, line: number): string {
   return line > 0 ? `${fileName(file)}:${line}` : fileName(file);
 }
+
+export function capital(sentence: string): string {
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
+}

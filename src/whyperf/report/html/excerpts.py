@@ -8,13 +8,15 @@ from whyperf.engines.run import Run, source_lines
 from whyperf.report.html.model import Excerpt, SourceLine
 
 _MOST_LINES = 60
+_LEAST_SHARE = 0.005  # of a line that is looked for
 
 
 def excerpt(runs: Sequence[Run], file: str, shares: Mapping[int, float], around: int) -> Excerpt | None:
     """The lines with a share, most first until there is no more room, and so many around each; None without source."""
     text = source_lines(runs, file)
     wanted: set[int] = set()
-    for line in sorted(shares, key=lambda one: -shares[one]):
+    telling = [line for line, share in shares.items() if share >= _LEAST_SHARE]
+    for line in sorted(telling, key=lambda one: -shares[one]):
         more = wanted | {near for near in range(line - around, line + around + 1) if near in text}
         if wanted and len(more) > _MOST_LINES:
             break
