@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.cli.diagnose import add_sides, sides
-from whyperf.recording.layout import is_recording
+from whyperf.recording.layout import compared_in
 
 if TYPE_CHECKING:
     from whyperf.diagnose.verdict import Verdict
@@ -61,7 +61,7 @@ def _examined(args: argparse.Namespace) -> tuple[Verdict | None, Examined]:
     from whyperf.report.html.examined import Examined
 
     only = Path(args.recordings[0]) if len(args.recordings) == 1 and not args.good and not args.bad else None
-    if only is not None and is_recording(only):
+    if only is not None and not all(compared_in(only)):
         return None, Examined([], [open_recording(only)])
     good, bad = ([open_recording(path) for path in side] for side in sides(args))
     if are_deep([*good, *bad]):

@@ -82,9 +82,18 @@ def distribution(good: Floats, bad: Floats, kind: Kind, dimension: Dimension) ->
         named = kind if dimension is Dimension.VALUE else Kind.SIGNED
         shares = [_shares(np.searchsorted(different, side), len(different)) for side in (good, bad)]
         return Distribution((), tuple(written(named, value) for value in different.tolist()), *shares)
-    edges = cells_of(good, bad, _CELLS)
-    cells = [np.clip(np.searchsorted(edges, side, "right") - 1, 0, _CELLS - 1) for side in (good, bad)]
-    return Distribution(tuple(edges.tolist()), (), *(_shares(cell, _CELLS) for cell in cells))
+    edges = _edges(good, bad, different)
+    last = len(edges) - 2
+    cells = [np.clip(np.searchsorted(edges, side, "right") - 1, 0, last) for side in (good, bad)]
+    return Distribution(tuple(edges.tolist()), (), *(_shares(cell, last + 1) for cell in cells))
+
+
+def _edges(good: Floats, bad: Floats, different: Floats) -> Floats:
+    """A cell for every whole number where there are few enough, with the number in its middle."""
+    low, high = float(different[0]), float(different[-1])
+    if high - low < _CELLS and bool(np.all(different == np.round(different))):
+        return np.arange(low, high + 2) - 0.5
+    return cells_of(good, bad, _CELLS)
 
 
 def _shares(cell: Ints, cells: int) -> tuple[float, ...]:

@@ -12,7 +12,7 @@ from whyperf.report.html.examined import Examined
 from whyperf.report.html.model import ContextsSection, ContextTreeColumns, FrameFunction
 
 # A screen is 2,000 pixels wide: more contexts than this are narrower than one of them.
-_MOST_CONTEXTS = 4000
+MOST_CONTEXTS = 4000
 _SYSTEM = "system-library"
 
 
@@ -49,7 +49,7 @@ class _Tree:
         good_below, bad_below = tree.inclusive(good), tree.inclusive(bad)
         # A caller weighs at least as much as what it calls, and comes before it: no context is kept without its caller.
         order = np.argsort(-np.maximum(good_below, bad_below), kind="stable")
-        kept = np.sort(order[: _MOST_CONTEXTS + 1])
+        kept = np.sort(order[: MOST_CONTEXTS + 1])
         place = np.full(len(tree), -1, np.int64)
         place[kept] = np.arange(len(kept))
         left_out = np.flatnonzero(place < 0)
