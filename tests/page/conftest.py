@@ -65,13 +65,13 @@ def open_page(browser: Browser, address: str, *, width: int = 1360, colours: str
 @pytest.fixture(scope="session")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """MDEV's recovery, in C: data went wrong."""
-    return _compared(tmp_path_factory, "ledger-recovery", "--runs", "2")
+    return _compared(tmp_path_factory, "ledger-recovery", "--runs", "1")
 
 
 @pytest.fixture(scope="session")
 def pool(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Threads in C++, running and waiting."""
-    return _compared(tmp_path_factory, "pool-scan", "--runs", "2", "--clock", "wall")
+    return _compared(tmp_path_factory, "pool-scan", "--runs", "1", "--clock", "wall")
 
 
 @pytest.fixture(scope="session")

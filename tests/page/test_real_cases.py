@@ -58,7 +58,7 @@ def test_every_piece_of_evidence_is_one_click_from_the_verdict(case: Path, brows
         elif kind == "frame":
             expect(page.locator(".looked")).to_contain_text(model["contexts"]["functions"][int(number)]["name"])
         elif kind == "relation":
-            expect(section.locator(".graph .changed").first).to_be_visible()
+            expect(section.locator(".edge.changed").first).to_be_visible()
     assert opened.complaints == []
     page.close()
 
