@@ -41,10 +41,11 @@ export function ContextsSection({ contexts }: { contexts: Contexts }) {
     <section id="contexts" aria-labelledby="contexts-title">
       <h2 id="contexts-title">Contexts</h2>
       <p class="lead">
-        Where the time went, by calling context, per {contexts.unit}.{" "}
-        {contexts.compared
-          ? "Every box is a function called by the one above it; the redder, the more time the bad runs spend there, the bluer, the less."
-          : "Every box is a function called by the one above it, as wide as the time spent there."}
+        Where the time went, by calling context, per {contexts.unit}. Every box is a function called by the one above
+        it, as wide as the time spent there
+        {colouring === "change"
+          ? "; the redder, the more of it the bad runs added, the bluer, the less they need."
+          : ", in the colour of whose code it is."}
       </p>
       <div class="tools">
         {contexts.trees.length > 1 && (

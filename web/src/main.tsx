@@ -1,4 +1,12 @@
-import "./style.css";
+import "./style/base.css";
+import "./style/tables.css";
+import "./style/source.css";
+import "./style/verdict.css";
+import "./style/values.css";
+import "./style/contexts.css";
+import "./style/relations.css";
+import "./style/narrow.css";
+import "./style/print.css";
 import { render } from "preact";
 import type { PageModel } from "./model";
 import { Page } from "./page";

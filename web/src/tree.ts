@@ -96,5 +96,7 @@ export function ownTimes(tree: ContextTree): OwnTime[] {
     times.set(number, own);
   });
   const change = (one: OwnTime) => Math.abs(one.bad - one.good);
-  return [...times.values()].filter((one) => one.function >= 0).sort((a, b) => change(b) - change(a));
+  return [...times.values()]
+    .filter((one) => one.function >= 0 && (change(one) > 0 || one.bad > 0))
+    .sort((a, b) => change(b) - change(a));
 }
