@@ -179,3 +179,19 @@ def test_the_verdict_is_the_same_as_in_the_json(slower: page.PageModel) -> None:
     assert slower.verdict is not None
     assert slower.verdict.sentence == verdict["symptom"]["sentence"]
     assert [one.function for one in slower.verdict.suspects] == [one["function"] for one in verdict["suspects"]]
+
+
+def test_pages_stay_small_whatever_was_recorded() -> None:
+    # GIVEN twenty runs of a program with names as long as templates make them, and forty variables that went wrong
+    def long_run(slow: bool) -> Made:
+        names = [f"space::{'nested<' * 600}{number}" for number in range(40)]
+        stacks = [(("main", f"{name}@{40 + at % 15}"), 0.5 if slow else 0.05) for at, name in enumerate(names)]
+        values = np.arange(2000) % (977 if slow else 31)
+        reads = [Read(name, f"v{at}", values, roles="loop|condition") for at, name in enumerate(names)]
+        source = {"/src/tool.c": (30, "\n".join("x" * 50_000 for _ in range(30)))}
+        return with_values(recording(stacks, source=source), *reads)
+
+    model = model_of([long_run(slow=False)] * 10, [long_run(slow=True)] * 10)
+    # THEN everything that matters is there, in a page of an ordinary size
+    assert model.values is not None and len(model.values.variables) == 30
+    assert len(render(model)) < 3_000_000

@@ -16,6 +16,7 @@ from whyperf.report.printable import printable
 _MODEL = '<script type="application/json" id="model"></script>'
 _TITLE = "<title>whyperf</title>"
 _DIGITS = 6  # of numbers
+_LONGEST = 1000  # characters of a text: generated names and lines can have any number of them
 
 
 def render(model: PageModel) -> str:
@@ -35,7 +36,7 @@ def embedded(model: PageModel) -> str:
 def _fit(value: Any) -> Any:
     """Text without characters that hide, reorder or move; numbers no longer than anybody reads; no infinities."""
     if isinstance(value, str):
-        return printable(value)
+        return printable(value if len(value) <= _LONGEST else value[:_LONGEST] + "…")
     if isinstance(value, float):
         return _rounded(value) if math.isfinite(value) else None
     if isinstance(value, dict):

@@ -12,7 +12,8 @@ from whyperf.report.html.excerpts import excerpt
 from whyperf.report.html.model import Cells, Excerpt, RunCourse, Spread, ValuesSection, VariableRow
 
 _OF_EACH_SUSPECT = 4
-_OTHERS = 12
+_MOST = 30
+_RUNS = 4  # of a kind, whose courses are drawn: more lines than that are a tangle
 _AROUND = 2
 
 
@@ -31,7 +32,7 @@ def _chosen(abnormal: Sequence[Abnormal], suspects: Sequence[tuple[str, str]]) -
         one for suspect in suspects for one in [one for one in abnormal if _owner(one) == suspect][:_OF_EACH_SUSPECT]
     ]
     others = [one for one in abnormal if _owner(one) not in suspects and one.decides]
-    return chosen + others[:_OTHERS]
+    return [*chosen, *others][:_MOST]
 
 
 def _owner(one: Abnormal) -> tuple[str, str]:
@@ -58,7 +59,7 @@ def _row(values: Values, histories: Histories, one: Abnormal) -> VariableRow:
         bad=Spread(shown.bad.text, shown.bad.typical),
         abnormal_share=one.contrast.abnormal_share,
         cells=Cells(cells.edges, cells.labels, cells.good, cells.bad),
-        courses=tuple(_course(course) for course in history.courses),
+        courses=tuple(_course(course) for course in history.courses if course.run <= _RUNS),
         excerpt=_excerpt(values.functions.bad, one, shown.file),
     )
 
