@@ -13,6 +13,7 @@ from tests.engines.made import Made, recording
 from tests.engines.values.made import Read, with_values
 from tests.page.conftest import open_page
 from tests.page.made import model_of
+from tests.page.stalls import stalled
 from whyperf.diagnose.verdict import Evidence, Suspect, Symptom, Verdict, VerdictKind
 from whyperf.recording.manifest import Losses, Unfollowed
 from whyperf.report.html.build import page_model
@@ -70,10 +71,16 @@ def related() -> str:
     return render(page_model(verdict, Examined([good], [bad])))
 
 
-@pytest.mark.parametrize("kind", ["sampled", "relations"])
+def waited() -> str:
+    """A page with a timeline and a heat map."""
+    nothing = recording([])
+    return render(page_model(stalled(EVIL), Examined([nothing], [nothing])))
+
+
+@pytest.mark.parametrize("kind", ["sampled", "relations", "causes"])
 def test_nothing_of_it_runs_and_nothing_is_reordered(kind: str, browser: Browser, tmp_path: Path) -> None:
     # GIVEN a page of a program that means harm
-    text = render(model_of(*sampled())) if kind == "sampled" else related()
+    text = {"sampled": lambda: render(model_of(*sampled())), "relations": related, "causes": waited}[kind]()
     written = tmp_path / "page.html"
     written.write_text(text, encoding="utf-8")
     # WHEN it is opened, and everything in it looked at

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.engines.made import Made, recording
 from tests.engines.values.made import Read, with_values
 from tests.page.made import model_of
+from tests.page.stalls import stalled
 from whyperf.engines.run import Run
 from whyperf.report.html import model as page
 from whyperf.report.html.build import page_model
@@ -77,6 +78,25 @@ def test_flame_graphs_of_running_and_waiting_hold_all_of_the_time(slower: page.P
     assert sum(blocked.good) == pytest.approx(1.0)
     layers = {function.name: function.layer for function in slower.contexts.functions}
     assert layers["find"] == "program" and layers["strcmp"] == "libc"
+
+
+def test_a_stall_is_told_from_who_stalled_to_who_should_have_acted() -> None:
+    nothing = recording([])
+    model = page_model(stalled(), Examined([nothing], [nothing]))
+    assert model.causes is not None and model.verdict is not None
+    (story,) = model.causes.stories
+    assert story.lanes == ("convoy/worker (30415)", "convoy/worker (30414)", "convoy/flusher (30445)")
+    assert [rung.lane for rung in story.rungs] == [0, 1, 2] and story.normal_s == 0.0036
+    assert [rung.link.certainty if rung.link else None for rung in story.rungs] == ["weak", "strong", None]
+    assert model.verdict.suspects[0].cause == 0
+
+
+def test_slow_contexts_are_shown_even_where_nothing_was_sampled() -> None:
+    nothing = recording([])
+    contexts = page_model(stalled(), Examined([nothing], [nothing])).contexts
+    assert contexts is not None and contexts.trees == () and contexts.heat is not None
+    (row,) = contexts.heat.rows
+    assert row.steps[row.hot].function == "append_line" and row.steps[0].layer == "libc"
 
 
 def test_a_recording_alone_has_contexts_and_no_verdict() -> None:
@@ -165,6 +185,7 @@ def test_typescript_and_python_speak_of_the_same_fields() -> None:
         "ContextTree": page.ContextTreeColumns,
         "Contexts": page.ContextsSection,
         "Relations": page.RelationsSection,
+        "Causes": page.CausesSection,
         "Recording": page.RecordingRow,
     }
     for name, found in interfaces.items():

@@ -1,15 +1,21 @@
 import * as Plot from "@observablehq/plot";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Cells, Course, RunAmounts } from "./model";
 import { OPENED_FOR_PRINT } from "./print";
 import { measured, percent, short } from "./words";
 
-const COLOUR = { good: "var(--good)", bad: "var(--bad)" };
+export const COLOUR = { good: "var(--good)", bad: "var(--bad)" };
 const SIDES = ["good", "bad"] as const;
 const FEW = 24; // readings of a run up to which each is shown as a dot
 
-/** A chart that is drawn anew when its width changes. */
-function Chart({ draw, label }: { draw: (width: number) => Element; label: string }) {
+interface Drawing<Data> {
+  data: Data;
+  draw: (data: Data, width: number) => Element;
+  label: string;
+}
+
+/** A chart that is drawn anew when its width changes, and not otherwise as long as `data` and `draw` are the same. */
+export function Chart<Data>({ data, draw, label }: Drawing<Data>) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const element = box.current;
@@ -19,7 +25,7 @@ function Chart({ draw, label }: { draw: (width: number) => Element; label: strin
       const width = Math.floor(element.clientWidth);
       if (width > 0 && width !== drawn) {
         drawn = width;
-        element.replaceChildren(draw(width));
+        element.replaceChildren(draw(data, width));
       }
     };
     const observer = new ResizeObserver(drawAnew);
@@ -29,39 +35,42 @@ function Chart({ draw, label }: { draw: (width: number) => Element; label: strin
       observer.disconnect();
       window.removeEventListener(OPENED_FOR_PRINT, drawAnew);
     };
-  }, [draw]);
+  }, [data, draw]);
   return <div class="chart" ref={box} role="img" aria-label={label} />;
 }
 
 /** Every run a dot, good above bad. */
 export function Runs({ runs, measure }: { runs: RunAmounts; measure: string }) {
+  const data = useMemo(() => ({ runs, measure }), [runs, measure]);
+  const spoken = SIDES.map((side) => `${side} runs ${runs[side].map((one) => measured(measure, one)).join(", ")}`);
+  return <Chart data={data} draw={strip} label={spoken.join("; ")} />;
+}
+
+function strip({ runs, measure }: { runs: RunAmounts; measure: string }, width: number): Element {
   const dots = SIDES.flatMap((side) => runs[side].map((amount, at) => ({ side, amount, run: at + 1 })));
   const format = (amount: number) => measured(measure, amount);
-  const draw = (width: number) =>
-    Plot.plot({
-      width,
-      height: 96,
-      marginLeft: 44,
-      marginRight: 24,
-      marginBottom: 28,
-      x: { domain: [0, Math.max(...dots.map((dot) => dot.amount)) * 1.04], tickFormat: format, ticks: 5, label: null },
-      y: { domain: SIDES, label: null, tickSize: 0 },
-      marks: [
-        Plot.ruleY(SIDES, { stroke: "var(--rule)" }),
-        Plot.dot(dots, { x: "amount", y: "side", fill: (dot) => COLOUR[dot.side as "good"], r: 5, fillOpacity: 0.75 }),
-        Plot.tip(
-          dots,
-          Plot.pointer({ x: "amount", y: "side", title: (dot) => `${dot.side} run ${dot.run}: ${format(dot.amount)}` }),
-        ),
-      ],
-    });
-  const spoken = SIDES.map((side) => `${side} runs ${runs[side].map(format).join(", ")}`).join("; ");
-  return <Chart draw={draw} label={spoken} />;
+  return Plot.plot({
+    width,
+    height: 96,
+    marginLeft: 44,
+    marginRight: 24,
+    marginBottom: 28,
+    x: { domain: [0, Math.max(...dots.map((dot) => dot.amount)) * 1.04], tickFormat: format, ticks: 5, label: null },
+    y: { domain: SIDES, label: null, tickSize: 0 },
+    marks: [
+      Plot.ruleY(SIDES, { stroke: "var(--rule)" }),
+      Plot.dot(dots, { x: "amount", y: "side", fill: (dot) => COLOUR[dot.side as "good"], r: 5, fillOpacity: 0.75 }),
+      Plot.tip(
+        dots,
+        Plot.pointer({ x: "amount", y: "side", title: (dot) => `${dot.side} run ${dot.run}: ${format(dot.amount)}` }),
+      ),
+    ],
+  });
 }
 
 export function Distribution({ cells }: { cells: Cells }) {
-  const draw = (width: number) => (cells.labels.length > 0 ? named(cells, width) : histogram(cells, width));
-  return <Chart draw={draw} label="How often each value was read, good and bad runs overlaid" />;
+  const draw = cells.labels.length > 0 ? named : histogram;
+  return <Chart data={cells} draw={draw} label="How often each value was read, good and bad runs overlaid" />;
 }
 
 function histogram({ edges, good, bad }: Cells, width: number): Element {
@@ -106,6 +115,10 @@ function named({ labels, good, bad }: Cells, width: number): Element {
 }
 
 export function OverTime({ courses }: { courses: Course[] }) {
+  return <Chart data={courses} draw={lines} label="What it held over time, in each run" />;
+}
+
+function lines(courses: Course[], width: number): Element {
   const points = courses.flatMap((course) =>
     course.seconds.map((time, at) => ({
       time,
@@ -117,30 +130,28 @@ export function OverTime({ courses }: { courses: Course[] }) {
       sparse: course.seconds.length <= FEW,
     })),
   );
-  const draw = (width: number) =>
-    Plot.plot({
-      width,
-      height: 168,
-      marginLeft: 48,
-      marginRight: 16,
-      marginBottom: 28,
-      x: { tickFormat: (time: number) => `${short(time)} s`, ticks: width / 80, label: null },
-      y: { tickFormat: short, ticks: 4, nice: true, grid: true, label: null },
-      marks: [
-        Plot.areaY(points, { x: "time", y1: "low", y2: "high", z: "run", fill: "colour", fillOpacity: 0.14 }),
-        Plot.lineY(points, {
-          x: "time",
-          y: "middle",
-          z: "run",
-          stroke: "colour",
-          strokeWidth: 1.25,
-          strokeOpacity: 0.85,
-        }),
-        Plot.dot(
-          points.filter((point) => point.sparse),
-          { x: "time", y: "middle", fill: "colour", r: 2 },
-        ),
-      ],
-    });
-  return <Chart draw={draw} label="What it held over time, in each run" />;
+  return Plot.plot({
+    width,
+    height: 168,
+    marginLeft: 48,
+    marginRight: 16,
+    marginBottom: 28,
+    x: { tickFormat: (time: number) => `${short(time)} s`, ticks: width / 80, label: null },
+    y: { tickFormat: short, ticks: 4, nice: true, grid: true, label: null },
+    marks: [
+      Plot.areaY(points, { x: "time", y1: "low", y2: "high", z: "run", fill: "colour", fillOpacity: 0.14 }),
+      Plot.lineY(points, {
+        x: "time",
+        y: "middle",
+        z: "run",
+        stroke: "colour",
+        strokeWidth: 1.25,
+        strokeOpacity: 0.85,
+      }),
+      Plot.dot(
+        points.filter((point) => point.sparse),
+        { x: "time", y: "middle", fill: "colour", r: 2 },
+      ),
+    ],
+  });
 }

@@ -2,6 +2,7 @@ import { useCallback, useMemo, useState } from "preact/hooks";
 import { Choice } from "./choice";
 import { type Colouring, FlameGraph, matches } from "./flamegraph";
 import { useHash } from "./hash";
+import { Heat } from "./heat";
 import type { Contexts, ContextTree } from "./model";
 import { type Context, calleesFirst, callersFirst, ownTimes, type Side, widthsBy } from "./tree";
 import { percent, plural, seconds, signed } from "./words";
@@ -20,6 +21,16 @@ const CLOCKS = { cpu: "on the CPU", blocked: "waiting" };
 const SHOWN = 12;
 
 export function ContextsSection({ contexts }: { contexts: Contexts }) {
+  return (
+    <section id="contexts" aria-labelledby="contexts-title">
+      <h2 id="contexts-title">Contexts</h2>
+      {contexts.trees.length > 0 && <Flames contexts={contexts} />}
+      {contexts.heat && <Heat heat={contexts.heat} />}
+    </section>
+  );
+}
+
+function Flames({ contexts }: { contexts: Contexts }) {
   const [clock, setClock] = useState(contexts.trees[0]?.clock ?? "cpu");
   const [order, setOrder] = useState<"callers" | "callees">("callers");
   const [side, setSide] = useState<Side>("bad");
@@ -38,8 +49,7 @@ export function ContextsSection({ contexts }: { contexts: Contexts }) {
   const describe = useCallback((one: Context) => description(one, whole, contexts), [whole, contexts]);
   const layers = [...new Set(contexts.functions.map((one) => one.layer))].filter((layer) => layer in LAYERS);
   return (
-    <section id="contexts" aria-labelledby="contexts-title">
-      <h2 id="contexts-title">Contexts</h2>
+    <>
       <p class="lead">
         Where the time went, by calling context, per {contexts.unit}. Every box is a function called by the one above
         it, as wide as the time spent there
@@ -92,7 +102,7 @@ export function ContextsSection({ contexts }: { contexts: Contexts }) {
         <p class="aside">{plural(tree.left_out, "context")} too small to be seen are summed up in their callers.</p>
       )}
       <OwnTimes contexts={contexts} tree={tree} />
-    </section>
+    </>
   );
 }
 

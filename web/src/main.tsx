@@ -4,6 +4,7 @@ import "./style/source.css";
 import "./style/verdict.css";
 import "./style/values.css";
 import "./style/contexts.css";
+import "./style/causes.css";
 import "./style/relations.css";
 import "./style/narrow.css";
 import "./style/print.css";

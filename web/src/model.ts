@@ -33,6 +33,7 @@ export interface Suspect {
   excerpt: Excerpt | null;
   variables: number[];
   relation: number | null;
+  cause: number | null;
   frame: number | null;
 }
 
@@ -108,11 +109,59 @@ export interface ContextTree {
   left_out: number;
 }
 
+export interface HeatStep {
+  function: string;
+  module: string;
+  layer: string;
+  added: number;
+}
+
+export interface HeatRow {
+  share: number;
+  good: number;
+  bad: number;
+  steps: HeatStep[];
+  hot: number;
+}
+
+export interface HeatMap {
+  unit: string;
+  rows: HeatRow[];
+}
+
 export interface Contexts {
   unit: string;
   compared: boolean;
   functions: FrameFunction[];
   trees: ContextTree[];
+  heat: HeatMap | null;
+}
+
+export interface CauseLink {
+  mechanism: string;
+  certainty: string;
+  why: string;
+}
+
+export interface CauseRung {
+  lane: number;
+  start_s: number;
+  seconds: number;
+  did: string;
+  stack: string[];
+  link: CauseLink | null;
+}
+
+export interface CauseStory {
+  rank: number;
+  normal_s: number;
+  usual: string;
+  lanes: string[];
+  rungs: CauseRung[];
+}
+
+export interface Causes {
+  stories: CauseStory[];
 }
 
 export interface RelationNode {
@@ -190,6 +239,7 @@ export interface PageModel {
   verdict: Verdict | null;
   values: Values | null;
   contexts: Contexts | null;
+  causes: Causes | null;
   relations: Relations | null;
   recordings: { rows: Recording[] };
 }

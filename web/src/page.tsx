@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { CausesSection } from "./causes";
 import { ContextsSection } from "./contexts";
 import { reveal, useHash } from "./hash";
 import type { PageModel } from "./model";
@@ -10,7 +11,7 @@ import { ValuesSection } from "./values";
 import { VerdictSection } from "./verdict";
 
 export function Page({ model }: { model: PageModel }) {
-  const { verdict, values, contexts, relations, recordings } = model;
+  const { verdict, values, contexts, causes, relations, recordings } = model;
   const hash = useHash();
   useEffect(() => reveal(hash), [hash]);
   useEffect(openForPrint, []);
@@ -19,6 +20,7 @@ export function Page({ model }: { model: PageModel }) {
     verdict && (["verdict", "Verdict"] as const),
     values && (["values", "Values"] as const),
     contexts && (["contexts", "Contexts"] as const),
+    causes && (["causes", "Causes"] as const),
     relations && (["relations", "Relations"] as const),
     ["recordings", "Recordings"] as const,
   ].filter((section) => section !== null);
@@ -41,6 +43,7 @@ export function Page({ model }: { model: PageModel }) {
         {verdict ? <VerdictSection model={model} verdict={verdict} /> : <h1>What was recorded of {model.title}</h1>}
         {values && <ValuesSection values={values} />}
         {contexts && <ContextsSection contexts={contexts} />}
+        {causes && <CausesSection causes={causes} />}
         {relations && <RelationsSection relations={relations} />}
         <RecordingsSection rows={recordings.rows} />
         <footer>

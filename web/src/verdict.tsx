@@ -178,9 +178,10 @@ function Facts({ suspect, unit }: { suspect: Suspect; unit: string }) {
           ))}
         </Fact>
       )}
-      {(suspect.frame !== null || suspect.relation !== null) && (
+      {(suspect.frame !== null || suspect.relation !== null || suspect.cause !== null) && (
         <Fact name="see also">
           {suspect.frame !== null && <a href={`#frame-${suspect.frame}`}>its calls in the flame graph</a>}
+          {suspect.cause !== null && <a href={`#cause-${suspect.cause}`}>who waited for whom</a>}
           {suspect.relation !== null && <a href={`#relation-${suspect.relation}`}>its relations as a graph</a>}
         </Fact>
       )}

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from whyperf import __version__
 from whyperf.diagnose.verdict import Verdict
 from whyperf.engines.run import ONE_RUN
+from whyperf.report.html.causes import causes_section
 from whyperf.report.html.contexts import contexts_section
 from whyperf.report.html.examined import Examined
 from whyperf.report.html.model import FORMAT, PageModel
@@ -20,7 +21,9 @@ def page_model(verdict: Verdict | None, examined: Examined) -> PageModel:
     """Without a verdict: of recordings that are only looked at."""
     suspects = [(one.function, one.module) for one in verdict.suspects] if verdict is not None else []
     values = values_section(examined.values, suspects)
-    contexts = contexts_section(examined, ONE_RUN if verdict is None else verdict.symptom.unit)
+    unit, ranking = (ONE_RUN, None) if verdict is None else (verdict.symptom.unit, verdict.contexts)
+    contexts = contexts_section(examined, unit, ranking)
+    causes = causes_section(verdict)
     relations = relations_section(verdict)
     return PageModel(
         format=FORMAT,
@@ -28,9 +31,12 @@ def page_model(verdict: Verdict | None, examined: Examined) -> PageModel:
         whyperf=__version__,
         verdict=None
         if verdict is None
-        else verdict_section(verdict, examined.bad_runs, values=values, contexts=contexts, relations=relations),
+        else verdict_section(
+            verdict, examined.bad_runs, values=values, contexts=contexts, causes=causes, relations=relations
+        ),
         values=values,
         contexts=contexts,
+        causes=causes,
         relations=relations,
         recordings=recordings_section(examined),
     )

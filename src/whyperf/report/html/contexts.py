@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
+from whyperf.diagnose.verdict import ContextRanking
 from whyperf.engines.excess.costs import Costs, Side, measure
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Floats, texts
 from whyperf.recording.tables import Clock
 from whyperf.report.html.examined import Examined
-from whyperf.report.html.model import ContextsSection, ContextTreeColumns, FrameFunction
+from whyperf.report.html.model import ContextsSection, ContextTreeColumns, FrameFunction, HeatMap, HeatRow, HeatStep
 
 # A screen is 2,000 pixels wide: more contexts than this are narrower than one of them.
 MOST_CONTEXTS = 4000
 _SYSTEM = "system-library"
 
 
-def contexts_section(examined: Examined, unit: str) -> ContextsSection | None:
-    """None where no stack was recorded."""
+def contexts_section(examined: Examined, unit: str, ranking: ContextRanking | None = None) -> ContextsSection | None:
+    """None where there is nothing to show. `ranking`: what kernel events say of contexts."""
     index = examined.index
     shown = [(clock, _Tree(costs)) for clock in Clock if len((costs := _costs(examined, unit, clock)).tree) > 1]
-    if not shown:
+    heat = None if ranking is None or not ranking.contexts else _heat(ranking)
+    if not shown and heat is None:
         return None
-    used = np.unique(np.concatenate([tree.function[tree.function >= 0] for _, tree in shown])).tolist()
+    used = np.unique([number for _, tree in shown for number in tree.function.tolist() if number >= 0]).tolist()
     number = {function: at for at, function in enumerate(used)} | {-1: -1}
     layers = _layers(index)
     return ContextsSection(
@@ -30,6 +32,23 @@ def contexts_section(examined: Examined, unit: str) -> ContextsSection | None:
         compared=bool(index.good),
         functions=tuple(_function(index, function, layers) for function in used),
         trees=tuple(tree.columns(clock, number) for clock, tree in shown),
+        heat=heat,
+    )
+
+
+def _heat(ranking: ContextRanking) -> HeatMap:
+    return HeatMap(
+        ranking.unit,
+        tuple(
+            HeatRow(
+                row.share,
+                row.good,
+                row.bad,
+                tuple(HeatStep(step.function, step.module, step.layer, step.added) for step in row.steps),
+                row.hot,
+            )
+            for row in ranking.contexts
+        ),
     )
 
 

@@ -59,6 +59,7 @@ class SuspectRow:
     excerpt: Excerpt | None
     variables: tuple[int, ...]  # numbers in `values.variables`
     relation: int | None  # number in `relations.graphs`
+    cause: int | None  # number in `causes.stories`
     frame: int | None  # number in `contexts.functions`
 
 
@@ -154,11 +155,76 @@ class ContextTreeColumns:
 
 
 @dataclass(frozen=True)
+class HeatStep:
+    """A function on the way to where latency appeared."""
+
+    function: str
+    module: str
+    layer: str
+    added: float  # in its own code
+
+
+@dataclass(frozen=True)
+class HeatRow:
+    """A context, by what it added to the bad runs."""
+
+    share: float
+    good: float
+    bad: float
+    steps: tuple[HeatStep, ...]  # outermost first
+    hot: int  # the step that answers for it
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    unit: str  # what amounts are divided by; `share`: they are shares of the time
+    rows: tuple[HeatRow, ...]  # the most added first
+
+
+@dataclass(frozen=True)
 class ContextsSection:
     unit: str
     compared: bool  # False: one kind of runs only, in `bad`
     functions: tuple[FrameFunction, ...]
     trees: tuple[ContextTreeColumns, ...]
+    heat: HeatMap | None  # from kernel events
+
+
+@dataclass(frozen=True)
+class CauseLink:
+    """Why a thread's waiting leads to the next."""
+
+    mechanism: str
+    certainty: str  # strong, weak, inferred, guess
+    why: str
+
+
+@dataclass(frozen=True)
+class CauseRung:
+    """What a thread on the causal path did, and for how long."""
+
+    lane: int  # number in `lanes`
+    start_s: float  # since the recording began
+    seconds: float
+    did: str
+    stack: tuple[str, ...]  # innermost first
+    link: CauseLink | None  # to the next
+
+
+@dataclass(frozen=True)
+class CauseStory:
+    """A stall, from the thread that stalled to the one that should have acted."""
+
+    rank: int  # of the suspect
+    normal_s: float  # how long such a wait or turn lasts at most
+    usual: str  # that in words
+    lanes: tuple[str, ...]  # threads, the stalled one first
+    rungs: tuple[CauseRung, ...]
+
+
+@dataclass(frozen=True)
+class CausesSection:
+    stories: tuple[CauseStory, ...]
 
 
 @dataclass(frozen=True)
@@ -248,5 +314,6 @@ class PageModel:
     verdict: VerdictSection | None
     values: ValuesSection | None
     contexts: ContextsSection | None
+    causes: CausesSection | None
     relations: RelationsSection | None
     recordings: RecordingsSection

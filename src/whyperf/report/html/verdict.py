@@ -9,6 +9,7 @@ from whyperf.diagnose.verdict import Suspect, Verdict
 from whyperf.engines.run import Run
 from whyperf.report.html.excerpts import excerpt
 from whyperf.report.html.model import (
+    CausesSection,
     ContextsSection,
     Excerpt,
     Inside,
@@ -29,6 +30,7 @@ def verdict_section(
     *,
     values: ValuesSection | None,
     contexts: ContextsSection | None,
+    causes: CausesSection | None,
     relations: RelationsSection | None,
 ) -> VerdictSection:
     """`runs` hold the source that is shown."""
@@ -36,6 +38,7 @@ def verdict_section(
     variables = _numbers([(one.function, one.module) for one in values.variables] if values else [])
     frames = _numbers([(one.name, one.module) for one in contexts.functions] if contexts else [])
     graphs = {graph.rank: number for number, graph in enumerate(relations.graphs)} if relations else {}
+    stories = {story.rank: number for number, story in enumerate(causes.stories)} if causes else {}
     return VerdictSection(
         kind=verdict.kind.value,
         sentence=symptom.sentence,
@@ -52,6 +55,7 @@ def verdict_section(
                 runs,
                 variables=tuple(variables.get((suspect.function, suspect.module), ())),
                 relation=graphs.get(suspect.rank),
+                cause=stories.get(suspect.rank),
                 frame=next(iter(frames.get((suspect.function, suspect.module), ())), None),
             )
             for suspect in verdict.suspects
@@ -69,7 +73,13 @@ def _numbers(owners: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[in
 
 
 def _suspect(
-    suspect: Suspect, runs: Sequence[Run], *, variables: tuple[int, ...], relation: int | None, frame: int | None
+    suspect: Suspect,
+    runs: Sequence[Run],
+    *,
+    variables: tuple[int, ...],
+    relation: int | None,
+    cause: int | None,
+    frame: int | None,
 ) -> SuspectRow:
     detail = suspect.evidence[0].detail if suspect.evidence else {}
     return SuspectRow(
@@ -89,6 +99,7 @@ def _suspect(
         excerpt=_excerpt(suspect, runs),
         variables=variables,
         relation=relation,
+        cause=cause,
         frame=frame,
     )
 
