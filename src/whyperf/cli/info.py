@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whyperf.cli.quantities import signal_name
+from whyperf.report.endings import ending
 
 if TYPE_CHECKING:
-    from whyperf.recording.manifest import Deep, Losses, Manifest, Overhead
+    from whyperf.recording.manifest import Deep, Losses, Overhead
     from whyperf.recording.reader import Recording
 
 NAME = "info"
@@ -27,16 +27,6 @@ examples:
 
 _MODULES_SHOWN = 12
 _PROGRAMS_SHOWN = 20
-_ENDINGS = {
-    "exit": "the program ended",
-    "signal": "the program was killed",
-    "for": "the time given with --for was over",
-    "driver": "the driver ended",
-    "interrupt": "interrupted",
-    "recorder-killed": "the recorder was killed",
-    "attached-end": "the watched process ended, or watching did",
-    "disk-full": "the disk was full",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -105,7 +95,7 @@ def _lines(recording: Recording) -> Iterator[tuple[str, str]]:
     yield "recording", f"{recording.path} (format {manifest.format}, whyperf {manifest.whyperf})"
     yield "command", shlex.join(manifest.command)
     yield "recorded", f"{_moment(manifest.start_real)} on {manifest.host.name} ({manifest.host.cpus} CPUs)"
-    yield "ended", _ending(manifest)
+    yield "ended", ending(manifest)
     warm_up = (window.start - manifest.start_monotonic) / 1e9
     cut = f", after {warm_up:.2f} s of start and warm-up" if warm_up >= 0.1 else ""
     yield "window", f"{(window.end - window.start) / 1e9:.2f} s{cut}"
@@ -135,13 +125,6 @@ def _moment(real_ns: int) -> str:
         return f"{datetime.datetime.fromtimestamp(real_ns / 1e9).astimezone():%Y-%m-%d %H:%M:%S %z}"
     except (ValueError, OverflowError, OSError):
         return "at an unknown time"
-
-
-def _ending(manifest: Manifest) -> str:
-    how = _ENDINGS.get(manifest.stopped_by, manifest.stopped_by)
-    if manifest.exit_signal is not None:
-        return f"{how} ({signal_name(manifest.exit_signal)})"
-    return how if manifest.exit_status is None else f"{how} (status {manifest.exit_status})"
 
 
 def _work(recording: Recording) -> str:

@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "compare": "record a good and a bad command, and say why the bad one is slower",
     "record": "record one run of a program, or a running process",
     "diagnose": "say why bad recordings are slower than good ones",
+    "view": "look at recordings, or at why one is slower than another, in a browser",
     "info": "what is in a recording, and what was lost",
     "export": "a recording in another tool's format",
     "scrub": "a copy of a recording without values, source, paths and command lines",

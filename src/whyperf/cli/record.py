@@ -11,11 +11,12 @@ from pathlib import Path
 
 from whyperf.cli.deep_options import add_deep, check_deep, symptom_of
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
-from whyperf.cli.quantities import bytes_in_words, count, seconds_in_words, signal_name
+from whyperf.cli.quantities import bytes_in_words, count, seconds_in_words
 from whyperf.cli.zoom_planning import in_words
 from whyperf.collect.lifecycle import Lifecycle, Outcome
 from whyperf.collect.program import Program, find_program
 from whyperf.errors import WhyperfError
+from whyperf.report.endings import signal_name
 
 NAME = "record"
 SUMMARY = "record one run of a program, or a running process"
