@@ -1,7 +1,8 @@
 """What of reading perf.data is done for every sample."""
 
-from collections.abc import Buffer
 from os import PathLike
+
+from typing_extensions import Buffer
 
 def find_records(data: Buffer, start: int, end: int, /) -> tuple[bytes, bytes, int]:
     """Offsets (u64) of samples and of all other records, and where the last whole record ends."""
