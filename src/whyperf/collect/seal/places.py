@@ -20,6 +20,10 @@ class SeenStacks:
     of_sample: Int64  # row here of every sample that has a stack
 
 
+# The upper half of the address space: the same in all processes.
+KERNEL_FIRST = np.uint64(1 << 63)
+
+
 @dataclass(frozen=True)
 class CodePlaces:
     """A row each."""
@@ -61,7 +65,7 @@ def seen_stacks(stacks: RawStacks, spaces: Spaces, space: Int32, stack: Int32) -
 
     values, value = np.unique(lookup, return_inverse=True)
     value_count = max(1, len(values))
-    keys = np.repeat(pair_space, lengths) * value_count + value
+    keys = np.where(lookup >= KERNEL_FIRST, 0, np.repeat(pair_space, lengths)) * value_count + value
     places, place = distinct(keys, len(spaces.spaces) * value_count)
     place_space = (places // value_count).astype(np.int32)
     pc = values[places % value_count]
