@@ -1,0 +1,136 @@
+"""From samples of tracepoints to records like our own tracer's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from whyperf.collect.tracer.traced import RECORD, Records
+from whyperf.importers.perf_data.attributes import Attributes
+from whyperf.importers.perf_data.samples import Samples
+from whyperf.importers.perf_data.tracepoints import Field, Format
+from whyperf.importers.perf_data.translation import TOLD_BY_RECORDS, Translation, translation_of
+from whyperf.importers.perf_data.weights import Timed
+from whyperf.recording.events import EventKind
+
+NO_DETAIL = -1
+_WAKING, _WAKEUP = "sched:sched_waking", "sched:sched_wakeup"
+
+Int64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Translated:
+    records: Records
+    passed_over: dict[str, int]  # events that recordings have no use for -> how many
+
+
+class ThreadNumbers:
+    """Which process a thread belongs to: tracepoints name threads only."""
+
+    def __init__(self, tid: npt.NDArray[np.uint32], pid: npt.NDArray[np.uint32]) -> None:
+        self._tid, first = np.unique(tid, return_index=True)
+        self._pid = pid[first]
+
+    def both(self, tid: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+        """pid << 32 | tid, 0 for the idle task; a thread never met is taken for a process of its own."""
+        if not len(self._tid):
+            return tid << np.uint64(32) | tid
+        at = np.minimum(np.searchsorted(self._tid, tid), len(self._tid) - 1)
+        known = self._tid[at] == tid
+        pid = np.where(known, self._pid[at].astype(np.uint64), tid)
+        return pid << np.uint64(32) | tid
+
+
+def translate(
+    samples: Samples,
+    data: memoryview,
+    events: Sequence[Attributes],
+    formats: dict[int, Format],
+    timed: Timed,
+    threads: ThreadNumbers,
+) -> Translated:
+    """Samples of CPU time and of tracepoints, in the order of the samples."""
+    chosen: list[tuple[Int64, Records]] = [(timed.rows, _clock_records(samples, timed))]
+    passed_over: Counter[str] = Counter()
+    content = np.frombuffer(data, np.uint8)
+    names = {format_of.name for format_of in formats.values()}
+    for number, event in enumerate(events):
+        rows = np.flatnonzero(samples["event"] == number)
+        if not len(rows) or number in timed.events:
+            continue
+        found = formats.get(event.config) if event.is_tracepoint else None
+        # Where both were recorded, a wakeup repeats the waking that led to it.
+        repeated = found is not None and found.name == _WAKEUP and _WAKING in names
+        translation = translation_of(found.name, list(found.fields)) if found and not repeated else None
+        if found is not None and translation is not None:
+            chosen.append((rows, _records(samples[rows], content, found, translation, threads)))
+        elif not repeated and not (found and found.name in TOLD_BY_RECORDS):
+            passed_over[found.name if found else event.name] += len(rows)
+    rows = np.concatenate([rows for rows, _ in chosen])
+    records = np.concatenate([records for _, records in chosen])
+    return Translated(records[np.argsort(rows, kind="stable")], dict(passed_over))
+
+
+def _bare(samples: Samples, kind: EventKind) -> Records:
+    records = np.zeros(len(samples), RECORD)
+    records["kind"] = kind
+    records["time"], records["tid"], records["pid"] = samples["time"], samples["tid"], samples["pid"]
+    records["cpu"] = np.minimum(samples["cpu"], np.iinfo(np.int16).max)
+    records["stack"], records["kernel_stack"] = samples["user_stack"], samples["kernel_stack"]
+    records["detail"] = NO_DETAIL
+    return records
+
+
+def _clock_records(samples: Samples, timed: Timed) -> Records:
+    records = _bare(samples[timed.rows], EventKind.SAMPLE)
+    records["argument"][:, 0] = timed.weight
+    return records
+
+
+def _records(
+    samples: Samples, content: npt.NDArray[np.uint8], found: Format, translation: Translation, threads: ThreadNumbers
+) -> Records:
+    records = _bare(samples, translation.kind)
+    for column, constant in translation.constants.items():
+        records[column] = constant
+    for column, name in translation.columns.items():
+        where = _field(found, name)
+        if where is None:
+            continue  # another kernel's tracepoint may lack it
+        values = _values(samples, content, where)
+        if column in translation.masks:
+            values &= translation.masks[column]
+        if column == "other":
+            records["other"] = threads.both(values.astype(np.uint64) & np.uint64(0xFFFFFFFF))
+        elif column.startswith("argument"):
+            records["argument"][:, int(column[-1])] = values.view(np.uint64)
+        else:
+            records[column] = values.astype(records.dtype[column])
+    return records
+
+
+def _field(found: Format, name: str) -> Field | None:
+    """A field, or one word of an array: `args[1]`."""
+    array, _, index = name.partition("[")
+    whole = found.fields.get(array)
+    if whole is None or not index:
+        return whole
+    at = 8 * int(index.rstrip("]"))
+    return Field(whole.offset + at, 8, signed=False) if at + 8 <= whole.size else None
+
+
+def _values(samples: Samples, content: npt.NDArray[np.uint8], where: Field) -> Int64:
+    """The field of every sample; 0 where a sample is too short for it."""
+    values = np.zeros(len(samples), np.int64)
+    if where.size not in (1, 2, 4, 8):
+        return values
+    inside = np.flatnonzero(samples["raw_size"] >= where.offset + where.size)
+    first = samples["raw"][inside].astype(np.int64) + where.offset
+    raw = np.ascontiguousarray(content[first[:, None] + np.arange(where.size)])
+    values[inside] = raw.view(f"<{'i' if where.signed else 'u'}{where.size}")[:, 0].astype(np.int64)
+    return values
