@@ -71,7 +71,9 @@ class Lives:
 
     def _see(self, pid: int, time: int) -> None:
         lives = self._of[pid]
-        if not lives or time < lives[0].time:
+        if lives and lives[0].origin == "attached":
+            lives[0].time = min(lives[0].time, time)
+        elif not lives or time < lives[0].time:
             lives.insert(0, Life(time, pid, "attached"))
 
     def _tell(self, fact: TracedProcess) -> None:
