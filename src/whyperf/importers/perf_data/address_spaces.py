@@ -55,7 +55,7 @@ def unwind_copies(
         for used in np.unique(np.maximum(epoch, 0)).tolist():
             numbers[used] = tables.number(process.spaces[used])
         number[mine] = numbers[np.maximum(epoch, 0)]
-    decoder.unwind(data, samples, number)
+    decoder.unwind(data, samples.data, number.data)
 
 
 def _histories(happenings: Iterable[Happening], binaries: Binaries) -> dict[int, _Process]:

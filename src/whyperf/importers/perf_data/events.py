@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from whyperf.collect.tracer.traced import RECORD, Records
-from whyperf.importers.perf_data.attributes import Attributes
+from whyperf.importers.perf_data.container import Container
 from whyperf.importers.perf_data.samples import Samples
 from whyperf.importers.perf_data.tracepoints import Field, Format
 from whyperf.importers.perf_data.translation import TOLD_BY_RECORDS, Translation, translation_of
@@ -19,6 +18,8 @@ from whyperf.recording.events import EventKind
 
 NO_DETAIL = -1
 _WAKING, _WAKEUP = "sched:sched_waking", "sched:sched_wakeup"
+_NOBODY = 0xFFFFFFFF
+_COMMON_PID = Field(4, 4, signed=True)  # every tracepoint has the current thread there
 
 Int64 = npt.NDArray[np.int64]
 
@@ -36,6 +37,17 @@ class ThreadNumbers:
         self._tid, first = np.unique(tid, return_index=True)
         self._pid = pid[first]
 
+    def name_nobodies(self, samples: Samples, data: memoryview) -> int:
+        """Threads that are about to end have no numbers any more, but tracepoints tell; how many stay unknown.
+
+        Those are given to the idle task, whose time is nobody's.
+        """
+        nobody = np.flatnonzero((samples["pid"] == _NOBODY) | (samples["tid"] == _NOBODY))
+        tid = _values(samples[nobody], np.frombuffer(data, np.uint8), _COMMON_PID)
+        both = self.both(np.maximum(tid, 0).astype(np.uint64))
+        samples["tid"][nobody], samples["pid"][nobody] = both & np.uint64(_NOBODY), both >> np.uint64(32)
+        return int(np.count_nonzero(samples["raw_size"][nobody] == 0))
+
     def both(self, tid: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
         """pid << 32 | tid, 0 for the idle task; a thread never met is taken for a process of its own."""
         if not len(self._tid):
@@ -46,20 +58,14 @@ class ThreadNumbers:
         return pid << np.uint64(32) | tid
 
 
-def translate(
-    samples: Samples,
-    data: memoryview,
-    events: Sequence[Attributes],
-    formats: dict[int, Format],
-    timed: Timed,
-    threads: ThreadNumbers,
-) -> Translated:
+def translate(container: Container, samples: Samples, timed: Timed, threads: ThreadNumbers) -> Translated:
     """Samples of CPU time and of tracepoints, in the order of the samples."""
     chosen: list[tuple[Int64, Records]] = [(timed.rows, _clock_records(samples, timed))]
     passed_over: Counter[str] = Counter()
-    content = np.frombuffer(data, np.uint8)
+    content = np.frombuffer(container.data, np.uint8)
+    formats = container.features.formats
     names = {format_of.name for format_of in formats.values()}
-    for number, event in enumerate(events):
+    for number, event in enumerate(container.events):
         rows = np.flatnonzero(samples["event"] == number)
         if not len(rows) or number in timed.events:
             continue

@@ -22,7 +22,7 @@ from whyperf.collect.tracer.traced import TRACED_SAMPLES, Traced, TracedStacks
 from whyperf.errors import WhyperfError
 from whyperf.importers.perf_data.address_spaces import cut_reasons, unwind_copies
 from whyperf.importers.perf_data.binaries import Binaries
-from whyperf.importers.perf_data.bookkeeping import Bookkeeping, Switched, keep_books
+from whyperf.importers.perf_data.bookkeeping import Bookkeeping, Mapped, keep_books
 from whyperf.importers.perf_data.container import Container, open_container
 from whyperf.importers.perf_data.events import ThreadNumbers, Translated, translate
 from whyperf.importers.perf_data.kernel_names import KERNEL, KernelNames, kernel_names
@@ -73,6 +73,7 @@ class _Read:
     container: Container
     books: Bookkeeping
     decoded: Decoded
+    nameless: int  # samples of threads that had all but ended
     timed: Timed
     binaries: Binaries
     events: Translated
@@ -101,10 +102,10 @@ def _read(path: Path) -> _Read:
     samples = decoded.samples
     binaries = Binaries(container.features.build_ids, container.changed_ns)
     unwind_copies(samples, container.data, decoded.decoder, books.happenings, binaries)
+    threads = _threads(samples, books)
+    nameless = threads.name_nobodies(samples, container.data)
     timed = timed_samples(samples, container.events)
-    events = translate(
-        samples, container.data, container.events, container.features.formats, timed, _threads(samples, books)
-    )
+    events = translate(container, samples, timed, threads)
     if not len(events.records) and events.passed_over:
         raise _nothing_of_use(path, events.passed_over)
     stacks = _stacks(decoded)
@@ -116,7 +117,7 @@ def _read(path: Path) -> _Read:
     times = [one.time for one in books.happenings if one.time]
     times += [int(samples["time"][0]), int(samples["time"][-1])] if len(samples) else []
     begin, end = (min(times), max(times)) if times else (0, 0)
-    return _Read(container, books, decoded, timed, binaries, events, kernel, stacks, begin, end)
+    return _Read(container, books, decoded, nameless, timed, binaries, events, kernel, stacks, begin, end)
 
 
 def _nothing_of_use(path: Path, passed_over: dict[str, int]) -> WhyperfError:
@@ -133,9 +134,10 @@ def _listed(counts: dict[str, int]) -> str:
 
 
 def _threads(samples: Samples, books: Bookkeeping) -> ThreadNumbers:
-    pairs = [(one.tid, one.pid) for one in books.happenings if hasattr(one, "tid")]
-    told = np.array(pairs, np.uint32).reshape(-1, 2)
+    told = np.array([(one.tid, one.pid) for one in books.happenings if not isinstance(one, Mapped)], np.uint32)
+    told = told.reshape(-1, 2)
     seen = np.unique(samples["tid"].astype(np.uint64) << np.uint64(32) | samples["pid"])
+    seen = seen[seen.astype(np.uint32) != np.uint32(0xFFFFFFFF)]
     tid = np.concatenate([(seen >> np.uint64(32)).astype(np.uint32), told[:, 0]])
     pid = np.concatenate([seen.astype(np.uint32), told[:, 1]])
     return ThreadNumbers(tid, pid)
@@ -176,6 +178,7 @@ def _traced(read: _Read, source: str) -> Traced:
         kernel_symbols=read.kernel.symbols,
         kernel_base=read.kernel.base,
         kernel_build_id=read.kernel_build_id,
+        damaged_bytes=read.container.damaged_bytes,
     )
 
 
@@ -239,6 +242,8 @@ def _notes(read: _Read) -> list[str]:
     if read.decoded.foreign or read.decoded.damaged:
         odd = read.decoded.foreign + read.decoded.damaged
         notes.append(f"{odd:,} samples make no sense and were passed over.")
+    if read.nameless:
+        notes.append(f"{read.nameless:,} samples of threads that had all but ended were passed over.")
     if read.books.throttled:
         notes.append(f"The kernel throttled sampling {read.books.throttled:,} times, since it took too much time.")
     notes += [f"{count:,} records {what} were passed over." for what, count in read.books.skipped.items()]

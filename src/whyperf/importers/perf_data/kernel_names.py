@@ -28,9 +28,7 @@ class KernelNames:
     note: str  # why there are no names; mostly empty
 
 
-def kernel_names(
-    addresses: npt.NDArray[np.uint64], mappings: list[Mapped], build_id: str
-) -> KernelNames:
+def kernel_names(addresses: npt.NDArray[np.uint64], mappings: list[Mapped], build_id: str) -> KernelNames:
     """`addresses` of which names are wanted; `mappings` of the kernel as perf wrote them down."""
     base = next((one.file_offset or one.start for one in mappings if one.path.startswith(KERNEL)), 0)
     if not len(addresses):

@@ -57,19 +57,23 @@ def _executable(later: Iterable[Happening], program: Renamed) -> str:
     return ""
 
 
-def _records(happenings: Iterable[Happening], switches: bool) -> Records:
+def _records(happenings: Sequence[Happening], switches: bool) -> Records:
     """Forks, execs, renames and exits that perf saw happen."""
     seen = [one for one in happenings if one.time and not isinstance(one, Mapped)]
     seen = [one for one in seen if switches or not isinstance(one, Switched)]
     records = np.zeros(len(seen), RECORD)
     records["detail"] = NO_DETAIL
+    names = {one.tid: one.name for one in happenings if isinstance(one, Renamed) and not one.time}
     for record, one in zip(records, seen, strict=True):
         record["time"], record["pid"], record["tid"] = one.time, one.pid, one.tid
         if isinstance(one, Renamed):
             record["kind"] = EventKind.EXEC if one.by_exec else EventKind.RENAME
             record["argument"][:2] = _packed(one.name)
+            names[one.tid] = one.name
         elif isinstance(one, Forked):
             record["kind"], record["other"] = EventKind.FORK, one.pid << 32 | one.tid
+            names[one.tid] = names.get(one.parent_tid, "")
+            record["argument"][:2] = _packed(names[one.tid])
             record["pid"], record["tid"] = one.parent_pid, one.parent_tid
         elif isinstance(one, Switched):
             record["kind"], record["cpu"] = EventKind.SWITCH, one.cpu

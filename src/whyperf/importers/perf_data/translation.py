@@ -30,27 +30,24 @@ TRANSLATIONS: dict[str, Translation] = {
     "sched:sched_wakeup": Translation(EventKind.WAKING, {"other": "pid"}),
     "sched:sched_wakeup_new": Translation(EventKind.WAKEUP_NEW, {"other": "pid"}),
     "raw_syscalls:sys_enter": Translation(
-        EventKind.SYSCALL_ENTER, {"detail": "id", "argument0": "args[0]", "argument1": "args[1]", "argument2": "args[2]"}
+        EventKind.SYSCALL_ENTER,
+        {"detail": "id", "argument0": "args[0]", "argument1": "args[1]", "argument2": "args[2]"},
     ),
     "raw_syscalls:sys_exit": Translation(EventKind.SYSCALL, {"detail": "id", "result": "ret"}),
-    "signal:signal_generate": Translation(
-        EventKind.SIGNAL, {"detail": "sig", "other": "pid", "result": "result"}
-    ),
+    "signal:signal_generate": Translation(EventKind.SIGNAL, {"detail": "sig", "other": "pid", "result": "result"}),
     "signal:signal_deliver": Translation(EventKind.SIGNAL_DELIVER, {"detail": "sig"}),
-    "timer:hrtimer_start": Translation(
-        EventKind.TIMER_START, {"object": "hrtimer", "argument0": "expires"}, _HRTIMER
-    ),
+    "timer:hrtimer_start": Translation(EventKind.TIMER_START, {"object": "hrtimer", "argument0": "expires"}, _HRTIMER),
     "timer:hrtimer_expire_entry": Translation(EventKind.TIMER_EXPIRE, {"object": "hrtimer"}, _HRTIMER),
-    "timer:timer_start": Translation(
-        EventKind.TIMER_START, {"object": "timer", "argument0": "expires"}, _TIMER_WHEEL
-    ),
+    "timer:timer_start": Translation(EventKind.TIMER_START, {"object": "timer", "argument0": "expires"}, _TIMER_WHEEL),
     "timer:timer_expire_entry": Translation(EventKind.TIMER_EXPIRE, {"object": "timer"}, _TIMER_WHEEL),
     "workqueue:workqueue_queue_work": Translation(EventKind.WORK_QUEUE, {"object": "work", "argument0": "function"}),
     "workqueue:workqueue_execute_start": Translation(EventKind.WORK_START, {"object": "work", "argument0": "function"}),
     "io_uring:io_uring_submit_req": Translation(
         EventKind.URING_SUBMIT, {"object": "req", "peer": "ctx", "detail": "opcode"}
     ),
-    "io_uring:io_uring_complete": Translation(EventKind.URING_COMPLETE, {"object": "req", "peer": "ctx", "result": "res"}),
+    "io_uring:io_uring_complete": Translation(
+        EventKind.URING_COMPLETE, {"object": "req", "peer": "ctx", "result": "res"}
+    ),
     "block:block_rq_issue": Translation(EventKind.BLOCK_ISSUE, {**_REQUEST, "argument1": "bytes"}),
     "block:block_rq_complete": Translation(EventKind.BLOCK_COMPLETE, {**_REQUEST, "result": "error"}),
     "exceptions:page_fault_user": Translation(
