@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from whyperf.collect.seal.evidence import Int32, Int64, RawStacks
+from whyperf.collect.seal.places import numbered
 from whyperf.collect.seal.spaces import Spaces
 from whyperf.collect.seal.tables import table_of
-from whyperf.collect.seal.traced_cast import Changes, TracedCast, numbered, values_at
+from whyperf.collect.seal.traced_cast import Changes, TracedCast, values_at
 from whyperf.collect.tracer.traced import Records, Traced, TracedStacks
 from whyperf.recording.events import EVENTS, EventKind
 from whyperf.recording.ringrecords import CUT_REASONS

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from whyperf.collect import _session
-from whyperf.collect.seal.evidence import Int32, Int64, UInt64
+from whyperf.collect.seal.evidence import Int32, Int64
 from whyperf.collect.seal.lives import Life, Lives, names_of
+from whyperf.collect.seal.places import numbered
 from whyperf.collect.seal.processes import Cast, Process, Thread
 from whyperf.collect.tracer.traced import Records, Traced
 from whyperf.recording.events import EventKind
@@ -62,12 +63,6 @@ def with_traced(cast: Cast, traced: Traced) -> TracedCast:
     joined = roll.joined()
     owner = np.array([*(row.process for row in joined.threads), -1], np.int32)  # the last one is for -1
     return TracedCast(joined, owner[thread], thread, other)
-
-
-def numbered(keys: UInt64) -> tuple[Int32, Int64]:
-    """Numbers of equal keys, and where each appeared first."""
-    numbers, firsts = _session.number_distinct(np.ascontiguousarray(keys, np.uint64).data)
-    return np.frombuffer(numbers, np.int32), np.frombuffer(firsts, np.int64)
 
 
 @dataclass(frozen=True)
