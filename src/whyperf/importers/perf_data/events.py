@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.collect.tracer.traced import RECORD, Records
+from whyperf.importers._perf_data import fields
 from whyperf.importers.perf_data.container import Container
 from whyperf.importers.perf_data.samples import Samples
 from whyperf.importers.perf_data.tracepoints import Field, Format
@@ -43,7 +44,7 @@ class ThreadNumbers:
         Those are given to the idle task, whose time is nobody's.
         """
         nobody = np.flatnonzero((samples["pid"] == _NOBODY) | (samples["tid"] == _NOBODY))
-        tid = _values(samples[nobody], np.frombuffer(data, np.uint8), _COMMON_PID)
+        tid = _Raw(data, samples).values(nobody, _COMMON_PID)
         both = self.both(np.maximum(tid, 0).astype(np.uint64))
         samples["tid"][nobody], samples["pid"][nobody] = both & np.uint64(_NOBODY), both >> np.uint64(32)
         return int(np.count_nonzero(samples["raw_size"][nobody] == 0))
@@ -60,11 +61,48 @@ class ThreadNumbers:
 
 def translate(container: Container, samples: Samples, timed: Timed, threads: ThreadNumbers) -> Translated:
     """Samples of CPU time and of tracepoints, in the order of the samples."""
-    chosen: list[tuple[Int64, Records]] = [(timed.rows, _clock_records(samples, timed))]
-    passed_over: Counter[str] = Counter()
-    content = np.frombuffer(container.data, np.uint8)
+    plan, passed_over = _plan(container, samples, timed)
+    used = np.zeros(len(samples), bool)
+    used[timed.rows] = True
+    for tracepoint in plan:
+        used[tracepoint.rows] = True
+    records = _bare(samples, used)
+    place = np.cumsum(used) - 1
+    records["kind"][place[timed.rows]] = EventKind.SAMPLE
+    records["argument"][place[timed.rows], 0] = timed.weight
+    for tracepoint in plan:
+        _fill(records, place[tracepoint.rows], tracepoint, _Raw(container.data, samples), threads)
+    return Translated(records, passed_over)
+
+
+@dataclass(frozen=True)
+class _Tracepoint:
+    rows: Int64  # its samples
+    format: Format
+    translation: Translation
+
+
+@dataclass(frozen=True)
+class _Raw:
+    """Where the bytes of tracepoints are."""
+
+    data: memoryview
+    samples: Samples
+
+    def values(self, rows: Int64, where: Field) -> Int64:
+        """The field of these samples; 0 where a sample is too short for it."""
+        if where.size not in (1, 2, 4, 8):
+            return np.zeros(len(rows), np.int64)
+        raw = fields(self.data, self.samples.data, rows.data, where.offset, where.size, where.signed)
+        return np.frombuffer(raw, np.int64).copy()
+
+
+def _plan(container: Container, samples: Samples, timed: Timed) -> tuple[list[_Tracepoint], dict[str, int]]:
+    """What is made of each event, and how many samples nothing is made of."""
     formats = container.features.formats
-    names = {format_of.name for format_of in formats.values()}
+    names = {one.name for one in formats.values()}
+    plan: list[_Tracepoint] = []
+    passed_over: Counter[str] = Counter()
     for number, event in enumerate(container.events):
         rows = np.flatnonzero(samples["event"] == number)
         if not len(rows) or number in timed.events:
@@ -74,50 +112,40 @@ def translate(container: Container, samples: Samples, timed: Timed, threads: Thr
         repeated = found is not None and found.name == _WAKEUP and _WAKING in names
         translation = translation_of(found.name, list(found.fields)) if found and not repeated else None
         if found is not None and translation is not None:
-            chosen.append((rows, _records(samples[rows], content, found, translation, threads)))
+            plan.append(_Tracepoint(rows, found, translation))
         elif not repeated and not (found and found.name in TOLD_BY_RECORDS):
             passed_over[found.name if found else event.name] += len(rows)
-    rows = np.concatenate([rows for rows, _ in chosen])
-    records = np.concatenate([records for _, records in chosen])
-    return Translated(records[np.argsort(rows, kind="stable")], dict(passed_over))
+    return plan, dict(passed_over)
 
 
-def _bare(samples: Samples, kind: EventKind) -> Records:
-    records = np.zeros(len(samples), RECORD)
-    records["kind"] = kind
-    records["time"], records["tid"], records["pid"] = samples["time"], samples["tid"], samples["pid"]
-    records["cpu"] = np.minimum(samples["cpu"], np.iinfo(np.int16).max)
-    records["stack"], records["kernel_stack"] = samples["user_stack"], samples["kernel_stack"]
+def _bare(samples: Samples, used: npt.NDArray[np.bool_]) -> Records:
+    records = np.zeros(np.count_nonzero(used), RECORD)
+    for name in ("time", "tid", "pid", "kernel_stack"):
+        records[name] = samples[name][used]
+    records["stack"] = samples["user_stack"][used]
+    records["cpu"] = np.minimum(samples["cpu"][used], np.iinfo(np.int16).max)
     records["detail"] = NO_DETAIL
     return records
 
 
-def _clock_records(samples: Samples, timed: Timed) -> Records:
-    records = _bare(samples[timed.rows], EventKind.SAMPLE)
-    records["argument"][:, 0] = timed.weight
-    return records
-
-
-def _records(
-    samples: Samples, content: npt.NDArray[np.uint8], found: Format, translation: Translation, threads: ThreadNumbers
-) -> Records:
-    records = _bare(samples, translation.kind)
+def _fill(records: Records, at: Int64, tracepoint: _Tracepoint, raw: _Raw, threads: ThreadNumbers) -> None:
+    translation = tracepoint.translation
+    records["kind"][at] = translation.kind
     for column, constant in translation.constants.items():
-        records[column] = constant
+        records[column][at] = constant
     for column, name in translation.columns.items():
-        where = _field(found, name)
+        where = _field(tracepoint.format, name)
         if where is None:
             continue  # another kernel's tracepoint may lack it
-        values = _values(samples, content, where)
+        values = raw.values(tracepoint.rows, where)
         if column in translation.masks:
             values &= translation.masks[column]
         if column == "other":
-            records["other"] = threads.both(values.astype(np.uint64) & np.uint64(0xFFFFFFFF))
+            records["other"][at] = threads.both(values.astype(np.uint64) & np.uint64(0xFFFFFFFF))
         elif column.startswith("argument"):
-            records["argument"][:, int(column[-1])] = values.view(np.uint64)
+            records["argument"][at, int(column[-1])] = values.view(np.uint64)
         else:
-            records[column] = values.astype(records.dtype[column])
-    return records
+            records[column][at] = values.astype(records.dtype[column])
 
 
 def _field(found: Format, name: str) -> Field | None:
@@ -128,15 +156,3 @@ def _field(found: Format, name: str) -> Field | None:
         return whole
     at = 8 * int(index.rstrip("]"))
     return Field(whole.offset + at, 8, signed=False) if at + 8 <= whole.size else None
-
-
-def _values(samples: Samples, content: npt.NDArray[np.uint8], where: Field) -> Int64:
-    """The field of every sample; 0 where a sample is too short for it."""
-    values = np.zeros(len(samples), np.int64)
-    if where.size not in (1, 2, 4, 8):
-        return values
-    inside = np.flatnonzero(samples["raw_size"] >= where.offset + where.size)
-    first = samples["raw"][inside].astype(np.int64) + where.offset
-    raw = np.ascontiguousarray(content[first[:, None] + np.arange(where.size)])
-    values[inside] = raw.view(f"<{'i' if where.signed else 'u'}{where.size}")[:, 0].astype(np.int64)
-    return values

@@ -29,7 +29,7 @@ from whyperf.importers.perf_data.kernel_names import KERNEL, KernelNames, kernel
 from whyperf.importers.perf_data.layout import MODE_KERNEL, Misc
 from whyperf.importers.perf_data.participants import participants
 from whyperf.importers.perf_data.samples import Decoded, Samples, decode
-from whyperf.importers.perf_data.system_calls import with_system_calls
+from whyperf.importers.perf_data.system_calls import fill_system_calls
 from whyperf.importers.perf_data.weights import Timed, timed_samples
 from whyperf.recording.events import EventKind
 from whyperf.recording.manifest import Host, Sampling, Totals, Trace
@@ -136,7 +136,8 @@ def _listed(counts: dict[str, int]) -> str:
 def _threads(samples: Samples, books: Bookkeeping) -> ThreadNumbers:
     told = np.array([(one.tid, one.pid) for one in books.happenings if not isinstance(one, Mapped)], np.uint32)
     told = told.reshape(-1, 2)
-    seen = np.unique(samples["tid"].astype(np.uint64) << np.uint64(32) | samples["pid"])
+    both = samples["tid"].astype(np.uint64) << np.uint64(32) | samples["pid"]
+    seen = np.unique(both[np.append(True, both[1:] != both[:-1])[: len(both)]])  # mostly one thread follows itself
     seen = seen[seen.astype(np.uint32) != np.uint32(0xFFFFFFFF)]
     tid = np.concatenate([(seen >> np.uint64(32)).astype(np.uint32), told[:, 0]])
     pid = np.concatenate([seen.astype(np.uint32), told[:, 1]])
@@ -158,8 +159,10 @@ def _stacks(decoded: Decoded) -> TracedStacks:
 def _traced(read: _Read, source: str) -> Traced:
     switched = bool((read.events.records["kind"] == EventKind.SWITCH).any())
     people = participants(read.books.happenings, read.binaries, read.begin, switches=not switched)
-    records = np.concatenate([people.records, read.events.records])
-    records = with_system_calls(records[np.argsort(records["time"], kind="stable")])
+    known = read.events.records
+    coming = people.records[np.argsort(people.records["time"], kind="stable")]
+    records = np.insert(known, np.searchsorted(known["time"], coming["time"]), coming)
+    fill_system_calls(records)
     command = read.container.features.command
     return Traced(
         records=records,

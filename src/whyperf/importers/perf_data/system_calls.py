@@ -13,26 +13,27 @@ _FUTEX_PRIVATE = 128
 _ASK = (EventKind.SWITCH, EventKind.WAKING, EventKind.SAMPLE)
 
 
-def with_system_calls(records: Records) -> Records:
-    """Records in time order, each switch, waking and sample with the system call that was under way."""
+def fill_system_calls(records: Records) -> None:
+    """Gives each switch, waking and sample the system call that was under way, and each end of one its arguments.
+
+    `records` are in time order, and are changed.
+    """
     kind = records["kind"]
     begins = kind == EventKind.SYSCALL_ENTER
     if not begins.any():
-        return records
+        return
     last = _last_before(records["tid"], begins | (kind == EventKind.SYSCALL))
     inside = last >= 0
     inside[inside] = begins[last[inside]]
     ended = inside & (kind == EventKind.SYSCALL)
     ended[ended] = records["detail"][ended] == records["detail"][last[ended]]
     wanted = ended | (inside & np.isin(kind, _ASK))
-    filled = records.copy()
     rows = np.flatnonzero(wanted)
-    filled["detail"][rows] = records["detail"][last[rows]]
+    records["detail"][rows] = records["detail"][last[rows]]
     # What a sample stands for is where other events have their first argument.
     arguments = rows[kind[rows] != EventKind.SAMPLE]
-    filled["argument"][arguments] = records["argument"][last[arguments]]
-    _name_futexes(filled, np.flatnonzero((filled["detail"] == _FUTEX) & (kind != EventKind.SAMPLE)))
-    return filled
+    records["argument"][arguments] = records["argument"][last[arguments]]
+    _name_futexes(records, np.flatnonzero((records["detail"] == _FUTEX) & (kind != EventKind.SAMPLE)))
 
 
 def _last_before(tid: npt.NDArray[np.uint32], marked: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
