@@ -33,6 +33,7 @@ class Comparison:
     answering: Ints  # by node: the node that answers for its time
     user: Ints  # by node: the innermost one outside the kernel
     unit: Unit
+    divisor: dict[Run, float]  # what seconds were divided by
     settings: ContextsSettings
     followed: dict[Run, Followed]
     counted: dict[Run, Counted]
@@ -94,9 +95,21 @@ def compare(
     answers = answering(contexts, mechanism, [one.calls for one in followed.values()])
     slower = judge(contexts, answers, sides, spent, settings)
     return Comparison(
-        contexts, layers, answers, user_nodes(contexts, layers), unit, settings, followed, counted, totals, *sides,
-        spent, slower,
-    )  # fmt: skip
+        contexts=contexts,
+        layers=layers,
+        answering=answers,
+        user=user_nodes(contexts, layers),
+        unit=unit,
+        divisor=divisor,
+        settings=settings,
+        followed=followed,
+        counted=counted,
+        totals=totals,
+        good=sides[0],
+        bad=sides[1],
+        spent=spent,
+        slower=slower,
+    )
 
 
 def _idle(

@@ -140,7 +140,8 @@ class _Gathered:
         sampled = (events.kind == EventKind.SAMPLE) & (events.thread >= 0)
         samples = np.zeros(int(np.count_nonzero(sampled)), SAMPLE)
         samples["time"], samples["weight"] = events.time[sampled], weight[sampled]
-        samples["thread"], samples["node"] = events.thread[sampled], events.node[sampled]
+        for name in ("thread", "node", "stack"):
+            samples[name] = getattr(events, name)[sampled]
         self.samples.append(samples)
         called = (events.kind == EventKind.SYSCALL) & known & (events.detail >= 0) & (events.detail < _CALL_NUMBERS)
         key = events.node[called].astype(np.int64) * _CALL_NUMBERS + events.detail[called]

@@ -103,7 +103,7 @@ def _variance(costs: Costs, runs: Floats, by_function: Callable[[Floats], Floats
 
 def _interval(share: float, excess: float, error: float, settings: ContextsSettings) -> tuple[float, float]:
     margin = settings.interval_sigma * error / excess * share if excess > 0 else 0.0
-    return max(0.0, share - margin), min(1.0, share + margin)
+    return float(max(0.0, share - margin)), float(min(1.0, share + margin))
 
 
 def _heaviest_context(contexts: Contexts, answers: Ints, spent: Floats) -> dict[int, int]:

@@ -42,6 +42,7 @@ WAIT = np.dtype(
         ("argument1", np.uint64),
         ("thread", np.int32),
         ("node", np.int32),  # -1: stack unknown
+        ("stack", np.int32),
         ("call", np.int32),  # number of the system call; -1: in none
         ("waker", np.int32),  # -1: none, or not a thread
         ("wake_call", np.int32),
@@ -65,7 +66,16 @@ INSTANCE = np.dtype(
 )
 
 # A clock sample: what ran, and how many nanoseconds it stands for.
-SAMPLE = np.dtype([("time", np.int64), ("weight", np.int64), ("thread", np.int32), ("node", np.int32)], align=True)
+SAMPLE = np.dtype(
+    [
+        ("time", np.int64),
+        ("weight", np.int64),
+        ("thread", np.int32),
+        ("node", np.int32),
+        ("stack", np.int32),
+    ],
+    align=True,
+)
 
 # What is known of a thread at the moment.
 THREAD = np.dtype(
@@ -85,7 +95,7 @@ REGISTER = np.dtype([("before", np.int64), ("first", np.int64)], align=True)
 
 
 class Events(NamedTuple):
-    """Columns of the table `events`, with nodes of the tree instead of stacks."""
+    """Columns of the table `events`, and the stacks' nodes in the tree."""
 
     time: Ints
     thread: Int32s
@@ -97,6 +107,7 @@ class Events(NamedTuple):
     peer: npt.NDArray[np.uint64]
     argument1: npt.NDArray[np.uint64]
     result: Ints
+    stack: Int32s
     node: Int32s
 
 
@@ -178,7 +189,8 @@ def _forget(state: State, thread: int) -> None:
 def _leave(state: State, events: Events, row: int) -> None:
     thread = events.thread[row]
     wait = state.under_way[thread]
-    wait.thread, wait.node, wait.start = thread, events.node[row], events.time[row]
+    wait.thread, wait.start = thread, events.time[row]
+    wait.stack, wait.node = events.stack[row], events.node[row]
     wait.state, wait.call = events.result[row], events.detail[row]
     wait.object, wait.peer, wait.argument1 = events.object[row], events.peer[row], events.argument1[row]
     wait.woken = events.time[row] if events.result[row] == 0 else -1

@@ -11,7 +11,7 @@ from whyperf.engines.contexts.kernels import Flags, Rows
 from whyperf.recording.events import InterruptContext
 from whyperf.recording.system_calls import NUMBERS
 
-_Kinds = npt.NDArray[np.int8]
+Kinds = npt.NDArray[np.int8]
 
 
 class WaitKind(IntEnum):
@@ -32,24 +32,25 @@ class WaitKind(IntEnum):
 
     @property
     def words(self) -> str:
+        """What a function does so long."""
         return _WORDS[self]
 
 
 _WORDS = {
-    WaitKind.NONE: "for a CPU",
-    WaitKind.SLEEP: "asleep for a set time",
-    WaitKind.FUTEX: "for a lock or condition (futex)",
-    WaitKind.DISK: "for files or the disk",
-    WaitKind.PIPE: "for a pipe",
-    WaitKind.SOCKET: "for a socket",
-    WaitKind.EVENTS: "for events",
-    WaitKind.CHILD: "for a child process",
-    WaitKind.SIGNAL: "for a signal",
-    WaitKind.FILE_LOCK: "for a file lock",
-    WaitKind.QUEUE: "for a message queue or semaphore",
-    WaitKind.DEVICE: "for a device or terminal",
-    WaitKind.PAGE_FAULT: "for memory (page fault)",
-    WaitKind.OTHER: "in the kernel",
+    WaitKind.NONE: "is ready to run but has no CPU for",
+    WaitKind.SLEEP: "sleeps for",
+    WaitKind.FUTEX: "waits for a lock or condition for",
+    WaitKind.DISK: "waits for files or the disk for",
+    WaitKind.PIPE: "waits for a pipe for",
+    WaitKind.SOCKET: "waits for a socket for",
+    WaitKind.EVENTS: "waits for events for",
+    WaitKind.CHILD: "waits for a child process for",
+    WaitKind.SIGNAL: "waits for a signal for",
+    WaitKind.FILE_LOCK: "waits for a file lock for",
+    WaitKind.QUEUE: "waits for a message queue or semaphore for",
+    WaitKind.DEVICE: "waits for a device or terminal for",
+    WaitKind.PAGE_FAULT: "waits for memory (page faults) for",
+    WaitKind.OTHER: "waits in the kernel for",
 }
 _BY_CALL = {
     WaitKind.SLEEP: "nanosleep clock_nanosleep",
@@ -81,7 +82,7 @@ def _numbers(names: str) -> npt.NDArray[np.int64]:
     return np.array([NUMBERS[name] for name in names.split()])
 
 
-def _table() -> _Kinds:
+def _table() -> Kinds:
     kinds = np.full(1024, -1, np.int8)
     for kind, names in _BY_CALL.items():
         kinds[_numbers(names)] = kind
@@ -92,7 +93,7 @@ _CALLS = _table()
 _SENDING_CALLS, _READY_CALLS = _numbers(_SENDING), _numbers(_READY)
 
 
-def kinds_of(waits: Rows) -> _Kinds:
+def kinds_of(waits: Rows) -> Kinds:
     """`WaitKind` of each wait: by the system call, and where that tells too little by what it was about."""
     call = waits["call"]
     known = (call >= 0) & (call < len(_CALLS))
