@@ -13,9 +13,10 @@ import pyarrow as pa
 from whyperf.collect.origins import file_name, origin_of
 from whyperf.collect.seal.evidence import Int32, Int64, UInt64
 from whyperf.collect.seal.kernel import Kernel
-from whyperf.collect.seal.places import KERNEL_FIRST, CodePlaces
+from whyperf.collect.seal.places import CodePlaces
 from whyperf.collect.seal.spaces import Module
 from whyperf.collect.seal.symbols import Binary, PerfMap, Symbols
+from whyperf.collect.tracer.traced import KERNEL_FIRST
 from whyperf.recording.tables import FRAMES, FUNCTIONS, MODULES
 
 _WITH_ALL_FUNCTIONS = ("program", "library")

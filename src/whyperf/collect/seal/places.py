@@ -10,6 +10,7 @@ import numpy.typing as npt
 from whyperf.collect import _session
 from whyperf.collect.seal.evidence import Int32, Int64, RawStacks, UInt64
 from whyperf.collect.seal.spaces import Spaces
+from whyperf.collect.tracer.traced import KERNEL_FIRST
 
 
 @dataclass(frozen=True)
@@ -19,10 +20,6 @@ class SeenStacks:
     place: Int64
     ends: Int64
     of_sample: Int64  # row here of every sample that has a stack
-
-
-# The upper half of the address space: the same in all processes.
-KERNEL_FIRST = np.uint64(1 << 63)
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,7 @@ def seen_stacks(stacks: RawStacks, spaces: Spaces, space: Int32, stack: Int32) -
     value, firsts = numbered(lookup)
     values = lookup[firsts]
     value_count = max(1, len(values))
-    keys = np.where(lookup >= KERNEL_FIRST, 0, np.repeat(pair_space, lengths)) * value_count + value
+    keys = np.where(lookup >= KERNEL_FIRST, 0, np.repeat(pair_space, lengths)).astype(np.int64) * value_count + value
     places, place = distinct(keys, len(spaces.spaces) * value_count)
     place_space = (places // value_count).astype(np.int32)
     pc = values[places % value_count]
