@@ -95,22 +95,26 @@ static u32 buckets_of(const struct unwind_row *rows, const struct row_range *ran
     return ((range->until - 1) >> UNWIND_INDEX_SHIFT) - (rows[range->first].address >> UNWIND_INDEX_SHIFT) + 1;
 }
 
-// Ends a range where a wide gap without unwind information follows, or where a chunk is full.
-static struct row_range next_range(const struct unwind_table *table, u32 first) {
+// How far the last row of a range reaches: over a wide gap without unwind information it need not.
+static u32 end_of_row(const struct unwind_table *table, u32 row) {
     enum { WIDE_GAP = 1 << 20 };
-    struct row_range range = {first, first + 1, 0};
-    for (;; range.end++) {
-        const struct unwind_row *last = &table->rows[range.end - 1];
-        bool is_last = range.end == table->row_count;
-        range.until = is_last ? last->address + 1 : last[1].address;
-        if (!is_last && last->kind == UNWIND_KIND_NONE && range.until - last->address > WIDE_GAP) {
-            range.until = last->address + 1;
-            return range;
-        }
-        struct row_range larger = {first, range.end + 1, is_last ? 0 : last[1].address + 1};
-        if (is_last || larger.end - first + buckets_of(table->rows, &larger) >= TRACE_CHUNK_ENTRIES)
-            return range;
+    const struct unwind_row *last = &table->rows[row];
+    if (row + 1 == table->row_count)
+        return last->address + 1;
+    u32 next = last[1].address;
+    return next - last->address > WIDE_GAP && last->kind == UNWIND_KIND_NONE ? last->address + 1 : next;
+}
+
+// Ends a range where a wide gap follows, or where a chunk is full.
+static struct row_range next_range(const struct unwind_table *table, u32 first) {
+    struct row_range range = {first, first + 1, end_of_row(table, first)};
+    while (range.end < table->row_count && range.until == table->rows[range.end].address) {
+        struct row_range larger = {first, range.end + 1, end_of_row(table, range.end)};
+        if (larger.end - first + buckets_of(table->rows, &larger) > TRACE_CHUNK_ENTRIES)
+            break;
+        range = larger;
     }
+    return range;
 }
 
 static void fill(struct tracer *tracer, const struct unwind_table *table, const struct row_range *range,

@@ -185,16 +185,6 @@ static void bury(struct tracer *tracer, u32 pid) {
     forget_process(tracer, pid);
 }
 
-// Modules found later answer earlier notices of the same process too.
-static bool answered_later(const struct served_list *list, u32 at) {
-    for (u32 i = at + 1; i < list->count; i++) {
-        const struct served *later = &list->items[i];
-        if (later->pid == list->items[at].pid && later->kind != TRACE_NOTICE_FORK)
-            return true;
-    }
-    return false;
-}
-
 static void answer(struct tracer *tracer, struct served *notice) {
     enum { PATIENCE = 100, MOST_PATIENCE = 10000 };
     if (notice->kind == TRACE_NOTICE_FORK) {
@@ -218,6 +208,30 @@ static void answer(struct tracer *tracer, struct served *notice) {
     notice->error = learn_process(tracer, notice->pid, &notice->known);
 }
 
+static int by_pid_and_place(const void *a, const void *b) {
+    const struct served *const *left = a, *const *right = b;
+    if ((*left)->pid != (*right)->pid)
+        return (*left)->pid < (*right)->pid ? -1 : 1;
+    return *left < *right ? -1 : *left > *right;
+}
+
+// Forks first, while what parents had mapped is still known; then of every process the last notice, which answers the
+// earlier ones too.
+static void answer_all(struct tracer *tracer, struct served_list *list) {
+    struct served **others = malloc((list->count + 1) * sizeof *others);
+    u32 count = 0;
+    for (u32 i = 0; i < list->count; i++)
+        if (list->items[i].kind == TRACE_NOTICE_FORK)
+            answer(tracer, &list->items[i]);
+        else if (others)
+            others[count++] = &list->items[i];
+    qsort(others, count, sizeof *others, by_pid_and_place);
+    for (u32 i = 0; i < count; i++)
+        if (i + 1 == count || others[i + 1]->pid != others[i]->pid)
+            answer(tracer, others[i]);
+    free(others);
+}
+
 int serve_notices(struct tracer *tracer, int timeout_ms, struct served_list *list) {
     *list = (struct served_list){0};
     // The list moves with every call: the context is set where it lies now.
@@ -231,11 +245,7 @@ int serve_notices(struct tracer *tracer, int timeout_ms, struct served_list *lis
     *list = tracer->pending;
     if (got < 0 && got != -EINTR)
         return -got;
-    for (u32 i = 0; i < list->count; i++) {
-        struct served *notice = &list->items[i];
-        if (notice->kind == TRACE_NOTICE_FORK || !answered_later(list, i))
-            answer(tracer, notice);
-    }
+    answer_all(tracer, list);
     return 0;
 }
 
