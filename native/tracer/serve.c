@@ -126,11 +126,11 @@ int learn_process(struct tracer *tracer, u32 pid, const struct served_process **
     return publish(tracer, process);
 }
 
-int follow_process(struct tracer *tracer, u32 pid) {
+int set_scope(struct tracer *tracer, u32 pid, u32 given, u32 taken) {
     struct trace_process process = {0};
     int fd = tracer->maps[IN_PROCESSES].fd;
     bpf_map_lookup_elem(fd, &pid, &process);
-    process.scope |= TRACE_FOLLOWED;
+    process.scope = (process.scope & ~taken) | given;
     return bpf_map_update_elem(fd, &pid, &process, BPF_ANY) ? errno : 0;
 }
 

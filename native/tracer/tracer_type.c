@@ -381,15 +381,29 @@ static PyObject *tracer_learn(Tracer *self, PyObject *argument) {
     return list;
 }
 
-static PyObject *tracer_follow(Tracer *self, PyObject *argument) {
-    long pid = PyLong_AsLong(argument);
-    if (PyErr_Occurred() || !tracer_enter(self))
+static PyObject *change_scope(Tracer *self, long pid, u32 given, u32 taken) {
+    if (!tracer_enter(self))
         return NULL;
-    int error = follow_process(self->tracer, (u32)pid);
+    int error = set_scope(self->tracer, (u32)pid, given, taken);
     tracer_leave(self);
     if (error)
         return raise(error, "");
     Py_RETURN_NONE;
+}
+
+static PyObject *tracer_follow(Tracer *self, PyObject *arguments, PyObject *keywords) {
+    static char *names[] = {"pid", "children_only", NULL};
+    int pid, children_only = 0;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "i|p:follow", names, &pid, &children_only))
+        return NULL;
+    return change_scope(self, pid, children_only ? TRACE_CHILDREN : TRACE_FOLLOWED, 0);
+}
+
+static PyObject *tracer_unfollow(Tracer *self, PyObject *argument) {
+    long pid = PyLong_AsLong(argument);
+    if (PyErr_Occurred())
+        return NULL;
+    return change_scope(self, pid, 0, TRACE_FOLLOWED | TRACE_CHILDREN);
 }
 
 static PyObject *set_running(Tracer *self, u32 running) {
@@ -455,7 +469,8 @@ static PyMethodDef methods[] = {
     {"sheds", (PyCFunction)tracer_sheds, METH_NOARGS, NULL},
     {"serve", (PyCFunction)tracer_serve, METH_O, NULL},
     {"learn", (PyCFunction)tracer_learn, METH_O, NULL},
-    {"follow", (PyCFunction)tracer_follow, METH_O, NULL},
+    {"follow", (PyCFunction)(void (*)(void))tracer_follow, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"unfollow", (PyCFunction)tracer_unfollow, METH_O, NULL},
     {"pause", (PyCFunction)tracer_pause, METH_NOARGS, NULL},
     {"resume", (PyCFunction)tracer_resume, METH_NOARGS, NULL},
     {"pin", (PyCFunction)tracer_type_pin, METH_O, NULL},

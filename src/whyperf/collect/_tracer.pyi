@@ -77,8 +77,13 @@ class Tracer:
     def learn(self, pid: int) -> list[_Module]:
         """Does so for a process that nothing was heard of yet. ProcessLookupError when it is gone."""
 
-    def follow(self, pid: int) -> None:
-        """Records this process, with scope "tree" also those that it starts from now on."""
+    def follow(self, pid: int, children_only: bool = False) -> None:
+        """Records this process, with scope "tree" also those that it starts from now on.
+
+        With `children_only` not the process itself, but what it starts, from its very fork on, until `unfollow`.
+        """
+
+    def unfollow(self, pid: int) -> None: ...
 
     def pause(self) -> None: ...
     def resume(self) -> None: ...
