@@ -13,7 +13,7 @@ from whyperf.engines.modules import canonical_names
 from whyperf.engines.quantities import count, percent, seconds
 from whyperf.engines.run import Run, ints, texts
 from whyperf.recording.identity import NAMED_BY_ADDRESS
-from whyperf.recording.manifest import Losses, Manifest, Trace
+from whyperf.recording.manifest import Losses, Manifest
 from whyperf.recording.tables import Clock
 
 # Signals by which a program dies of its own fault.
@@ -45,8 +45,6 @@ def _of_manifest(manifest: Manifest) -> Iterator[str]:
     if manifest.stopped_by == "disk-full":
         yield "the disk was full; recording ended early."
     yield from _of_losses(manifest.losses)
-    if manifest.trace is not None:
-        yield from _of_trace(manifest.trace)
 
 
 def _of_losses(losses: Losses) -> Iterator[str]:
@@ -64,20 +62,6 @@ def _of_losses(losses: Losses) -> Iterator[str]:
         times = f", {count(program.count)} times" if program.count > 1 else ""
         yield f"{program.path} was not followed ({program.reason}{times})."
     yield from losses.notes
-
-
-def _of_trace(trace: Trace) -> Iterator[str]:
-    if trace.events_lost:
-        yield f"{count(trace.events_lost)} kernel events were lost; waits that they belong to are incomplete."
-    if trace.runs_missed:
-        yield f"the kernel skipped its events {count(trace.runs_missed)} times."
-    if trace.stacks_lost:
-        yield f"{count(trace.stacks_lost)} stacks of kernel events found no room."
-    shed = Counter[str]()
-    for one in trace.shed:
-        shed[one.what] += one.end - one.start
-    for what, time in shed.items():
-        yield f"{what} were not recorded for {seconds(time / 1e9)}, events came too fast."
 
 
 def _of_samples(run: Run, settings: DiagnoseSettings) -> Iterator[str]:
