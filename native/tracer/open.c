@@ -1,6 +1,7 @@
 // Loading and attaching: whatever this kernel refuses costs what it would have recorded, not the rest.
 #include "tracer/open.h"
 #include "tracer/programs.h"
+#include "tracer/rows.h"
 #include "tracer/tracer.h"
 
 #include "tracer.skel.h"
@@ -240,6 +241,10 @@ int tracer_open(struct tracer *tracer, const struct tracer_options *options, cha
         return error;
     take_maps(tracer, skeleton);
     error = tracer_map_shared(tracer, text);
+    if (!error && !prepare_rows(tracer)) {
+        error = errno ? errno : ENOMEM;
+        snprintf(text, TRACER_TEXT, "there is no memory for unwind tables");
+    }
     if (!error) {
         tracer->globals->running = 0;
         struct bpf_program *program;

@@ -16,6 +16,11 @@ static __always_inline u32 scope_of(u32 pid) {
     return process && pid != settings.self ? process->scope & (TRACE_FOLLOWED | TRACE_MET) : 0;
 }
 
+// What tells how a process spends its time, not whom it deals with, is recorded of the followed ones only.
+static __always_inline bool followed(u32 pid) {
+    return scope_of(pid) & TRACE_FOLLOWED;
+}
+
 // The idle task's and the tracer's switches are recorded with scope "all": CPUs have no gaps.
 static __always_inline bool switch_recorded(u32 pid) {
     return settings.scope == TRACE_SCOPE_ALL || scope_of(pid);
