@@ -164,16 +164,26 @@ def _sampled(recording: Recording) -> Iterator[tuple[str, str]]:
         f"{len(clock) - blocked} of running threads ({sampling.rate_hz:g} Hz, {sampling.source}), standing for "
         f"{weight[clock == 0].sum() / 1e9:.2f} s CPU{extra}",
     )
+    yield "programs", _programs(recording)
+
+
+def _programs(recording: Recording) -> str:
     processes = recording.table("processes")
-    commands = processes.column("command").to_pylist()[:_PROGRAMS_SHOWN]
+    origins, commands = (processes.column(name).to_pylist() for name in ("origin", "command"))
     # What it was called as: an executable can have many names.
-    names = [str(command[0]) if command else "?" for command in commands]
-    programs = ", ".join(dict.fromkeys(Path(name).name or "?" for name in names))
-    yield (
-        "programs",
-        f"{_counted(processes.num_rows, 'process', 'processes')}, "
-        f"{_counted(recording.table('threads').num_rows, 'thread', 'threads')}: {programs}",
-    )
+    own = [
+        str(command[0]) if command else "?"
+        for command, origin in zip(commands, origins, strict=True)
+        if origin != "met"
+    ]
+    names = (name if name.startswith("[") else Path(name).name or "?" for name in own)
+    shown = list(dict.fromkeys(names))
+    more = f" and {len(shown) - _PROGRAMS_SHOWN} more" if len(shown) > _PROGRAMS_SHOWN else ""
+    met = len(origins) - len(own)
+    talked_to = f"; {_counted(met, 'process', 'processes')} that they talked to" if met else ""
+    threads = _counted(recording.table("threads").num_rows, "thread", "threads")
+    named = f"{', '.join(shown[:_PROGRAMS_SHOWN])}{more}{talked_to}"
+    return f"{_counted(len(own), 'process', 'processes')}, {threads}: {named}"
 
 
 def _overhead(manifest: Manifest) -> str:

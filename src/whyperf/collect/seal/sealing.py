@@ -133,7 +133,7 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
     seen_by_tracer = None if traced is None or traced_cast is None else seen_traced(traced, traced_cast, spaces)
     every = _Observed(evidence.stacks, space[stacked], samples.stack[stacked])
     every = every if seen_by_tracer is None else every.and_traced(seen_by_tracer)
-    stacks, places = seen_stacks(every.stacks, spaces, every.space, every.stack)
+    stacks, places = seen_stacks(every.stacks, spaces, every.space, every.stack, len(stacked))
 
     programs = {process.executable for process in cast.processes}
     outside = frozenset[Module]() if traced is None else plug_ins(spaces, cast, evidence.library)

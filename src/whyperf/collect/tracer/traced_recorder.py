@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,8 @@ class TracedRecorder:
         return self._sampler.environment(base)
 
     def start(self, totals: Callable[[], Totals | None]) -> None:
+        # Loading the tracer took its time: what is compared begins with the program.
+        self._sampler.append("ready", time=time.monotonic_ns())
         self._session.child_started(self._descendants() - self._others)
         self._session.start()
         self._sampler.start(totals)
