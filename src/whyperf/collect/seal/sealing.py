@@ -184,7 +184,7 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
     if traced is not None and traced_cast is not None and seen_by_tracer is not None:
         of_traced = leaves[stacks.of_sample[len(stacked) :]]
         event_node = np.append(of_traced, np.int32(-1))[seen_by_tracer.of_event]
-        tables["events"] = events_table(traced.records, traced_cast, event_node)
+        tables["events"] = events_table(traced.records, traced_cast, event_node, seen_by_tracer.cut)
         if evidence.start.sampling.source == TRACED_SAMPLES:
             tables["samples"] = samples_of(traced.records, traced_cast, event_node)
     spent = _frame_weights(code, node_frames, tables["samples"])

@@ -72,13 +72,13 @@ class TraceSession:
 
     def expect_child(self) -> None:
         """From now on, whatever this process starts is followed."""
+        self._tracer.follow(os.getpid(), children_only=True)
         self._tracer.resume()
 
     def child_started(self, pids: Iterable[int]) -> None:
         """These came of it; what else this process starts is not followed."""
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                self.follow(pid)
+        self._tracer.unfollow(os.getpid())
+        self._write([Followed(pid) for pid in pids])
 
     def follow(self, pid: int) -> None:
         """With its living descendants. ProcessLookupError when it is gone."""
