@@ -49,11 +49,15 @@ def _silently(_what: str, _done: float) -> None:
     pass
 
 
-def seal_perf_data(output: Path, read: PerfData, evidence: Evidence, progress: Progress = _silently) -> Recording:
+def seal_perf_data(
+    output: Path, read: PerfData, evidence: Evidence, progress: Progress = _silently, *, notes: Sequence[str] = ()
+) -> Recording:
     """Writes the recording `output`, whose folder is there."""
     manifest, tables = sealed_tables(evidence, progress, DebugInfo())
-    notes = (*manifest.losses.notes, *notes_of(read))
-    losses = replace(manifest.losses, samples_dropped=read.books.lost, stacks_cut=read.cut, notes=notes)
+    told = (*manifest.losses.notes, *notes, *notes_of(read))
+    # Where there were other events too, nobody knows what was lost: the trace says how many.
+    lost = 0 if any(one.is_tracepoint for one in read.container.events) else read.books.lost
+    losses = replace(manifest.losses, samples_dropped=lost, stacks_cut=read.cut, notes=told)
     progress("writing tables", 0.9)
     write_recording(output, replace(manifest, losses=losses), tables)
     return Recording(output)
@@ -64,7 +68,7 @@ def trace_of(read: PerfData, source: str, scope: str) -> Trace:
         source=source,
         scope=scope,
         sample_hz=read.timed.rate_hz,
-        events_lost=read.books.lost,
+        events_lost=read.books.lost if any(one.is_tracepoint for one in read.container.events) else 0,
         clock="monotonic" if all(one.monotonic for one in read.container.events) else "unaligned",
         passed_over=read.events.passed_over,
     )
@@ -88,7 +92,7 @@ def traced_of(read: PerfData, trace: Trace, without: frozenset[int] = frozenset(
         mappings=tuple(one for one in people.mappings if one.pid not in without),
         kernel_symbols=read.kernel.symbols,
         kernel_base=read.kernel.base,
-        kernel_build_id=read.kernel_build_id,
+        kernel_build_id=read.kernel.build_id,
         damaged_bytes=read.container.damaged_bytes,
     )
 

@@ -50,10 +50,6 @@ class PerfData:
     def cut(self) -> dict[str, int]:
         return cut_reasons(self.samples[self.timed.rows], CUT_REASONS)
 
-    @property
-    def kernel_build_id(self) -> str:
-        return self.container.features.build_ids.get(KERNEL, "")
-
 
 def read_perf_data(path: Path) -> PerfData:
     container = open_container(path)

@@ -10,6 +10,7 @@ import contextlib
 import os
 import select
 import shutil
+import signal
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ _ANSWER_S = 20.0  # perf reads what all processes have mapped before it answers
 _STOP_S = 60.0
 _BUFFER_PAGES = "2048"
 _STACK_BYTES = 8192
+_MOST = "2G"
 # System calls come too often for copies of their stacks; the waits in them are seen with their stack at the switch.
 _TRACEPOINTS = {
     "sched:sched_switch": "",
@@ -49,6 +51,7 @@ class PerfProcess:
 
     def __init__(self, folder: Path, scope: Scope, sample_hz: int, environment: Mapping[str, str]) -> None:
         self.file = folder / _FILE
+        self.ended_early = False  # by itself: its file was full, or the disk
         self._messages = folder / _MESSAGES
         perf = shutil.which("perf", path=environment.get("PATH"))
         if perf is None:
@@ -80,8 +83,9 @@ class PerfProcess:
         """Ends perf, which then completes its file."""
         if self._process.returncode is not None:
             return
-        with contextlib.suppress(OSError):
-            os.write(self._commands, b"stop\n")
+        self.ended_early = self._process.poll() is not None
+        # A command would be heeded only when no events come; a signal always is.
+        self._process.send_signal(signal.SIGINT)
         try:
             self._process.wait(_STOP_S)
         except subprocess.TimeoutExpired:
@@ -121,7 +125,9 @@ def _options(file: Path, scope: Scope, sample_hz: int) -> list[str]:
     present = {name: terms for name, terms in _TRACEPOINTS.items() if _exists(name)}
     events = [f"cpu-clock/freq={sample_hz}/", *(f"{name}{terms}" for name, terms in present.items())]
     return [
-        *("record", "-o", str(file), "-k", "mono", "-m", _BUFFER_PAGES, "-D", "-1"),
+        *("record", "-o", str(file), "-k", "mono", "-m", _BUFFER_PAGES, "-D", "-1", "--max-size", _MOST),
+        # Build-ids come with the mappings: perf need not read its whole file again to collect them.
+        "--buildid-mmap",
         *("--call-graph", f"dwarf,{_STACK_BYTES}", *whom),
         *(word for event in events for word in ("-e", event)),
     ]

@@ -72,18 +72,22 @@ def record_with_perf(
         held.enter_context(alone(command_name("record", "--trace")))
         folder = folders.create(path, force=force)
         held.callback(folder.release)
-        sampling = Sampling(float(sample_hz), "cpu", TRACED_SAMPLES)
         try:
-            write_start(folder.raw, start_of(command, environment, sampling, named, round(lifecycle.skip_s * 1e9)))
+            perf = PerfProcess(folder.raw, scope, sample_hz, environment)
+            held.callback(perf.kill)
+            # perf takes its time to begin: what is compared begins now.
+            sampling = Sampling(float(sample_hz), "cpu", TRACED_SAMPLES)
+            start = start_of(command, environment, sampling, named, round(lifecycle.skip_s * 1e9))
+            write_start(folder.raw, start)
             log = Log()
             log.open(RawLogWriter(folder.raw))
-            perf = PerfProcess(folder.raw, scope, sample_hz, environment)
         except (OSError, WhyperfError) as error:
             shutil.rmtree(path, ignore_errors=True)
-            if isinstance(error, WhyperfError):
-                raise
-            raise WhyperfError(f"{path} cannot be written: {error.strerror}.", f"df -h {path.parent}") from None
-        held.callback(perf.kill)
+            if isinstance(error, OSError):
+                raise WhyperfError(f"{path} cannot be written: {error.strerror}.", f"df -h {path.parent}") from None
+            if pid is not None and not check_is_process(pid):
+                raise no_such_process(pid) from None
+            raise
         if program is not None:
             recorder = PerfRecorder(perf, log)
             work = DriverWork(recorder, named) if lifecycle.drive is not None else OneRun()
@@ -120,4 +124,5 @@ def _seal(path: Path, perf: PerfProcess, scope: Scope) -> Recording:
     started = [one.pid for one in read.books.happenings if isinstance(one, Forked) and one.parent_pid == os.getpid()]
     followed = {"tree": started, "process": [scope.pid or 0], "all": []}[scope.name]
     evidence = replace(read_evidence(path / RAW), traced=replace(traced, followed=tuple(followed)))
-    return seal_perf_data(path, read, evidence)
+    early = ("perf ended before the program did: its file was full.",) if perf.ended_early else ()
+    return seal_perf_data(path, read, evidence, notes=early)
