@@ -29,7 +29,7 @@ _SERVE_MS = 50
 _PRIORITY = -10
 _FACTS_EVERY_S = 2.0
 _PIDS = 1 << 22  # the highest that Linux gives
-_EVENTS_AT_ONCE = MAX_PAYLOAD // RECORD.itemsize * RECORD.itemsize
+EVENTS_AT_ONCE = MAX_PAYLOAD // RECORD.itemsize * RECORD.itemsize
 
 
 @dataclass(frozen=True)
@@ -160,8 +160,8 @@ class TraceSession:
         self._write([mappings_of(when, pid, modules) for _, when, pid, _, modules in taken.served if modules])
         for _, events in taken.events:
             self._look(np.frombuffer(events, RECORD))
-            for at in range(0, len(events), _EVENTS_AT_ONCE):
-                self._append(ChunkKind.EVENTS, events[at : at + _EVENTS_AT_ONCE])
+            for at in range(0, len(events), EVENTS_AT_ONCE):
+                self._append(ChunkKind.EVENTS, events[at : at + EVENTS_AT_ONCE])
         if taken.stacks:
             self._kernel_addresses |= kernel_addresses(taken.stacks)
             self._facts.add_stacks(taken.stacks)
