@@ -131,6 +131,7 @@ struct tracer_options {
     struct trace_settings settings;
     u64 ring_bytes, stack_bytes;
     bool paused;
+    char without[256]; // tracepoints to do without, each between commas
 };
 
 // All functions return 0 or an errno; `text` then says more.
