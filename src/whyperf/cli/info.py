@@ -7,6 +7,7 @@ import datetime
 import json
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -169,22 +170,25 @@ def _sampled(recording: Recording) -> Iterator[tuple[str, str]]:
 
 
 def _programs(recording: Recording) -> str:
+    """Those that ran most come first, the kernel's own threads last."""
     processes = recording.table("processes")
     origins, commands = (processes.column(name).to_pylist() for name in ("origin", "command"))
     # What it was called as: an executable can have many names.
-    own = [
-        str(command[0]) if command else "?"
-        for command, origin in zip(commands, origins, strict=True)
-        if origin != "met"
-    ]
-    names = (name if name.startswith("[") else Path(name).name or "?" for name in own)
-    shown = list(dict.fromkeys(names))
+    own = [row for row, origin in enumerate(origins) if origin != "met"]
+    names = {row: str(commands[row][0]) if commands[row] else "?" for row in own}
+    ran = Counter(recording.table("samples").column("process").to_pylist())
+    order = sorted(own, key=lambda row: (names[row].startswith("["), -ran[row]))
+    shown = list(dict.fromkeys(_base_name(names[row]) for row in order))
     more = f" and {len(shown) - _PROGRAMS_SHOWN} more" if len(shown) > _PROGRAMS_SHOWN else ""
     met = len(origins) - len(own)
     talked_to = f"; {_counted(met, 'process', 'processes')} that they talked to" if met else ""
     threads = _counted(recording.table("threads").num_rows, "thread", "threads")
     named = f"{', '.join(shown[:_PROGRAMS_SHOWN])}{more}{talked_to}"
     return f"{_counted(len(own), 'process', 'processes')}, {threads}: {named}"
+
+
+def _base_name(command: str) -> str:
+    return command if command.startswith("[") else Path(command).name or "?"
 
 
 def _overhead(manifest: Manifest) -> str:

@@ -192,6 +192,9 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
     manifest = summary(evidence, weight, (*source.notes, *values.notes, *variables.notes))
     if traced is not None and seen_by_tracer is not None:
         manifest = replace(manifest, trace=_trace(traced, seen_by_tracer.missing))
+        if evidence.start.sampling.source == TRACED_SAMPLES and not evidence.last_said("totals"):
+            on_cpu = int(tables["samples"].column("weight").to_numpy().sum())
+            manifest = replace(manifest, totals=replace(manifest.totals, cpu_user_s=on_cpu / 1e9))
     tables |= {"work": work_table(evidence, manifest), "source": source.table}
     return manifest, tables
 

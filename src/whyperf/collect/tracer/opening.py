@@ -90,7 +90,8 @@ def notes_of(trace: Trace) -> list[str]:
         notes.append(f"{trace.events_lost} kernel events were overwritten before they could be read.")
     if trace.runs_missed:
         notes.append(f"{trace.runs_missed} kernel events were missed because the kernel was tracing another one.")
-    for what in dict.fromkeys(shed.what for shed in trace.shed):
-        seconds = sum(shed.end - shed.start for shed in trace.shed if shed.what == what) / 1e9
-        notes.append(f"Events came so fast that for {seconds:.1f} s {what} were left out.")
+    if trace.shed:
+        left_out = list(dict.fromkeys(shed.what for shed in trace.shed))
+        longest = max(sum(shed.end - shed.start for shed in trace.shed if shed.what == what) for what in left_out) / 1e9
+        notes.append(f"Events came so fast that for up to {longest:.1f} s these were left out: {'; '.join(left_out)}.")
     return notes

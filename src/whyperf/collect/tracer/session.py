@@ -49,16 +49,17 @@ class _Taken:
 
 
 class TraceSession:
-    """Records from `start()` to `stop()`. Events go to `append`, what explains them to a file in `raw`.
+    """A loaded tracer, which records from `start()` to `stop()`. `close()` must be called, whatever happens.
 
-    `append` may raise OSError when the disk is full: nothing more is recorded then, and whoever gave it knows.
+    Events go to `append`, what explains them to a file in `raw`. `append` may raise OSError when the disk is full:
+    nothing more is recorded then, and whoever gave it knows.
     """
 
-    def __init__(self, raw: Path, wanted: TraceWanted, append: Callable[[int, bytes], None]) -> None:
+    def __init__(self, wanted: TraceWanted) -> None:
         self._wanted = wanted
-        self._append = append
         self._tracer = open_tracer(wanted.scope, wanted.ring_bytes, wanted.sample_hz)
-        self._facts = FactsFile(raw / FACTS)
+        self._append: Callable[[int, bytes], None] = lambda _kind, _payload: None
+        self._facts: FactsFile | None = None
         self._known = np.zeros(_PIDS, bool)
         self._kernel_addresses: set[int] = set()
         self._names: KernelNames | None = None
@@ -68,7 +69,12 @@ class TraceSession:
         self.failure: Exception | None = None
         self._taken: queue.SimpleQueue[_Taken | None] = queue.SimpleQueue()
         self._threads = [threading.Thread(target=target, daemon=True) for target in (self._talk, self._keep)]
-        self._write([trace_of(self._tracer, wanted.scope, wanted.sample_hz)])
+
+    def record_into(self, raw: Path, append: Callable[[int, bytes], None]) -> None:
+        """Before anything else. OSError when the disk is full."""
+        self._append = append
+        self._facts = FactsFile(raw / FACTS)
+        self._write([trace_of(self._tracer, self._wanted.scope, self._wanted.sample_hz)])
 
     def expect_child(self) -> None:
         """From now on, whatever this process starts is followed."""
@@ -80,25 +86,25 @@ class TraceSession:
         self._tracer.unfollow(os.getpid())
         self._write([Followed(pid) for pid in pids])
 
-    def follow(self, pid: int) -> None:
-        """With its living descendants. ProcessLookupError when it is gone."""
-        for process in [pid, *(one.pid for one in process_tree(pid) if one.pid != pid)]:
-            self._write([Followed(process)])
-            self._tracer.follow(process)
-            self._meet([process])
-            self._learn(process)
+    def prepare(self, pid: int | None) -> None:
+        """Makes known what already runs: this process and its descendants, or everybody."""
+        pids = living_processes() if pid is None else [process.pid for process in process_tree(pid)]
+        for one in pids:
+            with contextlib.suppress(ProcessLookupError):
+                if pid is not None:
+                    self._tracer.follow(one)
+                    self._write([Followed(one)])
+            self._meet([one])
+            self._learn(one)
 
     def start(self) -> None:
-        if self._wanted.scope == "all":
-            for pid in living_processes():
-                self._meet([pid])
-                self._learn(pid)
         self._tracer.resume()
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> list[str]:
         """Takes what is left, and says what the user should know."""
+        self._tracer.pause()
         self._join()
         notes: list[str] = []
         try:
@@ -120,7 +126,8 @@ class TraceSession:
             self._closed = True
             self._join()
             self._tracer.close()
-            self._facts.close()
+            if self._facts is not None:
+                self._facts.close()
 
     def _join(self) -> None:
         self._stopping.set()
@@ -147,7 +154,7 @@ class TraceSession:
                 self._write_down(taken)
                 if time.monotonic() - self._told_at >= _FACTS_EVERY_S:
                     self._tell_kernel()
-                    self._facts.sync()
+                    self._sync()
                     self._told_at = time.monotonic()
         except Exception as error:
             self.failure = error
@@ -164,7 +171,7 @@ class TraceSession:
                 self._append(ChunkKind.EVENTS, events[at : at + EVENTS_AT_ONCE])
         if taken.stacks:
             self._kernel_addresses |= kernel_addresses(taken.stacks)
-            self._facts.add_stacks(taken.stacks)
+            self._write([], taken.stacks)
 
     def _learn(self, pid: int) -> None:
         # Those of the kernel have no memory; others may have ended.
@@ -202,8 +209,14 @@ class TraceSession:
             self._write([self._names.code(self._kernel_addresses)])
             self._kernel_addresses = set()
 
-    def _write(self, facts: list[Fact]) -> None:
+    def _write(self, facts: list[Fact], stacks: bytes = b"") -> None:
+        assert self._facts is not None, "record_into() comes first"
         self._facts.add(facts)
+        self._facts.add_stacks(stacks)
+
+    def _sync(self) -> None:
+        if self._facts is not None:
+            self._facts.sync()
 
 
 def kernel_addresses(packed: bytes) -> set[int]:
