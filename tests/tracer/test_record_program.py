@@ -156,7 +156,7 @@ def test_the_newest_part_is_kept_within_the_bound(whyperf: Command) -> None:
 
 def test_a_program_replaced_before_it_is_sealed_costs_its_names(whyperf: Command) -> None:
     program = build(whyperf.folder / "waits")
-    with whyperf.start("record", "--trace", "-o", "rec", "--", str(program)) as recorder:
+    with whyperf.start("record", "--trace", "--no-values", "-o", "rec", "--", str(program)) as recorder:
         _wait_for(whyperf.folder / "rec" / "raw" / "start.json")
         time.sleep(0.35)
         recorder.kill()

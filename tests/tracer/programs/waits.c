@@ -1,4 +1,5 @@
 // Waits in functions whose names a recording must show.
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
 #include <time.h>
