@@ -18,7 +18,7 @@ from whyperf.engines.contexts.kernels import Flags, Ints
 from whyperf.engines.contexts.layers import Layer, layers_of
 from whyperf.engines.contexts.relevance import along_the_main_thread, of_all_threads
 from whyperf.engines.contexts.settings import ContextsSettings, Sources
-from whyperf.engines.contexts.totals import InstanceTotals
+from whyperf.engines.contexts.totals import InstanceTotals, added
 from whyperf.engines.contexts.units import Unit, choose_unit, ended_by_themselves
 from whyperf.engines.excess.novelty import Novelty
 from whyperf.engines.excess.spending import spend
@@ -37,7 +37,6 @@ class Comparison:
     settings: ContextsSettings
     followed: dict[Run, Followed]
     counted: dict[Run, Counted]
-    totals: dict[Run, InstanceTotals]
     good: Costs
     bad: Costs
     spent: Floats  # by node: its part of the excess, every second once
@@ -59,6 +58,11 @@ class Comparison:
     def index(self) -> FunctionIndex:
         return self.contexts.index
 
+    def instances(self) -> tuple[InstanceTotals, InstanceTotals]:
+        """Inferred function instances of the good runs, and of the bad ones."""
+        good, bad = (added([self.followed[run].totals for run in side.runs]) for side in (self.good, self.bad))
+        return good, bad
+
     def layer(self, node: int) -> Layer:
         return self.layers[int(self.contexts.function[node])]
 
@@ -78,8 +82,7 @@ def compare(
     contexts = index_contexts(FunctionIndex(good, bad))
     layers = layers_of(contexts.index)
     mechanism = mechanism_nodes(contexts, layers)
-    totals = {run: InstanceTotals.nothing(len(contexts)) for run in runs}
-    followed = {run: follow(run, contexts.tree, contexts.node_of_stack[run], totals[run].add, sources) for run in runs}
+    followed = {run: follow(run, contexts.tree, contexts.node_of_stack[run], sources) for run in runs}
     resting = {run: idle_places(run, followed[run], contexts, mechanism, settings) for run in runs}
     idle = _idle(good, bad, followed, resting, contexts)
     unit = choose_unit(runs, followed, idle, settings)
@@ -104,7 +107,6 @@ def compare(
         settings=settings,
         followed=followed,
         counted=counted,
-        totals=totals,
         good=sides[0],
         bad=sides[1],
         spent=spent,

@@ -53,7 +53,7 @@ def cost_of(followed: Followed, counted: Counted, nodes: int, unit: float) -> Co
     waits, samples = followed.waits, followed.samples
     at_wait, at_sample = _known(waits["node"]), _known(samples["node"])
     blocked, runnable, sampled = (part / 1e9 / unit for part in (counted.blocked, counted.runnable, counted.running))
-    inferred = followed.running.conservative / 1e9 / unit
+    inferred = followed.running / 1e9 / unit
     return Cost(
         sums(at_sample, sampled, nodes) if len(samples) else inferred,
         sums(at_wait, runnable, nodes),

@@ -121,11 +121,11 @@ class State(NamedTuple):
     registers: Rows  # 2-dimensional: threads with open contexts, depth
     free: Int32s  # rows of the registers not in use: the first `free_count[0]` of them
     free_count: Ints
-    instances: Rows  # written here
+    instances: Rows  # written here, where there is room for any
     waits: Rows
     written: Ints  # how many of each
-    conservative: Floats  # nanoseconds on the CPU between stacks by node: what both stacks have in common
-    aggressive: Floats  # the earlier one of the two
+    totals: Floats  # 2-dimensional: by node how many instances, conservative and aggressive latencies
+    running: Floats  # 2-dimensional: by node time on the CPU between stacks, of what both share and of the earlier one
 
 
 @njit(cache=True, nogil=True)
@@ -143,16 +143,19 @@ def common(parent: Int32s, depth: Int32s, one: int, two: int) -> int:
 def _close(state: State, thread: int, upto: int, now: int) -> None:
     """Ends the thread's contexts below `upto`."""
     node, row, last = state.threads[thread].node, state.threads[thread].register, state.threads[thread].last
-    at = state.written[0]
+    keep = len(state.instances) > 0
     while node != upto:
-        instance = state.instances[at]
         register = state.registers[row, state.depth[node]]
-        instance.thread, instance.node = thread, node
-        instance.before, instance.first = register.before, register.first
-        instance.last, instance.after = last, now
-        at += 1
+        state.totals[node, 0] += 1
+        state.totals[node, 1] += last - register.first
+        state.totals[node, 2] += now - register.first
+        if keep:
+            instance = state.instances[state.written[0]]
+            instance.thread, instance.node = thread, node
+            instance.before, instance.first = register.before, register.first
+            instance.last, instance.after = last, now
+            state.written[0] += 1
         node = state.parent[node]
-    state.written[0] = at
 
 
 @njit(cache=True, nogil=True)
@@ -167,8 +170,8 @@ def _seen(state: State, thread: int, now: int, node: int) -> None:
         shared, before = common(state.parent, state.depth, known.node, node), known.last
         _close(state, thread, shared, now)
         ran = max(0, now - before - known.off_since_last)
-        state.conservative[shared] += ran
-        state.aggressive[known.node] += ran
+        state.running[shared, 0] += ran
+        state.running[known.node, 1] += ran
     opened = node
     while opened != shared:
         register = state.registers[known.register, state.depth[opened]]
@@ -247,7 +250,7 @@ def follow(state: State, events: Events, begin: int, sources: int) -> tuple[int,
     """Rows from `begin` on, until an output is full: the next row, and why."""
     deepest = state.registers.shape[1]
     for row in range(begin, len(events.time)):
-        if state.written[0] + 2 * deepest > len(state.instances):
+        if 0 < len(state.instances) < state.written[0] + 2 * deepest:
             return row, INSTANCES_FULL
         if state.free_count[0] < 2:
             return row, REGISTERS_FULL
@@ -270,7 +273,7 @@ def finish(state: State, begin: int, end: int) -> int:
     """Ends what is open when the trace ends, at `end`; until an output is full: the next thread."""
     deepest = state.registers.shape[1]
     for thread in range(begin, len(state.threads)):
-        if state.written[0] + deepest > len(state.instances) or state.written[1] == len(state.waits):
+        if 0 < len(state.instances) < state.written[0] + deepest or state.written[1] == len(state.waits):
             return thread
         if state.threads[thread].off and not state.threads[thread].gone:
             _return(state, thread, max(end, state.under_way[thread].start), False)
