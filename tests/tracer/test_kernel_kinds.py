@@ -182,9 +182,7 @@ def test_futex_in_shared_memory_is_named_by_file_and_offset(tracing: Tracing, pr
 
 
 @pytest.mark.parametrize(("how", "call"), [("flock", FLOCK), ("fcntl", FCNTL)])
-def test_file_locks_tell_file_and_holder(
-    tracing: Tracing, programs: Path, tmp_path: Path, how: str, call: int
-) -> None:
+def test_file_locks_tell_file_and_holder(tracing: Tracing, programs: Path, tmp_path: Path, how: str, call: int) -> None:
     did = Did(tracing, programs / "kinds", how, str(tmp_path / "file"))
     waited = _only(did.blocked_in(call), pid=did.said["child"])
     assert waited["object"] == did.said["file"] | FILE
