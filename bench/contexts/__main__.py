@@ -6,6 +6,7 @@ import argparse
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from bench.cache import SubjectError
@@ -38,9 +39,7 @@ def _options() -> argparse.Namespace:
 
 def _truth(options: argparse.Namespace) -> bool:
     chosen = [run for run in truth_runs() if not options.only or run.name in options.only]
-    results = [
-        result for run in chosen if (result := _tried(run.name, lambda run=run: truth.truth_of(run))) is not None
-    ]
+    results = [result for run in chosen if (result := _tried(run.name, partial(truth.truth_of, run))) is not None]
     print(f"\n## Truth\n\n{truth.markdown(results)}", flush=True)
     return len(results) == len(chosen)
 
@@ -57,7 +56,7 @@ def _cases(options: argparse.Namespace, cases: list[ContextCase], title: str, pe
     chosen = [case for case in cases if not options.only or case.id in options.only]
     outcomes: list[CauseOutcome] = []
     for case in chosen:
-        outcome = _tried(case.id, lambda case=case: outcome_of(case, options.runs, peers))
+        outcome = _tried(case.id, partial(outcome_of, case, options.runs, peers))
         outcomes += [outcome] if outcome is not None else []
     print(f"\n## {title}\n\n{causes_table(outcomes)}", flush=True)
     return len(outcomes) == len(chosen)
@@ -68,7 +67,7 @@ def _alarms(options: argparse.Namespace) -> bool:
     pairs: list[alarms.Pair] = []
     complete = True
     for case in chosen:
-        found = _tried(case.id, lambda case=case: alarms.pairs_of(case, options.pool, dealings=2))
+        found = _tried(case.id, partial(alarms.pairs_of, case, options.pool, dealings=2))
         pairs += found or []
         complete = complete and found is not None
     print(f"\n## The same behaviour twice\n\n{alarms.markdown(pairs)}", flush=True)

@@ -104,8 +104,8 @@ def diagnosed(runs: Runs, folder: Path, count: int, *options: str) -> tuple[Mapp
 
 def _outcome(case: ContextCase, truth: Truth, verdict: Mapping[str, Any], others: Others) -> CauseOutcome:
     symptom, suspects = verdict["symptom"], verdict["suspects"]
-    first = suspects[0] if suspects else {"function": "", "module": "", "share": 0.0, "evidence": []}
-    said = next((one["detail"] for one in first["evidence"] if one["engine"] == "contexts"), {})
+    first: Mapping[str, Any] = suspects[0] if suspects else {"function": "", "module": "", "share": 0.0, "evidence": []}
+    said: Mapping[str, Any] = next((one["detail"] for one in first["evidence"] if one["engine"] == "contexts"), {})
     layer, external = str(said.get("layer", "")), said.get("external")
     return CauseOutcome(
         case=case.id,
