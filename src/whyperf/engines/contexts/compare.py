@@ -58,6 +58,19 @@ class Comparison:
     def index(self) -> FunctionIndex:
         return self.contexts.index
 
+    @property
+    def share(self) -> Floats:
+        """By function: the part of the excess that it answers for."""
+        whose, size = self.contexts.function[self.answering], len(self.index.functions)
+        known = whose >= 0
+        total = max(float(self.spent.sum()), 1e-12)
+        return sums(whose[known], self.spent[known], size) / total
+
+    @property
+    def unplaced(self) -> float:
+        """The part of the excess that no stack was known of."""
+        return float(self.spent[0]) / max(float(self.spent.sum()), 1e-12)
+
     def instances(self) -> tuple[InstanceTotals, InstanceTotals]:
         """Inferred function instances of the good runs, and of the bad ones."""
         good, bad = (added([self.followed[run].totals for run in side.runs]) for side in (self.good, self.bad))
@@ -137,10 +150,7 @@ def _idle(
 def _divisors(unit: Unit, counted: dict[Run, Counted]) -> dict[Run, float]:
     if not unit.by_share:
         return dict(unit.count)
-    return {
-        run: max(1e-9, float(part.blocked.sum() + part.runnable.sum() + part.running.sum()) / 1e9)
-        for run, part in counted.items()
-    }
+    return {run: max(1e-9, float(part.blocked.sum() + part.running.sum()) / 1e9) for run, part in counted.items()}
 
 
 def _spent(contexts: Contexts, good: Costs, bad: Costs, *, by_share: bool) -> Floats:

@@ -49,8 +49,7 @@ def _pattern(layer: Layer, account: Account) -> str:
     good, bad = account.good, account.bad
     if layer.external:
         return "external"
-    off_cpu = bad.blocked + bad.runnable - good.blocked - good.runnable
-    return "long-wait" if off_cpu >= _MOSTLY * (bad.total - good.total) else "long-run"
+    return "long-wait" if bad.blocked - good.blocked >= _MOSTLY * (bad.total - good.total) else "long-run"
 
 
 def _detail(comparison: Comparison, one: Slower, layer: Layer, account: Account) -> dict[str, Any]:

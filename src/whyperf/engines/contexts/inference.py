@@ -26,7 +26,7 @@ _WAITS_AT_THE_END = 4096
 _CALL_NUMBERS = 1024
 _COLUMNS = (
     "time", "thread", "kind", "context", "detail", "other", "object", "peer", "argument0", "argument1", "result",
-    "stack",
+    "stack", "cut",
 )  # fmt: skip
 
 TakeInstances = Callable[[kernels.Rows], None]
@@ -106,6 +106,7 @@ class _Walk:
     def through(self, events: Events) -> None:
         switches = int(np.count_nonzero(events.kind == EventKind.SWITCH))
         self._state = self._state._replace(waits=np.zeros(switches + 1, WAIT))
+        self._state.threads["unplaced"] = -1
         begin, why = 0, kernels.REGISTERS_FULL
         while why != kernels.DONE:
             begin, why = kernels.follow(self._state, events, begin, self._sources)
@@ -179,8 +180,8 @@ def _pieces(run: Run) -> Iterator[Columns]:
 
 def _events(piece: Columns, node_of_stack: Ints) -> tuple[Events, Ints]:
     node = np.append(node_of_stack, -1).astype(np.int32)[piece["stack"]]  # -1 is the last
-    fields = {name: piece[name] for name in Events._fields if name != "node"}
-    return Events(**fields, node=node), piece["argument0"].astype(np.int64)
+    fields = {name: piece[name] for name in Events._fields if name not in ("node", "whole")}
+    return Events(**fields, node=node, whole=piece["cut"] == 0), piece["argument0"].astype(np.int64)
 
 
 def _fresh_state(tree: Tree, threads: int, *, keep: bool) -> State:

@@ -82,6 +82,7 @@ THREAD = np.dtype(
     [
         ("last", np.int64),  # when it was seen in `node`
         ("off_since_last", np.int64),  # nanoseconds off the CPU since then
+        ("unplaced", np.int64),  # its last wait, if that has no stack: where it was written; -1: it has
         ("node", np.int32),  # -1: never seen
         ("register", np.int32),  # its row of the registers; -1: none
         ("off", np.bool_),  # off the CPU, as its row of the waits under way tells
@@ -109,6 +110,7 @@ class Events(NamedTuple):
     result: Ints
     stack: Int32s
     node: Int32s
+    whole: Flags  # the stack reaches the thread's entry
 
 
 class State(NamedTuple):
@@ -209,6 +211,7 @@ def _return(state: State, thread: int, now: int, ended: bool) -> None:
     if wait.woken < 0:
         wait.woken = now
     state.waits[state.written[1]] = wait
+    known.unplaced = state.written[1] if wait.node < 0 else -1
     state.written[1] += 1
     known.off_since_last += now - wait.start
     known.off = False
@@ -218,14 +221,15 @@ def _return(state: State, thread: int, now: int, ended: bool) -> None:
 def _switch(state: State, events: Events, row: int, stacks: bool) -> None:
     leaver, comer, now, node = events.thread[row], events.other[row], events.time[row], events.node[row]
     if leaver >= 0 and not state.threads[leaver].gone:
-        if stacks and node > 0:
+        if stacks and node > 0 and events.whole[row]:
             _seen(state, leaver, now, node)
         _leave(state, events, row)
     if comer >= 0 and state.threads[comer].off:
         _return(state, comer, now, True)
         # Off the CPU its stack cannot have changed.
-        if stacks and state.under_way[comer].node > 0:
-            _seen(state, comer, now, state.under_way[comer].node)
+        wait = state.under_way[comer]
+        if stacks and wait.node > 0 and state.threads[comer].node == wait.node:
+            _seen(state, comer, now, wait.node)
 
 
 @njit(cache=True, nogil=True)
@@ -246,6 +250,17 @@ def _exit(state: State, thread: int, now: int) -> None:
 
 
 @njit(cache=True, nogil=True)
+def _place(state: State, events: Events, row: int) -> None:
+    """A wait without a stack of its own was where the system call ended in which it was."""
+    known = state.threads[events.thread[row]]
+    if known.unplaced >= 0:
+        wait = state.waits[known.unplaced]
+        if wait.call == events.detail[row]:
+            wait.stack, wait.node = events.stack[row], events.node[row]
+        known.unplaced = -1
+
+
+@njit(cache=True, nogil=True)
 def follow(state: State, events: Events, begin: int, sources: int) -> tuple[int, int]:
     """Rows from `begin` on, until an output is full: the next row, and why."""
     deepest = state.registers.shape[1]
@@ -260,10 +275,12 @@ def follow(state: State, events: Events, begin: int, sources: int) -> tuple[int,
         elif kind in (_WAKING, _WAKEUP_NEW):
             _wake(state, events, row)
         elif thread >= 0 and not state.threads[thread].gone:
+            if kind == _SYSCALL and events.node[row] > 0:
+                _place(state, events, row)
             chosen = (kind == _SYSCALL and sources & _SYSTEM_CALLS) or (kind == _SAMPLE and sources & _SAMPLES)
             if kind == _EXIT:
                 _exit(state, thread, events.time[row])
-            elif chosen and events.node[row] > 0:
+            elif chosen and events.node[row] > 0 and events.whole[row]:
                 _seen(state, thread, events.time[row], events.node[row])
     return len(events.time), DONE
 

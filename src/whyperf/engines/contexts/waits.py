@@ -37,7 +37,7 @@ class WaitKind(IntEnum):
 
 
 _WORDS = {
-    WaitKind.NONE: "is ready to run but has no CPU for",
+    WaitKind.NONE: "is ready to run for",
     WaitKind.SLEEP: "sleeps for",
     WaitKind.FUTEX: "waits for a lock or condition for",
     WaitKind.DISK: "waits for files or the disk for",
