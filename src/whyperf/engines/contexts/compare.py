@@ -10,7 +10,7 @@ import numpy as np
 from whyperf.engines.contexts.blame import answering, mechanism_nodes, user_nodes
 from whyperf.engines.contexts.chains import Counted
 from whyperf.engines.contexts.costs import Costs, cost_of, side
-from whyperf.engines.contexts.idle import below, idle_places
+from whyperf.engines.contexts.idle import below, idle_places, with_siblings
 from whyperf.engines.contexts.indexing import Contexts, index_contexts
 from whyperf.engines.contexts.inference import Followed, follow, has_events
 from whyperf.engines.contexts.judging import Slower, judge
@@ -97,7 +97,8 @@ def compare(
     mechanism = mechanism_nodes(contexts, layers)
     followed = {run: follow(run, contexts.tree, contexts.node_of_stack[run], sources) for run in runs}
     resting = {run: idle_places(run, followed[run], contexts, mechanism, settings) for run in runs}
-    idle = _idle(good, bad, followed, resting, contexts)
+    heads = _idle_heads(good, bad, followed, resting, contexts)
+    idle = below(contexts, with_siblings(heads, [one.waits for one in followed.values()], contexts, mechanism))
     unit = choose_unit(runs, followed, idle, settings)
     whole = ended_by_themselves(runs)
     counted = {
@@ -127,7 +128,7 @@ def compare(
     )
 
 
-def _idle(
+def _idle_heads(
     good: Sequence[Run],
     bad: Sequence[Run],
     followed: dict[Run, Followed],
@@ -144,7 +145,8 @@ def _idle(
         seen[contexts.tree.parent[node]] |= seen[node]
     # A thread's loop that the good runs never entered: the parent of its idle place is new to them.
     new_loop = flags[1] & ~seen & ~seen[contexts.tree.parent]
-    return below(contexts, flags[0] | new_loop)
+    heads: Flags = flags[0] | new_loop
+    return heads
 
 
 def _divisors(unit: Unit, counted: dict[Run, Counted]) -> dict[Run, float]:

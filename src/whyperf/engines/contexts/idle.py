@@ -3,11 +3,12 @@
 A thread's loop is the innermost context of its own code that nearly everything seen of the thread lies under. Below it
 something waits and hardly runs; of several such places it is the one that serves whatever comes next (epoll, accept),
 else the one with the fewest functions between, else the one with the most waiting. Each return from it begins an
-iteration.
+iteration. A loop that rests in libc rests in every such call that waits for the same kind of thing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,10 +16,10 @@ from numba import njit
 
 from whyperf.engines.contexts.indexing import Contexts
 from whyperf.engines.contexts.inference import Followed
-from whyperf.engines.contexts.kernels import Flags, Int32s, Ints
+from whyperf.engines.contexts.kernels import Flags, Int32s, Ints, Rows
 from whyperf.engines.contexts.relevance import members
 from whyperf.engines.contexts.settings import ContextsSettings
-from whyperf.engines.contexts.waits import ready_for_anything
+from whyperf.engines.contexts.waits import Kinds, kinds_of, ready_for_anything
 from whyperf.engines.run import Floats, Run, sums
 
 
@@ -46,14 +47,40 @@ class _Scratch:
 def idle_places(
     run: Run, followed: Followed, contexts: Contexts, mechanism: Flags, settings: ContextsSettings
 ) -> Flags:
-    """The idle places of all of the program's threads in one run, with everything below them, as flags of nodes."""
+    """The idle places of all of the program's threads in one run, as flags of nodes; without what is below them."""
     heads = np.zeros(len(contexts), np.bool_)
     scratch = _Scratch(len(contexts))
     for seen in _by_thread(run, followed):
         place = _resting_place(seen, contexts, mechanism, scratch, settings)
         if place is not None:
             heads[place] = True
-    return below(contexts, heads)
+    return heads
+
+
+def with_siblings(heads: Flags, waits: Sequence[Rows], contexts: Contexts, mechanism: Flags) -> Flags:
+    """Other calls into libc that the same loops make to wait for the same kind of thing, too."""
+    kind = np.zeros(len(contexts), np.int8)
+    for rows in waits:
+        known = rows["node"] > 0
+        _spread_kinds(contexts.tree.parent, mechanism, rows["node"][known], kinds_of(rows)[known], kind)
+    parent = contexts.tree.parent
+    rests_for: dict[int, set[int]] = {}
+    for place in np.flatnonzero(heads & mechanism).tolist():
+        rests_for.setdefault(int(parent[place]), set()).add(int(kind[place]))
+    flags = heads.copy()
+    for node in np.flatnonzero(mechanism & (kind > 0)).tolist():
+        flags[node] |= int(kind[node]) in rests_for.get(int(parent[node]), ())
+    return flags
+
+
+@njit(cache=True, nogil=True)
+def _spread_kinds(parent: Int32s, mechanism: Flags, nodes: Int32s, kinds: Kinds, kind: Kinds) -> None:
+    """To all of libc's and the kernel's functions on the way to a wait its kind."""
+    for at in range(len(nodes)):
+        node = nodes[at]
+        while node > 0 and mechanism[node] and kinds[at] > 0 and kind[node] != kinds[at]:
+            kind[node] = kinds[at]
+            node = parent[node]
 
 
 def below(contexts: Contexts, heads: Flags) -> Flags:
@@ -101,7 +128,8 @@ def _resting_place(
     waited, ready, ran = (sums(where, values[under], len(places)) for values in (seen.waited, seen.ready, seen.ran))
     nearest = np.full(len(places), len(tree.parent))
     np.minimum.at(nearest, where, between[under])
-    rests = np.flatnonzero((waited > 0) & (ran <= settings.idle_running * waited))
+    # What runs in libc and the kernel there is what waiting costs.
+    rests = np.flatnonzero((waited > 0) & (mechanism[places] | (ran <= settings.idle_running * waited)))
     best = min(rests.tolist(), key=lambda at: (2 * ready[at] <= waited[at], nearest[at], -waited[at]), default=None)
     return None if best is None else int(places[best])
 
