@@ -315,6 +315,23 @@ def test_samples(tmp_path: Path) -> None:
     assert set(in_user["detail"]) == {-1}
 
 
+def test_accesses_of_a_watched_variable(tracing: Tracing, programs: Path) -> None:
+    process = tracing.spawn([str(programs / "kinds"), "flag"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin and process.stdout
+    address = int(process.stdout.readline().split()[1])
+    try:
+        tracing.tracer.watch(process.pid, address)
+    except OSError as error:
+        process.kill()
+        process.wait()
+        pytest.skip(f"no hardware breakpoints here: {error}")
+    process.communicate(b"go")
+    written = tracing.seen().of(EventKind.FLAG_ACCESS, pid=process.pid)
+    assert set(written["argument"][:, 0]) == {address}
+    assert (written["argument"][:, 1] & 0xFFFFFFFF).tolist() == [1, 2, 3]
+    assert (written["stack"] != 0).all()
+
+
 def test_entries_of_system_calls_are_optional(tmp_path: Path) -> None:
     with Tracing(tmp_path, syscall_enter=True) as tracing:
         seen, pid, _ = tracing.run(["sleep", "0.01"])
