@@ -295,7 +295,7 @@ def test_block_devices(tracing: Tracing, programs: Path) -> None:
     read = issued[(issued["detail"] == 0) & (issued["argument"][:, 1] == 4096)][-1]
     completed = seen.of(EventKind.BLOCK_COMPLETE)
     done = completed[(completed["object"] == read["object"]) & (completed["time"] > read["time"])][0]
-    device = os.stat(folder).st_dev
+    device = folder.stat().st_dev
     assert read["peer"] == os.major(device) << 20 | os.minor(device)
     assert done["argument"][0] == read["argument"][0]
     assert done["result"] == 0
@@ -342,7 +342,7 @@ def test_entries_of_system_calls_are_optional(tmp_path: Path) -> None:
 
 
 def test_who_is_talked_to_is_met(tmp_path: Path, programs: Path) -> None:
-    """GIVEN a server that nobody follows WHEN a followed client talks to it THEN its calls are recorded from then on."""
+    """GIVEN a server that nobody follows WHEN a followed client talks to it THEN its calls are recorded."""
     path = tmp_path / "socket"
     code = (
         "import socket, sys\n"
