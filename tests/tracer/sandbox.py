@@ -1,6 +1,6 @@
 """Becomes an ordinary user, with system calls forbidden as distributions and containers forbid them, then the command.
 
-Run as a script by a Python that everybody may execute: `sandbox.py [--uid N] [--keep CAPS] [--deny ERRNO] -- COMMAND`.
+Run as a script by a Python that everybody may execute: `sandbox.py [--uid N] [--deny ERRNO] [--only CALL] -- COMMAND`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
 _LOAD, _JUMP_EQUAL, _RETURN = 0x20, 0x15, 0x06
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
-_PERF_EVENT_OPEN, _BPF = 298, 321
+_CALLS = {"perf_event_open": 298, "bpf": 321}
 
 
 class _Instruction(ctypes.Structure):
@@ -42,6 +42,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--uid", type=int)
     parser.add_argument("--deny", help="the error that perf_event_open and bpf fail with")
+    parser.add_argument("--only", choices=_CALLS, help="only this one fails")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     args = parser.parse_args()
     if args.uid is not None:
@@ -49,7 +50,8 @@ def main() -> None:
         os.setresgid(args.uid, args.uid, args.uid)
         os.setresuid(args.uid, args.uid, args.uid)
     if args.deny:
-        forbid((_PERF_EVENT_OPEN, _BPF), getattr(errno, args.deny))
+        calls = (_CALLS[args.only],) if args.only else tuple(_CALLS.values())
+        forbid(calls, getattr(errno, args.deny))
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     os.execvp(command[0], command)
 
