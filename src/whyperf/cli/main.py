@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import errno
 import importlib
+import keyword
 import os
 import sys
 from collections.abc import Sequence
@@ -21,8 +22,10 @@ COMMANDS: dict[str, str] = {
     "record": "record one run of a program, or a running process",
     "diagnose": "say why bad recordings are slower than good ones",
     "view": "look at recordings, or at why one is slower than another, in a browser",
-    "info": "what is in a recording, and what was lost",
+    "trace": "the flight recorder: always on, dumped after something has happened",
+    "import": "make a recording of what another tool recorded: perf.data",
     "export": "a recording in another tool's format",
+    "info": "what is in a recording, and what was lost",
     "scrub": "a copy of a recording without values, source, paths and command lines",
     "doctor": "what this machine permits, what is missing, and the command that mends it",
     "completion": "what a shell needs to complete commands and options",
@@ -109,7 +112,7 @@ def _discard_output() -> None:
 def _run(arguments: list[str]) -> int:
     name = next((argument for argument in arguments if not argument.startswith("-")), None)
     if name in COMMANDS and arguments[0] == name:
-        command = cast(Command, importlib.import_module(f"whyperf.cli.{name}"))
+        command = cast(Command, importlib.import_module(f"whyperf.cli.{name}{'_' if keyword.iskeyword(name) else ''}"))
         status = command.run(parser_for(name, command).parse_args(arguments[1:]))
         sys.stdout.flush()
         return status
