@@ -23,7 +23,7 @@ COMMANDS: dict[str, str] = {
     "diagnose": "say why bad recordings are slower than good ones",
     "view": "look at recordings, or at why one is slower than another, in a browser",
     "trace": "the flight recorder: always on, dumped after something has happened",
-    "import": "make a recording of what another tool recorded: perf.data",
+    "import": "make a recording of what another tool recorded: perf.data, pprof, collapsed stacks",
     "export": "a recording in another tool's format",
     "info": "what is in a recording, and what was lost",
     "scrub": "a copy of a recording without values, source, paths and command lines",
@@ -112,7 +112,7 @@ def _discard_output() -> None:
 def _run(arguments: list[str]) -> int:
     name = next((argument for argument in arguments if not argument.startswith("-")), None)
     if name in COMMANDS and arguments[0] == name:
-        command = cast(Command, importlib.import_module(f"whyperf.cli.{name}{'_' if keyword.iskeyword(name) else ''}"))
+        command = command_named(name)
         status = command.run(parser_for(name, command).parse_args(arguments[1:]))
         sys.stdout.flush()
         return status
@@ -131,6 +131,11 @@ def _run(arguments: list[str]) -> int:
         raise WhyperfError(f"There is no command {found}.", "whyperf --help", status=2)
     parser.print_help()
     return 0 if not arguments else 2
+
+
+def command_named(name: str) -> Command:
+    module = f"{name}_" if keyword.iskeyword(name) else name
+    return cast(Command, importlib.import_module(f"whyperf.cli.{module}"))
 
 
 def parser_for(name: str, command: Command) -> argparse.ArgumentParser:

@@ -129,7 +129,9 @@ class Trace:
     stacks_lost: int = 0  # no room to keep them
     stacks_cut: dict[str, int] = field(default_factory=dict)  # reason -> stacks
     clock: str = "monotonic"  # "unaligned": another one, whose times mean something within this recording only
-    passed_over: dict[str, int] = field(default_factory=dict)  # imported: events that whyperf makes no use of -> how many
+    passed_over: dict[str, int] = field(
+        default_factory=dict
+    )  # imported: events that whyperf makes no use of -> how many
 
 
 @dataclass(frozen=True)
