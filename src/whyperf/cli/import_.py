@@ -32,8 +32,8 @@ examples:
   whyperf import out.collapsed -o good                  # caller;callee COUNT: stackcollapse, async-profiler, py-spy
 
 Of perf.data, CPU time comes from cpu-clock, task-clock or cycles; waits from sched:* and system calls. What whyperf
-has no use for is counted in the recording's notes. Names come from the files that were recorded, from perf's cache (~/.debug) or
-from debuginfod, by build-id.
+has no use for is counted in the recording's notes. Names come from the files that were recorded, from perf's cache
+(~/.debug) or from debuginfod, by build-id.
 """
 
 
