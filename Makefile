@@ -6,10 +6,14 @@ STAMPS := $(VENV)/.stamps
 
 # What compiles and runs whyperf, and what its tests and benchmarks need beyond that.
 PACKAGES := gcc libc6-dev make cmake ninja-build pkg-config python3-dev python3-venv libdw-dev libelf-dev zlib1g-dev \
+	clang llvm libbpf-dev bpftool \
 	valgrind
 TEST_PACKAGES = g++ clang llvm gdb binutils elfutils dwz libunwind-dev libc6-dbg gcc-multilib musl-tools busybox-static \
-	redis-server redis-tools procps iproute2 protobuf-compiler golang-github-google-pprof-dev $(SOURCE_PACKAGES)
-BENCH_PACKAGES = linux-perf valgrind $(SOURCE_PACKAGES)
+	redis-server redis-tools procps iproute2 chromium protobuf-compiler golang-github-google-pprof-dev nginx \
+	apache2-utils $(SOURCE_PACKAGES)
+BENCH_PACKAGES = linux-perf valgrind $(SERVER_PACKAGES) $(SOURCE_PACKAGES)
+# Programs of others that are traced.
+SERVER_PACKAGES := nginx apache2-bin apache2-dev apache2-utils postgresql pigz
 # To build and test other projects from Debian's and PyPI's sources.
 SOURCE_PACKAGES := dpkg-dev xz-utils perl tcl
 
@@ -17,29 +21,37 @@ NATIVE := $(shell find native -name '*.[ch]')
 # Programs whose tests go by their line numbers are left as they are.
 C_SOURCES := $(shell find native src tests -name '*.[ch]' -not -path 'tests/debuginfo/programs/*')
 
+# The HTML report's front end, built into one file; npm comes with a Python package, the same on every system.
+PAGE := src/whyperf/report/html/page.html
+WEB := $(shell find web -name node_modules -prune -o -type f -print)
+NPM := PATH=$(abspath $(BIN)):$$PATH npm --prefix web --silent
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench bench-overhead bench-false-alarms bench-cases bench-transparency bench-kills bench-debuginfo \
-	bench-values bench-relations docs wheel clean
+.PHONY: help setup page demo test lint bench bench-overhead bench-false-alarms bench-cases bench-transparency bench-kills bench-debuginfo \
+	bench-values bench-relations bench-contexts docs wheel clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
 
-setup: $(STAMPS)/installed $(STAMPS)/tools ## system packages, .venv, native build
+setup: $(STAMPS)/installed $(STAMPS)/tools $(PAGE) ## system packages, .venv, native build
 
-demo: $(STAMPS)/installed ## a built-in slow program, recorded and diagnosed
+page: $(PAGE) ## what HTML reports are made of
+
+demo: $(STAMPS)/installed $(PAGE) ## a built-in slow program, recorded and diagnosed
 	$(BIN)/whyperf demo
 
-test: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/test-packages ## all tests
+test: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/test-packages $(STAMPS)/browser $(PAGE) ## all tests
 	$(BIN)/python -m pytest
 
-lint: $(STAMPS)/installed $(STAMPS)/tools ## style, types, layering, C formatting
+lint: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/web-tools ## style, types, layering, C formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run -Werror $(C_SOURCES)
 	$(BIN)/lint-imports
+	$(NPM) run lint
 
-bench: bench-cases bench-overhead bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-values bench-relations ## all benchmarks; takes hours
+bench: bench-cases bench-overhead bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-values bench-relations bench-contexts ## all benchmarks; takes hours
 
 bench-overhead: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what recording costs, beside perf and gprof
 	$(BIN)/python -m bench.overhead
@@ -65,6 +77,9 @@ bench-values: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## fa
 	$(BIN)/python -m bench.values_statistics redis
 	$(BIN)/python -m bench.values_statistics scale
 
+bench-contexts: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## inferred latencies against true ones, injected delays, stripped binaries, false alarms (as root)
+	$(BIN)/python -m bench.contexts
+
 bench-relations: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## changed relations: ranks, false candidates, cost beside Valgrind's tools
 	$(BIN)/python -m bench.relations
 	$(BIN)/python -m bench.relations --growth
@@ -76,11 +91,11 @@ docs: $(STAMPS)/installed $(STAMPS)/tools ## the site, links checked; man pages;
 	$(BIN)/python -m whyperf.cli.reference docs/commands.md build/man
 	$(BIN)/mkdocs build --quiet --strict
 
-wheel: $(STAMPS)/installed ## dist/whyperf-*.whl
+wheel: $(STAMPS)/installed $(PAGE) ## dist/whyperf-*.whl
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
 
 clean: ## everything that make made
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist web/node_modules $(PAGE) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(STAMPS)/packages: Makefile tools/packages.sh
@@ -104,6 +119,23 @@ $(STAMPS)/venv: | $(STAMPS)/packages
 
 $(STAMPS)/installed: CMakeLists.txt pyproject.toml $(NATIVE) | $(STAMPS)/venv
 	$(BIN)/pip install --quiet --no-build-isolation --editable .
+	@touch $@
+
+$(PAGE): $(WEB) | $(STAMPS)/node
+	$(NPM) run build
+
+$(STAMPS)/node: web/package-lock.json | $(STAMPS)/venv
+	$(BIN)/pip install --quiet --group page
+	$(NPM) ci --omit=dev --ignore-scripts
+	@touch $@
+
+$(STAMPS)/web-tools: web/package-lock.json | $(STAMPS)/node
+	$(NPM) ci --ignore-scripts
+	@touch $@
+
+# Where the system has no Chromium of its own, Playwright's.
+$(STAMPS)/browser: | $(STAMPS)/tools $(STAMPS)/test-packages
+	command -v chromium >/dev/null || $(BIN)/playwright install --with-deps chromium
 	@touch $@
 
 $(STAMPS)/tools: pyproject.toml | $(STAMPS)/venv

@@ -10,6 +10,10 @@ for package in "$@"; do
             command -v perf >/dev/null && continue
             apt-cache show linux-perf >/dev/null 2>&1 || package=linux-tools-generic
         fi
+        # Ubuntu has Chromium as a snap only.
+        if [[ $package == chromium ]] && ! apt-cache show chromium >/dev/null 2>&1; then
+            continue
+        fi
         missing+=("$package")
     fi
 done

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.export.made import sampled, seconds_by_function, stacks
+from whyperf.cli.main import main
 from whyperf.diagnose.diagnosis import diagnose
 from whyperf.errors import WhyperfError
 from whyperf.export.collapsed import collapsed
@@ -19,6 +20,7 @@ from whyperf.export.profile import profile_of
 from whyperf.importers.collapsed import read_collapsed
 from whyperf.importers.named_stacks import NamedPlace, NamedProfile, NamedStack, store
 from whyperf.importers.pprof import read_pprof
+from whyperf.recording.reader import Recording
 from whyperf.recording.tables import Clock
 from whyperf.wire import field, nested
 
@@ -126,3 +128,14 @@ def test_nothing_is_stored_of_nothing(tmp_path):
         with pytest.raises(WhyperfError):
             store(profile, tmp_path / "x", force=False)
     assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("kind", ["pprof", "collapsed"])
+def test_the_command_knows_files_by_what_they_hold(tmp_path, capsys, kind):
+    made = profile_of(sampled([(("main", "work"), 1.0)]))
+    file = tmp_path / "anything"
+    content = pprof(made) if kind == "pprof" else "".join(collapsed(made, Clock.CPU)).encode()
+    file.write_bytes(content)
+    assert main(["import", str(file), "-o", str(tmp_path / "run"), "--weights", "us", "--rate", "200"]) == 0
+    assert "200 samples" in capsys.readouterr().err
+    assert Recording(tmp_path / "run").table("functions").column("name").to_pylist()[-1] == "work"

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sources = tmp_path_factory.mktemp("sources") / "whyperf"
-    wanted = ("src", "native", "CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE")
+    wanted = (".gitignore", "src", "native", "CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE")
     sources.mkdir()
     for name in wanted:
         if (ROOT / name).is_dir():
@@ -38,6 +38,8 @@ def test_it_holds_what_is_needed_and_nothing_else(wheel: Path) -> None:
         "whyperf/collect/libwhyperf_sampler.so",
         "whyperf/demo/orders.c",
         "whyperf/report/verdict.schema.json",
+        "whyperf/report/html/page.html",
+        "whyperf/report/html/page-licences.md",
     ):
         assert needed in names
     for extension in ("collect/_session", "collect/_stacks", "debuginfo/_debuginfo"):

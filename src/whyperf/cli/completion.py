@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
-from typing import cast
 
-from whyperf.cli.main import COMMANDS, Command
+from whyperf.cli.main import COMMANDS, command_named
 
 NAME = "completion"
 SUMMARY = "what a shell needs to complete commands and options"
@@ -28,7 +26,6 @@ def run(args: argparse.Namespace) -> int:
     whole = argparse.ArgumentParser(prog="whyperf")
     commands = whole.add_subparsers()
     for name, summary in COMMANDS.items():
-        command = cast(Command, importlib.import_module(f"whyperf.cli.{name}"))
-        command.add_arguments(commands.add_parser(name, help=summary))
+        command_named(name).add_arguments(commands.add_parser(name, help=summary))
     sys.stdout.write(shtab.complete(whole, args.shell))
     return 0

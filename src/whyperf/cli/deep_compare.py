@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from whyperf.collect.dependences.loaded import LoadedFile
     from whyperf.diagnose.verdict import Verdict
     from whyperf.recording.reader import Recording
+    from whyperf.report.html.examined import Examined
 
 PLAN_FILE = "plan.json"
 # A zoom takes as long as a sketch, and this long for every execution that it records.
@@ -61,9 +62,9 @@ def compare_deep(plan: DeepPlan, args: argparse.Namespace, outcomes: Outcomes) -
     for one in files:
         check_early(one, plan.symptom)
     with progress() as shown:
-        verdict = _Phases(plan, outcomes, shown).verdict()
+        verdict, examined = _Phases(plan, outcomes, shown).verdict()
     said = tuple(dict.fromkeys([*notes, *remarks(outcomes), *verdict.notes]))
-    return present(replace(verdict, notes=said, warnings=tuple(endings(outcomes))), args)
+    return present(replace(verdict, notes=said, warnings=tuple(endings(outcomes))), examined, args)
 
 
 def _is_in(files: Sequence[LoadedFile], spec: SymptomSpec) -> bool:
@@ -94,9 +95,10 @@ class _Phases:
         self._sketch_s: dict[Side, float] = {}
         self._plug_ins = dict.fromkeys(_SIDES, plan.plug_ins)
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> tuple[Verdict, Examined]:
         from whyperf.diagnose.relations import examine_deep
         from whyperf.diagnose.verdict import VerdictKind
+        from whyperf.report.html.examined import Examined
 
         symptom = self._plan.symptom
         good, bad = (self._sketch(side) for side in _SIDES)
@@ -106,13 +108,15 @@ class _Phases:
         # A sketch cannot see lines and variables, so it cannot say either that nothing changed in them.
         is_counted = symptom.kind not in (SymptomKind.LINE, SymptomKind.VARIABLE)
         if is_counted and counted.kind is not VerdictKind.DIFFERENCE:
-            return counted
+            return counted, Examined(good, bad)
         plan = plan_from(good, bad, symptom)
         write_plan(self._plan.folder / PLAN_FILE, plan)
         good_zooms, bad_zooms = (self._zoom(side, plan) for side in _SIDES)
         self._shown.step("comparing the zooms", 0.9, None)
         verdict = examine_deep(good_zooms, bad_zooms, symptom)
-        return _by_counts(verdict, counted) if is_counted and not verdict.suspects else verdict
+        if is_counted and not verdict.suspects:
+            verdict = _by_counts(verdict, counted)
+        return verdict, Examined(good_zooms, bad_zooms)
 
     def _check_symptom(self) -> None:
         """Once more, now that it is known what the program loads."""

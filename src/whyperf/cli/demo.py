@@ -22,7 +22,8 @@ NAME = "demo"
 SUMMARY = "a built-in slow program, recorded and diagnosed before your eyes"
 EXAMPLES = """\
 The program is orders.c, a shop's ledger: fast with 64 MB for its index, slower with 4096 MB. Recorded three times
-each, in turns; takes about half a minute.
+each, in turns; takes about half a minute. The verdict is also written as a page, beside the program or in the folder
+given with -o.
 """
 GOOD_ARGUMENT, BAD_ARGUMENT = "64", "4096"
 PLANTED = "find_customer"  # walks chains that became long because planned_buckets() overflowed
@@ -33,7 +34,9 @@ gets the smallest number of buckets, and find_customer() walks the long chains i
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, help="keep the recordings in this new folder")
+    parser.add_argument(
+        "-o", "--output", metavar="FOLDER", type=Path, help="keep the recordings and the page in this new folder"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,7 +47,10 @@ def run(args: argparse.Namespace) -> int:
     parser = parser_for("compare", compare)
     with tempfile.TemporaryDirectory(prefix="whyperf-demo-") as scratch:
         folder = args.output or Path(scratch) / "recordings"
-        chosen = parser.parse_args(["--good", good, "--bad", bad, "--runs", "3", "-o", str(folder)])
+        page = (args.output or program.parent) / "orders.html"
+        chosen = parser.parse_args(
+            ["--good", good, "--bad", bad, "--runs", "3", "-o", str(folder), "--html", str(page)]
+        )
         status = compare.record_and_diagnose(compare.plan_of(chosen), chosen, {Side.GOOD: [], Side.BAD: []})
     print(f"\n{_ANSWER}", file=sys.stderr)
     return status

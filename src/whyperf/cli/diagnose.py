@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from whyperf.engines.excess.explain import Explanation
     from whyperf.recording.reader import Recording
     from whyperf.recording.symptom import SymptomSpec
+    from whyperf.report.html.examined import Examined
 
 NAME = "diagnose"
 SUMMARY = "say why bad recordings are slower than good ones"
@@ -30,6 +31,7 @@ examples:
   whyperf diagnose good bad
   whyperf diagnose --good good-1 good-2 good-3 --bad bad-1 bad-2 bad-3
   whyperf diagnose good bad --explain parse_line
+  whyperf diagnose good bad --html verdict.html
   whyperf diagnose good bad --json verdict.json --fail-if-slower 10
 
 exit status: 0 a difference was found, 3 none (or merely more work), 4 not enough evidence,
@@ -42,11 +44,7 @@ _TOO_SLOW = 5
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "whyperf diagnose (GOOD BAD | FOLDER | --good GOOD... --bad BAD...) [options]"
-    parser.add_argument(
-        "recordings", metavar="RECORDING", nargs="*", help="a good and a bad recording, or the folder that compare made"
-    )
-    parser.add_argument("--good", metavar="RECORDING", nargs="+", default=[], help="recordings of runs that behave")
-    parser.add_argument("--bad", metavar="RECORDING", nargs="+", default=[], help="recordings of runs that do not")
+    add_sides(parser, "a good and a bad recording, or the folder that compare made")
     parser.add_argument("--no-values", action="store_true", help="pass over recorded values: compare time only")
     add_symptom(parser)
     parser.add_argument(
@@ -55,9 +53,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_presentation(parser)
 
 
+def add_sides(parser: argparse.ArgumentParser, recordings: str) -> None:
+    """Which recordings: `recordings` says what may be named without saying of which kind it is."""
+    parser.add_argument("recordings", metavar="RECORDING", nargs="*", help=recordings)
+    parser.add_argument("--good", metavar="RECORDING", nargs="+", default=[], help="recordings of runs that behave")
+    parser.add_argument("--bad", metavar="RECORDING", nargs="+", default=[], help="recordings of runs that do not")
+
+
 def add_presentation(parser: argparse.ArgumentParser) -> None:
     """Options of every command that ends in a verdict."""
     parser.add_argument("--json", metavar="FILE", help="write the verdict as JSON; - prints it instead of the report")
+    parser.add_argument(
+        "--html", metavar="FILE", type=Path, help="write the verdict and its evidence as one page, to open in a browser"
+    )
     parser.add_argument("--top", metavar="N", type=count, help="suspects to show (default 10)")
     parser.add_argument("--explain", metavar="FUNCTION", help="say all that is known of one function")
     parser.add_argument(
@@ -75,8 +83,8 @@ def add_presentation(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    good, bad = _sides(args)
-    return conclude([Path(path) for path in good], [Path(path) for path in bad], args)
+    good, bad = sides(args)
+    return conclude(good, bad, args)
 
 
 def conclude(
@@ -92,10 +100,11 @@ def conclude(
     from whyperf.diagnose.data import Method
     from whyperf.diagnose.diagnosis import examine
     from whyperf.diagnose.relations import are_deep
+    from whyperf.report.html.examined import Examined
 
-    sides = [open_recording(path) for path in good], [open_recording(path) for path in bad]
-    if are_deep([*sides[0], *sides[1]]):
-        return _conclude_deep(*sides, args)
+    recorded = [open_recording(path) for path in good], [open_recording(path) for path in bad]
+    if are_deep([*recorded[0], *recorded[1]]):
+        return _conclude_deep(*recorded, args)
     for option in ("symptom", "symptom_from", "plan"):
         if getattr(args, option, None) is not None:
             raise WhyperfError(
@@ -104,16 +113,18 @@ def conclude(
                 status=2,
             )
     diagnosis = examine(
-        *sides,
+        *recorded,
         keep_accounts=args.explain is not None,
         method=Method.NONE if getattr(args, "no_values", False) else Method(args.method),
     )
     verdict = replace(diagnosis.verdict, notes=(*notes, *diagnosis.verdict.notes), warnings=tuple(warnings))
-    return present(verdict, args, _explanations(diagnosis, args.explain))
+    examined = Examined(*recorded, diagnosis.excess, diagnosis.values)
+    return present(verdict, examined, args, _explanations(diagnosis, args.explain))
 
 
 def _conclude_deep(good: Sequence[Recording], bad: Sequence[Recording], args: argparse.Namespace) -> int:
     from whyperf.diagnose.relations import examine_deep
+    from whyperf.report.html.examined import Examined
 
     refuse_explaining(args)
     symptom, notes = symptom_of(args), list[str]()
@@ -123,7 +134,7 @@ def _conclude_deep(good: Sequence[Recording], bad: Sequence[Recording], args: ar
     verdict = examine_deep(good, bad, symptom)
     if args.plan is not None:
         _write_plan(args.plan, good, bad, symptom)
-    return present(replace(verdict, notes=(*notes, *verdict.notes)), args)
+    return present(replace(verdict, notes=(*notes, *verdict.notes)), Examined(good, bad), args)
 
 
 def _write_plan(path: Path, good: Sequence[Recording], bad: Sequence[Recording], symptom: SymptomSpec | None) -> None:
@@ -144,16 +155,24 @@ def _write_plan(path: Path, good: Sequence[Recording], bad: Sequence[Recording],
     )
 
 
-def present(verdict: Verdict, args: argparse.Namespace, explanations: Sequence[Explanation] = ()) -> int:
+def present(
+    verdict: Verdict, examined: Examined, args: argparse.Namespace, explanations: Sequence[Explanation] = ()
+) -> int:
     """Shows the verdict as `add_presentation`'s options ask for, and returns the exit status it stands for."""
     if args.json is not None:
         from whyperf.report.json import to_json
 
-        _write(args.json, to_json(verdict, explanations, top=args.top))
+        text = to_json(verdict, explanations, top=args.top)
+        if args.json == "-":
+            sys.stdout.write(text)
+        else:
+            _write(Path(args.json), text, "whyperf diagnose ... --json -")
     if args.json != "-":
         from whyperf.report.terminal import show
 
         show(verdict, explanations, **({} if args.top is None else {"top": args.top}))
+    if args.html is not None:
+        write_page(verdict, examined, args.html)
     return exit_status(verdict, args.fail_if_slower)
 
 
@@ -186,29 +205,35 @@ def _explanations(diagnosis: Diagnosis, function: str | None) -> list[Explanatio
     return [replace(one, sentences=(*one.sentences, *explain_data(diagnosis.values, one.function))) for one in found]
 
 
-def _sides(args: argparse.Namespace) -> tuple[list[str], list[str]]:
+def sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:
+    """The good and the bad recordings that `add_sides`' arguments name."""
     named = bool(args.good or args.bad)
     if not named and len(args.recordings) == 2:
-        return [args.recordings[0]], [args.recordings[1]]
+        return [Path(args.recordings[0])], [Path(args.recordings[1])]
     if named and args.good and args.bad and not args.recordings:
-        return args.good, args.bad
+        return [Path(path) for path in args.good], [Path(path) for path in args.bad]
     if not named and len(args.recordings) == 1:
         good, bad = compared_in(Path(args.recordings[0]))
         if good and bad:
-            return [str(path) for path in good], [str(path) for path in bad]
+            return good, bad
     raise WhyperfError(
         "Name a good and a bad recording, or several after --good and --bad.", "whyperf diagnose GOOD BAD", status=2
     )
 
 
-def _write(target: str, text: str) -> None:
-    if target == "-":
-        sys.stdout.write(text)
-        return
+def write_page(verdict: Verdict, examined: Examined, path: Path) -> None:
+    from whyperf.report.html.build import page_model
+    from whyperf.report.html.page import render
+
+    _write(path, render(page_model(verdict, examined)), "whyperf view GOOD BAD")
+    print(f"whyperf: the page is {path.absolute().as_uri()}", file=sys.stderr)
+
+
+def _write(path: Path, text: str, instead: str) -> None:
     try:
-        Path(target).write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise WhyperfError(f"{target} cannot be written: {error.strerror}.", "whyperf diagnose ... --json -") from None
+        raise WhyperfError(f"{path} cannot be written: {error.strerror}.", instead) from None
 
 
 def _percentage(text: str) -> float:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from whyperf.cli.alternation import Side
-from whyperf.cli.quantities import signal_name
 from whyperf.collect.lifecycle import Outcome
+from whyperf.report.endings import signal_name
 
 _TAIL_LINES = 10
 

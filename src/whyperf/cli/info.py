@@ -7,14 +7,16 @@ import datetime
 import json
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whyperf.cli.quantities import signal_name
+from whyperf.cli.info_trace import trace_facts, trace_lines, trace_losses
+from whyperf.report.endings import ending
 
 if TYPE_CHECKING:
-    from whyperf.recording.manifest import Deep, Losses, Manifest, Overhead
+    from whyperf.recording.manifest import Deep, Losses, Manifest
     from whyperf.recording.reader import Recording
 
 NAME = "info"
@@ -27,16 +29,6 @@ examples:
 
 _MODULES_SHOWN = 12
 _PROGRAMS_SHOWN = 20
-_ENDINGS = {
-    "exit": "the program ended",
-    "signal": "the program was killed",
-    "for": "the time given with --for was over",
-    "driver": "the driver ended",
-    "interrupt": "interrupted",
-    "recorder-killed": "the recorder was killed",
-    "attached-end": "the watched process ended, or watching did",
-    "disk-full": "the disk was full",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,6 +59,7 @@ def facts(recording: Recording) -> dict[str, Any]:
         "threads": recording.table("threads").num_rows,
         "samples": recording.table("samples").num_rows,
         "work": recording.table("work").to_pylist(),
+        **trace_facts(recording),
     }
 
 
@@ -105,7 +98,7 @@ def _lines(recording: Recording) -> Iterator[tuple[str, str]]:
     yield "recording", f"{recording.path} (format {manifest.format}, whyperf {manifest.whyperf})"
     yield "command", shlex.join(manifest.command)
     yield "recorded", f"{_moment(manifest.start_real)} on {manifest.host.name} ({manifest.host.cpus} CPUs)"
-    yield "ended", _ending(manifest)
+    yield "ended", ending(manifest)
     warm_up = (window.start - manifest.start_monotonic) / 1e9
     cut = f", after {warm_up:.2f} s of start and warm-up" if warm_up >= 0.1 else ""
     yield "window", f"{(window.end - window.start) / 1e9:.2f} s{cut}"
@@ -121,8 +114,10 @@ def _lines(recording: Recording) -> Iterator[tuple[str, str]]:
     else:
         yield from _sampled(recording)
         yield from _modules(recording)
-        yield "overhead", _overhead(manifest.overhead)
-    lost = list(_lost(manifest.losses))
+        if manifest.trace is not None:
+            yield from trace_lines(recording, manifest.trace)
+        yield "overhead", _overhead(manifest)
+    lost = [*_lost(manifest.losses), *(trace_losses(manifest.trace) if manifest.trace else ())]
     yield "lost", lost[0] if lost else "nothing"
     for line in lost[1:]:
         yield "", line
@@ -135,13 +130,6 @@ def _moment(real_ns: int) -> str:
         return f"{datetime.datetime.fromtimestamp(real_ns / 1e9).astimezone():%Y-%m-%d %H:%M:%S %z}"
     except (ValueError, OverflowError, OSError):
         return "at an unknown time"
-
-
-def _ending(manifest: Manifest) -> str:
-    how = _ENDINGS.get(manifest.stopped_by, manifest.stopped_by)
-    if manifest.exit_signal is not None:
-        return f"{how} ({signal_name(manifest.exit_signal)})"
-    return how if manifest.exit_status is None else f"{how} (status {manifest.exit_status})"
 
 
 def _work(recording: Recording) -> str:
@@ -160,19 +148,36 @@ def _sampled(recording: Recording) -> Iterator[tuple[str, str]]:
         f"{len(clock) - blocked} of running threads ({sampling.rate_hz:g} Hz, {sampling.source}), standing for "
         f"{weight[clock == 0].sum() / 1e9:.2f} s CPU{extra}",
     )
+    yield "programs", _programs(recording)
+
+
+def _programs(recording: Recording) -> str:
+    """Those that ran most come first, the kernel's own threads last."""
     processes = recording.table("processes")
-    commands = processes.column("command").to_pylist()[:_PROGRAMS_SHOWN]
+    origins: list[Any] = processes.column("origin").to_pylist()
+    commands: list[Any] = processes.column("command").to_pylist()
     # What it was called as: an executable can have many names.
-    names = [str(command[0]) if command else "?" for command in commands]
-    programs = ", ".join(dict.fromkeys(Path(name).name or "?" for name in names))
-    yield (
-        "programs",
-        f"{_counted(processes.num_rows, 'process', 'processes')}, "
-        f"{_counted(recording.table('threads').num_rows, 'thread', 'threads')}: {programs}",
-    )
+    own = [row for row, origin in enumerate(origins) if origin != "met"]
+    names = {row: str(commands[row][0]) if commands[row] else "?" for row in own}
+    ran = Counter(recording.table("samples").column("process").to_pylist())
+    order = sorted(own, key=lambda row: (names[row].startswith("["), -ran[row]))
+    shown = list(dict.fromkeys(_base_name(names[row]) for row in order))
+    more = f" and {len(shown) - _PROGRAMS_SHOWN} more" if len(shown) > _PROGRAMS_SHOWN else ""
+    met = len(origins) - len(own)
+    talked_to = f"; {_counted(met, 'process', 'processes')} that they talked to" if met else ""
+    threads = _counted(recording.table("threads").num_rows, "thread", "threads")
+    named = f"{', '.join(shown[:_PROGRAMS_SHOWN])}{more}{talked_to}"
+    return f"{_counted(len(own), 'process', 'processes')}, {threads}: {named}"
 
 
-def _overhead(overhead: Overhead) -> str:
+def _base_name(command: str) -> str:
+    return command if command.startswith("[") else Path(command).name or "?"
+
+
+def _overhead(manifest: Manifest) -> str:
+    overhead = manifest.overhead
+    if manifest.sampling.source == "trace":
+        return f"nothing inside the programs, {overhead.recorder_cpu_s:.3f} s CPU beside them"
     return (
         f"{overhead.handler_s:.3f} s inside the program ({overhead.handler_mean_us:.1f} us a sample, mostly "
         f"{overhead.handler_median_us:.1f} us, at most {overhead.handler_max_us:.0f} us), "

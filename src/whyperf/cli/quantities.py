@@ -51,11 +51,6 @@ def signal_number(text: str) -> int:
     return number
 
 
-def signal_name(number: int) -> str:
-    """SIGTERM, or the number of one that has no name."""
-    return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-
-
 def count(text: str) -> int:
     """A whole number of at least one."""
     if not text.isascii() or not text.isdigit() or int(text) < 1:

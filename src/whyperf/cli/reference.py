@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from pathlib import Path
-from typing import cast
 
-from whyperf.cli.main import COMMANDS, Command, parser_for
+from whyperf.cli.main import COMMANDS, command_named, parser_for
 
 _COLUMNS = "100"
 _INTRODUCTION = """\
@@ -22,7 +20,7 @@ def commands_document() -> str:
     os.environ["COLUMNS"] = _COLUMNS
     parts = [_INTRODUCTION]
     for name in COMMANDS:
-        text = parser_for(name, _command(name)).format_help().rstrip()
+        text = parser_for(name, command_named(name)).format_help().rstrip()
         parts.append(f"## whyperf {name}\n\n```text\n{text}\n```\n")
     return "\n".join(parts)
 
@@ -32,14 +30,10 @@ def write_man_pages(folder: Path) -> None:
 
     folder.mkdir(parents=True, exist_ok=True)
     for name in COMMANDS:
-        parser = parser_for(name, _command(name))
+        parser = parser_for(name, command_named(name))
         parser.prog = f"whyperf-{name}"
         page = Manpage(parser, {"project_name": "whyperf", "manual_section": 1, "short_desc": COMMANDS[name]})
         (folder / f"whyperf-{name}.1").write_text(str(page), encoding="utf-8")
-
-
-def _command(name: str) -> Command:
-    return cast(Command, importlib.import_module(f"whyperf.cli.{name}"))
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ class Measuring:
     components: tuple[str, ...] = ()  # globs that narrow what is read
     excluded_variables: tuple[str, ...] = ()  # globs of what shall not be kept
     compile_commands: Path | None = None  # how the program was compiled; None: to be looked for
+    trace_hz: int = 0  # kernel events too, with so many samples a second of each CPU; 0: none
 
     @property
     def blocked_rate_hz(self) -> float:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from whyperf.collect import folder as folders
 from whyperf.collect.drive import Driver
@@ -36,6 +37,9 @@ from whyperf.collect.work import CalledWork, DriverWork, OneRun, WorkAccount
 from whyperf.collect.work_count import CallCounter, counter_for
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import Sampling, Totals
+
+if TYPE_CHECKING:
+    from whyperf.collect.tracer.session import TraceSession
 
 _TICK_S = 0.1
 _READY_TICK_S = 0.02
@@ -70,6 +74,7 @@ def record_run(
     with contextlib.ExitStack() as held:
         if counter is not None:
             held.callback(counter.close)
+        tracing = held.enter_context(_tracing(program, measuring.trace_hz)) if measuring.trace_hz else None
         folder = folders.create(path, force=force)
         held.callback(folder.release)
         sampling = Sampling(
@@ -80,11 +85,12 @@ def record_run(
         start = start_of(program.command, environment, sampling, unit, round(lifecycle.skip_s * 1e9), values=wanted)
         sampler = Sampler(folder, start, plan, measuring.values_depth)
         sampler.prepare_variables(program.path)
+        recorder: Recorder = sampler if tracing is None else _traced(sampler, folder.raw, tracing)
         return run_to_the_end(
             program,
             path,
-            sampler,
-            _work_account(sampler, unit, counter, lifecycle),
+            recorder,
+            _work_account(recorder, unit, counter, lifecycle),
             lifecycle=lifecycle,
             environment=environment,
             blocked_rate_hz=measuring.blocked_rate_hz,
@@ -120,6 +126,25 @@ def run_to_the_end(
         )
         signals = held.enter_context(SignalWatch())
         return _Run(setting, recorder, signals, work).execute(path, list(notes))
+
+
+@contextlib.contextmanager
+def _tracing(program: Program, sample_hz: int) -> Iterator[TraceSession]:
+    """A tracer to run beside the sampler, which leaves nothing in the kernel whatever happens."""
+    from whyperf.collect.tracer.holder import alone, command_name
+    from whyperf.collect.tracer.session import TraceSession, TraceWanted
+
+    with (
+        alone(command_name("record", "--trace", "--", *program.command)),
+        contextlib.closing(TraceSession(TraceWanted("tree", sample_hz))) as session,
+    ):
+        yield session
+
+
+def _traced(sampler: Sampler, raw: Path, session: TraceSession) -> Recorder:
+    from whyperf.collect.tracer.traced_recorder import TracedRecorder
+
+    return TracedRecorder(sampler, raw, session)
 
 
 @contextlib.contextmanager

@@ -27,7 +27,7 @@ def loss_notes(
     told: dict[str, list[str]] = {}
     for kind, side in (("good", good), ("bad", bad)):
         for number, run in enumerate(side, 1):
-            for note in (*_of_manifest(run.manifest), *_of_samples(run, settings)):
+            for note in (*lost_in(run.manifest), *_of_samples(run, settings)):
                 told.setdefault(note, []).append(f"{kind} run {number}" if len(side) > 1 else f"{kind} run")
     everybody = len(good) + len(bad)
     notes = [
@@ -37,7 +37,8 @@ def loss_notes(
     return notes + _debug_notes(good, bad, concerned)
 
 
-def _of_manifest(manifest: Manifest) -> Iterator[str]:
+def lost_in(manifest: Manifest) -> Iterator[str]:
+    """What one recording lost, a sentence each."""
     if manifest.exit_signal in _CRASHES:
         yield f"the program crashed by itself ({signal.Signals(manifest.exit_signal).name}); compared up to there."
     if manifest.stopped_by == "recorder-killed":

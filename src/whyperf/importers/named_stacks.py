@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from whyperf.collect.seal.tables import table_of
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import Host, Losses, Manifest, Overhead, Sampling, Totals, Window
 from whyperf.recording.reader import Recording
+from whyperf.recording.schema import Table
 from whyperf.recording.tables import SAMPLES, TABLES, Clock
 from whyperf.recording.version import FORMAT_VERSION
 from whyperf.recording.writer import write_recording
@@ -60,6 +62,9 @@ def store(profile: NamedProfile, output: Path, *, force: bool) -> Recording:
     kept = folders.create(output, force=force)
     try:
         write_recording(output, _manifest(profile), _tables(profile))
+    except BaseException:
+        shutil.rmtree(output, ignore_errors=True)
+        raise
     finally:
         kept.release()
     return Recording(output)
@@ -118,7 +123,7 @@ def _tables(profile: NamedProfile) -> dict[str, pa.Table]:
     }
     names = {"modules": "module", "functions": "function", "frames": "frame", "stacks": "node", "threads": "thread"}
     made = {
-        table.name: _table(table.schema, rows[table.name], constant.get(table.name, {}), names.get(table.name))
+        table.name: _table(table, rows[table.name], constant.get(table.name, {}), names.get(table.name))
         for table in TABLES
         if table.name in rows
     }
@@ -135,9 +140,10 @@ def _origin(place: NamedPlace) -> str:
     return "libc" if name.startswith(("libc.so", "libc-2", "ld-linux")) else "library"
 
 
-def _table(schema: pa.Schema, rows: list[dict[str, Any]], constant: dict[str, Any], number: str | None) -> pa.Table:
-    whole = [{**constant, **row, **({number: n} if number else {})} for n, row in enumerate(rows)]
-    return pa.Table.from_pylist([{name: row.get(name, "") for name in schema.names} for row in whole], schema=schema)
+def _table(table: Table, rows: list[dict[str, Any]], constant: dict[str, Any], number: str | None) -> pa.Table:
+    absent = {column.name: column.absent for column in table.columns if column.absent is not None}
+    whole = [{**absent, **constant, **row, **({number: n} if number else {})} for n, row in enumerate(rows)]
+    return pa.Table.from_pylist(whole, schema=table.schema)
 
 
 def _samples(profile: NamedProfile, nodes: Sequence[int], threads: Sequence[int]) -> pa.Table:

@@ -59,12 +59,12 @@ def findings(values: Values) -> list[Finding]:
 
 def shown(values: Values, function: FunctionKey) -> tuple[ShownVariable, ...]:
     """The function's most abnormal variables."""
-    return tuple(_shown(values, one) for one in values.of(function)[: values.settings.shown_variables])
+    return tuple(described(values, one) for one in values.of(function)[: values.settings.shown_variables])
 
 
 def shown_globals(values: Values) -> tuple[ShownVariable, ...]:
     several = [one for one in values.abnormal if one.function is None]
-    return tuple(_shown(values, one) for one in several[: values.settings.shown_variables])
+    return tuple(described(values, one) for one in several[: values.settings.shown_variables])
 
 
 def _finding(
@@ -106,7 +106,7 @@ def _detail(one: Abnormal) -> dict[str, Any]:
     }
 
 
-def _shown(values: Values, one: Abnormal) -> ShownVariable:
+def described(values: Values, one: Abnormal) -> ShownVariable:
     read_at = one.contrast.read_at[: values.settings.shown_lines]
     file = read_at[0].file if read_at else one.variable.file
     return ShownVariable(

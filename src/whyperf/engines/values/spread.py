@@ -72,21 +72,21 @@ def contrast(
 ) -> Contrast:
     here, there = good.codes, bad.codes
     edges = bin_edges(here, there, settings.bins)
-    cells = _cells(_plain(kind, dimension, here), _plain(kind, dimension, there), settings.histogram_cells)
+    cells = cells_of(plain(kind, dimension, here), plain(kind, dimension, there), settings.histogram_cells)
     good_bins, bad_bins = (np.bincount(in_bins(codes, edges), minlength=len(edges)) for codes in (here, there))
     strange = (bad_bins / len(there) > settings.abnormal_factor * good_bins / len(here)) & (
         bad_bins >= _NOTICEABLE * len(there)
     )
     return Contrast(
-        _spread(_plain(kind, dimension, here), cells),
-        _spread(_plain(kind, dimension, there), cells),
+        _spread(plain(kind, dimension, here), cells),
+        _spread(plain(kind, dimension, there), cells),
         _ranges(strange, edges, len(edges) < settings.bins, kind, dimension),
         float(bad_bins[strange].sum()) / len(there),
         _read_at(bad, places, edges, strange),
     )
 
 
-def _plain(kind: Kind, dimension: Dimension, codes: Ints) -> Floats:
+def plain(kind: Kind, dimension: Dimension, codes: Ints) -> Floats:
     if dimension is Dimension.VALUE:
         return numbers(kind, codes)
     return step_numbers(kind, codes) if dimension is Dimension.DELTA else codes.astype(np.float64)
@@ -104,7 +104,7 @@ def _spread(values: Floats, cells: Floats) -> Spread:
     return Spread(float(low), typical, float(high), at_typical, tuple(histogram.tolist()))
 
 
-def _cells(good: Floats, bad: Floats, count: int) -> Floats:
+def cells_of(good: Floats, bad: Floats, count: int) -> Floats:
     """Edges from the lowest to the highest value of both: in equal steps, or equal factors over many magnitudes."""
     lows, highs = zip(*(np.quantile(side, (0.01, 0.99), method="nearest") for side in (good, bad)), strict=True)
     low, high = float(min(lows)), float(max(highs))
@@ -119,7 +119,7 @@ def _ranges(
     strange: Flags, edges: Ints, exact: bool, kind: Kind, dimension: Dimension
 ) -> tuple[tuple[float, float], ...]:
     """Adjacent abnormal bins joined. `exact`: a bin is one value, not all from the bin below up to it."""
-    upper = _plain(kind, dimension, edges)
+    upper = plain(kind, dimension, edges)
     ranges: list[tuple[float, float]] = []
     for at in np.flatnonzero(strange).tolist():
         high = float(upper[at])

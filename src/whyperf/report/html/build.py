@@ -1,0 +1,48 @@
+"""From what was examined to what the page shows."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from whyperf import __version__
+from whyperf.diagnose.verdict import Verdict
+from whyperf.engines.run import ONE_RUN
+from whyperf.report.html.causes import causes_section
+from whyperf.report.html.contexts import contexts_section
+from whyperf.report.html.examined import Examined
+from whyperf.report.html.model import FORMAT, PageModel
+from whyperf.report.html.recordings import recordings_section
+from whyperf.report.html.relations import relations_section
+from whyperf.report.html.values import values_section
+from whyperf.report.html.verdict import verdict_section
+
+
+def page_model(verdict: Verdict | None, examined: Examined) -> PageModel:
+    """Without a verdict: of recordings that are only looked at."""
+    suspects = [(one.function, one.module) for one in verdict.suspects] if verdict is not None else []
+    values = values_section(examined.values, suspects)
+    unit, ranking = (ONE_RUN, None) if verdict is None else (verdict.symptom.unit, verdict.contexts)
+    contexts = contexts_section(examined, unit, ranking)
+    causes = causes_section(verdict)
+    relations = relations_section(verdict)
+    return PageModel(
+        format=FORMAT,
+        title=_title(examined),
+        whyperf=__version__,
+        verdict=None
+        if verdict is None
+        else verdict_section(
+            verdict, examined.bad_runs, values=values, contexts=contexts, causes=causes, relations=relations
+        ),
+        values=values,
+        contexts=contexts,
+        causes=causes,
+        relations=relations,
+        recordings=recordings_section(examined),
+    )
+
+
+def _title(examined: Examined) -> str:
+    """The program's name."""
+    command = examined.bad_runs[0].manifest.command
+    return PurePosixPath(command[0]).name if command else "a recording"

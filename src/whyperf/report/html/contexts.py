@@ -1,0 +1,116 @@
+"""The flame graphs: where time was spent, by calling context, in good and bad runs on one tree."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whyperf.diagnose.verdict import ContextRanking
+from whyperf.engines.excess.costs import Costs, Side, measure
+from whyperf.engines.functions import FunctionIndex
+from whyperf.engines.run import Floats, texts
+from whyperf.recording.tables import Clock
+from whyperf.report.html.examined import Examined
+from whyperf.report.html.model import ContextsSection, ContextTreeColumns, FrameFunction, HeatMap, HeatRow, HeatStep
+
+# A screen is 2,000 pixels wide: more contexts than this are narrower than one of them.
+MOST_CONTEXTS = 4000
+_SYSTEM = "system-library"
+
+
+def contexts_section(examined: Examined, unit: str, ranking: ContextRanking | None = None) -> ContextsSection | None:
+    """None where there is nothing to show. `ranking`: what kernel events say of contexts."""
+    index = examined.index
+    shown = [(clock, _Tree(costs)) for clock in Clock if len((costs := _costs(examined, unit, clock)).tree) > 1]
+    heat = None if ranking is None or not ranking.contexts else _heat(ranking)
+    if not shown and heat is None:
+        return None
+    used = np.unique([number for _, tree in shown for number in tree.function.tolist() if number >= 0]).tolist()
+    number = {function: at for at, function in enumerate(used)} | {-1: -1}
+    layers = _layers(index)
+    return ContextsSection(
+        unit=unit,
+        compared=bool(index.good),
+        functions=tuple(_function(index, function, layers) for function in used),
+        trees=tuple(tree.columns(clock, number) for clock, tree in shown),
+        heat=heat,
+    )
+
+
+def _heat(ranking: ContextRanking) -> HeatMap:
+    return HeatMap(
+        ranking.unit,
+        tuple(
+            HeatRow(
+                row.share,
+                row.good,
+                row.bad,
+                tuple(HeatStep(step.function, step.module, step.layer, step.added) for step in row.steps),
+                row.hot,
+            )
+            for row in ranking.contexts
+        ),
+    )
+
+
+def _costs(examined: Examined, unit: str, clock: Clock) -> Costs:
+    excess = examined.excess
+    if excess is not None and excess.clock is clock:
+        return excess.full
+    return measure(examined.index, examined.units(unit), clock, folded=False)
+
+
+class _Tree:
+    """What remains of a context tree when contexts too small to be seen are summed up in their callers."""
+
+    def __init__(self, costs: Costs) -> None:
+        tree = costs.tree
+        good, bad = _mean(costs.good, len(tree)), _mean(costs.bad, len(tree))
+        good_below, bad_below = tree.inclusive(good), tree.inclusive(bad)
+        # A caller weighs at least as much as what it calls, and comes before it: no context is kept without its caller.
+        order = np.argsort(-np.maximum(good_below, bad_below), kind="stable")
+        kept = np.sort(order[: MOST_CONTEXTS + 1])
+        place = np.full(len(tree), -1, np.int64)
+        place[kept] = np.arange(len(kept))
+        left_out = np.flatnonzero(place < 0)
+        heads = left_out[place[tree.parent[left_out]] >= 0]
+        under, sums_at = np.unique(tree.parent[heads], return_inverse=True)
+        self.left_out = len(left_out)
+        self.parent = np.concatenate([place[tree.parent[kept]], place[under]])
+        self.function = np.concatenate([tree.function[kept], np.full(len(under), -1)])
+        self.good, self.bad = (
+            np.concatenate([own[kept], np.bincount(sums_at, below[heads], len(under))])
+            for own, below in ((good, good_below), (bad, bad_below))
+        )
+
+    def columns(self, clock: Clock, number: dict[int, int]) -> ContextTreeColumns:
+        """Without the root: the outermost functions' caller is -1."""
+        return ContextTreeColumns(
+            clock=clock.name.lower(),
+            parent=tuple((self.parent[1:] - 1).tolist()),
+            function=tuple(number[one] for one in self.function[1:].tolist()),
+            good=tuple(self.good[1:].tolist()),
+            bad=tuple(self.bad[1:].tolist()),
+            left_out=self.left_out,
+        )
+
+
+def _mean(side: Side, size: int) -> Floats:
+    return side.mean if side.runs else np.zeros(size)
+
+
+def _function(index: FunctionIndex, number: int, layers: dict[str, str]) -> FrameFunction:
+    function = index.functions[number]
+    layer = layers.get(function.key.module, "unknown")
+    # What a system header brought into the program is not the program's own.
+    return FrameFunction(
+        function.key.name, function.key.module, _SYSTEM if layer == "program" and not function.own else layer
+    )
+
+
+def _layers(index: FunctionIndex) -> dict[str, str]:
+    """By module: whose code it is."""
+    return {
+        name: origin
+        for run in (*index.good, *index.bad)
+        for name, origin in zip(index.module_names[run], texts(run.recording.table("modules"), "origin"), strict=True)
+    }

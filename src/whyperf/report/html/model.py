@@ -1,0 +1,319 @@
+"""What the page is fed, as JSON: plain data, one class a section. `web/src/model.ts` says the same in TypeScript.
+
+A section that is None does not appear. Names, paths and sentences may hold anything that the recorded program put
+there: `page.py` makes them fit to show, once for all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    number: int
+    text: str
+    share: float  # of what the excerpt is about: added time, or abnormal readings
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    file: str
+    lines: tuple[SourceLine, ...]  # a jump in their numbers is a gap
+
+
+@dataclass(frozen=True)
+class RunAmounts:
+    """One amount a run."""
+
+    good: tuple[float, ...]
+    bad: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Inside:
+    """Where the time lies for which a function answers."""
+
+    function: str
+    module: str
+    share: float
+
+
+@dataclass(frozen=True)
+class SuspectRow:
+    rank: int
+    function: str
+    module: str
+    file: str
+    line: int
+    path: tuple[str, ...]
+    share: float
+    interval: tuple[float, float] | None  # 95%, of the share
+    confidence: str
+    pattern: str
+    why: str
+    runs: RunAmounts | None  # seconds per unit of work that it answers for
+    inside: tuple[Inside, ...]
+    excerpt: Excerpt | None
+    variables: tuple[int, ...]  # numbers in `values.variables`
+    relation: int | None  # number in `relations.graphs`
+    cause: int | None  # number in `causes.stories`
+    frame: int | None  # number in `contexts.functions`
+
+
+@dataclass(frozen=True)
+class VerdictSection:
+    kind: str  # difference, none, more-work, insufficient
+    sentence: str
+    symptom: str  # cpu, wait, io, memory, external
+    measure: str  # cpu_s, wall_s, instructions ...
+    unit: str
+    good: float
+    bad: float
+    runs: RunAmounts
+    warnings: tuple[str, ...]
+    suspects: tuple[SuspectRow, ...]
+    notes: tuple[str, ...]
+    next_command: str | None
+
+
+@dataclass(frozen=True)
+class Spread:
+    range: str
+    typical: str
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Shares of the readings. Cells lie between `edges`, or are single values, each with its label."""
+
+    edges: tuple[float, ...]
+    labels: tuple[str, ...]
+    good: tuple[float, ...]
+    bad: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class RunCourse:
+    """One run's readings over time: lowest, middle and highest around each moment."""
+
+    good: bool
+    run: int
+    seconds: tuple[float, ...]
+    low: tuple[float, ...]
+    middle: tuple[float, ...]
+    high: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class VariableRow:
+    name: str
+    type: str
+    function: str  # empty for globals
+    module: str
+    scope: str
+    roles: tuple[str, ...]
+    dimension: str  # value, delta, duration
+    decides: bool
+    sentence: str
+    distance: float  # Hellinger, 0 to 1
+    p: float | None  # None where whole runs stand apart
+    good: Spread
+    bad: Spread
+    abnormal_share: float  # of the bad runs' readings
+    cells: Cells
+    courses: tuple[RunCourse, ...]
+    excerpt: Excerpt | None
+
+
+@dataclass(frozen=True)
+class ValuesSection:
+    variables: tuple[VariableRow, ...]
+    compared: int  # variables in all
+    abnormal: int
+
+
+@dataclass(frozen=True)
+class FrameFunction:
+    name: str
+    module: str
+    layer: str  # program, library, system-library, libc, kernel, jit, unknown
+
+
+@dataclass(frozen=True)
+class ContextTreeColumns:
+    """A calling-context tree, a column a field; parents come before children. Seconds are per unit of work."""
+
+    clock: str  # cpu, blocked
+    parent: tuple[int, ...]  # -1 for the outermost
+    function: tuple[int, ...]  # number in `functions`; -1: several contexts too small to be shown
+    good: tuple[float, ...]  # seconds in the context itself
+    bad: tuple[float, ...]
+    left_out: int  # contexts summed up
+
+
+@dataclass(frozen=True)
+class HeatStep:
+    """A function on the way to where latency appeared."""
+
+    function: str
+    module: str
+    layer: str
+    added: float  # in its own code
+
+
+@dataclass(frozen=True)
+class HeatRow:
+    """A context, by what it added to the bad runs."""
+
+    share: float
+    good: float
+    bad: float
+    steps: tuple[HeatStep, ...]  # outermost first
+    hot: int  # the step that answers for it
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    unit: str  # what amounts are divided by; `share`: they are shares of the time
+    rows: tuple[HeatRow, ...]  # the most added first
+
+
+@dataclass(frozen=True)
+class ContextsSection:
+    unit: str
+    compared: bool  # False: one kind of runs only, in `bad`
+    functions: tuple[FrameFunction, ...]
+    trees: tuple[ContextTreeColumns, ...]
+    heat: HeatMap | None  # from kernel events
+
+
+@dataclass(frozen=True)
+class CauseLink:
+    """Why a thread's waiting leads to the next."""
+
+    mechanism: str
+    certainty: str  # strong, weak, inferred, guess
+    why: str
+
+
+@dataclass(frozen=True)
+class CauseRung:
+    """What a thread on the causal path did, and for how long."""
+
+    lane: int  # number in `lanes`
+    start_s: float  # since the recording began
+    seconds: float
+    did: str
+    stack: tuple[str, ...]  # innermost first
+    link: CauseLink | None  # to the next
+
+
+@dataclass(frozen=True)
+class CauseStory:
+    """A stall, from the thread that stalled to the one that should have acted."""
+
+    rank: int  # of the suspect
+    normal_s: float  # how long such a wait or turn lasts at most
+    usual: str  # that in words
+    lanes: tuple[str, ...]  # threads, the stalled one first
+    rungs: tuple[CauseRung, ...]
+
+
+@dataclass(frozen=True)
+class CausesSection:
+    stories: tuple[CauseStory, ...]
+
+
+@dataclass(frozen=True)
+class RelationNode:
+    name: str
+    kind: str  # call, loop, iteration, branch, thread, signal, line, symptom
+    file: str
+    line: int
+    good: float
+    bad: float
+
+
+@dataclass(frozen=True)
+class RelationEdge:
+    start: int
+    end: int
+    kind: str  # contains, value
+    good: float
+    bad: float
+    changed: bool
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    instances: int
+    mean: float
+    quantiles: tuple[float, ...]  # lowest, quarter, half, three quarters, highest
+
+
+@dataclass(frozen=True)
+class RelationGraph:
+    rank: int  # of the suspect
+    decision: str
+    sentence: str
+    good: Quantiles | None
+    bad: Quantiles | None
+    nodes: tuple[RelationNode, ...]
+    edges: tuple[RelationEdge, ...]
+
+
+@dataclass(frozen=True)
+class RelationsSection:
+    graphs: tuple[RelationGraph, ...]
+
+
+@dataclass(frozen=True)
+class RecordingRow:
+    good: bool | None  # None where nothing is compared
+    name: str
+    path: str
+    command: str
+    started: int  # milliseconds since 1970
+    host: str
+    kernel: str
+    cpus: int
+    whyperf: str
+    sampling: str
+    wall_s: float
+    window_s: float
+    user_s: float
+    system_s: float
+    cpu_wait_s: float
+    memory_bytes: int
+    read_bytes: int
+    written_bytes: int
+    work: float
+    unit: str
+    samples: int
+    threads: int
+    processes: int
+    ended: str
+    overhead_s: float  # inside the program
+    recorder_s: float  # CPU time beside it
+    lost: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RecordingsSection:
+    rows: tuple[RecordingRow, ...]
+
+
+@dataclass(frozen=True)
+class PageModel:
+    format: int
+    title: str
+    whyperf: str
+    verdict: VerdictSection | None
+    values: ValuesSection | None
+    contexts: ContextsSection | None
+    causes: CausesSection | None
+    relations: RelationsSection | None
+    recordings: RecordingsSection

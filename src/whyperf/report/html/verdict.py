@@ -1,0 +1,125 @@
+"""The verdict itself, every suspect with the numbers of the evidence that stands behind it in the other sections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from whyperf.diagnose.verdict import Suspect, Verdict
+from whyperf.engines.run import Run
+from whyperf.report.html.excerpts import excerpt
+from whyperf.report.html.model import (
+    CausesSection,
+    ContextsSection,
+    Excerpt,
+    Inside,
+    RelationsSection,
+    RunAmounts,
+    SourceLine,
+    SuspectRow,
+    ValuesSection,
+    VerdictSection,
+)
+
+_AROUND = 6
+
+
+def verdict_section(
+    verdict: Verdict,
+    runs: Sequence[Run],
+    *,
+    values: ValuesSection | None,
+    contexts: ContextsSection | None,
+    causes: CausesSection | None,
+    relations: RelationsSection | None,
+) -> VerdictSection:
+    """`runs` hold the source that is shown."""
+    symptom = verdict.symptom
+    variables = _numbers([(one.function, one.module) for one in values.variables] if values else [])
+    frames = _numbers([(one.name, one.module) for one in contexts.functions] if contexts else [])
+    graphs = {graph.rank: number for number, graph in enumerate(relations.graphs)} if relations else {}
+    stories = {story.rank: number for number, story in enumerate(causes.stories)} if causes else {}
+    return VerdictSection(
+        kind=verdict.kind.value,
+        sentence=symptom.sentence,
+        symptom=symptom.kind,
+        measure=symptom.measure,
+        unit=symptom.unit,
+        good=symptom.good,
+        bad=symptom.bad,
+        runs=RunAmounts(symptom.good_runs, symptom.bad_runs),
+        warnings=verdict.warnings,
+        suspects=tuple(
+            _suspect(
+                suspect,
+                runs,
+                variables=tuple(variables.get((suspect.function, suspect.module), ())),
+                relation=graphs.get(suspect.rank),
+                cause=stories.get(suspect.rank),
+                frame=next(iter(frames.get((suspect.function, suspect.module), ())), None),
+            )
+            for suspect in verdict.suspects
+        ),
+        notes=verdict.notes,
+        next_command=verdict.next_command,
+    )
+
+
+def _numbers(owners: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[int]]:
+    found: dict[tuple[str, str], list[int]] = {}
+    for number, owner in enumerate(owners):
+        found.setdefault(owner, []).append(number)
+    return found
+
+
+def _suspect(
+    suspect: Suspect,
+    runs: Sequence[Run],
+    *,
+    variables: tuple[int, ...],
+    relation: int | None,
+    cause: int | None,
+    frame: int | None,
+) -> SuspectRow:
+    detail = suspect.evidence[0].detail if suspect.evidence else {}
+    return SuspectRow(
+        rank=suspect.rank,
+        function=suspect.function,
+        module=suspect.module,
+        file=suspect.file,
+        line=suspect.line,
+        path=suspect.path,
+        share=suspect.share,
+        interval=_interval(detail),
+        confidence=suspect.confidence,
+        pattern=suspect.pattern,
+        why=suspect.why,
+        runs=_amounts(detail),
+        inside=tuple(Inside(one["function"], one["module"], one["share"]) for one in detail.get("inside", [])),
+        excerpt=_excerpt(suspect, runs),
+        variables=variables,
+        relation=relation,
+        cause=cause,
+        frame=frame,
+    )
+
+
+def _interval(detail: Mapping[str, Any]) -> tuple[float, float] | None:
+    low_and_high = detail.get("interval")
+    return (low_and_high[0], low_and_high[1]) if low_and_high else None
+
+
+def _amounts(detail: Mapping[str, Any]) -> RunAmounts | None:
+    """What the suspect answers for, run by run, where its engine counts so."""
+    if "good_runs" not in detail or "bad_runs" not in detail:
+        return None
+    return RunAmounts(tuple(detail["good_runs"]), tuple(detail["bad_runs"]))
+
+
+def _excerpt(suspect: Suspect, runs: Sequence[Run]) -> Excerpt | None:
+    """More of the source than the terminal shows; what the verdict itself holds where the recordings hold no more."""
+    shares = {line.line: line.share for line in suspect.lines if line.share > 0}
+    found = excerpt(runs, suspect.file, shares, _AROUND)
+    if found is not None or not any(line.text.strip() for line in suspect.lines):
+        return found
+    return Excerpt(suspect.file, tuple(SourceLine(one.line, one.text, one.share) for one in suspect.lines))

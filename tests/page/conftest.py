@@ -1,0 +1,108 @@
+"""A real browser, and pages of real cases: recorded, diagnosed and written as a user would."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from bench.cases.case import CASES, commands, load
+from bench.tool import whyperf_argument, whyperf_command
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Error as BrowserError
+
+from whyperf.cli.demo import BAD_ARGUMENT, GOOD_ARGUMENT, build
+
+SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
+_SHELF = Path(__file__).parents[1] / "deep" / "programs" / "shelf.c"
+
+
+@dataclass
+class Opened:
+    """A page in the browser, and what went wrong or out since it was opened."""
+
+    page: Page
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def heard(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
+
+    def asked(self, request: Request) -> None:
+        if not request.url.startswith("data:"):
+            self.requests.append(request.url)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    found = shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        try:
+            # Tests may run as root, and what is opened is our own.
+            browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        except BrowserError as error:
+            pytest.skip(f"no Chromium here: {str(error).splitlines()[0]}")
+        yield browser
+        browser.close()
+
+
+def open_page(browser: Browser, address: str, *, width: int = 1360, colours: str = "light") -> Opened:
+    page = browser.new_page(viewport={"width": width, "height": 1000}, color_scheme=colours, reduced_motion="reduce")
+    opened = Opened(page)
+    page.on("console", opened.heard)
+    page.on("pageerror", lambda error: opened.complaints.append(str(error)))
+    page.on("dialog", lambda dialog: (opened.complaints.append(dialog.message), dialog.dismiss()))
+    page.on("request", opened.asked)
+    page.goto(address)
+    page.wait_for_selector("h1")
+    return opened
+
+
+@pytest.fixture(scope="session")
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """MDEV's recovery, in C: data went wrong."""
+    return _compared(tmp_path_factory, "ledger-recovery", "--runs", "1")
+
+
+@pytest.fixture(scope="session")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Threads in C++, running and waiting."""
+    return _compared(tmp_path_factory, "pool-scan", "--runs", "1", "--clock", "wall")
+
+
+@pytest.fixture(scope="session")
+def orders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo's program, as `whyperf demo` compares it."""
+    program = build()
+    sides = ("--good", f"{program} {GOOD_ARGUMENT}", "--bad", f"{program} {BAD_ARGUMENT}")
+    return _written(tmp_path_factory.mktemp("orders"), *sides, "--runs", "1")
+
+
+@pytest.fixture(scope="session")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Counted under Valgrind: a relation changed."""
+    if shutil.which("valgrind") is None:
+        pytest.skip("valgrind is not installed")
+    folder = tmp_path_factory.mktemp("shelf")
+    subprocess.run(["gcc", "-O1", "-g", _SHELF, "-o", folder / "shelf"], check=True)
+    sides = ("--good", f"{folder}/shelf 100 50", "--bad", f"{folder}/shelf 1000 50")
+    return _written(folder, "--deep", *sides)
+
+
+def _compared(factory: pytest.TempPathFactory, case: str, *options: str) -> Path:
+    wanted = commands(load(CASES / case))
+    good, bad = (whyperf_argument(side.command) for side in (wanted.good, wanted.bad))
+    return _written(factory.mktemp(case), "--good", good, "--bad", bad, *options)
+
+
+def _written(folder: Path, *arguments: str) -> Path:
+    page = folder / "page.html"
+    command = [*whyperf_command(), "compare", *arguments, "-o", str(folder / "recordings"), "--html", str(page)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+    assert f"the page is {page.as_uri()}" in done.stderr
+    return page

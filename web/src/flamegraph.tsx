@@ -1,0 +1,157 @@
+import flamegraph, { type FlameGraph as Chart, type Frame } from "d3-flame-graph";
+import { select } from "d3-selection";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Context } from "./tree";
+
+export type Colouring = "change" | "layer";
+
+interface Props {
+  tree: Context; // with widths
+  colouring: Colouring;
+  search: string;
+  focus: number | null; // function to zoom to
+  describe: (context: Context) => string;
+  onLook: (context: Context) => void;
+}
+
+type Drawn = { chart: Chart<Context>; root: Frame<Context> };
+
+/** The flame graph, reachable by keyboard: arrows walk from frame to frame, Enter zooms, Escape zooms out. */
+export function FlameGraph({ tree, colouring, search, focus, describe, onLook }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const drawn = useRef<Drawn | null>(null);
+  const zoomed = useRef(false);
+  const [width, setWidth] = useState(0);
+  const [at, setAt] = useState<Frame<Context> | null>(null);
+
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const observer = new ResizeObserver(() => setWidth(Math.floor(element.clientWidth)));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+
+  useEffect(() => {
+    if (!box.current || width === 0) return;
+    drawn.current = draw(box.current, width, tree, colouring, describe, onLook);
+    setAt(null);
+    return () => {
+      drawn.current?.chart.destroy();
+      drawn.current = null;
+    };
+  }, [tree, width, colouring, describe, onLook]);
+
+  useEffect(() => {
+    if (!drawn.current) return;
+    const { chart, root } = drawn.current;
+    const found = focus === null ? null : heaviest(root, focus);
+    if (found) {
+      chart.zoomTo(found);
+      onLook(found.data);
+    } else if (zoomed.current) chart.resetZoom();
+    zoomed.current = found !== null;
+  }, [focus, tree, width, colouring, onLook]);
+
+  useEffect(() => {
+    if (search) drawn.current?.chart.search(search);
+    else drawn.current?.chart.clear();
+  }, [search, tree, width, colouring]);
+
+  useEffect(() => {
+    const frames = select(box.current).selectAll<SVGGElement, Frame<Context>>("g.frame");
+    frames.classed("current", (frame) => frame === at);
+    if (at) onLook(at.data);
+  }, [at, onLook]);
+
+  const walk = (event: KeyboardEvent) => {
+    if (!drawn.current) return;
+    const here = at ?? drawn.current.root;
+    if (event.key === "Enter") drawn.current.chart.zoomTo(here);
+    else if (event.key === "Escape") drawn.current.chart.resetZoom();
+    else {
+      const next = neighbour(here, event.key);
+      if (!next) return;
+      setAt(next);
+    }
+    event.preventDefault();
+  };
+  return (
+    <div
+      class="flames"
+      ref={box}
+      role="application"
+      aria-label="Flame graph: arrow keys walk through it, Enter zooms in, Escape zooms out"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: keys walk through it
+      tabIndex={0}
+      onKeyDown={walk}
+    />
+  );
+}
+
+function draw(
+  element: HTMLDivElement,
+  width: number,
+  tree: Context,
+  colouring: Colouring,
+  describe: (context: Context) => string,
+  onLook: (context: Context) => void,
+): Drawn {
+  const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const most = Math.abs(tree.bad - tree.good) || Math.max(tree.bad, tree.good);
+  const chart = flamegraph<Context>()
+    .width(width)
+    .cellHeight(20)
+    .minFrameSize(1)
+    .inverted(true)
+    .transitionDuration(still ? 0 : 250)
+    .sort((a, b) => b.data.value - a.data.value)
+    .setColorMapper((frame) => (frame.highlight ? "var(--found)" : colour(frame.data, colouring, most)))
+    .setLabelHandler((frame) => describe(frame.data))
+    .setSearchMatch((frame, term) => matches(frame.data, term))
+    .setSearchHandler(() => {})
+    .onHover((frame) => onLook(frame.data))
+    .onClick((frame) => onLook(frame.data));
+  const selection = select(element).datum(tree);
+  chart(selection);
+  // So that it can shrink to the width of a sheet of paper.
+  const svg = selection.select("svg");
+  svg.attr("viewBox", `0 0 ${width} ${svg.attr("height")}`);
+  // At once, where the library fades them in: a page that is being printed does not wait.
+  const frames = selection.selectAll<SVGGElement, Frame<Context>>("g.frame");
+  frames.select("rect").attr("width", (frame) => (frame.x1 - frame.x0) * width);
+  frames.select("div").text((frame) => frame.data.name);
+  return { chart, root: selection.datum() as unknown as Frame<Context> };
+}
+
+export function matches(context: Context, term: string): boolean {
+  return `${context.name} ${context.module}`.toLowerCase().includes(term.toLowerCase());
+}
+
+/** Colours are those of the style sheet, so that they follow its theme. */
+function colour(context: Context, colouring: Colouring, most: number): string {
+  if (context.layer === "root") return "var(--frame)";
+  if (colouring === "layer") return `var(--layer-${context.layer})`;
+  const change = context.bad - context.good;
+  const strength = Math.round(100 * Math.min(1, Math.abs(change) / most) ** 0.6);
+  return `color-mix(in oklab, var(--${change > 0 ? "more" : "less"}) ${strength}%, var(--frame))`;
+}
+
+function heaviest(root: Frame<Context>, wanted: number): Frame<Context> | null {
+  let found: Frame<Context> | null = null;
+  const look = (frame: Frame<Context>) => {
+    if (frame.data.function === wanted) {
+      if (!found || frame.data.value > found.data.value) found = frame;
+    } else frame.children?.forEach(look);
+  };
+  look(root);
+  return found;
+}
+
+function neighbour(frame: Frame<Context>, key: string): Frame<Context> | null {
+  if (key === "ArrowUp") return frame.parent;
+  if (key === "ArrowDown") return frame.children?.find((child) => child.data.value > 0) ?? null;
+  const among = frame.parent?.children?.filter((one) => one.data.value > 0) ?? [];
+  const step = key === "ArrowRight" ? 1 : key === "ArrowLeft" ? -1 : 0;
+  return step === 0 ? null : (among[among.indexOf(frame) + step] ?? null);
+}

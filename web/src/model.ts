@@ -1,0 +1,245 @@
+/** What the page is fed: the classes of `report/html/model.py`. A section that is null does not appear. */
+
+export interface SourceLine {
+  number: number;
+  text: string;
+  share: number;
+}
+
+export interface Excerpt {
+  file: string;
+  lines: SourceLine[];
+}
+
+export interface RunAmounts {
+  good: number[];
+  bad: number[];
+}
+
+export interface Suspect {
+  rank: number;
+  function: string;
+  module: string;
+  file: string;
+  line: number;
+  path: string[];
+  share: number;
+  interval: [number, number] | null;
+  confidence: string;
+  pattern: string;
+  why: string;
+  runs: RunAmounts | null;
+  inside: { function: string; module: string; share: number }[];
+  excerpt: Excerpt | null;
+  variables: number[];
+  relation: number | null;
+  cause: number | null;
+  frame: number | null;
+}
+
+export interface Verdict {
+  kind: "difference" | "none" | "more-work" | "insufficient";
+  sentence: string;
+  symptom: string;
+  measure: string;
+  unit: string;
+  good: number;
+  bad: number;
+  runs: RunAmounts;
+  warnings: string[];
+  suspects: Suspect[];
+  notes: string[];
+  next_command: string | null;
+}
+
+export interface Cells {
+  edges: number[];
+  labels: string[];
+  good: number[];
+  bad: number[];
+}
+
+export interface Course {
+  good: boolean;
+  run: number;
+  seconds: number[];
+  low: number[];
+  middle: number[];
+  high: number[];
+}
+
+export interface Variable {
+  name: string;
+  type: string;
+  function: string;
+  module: string;
+  scope: string;
+  roles: string[];
+  dimension: "value" | "delta" | "duration";
+  decides: boolean;
+  sentence: string;
+  distance: number;
+  p: number | null;
+  good: { range: string; typical: string };
+  bad: { range: string; typical: string };
+  abnormal_share: number;
+  cells: Cells;
+  courses: Course[];
+  excerpt: Excerpt | null;
+}
+
+export interface Values {
+  variables: Variable[];
+  compared: number;
+  abnormal: number;
+}
+
+export interface FrameFunction {
+  name: string;
+  module: string;
+  layer: string;
+}
+
+export interface ContextTree {
+  clock: "cpu" | "blocked";
+  parent: number[];
+  function: number[];
+  good: number[];
+  bad: number[];
+  left_out: number;
+}
+
+export interface HeatStep {
+  function: string;
+  module: string;
+  layer: string;
+  added: number;
+}
+
+export interface HeatRow {
+  share: number;
+  good: number;
+  bad: number;
+  steps: HeatStep[];
+  hot: number;
+}
+
+export interface HeatMap {
+  unit: string;
+  rows: HeatRow[];
+}
+
+export interface Contexts {
+  unit: string;
+  compared: boolean;
+  functions: FrameFunction[];
+  trees: ContextTree[];
+  heat: HeatMap | null;
+}
+
+export interface CauseLink {
+  mechanism: string;
+  certainty: string;
+  why: string;
+}
+
+export interface CauseRung {
+  lane: number;
+  start_s: number;
+  seconds: number;
+  did: string;
+  stack: string[];
+  link: CauseLink | null;
+}
+
+export interface CauseStory {
+  rank: number;
+  normal_s: number;
+  usual: string;
+  lanes: string[];
+  rungs: CauseRung[];
+}
+
+export interface Causes {
+  stories: CauseStory[];
+}
+
+export interface RelationNode {
+  name: string;
+  kind: string;
+  file: string;
+  line: number;
+  good: number;
+  bad: number;
+}
+
+export interface RelationEdge {
+  start: number;
+  end: number;
+  kind: "contains" | "value";
+  good: number;
+  bad: number;
+  changed: boolean;
+}
+
+export interface Quantiles {
+  instances: number;
+  mean: number;
+  quantiles: number[];
+}
+
+export interface RelationGraph {
+  rank: number;
+  decision: string;
+  sentence: string;
+  good: Quantiles | null;
+  bad: Quantiles | null;
+  nodes: RelationNode[];
+  edges: RelationEdge[];
+}
+
+export interface Relations {
+  graphs: RelationGraph[];
+}
+
+export interface Recording {
+  good: boolean | null;
+  name: string;
+  path: string;
+  command: string;
+  started: number;
+  host: string;
+  kernel: string;
+  cpus: number;
+  whyperf: string;
+  sampling: string;
+  wall_s: number;
+  window_s: number;
+  user_s: number;
+  system_s: number;
+  cpu_wait_s: number;
+  memory_bytes: number;
+  read_bytes: number;
+  written_bytes: number;
+  work: number;
+  unit: string;
+  samples: number;
+  threads: number;
+  processes: number;
+  ended: string;
+  overhead_s: number;
+  recorder_s: number;
+  lost: string[];
+}
+
+export interface PageModel {
+  format: number;
+  title: string;
+  whyperf: string;
+  verdict: Verdict | null;
+  values: Values | null;
+  contexts: Contexts | null;
+  causes: Causes | null;
+  relations: Relations | null;
+  recordings: { rows: Recording[] };
+}

@@ -1,0 +1,32 @@
+interface Names {
+  variables: string[];
+  functions: string[];
+}
+
+/** A sentence with the program's names in it set as code, so that `first` the variable is not first the word. */
+export function Prose({ text, variables, functions }: { text: string } & Names) {
+  const any = pattern({ variables, functions });
+  return (
+    <>
+      {text.split(any).map((part, at) =>
+        // Every second part is what was matched.
+        at % 2 === 1 ? <code key={`${at} ${part}`}>{part}</code> : part,
+      )}
+    </>
+  );
+}
+
+/** Functions may be called what sentences are made of (`run`, `time`): such count only where a function is spoken of. */
+function pattern({ variables, functions }: Names): RegExp {
+  const longestFirst = (names: string[]) => names.sort((a, b) => b.length - a.length).map(escaped);
+  const words = functions.filter((name) => /^[a-z]+$/.test(name));
+  const names = [...variables, ...functions.filter((name) => !words.includes(name))].filter((name) => name.length > 0);
+  const parts = longestFirst(names);
+  if (words.length > 0) parts.push(`(?<=\\b(?:calls|called by|of it in|at|from) )(?:${longestFirst(words).join("|")})`);
+  parts.push("[\\w:~$]+(?= \\([^() ]+:\\d+\\))"); // find (shelf.c:28)
+  return new RegExp(`(?<![\\w$.>:])(${parts.join("|")})(?![\\w$])`);
+}
+
+function escaped(name: string): string {
+  return name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}

@@ -1,0 +1,94 @@
+import type { ElementContent, RootContent } from "hast";
+import c from "highlight.js/lib/languages/c";
+import cpp from "highlight.js/lib/languages/cpp";
+import go from "highlight.js/lib/languages/go";
+import python from "highlight.js/lib/languages/python";
+import rust from "highlight.js/lib/languages/rust";
+import { createLowlight } from "lowlight";
+import type { Excerpt, SourceLine } from "./model";
+import { percent } from "./words";
+
+const lowlight = createLowlight({ c, cpp, go, python, rust });
+const LANGUAGES: Record<string, string> = { c: "c", go: "go", py: "python", rs: "rust" };
+const HOT = 0.005;
+
+interface Token {
+  text: string;
+  style: string;
+}
+
+/** An excerpt with the weight of each line beside it. `what` says of what the shares are. */
+export function Source({ excerpt, what }: { excerpt: Excerpt; what: string }) {
+  const language = LANGUAGES[excerpt.file.slice(excerpt.file.lastIndexOf(".") + 1)] ?? "cpp";
+  const indent = Math.min(...excerpt.lines.filter((line) => line.text.trim()).map((line) => indentation(line.text)));
+  const width = String(excerpt.lines.at(-1)?.number ?? 0).length;
+  return (
+    <figure class="source">
+      <figcaption>
+        <span class="path">{excerpt.file}</span>
+        <span class="what">{what}</span>
+      </figcaption>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
+      <section class="code" tabIndex={0} aria-label={`Source of ${excerpt.file}`}>
+        {pieces(excerpt.lines).map((lines) => (
+          <Piece key={lines[0]?.number} lines={lines} language={language} indent={indent} width={width} />
+        ))}
+      </section>
+    </figure>
+  );
+}
+
+function Piece({ lines, ...shape }: { lines: SourceLine[]; language: string; indent: number; width: number }) {
+  const text = lines.map((line) => line.text.slice(Math.min(shape.indent, indentation(line.text)))).join("\n");
+  const tokens = highlighted(text, shape.language);
+  return (
+    <pre>
+      {lines.map((line, at) => (
+        <div key={line.number} class={line.share >= HOT ? "line hot" : "line"} style={{ "--share": line.share }}>
+          <span class="number">{String(line.number).padStart(shape.width)}</span>
+          <code>
+            {tokens[at]?.map((token, n) => (
+              <span key={n} class={token.style}>
+                {token.text}
+              </span>
+            ))}
+          </code>
+          {line.share >= HOT && <span class="share">{percent(line.share)}</span>}
+        </div>
+      ))}
+    </pre>
+  );
+}
+
+function indentation(text: string): number {
+  return text.length - text.trimStart().length;
+}
+
+/** Runs of adjacent lines. */
+function pieces(lines: SourceLine[]): SourceLine[][] {
+  const found: SourceLine[][] = [];
+  for (const line of lines) {
+    const last = found.at(-1);
+    if (last?.at(-1)?.number === line.number - 1) last.push(line);
+    else found.push([line]);
+  }
+  return found;
+}
+
+/** Tokens line by line: text and class only, so that source can never become markup. */
+function highlighted(text: string, language: string): Token[][] {
+  const lines: Token[][] = [[]];
+  const walk = (nodes: (RootContent | ElementContent)[], style: string) => {
+    for (const node of nodes) {
+      if (node.type === "element") walk(node.children, String((node.properties.className as string[])[0] ?? style));
+      else if (node.type === "text") {
+        node.value.split("\n").forEach((part, at) => {
+          if (at > 0) lines.push([]);
+          if (part) lines.at(-1)?.push({ text: part, style });
+        });
+      }
+    }
+  };
+  walk(lowlight.highlight(language, text).children, "");
+  return lines;
+}
