@@ -26,9 +26,6 @@ class RelationsSettings:
     first_hop_steps: int = 60
     # Symptoms looked at: one in so many, in contiguous windows.
     one_symptom_in: int = 1
-    # As many windows as leave each this long, so that many loops have some of the symptom; but no more than that many.
-    symptom_window: int = 50
-    symptom_windows_max: int = 200
     # Tests looked at per decision, in so many contiguous windows: neighbours share their producers' history.
     tests_per_decision: int = 2000
     windows: int = 20

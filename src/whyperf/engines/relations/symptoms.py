@@ -72,9 +72,7 @@ def sampled(symptom: Symptom, settings: RelationsSettings) -> Symptom:
 
 def _windows(weight: Floats, settings: RelationsSettings) -> Floats:
     regions = np.flatnonzero(weight)
-    kept_regions = len(regions) // settings.one_symptom_in
-    windows = max(settings.windows, min(settings.symptom_windows_max, kept_regions // settings.symptom_window))
-    length = max(1, kept_regions // windows)
+    length = max(1, len(regions) // (settings.windows * settings.one_symptom_in))
     kept = regions[np.arange(len(regions)) // length % settings.one_symptom_in == 0]
     part = np.zeros(len(weight))
     part[kept] = weight[kept]
