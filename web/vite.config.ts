@@ -1,5 +1,8 @@
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { defineConfig, type Plugin } from "vite";
+
+const LICENCES = "page-licences.md";
 
 /** One file that needs no other, with a policy that lets nothing run but the very script in it. */
 function selfContained(): Plugin {
@@ -35,9 +38,27 @@ function selfContained(): Plugin {
   };
 }
 
+const FONTS = ["@fontsource-variable/source-serif-4", "@fontsource/ibm-plex-mono"];
+
+/** Fonts are no modules: their licences are added to those that Vite gathers. */
+function fontLicences(): Plugin {
+  return {
+    name: "font-licences",
+    generateBundle: {
+      order: "post",
+      handler(_options, bundle) {
+        const gathered = Object.values(bundle).find((file) => file.fileName === LICENCES);
+        if (gathered?.type !== "asset") throw new Error("no licences were gathered");
+        const texts = FONTS.map((name) => `\n## ${name}\n\n${readFileSync(`node_modules/${name}/LICENSE`, "utf8")}`);
+        gathered.source = String(gathered.source) + texts.join("");
+      },
+    },
+  };
+}
+
 export default defineConfig({
   base: "./",
-  plugins: [selfContained()],
+  plugins: [selfContained(), fontLicences()],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     outDir: "../src/whyperf/report/html",
@@ -46,6 +67,6 @@ export default defineConfig({
     modulePreload: false,
     chunkSizeWarningLimit: 2000,
     target: "es2022",
-    license: { fileName: "page-licences.md" },
+    license: { fileName: LICENCES },
   },
 });

@@ -99,6 +99,12 @@ def test_view_serves_a_recording_until_it_is_interrupted(tmp_path: Path) -> None
         (["view", "nothing-here"], 1, "There is no recording nothing-here"),
         (["view", "a", "b", "--port", "x"], 2, "not a port"),
         (["view", "a", "b"], 1, "There is no recording a"),
+        (["diagnose", "a", "b", "--html", "no/such/page.html"], 1, "There is no folder no/such"),
+        (
+            ["compare", "--good", "true", "--bad", "true", "--html", "no/such/page.html"],
+            1,
+            "There is no folder no/such",
+        ),
     ],
 )
 def test_mistakes_are_sentences(arguments: list[str], status: int, said: str, tmp_path: Path) -> None:

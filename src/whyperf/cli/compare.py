@@ -72,8 +72,11 @@ class Plan:
 
 
 def run(args: argparse.Namespace) -> int:
+    from whyperf.cli.diagnose import check_page
+
     check_deep(args)
     check_trace(args)
+    check_page(args)
     plan = plan_of(args)
     outcomes: Outcomes = {Side.GOOD: [], Side.BAD: []}
     try:

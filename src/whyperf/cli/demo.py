@@ -40,6 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from whyperf.report.html.page import is_installed
+
     program = build()
     good, bad = f"{program} {GOOD_ARGUMENT}", f"{program} {BAD_ARGUMENT}"
     print(f"The program's source is {program.with_suffix('.c')}. What is run now:\n", file=sys.stderr)
@@ -48,9 +50,8 @@ def run(args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="whyperf-demo-") as scratch:
         folder = args.output or Path(scratch) / "recordings"
         page = (args.output or program.parent) / "orders.html"
-        chosen = parser.parse_args(
-            ["--good", good, "--bad", bad, "--runs", "3", "-o", str(folder), "--html", str(page)]
-        )
+        html = ["--html", str(page)] if is_installed() else []
+        chosen = parser.parse_args(["--good", good, "--bad", bad, "--runs", "3", "-o", str(folder), *html])
         status = compare.record_and_diagnose(compare.plan_of(chosen), chosen, {Side.GOOD: [], Side.BAD: []})
     print(f"\n{_ANSWER}", file=sys.stderr)
     return status

@@ -83,6 +83,7 @@ def add_presentation(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    check_page(args)
     good, bad = sides(args)
     return conclude(good, bad, args)
 
@@ -219,6 +220,18 @@ def sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:
     raise WhyperfError(
         "Name a good and a bad recording, or several after --good and --bad.", "whyperf diagnose GOOD BAD", status=2
     )
+
+
+def check_page(args: argparse.Namespace) -> None:
+    """Whether `--html` will be possible in the end."""
+    if args.html is None:
+        return
+    from whyperf.report.html.page import check_installed
+
+    check_installed()
+    if not args.html.absolute().parent.is_dir():
+        folder = args.html.parent
+        raise WhyperfError(f"There is no folder {folder} to write the page to.", f"mkdir -p {shlex.quote(str(folder))}")
 
 
 def write_page(verdict: Verdict, examined: Examined, path: Path) -> None:

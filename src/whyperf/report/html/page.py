@@ -13,6 +13,7 @@ from whyperf.recording.plain import to_plain
 from whyperf.report.html.model import PageModel
 from whyperf.report.printable import printable
 
+_FILE = resources.files("whyperf.report.html").joinpath("page.html")
 _MODEL = '<script type="application/json" id="model"></script>'
 _TITLE = "<title>whyperf</title>"
 _DIGITS = 6  # of numbers
@@ -49,8 +50,16 @@ def _rounded(value: float) -> float | int:
     return int(short) if short.is_integer() and abs(short) < 1e15 else short
 
 
+def check_installed() -> None:
+    """Better said before an hour of recording than after it."""
+    if not is_installed():
+        raise WhyperfError("This whyperf was installed without its page: build it first.", "make page")
+
+
+def is_installed() -> bool:
+    return _FILE.is_file()
+
+
 def _template() -> str:
-    try:
-        return resources.files("whyperf.report.html").joinpath("page.html").read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise WhyperfError("This whyperf was installed without its page: build it first.", "make page") from None
+    check_installed()
+    return _FILE.read_text(encoding="utf-8")
