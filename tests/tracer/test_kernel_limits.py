@@ -249,6 +249,21 @@ def test_a_pinned_ring_survives_its_maker(tmp_path: Path) -> None:
             unpin(folder)
 
 
+def test_a_module_without_build_id_is_kept_once(tmp_path: Path) -> None:
+    """Or a server that runs such programs again and again would fill the memory for tables."""
+    program = compiled("sleeper.c", tmp_path, "-Wl,--build-id=none")
+    counts = []
+    with Tracing(tmp_path / "tables", kinds=[EventKind.SWITCH]) as tracing:
+        for _ in range(3):
+            process = tracing.spawn([str(program)], stdout=subprocess.PIPE)
+            assert process.stdout and process.stdout.readline()
+            tracing.tracer.learn(process.pid)
+            counts.append(tracing.tracer.counters()["unwind_tables"])
+            process.kill()
+            process.wait()
+    assert counts[0] == counts[1] == counts[2] >= 3
+
+
 def test_a_module_that_was_deleted_is_unwound_from_memory(tmp_path: Path) -> None:
     program = compiled("sleeper.c", tmp_path)
     process = subprocess.Popen([program], stdout=subprocess.PIPE)
