@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 
@@ -68,7 +68,7 @@ def judge(
             tuple(bad_runs[:, function].tolist()),
             float(min(1.0, share[function])),
             *_interval(share[function], excess[function], error[function], settings),
-            sigma=float(excess[function] / error[function]) if error[function] > 0 else 0.0,
+            sigma=float(excess[function] / error[function]) if error[function] > 0 else inf,
             separated=bool(bad_runs[:, function].min() > good_runs[:, function].max()),
         )
         if _stands_out(figures, float(excess[function]), total_good, settings):
