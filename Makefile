@@ -21,7 +21,7 @@ C_SOURCES := $(shell find native src tests -name '*.[ch]' -not -path 'tests/debu
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint bench bench-overhead bench-false-alarms bench-cases bench-transparency bench-kills bench-debuginfo \
-	bench-values bench-relations bench-contexts bench-import docs wheel clean
+	bench-values bench-relations bench-trace bench-contexts bench-import docs wheel clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
@@ -41,7 +41,7 @@ lint: $(STAMPS)/installed $(STAMPS)/tools ## style, types, layering, C formattin
 	$(BIN)/clang-format --dry-run -Werror $(C_SOURCES)
 	$(BIN)/lint-imports
 
-bench: bench-cases bench-overhead bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-values bench-relations bench-contexts bench-import ## all benchmarks; takes hours
+bench: bench-cases bench-overhead bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-values bench-relations bench-contexts bench-import bench-trace ## all benchmarks; takes hours
 
 bench-overhead: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what recording costs, beside perf and gprof
 	$(BIN)/python -m bench.overhead
