@@ -16,7 +16,7 @@ from whyperf.engines.contexts.inference import Followed, follow, has_events
 from whyperf.engines.contexts.judging import Slower, judge
 from whyperf.engines.contexts.kernels import Flags, Ints
 from whyperf.engines.contexts.layers import Layer, layers_of
-from whyperf.engines.contexts.relevance import along_the_main_thread, of_all_threads
+from whyperf.engines.contexts.relevance import along_the_main_thread, members, of_all_threads
 from whyperf.engines.contexts.settings import ContextsSettings, Sources
 from whyperf.engines.contexts.totals import InstanceTotals, added
 from whyperf.engines.contexts.units import Unit, choose_unit, ended_by_themselves
@@ -95,7 +95,10 @@ def compare(
     contexts = index_contexts(FunctionIndex(good, bad))
     layers = layers_of(contexts.index)
     mechanism = mechanism_nodes(contexts, layers)
-    followed = {run: follow(run, contexts.tree, contexts.node_of_stack[run], sources) for run in runs}
+    followed = {
+        run: follow(run, contexts.tree, contexts.node_of_stack[run], sources=sources, of=members(run).program)
+        for run in runs
+    }
     resting = {run: idle_places(run, followed[run], contexts, mechanism, settings) for run in runs}
     heads = _idle_heads(good, bad, followed, resting, contexts)
     idle = below(contexts, with_siblings(heads, [one.waits for one in followed.values()], contexts, mechanism))

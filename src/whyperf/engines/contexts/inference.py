@@ -13,7 +13,18 @@ import numpy as np
 
 from whyperf.engines.contexts import kernels
 from whyperf.engines.contexts.indexing import Tree
-from whyperf.engines.contexts.kernels import INSTANCE, REGISTER, SAMPLE, THREAD, WAIT, Events, Floats, Ints, State
+from whyperf.engines.contexts.kernels import (
+    INSTANCE,
+    REGISTER,
+    SAMPLE,
+    THREAD,
+    WAIT,
+    Events,
+    Flags,
+    Floats,
+    Ints,
+    State,
+)
 from whyperf.engines.contexts.settings import Sources
 from whyperf.engines.contexts.totals import InstanceTotals
 from whyperf.engines.run import Run
@@ -67,11 +78,18 @@ def follow(
     run: Run,
     tree: Tree,
     node_of_stack: Ints,
+    *,
     sources: Sources = Sources.ALL,
+    of: Flags | None = None,
     take: TakeInstances | None = None,
 ) -> Followed:
-    """`take` is given the inferred instances in portions, if it is there at all; the array is used again."""
+    """Instances are inferred `of` these threads, or of all.
+
+    `take` is given them in portions, if it is there at all; the array is used again.
+    """
     walk = _Walk(run, tree, sources, take)
+    if of is not None:
+        walk.pass_over(~of)
     gathered = _Gathered()
     for piece in _pieces(run):
         events, weight = _events(piece, node_of_stack)
@@ -94,6 +112,9 @@ class _Walk:
         self._end = run.manifest.window.end
         self.waits: list[kernels.Rows] = []
         self._state = _fresh_state(tree, run.recording.table("threads").num_rows, keep=take is not None)
+
+    def pass_over(self, threads: Flags) -> None:
+        self._state.threads["passed_over"] = threads
 
     @property
     def totals(self) -> InstanceTotals:

@@ -87,6 +87,7 @@ THREAD = np.dtype(
         ("register", np.int32),  # its row of the registers; -1: none
         ("off", np.bool_),  # off the CPU, as its row of the waits under way tells
         ("gone", np.bool_),
+        ("passed_over", np.bool_),  # its stacks are of no interest
     ],
     align=True,
 )
@@ -164,6 +165,8 @@ def _close(state: State, thread: int, upto: int, now: int) -> None:
 def _seen(state: State, thread: int, now: int, node: int) -> None:
     """The thread was seen in `node`."""
     known = state.threads[thread]
+    if known.passed_over:
+        return
     if known.node < 0:
         state.free_count[0] -= 1
         known.register = state.free[state.free_count[0]]
