@@ -256,18 +256,21 @@ static void answer_forks(struct tracer *tracer, struct served_list *waiting, str
     waiting->count = kept;
 }
 
-int serve_notices(struct tracer *tracer, int timeout_ms, struct served_list *done) {
+int notices_to_wait_for(struct tracer *tracer) {
+    if (!tracer->notices)
+        tracer->notices = ring_buffer__new(tracer->maps[IN_NOTICES].fd, take_notice, &tracer->pending, NULL);
+    if (!tracer->notices)
+        return -1;
+    return tracer->pending.count ? 0 : ring_buffer__epoll_fd(tracer->notices);
+}
+
+int serve_notices(struct tracer *tracer, struct served_list *done) {
     // Large modules take long; meanwhile others, perhaps more urgent ones, may have something to say.
     const u64 slice = 20000000;
     struct served_list *waiting = &tracer->pending;
     *done = (struct served_list){0};
-    if (!tracer->notices) {
-        tracer->notices = ring_buffer__new(tracer->maps[IN_NOTICES].fd, take_notice, waiting, NULL);
-        if (!tracer->notices)
-            return errno;
-    }
-    int got = ring_buffer__poll(tracer->notices, waiting->count ? 0 : timeout_ms);
-    if (got < 0 && got != -EINTR)
+    int got = ring_buffer__consume(tracer->notices);
+    if (got < 0)
         return -got;
     answer_forks(tracer, waiting, done);
     supersede(tracer, waiting, done);

@@ -4,8 +4,10 @@
 
 #include "tracer/tracer.h"
 
-// Waits for notices, answers them and appends what happened. 0 or an errno.
-int serve_notices(struct tracer *tracer, int timeout_ms, struct served_list *list);
+// A descriptor that can be read from when there are notices, or -1 with errno; 0 if some wait already.
+int notices_to_wait_for(struct tracer *tracer);
+// Answers the notices that there are and appends what happened. 0 or an errno.
+int serve_notices(struct tracer *tracer, struct served_list *done);
 
 // Reads a process' mappings and makes them known. 0, ESRCH when it is gone, or another errno.
 int learn_process(struct tracer *tracer, u32 pid, const struct served_process **known);

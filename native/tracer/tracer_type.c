@@ -6,6 +6,7 @@
 #include "tracer/serve.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <unistd.h>
 
 // The lock lets C code run without the interpreter's while no other thread touches the same tracer.
@@ -367,13 +368,30 @@ static PyObject *served_tuple(const struct served *served) {
     return Py_BuildValue("sKIIN", NAMES[served->kind], served->time, served->pid, served->child, modules);
 }
 
+// Others may use the tracer while nothing happens.
+static bool wait_for_notices(Tracer *self, int timeout_ms) {
+    if (!tracer_enter(self))
+        return false;
+    struct pollfd ready = {.fd = notices_to_wait_for(self->tracer), .events = POLLIN};
+    int error = errno;
+    tracer_leave(self);
+    if (ready.fd < 0)
+        return raise(error, "") != NULL;
+    if (ready.fd > 0) {
+        Py_BEGIN_ALLOW_THREADS;
+        poll(&ready, 1, timeout_ms);
+        Py_END_ALLOW_THREADS;
+    }
+    return PyErr_CheckSignals() == 0;
+}
+
 static PyObject *tracer_serve(Tracer *self, PyObject *argument) {
     int timeout = (int)PyLong_AsLong(argument), error;
     struct served_list served;
-    if (PyErr_Occurred() || !tracer_enter(self))
+    if (PyErr_Occurred() || !wait_for_notices(self, timeout) || !tracer_enter(self))
         return NULL;
     Py_BEGIN_ALLOW_THREADS;
-    error = serve_notices(self->tracer, timeout, &served);
+    error = serve_notices(self->tracer, &served);
     Py_END_ALLOW_THREADS;
     PyObject *list = error ? raise(error, "") : PyList_New(0);
     for (u32 i = 0; list && i < served.count; i++) {

@@ -20,13 +20,21 @@ static __always_inline bool sets_timer(const struct pt_regs *regs) {
     }
 }
 
-static __always_inline void timer_started(u64 timer, u64 expires, s32 wheel) {
+static __always_inline bool lies_on_stack(u64 address, const struct task_struct *task) {
     enum { KERNEL_STACK = 1 << 14 };
+    u64 low = (u64)task->stack, high = low + KERNEL_STACK;
+    // Compared, not subtracted: older verifiers do not let pointers be reckoned with.
+    barrier_var(low);
+    barrier_var(high);
+    return address >= low && address < high;
+}
+
+static __always_inline void timer_started(u64 timer, u64 expires, s32 wheel) {
     u64 thread = bpf_get_current_pid_tgid();
     struct task_struct *task = bpf_get_current_task_btf();
     if (!(thread >> 32) || !wanted(TRACE_TIMER_START) || task->flags & KERNEL_THREAD || !followed(thread >> 32))
         return;
-    bool on_stack = timer - (u64)task->stack < KERNEL_STACK;
+    bool on_stack = lies_on_stack(timer, task);
     if (!on_stack && (wheel || !sets_timer((struct pt_regs *)bpf_task_pt_regs(task))))
         return;
     struct trace_cpu *cpu = this_cpu();
