@@ -82,11 +82,15 @@ class ContextsView:
     def suspects(self, settings: DiagnoseSettings) -> tuple[Suspect, ...]:
         """Where the contexts lead."""
         sides = self.comparison.good.runs, self.comparison.bad.runs
-        return to_suspects(
+        found = to_suspects(
             self.findings,
             fewest_runs=min(len(side) for side in sides),
             doubtful=self.comparison.unit.by_share,
             settings=settings,
+        )
+        return tuple(
+            replace(one, process=finding.detail.get("process") or None, thread=finding.detail.get("thread") or None)
+            for one, finding in zip(found, self.findings, strict=True)
         )
 
     def joined(

@@ -10,7 +10,7 @@ import numpy as np
 
 from whyperf.engines.contexts.costs import Costs
 from whyperf.engines.contexts.indexing import Contexts
-from whyperf.engines.contexts.kernels import Ints
+from whyperf.engines.contexts.records import Ints
 from whyperf.engines.contexts.settings import ContextsSettings
 from whyperf.engines.run import Floats, sums
 from whyperf.engines.student import student_99

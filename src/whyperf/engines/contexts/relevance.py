@@ -15,7 +15,7 @@ import numpy as np
 
 from whyperf.engines.contexts.chains import Counted, Timelines, by_thread, resolve
 from whyperf.engines.contexts.inference import Followed
-from whyperf.engines.contexts.kernels import Flags, Ints
+from whyperf.engines.contexts.records import Flags, Ints
 from whyperf.engines.contexts.settings import ContextsSettings
 from whyperf.engines.contexts.waits import woken_by_thread
 from whyperf.engines.run import Run, column, texts
