@@ -38,6 +38,7 @@ _ENDINGS = {
     "recorder-killed": "the recorder was killed",
     "attached-end": "the watched process ended, or watching did",
     "disk-full": "the disk was full",
+    "imported": "not known: imported from another tool's recording",
     "dump": "dumped from the flight recorder, which went on",
 }
 
