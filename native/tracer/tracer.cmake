@@ -29,6 +29,8 @@ add_custom_command(
   VERBATIM)
 
 Python_add_library(_tracer MODULE WITH_SOABI
+  native/tracer/answers.c
+  native/tracer/arguments.c
   native/tracer/clock.c
   native/tracer/counters.c
   native/tracer/extents.c
@@ -36,6 +38,7 @@ Python_add_library(_tracer MODULE WITH_SOABI
   native/tracer/module.c
   native/tracer/open.c
   native/tracer/pins.c
+  native/tracer/processes.c
   native/tracer/programs.c
   native/tracer/rings.c
   native/tracer/rows.c

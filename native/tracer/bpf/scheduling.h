@@ -61,13 +61,15 @@ int BPF_PROG(wp_switch, bool preempted, struct task_struct *before, struct task_
     return 0;
 }
 
-static __always_inline void meet_each_other(struct trace_cpu *cpu, u64 time, u32 waker, u32 woken) {
-    if (settings.scope == TRACE_SCOPE_ALL || cpu->context & BY_CHANCE)
+// Threads of the kernel serve everybody: they are not met.
+static __always_inline void meet_each_other(struct trace_cpu *cpu, u64 time, const struct task_struct *waker,
+                                            const struct task_struct *woken) {
+    if (settings.scope == TRACE_SCOPE_ALL || cpu->context & BY_CHANCE || (waker->flags | woken->flags) & KERNEL_THREAD)
         return;
-    if (followed(waker))
-        meet(cpu, time, woken);
-    else if (followed(woken))
-        meet(cpu, time, waker);
+    if (followed(waker->tgid))
+        meet(cpu, time, woken->tgid);
+    else if (followed(woken->tgid))
+        meet(cpu, time, waker->tgid);
 }
 
 static __always_inline void waking(void *ctx, struct task_struct *woken, u8 kind) {
@@ -80,9 +82,9 @@ static __always_inline void waking(void *ctx, struct task_struct *woken, u8 kind
     struct trace_scratch *scratch = enter(cpu);
     if (!scratch)
         return;
-    meet_each_other(cpu, scratch->time, pid, woken->tgid);
     struct under_way now = {.call.number = -1};
     struct task_struct *waker = bpf_get_current_task_btf();
+    meet_each_other(cpu, scratch->time, waker, woken);
     bool by_chance = cpu->context & BY_CHANCE;
     u32 stack = 0;
     if (pid && pid != settings.self && !(waker->flags & KERNEL_THREAD)) {
