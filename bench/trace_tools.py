@@ -1,7 +1,8 @@
 """Tools that record what the kernel does, each started and stopped around a load: ours, perf, strace.
 
 `python -m bench.trace_tools FOLDER` is our flight recorder without anything around it: rings that nobody reads and a
-server of unwind tables, until it is interrupted; it then prints what it counted.
+server of unwind tables, until it is interrupted; it then prints what it counted. As with one that has been on for long,
+what runs already is known to it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,11 +81,11 @@ def _perf(options: list[str]) -> Iterator[Recorded]:
         recorded.lost = _figure(stats, r"LOST_SAMPLES events:\s+(\d+)") + _figure(log.read_text(), r"lost (\d+) chunks")
 
 
-def perf_plain(_pid: int):  # type: ignore[no-untyped-def]
+def perf_plain(_pid: int) -> AbstractContextManager[Recorded]:
     return _perf([])
 
 
-def perf_dwarf(_pid: int):  # type: ignore[no-untyped-def]
+def perf_dwarf(_pid: int) -> AbstractContextManager[Recorded]:
     return _perf(["--call-graph", "dwarf,4096"])
 
 
@@ -130,7 +131,11 @@ def _record_until_interrupted(folder: Path) -> None:
     from whyperf.collect._tracer import Tracer
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    tracer = Tracer(_RING, 99, "all", None, folder)
+    tracer = Tracer(_RING, 99, "all", None, folder, paused=True)
+    for pid in [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]:
+        with suppress(OSError):
+            tracer.learn(pid)
+    tracer.resume()
     usage = resource.getrusage(resource.RUSAGE_SELF)
     print("ready", flush=True)
     try:

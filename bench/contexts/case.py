@@ -50,8 +50,8 @@ _DELAY = "injected_delay"  # what is inlined into the guilty function: debug inf
 
 def all_cases() -> list[ContextCase]:
     return [
-        *(_pigz(kind, microseconds) for kind, microseconds in (("busy", 4000), ("sleep", 12000))),
-        *(_nginx_libz(kind, microseconds) for kind, microseconds in (("busy", 300), ("sleep", 600))),
+        *(_pigz(kind, microseconds) for kind, microseconds in (("busy", 12000), ("sleep", 100000))),
+        *(_nginx_libz(kind, microseconds) for kind, microseconds in (("busy", 500), ("sleep", 1000))),
         *(_apache(kind, microseconds) for kind, microseconds in (("busy", 5000), ("sleep", 10000))),
         *(_extension(kind, microseconds) for kind, microseconds in (("busy", 40), ("sleep", 20))),
         *(_kiosk(kind, microseconds) for kind, microseconds in (("busy", 15), ("sleep", 5))),
@@ -65,8 +65,8 @@ def all_cases() -> list[ContextCase]:
 def stripped_cases() -> list[ContextCase]:
     """Those whose guilty module we build, without any symbol that can be done without."""
     return [
-        _pigz("busy", 4000, stripped=True),
-        _nginx_libz("sleep", 600, stripped=True),
+        _pigz("busy", 12000, stripped=True),
+        _nginx_libz("sleep", 1000, stripped=True),
         _apache("busy", 5000, stripped=True),
         _apache("sleep", 10000, stripped=True),
         _extension("busy", 40, stripped=True),
@@ -98,7 +98,7 @@ def _named(what: str, stripped: bool) -> str:
 def _pigz(kind: str, microseconds: int, stripped: bool = False) -> ContextCase:
     def runs(scratch: Path) -> Runs:
         text = scratch / "text"
-        text.write_bytes((servers.web_folder(scratch) / "page.txt").read_bytes() * 60)
+        text.write_bytes((servers.web_folder(scratch) / "page.txt").read_bytes() * 20)
         command = ["/usr/bin/pigz", "--processes", "2", "--stdout", "-3", str(text)]
         return _delay(kind, microseconds, command, LD_LIBRARY_PATH=str(injected.used(injected.libz(), stripped)))
 
@@ -112,7 +112,7 @@ def _nginx_libz(kind: str, microseconds: int, stripped: bool = False) -> Context
         command = servers.nginx(scratch, port, gzip_level=1)
         library = injected.used(injected.libz(), stripped)
         delayed = _delay(kind, microseconds, command, LD_LIBRARY_PATH=str(library))
-        return _driven(delayed, f"tcp:{port}", servers.web_load(port, 100))
+        return _driven(delayed, f"tcp:{port}", servers.web_load(port, 40))
 
     name = _named(f"nginx-libz-{kind}", stripped)
     return ContextCase(name, f"nginx, libz's deflate delayed ({kind})", runs, lambda: _libz(stripped))

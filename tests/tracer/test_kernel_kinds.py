@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.tracer.tracing import Tracing, compiled, needs_bpf
+from tests.tracer.tracing import Seen, Tracing, compiled, needs_bpf
 from whyperf.collect.tracer.traced import Records
 from whyperf.recording.events import EventKind, InterruptContext
 
@@ -161,8 +161,8 @@ def test_condition_variable(tracing: Tracing, programs: Path) -> None:
     assert len(waited) >= 1  # once woken it may have to wait for the mutex
     assert condition <= waited[0]["object"] < condition + 48
     assert waited[0]["peer"] == did.pid
-    woken = _only(did.wakings_of(waiter), tid=did.pid, detail=FUTEX)
-    assert woken["object"] == waited[0]["object"]
+    wakings = did.wakings_of(waiter)
+    assert waited[0]["object"] in wakings[(wakings["tid"] == did.pid) & (wakings["detail"] == FUTEX)]["object"]
 
 
 def test_mutex_tells_its_owner(tracing: Tracing, programs: Path) -> None:
@@ -313,6 +313,48 @@ def test_samples(tmp_path: Path) -> None:
     assert set(samples["argument"][:, 0]) == {round(1e9 / 499 - 0.5)}
     in_user = samples[samples["kernel_stack"] == 0]
     assert set(in_user["detail"]) == {-1}
+
+
+def test_locks_in_the_kernel(tracing: Tracing, programs: Path) -> None:
+    did = Did(tracing, programs / "kinds", "contention")
+    begins, ends = (did.of(kind, pid=did.pid) for kind in (EventKind.CONTENTION_BEGIN, EventKind.CONTENTION_END))
+    assert len(begins) >= 1
+    begun = {(int(record["tid"]), int(record["object"])) for record in begins}
+    assert {(int(record["tid"]), int(record["object"])) for record in ends} <= begun
+    assert all(did.seen.stacks[int(number)].kernel for number in begins["kernel_stack"])
+
+
+def test_workqueues(tmp_path: Path) -> None:
+    kinds = [EventKind.WORK_QUEUE, EventKind.WORK_START]
+    with Tracing(tmp_path, scope="all", kinds=kinds) as tracing:
+
+        def done(seen: Seen) -> bool:
+            queued = {int(record["object"]) for record in seen.of(EventKind.WORK_QUEUE)}
+            return any(int(record["object"]) in queued for record in seen.of(EventKind.WORK_START))
+
+        seen = tracing.until(done, seconds=30)
+    started = seen.of(EventKind.WORK_START)
+    functions = dict(zip(seen.records["object"].tolist(), seen.records["argument"][:, 0].tolist(), strict=True))
+    assert all(functions[int(record["object"])] >> 56 == 0xFF for record in started)
+
+
+def test_whoever_a_timer_interrupts_is_not_met(tmp_path: Path) -> None:
+    """GIVEN busy processes WHEN a followed one merely sleeps THEN none of them is recorded."""
+    busy = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(os.cpu_count() or 1)]
+    try:
+        with Tracing(tmp_path) as tracing:
+            seen, pid, _ = tracing.run(["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.01; done"])
+            met = {pid for kind, _, pid, *_ in tracing.served if kind == "met"}
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    others = {process.pid for process in busy}
+    assert not met & others
+    # They are named as who ran before or after, nowhere else.
+    about = seen.records[np.isin(seen.records["pid"], list(others))]
+    assert set(about["kind"]) <= {EventKind.SWITCH}
+    assert len(seen.of(EventKind.SWITCH, pid=pid))
 
 
 def test_accesses_of_a_watched_variable(tracing: Tracing, programs: Path) -> None:

@@ -93,9 +93,9 @@ def test_stacks_are_stored_again_before_they_are_overwritten(tmp_path: Path) -> 
     last = last[np.argsort(last["time"])]
     kept = stacks_in(stacks)
     assert all(int(number) in kept for number in last["stack"][-20:])
-    # The steady one was met first and is needed to the end.
+    # The steady one was met first and is needed to the end; forgotten for want of room it gets another number.
     steady = last[last["detail"] == 102]
-    assert len(steady) > 1000 and len(set(steady["stack"][-1000:])) == 1
+    assert len(steady) > 1000 and len(set(steady["stack"][-1000:])) <= 5
     assert int(steady["stack"][-1]) in kept
 
 
@@ -247,6 +247,21 @@ def test_a_pinned_ring_survives_its_maker(tmp_path: Path) -> None:
         target.wait()
         if folder.exists():
             unpin(folder)
+
+
+def test_a_module_without_build_id_is_kept_once(tmp_path: Path) -> None:
+    """Or a server that runs such programs again and again would fill the memory for tables."""
+    program = compiled("sleeper.c", tmp_path, "-Wl,--build-id=none")
+    counts = []
+    with Tracing(tmp_path / "tables", kinds=[EventKind.SWITCH]) as tracing:
+        for _ in range(3):
+            process = tracing.spawn([str(program)], stdout=subprocess.PIPE)
+            assert process.stdout and process.stdout.readline()
+            tracing.tracer.learn(process.pid)
+            counts.append(tracing.tracer.counters()["unwind_tables"])
+            process.kill()
+            process.wait()
+    assert counts[0] == counts[1] == counts[2] >= 3
 
 
 def test_a_module_that_was_deleted_is_unwound_from_memory(tmp_path: Path) -> None:

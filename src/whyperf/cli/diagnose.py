@@ -46,6 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "whyperf diagnose (GOOD BAD | FOLDER | --good GOOD... --bad BAD...) [options]"
     add_sides(parser, "a good and a bad recording, or the folder that compare made")
     parser.add_argument("--no-values", action="store_true", help="pass over recorded values: compare time only")
+    parser.add_argument(
+        "--stack-events",
+        metavar="KINDS",
+        type=_stack_events,
+        help="which kernel events' stacks tell latencies: syscalls, switches, samples, joined by commas (default: all)",
+    )
     add_symptom(parser)
     parser.add_argument(
         "--plan", metavar="FILE", type=Path, help="write what to zoom into, from sketches, for `record --deep --zoom`"
@@ -72,7 +78,7 @@ def add_presentation(parser: argparse.ArgumentParser) -> None:
         "--method",
         choices=["sound", "paper"],
         default="sound",
-        help="what to make of recorded values: our tests (default), or vProf's published calibration",
+        help="our tests (default), or as published: vProf's calibration of values, IntroPerf's ranking of contexts",
     )
     parser.add_argument(
         "--fail-if-slower",
@@ -117,6 +123,7 @@ def conclude(
         *recorded,
         keep_accounts=args.explain is not None,
         method=Method.NONE if getattr(args, "no_values", False) else Method(args.method),
+        stack_events=getattr(args, "stack_events", None),
     )
     verdict = replace(diagnosis.verdict, notes=(*notes, *diagnosis.verdict.notes), warnings=tuple(warnings))
     examined = Examined(*recorded, diagnosis.excess, diagnosis.values)
@@ -247,6 +254,14 @@ def _write(path: Path, text: str, instead: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise WhyperfError(f"{path} cannot be written: {error.strerror}.", instead) from None
+
+
+def _stack_events(text: str) -> frozenset[str]:
+    kinds = frozenset(text.split(","))
+    unknown = kinds - {"syscalls", "switches", "samples"}
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{min(unknown)!r} is none of syscalls, switches, samples")
+    return kinds
 
 
 def _percentage(text: str) -> float:

@@ -16,7 +16,7 @@ _ENDINGS = {
     "attached-end": "the watched process ended, or watching did",
     "disk-full": "the disk was full",
     "dump": "dumped from the flight recorder, which went on",
-    "imported": "imported",
+    "imported": "not known: imported from another tool's recording",
 }
 
 

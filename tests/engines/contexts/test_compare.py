@@ -72,6 +72,34 @@ def test_every_layer_can_answer(stack, name, layer):
     assert (first.function.name, first.detail["layer"], first.detail["external"]) == (name, layer.value, layer.external)
 
 
+@pytest.mark.parametrize(
+    ("program", "library", "layer"),
+    [
+        ("/src/tool", "/src/libown.so.1", Layer.OWN_LIBRARY),
+        ("/opt/app/bin/tool", "/opt/app/lib/libown.so.1", Layer.OWN_LIBRARY),
+        ("/home/me/project/src/tool", "/home/me/project/lib/libown.so.1", Layer.OWN_LIBRARY),
+        ("/opt/app/bin/tool", "/opt/other/lib/libown.so.1", Layer.THIRD_PARTY),
+        ("/usr/bin/tool", "/home/me/build/libown.so.1", Layer.THIRD_PARTY),
+        ("/usr/local/bin/tool", "/usr/local/lib/libown.so.1", Layer.OWN_LIBRARY),
+    ],
+)
+def test_own_libraries_came_with_the_program(program, library, layer):
+    def runs(delay):
+        made = []
+        for factor in NOISE:
+            one = traced([Thread([ran("main", 50), slept("main lib:parse", delay * factor)], main=True)])
+            modules = one.tables["modules"]
+            where = {"tool": program, "libown.so.1": library}
+            paths = [where.get(name, "/lib/x") for name in modules.column("name").to_pylist()]
+            at = modules.schema.get_field_index("path")
+            tables = {**one.tables, "modules": modules.set_column(at, "path", pa.array(paths))}
+            made.append(Made(one.path, one.manifest, tables))
+        return made
+
+    (first,) = found(runs(1), runs(300))
+    assert first.detail["layer"] == layer.value
+
+
 def test_libc_answers_for_connections_that_it_opens_itself():
     """A resolver's wait is the resolver's; a plain poll() is its caller's."""
 

@@ -14,9 +14,9 @@ from whyperf.engines.contexts.idle import below, idle_places, with_siblings
 from whyperf.engines.contexts.indexing import Contexts, index_contexts
 from whyperf.engines.contexts.inference import Followed, follow, has_events
 from whyperf.engines.contexts.judging import Slower, judge
-from whyperf.engines.contexts.kernels import Flags, Ints
 from whyperf.engines.contexts.layers import Layer, layers_of
-from whyperf.engines.contexts.relevance import along_the_main_thread, of_all_threads
+from whyperf.engines.contexts.records import Flags, Ints
+from whyperf.engines.contexts.relevance import along_the_main_thread, members, of_all_threads
 from whyperf.engines.contexts.settings import ContextsSettings, Sources
 from whyperf.engines.contexts.totals import InstanceTotals, added
 from whyperf.engines.contexts.units import Unit, choose_unit, ended_by_themselves
@@ -95,7 +95,10 @@ def compare(
     contexts = index_contexts(FunctionIndex(good, bad))
     layers = layers_of(contexts.index)
     mechanism = mechanism_nodes(contexts, layers)
-    followed = {run: follow(run, contexts.tree, contexts.node_of_stack[run], sources) for run in runs}
+    followed = {
+        run: follow(run, contexts.tree, contexts.node_of_stack[run], sources=sources, of=members(run).program)
+        for run in runs
+    }
     resting = {run: idle_places(run, followed[run], contexts, mechanism, settings) for run in runs}
     heads = _idle_heads(good, bad, followed, resting, contexts)
     idle = below(contexts, with_siblings(heads, [one.waits for one in followed.values()], contexts, mechanism))
@@ -106,7 +109,8 @@ def compare(
         for run in runs
     }
     divisor = _divisors(unit, counted)
-    costs = {run: cost_of(followed[run], counted[run], len(contexts), divisor[run]) for run in runs}
+    sampled = any(len(one.samples) for one in followed.values())
+    costs = {run: cost_of(followed[run], counted[run], len(contexts), divisor[run], sampled=sampled) for run in runs}
     sides = side(good, costs), side(bad, costs)
     spent = _spent(contexts, *sides, by_share=unit.by_share)
     answers = answering(contexts, mechanism, [one.calls for one in followed.values()])

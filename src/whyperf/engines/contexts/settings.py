@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import IntFlag
 
@@ -13,6 +14,19 @@ class Sources(IntFlag):
     SWITCHES = 2  # with system calls: LCTX
     SAMPLES = 4  # with both: HCTX; the paper had no clock samples and switched more often instead
     ALL = 7
+
+
+_NAMES = {"syscalls": Sources.SYSTEM_CALLS, "switches": Sources.SWITCHES, "samples": Sources.SAMPLES}
+
+
+def sources_named(names: Collection[str] | None) -> Sources:
+    """All of them where none is named."""
+    if not names:
+        return Sources.ALL
+    chosen = Sources(0)
+    for name in names:
+        chosen |= _NAMES[name]
+    return chosen
 
 
 @dataclass(frozen=True)

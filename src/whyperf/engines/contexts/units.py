@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from whyperf.engines.contexts.inference import Followed
-from whyperf.engines.contexts.kernels import Flags
+from whyperf.engines.contexts.records import Flags
 from whyperf.engines.contexts.settings import ContextsSettings
 from whyperf.engines.run import ONE_RUN, Run
 
