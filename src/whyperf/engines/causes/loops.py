@@ -1,0 +1,106 @@
+"""Where a thread waits between turns (rule 2): not an anomaly however long it lasts, and the end of a task."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from whyperf.engines.causes.arrays import Bools, Int32s, Words
+from whyperf.engines.causes.rules import Call, Rules
+from whyperf.engines.causes.settings import CausesSettings
+from whyperf.engines.causes.trace import Trace
+from whyperf.engines.causes.waits import Waits
+from whyperf.recording.events import EventKind
+
+Site = tuple[int, int]  # system call, stack node
+
+
+def loop_sites(trace: Trace, waits: Waits, settings: CausesSettings) -> dict[int, Site]:
+    """By thread its loop's site: the shallowest repeated one, if that looks like waiting for work.
+
+    Needed by every server: without it each idle worker is a long wait. The shallowest, because a request's own waits
+    (for a disk, a lock, a database) lie deeper. A thread whose shallowest site is a sleep paces itself and has none.
+    """
+    events = trace.events
+    call, site = events.call[waits.first], events.site[waits.first]
+    passive = _looks_passive(trace, waits)
+    counts: dict[int, dict[Site, list[int]]] = defaultdict(dict)
+    keys = np.stack([waits.thread, call, site], axis=1)
+    unique, where = np.unique(keys, axis=0, return_inverse=True)
+    waits_at, passive_at = np.bincount(where), np.bincount(where, weights=passive)
+    for (thread, number, node), count, of_them in zip(unique.tolist(), waits_at, passive_at, strict=True):
+        counts[thread][number, node] = [int(count), int(of_them)]
+    bits, depth = trace.rules.call_bits, trace.stacks.depth
+    loops = {}
+    for thread, sites in counts.items():
+        repeated = {one: n for one, n in sites.items() if n[0] >= settings.loop_waits} or sites
+        least = min(depth(node) for _, node in repeated)
+        shallow = {one: n for one, n in repeated.items() if depth(one[1]) == least}
+        if any(bits[number] & Call.SLEEP for number, _ in shallow):
+            continue
+        idle = {one: n[0] for one, n in shallow.items() if n[1] >= settings.loop_part * n[0]}
+        if idle:
+            loops[thread] = max(idle, key=lambda one: idle[one])
+    return loops
+
+
+def _looks_passive(trace: Trace, waits: Waits) -> Bools:
+    """Waiting for work: among several descriptors, for a connection, for a request, on a futex that is no lock."""
+    events, rules = trace.events, trace.rules
+    bits = rules.call_bits[np.clip(events.call[waits.first], -1, len(rules.call_bits) - 1)]
+    several = (bits & Call.MULTIPLEX != 0) & ~_single_descriptor(trace, waits)
+    one_object = ((bits & Call.RECEIVE) != 0) | ((bits & Call.MULTIPLEX != 0) & ~several)
+    return (
+        (bits & Call.ACCEPT != 0)
+        | several
+        | (one_object & _served_here(trace, waits))
+        | ((bits & Call.FUTEX != 0) & ~_in_locks(trace, waits))
+    )
+
+
+def _single_descriptor(trace: Trace, waits: Waits) -> Bools:
+    """poll() and ppoll() tell how many; for one of them the recorder also tells which object."""
+    events = trace.events
+    polls = np.isin(events.call[waits.first], sorted(_POLLS))
+    return polls & (events.argument1[waits.first] == 1)
+
+
+_POLLS = (7, 271)
+
+
+def _in_locks(trace: Trace, waits: Waits) -> Bools:
+    """By wait: whether it is for a lock, which hardly ever is a wait for work."""
+    return _by_node(trace, waits, trace.rules)
+
+
+def _by_node(trace: Trace, waits: Waits, rules: Rules) -> Bools:
+    nodes, where = np.unique(trace.events.site[waits.first], return_inverse=True)
+    names = [trace.stacks.functions(int(node)) for node in nodes]
+    lock = np.array([rules.is_lock(one) or rules.is_interpreter_lock(one) for one in names], np.bool_)
+    return lock[where]
+
+
+def _served_here(trace: Trace, waits: Waits) -> Bools:
+    """Whether the first thing that the process did with the object was to receive from it: it serves, not asks."""
+    events = trace.events
+    bits = trace.rules.call_bits[np.clip(events.call, -1, len(trace.rules.call_bits) - 1)]
+    moved = np.flatnonzero(
+        (events.kind == EventKind.SYSCALL)
+        & (events.result > 0)
+        & (events.object != 0)
+        & (events.thread >= 0)
+        & (bits & (Call.RECEIVE | Call.SEND) != 0)
+    )
+    keys = _process_object(trace.pids[events.thread[moved]], events.object[moved])
+    unique, first = np.unique(keys, return_index=True)
+    asks = unique[bits[moved[first]] & Call.SEND != 0]
+    objects = events.object[waits.first]
+    mine = _process_object(trace.pids[waits.thread], objects)
+    return (objects != 0) & ~np.isin(mine, asks)
+
+
+def _process_object(pid: Int32s, object_: Words) -> Words:
+    """One number for both; objects' upper bits tell their type, the mixing keeps pairs apart."""
+    mixed: Words = (object_ ^ (object_ >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15) + pid.astype(np.uint64)
+    return mixed
