@@ -127,6 +127,8 @@ class Trace:
     runs_missed: int = 0  # the kernel skipped a program because another was running
     stacks_lost: int = 0  # no room to keep them
     stacks_cut: dict[str, int] = field(default_factory=dict)  # reason -> stacks
+    clock: str = "monotonic"  # "unaligned": another one, whose times mean something within this recording only
+    passed_over: dict[str, int] = field(default_factory=dict)  # imported: events that whyperf makes no use of -> how many
 
 
 @dataclass(frozen=True)

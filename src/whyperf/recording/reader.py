@@ -86,7 +86,7 @@ class Recording:
             # Without Arrow's thread pools: on a busy machine a thread that is still starting when the program ends
             # aborts it (seen once), and tables of this size gain nothing from them.
             read = pq.read_table(pa.BufferReader(content), use_threads=False, pre_buffer=False)
-            rows = read.select(table.schema.names).cast(table.schema)
+            rows = table.completed(read)
         except (pa.ArrowException, KeyError, ValueError, OSError) as error:
             raise self._damaged(name, f"it does not fit the format ({str(error).splitlines()[0]})") from error
         if rows.num_rows != expected.rows:

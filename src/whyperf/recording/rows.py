@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,6 +27,8 @@ class Rows(Protocol):
 
     def read(self, start: int, stop: int) -> Columns: ...
 
+    def pieces(self, names: Sequence[str]) -> Iterator[Columns]: ...
+
 
 class HeldRows:
     """A table that is in memory anyway."""
@@ -45,6 +47,10 @@ class HeldRows:
 
     def read(self, start: int, stop: int) -> Columns:
         return {name: values[start:stop] for name, values in self._columns.items()}
+
+    def pieces(self, names: Sequence[str]) -> Iterator[Columns]:
+        """The named columns of all rows, in order."""
+        yield {name: self._columns[name] for name in names}
 
 
 class StoredRows:
@@ -97,6 +103,11 @@ class StoredRows:
             return pieces[0]
         names = [column.name for column in self._table.columns]
         return {name: np.concatenate([piece[name] for piece in pieces]) for name in names}
+
+    def pieces(self, names: Sequence[str]) -> Iterator[Columns]:
+        """The named columns of all rows, in order, a row group at a time."""
+        for group in range(len(self._starts) - 1):
+            yield self._decode(group, list(names))
 
     def _group(self, group: int) -> Columns:
         if group in self._kept:

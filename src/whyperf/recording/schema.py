@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -14,6 +15,7 @@ class Column:
     meaning: str
     rows_of: str = ""  # the table whose rows it numbers; -1 where there is none
     rising: bool = False  # mostly close to the row before: stored as differences
+    absent: Any = None  # what a table means that was written before there was such a column; None: there always was
 
 
 @dataclass(frozen=True)
@@ -27,3 +29,10 @@ class Table:
     @property
     def schema(self) -> pa.Schema:
         return pa.schema([pa.field(c.name, c.type, nullable=False) for c in self.columns])
+
+    def completed(self, rows: pa.Table) -> pa.Table:
+        """The rows in this schema: columns that were added since they were made get what their absence means."""
+        for column in self.columns:
+            if column.absent is not None and column.name not in rows.column_names:
+                rows = rows.append_column(column.name, pa.array([column.absent] * rows.num_rows, column.type))
+        return rows.select(self.schema.names).cast(self.schema)

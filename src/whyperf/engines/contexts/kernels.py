@@ -1,0 +1,251 @@
+"""What is done once per event, compiled: one pass in time order with a little state for every thread.
+
+Algorithm 2 of the paper. A thread's stack is a node of the calling-context tree, so that of two consecutive stacks
+exactly the contexts from the root down to their common ancestor continue.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from whyperf.recording.events import EventKind
+
+Int32s = npt.NDArray[np.int32]
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Rows = npt.NDArray[Any]  # of one of the types below
+
+# Why `follow` comes back before the end of its events.
+DONE, INSTANCES_FULL, REGISTERS_FULL = 0, 1, 2
+
+_SWITCH, _WAKING, _WAKEUP_NEW = int(EventKind.SWITCH), int(EventKind.WAKING), int(EventKind.WAKEUP_NEW)
+_SYSCALL, _SAMPLE, _EXIT = int(EventKind.SYSCALL), int(EventKind.SAMPLE), int(EventKind.EXIT)
+_SYSTEM_CALLS, _SWITCHES, _SAMPLES = 1, 2, 4
+
+# A stretch that a thread was off the CPU.
+WAIT = np.dtype(
+    [
+        ("start", np.int64),
+        (
+            "woken",
+            np.int64,
+        ),  # when it could have run again; of a preempted thread its start, of one never woken its end
+        ("end", np.int64),  # when it ran again
+        ("state", np.int64),  # that it left in
+        ("object", np.uint64),
+        ("peer", np.uint64),
+        ("argument1", np.uint64),
+        ("thread", np.int32),
+        ("node", np.int32),  # -1: stack unknown
+        ("call", np.int32),  # number of the system call; -1: in none
+        ("waker", np.int32),  # -1: none, or not a thread
+        ("wake_call", np.int32),
+        ("wake_context", np.uint8),
+        ("ended", np.bool_),
+    ],
+    align=True,
+)
+
+# An inferred function instance.
+INSTANCE = np.dtype(
+    [
+        ("before", np.int64),  # the thread's last event without the context
+        ("first", np.int64),
+        ("last", np.int64),
+        ("after", np.int64),  # the thread's first event without it; its last event where the trace ends
+        ("thread", np.int32),
+        ("node", np.int32),
+    ],
+    align=True,
+)
+
+# What is known of a thread at the moment.
+THREAD = np.dtype(
+    [
+        ("last", np.int64),  # when it was seen in `node`
+        ("off_since_last", np.int64),  # nanoseconds off the CPU since then
+        ("node", np.int32),  # -1: never seen
+        ("register", np.int32),  # its row of the registers; -1: none
+        ("off", np.bool_),  # off the CPU, as its row of the waits under way tells
+        ("gone", np.bool_),
+    ],
+    align=True,
+)
+
+# An open context of a thread, by depth.
+REGISTER = np.dtype([("before", np.int64), ("first", np.int64)], align=True)
+
+
+class Events(NamedTuple):
+    """Columns of the table `events`, with nodes of the tree instead of stacks."""
+
+    time: Ints
+    thread: Int32s
+    kind: npt.NDArray[np.uint8]
+    context: npt.NDArray[np.uint8]
+    detail: Int32s
+    other: Int32s
+    object: npt.NDArray[np.uint64]
+    peer: npt.NDArray[np.uint64]
+    argument1: npt.NDArray[np.uint64]
+    result: Ints
+    node: Int32s
+
+
+class State(NamedTuple):
+    """All that changes from event to event."""
+
+    parent: Int32s  # of the tree; node 0 is the root
+    depth: Int32s
+    threads: Rows
+    under_way: Rows  # waits, one a thread
+    registers: Rows  # 2-dimensional: threads with open contexts, depth
+    free: Int32s  # rows of the registers not in use: the first `free_count[0]` of them
+    free_count: Ints
+    instances: Rows  # written here
+    waits: Rows
+    written: Ints  # how many of each
+    conservative: Floats  # nanoseconds on the CPU between stacks by node: what both stacks have in common
+    aggressive: Floats  # the earlier one of the two
+
+
+@njit(cache=True, nogil=True)
+def common(parent: Int32s, depth: Int32s, one: int, two: int) -> int:
+    """The innermost node that is on both nodes' paths."""
+    while one != two:
+        if depth[one] >= depth[two]:
+            one = parent[one]
+        else:
+            two = parent[two]
+    return one
+
+
+@njit(cache=True, nogil=True)
+def _close(state: State, thread: int, upto: int, now: int) -> None:
+    """Ends the thread's contexts below `upto`."""
+    node, row, last = state.threads[thread].node, state.threads[thread].register, state.threads[thread].last
+    at = state.written[0]
+    while node != upto:
+        instance = state.instances[at]
+        register = state.registers[row, state.depth[node]]
+        instance.thread, instance.node = thread, node
+        instance.before, instance.first = register.before, register.first
+        instance.last, instance.after = last, now
+        at += 1
+        node = state.parent[node]
+    state.written[0] = at
+
+
+@njit(cache=True, nogil=True)
+def _seen(state: State, thread: int, now: int, node: int) -> None:
+    """The thread was seen in `node`."""
+    known = state.threads[thread]
+    if known.node < 0:
+        state.free_count[0] -= 1
+        known.register = state.free[state.free_count[0]]
+        shared, before = 0, now
+    else:
+        shared, before = common(state.parent, state.depth, known.node, node), known.last
+        _close(state, thread, shared, now)
+        ran = max(0, now - before - known.off_since_last)
+        state.conservative[shared] += ran
+        state.aggressive[known.node] += ran
+    opened = node
+    while opened != shared:
+        register = state.registers[known.register, state.depth[opened]]
+        register.before, register.first = before, now
+        opened = state.parent[opened]
+    known.node, known.last, known.off_since_last = node, now, 0
+
+
+@njit(cache=True, nogil=True)
+def _forget(state: State, thread: int) -> None:
+    known = state.threads[thread]
+    state.free[state.free_count[0]] = known.register
+    state.free_count[0] += 1
+    known.register, known.node = -1, -1
+
+
+@njit(cache=True, nogil=True)
+def _leave(state: State, events: Events, row: int) -> None:
+    thread = events.thread[row]
+    wait = state.under_way[thread]
+    wait.thread, wait.node, wait.start = thread, events.node[row], events.time[row]
+    wait.state, wait.call = events.result[row], events.detail[row]
+    wait.object, wait.peer, wait.argument1 = events.object[row], events.peer[row], events.argument1[row]
+    wait.woken = events.time[row] if events.result[row] == 0 else -1
+    wait.waker, wait.wake_call, wait.wake_context = -1, -1, 0
+    state.threads[thread].off = True
+
+
+@njit(cache=True, nogil=True)
+def _return(state: State, thread: int, now: int, ended: bool) -> None:
+    """Writes down the wait of a thread that runs again, or that is still off when the trace ends."""
+    wait, known = state.under_way[thread], state.threads[thread]
+    wait.end, wait.ended = now, ended
+    if wait.woken < 0:
+        wait.woken = now
+    state.waits[state.written[1]] = wait
+    state.written[1] += 1
+    known.off_since_last += now - wait.start
+    known.off = False
+
+
+@njit(cache=True, nogil=True)
+def follow(state: State, events: Events, begin: int, sources: int) -> tuple[int, int]:
+    """Rows from `begin` on, until an output is full: the next row, and why."""
+    deepest = state.registers.shape[1]
+    for row in range(begin, len(events.time)):
+        if state.written[0] + 2 * deepest > len(state.instances):
+            return row, INSTANCES_FULL
+        if state.free_count[0] < 2:
+            return row, REGISTERS_FULL
+        kind, thread, now, node = events.kind[row], events.thread[row], events.time[row], events.node[row]
+        if kind == _SWITCH:
+            if thread >= 0 and not state.threads[thread].gone:
+                if sources & _SWITCHES and node > 0:
+                    _seen(state, thread, now, node)
+                _leave(state, events, row)
+            comer = events.other[row]
+            if comer >= 0 and state.threads[comer].off:
+                _return(state, comer, now, True)
+                # Off the CPU its stack cannot have changed.
+                if sources & _SWITCHES and state.under_way[comer].node > 0:
+                    _seen(state, comer, now, state.under_way[comer].node)
+        elif kind in (_WAKING, _WAKEUP_NEW):
+            woken = events.other[row]
+            if woken >= 0 and state.threads[woken].off and state.under_way[woken].woken < 0:
+                wait = state.under_way[woken]
+                wait.woken, wait.waker = now, thread
+                wait.wake_context, wait.wake_call = events.context[row], events.detail[row]
+        elif thread >= 0 and not state.threads[thread].gone:
+            if kind == _EXIT:
+                if state.threads[thread].node >= 0:
+                    _close(state, thread, 0, now)
+                    _forget(state, thread)
+                state.threads[thread].gone = True
+            elif node > 0 and (
+                (kind == _SYSCALL and sources & _SYSTEM_CALLS) or (kind == _SAMPLE and sources & _SAMPLES)
+            ):
+                _seen(state, thread, now, node)
+    return len(events.time), DONE
+
+
+@njit(cache=True, nogil=True)
+def finish(state: State, begin: int, end: int) -> int:
+    """Ends what is open when the trace ends, at `end`; until an output is full: the next thread."""
+    deepest = state.registers.shape[1]
+    for thread in range(begin, len(state.threads)):
+        if state.written[0] + deepest > len(state.instances) or state.written[1] == len(state.waits):
+            return thread
+        if state.threads[thread].off and not state.threads[thread].gone:
+            _return(state, thread, max(end, state.under_way[thread].start), False)
+        if state.threads[thread].node >= 0:
+            _close(state, thread, 0, state.threads[thread].last)
+            _forget(state, thread)
+    return len(state.threads)
