@@ -9,7 +9,7 @@ import numpy as np
 
 from whyperf.engines.causes.arrays import Bools, Int32s, Ints
 from whyperf.engines.causes.edges import Edges, Wakes, build_edges, classify_wakes
-from whyperf.engines.causes.loops import Site, loop_sites
+from whyperf.engines.causes.loops import Site, asks, loop_sites
 from whyperf.engines.causes.messages import Channels, Messages, channels, match_messages
 from whyperf.engines.causes.rules import Call, Rules, load_rules
 from whyperf.engines.causes.segments import Segments, cut_segments
@@ -76,6 +76,11 @@ class Graph:
         events, waits = self.trace.events, self.waits
         at: Bools = (events.call[waits.first] == call[waits.thread]) & (events.site[waits.first] == node[waits.thread])
         return at
+
+    @cached_property
+    def asks(self) -> Bools:
+        """By wait: whether it is for somebody whom the thread had spoken to first."""
+        return asks(self.trace, self.waits)
 
     @cached_property
     def channels(self) -> Channels:

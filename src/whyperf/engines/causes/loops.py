@@ -7,10 +7,10 @@ from collections import defaultdict
 import numpy as np
 
 from whyperf.engines.causes.arrays import Bools, Int32s, Words
-from whyperf.engines.causes.rules import Call, Rules
+from whyperf.engines.causes.rules import Call
 from whyperf.engines.causes.settings import CausesSettings
 from whyperf.engines.causes.trace import Trace
-from whyperf.engines.causes.waits import Waits
+from whyperf.engines.causes.waits import Ended, Waits
 from whyperf.recording.events import EventKind
 
 Site = tuple[int, int]  # system call, stack node
@@ -51,19 +51,56 @@ def _looks_passive(trace: Trace, waits: Waits) -> Bools:
     bits = rules.call_bits[np.clip(events.call[waits.first], -1, len(rules.call_bits) - 1)]
     several = (bits & Call.MULTIPLEX != 0) & ~_single_descriptor(trace, waits)
     one_object = ((bits & Call.RECEIVE) != 0) | ((bits & Call.MULTIPLEX != 0) & ~several)
-    return (
+    asked = asks(trace, waits)
+    passive: Bools = (
         (bits & Call.ACCEPT != 0)
         | several
-        | (one_object & _served_here(trace, waits))
-        | ((bits & Call.FUTEX != 0) & ~_in_locks(trace, waits))
+        | (one_object & _served_here(trace, waits) & ~asked)
+        | ((bits & Call.FUTEX != 0) & ~_in_locks(trace, waits) & ~asked)
     )
+    return passive
+
+
+def asks(trace: Trace, waits: Waits) -> Bools:
+    """By wait: whether the thread had woken whoever ends waits at that site before it first waited there.
+
+    Whoever asks and whoever serves wait alike, each for the other, in turns; who spoke first tells them apart. Needed
+    for a main thread that hands tasks to a worker through condition variables, and for two processes with two pipes.
+    """
+    events = trace.events
+    site = np.stack([waits.thread, events.call[waits.first], events.site[waits.first]], axis=1)
+    _, group = np.unique(site, axis=0, return_inverse=True)
+    group = group.reshape(-1)
+    first = np.full(group.max(initial=-1) + 1, np.iinfo(np.int64).max, np.int64)
+    np.minimum.at(first, group, waits.begin)
+    spoke = _first_wake_ups(trace)
+    woken = np.flatnonzero(waits.ended == Ended.THREAD)
+    pairs = np.stack([group[woken], waits.thread[woken], events.thread[waits.wake[woken]]], axis=1)
+    asking = np.zeros(len(first), np.bool_)
+    for which, thread, partner in np.unique(pairs, axis=0).tolist():
+        asking[which] |= spoke.get((thread, partner), first[which]) < first[which]
+    found: Bools = asking[group]
+    return found
+
+
+def _first_wake_ups(trace: Trace) -> dict[tuple[int, int], int]:
+    """When a thread first woke another."""
+    events = trace.events
+    rows = np.flatnonzero(
+        (events.kind == EventKind.WAKING) & (events.thread >= 0) & (events.other >= 0) & (events.call >= 0)
+    )
+    pairs = np.stack([events.thread[rows], events.other[rows]], axis=1)
+    unique, first = np.unique(pairs, axis=0, return_index=True)
+    times = events.time[rows[first]].tolist()
+    return {(int(thread), int(other)): time for (thread, other), time in zip(unique.tolist(), times, strict=True)}
 
 
 def _single_descriptor(trace: Trace, waits: Waits) -> Bools:
     """poll() and ppoll() tell how many; for one of them the recorder also tells which object."""
     events = trace.events
     polls = np.isin(events.call[waits.first], sorted(_POLLS))
-    return polls & (events.argument1[waits.first] == 1)
+    single: Bools = polls & (events.argument1[waits.first] == 1)
+    return single
 
 
 _POLLS = (7, 271)
@@ -71,10 +108,7 @@ _POLLS = (7, 271)
 
 def _in_locks(trace: Trace, waits: Waits) -> Bools:
     """By wait: whether it is for a lock, which hardly ever is a wait for work."""
-    return _by_node(trace, waits, trace.rules)
-
-
-def _by_node(trace: Trace, waits: Waits, rules: Rules) -> Bools:
+    rules = trace.rules
     nodes, where = np.unique(trace.events.site[waits.first], return_inverse=True)
     names = [trace.stacks.functions(int(node)) for node in nodes]
     lock = np.array([rules.is_lock(one) or rules.is_interpreter_lock(one) for one in names], np.bool_)
@@ -97,7 +131,8 @@ def _served_here(trace: Trace, waits: Waits) -> Bools:
     asks = unique[bits[moved[first]] & Call.SEND != 0]
     objects = events.object[waits.first]
     mine = _process_object(trace.pids[waits.thread], objects)
-    return (objects != 0) & ~np.isin(mine, asks)
+    served: Bools = (objects != 0) & ~np.isin(mine, asks)
+    return served
 
 
 def _process_object(pid: Int32s, object_: Words) -> Words:

@@ -8,12 +8,13 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from whyperf.engines.causes.arrays import Bytes, Int32s, Ints, Words
+from whyperf.engines.causes.arrays import Bytes, Int16s, Int32s, Ints, Words
 from whyperf.engines.causes.rules import Rules
 from whyperf.engines.causes.stacks import StackNames
 from whyperf.engines.recorded import Recorded
 from whyperf.engines.run import column, ints, texts
 from whyperf.errors import WhyperfError
+from whyperf.recording.events import EventKind
 from whyperf.recording.manifest import Manifest
 
 
@@ -91,6 +92,15 @@ class Trace:
             site=self.stacks.outside_kernel[stack],
         )
 
+    @cached_property
+    def cpu(self) -> Int16s:
+        cpus: Int16s = column(self.recording.table("events"), "cpu")
+        return cpus
+
+    @cached_property
+    def has_switches(self) -> bool:
+        return bool(np.any(self.events.kind == EventKind.SWITCH))
+
     @property
     def start(self) -> int:
         return int(self.events.time[0])
@@ -126,10 +136,10 @@ class Trace:
         """The last thread that had the number: numbers are taken again only when they run out."""
         return {thread.tid: number for number, thread in enumerate(self.threads)}
 
-    def _program(self, executable: str, command: list[str]) -> str:
+    def _program(self, executable: str, command: list[str] | None) -> str:
         """Its file name; of an interpreter with the script that it runs."""
         name = PurePosixPath(executable.removesuffix(" (deleted)")).name
         if not name.startswith(self.rules.interpreters):
             return name
-        scripts = [word for word in command[1:] if not word.startswith("-")]
+        scripts = [word for word in (command or [])[1:] if not word.startswith("-")]
         return f"{name} {PurePosixPath(scripts[0]).name}" if scripts and len(scripts[0]) < 200 else name
