@@ -102,7 +102,7 @@ class Replies:
         did = set[str]().union(*(graph.symbols.of(one) for one in turn.segments))
         skipped, added = self._against_normal(turn.thread, did)
         last = turn.segments[-1]
-        node = self._last_node(last)
+        node = self._last_node(turn.segments, added)
         first, over = int(graph.segments.begin[turn.segments[0]]), int(graph.segments.end[last])
         return Culprit(
             Ending.NO_REPLY,
@@ -120,15 +120,17 @@ class Replies:
         rows = graph.segments.of(thread)
         did = set[str]().union(*(graph.symbols.of(one) for one in rows)) if rows else set[str]()
         skipped, added = self._against_normal(thread, did)
-        node = self._last_node(rows.stop - 1) if rows else -1
+        node = self._last_node(tuple(rows), added)
         return Culprit(Ending.GONE, thread, exited, exited, node, skipped=skipped, added=added)
 
-    def _last_node(self, segment: int) -> int:
-        graph = self.graph
-        rows = graph.segments.events_of(segment)
-        nodes = graph.trace.events.site[rows]
-        own = nodes[(nodes >= 0) & (graph.trace.events.kind[rows] != EventKind.EXIT)]
-        return int(own[-1]) if len(own) else -1
+    def _last_node(self, segments: Sequence[int], added: Sequence[str]) -> int:
+        """Where it was seen last in what normal turns do not have; else where it was seen last."""
+        graph, new = self.graph, set(added)
+        rows = [row for segment in segments for row in graph.segments.events_of(segment).tolist()]
+        events = graph.trace.events
+        nodes = [int(events.site[row]) for row in rows if events.site[row] >= 0 and events.kind[row] != EventKind.EXIT]
+        unusual = [node for node in dict.fromkeys(nodes) if new & set(graph.trace.stacks.functions(node))]
+        return (unusual or nodes or [-1])[-1]
 
     def _against_normal(self, thread: int, did: set[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Functions in most turns of the normal role that this one lacks, and the ones that only it has."""
