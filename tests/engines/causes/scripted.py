@@ -25,6 +25,11 @@ HRTIMER = 2
 ASLEEP = 1
 
 
+def socket(inode: int, peer: int) -> dict[str, int]:
+    """A unix socket and its other end."""
+    return {"object": SOCKET | inode, "peer": SOCKET | peer}
+
+
 @dataclass
 class Script:
     """Threads are named `program` or `program/thread`; a program is a process."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.engines.causes.scripted import FILE, PIPE, SOCKET, Script
+from tests.engines.causes.scripted import FILE, PIPE, Script, socket
 from whyperf.engines.causes.diagnosis import Causes, find_causes
 from whyperf.engines.causes.path import Certainty, Ending
 from whyperf.recording.events import EventKind
@@ -16,12 +16,12 @@ LOCK = ["main", "enter", "libc:pthread_mutex_lock"]
 def serve(script: Script, begin: float, answer: float, *, work: list[str], busy: bool) -> None:
     """A client asks a server that works until `answer`."""
     script.asleep("server", begin - 8, begin, "epoll_wait", EPOLL, by="client", waker_call="write", returns=1)
-    script.did("client", begin + 0.005, "write", 10, object=SOCKET | 1, peer=2)
-    script.did("server", begin + 0.1, "read", 10, ["main", "loop", "receive", "libc:read"], object=SOCKET | 2, peer=1)
+    script.did("client", begin + 0.005, "write", 10, **socket(1, 2))
+    script.did("server", begin + 0.1, "read", 10, ["main", "loop", "receive", "libc:read"], **socket(2, 1))
     if busy:
         script.busy("server", begin + 0.2, answer, work)
-    script.did("server", answer + 0.01, "write", 5, ["main", "loop", "reply", "libc:write"], object=SOCKET | 2, peer=1)
-    script.asleep("client", begin + 0.05, answer, "read", ASK, by="server", object=SOCKET | 1, peer=2,
+    script.did("server", answer + 0.01, "write", 5, ["main", "loop", "reply", "libc:write"], **socket(2, 1))
+    script.asleep("client", begin + 0.05, answer, "read", ASK, by="server", **socket(1, 2),
                   waker_call="write", waker_stack=["main", "loop", "reply", "libc:write"], returns=5)  # fmt: skip
 
 
@@ -66,14 +66,14 @@ def two_deep(*, stalled: bool) -> Script:
     """client -> server -> a back end that sleeps."""
     script = conversation(slow=False)
     begin, end = 400.0, 1600.0 if stalled else 403.0
-    script.did("client", begin + 0.005, "write", 10, object=SOCKET | 1, peer=2)
+    script.did("client", begin + 0.005, "write", 10, **socket(1, 2))
     script.asleep("server", begin - 8, begin, "epoll_wait", EPOLL, by="client", waker_call="write", returns=1)
-    script.did("server", begin + 0.1, "write", 10, object=SOCKET | 3, peer=4)
+    script.did("server", begin + 0.1, "write", 10, **socket(3, 4))
     script.asleep("back", begin + 0.2, end, "nanosleep", ["main", "handle", "throttle", "libc:sleep"], by="timer",
                   returns=0)  # fmt: skip
     script.asleep("server", begin + 0.2, end + 0.1, "read", ["main", "loop", "fetch", "libc:read"], by="back",
-                  object=SOCKET | 3, peer=4, waker_call="write", returns=4)  # fmt: skip
-    script.asleep("client", begin + 0.05, end + 0.2, "read", ASK, by="server", object=SOCKET | 1, peer=2,
+                  **socket(3, 4), waker_call="write", returns=4)  # fmt: skip
+    script.asleep("client", begin + 0.05, end + 0.2, "read", ASK, by="server", **socket(1, 2),
                   waker_call="write", returns=5)  # fmt: skip
     return script
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.engines.causes.scripted import MS, PIPE, SOCKET, Script
+from tests.engines.causes.scripted import MS, PIPE, SOCKET, Script, socket
 from whyperf.engines.causes.edges import MESSAGE, NEIGHBOUR
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.messages import _match
@@ -111,8 +111,8 @@ def test_a_message_is_a_strong_edge_from_its_writer() -> None:
 
 def test_sockets_pair_by_peer_and_by_ports() -> None:
     script = Script()
-    script.did("a", 10, "sendto", 8, object=SOCKET | 70, peer=71)
-    script.did("b", 12, "recvfrom", 8, object=SOCKET | 71, peer=70)
+    script.did("a", 10, "sendto", 8, **socket(70, 71))
+    script.did("b", 12, "recvfrom", 8, **socket(71, 70))
     script.did("a", 20, "sendto", 5, object=SOCKET | 80, peer=(40000 << 16) | 6379)
     script.did("b", 22, "recvfrom", 5, object=SOCKET | 81, peer=(6379 << 16) | 40000)
     one = graph(script)
@@ -124,9 +124,9 @@ def test_sockets_pair_by_peer_and_by_ports() -> None:
 def test_clients_of_one_turn_are_kept_apart() -> None:
     """Over-connection: a batch of two clients' requests is two segments, and no cause of each other."""
     script = Script()
-    script.did("server", 10, "recvfrom", 5, ["main", "loop", "serve_a"], object=SOCKET | 1, peer=2)
-    script.did("server", 11, "sendto", 5, ["main", "loop", "serve_a"], object=SOCKET | 1, peer=2)
-    script.did("server", 12, "recvfrom", 5, ["main", "loop", "serve_b"], object=SOCKET | 3, peer=4)
+    script.did("server", 10, "recvfrom", 5, ["main", "loop", "serve_a"], **socket(1, 2))
+    script.did("server", 11, "sendto", 5, ["main", "loop", "serve_a"], **socket(1, 2))
+    script.did("server", 12, "recvfrom", 5, ["main", "loop", "serve_b"], **socket(3, 4))
     one = graph(script)
     assert len(one.segments) == 2
     symbols = one.symbols

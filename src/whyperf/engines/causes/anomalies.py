@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,37 +12,7 @@ from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.path import Anomaly
 from whyperf.engines.causes.roles import Role, Roles
 from whyperf.engines.causes.rules import Call
-
-
-@dataclass(frozen=True)
-class Turn:
-    """From the end of a loop's wait to the beginning of the next."""
-
-    thread: int
-    begin: int
-    end: int
-
-
-def turns(graph: Graph) -> list[Turn]:
-    """Of threads that have a loop; a turn that the recording's end cuts off counts as far as it goes."""
-    segments, in_loop = graph.segments, graph.in_loop
-    found = []
-    for thread in graph.loops:
-        begin = -1
-        for segment in segments.of(thread):
-            before = int(segments.before[segment])
-            starts = bool(segments.turn[segment]) or (before >= 0 and bool(in_loop[before]))
-            if starts:
-                begin = int(segments.begin[segment])
-            after = int(segments.after[segment])
-            last = segment + 1 == segments.of(thread).stop
-            ends = (after >= 0 and bool(in_loop[after])) or (not last and bool(segments.turn[segment + 1]))
-            if begin >= 0 and (ends or last):
-                waited_on = last and not ends and after >= 0
-                end = int(graph.ends[after]) if waited_on else int(segments.end[segment])
-                found.append(Turn(thread, begin, end))
-                begin = -1
-    return found
+from whyperf.engines.causes.turns import find_turns
 
 
 def find_anomalies(stalled: Roles, normals: Sequence[Roles], least_excess: int | None = None) -> list[Anomaly]:
@@ -152,28 +121,37 @@ def _own_normal(stalled: Roles, lasted: Ints) -> tuple[Ints, Ints]:
 def _long_turns(stalled: Roles, normals: Sequence[Roles], least: int, waits: Sequence[Anomaly]) -> list[Anomaly]:
     """Turns in which no single wait is long enough to be one itself: the thread worked, or was kept from it."""
     graph = stalled.graph
-    normal: dict[Role | tuple[str, str], list[int]] = defaultdict(list)
-    own = turns(graph)
-    for roles in normals or [stalled]:
-        for turn in turns(roles.graph) if normals else own:
-            role = roles.of_thread[turn.thread]
-            normal[role].append(turn.end - turn.begin)
-            normal[role.broad].append(turn.end - turn.begin)
+    own = find_turns(graph)
+    normal = _turn_lengths(normals) if normals else _turn_lengths([stalled])
     quantile = 1.0 if normals else graph.settings.own_normal_quantile
     limits = {role: int(np.quantile(lengths, quantile)) for role, lengths in normal.items()}
     by_thread = defaultdict(list)
     for one in waits:
         by_thread[one.thread].append(one)
     found = []
-    for turn in own:
-        role = stalled.of_thread[turn.thread]
+    for row in np.flatnonzero(own.end - own.begin > least).tolist():
+        thread, begin, end = int(own.thread[row]), int(own.begin[row]), int(own.end[row])
+        role = stalled.of_thread[thread]
         known = role if role in limits else role.broad
         usual = limits.get(known, 0)
-        lasted = turn.end - turn.begin
-        if lasted - usual <= least or lasted <= graph.settings.excess_factor * usual:
+        if end - begin - usual <= least or end - begin <= graph.settings.excess_factor * usual:
             continue
-        if any(one.begin < turn.end and one.end > turn.begin for one in by_thread[turn.thread]):
+        if any(one.begin < end and one.end > begin for one in by_thread[thread]):
             continue
-        instances = len(normal.get(known, ()))
-        found.append(Anomaly(turn.thread, turn.begin, turn.end, lasted - usual, usual, instances))
+        found.append(Anomaly(thread, begin, end, end - begin - usual, usual, len(normal.get(known, ()))))
     return found
+
+
+def _turn_lengths(all_roles: Sequence[Roles]) -> dict[Role | tuple[str, str], Ints]:
+    """By role, and by what is known of a thread without a loop."""
+    found: dict[Role | tuple[str, str], list[Ints]] = defaultdict(list)
+    for roles in all_roles:
+        turns = find_turns(roles.graph)
+        bounds = np.searchsorted(turns.thread, np.arange(len(roles.of_thread) + 1))
+        for thread, role in enumerate(roles.of_thread):
+            mine = slice(int(bounds[thread]), int(bounds[thread + 1]))
+            if mine.start < mine.stop:
+                lengths = turns.end[mine] - turns.begin[mine]
+                found[role].append(lengths)
+                found[role.broad].append(lengths)
+    return {role: np.concatenate(pieces) for role, pieces in found.items()}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from whyperf.engines.causes.graph import Graph
+from whyperf.engines.causes.grouping import groups
 from whyperf.engines.causes.path import Anomaly
 from whyperf.engines.causes.waits import Ended
 
@@ -25,11 +26,10 @@ def longest_off_cpu(graph: Graph) -> list[Blamed]:
     """Time asleep by thread and stack, most first (what `offcputime` shows)."""
     waits, events = graph.waits, graph.trace.events
     lasted = graph.ends - waits.begin
-    keys = np.stack([waits.thread, events.site[waits.first]], axis=1)
-    unique, where = np.unique(keys, axis=0, return_inverse=True)
-    total = np.bincount(where.reshape(-1), weights=lasted)
-    order = np.argsort(-total)
-    return [Blamed(int(unique[one][0]), int(unique[one][1]), int(total[one])) for one in order]
+    site = events.site[waits.first]
+    first, where = groups(waits.thread, site)
+    total = np.bincount(where, weights=lasted)
+    return [Blamed(int(waits.thread[first[one]]), int(site[first[one]]), int(total[one])) for one in np.argsort(-total)]
 
 
 def wake_up_chains(graph: Graph) -> list[Blamed]:
@@ -38,13 +38,10 @@ def wake_up_chains(graph: Graph) -> list[Blamed]:
     woken = np.flatnonzero((waits.wake >= 0) & (waits.ended == Ended.THREAD))
     wake = waits.wake[woken]
     lasted = (graph.ends - waits.begin)[woken]
-    keys = np.stack([waits.thread[woken], events.thread[wake], events.site[wake]], axis=1)
-    if not len(keys):
-        return []
-    unique, where = np.unique(keys, axis=0, return_inverse=True)
-    total = np.bincount(where.reshape(-1), weights=lasted)
-    order = np.argsort(-total)
-    return [Blamed(int(unique[one][1]), int(unique[one][2]), int(total[one])) for one in order]
+    waker, site = events.thread[wake], events.site[wake]
+    first, where = groups(waits.thread[woken], waker, site)
+    total = np.bincount(where, weights=lasted)
+    return [Blamed(int(waker[first[one]]), int(site[first[one]]), int(total[one])) for one in np.argsort(-total)]
 
 
 def critical_path(graph: Graph, anomaly: Anomaly, most_steps: int = 10_000) -> list[Blamed]:

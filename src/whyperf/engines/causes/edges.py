@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 
 from whyperf.engines.causes.arrays import Bools, Int8s, Int32s, Ints
+from whyperf.engines.causes.grouping import groups
 from whyperf.engines.causes.messages import Messages
 from whyperf.engines.causes.rules import Strength
 from whyperf.engines.causes.segments import Segments
@@ -46,9 +47,9 @@ def classify_wakes(trace: Trace, waits: Waits) -> Wakes:
     rule = np.full(len(waits), -1, np.int32)
     woken = np.flatnonzero(waits.ended == Ended.THREAD)
     wake = waits.wake[woken]
-    pairs = np.stack([events.call[wake], events.site[wake]], axis=1)
-    unique, where = np.unique(pairs, axis=0, return_inverse=True)
-    of_pair = [trace.rules.wake(call, trace.stacks.functions(node)) for call, node in unique.tolist()]
+    call, site = events.call[wake], events.site[wake]
+    first, where = groups(call, site)
+    of_pair = [trace.rules.wake(int(call[row]), trace.stacks.functions(int(site[row]))) for row in first.tolist()]
     if of_pair:
         rule[woken] = np.array(of_pair, np.int32)[where]
     return Wakes(rule)

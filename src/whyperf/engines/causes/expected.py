@@ -154,16 +154,7 @@ class Expectations:
         return int(self._channels(events.object[first : first + 1], events.peer[first : first + 1], sends=sends)[0])
 
     def _channels(self, object_: Words, peer: Words, *, sends: bool) -> Words:
-        unix = np.isin(peer, self._sockets)
-        return channel_of(object_, peer, np.full(len(object_), sends), unix)
-
-    @cached_property
-    def _sockets(self) -> Words:
-        rows = self.graph.channels.rows
-        events = self.graph.trace.events
-        objects = events.object[rows]
-        known: Words = np.unique(objects[objects >> np.uint64(60) == np.uint64(0xC)] & np.uint64(0xFFFFFFFFFFFF))
-        return known
+        return channel_of(object_, peer, np.full(len(object_), sends))
 
     def _most_common(self, channel: int, *, sends: bool, apart_from: int) -> int | None:
         threads = self.users(channel, sends=sends)

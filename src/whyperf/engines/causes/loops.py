@@ -7,6 +7,7 @@ from collections import defaultdict
 import numpy as np
 
 from whyperf.engines.causes.arrays import Bools, Int32s, Words
+from whyperf.engines.causes.grouping import groups
 from whyperf.engines.causes.rules import Call
 from whyperf.engines.causes.settings import CausesSettings
 from whyperf.engines.causes.trace import Trace
@@ -26,11 +27,10 @@ def loop_sites(trace: Trace, waits: Waits, settings: CausesSettings) -> dict[int
     call, site = events.call[waits.first], events.site[waits.first]
     passive = _looks_passive(trace, waits)
     counts: dict[int, dict[Site, list[int]]] = defaultdict(dict)
-    keys = np.stack([waits.thread, call, site], axis=1)
-    unique, where = np.unique(keys, axis=0, return_inverse=True)
+    first, where = groups(waits.thread, call, site)
     waits_at, passive_at = np.bincount(where), np.bincount(where, weights=passive)
-    for (thread, number, node), count, of_them in zip(unique.tolist(), waits_at, passive_at, strict=True):
-        counts[thread][number, node] = [int(count), int(of_them)]
+    for row, count, of_them in zip(first.tolist(), waits_at, passive_at, strict=True):
+        counts[int(waits.thread[row])][int(call[row]), int(site[row])] = [int(count), int(of_them)]
     bits, depth = trace.rules.call_bits, trace.stacks.depth
     loops = {}
     for thread, sites in counts.items():
@@ -68,17 +68,16 @@ def asks(trace: Trace, waits: Waits) -> Bools:
     for a main thread that hands tasks to a worker through condition variables, and for two processes with two pipes.
     """
     events = trace.events
-    site = np.stack([waits.thread, events.call[waits.first], events.site[waits.first]], axis=1)
-    _, group = np.unique(site, axis=0, return_inverse=True)
-    group = group.reshape(-1)
-    first = np.full(group.max(initial=-1) + 1, np.iinfo(np.int64).max, np.int64)
-    np.minimum.at(first, group, waits.begin)
+    rows, group = groups(waits.thread, events.call[waits.first], events.site[waits.first])
+    first = waits.begin[rows]  # a thread's waits are in the order of time
     spoke = _first_wake_ups(trace)
     woken = np.flatnonzero(waits.ended == Ended.THREAD)
-    pairs = np.stack([group[woken], waits.thread[woken], events.thread[waits.wake[woken]]], axis=1)
+    partner = events.thread[waits.wake[woken]]
     asking = np.zeros(len(first), np.bool_)
-    for which, thread, partner in np.unique(pairs, axis=0).tolist():
-        asking[which] |= spoke.get((thread, partner), first[which]) < first[which]
+    for row in groups(group[woken], partner)[0].tolist():
+        which = group[woken[row]]
+        pair = int(waits.thread[woken[row]]), int(partner[row])
+        asking[which] |= spoke.get(pair, first[which]) < first[which]
     found: Bools = asking[group]
     return found
 
@@ -89,10 +88,9 @@ def _first_wake_ups(trace: Trace) -> dict[tuple[int, int], int]:
     rows = np.flatnonzero(
         (events.kind == EventKind.WAKING) & (events.thread >= 0) & (events.other >= 0) & (events.call >= 0)
     )
-    pairs = np.stack([events.thread[rows], events.other[rows]], axis=1)
-    unique, first = np.unique(pairs, axis=0, return_index=True)
-    times = events.time[rows[first]].tolist()
-    return {(int(thread), int(other)): time for (thread, other), time in zip(unique.tolist(), times, strict=True)}
+    first = rows[groups(events.thread[rows], events.other[rows])[0]]
+    columns = (events.thread[first].tolist(), events.other[first].tolist(), events.time[first].tolist())
+    return {(thread, other): time for thread, other, time in zip(*columns, strict=True)}
 
 
 def _single_descriptor(trace: Trace, waits: Waits) -> Bools:
@@ -109,8 +107,9 @@ _POLLS = (7, 271)
 def _in_locks(trace: Trace, waits: Waits) -> Bools:
     """By wait: whether it is for a lock, which hardly ever is a wait for work."""
     rules = trace.rules
-    nodes, where = np.unique(trace.events.site[waits.first], return_inverse=True)
-    names = [trace.stacks.functions(int(node)) for node in nodes]
+    site = trace.events.site[waits.first]
+    first, where = groups(site)
+    names = [trace.stacks.functions(int(node)) for node in site[first]]
     lock = np.array([rules.is_lock(one) or rules.is_interpreter_lock(one) for one in names], np.bool_)
     return lock[where]
 
@@ -126,12 +125,12 @@ def _served_here(trace: Trace, waits: Waits) -> Bools:
         & (events.thread >= 0)
         & (bits & (Call.RECEIVE | Call.SEND) != 0)
     )
-    keys = _process_object(trace.pids[events.thread[moved]], events.object[moved])
-    unique, first = np.unique(keys, return_index=True)
-    asks = unique[bits[moved[first]] & Call.SEND != 0]
+    keys = _process_object(trace.pids[events.thread[moved]], events.object[moved]).view(np.int64)
+    first = groups(keys)[0]
+    asked = keys[first[bits[moved[first]] & Call.SEND != 0]]
     objects = events.object[waits.first]
     mine = _process_object(trace.pids[waits.thread], objects)
-    served: Bools = (objects != 0) & ~np.isin(mine, asks)
+    served: Bools = (objects != 0) & ~np.isin(mine.view(np.int64), asked)
     return served
 
 

@@ -38,7 +38,7 @@ class Channels:
     sends: Bools
 
 
-def channel_of(object_: Words, peer: Words, sends: Bools, unix: Bools) -> Words:
+def channel_of(object_: Words, peer: Words, sends: Bools) -> Words:
     """A number for a direction of a pipe or socket; 0: it is neither.
 
     A pipe is its inode. A unix socket's direction is the inode of the receiving end, an internet one's the sender's
@@ -47,18 +47,11 @@ def channel_of(object_: Words, peer: Words, sends: Bools, unix: Bools) -> Words:
     kind = object_ >> _TYPE_SHIFT
     inode = object_ & _INODE
     swapped = ((peer & _PORT) << _PORT_BITS) | ((peer >> _PORT_BITS) & _PORT)
-    by_inode = _UNIX | np.where(sends, peer, inode)
+    by_inode = _UNIX | np.where(sends, peer & _INODE, inode)
     by_ports = _INTERNET | np.where(sends, peer & np.uint64(0xFFFFFFFF), swapped)
-    socket = np.where(unix, by_inode, by_ports)
+    socket = np.where(peer >> _TYPE_SHIFT == _SOCKET, by_inode, by_ports)
     found: Words = np.where(kind == _PIPE, inode, np.where((kind == _SOCKET) & (peer != 0), socket, np.uint64(0)))
     return found
-
-
-def is_unix(object_: Words, peer: Words) -> Bools:
-    """A peer is either another socket's inode or a pair of ports: ports are both well above any inode seen."""
-    sockets = np.unique(object_[object_ >> _TYPE_SHIFT == _SOCKET] & _INODE)
-    known: Bools = np.isin(peer, sockets)
-    return known
 
 
 def channels(trace: Trace) -> Channels:
@@ -67,8 +60,7 @@ def channels(trace: Trace) -> Channels:
     moved = (events.kind == EventKind.SYSCALL) & (events.result > 0) & (bits & (Call.RECEIVE | Call.SEND) != 0)
     rows = np.flatnonzero(moved & (events.thread >= 0)).astype(np.int32)
     sends = (bits[rows] & Call.SEND) != 0
-    object_, peer = events.object[rows], events.peer[rows]
-    channel = channel_of(object_, peer, sends, is_unix(object_, peer))
+    channel = channel_of(events.object[rows], events.peer[rows], sends)
     known = channel != 0
     return Channels(rows[known], channel[known], sends[known])
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from whyperf.engines.causes.arrays import Int32s, Ints
 from whyperf.engines.causes.graph import Graph
+from whyperf.engines.causes.grouping import groups
 
 _DIGITS = re.compile(r"[\d:/#-]+")
 
@@ -71,17 +72,18 @@ class Roles:
         program = np.array(
             [programs.setdefault(one.program, len(programs)) for one in graph.trace.threads] or [0], np.int64
         )
-        keys = np.stack([program[waits.thread], events.call[waits.first], events.site[waits.first]], axis=1)
-        unique, where = np.unique(keys, axis=0, return_inverse=True)
+        which, call, site = program[waits.thread], events.call[waits.first], events.site[waits.first]
+        first, where = groups(which, call, site)
         names = list(programs)
         numbers: dict[Signature, int] = {}
         frames = graph.settings.signature_frames
         of_key = np.array(
             [
                 numbers.setdefault(
-                    Signature(names[which], call, graph.trace.stacks.functions(node)[:frames]), len(numbers)
+                    Signature(names[which[row]], int(call[row]), graph.trace.stacks.functions(int(site[row]))[:frames]),
+                    len(numbers),
                 )
-                for which, call, node in unique.tolist()
+                for row in first.tolist()
             ],
             np.int32,
         )
@@ -114,10 +116,10 @@ class Roles:
         found: dict[tuple[Role | None, Signature], Counter[Role]] = defaultdict(Counter)
         woken = np.flatnonzero(graph.wakes.rule >= 0)
         wakers = graph.trace.events.thread[graph.waits.wake[woken]]
-        rows = np.stack([self.signature_of[woken], graph.waits.thread[woken], wakers], axis=1)
-        unique, counts = np.unique(rows, axis=0, return_counts=True)
-        for (signature, sleeper, waker), count in zip(unique.tolist(), counts.tolist(), strict=True):
-            signed = self.signatures[signature]
-            found[self.of_thread[sleeper], signed][self.of_thread[waker]] += count
-            found[None, signed][self.of_thread[waker]] += count
+        first, where = groups(self.signature_of[woken], graph.waits.thread[woken], wakers)
+        for row, count in zip(first.tolist(), np.bincount(where).tolist(), strict=True):
+            signed = self.signatures[self.signature_of[woken[row]]]
+            sleeper, waker = self.of_thread[graph.waits.thread[woken[row]]], self.of_thread[wakers[row]]
+            found[sleeper, signed][waker] += count
+            found[None, signed][waker] += count
         return dict(found)
