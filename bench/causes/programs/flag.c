@@ -1,0 +1,47 @@
+// The main loop polls a flag that a worker sets when it has prepared the data. Stalled: preparing takes 2 s.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile int ready, stalled;
+
+__attribute__((noinline)) static void prepare(double seconds) {
+    struct timespec now, start;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((double)(now.tv_sec - start.tv_sec) + (double)(now.tv_nsec - start.tv_nsec) / 1e9 < seconds);
+}
+
+static void *worker(void *unused) {
+    (void)unused;
+    for (int turn = 0; turn < 10; turn++) {
+        while (ready)
+            usleep(1000);
+        prepare(stalled && turn == 6 ? 2.0 : 0.02);
+        ready = 1;
+    }
+    return NULL;
+}
+
+__attribute__((noinline)) static void await_data(void) {
+    while (!ready)
+        usleep(1000);
+}
+
+int main(int argc, char **argv) {
+    stalled = argc > 1 && !strcmp(argv[1], "stalled");
+    pthread_t thread;
+    pthread_create(&thread, NULL, worker, NULL);
+    pthread_setname_np(thread, "preparer");
+    for (int turn = 0; turn < 10; turn++) {
+        await_data();
+        dprintf(1, "turn %d\n", turn);
+        ready = 0;
+    }
+    pthread_join(thread, NULL);
+    return 0;
+}
