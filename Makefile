@@ -6,6 +6,7 @@ STAMPS := $(VENV)/.stamps
 
 # What compiles and runs whyperf, and what its tests and benchmarks need beyond that.
 PACKAGES := gcc libc6-dev make cmake ninja-build pkg-config python3-dev python3-venv libdw-dev libelf-dev zlib1g-dev \
+	clang llvm libbpf-dev bpftool \
 	valgrind
 TEST_PACKAGES = g++ clang llvm gdb binutils elfutils dwz libunwind-dev libc6-dbg gcc-multilib musl-tools busybox-static \
 	redis-server redis-tools procps iproute2 $(SOURCE_PACKAGES)

@@ -282,6 +282,54 @@ static PyObject *decoder_stacks(Decoder *self, PyObject *Py_UNUSED(none)) {
                          bytes_of(self->stacks.ends, self->stacks.count * sizeof(int64_t)));
 }
 
+struct wanted_field {
+    unsigned int offset, size;
+    int is_signed;
+};
+
+static int64_t field_value(const uint8_t *bytes, const struct wanted_field *field) {
+    uint64_t value = 0;
+    memcpy(&value, bytes + field->offset, field->size);
+    unsigned unused = 64 - 8 * field->size;
+    return field->is_signed ? (int64_t)(value << unused) >> unused : (int64_t)value;
+}
+
+static void read_fields(const Py_buffer *data, const Py_buffer *samples, const Py_buffer *rows,
+                        const struct wanted_field *field, int64_t *values) {
+    size_t count = (size_t)rows->len / sizeof(int64_t), known = (size_t)samples->len / sizeof(struct perf_sample);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t row = ((const uint64_t *)rows->buf)[i];
+        values[i] = 0;
+        if (row >= known)
+            continue;
+        const struct perf_sample *sample = (const struct perf_sample *)samples->buf + row;
+        if (sample->raw_size >= (uint64_t)field->offset + field->size && sample->raw <= (uint64_t)data->len &&
+            (uint64_t)data->len - sample->raw >= sample->raw_size)
+            values[i] = field_value((const uint8_t *)data->buf + sample->raw, field);
+    }
+}
+
+static PyObject *fields(PyObject *Py_UNUSED(module), PyObject *args) {
+    Py_buffer data, samples, rows;
+    struct wanted_field field;
+    if (!PyArg_ParseTuple(args, "y*y*y*IIp", &data, &samples, &rows, &field.offset, &field.size, &field.is_signed))
+        return NULL;
+    PyObject *values = NULL;
+    if (field.size == 0 || field.size > 8)
+        PyErr_SetString(PyExc_ValueError, "a field has one to eight bytes");
+    else
+        values = PyBytes_FromStringAndSize(NULL, rows.len / 8 * 8);
+    if (values) {
+        Py_BEGIN_ALLOW_THREADS;
+        read_fields(&data, &samples, &rows, &field, (int64_t *)PyBytes_AS_STRING(values));
+        Py_END_ALLOW_THREADS;
+    }
+    PyBuffer_Release(&data);
+    PyBuffer_Release(&samples);
+    PyBuffer_Release(&rows);
+    return values;
+}
+
 static PyMethodDef decoder_methods[] = {
     {"decode", (PyCFunction)decoder_decode, METH_VARARGS, NULL},
     {"add_module", (PyCFunction)decoder_add_module, METH_O, NULL},
@@ -316,6 +364,7 @@ static int execute(PyObject *module) {
 
 static PyMethodDef functions[] = {
     {"find_records", py_find_records, METH_VARARGS, NULL},
+    {"fields", fields, METH_VARARGS, NULL},
     {0},
 };
 

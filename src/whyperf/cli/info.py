@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from whyperf.cli.info_trace import trace_facts, trace_lines, trace_losses
 from whyperf.cli.quantities import signal_name
 
 if TYPE_CHECKING:
-    from whyperf.recording.manifest import Deep, Losses, Manifest, Overhead
+    from whyperf.recording.manifest import Deep, Losses, Manifest
     from whyperf.recording.reader import Recording
 
 NAME = "info"
@@ -67,6 +68,7 @@ def facts(recording: Recording) -> dict[str, Any]:
         "threads": recording.table("threads").num_rows,
         "samples": recording.table("samples").num_rows,
         "work": recording.table("work").to_pylist(),
+        **trace_facts(recording),
     }
 
 
@@ -121,8 +123,10 @@ def _lines(recording: Recording) -> Iterator[tuple[str, str]]:
     else:
         yield from _sampled(recording)
         yield from _modules(recording)
-        yield "overhead", _overhead(manifest.overhead)
-    lost = list(_lost(manifest.losses))
+        if manifest.trace is not None:
+            yield from trace_lines(recording, manifest.trace)
+        yield "overhead", _overhead(manifest)
+    lost = [*_lost(manifest.losses), *(trace_losses(manifest.trace) if manifest.trace else ())]
     yield "lost", lost[0] if lost else "nothing"
     for line in lost[1:]:
         yield "", line
@@ -172,7 +176,10 @@ def _sampled(recording: Recording) -> Iterator[tuple[str, str]]:
     )
 
 
-def _overhead(overhead: Overhead) -> str:
+def _overhead(manifest: Manifest) -> str:
+    overhead = manifest.overhead
+    if manifest.sampling.source == "trace":
+        return f"nothing inside the programs, {overhead.recorder_cpu_s:.3f} s CPU beside them"
     return (
         f"{overhead.handler_s:.3f} s inside the program ({overhead.handler_mean_us:.1f} us a sample, mostly "
         f"{overhead.handler_median_us:.1f} us, at most {overhead.handler_max_us:.0f} us), "

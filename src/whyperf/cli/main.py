@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import errno
 import importlib
+import keyword
 import os
 import sys
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "compare": "record a good and a bad command, and say why the bad one is slower",
     "record": "record one run of a program, or a running process",
     "diagnose": "say why bad recordings are slower than good ones",
+    "import": "make a recording of what another tool recorded: perf.data",
     "info": "what is in a recording, and what was lost",
     "doctor": "what this machine permits, what is missing, and the command that mends it",
     "demo": "a built-in slow program, recorded and diagnosed before your eyes",
@@ -105,7 +107,7 @@ def _discard_output() -> None:
 def _run(arguments: list[str]) -> int:
     name = next((argument for argument in arguments if not argument.startswith("-")), None)
     if name in COMMANDS and arguments[0] == name:
-        command = cast(Command, importlib.import_module(f"whyperf.cli.{name}"))
+        command = cast(Command, importlib.import_module(f"whyperf.cli.{name}{'_' if keyword.iskeyword(name) else ''}"))
         status = command.run(parser_for(name, command).parse_args(arguments[1:]))
         sys.stdout.flush()
         return status

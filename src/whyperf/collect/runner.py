@@ -70,6 +70,10 @@ def record_run(
     with contextlib.ExitStack() as held:
         if counter is not None:
             held.callback(counter.close)
+        if measuring.trace_hz:
+            from whyperf.collect.tracer.holder import alone, command_name
+
+            held.enter_context(alone(command_name("record", "--trace", "--", *program.command)))
         folder = folders.create(path, force=force)
         held.callback(folder.release)
         sampling = Sampling(
@@ -80,11 +84,14 @@ def record_run(
         start = start_of(program.command, environment, sampling, unit, round(lifecycle.skip_s * 1e9), values=wanted)
         sampler = Sampler(folder, start, plan, measuring.values_depth)
         sampler.prepare_variables(program.path)
+        recorder = (
+            held.enter_context(_traced(sampler, folder.raw, measuring.trace_hz)) if measuring.trace_hz else sampler
+        )
         return run_to_the_end(
             program,
             path,
-            sampler,
-            _work_account(sampler, unit, counter, lifecycle),
+            recorder,
+            _work_account(recorder, unit, counter, lifecycle),
             lifecycle=lifecycle,
             environment=environment,
             blocked_rate_hz=measuring.blocked_rate_hz,
@@ -120,6 +127,19 @@ def run_to_the_end(
         )
         signals = held.enter_context(SignalWatch())
         return _Run(setting, recorder, signals, work).execute(path, list(notes))
+
+
+@contextlib.contextmanager
+def _traced(sampler: Sampler, raw: Path, sample_hz: int) -> Iterator[Recorder]:
+    """The sampler with a tracer beside it, which leaves nothing in the kernel whatever happens."""
+    from whyperf.collect.tracer.session import TraceWanted
+    from whyperf.collect.tracer.traced_recorder import TracedRecorder
+
+    recorder = TracedRecorder(sampler, raw, TraceWanted("tree", sample_hz))
+    try:
+        yield recorder
+    finally:
+        recorder.close()
 
 
 @contextlib.contextmanager

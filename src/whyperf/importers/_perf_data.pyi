@@ -7,6 +7,9 @@ from typing_extensions import Buffer
 def find_records(data: Buffer, start: int, end: int, /) -> tuple[bytes, bytes, int]:
     """Offsets (u64) of samples and of all other records, and where the last whole record ends."""
 
+def fields(data: Buffer, samples: Buffer, rows: Buffer, offset: int, size: int, signed: bool, /) -> bytes:
+    """One field (i64) of the raw data of the samples at `rows` (i64); 0 where a sample is too short for it."""
+
 class Decoder:
     """Samples of the events whose layouts (`struct sample_layout`) are given; `ids` rise, `events` numbers layouts.
 

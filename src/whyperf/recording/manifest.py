@@ -24,7 +24,7 @@ class Host:
 class Sampling:
     rate_hz: float
     clock: str  # "cpu" or "wall"
-    source: str  # "cpu-timer", "cpu-clock-event", "outside" or "perf-event"
+    source: str  # "cpu-timer", "cpu-clock-event", "outside", "perf-event" or "trace"
     blocked_rate_hz: float = 0.0
     max_bytes: int = 0
 

@@ -32,7 +32,9 @@ class Table:
 
     def completed(self, rows: pa.Table) -> pa.Table:
         """The rows in this schema: columns that were added since they were made get what their absence means."""
+        given = {name: rows.column(name) for name in rows.column_names}
         for column in self.columns:
-            if column.absent is not None and column.name not in rows.column_names:
-                rows = rows.append_column(column.name, pa.array([column.absent] * rows.num_rows, column.type))
-        return rows.select(self.schema.names).cast(self.schema)
+            if column.absent is not None:
+                known = given.get(column.name, pa.nulls(rows.num_rows, column.type))
+                given[column.name] = known.fill_null(column.absent)
+        return pa.table(given).select(self.schema.names).cast(self.schema)

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from whyperf.collect import _session
 from whyperf.collect.seal.evidence import Int32, Int64, RawStacks, UInt64
 from whyperf.collect.seal.spaces import Spaces
+from whyperf.collect.tracer.traced import KERNEL_FIRST
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,12 @@ class CodePlaces:
     module: Int32  # -1: none
     address: UInt64  # ELF virtual address
     is_leaf: npt.NDArray[np.bool_]  # some thread was running there, not only waiting for a call to return
+
+
+def numbered(keys: UInt64) -> tuple[Int32, Int64]:
+    """Numbers of equal keys, and where each appeared first."""
+    numbers, firsts = _session.number_distinct(np.ascontiguousarray(keys, np.uint64).data)
+    return np.frombuffer(numbers, np.int32), np.frombuffer(firsts, np.int64)
 
 
 def distinct(keys: Int64, bound: int) -> tuple[Int64, Int64]:
@@ -59,9 +67,10 @@ def seen_stacks(stacks: RawStacks, spaces: Spaces, space: Int32, stack: Int32) -
     # A return address may already belong to the next line, block or function.
     lookup = np.where(is_leaf, pcs, pcs - np.uint64(1))
 
-    values, value = np.unique(lookup, return_inverse=True)
+    value, firsts = numbered(lookup)
+    values = lookup[firsts]
     value_count = max(1, len(values))
-    keys = np.repeat(pair_space, lengths) * value_count + value
+    keys = np.where(lookup >= KERNEL_FIRST, 0, np.repeat(pair_space, lengths)).astype(np.int64) * value_count + value
     places, place = distinct(keys, len(spaces.spaces) * value_count)
     place_space = (places // value_count).astype(np.int32)
     pc = values[places % value_count]

@@ -32,6 +32,12 @@ RECORD = np.dtype(
 )
 assert RECORD.itemsize == 96
 
+# `Sampling.source` of recordings whose samples are the tracer's.
+TRACED_SAMPLES = "trace"
+
+# The upper half of the address space: the kernel's, the same in all processes.
+KERNEL_FIRST = np.uint64(1 << 63)
+
 Records = npt.NDArray[np.void]
 
 
@@ -71,12 +77,11 @@ class TracedMapping:
 
 @dataclass(frozen=True)
 class TracedMappings:
-    """All (`whole`) or the latest of what a process had mapped at a moment."""
+    """What a process had mapped at a moment; what was read earlier and is not among it may still be there."""
 
     time: int
     pid: int
     rows: tuple[TracedMapping, ...]
-    whole: bool = True
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,7 @@ class Traced:
     threads: tuple[TracedThread, ...] = ()
     mappings: tuple[TracedMappings, ...] = ()
     kernel_symbols: Mapping[int, KernelSymbol] = field(default_factory=dict)  # by address, as in stacks
+    followed: tuple[int, ...] = ()  # whose descendants were traced; others were only met. Empty: everybody was
     kernel_base: int = 0  # address of _text, which differs from boot to boot; 0: unknown
     kernel_build_id: str = ""
     damaged_bytes: int = 0

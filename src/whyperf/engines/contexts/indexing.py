@@ -7,12 +7,11 @@ everywhere else inlined functions have nodes of their own and direct recursion i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from whyperf.engines.contexts.kernels import Int32s
-from whyperf.engines.excess.tree import ROOT, TreeBuilder
+from whyperf.engines.excess.tree import ContextTree, TreeBuilder
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Ints, Run
 
@@ -28,7 +27,8 @@ class Tree:
 @dataclass(frozen=True, eq=False)
 class Contexts:
     index: FunctionIndex
-    tree: Tree
+    shape: ContextTree
+    tree: Tree  # the same, for compiled code
     function: Ints  # by node; -1 for the root
     node_of_stack: dict[Run, Ints]
 
@@ -37,27 +37,16 @@ class Contexts:
 
     def path(self, node: int) -> list[int]:
         """Nodes from the outermost function down to `node`."""
-        nodes: list[int] = []
-        while node != ROOT:
-            nodes.append(node)
-            node = int(self.tree.parent[node])
-        return nodes[::-1]
+        return self.shape.path(node)
 
     def name(self, node: int) -> str:
         return self.index.functions[int(self.function[node])].key.name
-
-    @cached_property
-    def children(self) -> list[list[int]]:
-        found: list[list[int]] = [[] for _ in range(len(self))]
-        for node, parent in enumerate(self.tree.parent.tolist()[1:], 1):
-            found[parent].append(node)
-        return found
 
 
 def index_contexts(index: FunctionIndex) -> Contexts:
     builder = TreeBuilder(index, folded=False)
     runs = (*index.bad, *index.good)
     node_of_stack = {run: builder.add(run, np.arange(len(run.stack_parent))) for run in runs}
-    tree = builder.tree()
-    depth = tree.depth().astype(np.int32)
-    return Contexts(index, Tree(tree.parent.astype(np.int32), depth), tree.function, node_of_stack)
+    shape = builder.tree()
+    tree = Tree(shape.parent.astype(np.int32), shape.depth().astype(np.int32))
+    return Contexts(index, shape, tree, shape.function, node_of_stack)

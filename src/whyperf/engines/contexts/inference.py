@@ -13,7 +13,7 @@ import numpy as np
 
 from whyperf.engines.contexts import kernels
 from whyperf.engines.contexts.indexing import Tree
-from whyperf.engines.contexts.kernels import INSTANCE, REGISTER, THREAD, WAIT, Events, Floats, Ints, State
+from whyperf.engines.contexts.kernels import INSTANCE, REGISTER, SAMPLE, THREAD, WAIT, Events, Floats, Ints, State
 from whyperf.engines.contexts.settings import Sources
 from whyperf.engines.run import Run
 from whyperf.recording.events import EventKind
@@ -34,16 +34,6 @@ TakeInstances = Callable[[kernels.Rows], None]
 @runtime_checkable
 class _Streaming(Protocol):
     def rows(self, name: str) -> Rows: ...
-
-
-@dataclass(frozen=True, eq=False)
-class Samples:
-    """Clock samples: what ran, and how long each stands for."""
-
-    time: Ints
-    thread: kernels.Int32s
-    node: kernels.Int32s
-    weight: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +58,7 @@ class Followed:
     """One run's events in terms of contexts."""
 
     waits: kernels.Rows  # WAIT
-    samples: Samples
+    samples: kernels.Rows  # SAMPLE
     calls: Calls
     running: Running
     stacks: dict[Sources, int]  # events with a known stack, by source
@@ -90,7 +80,7 @@ def follow(run: Run, tree: Tree, node_of_stack: Ints, take: TakeInstances, sourc
     walk.end()
     return Followed(
         np.concatenate([np.zeros(0, WAIT), *walk.waits]),
-        gathered.samples(),
+        np.concatenate(gathered.samples),
         gathered.calls(),
         walk.running,
         gathered.stacks,
@@ -141,16 +131,18 @@ class _Gathered:
     """What needs no state."""
 
     def __init__(self) -> None:
-        self._samples: list[Samples] = []
+        self.samples: list[kernels.Rows] = [np.zeros(0, SAMPLE)]
         self._calls: list[tuple[Ints, Ints]] = []
         self.stacks = dict.fromkeys((Sources.SYSTEM_CALLS, Sources.SWITCHES, Sources.SAMPLES), 0)
 
     def add(self, events: Events, weight: Ints) -> None:
         known = events.node > 0
         sampled = (events.kind == EventKind.SAMPLE) & (events.thread >= 0)
-        self._samples.append(
-            Samples(events.time[sampled], events.thread[sampled], events.node[sampled], weight[sampled])
-        )
+        samples = np.zeros(int(np.count_nonzero(sampled)), SAMPLE)
+        samples["time"], samples["weight"] = events.time[sampled], weight[sampled]
+        for name in ("thread", "node", "stack"):
+            samples[name] = getattr(events, name)[sampled]
+        self.samples.append(samples)
         called = (events.kind == EventKind.SYSCALL) & known & (events.detail >= 0) & (events.detail < _CALL_NUMBERS)
         key = events.node[called].astype(np.int64) * _CALL_NUMBERS + events.detail[called]
         self._calls.append(np.unique(key, return_counts=True))
@@ -160,16 +152,6 @@ class _Gathered:
             (Sources.SAMPLES, EventKind.SAMPLE),
         ):
             self.stacks[source] += int(np.count_nonzero(known & (events.kind == kind)))
-
-    def samples(self) -> Samples:
-        if not self._samples:
-            return Samples(*(np.zeros(0, kind) for kind in (np.int64, np.int32, np.int32, np.int64)))
-        return Samples(
-            *(
-                np.concatenate([getattr(piece, name) for piece in self._samples])
-                for name in ("time", "thread", "node", "weight")
-            )
-        )
 
     def calls(self) -> Calls:
         if not self._calls:

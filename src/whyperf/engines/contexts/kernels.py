@@ -42,6 +42,7 @@ WAIT = np.dtype(
         ("argument1", np.uint64),
         ("thread", np.int32),
         ("node", np.int32),  # -1: stack unknown
+        ("stack", np.int32),
         ("call", np.int32),  # number of the system call; -1: in none
         ("waker", np.int32),  # -1: none, or not a thread
         ("wake_call", np.int32),
@@ -64,6 +65,18 @@ INSTANCE = np.dtype(
     align=True,
 )
 
+# A clock sample: what ran, and how many nanoseconds it stands for.
+SAMPLE = np.dtype(
+    [
+        ("time", np.int64),
+        ("weight", np.int64),
+        ("thread", np.int32),
+        ("node", np.int32),
+        ("stack", np.int32),
+    ],
+    align=True,
+)
+
 # What is known of a thread at the moment.
 THREAD = np.dtype(
     [
@@ -82,7 +95,7 @@ REGISTER = np.dtype([("before", np.int64), ("first", np.int64)], align=True)
 
 
 class Events(NamedTuple):
-    """Columns of the table `events`, with nodes of the tree instead of stacks."""
+    """Columns of the table `events`, and the stacks' nodes in the tree."""
 
     time: Ints
     thread: Int32s
@@ -94,6 +107,7 @@ class Events(NamedTuple):
     peer: npt.NDArray[np.uint64]
     argument1: npt.NDArray[np.uint64]
     result: Ints
+    stack: Int32s
     node: Int32s
 
 
@@ -175,7 +189,8 @@ def _forget(state: State, thread: int) -> None:
 def _leave(state: State, events: Events, row: int) -> None:
     thread = events.thread[row]
     wait = state.under_way[thread]
-    wait.thread, wait.node, wait.start = thread, events.node[row], events.time[row]
+    wait.thread, wait.start = thread, events.time[row]
+    wait.stack, wait.node = events.stack[row], events.node[row]
     wait.state, wait.call = events.result[row], events.detail[row]
     wait.object, wait.peer, wait.argument1 = events.object[row], events.peer[row], events.argument1[row]
     wait.woken = events.time[row] if events.result[row] == 0 else -1
@@ -197,6 +212,37 @@ def _return(state: State, thread: int, now: int, ended: bool) -> None:
 
 
 @njit(cache=True, nogil=True)
+def _switch(state: State, events: Events, row: int, stacks: bool) -> None:
+    leaver, comer, now, node = events.thread[row], events.other[row], events.time[row], events.node[row]
+    if leaver >= 0 and not state.threads[leaver].gone:
+        if stacks and node > 0:
+            _seen(state, leaver, now, node)
+        _leave(state, events, row)
+    if comer >= 0 and state.threads[comer].off:
+        _return(state, comer, now, True)
+        # Off the CPU its stack cannot have changed.
+        if stacks and state.under_way[comer].node > 0:
+            _seen(state, comer, now, state.under_way[comer].node)
+
+
+@njit(cache=True, nogil=True)
+def _wake(state: State, events: Events, row: int) -> None:
+    woken = events.other[row]
+    if woken >= 0 and state.threads[woken].off and state.under_way[woken].woken < 0:
+        wait = state.under_way[woken]
+        wait.woken, wait.waker = events.time[row], events.thread[row]
+        wait.wake_context, wait.wake_call = events.context[row], events.detail[row]
+
+
+@njit(cache=True, nogil=True)
+def _exit(state: State, thread: int, now: int) -> None:
+    if state.threads[thread].node >= 0:
+        _close(state, thread, 0, now)
+        _forget(state, thread)
+    state.threads[thread].gone = True
+
+
+@njit(cache=True, nogil=True)
 def follow(state: State, events: Events, begin: int, sources: int) -> tuple[int, int]:
     """Rows from `begin` on, until an output is full: the next row, and why."""
     deepest = state.registers.shape[1]
@@ -205,34 +251,17 @@ def follow(state: State, events: Events, begin: int, sources: int) -> tuple[int,
             return row, INSTANCES_FULL
         if state.free_count[0] < 2:
             return row, REGISTERS_FULL
-        kind, thread, now, node = events.kind[row], events.thread[row], events.time[row], events.node[row]
+        kind, thread = events.kind[row], events.thread[row]
         if kind == _SWITCH:
-            if thread >= 0 and not state.threads[thread].gone:
-                if sources & _SWITCHES and node > 0:
-                    _seen(state, thread, now, node)
-                _leave(state, events, row)
-            comer = events.other[row]
-            if comer >= 0 and state.threads[comer].off:
-                _return(state, comer, now, True)
-                # Off the CPU its stack cannot have changed.
-                if sources & _SWITCHES and state.under_way[comer].node > 0:
-                    _seen(state, comer, now, state.under_way[comer].node)
+            _switch(state, events, row, sources & _SWITCHES != 0)
         elif kind in (_WAKING, _WAKEUP_NEW):
-            woken = events.other[row]
-            if woken >= 0 and state.threads[woken].off and state.under_way[woken].woken < 0:
-                wait = state.under_way[woken]
-                wait.woken, wait.waker = now, thread
-                wait.wake_context, wait.wake_call = events.context[row], events.detail[row]
+            _wake(state, events, row)
         elif thread >= 0 and not state.threads[thread].gone:
+            chosen = (kind == _SYSCALL and sources & _SYSTEM_CALLS) or (kind == _SAMPLE and sources & _SAMPLES)
             if kind == _EXIT:
-                if state.threads[thread].node >= 0:
-                    _close(state, thread, 0, now)
-                    _forget(state, thread)
-                state.threads[thread].gone = True
-            elif node > 0 and (
-                (kind == _SYSCALL and sources & _SYSTEM_CALLS) or (kind == _SAMPLE and sources & _SAMPLES)
-            ):
-                _seen(state, thread, now, node)
+                _exit(state, thread, events.time[row])
+            elif chosen and events.node[row] > 0:
+                _seen(state, thread, events.time[row], events.node[row])
     return len(events.time), DONE
 
 

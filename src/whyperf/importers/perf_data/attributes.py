@@ -66,5 +66,5 @@ def parse_attributes(raw: bytes | memoryview, ids: tuple[int, ...], name: str = 
 def _usual_name(kind: int, config: int) -> str:
     # Hybrid processors have the kind of core in the upper half.
     number = config & 0xFFFFFFFF
-    names = {EventType.HARDWARE: _HARDWARE, EventType.SOFTWARE: _SOFTWARE}.get(EventType(kind) if kind < 3 else kind, ())
+    names = _HARDWARE if kind == EventType.HARDWARE else _SOFTWARE if kind == EventType.SOFTWARE else ()
     return names[number] if number < len(names) else f"event {kind}:{config:#x}"

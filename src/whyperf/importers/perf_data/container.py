@@ -106,6 +106,11 @@ def _cut_short(path: Path) -> WhyperfError:
     return WhyperfError(f"{path} was cut short: even its header is incomplete.", _RECORD_AGAIN)
 
 
+def _bare(data: memoryview, changed: int) -> Container:
+    none = np.zeros(0, np.uint64)
+    return Container((), Features(), data, none, none, (), 0, changed)
+
+
 def _from_file(path: Path, data: memoryview, changed: int) -> Container:
     if len(data) < layout.HEADER.size:
         raise _cut_short(path)
@@ -127,7 +132,8 @@ def _from_file(path: Path, data: memoryview, changed: int) -> Container:
         raise _cut_short(path) from None
     if features.events and len(features.events) == len(events):
         events = tuple(replace(one, name=said.name) for one, said in zip(events, features.events, strict=True))
-    return _found(data, start, end, events, features, notes, changed)
+    described = replace(_bare(data, changed), events=events, features=features, notes=tuple(notes))
+    return _with_records(described, start, end)
 
 
 def _listed_events(data: memoryview, at: int, size: int, each: int) -> Iterator[Attributes]:
@@ -147,31 +153,23 @@ def _feature_sections(data: memoryview, at: int, flags: list[int]) -> Iterator[t
             yield number, data[offset : offset + size]
 
 
-def _found(
-    data: memoryview,
-    start: int,
-    end: int,
-    events: tuple[Attributes, ...],
-    features: Features,
-    notes: list[str],
-    changed: int,
-) -> Container:
+def _with_records(bare: Container, start: int, end: int) -> Container:
+    """With the records between two offsets found, compressed ones included."""
+    data, notes = bare.data, bare.notes
     samples, others, stopped = _records(data, start, end)
     damaged = end - stopped
     packed = b"".join(_compressed(data, others))
     if packed:
         plain, lost = _decompressed(packed)
-        damaged += lost
-        first = end
         data = memoryview(bytes(data[:end]) + plain)
-        more_samples, more_others, stopped = _records(data, first, len(data))
-        damaged += len(data) - stopped
+        more_samples, more_others, stopped = _records(data, end, len(data))
+        damaged += lost + len(data) - stopped
         samples, others = np.concatenate([samples, more_samples]), np.concatenate([others, more_others])
     if damaged and not notes:
-        notes.append("The file was cut short: its last record is incomplete.")
-    if features.damaged:
-        notes.append(f"What perf wrote about {', '.join(features.damaged)} is damaged and was passed over.")
-    return Container(events, features, data, samples, others, tuple(notes), damaged, changed)
+        notes = ("The file was cut short: its last record is incomplete.",)
+    if bare.features.damaged:
+        notes += (f"What perf wrote about {', '.join(bare.features.damaged)} is damaged and was passed over.",)
+    return replace(bare, data=data, samples=samples, others=others, notes=notes, damaged_bytes=damaged)
 
 
 def _records(data: memoryview, start: int, end: int) -> tuple[Offsets, Offsets, int]:
@@ -204,7 +202,7 @@ def _decompressed(packed: bytes) -> tuple[bytes, int]:
 
 def _from_pipe(data: memoryview, changed: int) -> Container:
     """`perf record -o -`: events, names, build-ids and features come as records."""
-    bare = _found(data, layout.PIPE_HEADER_BYTES, len(data), (), Features(), [], changed)
+    bare = _with_records(_bare(data, changed), layout.PIPE_HEADER_BYTES, len(data))
     events: list[Attributes] = []
     names: dict[int, str] = {}
     build_ids: dict[str, str] = {}
@@ -239,5 +237,3 @@ def _piped_event(body: memoryview) -> Attributes:
     if not 0 < size <= len(body):
         raise ValueError("an event's description is too short")
     return parse_attributes(body[:size], struct.unpack_from(f"<{(len(body) - size) // 8}Q", body, size))
-
-

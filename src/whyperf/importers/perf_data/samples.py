@@ -52,7 +52,7 @@ class Decoded:
 def decode(container: Container, tables: Path) -> Decoded:
     """`tables`: the folder of unwind tables."""
     decoder = _decoder(container.events, tables)
-    raw, foreign, damaged = decoder.decode(container.data, container.samples)
+    raw, foreign, damaged = decoder.decode(container.data, container.samples.data)
     samples = np.frombuffer(raw, SAMPLE)
     # Every CPU's buffer is in order by itself; perf's rounds only bound how far apart they are in the file.
     time = samples["time"]
@@ -68,4 +68,4 @@ def _decoder(events: tuple[Attributes, ...], tables: Path) -> Decoder:
     pairs = sorted({identity: number for number, one in enumerate(events) for identity in one.ids}.items())
     ids = np.array([identity for identity, _ in pairs], np.uint64)
     numbers = np.array([number for _, number in pairs], np.uint32)
-    return Decoder(layouts, ids, numbers, tables)
+    return Decoder(layouts.data, ids.data, numbers.data, tables)

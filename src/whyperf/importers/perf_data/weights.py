@@ -67,10 +67,13 @@ def _nanoseconds(samples: Samples, event: Attributes) -> npt.NDArray[np.float64]
     if plain_name(event.name) in _IN_NANOSECONDS:
         # Without periods in the samples: of a frequency only its inverse is known.
         known = samples["period"].any() or event.period
-        return period if known else np.full(len(period), 1e9 / max(event.frequency, 1))
-    if event.frequency:
-        return period * (len(period) * 1e9 / event.frequency / period.sum())
-    return period * _nanoseconds_a_count(samples, period)
+        each = 1.0 if known else 1e9 / max(event.frequency, 1)
+    elif event.frequency:
+        each = len(period) * 1e9 / event.frequency / float(period.sum())
+    else:
+        each = _nanoseconds_a_count(samples, period)
+    weight: npt.NDArray[np.float64] = period * each
+    return weight
 
 
 def _nanoseconds_a_count(samples: Samples, period: npt.NDArray[np.float64]) -> float:

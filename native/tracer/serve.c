@@ -1,0 +1,281 @@
+#include "tracer/serve.h"
+#include "tracer/extents.h"
+#include "tracer/rows.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static struct served_process **bucket_of(struct tracer *tracer, u32 pid) {
+    return &tracer->server.processes[pid % PROCESS_BUCKETS];
+}
+
+static struct served_process *find_process(struct tracer *tracer, u32 pid) {
+    struct served_process *process = *bucket_of(tracer, pid);
+    while (process && process->modules.pid != (pid_t)pid)
+        process = process->next;
+    return process;
+}
+
+static struct served_process *find_or_add(struct tracer *tracer, u32 pid) {
+    struct served_process *process = find_process(tracer, pid);
+    if (process || !(process = calloc(1, sizeof *process)))
+        return process;
+    struct served_process **bucket = bucket_of(tracer, pid);
+    process->modules.pid = (pid_t)pid;
+    process->next = *bucket;
+    *bucket = process;
+    return process;
+}
+
+static void forget_process(struct tracer *tracer, u32 pid) {
+    for (struct served_process **link = bucket_of(tracer, pid); *link; link = &(*link)->next)
+        if ((*link)->modules.pid == (pid_t)pid) {
+            struct served_process *process = *link;
+            *link = process->next;
+            extent_drop(tracer, process->extent);
+            process_clear(&process->modules);
+            free(process);
+            return;
+        }
+}
+
+// One mapping for every part of a module's table that reaches into it.
+static u32 mappings_of(struct tracer *tracer, const struct process *process, struct trace_mapping *mappings,
+                       u32 capacity) {
+    u32 count = 0;
+    for (u32 i = 0; i < process->unwind->count; i++) {
+        const struct mapped_module *module = &process->modules[i];
+        const struct installed_table *table = install_table(tracer, module->table);
+        for (u32 j = 0; table && j < table->part_count; j++) {
+            const struct installed_part *part = &table->parts[j];
+            u64 bias = module->image.bias, start = part->from + bias, end = part->to + bias;
+            // Code before, between and after the parts has no unwind information, but belongs to the module.
+            if (j == 0)
+                start = module->start;
+            end = j + 1 < table->part_count ? table->parts[j + 1].from + bias : module->end;
+            if (start < module->start)
+                start = module->start;
+            if (end > module->end)
+                end = module->end;
+            if (start >= end || count == capacity)
+                continue;
+            mappings[count++] = (struct trace_mapping){
+                .start = start,
+                .end = end,
+                .bias = bias,
+                .chunk = part->chunk,
+                .first = part->first,
+                .first_bucket = part->first_bucket,
+                .buckets = part->buckets,
+            };
+        }
+    }
+    return count;
+}
+
+// Hands the process' modules to the programs; its scope stays what it is.
+static int publish(struct tracer *tracer, struct served_process *process) {
+    enum { MOST = 4096 };
+    struct trace_mapping *mappings = malloc(MOST * sizeof *mappings);
+    if (!mappings)
+        return ENOMEM;
+    u32 count = mappings_of(tracer, &process->modules, mappings, MOST);
+    struct extent *extent = extent_take(tracer, count);
+    struct trace_process known = {.patience = process->patience};
+    u32 pid = (u32)process->modules.pid;
+    if (!extent) {
+        tracer->server.mappings_without_room++;
+        free(mappings);
+        return ENOSPC;
+    }
+    known.generation = extent_fill(tracer, extent, mappings, count);
+    known.extent = extent->first;
+    free(mappings);
+    struct trace_process before;
+    int fd = tracer->maps[IN_PROCESSES].fd;
+    if (bpf_map_lookup_elem(fd, &pid, &before) == 0) {
+        known.scope = before.scope;
+        known.reported = before.reported;
+    }
+    if (bpf_map_update_elem(fd, &pid, &known, BPF_ANY)) {
+        int error = errno;
+        extent_drop(tracer, extent);
+        return error;
+    }
+    extent_drop(tracer, process->extent);
+    process->extent = extent;
+    return 0;
+}
+
+int learn_process(struct tracer *tracer, u32 pid, const struct served_process **known) {
+    struct served_process *process = find_or_add(tracer, pid);
+    if (!process)
+        return ENOMEM;
+    // A process that has just died has no mappings any more: what is known of it stays.
+    int error = process_refresh(&process->modules, &tracer->server.tables);
+    if (error) {
+        if (error != ESRCH)
+            tracer->server.unreadable_processes++;
+        return error;
+    }
+    *known = process;
+    return publish(tracer, process);
+}
+
+int follow_process(struct tracer *tracer, u32 pid) {
+    struct trace_process process = {0};
+    int fd = tracer->maps[IN_PROCESSES].fd;
+    bpf_map_lookup_elem(fd, &pid, &process);
+    process.scope |= TRACE_FOLLOWED;
+    return bpf_map_update_elem(fd, &pid, &process, BPF_ANY) ? errno : 0;
+}
+
+static bool append(struct served_list *list, struct served item) {
+    if (list->count == list->capacity) {
+        u32 capacity = list->capacity ? 2 * list->capacity : 64;
+        struct served *larger = realloc(list->items, capacity * sizeof *larger);
+        if (!larger)
+            return false;
+        list->items = larger;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = item;
+    return true;
+}
+
+static int take_notice(void *context, void *data, size_t size) {
+    struct served_list *list = context;
+    const struct trace_notice *notice = data;
+    if (size < sizeof *notice)
+        return 0;
+    struct served item = {.time = notice->time, .kind = notice->kind, .pid = notice->pid};
+    if (notice->kind == TRACE_NOTICE_FORK)
+        item.child = (u32)notice->address;
+    append(list, item);
+    return 0;
+}
+
+// The child shares what its parent had mapped; the programs have copied that already.
+static void inherit(struct tracer *tracer, const struct served *notice) {
+    struct served_process *parent = find_process(tracer, notice->pid);
+    struct trace_process child;
+    if (!parent || !parent->extent || bpf_map_lookup_elem(tracer->maps[IN_PROCESSES].fd, &notice->child, &child) ||
+        child.extent != parent->extent->first)
+        return;
+    struct served_process *process = find_or_add(tracer, notice->child);
+    if (!process || process->extent)
+        return;
+    parent->extent->references++;
+    process->extent = parent->extent;
+}
+
+static void bury(struct tracer *tracer, u32 pid) {
+    struct trace_process process;
+    int fd = tracer->maps[IN_PROCESSES].fd;
+    // Unless another one has got its number meanwhile.
+    if (bpf_map_lookup_elem(fd, &pid, &process) == 0) {
+        if (!(process.scope & TRACE_GONE))
+            return;
+        bpf_map_delete_elem(fd, &pid);
+    }
+    forget_process(tracer, pid);
+}
+
+static void answer(struct tracer *tracer, struct served *notice) {
+    enum { PATIENCE = 100, MOST_PATIENCE = 10000 };
+    if (notice->kind == TRACE_NOTICE_FORK) {
+        inherit(tracer, notice);
+        return;
+    }
+    if (notice->kind == TRACE_NOTICE_EXIT) {
+        bury(tracer, notice->pid);
+        return;
+    }
+    struct served_process *process = find_or_add(tracer, notice->pid);
+    if (!process)
+        return;
+    // Code in no module (a just-in-time compiler's) is not looked for again and again.
+    if (notice->kind == TRACE_NOTICE_UNKNOWN && process->modules.unwind)
+        process->patience = process->patience ? 2 * process->patience : PATIENCE;
+    else
+        process->patience = 0;
+    if (process->patience > MOST_PATIENCE)
+        process->patience = MOST_PATIENCE;
+    notice->error = learn_process(tracer, notice->pid, &notice->known);
+}
+
+static int by_pid_and_place(const void *a, const void *b) {
+    const struct served *const *left = a, *const *right = b;
+    if ((*left)->pid != (*right)->pid)
+        return (*left)->pid < (*right)->pid ? -1 : 1;
+    return *left < *right ? -1 : *left > *right;
+}
+
+// Forks first, while what parents had mapped is still known; then of every process the last notice, which answers the
+// earlier ones too.
+static void answer_all(struct tracer *tracer, struct served_list *list) {
+    struct served **others = malloc((list->count + 1) * sizeof *others);
+    u32 count = 0;
+    for (u32 i = 0; i < list->count; i++)
+        if (list->items[i].kind == TRACE_NOTICE_FORK)
+            answer(tracer, &list->items[i]);
+        else if (others)
+            others[count++] = &list->items[i];
+    qsort(others, count, sizeof *others, by_pid_and_place);
+    for (u32 i = 0; i < count; i++)
+        if (i + 1 == count || others[i + 1]->pid != others[i]->pid)
+            answer(tracer, others[i]);
+    free(others);
+}
+
+int serve_notices(struct tracer *tracer, int timeout_ms, struct served_list *list) {
+    *list = (struct served_list){0};
+    // The list moves with every call: the context is set where it lies now.
+    if (!tracer->notices) {
+        tracer->notices = ring_buffer__new(tracer->maps[IN_NOTICES].fd, take_notice, &tracer->pending, NULL);
+        if (!tracer->notices)
+            return errno;
+    }
+    tracer->pending = (struct served_list){0};
+    int got = ring_buffer__poll(tracer->notices, timeout_ms);
+    *list = tracer->pending;
+    if (got < 0 && got != -EINTR)
+        return -got;
+    answer_all(tracer, list);
+    return 0;
+}
+
+void module_server_clear(struct tracer *tracer) {
+    struct module_server *server = &tracer->server;
+    ring_buffer__free(tracer->notices);
+    tracer->notices = NULL;
+    // The programs may outlive this server: what it told them stays valid.
+    for (u32 i = 0; i < PROCESS_BUCKETS; i++)
+        while (server->processes[i]) {
+            struct served_process *process = server->processes[i];
+            server->processes[i] = process->next;
+            if (process->extent && --process->extent->references == 0)
+                free(process->extent);
+            process_clear(&process->modules);
+            free(process);
+        }
+    extents_clear(server);
+    while (server->installed) {
+        struct installed_table *table = server->installed;
+        server->installed = table->next;
+        free(table->parts);
+        free(table);
+    }
+    for (u32 i = 0; i < TRACE_CHUNKS; i++)
+        if (server->chunks[i].entries) {
+            munmap(server->chunks[i].entries, TRACE_CHUNK_ENTRIES * sizeof(union trace_entry));
+            close(server->chunks[i].fd);
+        }
+    table_store_clear(&server->tables);
+    free(server->tables.folder);
+    *server = (struct module_server){0};
+}
