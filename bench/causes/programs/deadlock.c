@@ -5,10 +5,13 @@
 #include <unistd.h>
 
 static pthread_mutex_t accounts = PTHREAD_MUTEX_INITIALIZER, journal = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t both;
 static int stalled;
 
-__attribute__((noinline)) static void transfer(pthread_mutex_t *first, pthread_mutex_t *second) {
+__attribute__((noinline)) static void transfer(pthread_mutex_t *first, pthread_mutex_t *second, int at_once) {
     pthread_mutex_lock(first);
+    if (at_once)
+        pthread_barrier_wait(&both);
     usleep(2000);
     pthread_mutex_lock(second);
     usleep(500);
@@ -19,7 +22,7 @@ __attribute__((noinline)) static void transfer(pthread_mutex_t *first, pthread_m
 static void *post(void *unused) {
     (void)unused;
     for (int turn = 0; turn < 60; turn++) {
-        transfer(&accounts, &journal);
+        transfer(&accounts, &journal, stalled && turn == 20);
         usleep(3000);
     }
     return NULL;
@@ -28,10 +31,10 @@ static void *post(void *unused) {
 static void *audit(void *unused) {
     (void)unused;
     for (int turn = 0; turn < 60; turn++) {
-        if (stalled && turn >= 20)
-            transfer(&journal, &accounts);
+        if (stalled && turn == 20)
+            transfer(&journal, &accounts, 1);
         else
-            transfer(&accounts, &journal);
+            transfer(&accounts, &journal, 0);
         usleep(3000);
     }
     return NULL;
@@ -40,14 +43,11 @@ static void *audit(void *unused) {
 int main(int argc, char **argv) {
     stalled = argc > 1 && !strcmp(argv[1], "stalled");
     pthread_t one, other;
+    pthread_barrier_init(&both, NULL, 2);
     pthread_create(&one, NULL, post, NULL);
     pthread_create(&other, NULL, audit, NULL);
     pthread_setname_np(one, "post");
     pthread_setname_np(other, "audit");
-    if (stalled) {
-        sleep(3);
-        _exit(0);
-    }
     pthread_join(one, NULL);
     pthread_join(other, NULL);
     return 0;

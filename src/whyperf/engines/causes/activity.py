@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.causes.arrays import Int32s, Ints
+from whyperf.engines.causes.arrays import Int32s
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.run import column
 from whyperf.recording.events import EventKind
@@ -79,22 +79,25 @@ def _ran(graph: Graph, thread: int, begin: int, end: int) -> Ran | None:
     return Ran(int(lengths.sum()), rows.start + longest, int(low[longest]), int(high[longest]))
 
 
-def on_cpu(graph: Graph, begin: int, end: int) -> Counter[int]:
-    """How long each thread had a CPU; threads that ran all the while without a switch are not in it."""
+def kept_from_cpu(graph: Graph, thread: int, begin: int, end: int) -> Counter[int]:
+    """How long a thread was ready to run without getting a CPU, by whoever had taken it from the thread."""
     events = graph.trace.events
     low, high = np.searchsorted(events.time, [begin, end])
-    rows = low + np.flatnonzero(events.kind[low:high] == EventKind.SWITCH)
-    cpus: Ints = graph.trace.cpu[rows].astype(np.int64)
-    spent: Counter[int] = Counter()
-    since: dict[int, tuple[int, int]] = {}
-    for row, cpu in zip(rows.tolist(), cpus.tolist(), strict=True):
-        leaving, time = int(events.thread[row]), int(events.time[row])
-        spent[leaving] += time - since.get(cpu, (0, begin))[1]
-        since[cpu] = (int(events.other[row]), time)
-    for thread, time in since.values():
-        spent[thread] += end - time
-    del spent[-1]
-    return spent
+    mine = (events.thread[low:high] == thread) | (events.other[low:high] == thread)
+    rows = low + np.flatnonzero(mine & (events.kind[low:high] == EventKind.SWITCH))
+    kept: Counter[int] = Counter()
+    since, rival = begin, -1
+    off = bool(len(rows)) and int(events.other[rows[0]]) == thread
+    for row in rows.tolist():
+        if int(events.other[row]) == thread:
+            if off:
+                kept[rival] += int(events.time[row]) - since
+            off = False
+        else:
+            since, rival, off = int(events.time[row]), int(events.other[row]), int(events.result[row]) == 0
+    if off:
+        kept[rival] += end - since
+    return kept
 
 
 def samples_in(graph: Graph, thread: int, begin: int, end: int) -> list[int]:

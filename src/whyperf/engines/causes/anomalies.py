@@ -82,15 +82,9 @@ def is_excess(lasted: Ints, normal: Ints, least: int, factor: float) -> Bools:
 
 
 def _of_programs(graph: Graph) -> Bools:
-    """Waits of the kernel's own threads are nobody's stall."""
-    program = np.array([bool(one.pid) and one.process >= 0 for one in graph.trace.threads], np.bool_)
-    kernel = np.array([not _executable(graph, number) for number in range(len(graph.trace.threads))], np.bool_)
-    return (program & ~kernel)[graph.waits.thread]
-
-
-def _executable(graph: Graph, thread: int) -> str:
-    process = graph.thread(thread).process
-    return str(graph.trace.recording.table("processes").column("executable")[process].as_py()) if process >= 0 else ""
+    """Waits of the kernel's own threads, and of others that were not recorded for their own sake, are no stall."""
+    followed: Bools = graph.trace.followed[graph.waits.thread]
+    return followed
 
 
 def _normal_waits(stalled: Roles, normals: Sequence[Roles], lasted: Ints) -> tuple[Ints, Ints]:
@@ -131,6 +125,8 @@ def _long_turns(stalled: Roles, normals: Sequence[Roles], least: int, waits: Seq
     found = []
     for row in np.flatnonzero(own.end - own.begin > least).tolist():
         thread, begin, end = int(own.thread[row]), int(own.begin[row]), int(own.end[row])
+        if not graph.trace.followed[thread]:
+            continue
         role = stalled.of_thread[thread]
         known = role if role in limits else role.broad
         usual = limits.get(known, 0)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 Bools = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
 Int8s = npt.NDArray[np.int8]
-Int16s = npt.NDArray[np.int16]
+
 Int32s = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]

@@ -8,12 +8,12 @@ ran back to the beginning of the recording. The window ends them here.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from whyperf.engines.causes.activity import Ran, activity, common_place, on_cpu, samples_in
+from whyperf.engines.causes.activity import Activity, Ran, activity, common_place, kept_from_cpu, samples_in
 from whyperf.engines.causes.edges import MESSAGE
 from whyperf.engines.causes.expected import Expectations, Expected, lock_holder
 from whyperf.engines.causes.graph import Wait
@@ -68,11 +68,16 @@ class Blame:
         return self.was_killed(wait)
 
     def was_killed(self, wait: Wait) -> bool:
-        """Woken, it did nothing more but end."""
+        """Woken by a signal, or by the end of its own process, it did nothing more but end."""
         graph = self.graph
-        segment = int(graph.followers[wait.number])
-        if segment < 0 or (int(graph.waits.result[wait.number]) >= 0 and bool(graph.waits.returned[wait.number])):
+        segment, rule = int(graph.followers[wait.number]), int(graph.wakes.rule[wait.number])
+        name = graph.rules.wakes[rule].name if rule >= 0 else ""
+        waker = int(graph.trace.events.thread[graph.waits.wake[wait.number]])
+        own = waker >= 0 and graph.thread(waker).pid == graph.thread(wait.thread).pid
+        if name != "signal" and not (name == "exit" and own):
             return False
+        if segment < 0:
+            return True
         rows = graph.segments.events_of(segment)
         kinds = Counter(graph.trace.events.kind[rows].tolist())
         return kinds[EventKind.EXIT] > 0 and kinds[EventKind.SYSCALL] <= 1
@@ -163,19 +168,22 @@ class Blame:
         """A variable of the process that nobody watched: a guess, and called one."""
         graph = self.graph
         pid = graph.thread(wait.thread).pid
-        ran = on_cpu(graph, wait.begin, wait.end)
-        same = [(time, one) for one, time in ran.items() if graph.thread(one).pid == pid and one != wait.thread]
-        time, thread = max(same, default=(0, -1))
+        siblings = [one for one, other in enumerate(graph.trace.threads) if other.pid == pid and one != wait.thread]
+        ran = [(did.ran.total if did.ran else 0) for did in self._during(siblings, wait)]
+        time, thread = max(zip(ran, siblings, strict=True), default=(0, -1))
         if time < graph.settings.guess_part * (wait.end - wait.begin):
             return None
         return Expected(thread, Link("polling", Certainty.GUESS, "it was the busiest thread of the polling process"))
+
+    def _during(self, threads: Sequence[int], wait: Wait) -> Iterator[Activity]:
+        return (activity(self.graph, one, wait.begin, wait.end) for one in threads)
 
     def _thread(
         self, thread: int, begin: int, end: int, rungs: tuple[Rung, ...], *, missing: Wait | None = None
     ) -> Path:
         """What a thread did in the window that kept the one before it waiting."""
         graph = self.graph
-        if thread < 0 or not (graph.segments.of(thread) or graph.waits_of(thread)):
+        if thread < 0 or not graph.trace.witnessed[thread]:
             return Path(rungs, Culprit(Ending.OUTSIDE, thread, begin, end, -1))
         exited = self.expected.exits.get(thread)
         if missing is not None and exited is not None and exited <= begin + (end - begin) // 2:
@@ -201,12 +209,9 @@ class Blame:
         if ran is None:
             return Culprit(Ending.UNKNOWN, thread, begin, end, -1)
         fed = self.replies.fed_by(thread, ran.begin)
-        spent = on_cpu(graph, ran.begin, ran.end)
-        switched = spent.pop(thread, 0) if graph.trace.has_switches else ran.end - ran.begin
-        if switched < (ran.end - ran.begin) / 2 and sum(spent.values()) > (ran.end - ran.begin) / 2:
-            nodes = samples_in(graph, thread, ran.begin, ran.end)
-            busiest = tuple(spent.most_common(3))
-            place = common_place(graph, nodes)
+        place = common_place(graph, samples_in(graph, thread, begin, end))
+        rivals = kept_from_cpu(graph, thread, ran.begin, ran.end)
+        if sum(rivals.values()) > (ran.end - ran.begin) / 2:
+            busiest = tuple(rivals.most_common(3))
             return Culprit(Ending.STARVED, thread, ran.begin, ran.end, place, fed_by=fed, others=busiest)
-        nodes = samples_in(graph, thread, begin, end)
-        return Culprit(Ending.RAN, thread, ran.begin, ran.end, common_place(graph, nodes), fed_by=fed)
+        return Culprit(Ending.RAN, thread, ran.begin, ran.end, place, fed_by=fed)

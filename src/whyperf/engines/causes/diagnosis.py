@@ -58,9 +58,7 @@ def explain(roles: Roles, normals: Sequence[Roles], anomalies: Sequence[Anomaly]
     """Anomalies that lie on another's path waited along with it and are not reported by themselves."""
     blame = Blame(roles, normals)
     stalls = [Stall(one, blame.explain(one)) for one in anomalies]
-    inner = {rung.wait for stall in stalls for rung in stall.path.rungs if rung.wait != stall.anomaly.wait}
-    inner |= {stall.path.culprit.wait for stall in stalls if stall.path.culprit.wait != stall.anomaly.wait}
-    outer = [one for one in stalls if one.anomaly.is_turn or one.anomaly.wait not in inner]
+    outer = [one for one in stalls if not any(_leads_to(other, one) for other in stalls)]
     outer = [one for one in outer if not _is_part_of_another(one, stalls)] or outer or stalls
     merged: list[Stall] = []
     for stall in sorted(outer, key=_weight, reverse=True):
@@ -70,6 +68,18 @@ def explain(roles: Roles, normals: Sequence[Roles], anomalies: Sequence[Anomaly]
         else:
             merged[same] = replace(merged[same], along=(*merged[same].along, stall.anomaly))
     return tuple(merged)
+
+
+def _leads_to(other: Stall, stall: Stall) -> bool:
+    """Whether a stall's wait is on another's path, and not the other way round too, as in a circle."""
+    wait = stall.anomaly.wait
+    if other is stall or stall.anomaly.is_turn or wait == other.anomaly.wait or wait not in _waits_on(other):
+        return False
+    return other.anomaly.is_turn or other.anomaly.wait not in _waits_on(stall)
+
+
+def _waits_on(stall: Stall) -> set[int]:
+    return {*(rung.wait for rung in stall.path.rungs), stall.path.culprit.wait}
 
 
 def _is_part_of_another(stall: Stall, stalls: Sequence[Stall]) -> bool:

@@ -66,7 +66,11 @@ class Expectations:
     def _file_lock_holder(self, wait: Wait) -> Expected | None:
         if not self.graph.does(wait.call, Call.LOCK):
             return None
-        holder = lock_holder(self.graph, self._object(wait), wait.begin, wait.thread)
+        graph = self.graph
+        named = graph.main_thread(int(graph.trace.events.extra[graph.waits.last[wait.number]]) & 0xFFFFFFFF)
+        if named is not None:
+            return _inferred(named, "file lock", "the kernel names it as the holder of the lock")
+        holder = lock_holder(graph, self._object(wait), wait.begin, wait.thread)
         return _inferred(holder, "file lock", "it took the lock on the file last and had not released it")
 
     def _live_child(self, wait: Wait) -> Expected | None:

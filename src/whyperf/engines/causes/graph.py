@@ -142,6 +142,10 @@ class Graph:
     def thread(self, number: int) -> Thread:
         return self.trace.threads[number]
 
+    def main_thread(self, pid: int) -> int | None:
+        number = self.trace.thread_of_tid.get(pid) if pid else None
+        return number if number is not None and self.thread(number).main else None
+
     def does(self, call: int, what: Call) -> bool:
         return 0 <= call < len(self.call_bits) and bool(self.call_bits[call] & what)
 

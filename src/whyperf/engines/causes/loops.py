@@ -62,24 +62,27 @@ def _looks_passive(trace: Trace, waits: Waits) -> Bools:
 
 
 def asks(trace: Trace, waits: Waits) -> Bools:
-    """By wait: whether the thread had woken whoever ends waits at that site before it first waited there.
+    """By wait: whether those who end waits at its site were mostly woken by the thread before they ever woke it.
 
     Whoever asks and whoever serves wait alike, each for the other, in turns; who spoke first tells them apart. Needed
     for a main thread that hands tasks to a worker through condition variables, and for two processes with two pipes.
     """
     events = trace.events
     rows, group = groups(waits.thread, events.call[waits.first], events.site[waits.first])
-    first = waits.begin[rows]  # a thread's waits are in the order of time
     spoke = _first_wake_ups(trace)
     woken = np.flatnonzero(waits.ended == Ended.THREAD)
     partner = events.thread[waits.wake[woken]]
-    asking = np.zeros(len(first), np.bool_)
-    for row in groups(group[woken], partner)[0].tolist():
-        which = group[woken[row]]
-        pair = int(waits.thread[woken[row]]), int(partner[row])
-        asking[which] |= spoke.get(pair, first[which]) < first[which]
-    found: Bools = asking[group]
+    balance = np.zeros(len(rows), np.int64)
+    first, pairs = groups(group[woken], partner)
+    for row, count in zip(first.tolist(), np.bincount(pairs).tolist(), strict=True):
+        thread, other = int(waits.thread[woken[row]]), int(partner[row])
+        asked = spoke.get((thread, other), _NEVER) < spoke.get((other, thread), _NEVER)
+        balance[group[woken[row]]] += count if asked else -count
+    found: Bools = (balance > 0)[group]
     return found
+
+
+_NEVER = np.iinfo(np.int64).max
 
 
 def _first_wake_ups(trace: Trace) -> dict[tuple[int, int], int]:

@@ -115,6 +115,7 @@ class Roles:
         graph = self.graph
         found: dict[tuple[Role | None, Signature], Counter[Role]] = defaultdict(Counter)
         woken = np.flatnonzero(graph.wakes.rule >= 0)
+        woken = woken[graph.trace.witnessed[graph.trace.events.thread[graph.waits.wake[woken]]]]
         wakers = graph.trace.events.thread[graph.waits.wake[woken]]
         first, where = groups(self.signature_of[woken], graph.waits.thread[woken], wakers)
         for row, count in zip(first.tolist(), np.bincount(where).tolist(), strict=True):

@@ -53,13 +53,13 @@ class WakeRule:
     why: str
 
     def fits(self, call: int, functions: Sequence[str]) -> bool:
-        return call in self.calls and (
-            not self.functions or any(one.startswith(self.functions) for one in functions[:_WAKERS_FRAMES])
-        )
+        return call in self.calls and (not self.functions or _any_begins(functions[:_WAKERS_FRAMES], self.functions))
 
 
 # Frames of the waker that are asked: from the wake-up's own to what the program called.
-_WAKERS_FRAMES = 4
+_WAKERS_FRAMES = 6
+# Frames of a waiter that are asked whether it waits for a lock; inlined functions count.
+_WAITERS_FRAMES = 7
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,15 @@ class Rules:
         return next((number for number, rule in enumerate(self.wakes) if rule.fits(call, functions)), -1)
 
     def is_lock(self, functions: Sequence[str]) -> bool:
-        return _any_begins(functions, self.lock_functions)
+        return _any_begins(functions[:_WAITERS_FRAMES], self.lock_functions)
 
     def is_interpreter_lock(self, functions: Sequence[str]) -> bool:
-        return _any_begins(functions, self.interpreter_lock_functions)
+        return _any_begins(functions[:_WAITERS_FRAMES], self.interpreter_lock_functions)
 
 
 def _any_begins(functions: Sequence[str], beginnings: tuple[str, ...]) -> bool:
-    return any(one.startswith(beginnings) for one in functions[:5])
+    """Aliases in debug information have more underscores in front than the functions that programs call."""
+    return any(one.lstrip("_").startswith(beginnings) for one in functions)
 
 
 @cache
@@ -120,8 +121,8 @@ def parse(tables: Sequence[Mapping[str, Any]]) -> Rules:
     return Rules(
         {name: _numbers(names) for name, names in calls.items()},
         tuple(_wake_rule(one) for table in tables for one in table.get("wake", ())),
-        tuple(functions.get("lock", ())),
-        tuple(functions.get("interpreter_lock", ())),
+        _bare(functions.get("lock", ())),
+        _bare(functions.get("interpreter_lock", ())),
         frozenset(functions.get("dispatcher", ())),
         tuple(_joined(tables, "programs").get("interpreters", ())),
     )
@@ -142,12 +143,16 @@ def _wake_rule(plain: Mapping[str, Any]) -> WakeRule:
         return WakeRule(
             str(plain["name"]),
             _numbers(plain["calls"]),
-            tuple(plain.get("functions", ())),
+            _bare(plain.get("functions", ())),
             Strength[str(plain["strength"]).upper()],
             str(plain["why"]),
         )
     except (KeyError, TypeError) as error:
         raise _unusable(f"A [[wake]] rule lacks, or has a wrong, {error}.") from None
+
+
+def _bare(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name.lstrip("_") for name in names)
 
 
 def _numbers(names: Iterable[str]) -> frozenset[int]:

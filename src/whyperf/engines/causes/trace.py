@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from whyperf.engines.causes.arrays import Bytes, Int16s, Int32s, Ints, Words
+from whyperf.engines.causes.arrays import Bools, Bytes, Int32s, Ints, Words
 from whyperf.engines.causes.rules import Rules
 from whyperf.engines.causes.stacks import StackNames
 from whyperf.engines.recorded import Recorded
@@ -92,15 +92,6 @@ class Trace:
             site=self.stacks.outside_kernel[stack],
         )
 
-    @cached_property
-    def cpu(self) -> Int16s:
-        cpus: Int16s = column(self.recording.table("events"), "cpu")
-        return cpus
-
-    @cached_property
-    def has_switches(self) -> bool:
-        return bool(np.any(self.events.kind == EventKind.SWITCH))
-
     @property
     def start(self) -> int:
         return int(self.events.time[0])
@@ -125,6 +116,24 @@ class Trace:
             program = (programs[process] if process >= 0 else "") or name
             found.append(Thread(tid, pid, name, process, program, tid == pid))
         return found
+
+    @cached_property
+    def followed(self) -> Bools:
+        """By thread: whether it belongs to what was recorded, rather than to what that talks to, or to the kernel."""
+        processes = self.recording.table("processes")
+        program = [
+            origin != "met" and bool(executable)
+            for origin, executable in zip(texts(processes, "origin"), texts(processes, "executable"), strict=True)
+        ]
+        return np.array([one.process >= 0 and program[one.process] for one in self.threads], np.bool_)
+
+    @cached_property
+    def witnessed(self) -> Bools:
+        """By thread: whether enough of it was recorded to say what it did. Of threads that merely took turns with a
+        followed one on a CPU only those switches are known."""
+        acted = np.zeros(len(self.threads) + 1, np.bool_)
+        acted[self.events.thread[self.events.kind == EventKind.SYSCALL]] = True
+        return self.followed | acted[:-1]
 
     @cached_property
     def pids(self) -> Int32s:
