@@ -1,6 +1,7 @@
 // Loading and attaching: whatever this kernel refuses costs what it would have recorded, not the rest.
 #include "tracer/open.h"
 #include "tracer/programs.h"
+#include "tracer/rows.h"
 #include "tracer/tracer.h"
 
 #include "tracer.skel.h"
@@ -55,18 +56,26 @@ static void note_absent(struct tracer *tracer, const char *name, const char *why
     }
 }
 
+struct kernel_types {
+    struct btf *btf;
+    const char *without; // tracepoints that are taken for missing
+};
+
 // How many arguments the kernel's tracepoint has; -1 if it has no such tracepoint.
-static int tracepoint_arguments(const struct btf *kernel, const char *section) {
+static int tracepoint_arguments(const struct kernel_types *kernel, const char *section) {
     char name[128];
+    snprintf(name, sizeof name, ",%s,", section + strlen("tp_btf/"));
+    if (strstr(kernel->without, name))
+        return -1;
     snprintf(name, sizeof name, "btf_trace_%s", section + strlen("tp_btf/"));
-    int id = btf__find_by_name_kind(kernel, name, BTF_KIND_TYPEDEF);
-    const struct btf_type *type = id > 0 ? btf__type_by_id(kernel, (u32)id) : NULL;
-    type = type ? btf__type_by_id(kernel, type->type) : NULL; // a pointer
-    type = type ? btf__type_by_id(kernel, type->type) : NULL; // to a function
+    int id = btf__find_by_name_kind(kernel->btf, name, BTF_KIND_TYPEDEF);
+    const struct btf_type *type = id > 0 ? btf__type_by_id(kernel->btf, (u32)id) : NULL;
+    type = type ? btf__type_by_id(kernel->btf, type->type) : NULL; // a pointer
+    type = type ? btf__type_by_id(kernel->btf, type->type) : NULL; // to a function
     return type && btf_is_func_proto(type) ? btf_vlen(type) - 1 : -1;
 }
 
-static bool wanted_here(const struct btf *kernel, const struct bpf_program *program, u64 kinds, bool *exists) {
+static bool wanted_here(const struct kernel_types *kernel, const struct bpf_program *program, u64 kinds, bool *exists) {
     const struct tracer_program *known = tracer_program(bpf_program__name(program));
     const char *section = bpf_program__section_name(program);
     *exists = true;
@@ -84,8 +93,8 @@ static bool wanted_here(const struct btf *kernel, const struct bpf_program *prog
     return *exists;
 }
 
-static void choose_programs(struct tracer *tracer, struct bpf_object *object, const struct btf *kernel, u64 kinds,
-                            const struct refused_programs *refused) {
+static void choose_programs(struct tracer *tracer, struct bpf_object *object, const struct kernel_types *kernel,
+                            u64 kinds, const struct refused_programs *refused) {
     struct bpf_program *program;
     bpf_object__for_each_program(program, object) {
         const char *name = bpf_program__name(program);
@@ -145,7 +154,7 @@ static int open_skeleton(struct tracer_bpf **skeleton, char text[TRACER_TEXT]) {
     return error;
 }
 
-static int load(struct tracer *tracer, const struct tracer_options *options, const struct btf *kernel,
+static int load(struct tracer *tracer, const struct tracer_options *options, const struct kernel_types *kernel,
                 struct tracer_bpf **loaded, char text[TRACER_TEXT]) {
     struct refused_programs refused = {0};
     for (;;) {
@@ -226,20 +235,24 @@ static void attach_clocks(struct tracer *tracer, const struct bpf_program *progr
 int tracer_open(struct tracer *tracer, const struct tracer_options *options, char text[TRACER_TEXT]) {
     struct tracer_bpf *skeleton;
     libbpf_set_print(listen_to_libbpf);
-    struct btf *kernel = btf__load_vmlinux_btf();
-    if (!kernel) {
+    struct kernel_types kernel = {btf__load_vmlinux_btf(), options->without};
+    if (!kernel.btf) {
         int error = errno;
         snprintf(text, TRACER_TEXT, "the kernel does not describe its types (no /sys/kernel/btf/vmlinux)");
         return error == EPERM || error == EACCES ? error : ENOTSUP;
     }
     for (int i = 0; i < TRACER_MAPS; i++)
         tracer->maps[i].fd = -1;
-    int error = load(tracer, options, kernel, &skeleton, text);
-    btf__free(kernel);
+    int error = load(tracer, options, &kernel, &skeleton, text);
+    btf__free(kernel.btf);
     if (error)
         return error;
     take_maps(tracer, skeleton);
     error = tracer_map_shared(tracer, text);
+    if (!error && !prepare_rows(tracer)) {
+        error = errno ? errno : ENOMEM;
+        snprintf(text, TRACER_TEXT, "there is no memory for unwind tables");
+    }
     if (!error) {
         tracer->globals->running = 0;
         struct bpf_program *program;

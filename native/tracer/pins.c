@@ -1,4 +1,5 @@
 // A tracer that outlives its process: maps and links as files in bpffs.
+#include "tracer/rows.h"
 #include "tracer/serve.h"
 
 #include <bpf/bpf.h>
@@ -126,5 +127,8 @@ int tracer_open_pinned(struct tracer *tracer, const char *folder, char text[TRAC
         }
     }
     int error = for_each_pin(folder, take_link, tracer);
-    return error ? error : tracer_map_shared(tracer, text);
+    if (!error)
+        error = tracer_map_shared(tracer, text);
+    // Rows that the tracer before wrote stay where they are; new ones go to a chunk of its own.
+    return error || prepare_rows(tracer) ? error : ENOMEM;
 }

@@ -175,13 +175,16 @@ static bool install_parts(struct tracer *tracer, struct installed_table *made, c
     return true;
 }
 
+bool prepare_rows(struct tracer *tracer) {
+    remember_rules(tracer);
+    return add_chunk(tracer);
+}
+
 const struct installed_table *install_table(struct tracer *tracer, const struct module_table *table) {
     struct module_server *server = &tracer->server;
     for (struct installed_table *known = server->installed; known; known = known->next)
         if (known->table == table)
             return known;
-    if (!server->installed)
-        remember_rules(tracer);
     struct installed_table *made = calloc(1, sizeof *made);
     if (!made)
         return NULL;

@@ -4,6 +4,8 @@
 
 #include "tracer/tracer.h"
 
+// Makes room for the first tables, which takes the kernel some milliseconds.
+bool prepare_rows(struct tracer *tracer);
 // The table in the programs' memory; NULL without room.
 const struct installed_table *install_table(struct tracer *tracer, const struct module_table *table);
 

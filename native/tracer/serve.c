@@ -126,11 +126,11 @@ int learn_process(struct tracer *tracer, u32 pid, const struct served_process **
     return publish(tracer, process);
 }
 
-int follow_process(struct tracer *tracer, u32 pid) {
+int set_scope(struct tracer *tracer, u32 pid, u32 given, u32 taken) {
     struct trace_process process = {0};
     int fd = tracer->maps[IN_PROCESSES].fd;
     bpf_map_lookup_elem(fd, &pid, &process);
-    process.scope |= TRACE_FOLLOWED;
+    process.scope = (process.scope & ~taken) | given;
     return bpf_map_update_elem(fd, &pid, &process, BPF_ANY) ? errno : 0;
 }
 
@@ -152,7 +152,8 @@ static int take_notice(void *context, void *data, size_t size) {
     const struct trace_notice *notice = data;
     if (size < sizeof *notice)
         return 0;
-    struct served item = {.time = notice->time, .kind = notice->kind, .pid = notice->pid};
+    static _Atomic u64 order;
+    struct served item = {.time = notice->time, .order = order++, .kind = notice->kind, .pid = notice->pid};
     if (notice->kind == TRACE_NOTICE_FORK)
         item.child = (u32)notice->address;
     append(list, item);
@@ -187,10 +188,6 @@ static void bury(struct tracer *tracer, u32 pid) {
 
 static void answer(struct tracer *tracer, struct served *notice) {
     enum { PATIENCE = 100, MOST_PATIENCE = 10000 };
-    if (notice->kind == TRACE_NOTICE_FORK) {
-        inherit(tracer, notice);
-        return;
-    }
     if (notice->kind == TRACE_NOTICE_EXIT) {
         bury(tracer, notice->pid);
         return;
@@ -209,43 +206,79 @@ static void answer(struct tracer *tracer, struct served *notice) {
 }
 
 static int by_pid_and_place(const void *a, const void *b) {
-    const struct served *const *left = a, *const *right = b;
-    if ((*left)->pid != (*right)->pid)
-        return (*left)->pid < (*right)->pid ? -1 : 1;
-    return *left < *right ? -1 : *left > *right;
+    const struct served *left = a, *right = b;
+    if (left->pid != right->pid)
+        return left->pid < right->pid ? -1 : 1;
+    return left->order < right->order ? -1 : left->order > right->order;
 }
 
-// Forks first, while what parents had mapped is still known; then of every process the last notice, which answers the
-// earlier ones too.
-static void answer_all(struct tracer *tracer, struct served_list *list) {
-    struct served **others = malloc((list->count + 1) * sizeof *others);
-    u32 count = 0;
-    for (u32 i = 0; i < list->count; i++)
-        if (list->items[i].kind == TRACE_NOTICE_FORK)
-            answer(tracer, &list->items[i]);
-        else if (others)
-            others[count++] = &list->items[i];
-    qsort(others, count, sizeof *others, by_pid_and_place);
-    for (u32 i = 0; i < count; i++)
-        if (i + 1 == count || others[i + 1]->pid != others[i]->pid)
-            answer(tracer, others[i]);
-    free(others);
+static int by_urgency(const void *a, const void *b) {
+    const struct served *left = a, *right = b;
+    if (left->urgent != right->urgent)
+        return left->urgent ? -1 : 1;
+    return left->order < right->order ? -1 : left->order > right->order;
 }
 
-int serve_notices(struct tracer *tracer, int timeout_ms, struct served_list *list) {
-    *list = (struct served_list){0};
-    // The list moves with every call: the context is set where it lies now.
+static bool is_urgent(struct tracer *tracer, u32 pid) {
+    struct trace_process process;
+    return bpf_map_lookup_elem(tracer->maps[IN_PROCESSES].fd, &pid, &process) == 0 && process.scope & TRACE_FOLLOWED;
+}
+
+// Of every process the last notice waits for its answer: it answers the earlier ones too, which are done with.
+static void supersede(struct tracer *tracer, struct served_list *waiting, struct served_list *done) {
+    u32 kept = 0;
+    qsort(waiting->items, waiting->count, sizeof *waiting->items, by_pid_and_place);
+    for (u32 i = 0; i < waiting->count; i++) {
+        struct served *item = &waiting->items[i];
+        if (i + 1 < waiting->count && item[1].pid == item->pid) {
+            append(done, *item);
+            continue;
+        }
+        item->urgent = is_urgent(tracer, item->pid);
+        waiting->items[kept++] = *item;
+    }
+    waiting->count = kept;
+    qsort(waiting->items, waiting->count, sizeof *waiting->items, by_urgency);
+}
+
+// Forks are answered first, while what parents had mapped is still known.
+static void answer_forks(struct tracer *tracer, struct served_list *waiting, struct served_list *done) {
+    u32 kept = 0;
+    for (u32 i = 0; i < waiting->count; i++) {
+        struct served *item = &waiting->items[i];
+        if (item->kind != TRACE_NOTICE_FORK) {
+            waiting->items[kept++] = *item;
+            continue;
+        }
+        inherit(tracer, item);
+        append(done, *item);
+    }
+    waiting->count = kept;
+}
+
+int serve_notices(struct tracer *tracer, int timeout_ms, struct served_list *done) {
+    // Large modules take long; meanwhile others, perhaps more urgent ones, may have something to say.
+    const u64 slice = 20000000;
+    struct served_list *waiting = &tracer->pending;
+    *done = (struct served_list){0};
     if (!tracer->notices) {
-        tracer->notices = ring_buffer__new(tracer->maps[IN_NOTICES].fd, take_notice, &tracer->pending, NULL);
+        tracer->notices = ring_buffer__new(tracer->maps[IN_NOTICES].fd, take_notice, waiting, NULL);
         if (!tracer->notices)
             return errno;
     }
-    tracer->pending = (struct served_list){0};
-    int got = ring_buffer__poll(tracer->notices, timeout_ms);
-    *list = tracer->pending;
+    int got = ring_buffer__poll(tracer->notices, waiting->count ? 0 : timeout_ms);
     if (got < 0 && got != -EINTR)
         return -got;
-    answer_all(tracer, list);
+    answer_forks(tracer, waiting, done);
+    supersede(tracer, waiting, done);
+    u64 began = monotonic_ns();
+    u32 answered = 0;
+    for (; answered < waiting->count && monotonic_ns() - began < slice; answered++) {
+        answer(tracer, &waiting->items[answered]);
+        append(done, waiting->items[answered]);
+    }
+    waiting->count -= answered;
+    memmove(waiting->items, waiting->items + answered, waiting->count * sizeof *waiting->items);
     return 0;
 }
 
@@ -253,6 +286,8 @@ void module_server_clear(struct tracer *tracer) {
     struct module_server *server = &tracer->server;
     ring_buffer__free(tracer->notices);
     tracer->notices = NULL;
+    free(tracer->pending.items);
+    tracer->pending = (struct served_list){0};
     // The programs may outlive this server: what it told them stays valid.
     for (u32 i = 0; i < PROCESS_BUCKETS; i++)
         while (server->processes[i]) {

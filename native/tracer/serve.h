@@ -9,8 +9,8 @@ int serve_notices(struct tracer *tracer, int timeout_ms, struct served_list *lis
 
 // Reads a process' mappings and makes them known. 0, ESRCH when it is gone, or another errno.
 int learn_process(struct tracer *tracer, u32 pid, const struct served_process **known);
-// Records a process, and its descendants if the scope says so.
-int follow_process(struct tracer *tracer, u32 pid);
+// Gives a process flags of its scope (TRACE_FOLLOWED and so on) and takes others. 0 or an errno.
+int set_scope(struct tracer *tracer, u32 pid, u32 given, u32 taken);
 
 void module_server_clear(struct tracer *tracer);
 

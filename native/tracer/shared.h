@@ -101,12 +101,14 @@ struct trace_rule {
     u32 unused;
 };
 
-enum { TRACE_FOLLOWED = 1, TRACE_MET = 2, TRACE_GONE = 4 };
+// Followed: the user's choice. Met: talked to one of those. Gone: has exited and may be forgotten. Children: what it
+// starts is followed.
+enum { TRACE_FOLLOWED = 1, TRACE_MET = 2, TRACE_GONE = 4, TRACE_CHILDREN = 8 };
 
 struct trace_process {
     u32 extent;     // first of its mappings; 0: none
     u32 generation; // of that extent
-    u32 scope;      // TRACE_FOLLOWED, TRACE_MET; TRACE_GONE: has exited, may be forgotten
+    u32 scope;      // TRACE_FOLLOWED and so on
     u32 patience;   // milliseconds before an unknown module is reported again
     u64 reported;
 };

@@ -83,9 +83,11 @@ struct served_process {
 // What became of one or several notices about a process.
 struct served {
     u64 time;
-    u32 kind; // enum trace_notice_kind, of the last one
+    u64 order; // of arrival
+    u32 kind;  // enum trace_notice_kind, of the last one
     u32 pid;
     u32 child;                          // of a fork
+    bool urgent;                        // a followed process
     int error;                          // why its mappings could not be read
     const struct served_process *known; // its modules, if they were read
 };
@@ -120,7 +122,7 @@ struct tracer {
     u8 *received; // bit per stack number
     u64 received_size;
     struct ring_buffer *notices;
-    struct served_list pending; // notices while they are taken
+    struct served_list pending; // notices that wait for their answer
     bool pinned;
     struct module_server server;
 };
@@ -129,6 +131,7 @@ struct tracer_options {
     struct trace_settings settings;
     u64 ring_bytes, stack_bytes;
     bool paused;
+    char without[256]; // tracepoints to do without, each between commas
 };
 
 // All functions return 0 or an errno; `text` then says more.

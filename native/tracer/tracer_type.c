@@ -59,6 +59,24 @@ static bool read_kinds(PyObject *kinds, bool syscall_enter, u64 *bits) {
     return !PyErr_Occurred();
 }
 
+// Names between commas, with one before the first and one behind the last.
+static bool read_names(PyObject *names, char *joined, size_t size) {
+    PyObject *iterator = names ? PyObject_GetIter(names) : NULL, *item;
+    size_t length = (size_t)snprintf(joined, size, ",");
+    while (iterator && (item = PyIter_Next(iterator))) {
+        const char *name = PyUnicode_AsUTF8(item);
+        if (name)
+            length += (size_t)snprintf(joined + length, size - length, "%s,", name);
+        Py_DECREF(item);
+        if (name && length >= size)
+            PyErr_SetString(PyExc_ValueError, "that is too much to do without");
+        if (PyErr_Occurred())
+            break;
+    }
+    Py_XDECREF(iterator);
+    return !PyErr_Occurred();
+}
+
 static bool read_scope(const char *name, u32 *scope) {
     static const char *const NAMES[] = {
         [TRACE_SCOPE_ALL] = "all", [TRACE_SCOPE_TREE] = "tree", [TRACE_SCOPE_PROCESS] = "process"};
@@ -87,21 +105,22 @@ static Tracer *allocate(PyTypeObject *type, PyObject *tables) {
 static bool read_options(PyObject *arguments, PyObject *keywords, struct tracer_options *options, PyObject **tables) {
     static char *names[] = {"ring_bytes",    "sample_hz",      "scope",         "kinds",       "tables",
                             "syscall_enter", "syscall_stacks", "kernel_stacks", "stack_bytes", "shed_budget",
-                            "met_limit",     "paused",         "shed_floor",    NULL};
+                            "met_limit",     "paused",         "shed_floor",    "without",     NULL};
     unsigned long long ring_bytes, stack_bytes = 0;
     double hz, budget = 0.03;
     const char *scope;
-    PyObject *kinds;
+    PyObject *kinds, *without = NULL;
     int enter = 0, syscall_stacks = 1, kernel_stacks = 0, paused = 0;
     unsigned met_limit = 256, floor = 0;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "KdsOO&|pppKdIpI:Tracer", names, &ring_bytes, &hz, &scope,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "KdsOO&|pppKdIpIO:Tracer", names, &ring_bytes, &hz, &scope,
                                      &kinds, PyUnicode_FSConverter, tables, &enter, &syscall_stacks, &kernel_stacks,
-                                     &stack_bytes, &budget, &met_limit, &paused, &floor))
+                                     &stack_bytes, &budget, &met_limit, &paused, &floor, &without))
         return false;
     struct trace_settings *settings = &options->settings;
     if (!(hz >= 0 && hz <= 10000) || !(budget >= 0 && budget <= 1) || floor >= TRACE_SHED_LEVELS)
         PyErr_SetString(PyExc_ValueError, "sample_hz, shed_budget or shed_floor makes no sense");
-    if (PyErr_Occurred() || !read_kinds(kinds, enter, &settings->kinds) || !read_scope(scope, &settings->scope))
+    if (PyErr_Occurred() || !read_names(without, options->without, sizeof options->without) ||
+        !read_kinds(kinds, enter, &settings->kinds) || !read_scope(scope, &settings->scope))
         return false;
     if (hz > 0)
         settings->sample_period = (u64)(1e9 / hz);
@@ -381,15 +400,29 @@ static PyObject *tracer_learn(Tracer *self, PyObject *argument) {
     return list;
 }
 
-static PyObject *tracer_follow(Tracer *self, PyObject *argument) {
-    long pid = PyLong_AsLong(argument);
-    if (PyErr_Occurred() || !tracer_enter(self))
+static PyObject *change_scope(Tracer *self, long pid, u32 given, u32 taken) {
+    if (!tracer_enter(self))
         return NULL;
-    int error = follow_process(self->tracer, (u32)pid);
+    int error = set_scope(self->tracer, (u32)pid, given, taken);
     tracer_leave(self);
     if (error)
         return raise(error, "");
     Py_RETURN_NONE;
+}
+
+static PyObject *tracer_follow(Tracer *self, PyObject *arguments, PyObject *keywords) {
+    static char *names[] = {"pid", "children_only", NULL};
+    int pid, children_only = 0;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "i|p:follow", names, &pid, &children_only))
+        return NULL;
+    return change_scope(self, pid, children_only ? TRACE_CHILDREN : TRACE_FOLLOWED, 0);
+}
+
+static PyObject *tracer_unfollow(Tracer *self, PyObject *argument) {
+    long pid = PyLong_AsLong(argument);
+    if (PyErr_Occurred())
+        return NULL;
+    return change_scope(self, pid, 0, TRACE_FOLLOWED | TRACE_CHILDREN);
 }
 
 static PyObject *set_running(Tracer *self, u32 running) {
@@ -455,7 +488,8 @@ static PyMethodDef methods[] = {
     {"sheds", (PyCFunction)tracer_sheds, METH_NOARGS, NULL},
     {"serve", (PyCFunction)tracer_serve, METH_O, NULL},
     {"learn", (PyCFunction)tracer_learn, METH_O, NULL},
-    {"follow", (PyCFunction)tracer_follow, METH_O, NULL},
+    {"follow", (PyCFunction)(void (*)(void))tracer_follow, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"unfollow", (PyCFunction)tracer_unfollow, METH_O, NULL},
     {"pause", (PyCFunction)tracer_pause, METH_NOARGS, NULL},
     {"resume", (PyCFunction)tracer_resume, METH_NOARGS, NULL},
     {"pin", (PyCFunction)tracer_type_pin, METH_O, NULL},

@@ -206,7 +206,9 @@ def test_the_manifest_tells_what_was_shed_lost_and_absent(made: TracedRecording)
     made.fact(Trace("bpf", "all", 99.0, {"data_ready": "Linux before 6.3"}, (Shed("system-call stacks", 3, 9),), 12, 3))
     made.stacks(stack(1, [0x5210], flags=2 << 8))
     made.events(event(EventKind.SYSCALL, 10, 7, stack=1), event(EventKind.SYSCALL, 11, 7, stack=99))
-    trace = sealed(made).manifest.trace
+    recording = sealed(made)
+    assert recording.table("events").column("cut").to_pylist() == [2, 0]
+    trace = recording.manifest.trace
     assert trace is not None
     assert (trace.absent, trace.events_lost, trace.runs_missed) == ({"data_ready": "Linux before 6.3"}, 12, 3)
     assert trace.shed == (Shed("system-call stacks", 3, 9),)

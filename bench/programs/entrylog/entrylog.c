@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -99,6 +100,7 @@ static void begin_anew(void) {
 }
 
 __attribute__((constructor)) static void begin(void) {
-    folder = getenv("ENTRYLOG");
+    const char *told = getenv("ENTRYLOG");
+    folder = told ? strdup(told) : NULL; // programs write their titles over their environment
     pthread_atfork(NULL, NULL, begin_anew);
 }

@@ -8,7 +8,7 @@ SEC("tp_btf/page_fault_user")
 int BPF_PROG(wp_page_fault, unsigned long address, struct pt_regs *regs, unsigned long error) {
     u64 thread = bpf_get_current_pid_tgid();
     struct trace_cpu *cpu = this_cpu();
-    if (!cpu || !wanted(TRACE_PAGE_FAULT) || shed_level(cpu) >= TRACE_SHED_FAULTS_LOCKS_WORK || !scope_of(thread >> 32))
+    if (!cpu || !wanted(TRACE_PAGE_FAULT) || shed_level(cpu) >= TRACE_SHED_FAULTS_LOCKS_WORK || !followed(thread >> 32))
         return 0;
     struct trace_scratch *scratch = enter(cpu);
     if (!scratch)
@@ -36,7 +36,7 @@ int BPF_PROG(wp_contended, void *lock, unsigned int flags) {
     u64 thread = bpf_get_current_pid_tgid();
     struct trace_cpu *cpu = this_cpu();
     if (((flags & SPIN) && !(flags & MUTEX)) || !cpu || !wanted(TRACE_CONTENTION_BEGIN) ||
-        shed_level(cpu) >= TRACE_SHED_FAULTS_LOCKS_WORK || !(thread >> 32) || !scope_of(thread >> 32))
+        shed_level(cpu) >= TRACE_SHED_FAULTS_LOCKS_WORK || !(thread >> 32) || !followed(thread >> 32))
         return 0;
     struct trace_scratch *scratch = enter(cpu);
     if (!scratch)

@@ -8,6 +8,12 @@ static __always_inline void put_name(struct trace_record *record, const char *na
     bpf_probe_read_kernel(record->argument, 16, name);
 }
 
+static __always_inline u32 followed_by_birth(u32 parent) {
+    if (parent & TRACE_CHILDREN)
+        return TRACE_FOLLOWED;
+    return settings.scope == TRACE_SCOPE_TREE ? parent & TRACE_FOLLOWED : 0;
+}
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(wp_fork, struct task_struct *parent, struct task_struct *child) {
     u32 from = parent->tgid, to = child->tgid;
@@ -21,8 +27,9 @@ int BPF_PROG(wp_fork, struct task_struct *parent, struct task_struct *child) {
         struct trace_process copy = {};
         if (process)
             copy = *process;
-        copy.scope = settings.scope == TRACE_SCOPE_TREE ? scope & TRACE_FOLLOWED : 0;
+        copy.scope = followed_by_birth(copy.scope);
         copy.reported = 0;
+        scope |= copy.scope;
         if ((process || copy.scope) && bpf_map_update_elem(&wp_processes, &to, &copy, BPF_ANY))
             count(cpu, TRACE_COUNT_PROCESSES_FULL);
         if (scope)

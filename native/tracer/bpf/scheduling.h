@@ -62,13 +62,18 @@ int BPF_PROG(wp_switch, bool preempted, struct task_struct *before, struct task_
     return 0;
 }
 
+// In these the current thread is whoever happened to run. Network softirqs are not among them: what is sent over
+// loopback arrives in one, within the sender's system call.
+enum {
+    BY_CHANCE = TRACE_IN_HARD_IRQ | TRACE_IN_HRTIMER | TRACE_IN_TIMER | TRACE_IN_BLOCK_SOFTIRQ | TRACE_IN_OTHER_SOFTIRQ,
+};
+
 static __always_inline void meet_each_other(u32 waker, u32 woken, u32 context) {
-    // A timer or device interrupts whom it will.
-    if (settings.scope == TRACE_SCOPE_ALL || context & (TRACE_IN_HARD_IRQ | TRACE_IN_HRTIMER | TRACE_IN_TIMER))
+    if (settings.scope == TRACE_SCOPE_ALL || context & BY_CHANCE)
         return;
-    if (scope_of(waker) & TRACE_FOLLOWED)
+    if (followed(waker))
         meet(woken);
-    else if (scope_of(woken) & TRACE_FOLLOWED)
+    else if (followed(woken))
         meet(waker);
 }
 
@@ -85,7 +90,7 @@ static __always_inline void waking(void *ctx, struct task_struct *woken, u8 kind
     if (in_burst(scratch->level, scratch->time)) {
         struct under_way now = {.call.number = -1};
         struct task_struct *waker = bpf_get_current_task_btf();
-        bool by_chance = cpu->context & (TRACE_IN_HARD_IRQ | TRACE_IN_HRTIMER | TRACE_IN_TIMER);
+        bool by_chance = cpu->context & BY_CHANCE;
         u32 stack = 0;
         if (pid && pid != settings.self && !(waker->flags & KERNEL_THREAD)) {
             struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(waker);

@@ -13,7 +13,12 @@ static __always_inline u32 scope_of(u32 pid) {
     if (settings.scope == TRACE_SCOPE_ALL)
         return pid == settings.self ? 0 : TRACE_FOLLOWED;
     struct trace_process *process = process_of(pid);
-    return process && pid != settings.self ? process->scope : 0;
+    return process && pid != settings.self ? process->scope & (TRACE_FOLLOWED | TRACE_MET) : 0;
+}
+
+// What tells how a process spends its time, not whom it deals with, is recorded of the followed ones only.
+static __always_inline bool followed(u32 pid) {
+    return scope_of(pid) & TRACE_FOLLOWED;
 }
 
 // The idle task's and the tracer's switches are recorded with scope "all": CPUs have no gaps.
@@ -26,8 +31,8 @@ static __always_inline void meet(u32 pid) {
         return;
     struct trace_process *process = process_of(pid);
     if (process) {
-        if (!process->scope) {
-            process->scope = TRACE_MET;
+        if (!(process->scope & (TRACE_FOLLOWED | TRACE_MET))) {
+            process->scope |= TRACE_MET;
             __sync_fetch_and_add(&globals.met, 1);
         }
         return;

@@ -11,7 +11,7 @@ static __always_inline void timer_started(u64 timer, u64 expires, s32 wheel) {
     u64 thread = bpf_get_current_pid_tgid();
     struct task_struct *task = bpf_get_current_task_btf();
     if (!(thread >> 32) || !wanted(TRACE_TIMER_START) || task->flags & KERNEL_THREAD ||
-        (wheel && timer - (u64)task->stack >= KERNEL_STACK) || !scope_of(thread >> 32))
+        (wheel && timer - (u64)task->stack >= KERNEL_STACK) || !followed(thread >> 32))
         return;
     struct trace_cpu *cpu = this_cpu();
     if (!cpu || cpu->context || shed_level(cpu) >= TRACE_SHED_SOCKETS_TIMERS)

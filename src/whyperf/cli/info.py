@@ -7,6 +7,7 @@ import datetime
 import json
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,7 @@ _ENDINGS = {
     "recorder-killed": "the recorder was killed",
     "attached-end": "the watched process ended, or watching did",
     "disk-full": "the disk was full",
+    "dump": "dumped from the flight recorder, which went on",
 }
 
 
@@ -164,16 +166,29 @@ def _sampled(recording: Recording) -> Iterator[tuple[str, str]]:
         f"{len(clock) - blocked} of running threads ({sampling.rate_hz:g} Hz, {sampling.source}), standing for "
         f"{weight[clock == 0].sum() / 1e9:.2f} s CPU{extra}",
     )
+    yield "programs", _programs(recording)
+
+
+def _programs(recording: Recording) -> str:
+    """Those that ran most come first, the kernel's own threads last."""
     processes = recording.table("processes")
-    commands = processes.column("command").to_pylist()[:_PROGRAMS_SHOWN]
+    origins, commands = (processes.column(name).to_pylist() for name in ("origin", "command"))
     # What it was called as: an executable can have many names.
-    names = [str(command[0]) if command else "?" for command in commands]
-    programs = ", ".join(dict.fromkeys(Path(name).name or "?" for name in names))
-    yield (
-        "programs",
-        f"{_counted(processes.num_rows, 'process', 'processes')}, "
-        f"{_counted(recording.table('threads').num_rows, 'thread', 'threads')}: {programs}",
-    )
+    own = [row for row, origin in enumerate(origins) if origin != "met"]
+    names = {row: str(commands[row][0]) if commands[row] else "?" for row in own}
+    ran = Counter(recording.table("samples").column("process").to_pylist())
+    order = sorted(own, key=lambda row: (names[row].startswith("["), -ran[row]))
+    shown = list(dict.fromkeys(_base_name(names[row]) for row in order))
+    more = f" and {len(shown) - _PROGRAMS_SHOWN} more" if len(shown) > _PROGRAMS_SHOWN else ""
+    met = len(origins) - len(own)
+    talked_to = f"; {_counted(met, 'process', 'processes')} that they talked to" if met else ""
+    threads = _counted(recording.table("threads").num_rows, "thread", "threads")
+    named = f"{', '.join(shown[:_PROGRAMS_SHOWN])}{more}{talked_to}"
+    return f"{_counted(len(own), 'process', 'processes')}, {threads}: {named}"
+
+
+def _base_name(command: str) -> str:
+    return command if command.startswith("[") else Path(command).name or "?"
 
 
 def _overhead(manifest: Manifest) -> str:

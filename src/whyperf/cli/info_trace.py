@@ -26,7 +26,7 @@ def events_by_kind(recording: Recording) -> dict[str, int]:
     counts = np.zeros(256, np.int64)
     for piece in recording.rows("events").pieces(("kind",)):
         counts += np.bincount(piece["kind"], minlength=256)
-    names = {kind: kind.name.lower().replace("_", " ") for kind in EventKind}
+    names: dict[int, str] = {kind: kind.name.lower().replace("_", " ") for kind in EventKind}
     rows = ((names.get(kind, f"kind {kind}"), int(count)) for kind, count in enumerate(counts) if count)
     return dict(sorted(rows, key=lambda row: -row[1]))
 

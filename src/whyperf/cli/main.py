@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "diagnose": "say why bad recordings are slower than good ones",
     "import": "make a recording of what another tool recorded: perf.data",
     "info": "what is in a recording, and what was lost",
+    "trace": "the flight recorder: always on, dumped after something has happened",
     "doctor": "what this machine permits, what is missing, and the command that mends it",
     "demo": "a built-in slow program, recorded and diagnosed before your eyes",
 }

@@ -33,13 +33,15 @@ class Tracer:
         met_limit: int = 256,
         paused: bool = False,
         shed_floor: int = 0,
+        without: Iterable[str] = (),
     ) -> Tracer:
         """Loads and attaches whatever this kernel allows; `absent` then tells the rest.
 
         `ring_bytes` and `stack_bytes` (by default a fourth of it) are for all CPUs together. `scope` is "all", "tree"
         or "process"; with the latter two nobody is recorded before `follow`. `kinds` are of `EventKind`, None is all
         but entries of system calls. `tables` is a folder for unwind tables. `shed_budget` is the share of a CPU's time
-        above which the governor sheds, 0 for never; `shed_floor` a level that is shed from the start.
+        above which the governor sheds, 0 for never; `shed_floor` a level that is shed from the start. `without` names tracepoints to be taken for
+        missing, as they are on older kernels.
 
         PermissionError without the right to do so; OSError, with a text, where BPF or BTF is missing.
         """
@@ -77,9 +79,13 @@ class Tracer:
     def learn(self, pid: int) -> list[_Module]:
         """Does so for a process that nothing was heard of yet. ProcessLookupError when it is gone."""
 
-    def follow(self, pid: int) -> None:
-        """Records this process, with scope "tree" also those that it starts from now on."""
+    def follow(self, pid: int, children_only: bool = False) -> None:
+        """Records this process, with scope "tree" also those that it starts from now on.
 
+        With `children_only` not the process itself, but what it starts, from its very fork on, until `unfollow`.
+        """
+
+    def unfollow(self, pid: int) -> None: ...
     def pause(self) -> None: ...
     def resume(self) -> None: ...
     def pin(self, folder: _Path) -> None:

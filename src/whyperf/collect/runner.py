@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from whyperf.collect import folder as folders
 from whyperf.collect.drive import Driver
@@ -36,6 +37,9 @@ from whyperf.collect.work import CalledWork, DriverWork, OneRun, WorkAccount
 from whyperf.collect.work_count import CallCounter, counter_for
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import Sampling, Totals
+
+if TYPE_CHECKING:
+    from whyperf.collect.tracer.session import TraceSession
 
 _TICK_S = 0.1
 _READY_TICK_S = 0.02
@@ -70,10 +74,7 @@ def record_run(
     with contextlib.ExitStack() as held:
         if counter is not None:
             held.callback(counter.close)
-        if measuring.trace_hz:
-            from whyperf.collect.tracer.holder import alone, command_name
-
-            held.enter_context(alone(command_name("record", "--trace", "--", *program.command)))
+        tracing = held.enter_context(_tracing(program, measuring.trace_hz)) if measuring.trace_hz else None
         folder = folders.create(path, force=force)
         held.callback(folder.release)
         sampling = Sampling(
@@ -84,9 +85,7 @@ def record_run(
         start = start_of(program.command, environment, sampling, unit, round(lifecycle.skip_s * 1e9), values=wanted)
         sampler = Sampler(folder, start, plan, measuring.values_depth)
         sampler.prepare_variables(program.path)
-        recorder = (
-            held.enter_context(_traced(sampler, folder.raw, measuring.trace_hz)) if measuring.trace_hz else sampler
-        )
+        recorder: Recorder = sampler if tracing is None else _traced(sampler, folder.raw, tracing)
         return run_to_the_end(
             program,
             path,
@@ -130,16 +129,22 @@ def run_to_the_end(
 
 
 @contextlib.contextmanager
-def _traced(sampler: Sampler, raw: Path, sample_hz: int) -> Iterator[Recorder]:
-    """The sampler with a tracer beside it, which leaves nothing in the kernel whatever happens."""
-    from whyperf.collect.tracer.session import TraceWanted
+def _tracing(program: Program, sample_hz: int) -> Iterator[TraceSession]:
+    """A tracer to run beside the sampler, which leaves nothing in the kernel whatever happens."""
+    from whyperf.collect.tracer.holder import alone, command_name
+    from whyperf.collect.tracer.session import TraceSession, TraceWanted
+
+    with (
+        alone(command_name("record", "--trace", "--", *program.command)),
+        contextlib.closing(TraceSession(TraceWanted("tree", sample_hz))) as session,
+    ):
+        yield session
+
+
+def _traced(sampler: Sampler, raw: Path, session: TraceSession) -> Recorder:
     from whyperf.collect.tracer.traced_recorder import TracedRecorder
 
-    recorder = TracedRecorder(sampler, raw, TraceWanted("tree", sample_hz))
-    try:
-        yield recorder
-    finally:
-        recorder.close()
+    return TracedRecorder(sampler, raw, session)
 
 
 @contextlib.contextmanager

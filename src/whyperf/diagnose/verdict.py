@@ -81,6 +81,33 @@ class Suspect:
 
 
 @dataclass(frozen=True)
+class ContextStep:
+    """A function on the way to where latency appeared. Seconds per unit; where the unit is `share`, shares."""
+
+    function: str
+    module: str
+    layer: str
+    added: float  # in its own code, within the context
+    rank: int  # among the context's functions, 1 is the hottest
+
+
+@dataclass(frozen=True)
+class SlowContext:
+    rank: int
+    share: float  # of the excess
+    good: float
+    bad: float
+    steps: tuple[ContextStep, ...]  # outermost first
+    hot: int  # the step that answers for the time
+
+
+@dataclass(frozen=True)
+class ContextRanking:
+    unit: str  # run, what the driver counts, iteration or share
+    contexts: tuple[SlowContext, ...]
+
+
+@dataclass(frozen=True)
 class Verdict:
     kind: VerdictKind
     symptom: Symptom
@@ -88,3 +115,4 @@ class Verdict:
     notes: tuple[str, ...]
     next_command: str | None = None
     warnings: tuple[str, ...] = ()  # what casts doubt on the runs themselves: shown before anything else
+    contexts: ContextRanking | None = None  # from kernel events, where there are any

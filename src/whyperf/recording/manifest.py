@@ -157,7 +157,8 @@ class Manifest:
     losses: Losses
     exit_status: int | None  # None: killed recorder or still running when recording stopped
     exit_signal: int | None
-    stopped_by: str  # "exit", "signal", "for", "driver", "interrupt", "recorder-killed", "attached-end", "disk-full"
+    # "exit", "signal", "for", "driver", "interrupt", "recorder-killed", "attached-end", "disk-full" or "dump"
+    stopped_by: str
     work_unit: str
     state: str = "sealed"  # "open" while the raw log is being written
     tables: dict[str, TableFile] = field(default_factory=dict)

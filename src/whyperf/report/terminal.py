@@ -19,6 +19,7 @@ from whyperf.engines.finding import HotLine
 from whyperf.engines.quantities import percent
 from whyperf.report.console import ReportConsole
 from whyperf.report.glyphs import Glyphs, bar, encodable, glyphs_for, sparkline
+from whyperf.report.heat import heat_map
 from whyperf.report.printable import printable
 from whyperf.report.shorten import call_path, short_name, short_path
 
@@ -77,6 +78,8 @@ class _Report:
                 yield Text(f"   and {len(verdict.suspects) - len(suspects)} more: --top {len(verdict.suspects)}", "dim")
         for suspect in suspects[:_DETAILED]:
             yield from self._detail(suspect)
+        if verdict.contexts is not None:
+            yield from heat_map(verdict.contexts, self.width, top, self.glyphs)
         for explanation in explanations:
             yield from self._explanation(explanation)
         yield from self._notes(verdict)

@@ -83,7 +83,12 @@ def resolved(
 ) -> Code:
     count = len(sites.keys)
     places = CodePlaces(
-        np.zeros(count, np.int32), sites.address, sites.module, sites.address, np.zeros(count, np.bool_)
+        np.zeros(count, np.int32),
+        sites.address,
+        sites.module,
+        sites.address,
+        np.zeros(count, bool),
+        np.ones(count, bool),
     )
     return CodeBuilder(symbols, programs, "").build(places, modules, lambda _space: 0, on_module)
 

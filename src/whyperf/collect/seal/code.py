@@ -104,7 +104,7 @@ class CodeBuilder:
             if len(mine) and origin != "sampler":
                 whole = origin in _WITH_ALL_FUNCTIONS and binary.debug == "full"
                 place_frame[mine], function_rows[number] = self._add_frames(
-                    int(module_row[number]), binary, places.address[mine], places.is_leaf[mine], whole
+                    int(module_row[number]), binary, places, mine, whole
                 )
         nowhere = order[: bounds[0]] if len(modules) else order
         in_kernel = places.pc[nowhere] >= KERNEL_FIRST
@@ -133,11 +133,11 @@ class CodeBuilder:
         return self._modules.rows - 1
 
     def _add_frames(
-        self, module: int, binary: Binary, addresses: UInt64, is_leaf: npt.NDArray[np.bool_], whole: bool
+        self, module: int, binary: Binary, places: CodePlaces, mine: Int64, whole: bool
     ) -> tuple[Int32, Int32]:
-        """Frames for addresses, which may repeat (address spaces share modules): the innermost frame of each. And the
-        rows of the module's functions."""
-        unique, inverse = np.unique(addresses, return_inverse=True)
+        """Frames for places, whose addresses may repeat (address spaces share modules): the innermost frame of each.
+        And the rows of the module's functions."""
+        unique, inverse = np.unique(places.address[mine], return_inverse=True)
         chains = binary.resolve(unique)
         lengths = np.diff(chains.start).astype(np.int64)
         rows_each = np.maximum(lengths, 1)
@@ -155,14 +155,17 @@ class CodeBuilder:
 
         inlined_in = self._frames.rows + 1 + np.arange(total, dtype=np.int32)
         inlined_in[ends - 1] = -1
-        leaf = np.zeros(len(unique), bool)
-        leaf[inverse[is_leaf]] = True
+        # Blocks and loops need the code itself, which takes its time: events do not ask for them.
+        sampled, leaf = np.zeros((2, len(unique)), bool)
+        sampled[inverse[places.sampled[mine]]] = True
+        leaf[inverse[places.sampled[mine] & places.is_leaf[mine]]] = True
         block = np.full(len(unique), -1, np.int32)
         if leaf.any():
             block[leaf] = binary.block_of(unique[leaf])
 
         in_loop = np.full(total, -1, np.int8)
-        in_loop[known] = binary.in_loop(unique)
+        if sampled.any():
+            in_loop[known & np.repeat(sampled, rows_each)] = binary.in_loop(unique[sampled])
 
         files = pa.array([*chains.files, ""], pa.string())
         first = self._frames.rows

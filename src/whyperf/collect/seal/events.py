@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from whyperf.collect.seal.evidence import Int32, Int64, RawStacks
@@ -27,6 +28,7 @@ class SeenTraced:
     stacks: RawStacks  # kernel frames innermost
     space: Int32  # of each stack
     of_event: Int32  # row in `stacks`; -1: none
+    cut: npt.NDArray[np.uint8]  # of each event's stack: why its outer end is missing; 0: it is whole
     missing: int  # events whose stacks are not in the recording
 
 
@@ -42,7 +44,8 @@ def seen_traced(traced: Traced, cast: TracedCast, spaces: Spaces) -> SeenTraced:
     of_event = np.where(empty[seen], -1, seen).astype(np.int32) if len(seen) else seen
     lost = ~(user_found & kernel_found)
     missing = int(np.count_nonzero(lost[seen])) if lost.any() else 0
-    return SeenTraced(stacks, space[seen_firsts], of_event, missing)
+    reason = np.append(traced.stacks.flags >> _CUT_SHIFT, 0)[user].astype(np.uint8)  # the last one is for -1
+    return SeenTraced(stacks, space[seen_firsts], of_event, reason[seen], missing)
 
 
 def _spaces_at(spaces: Spaces, process: Int32, time: Int64) -> Int32:
@@ -76,7 +79,7 @@ def _joined(stacks: TracedStacks, inner: Int64, outer: Int64) -> RawStacks:
     return RawStacks(pcs, ends[1::2])
 
 
-def events_table(records: Records, cast: TracedCast, node: Int32) -> pa.Table:
+def events_table(records: Records, cast: TracedCast, node: Int32, cut: npt.NDArray[np.uint8]) -> pa.Table:
     plain = ("cpu", "kind", "context", "detail", "object", "peer", "result", "extra")
     return table_of(
         EVENTS,
@@ -84,6 +87,7 @@ def events_table(records: Records, cast: TracedCast, node: Int32) -> pa.Table:
         thread=cast.thread,
         other=cast.other,
         stack=node,
+        cut=cut,
         **{name: np.ascontiguousarray(records[name]) for name in plain},
         **{f"argument{i}": np.ascontiguousarray(records["argument"][:, i]) for i in range(3)},
     )

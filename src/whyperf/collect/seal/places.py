@@ -31,6 +31,7 @@ class CodePlaces:
     module: Int32  # -1: none
     address: UInt64  # ELF virtual address
     is_leaf: npt.NDArray[np.bool_]  # some thread was running there, not only waiting for a call to return
+    sampled: npt.NDArray[np.bool_]  # by the sampler: the code around is worth a closer look
 
 
 def numbered(keys: UInt64) -> tuple[Int32, Int64]:
@@ -50,8 +51,10 @@ def distinct(keys: Int64, bound: int) -> tuple[Int64, Int64]:
     return np.flatnonzero(seen), number[keys]
 
 
-def seen_stacks(stacks: RawStacks, spaces: Spaces, space: Int32, stack: Int32) -> tuple[SeenStacks, CodePlaces]:
-    """`space` and `stack` of every sample that has a stack."""
+def seen_stacks(
+    stacks: RawStacks, spaces: Spaces, space: Int32, stack: Int32, sampled: int
+) -> tuple[SeenStacks, CodePlaces]:
+    """`space` and `stack` of every sample that has a stack; the first `sampled` are the sampler's own."""
     count = max(1, len(stacks.ends))
     pairs, of_sample = distinct(space.astype(np.int64) * count + stack, len(spaces.spaces) * count)
     pair_space, pair_stack = pairs // count, pairs % count
@@ -77,4 +80,8 @@ def seen_stacks(stacks: RawStacks, spaces: Spaces, space: Int32, stack: Int32) -
     module, address = spaces.locate(place_space, pc)
     leaf = np.zeros(len(places), bool)
     leaf[place[is_leaf]] = True
-    return SeenStacks(place, ends, of_sample), CodePlaces(place_space, pc, module, address, leaf)
+    by_sampler = np.zeros(len(pairs), bool)
+    by_sampler[of_sample[:sampled]] = True
+    looked_at = np.zeros(len(places), bool)
+    looked_at[place[np.repeat(by_sampler, lengths)]] = True
+    return SeenStacks(place, ends, of_sample), CodePlaces(place_space, pc, module, address, leaf, looked_at)

@@ -133,7 +133,7 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
     seen_by_tracer = None if traced is None or traced_cast is None else seen_traced(traced, traced_cast, spaces)
     every = _Observed(evidence.stacks, space[stacked], samples.stack[stacked])
     every = every if seen_by_tracer is None else every.and_traced(seen_by_tracer)
-    stacks, places = seen_stacks(every.stacks, spaces, every.space, every.stack)
+    stacks, places = seen_stacks(every.stacks, spaces, every.space, every.stack, len(stacked))
 
     programs = {process.executable for process in cast.processes}
     outside = frozenset[Module]() if traced is None else plug_ins(spaces, cast, evidence.library)
@@ -184,7 +184,7 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
     if traced is not None and traced_cast is not None and seen_by_tracer is not None:
         of_traced = leaves[stacks.of_sample[len(stacked) :]]
         event_node = np.append(of_traced, np.int32(-1))[seen_by_tracer.of_event]
-        tables["events"] = events_table(traced.records, traced_cast, event_node)
+        tables["events"] = events_table(traced.records, traced_cast, event_node, seen_by_tracer.cut)
         if evidence.start.sampling.source == TRACED_SAMPLES:
             tables["samples"] = samples_of(traced.records, traced_cast, event_node)
     spent = _frame_weights(code, node_frames, tables["samples"])
@@ -192,6 +192,9 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
     manifest = summary(evidence, weight, (*source.notes, *values.notes, *variables.notes))
     if traced is not None and seen_by_tracer is not None:
         manifest = replace(manifest, trace=_trace(traced, seen_by_tracer.missing))
+        if evidence.start.sampling.source == TRACED_SAMPLES and not evidence.last_said("totals"):
+            on_cpu = int(tables["samples"].column("weight").to_numpy().sum())
+            manifest = replace(manifest, totals=replace(manifest.totals, cpu_user_s=on_cpu / 1e9))
     tables |= {"work": work_table(evidence, manifest), "source": source.table}
     return manifest, tables
 

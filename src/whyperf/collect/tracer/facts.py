@@ -69,6 +69,9 @@ def from_json(said: Mapping[str, Any]) -> Fact | None:
         return None
 
 
-def mappings_of(time: int, pid: int, modules: Iterable[tuple[int, int, int, str, str, int]]) -> TracedMappings:
-    """From (start, end, bias, path, build-id in hexadecimal, inode)."""
-    return TracedMappings(time, pid, tuple(TracedMapping(*module) for module in modules))
+def mappings_of(time: int, pid: int, modules: Iterable[tuple[int, int, int, int, str, str, int]]) -> TracedMappings:
+    """From modules as `_stacks` and `_tracer` give them."""
+    rows = (
+        TracedMapping(start, end, bias, path, build_id, inode) for start, end, _, bias, build_id, path, inode in modules
+    )
+    return TracedMappings(time, pid, tuple(rows))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import errno
+import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from whyperf.collect.sampler import tables_folder
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import Shed, Trace
 from whyperf.recording.ringrecords import CUT_REASONS
@@ -13,9 +16,13 @@ if TYPE_CHECKING:
     from whyperf.collect._tracer import Tracer
 
 _NOT_PERMITTED = frozenset({errno.EPERM, errno.EACCES})
+# Names of counters by why a stack was cut, as in CUT_REASONS.
+_CUT = ("", "no_module", "no_row", "rule", "register", "unreadable", "no_progress", "depth")
+_BEFORE_MODULES = "the process' modules were not known yet"
 
 
-def open_tracer(scope: str, ring_bytes: int, sample_hz: int, tables: str) -> Tracer:
+def open_tracer(scope: str, ring_bytes: int, sample_hz: int) -> Tracer:
+    """Loaded but paused. `ring_bytes` are for all CPUs together."""
     try:
         from whyperf.collect._tracer import Tracer
     except ImportError as error:
@@ -23,10 +30,10 @@ def open_tracer(scope: str, ring_bytes: int, sample_hz: int, tables: str) -> Tra
             f"This whyperf was built without its tracer ({error}).", "pip install --force-reinstall whyperf"
         ) from None
     try:
-        return Tracer(ring_bytes=ring_bytes, sample_hz=sample_hz, scope=scope, tables=tables)
+        return Tracer(ring_bytes, sample_hz, scope, None, tables_folder(), paused=True)
     except MemoryError:
         raise WhyperfError(
-            f"There is no memory for rings of {ring_bytes >> 20} MB a CPU.", "whyperf trace start --size 64M"
+            f"There is no memory for rings of {ring_bytes >> 20} MB.", "whyperf trace start --size 16M"
         ) from None
     except OSError as error:
         raise not_loaded(error) from None
@@ -42,18 +49,38 @@ def not_loaded(error: OSError) -> WhyperfError:
 def trace_of(tracer: Tracer, scope: str, sample_hz: float) -> Trace:
     """What the manifest says of it, as of now."""
     counters = tracer.counters()
-    cut = {reason: counters.get(f"cut_{number}", 0) for number, reason in enumerate(CUT_REASONS) if number}
+    cut = {reason: counters.get(f"cut_{name}", 0) for name, reason in zip(_CUT, CUT_REASONS, strict=False) if name}
+    cut[_BEFORE_MODULES] = counters.get("stacks_before_modules", 0)
     return Trace(
         source="bpf",
         scope=scope,
         sample_hz=sample_hz,
         absent=dict(tracer.absent),
-        shed=tuple(Shed(*row) for row in tracer.shed()),
-        events_lost=counters.get("records_lost", 0),
+        shed=tuple(shed_spans(tracer.sheds(), time.monotonic_ns())),
+        events_lost=counters.get("events_lost", 0),
         runs_missed=counters.get("runs_missed", 0),
-        stacks_lost=counters.get("stacks_lost", 0),
         stacks_cut={reason: count for reason, count in cut.items() if count},
     )
+
+
+def shed_spans(changes: Sequence[tuple[int, int, int, int]], now: int) -> list[Shed]:
+    """When what was left out on at least one CPU, from (time, CPU, level before, level after)."""
+    from whyperf.collect._tracer import SHED_LEVELS
+
+    spans = []
+    for level in range(1, len(SHED_LEVELS)):
+        above: set[int] = set()
+        since = 0
+        for when, cpu, _, after in sorted(changes):
+            was = bool(above)
+            (above.add if after >= level else above.discard)(cpu)
+            if above and not was:
+                since = when
+            elif was and not above:
+                spans.append(Shed(SHED_LEVELS[level], since, when))
+        if above:
+            spans.append(Shed(SHED_LEVELS[level], since, now))
+    return spans
 
 
 def notes_of(trace: Trace) -> list[str]:
@@ -63,7 +90,8 @@ def notes_of(trace: Trace) -> list[str]:
         notes.append(f"{trace.events_lost} kernel events were overwritten before they could be read.")
     if trace.runs_missed:
         notes.append(f"{trace.runs_missed} kernel events were missed because the kernel was tracing another one.")
-    for what in dict.fromkeys(shed.what for shed in trace.shed):
-        seconds = sum(shed.end - shed.start for shed in trace.shed if shed.what == what) / 1e9
-        notes.append(f"Events came so fast that for {seconds:.1f} s {what} were left out.")
+    if trace.shed:
+        left_out = list(dict.fromkeys(shed.what for shed in trace.shed))
+        longest = max(sum(shed.end - shed.start for shed in trace.shed if shed.what == what) for what in left_out) / 1e9
+        notes.append(f"Events came so fast that for up to {longest:.1f} s these were left out: {'; '.join(left_out)}.")
     return notes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from whyperf.collect.program import Program
 from whyperf.collect.sampler import Sampler
 from whyperf.collect.totals import process_tree
-from whyperf.collect.tracer.session import TraceSession, TraceWanted
+from whyperf.collect.tracer.session import TraceSession
 from whyperf.recording.manifest import Totals
 
 if TYPE_CHECKING:
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
 
 
 class TracedRecorder:
-    """A `Recorder`: the sampler, with a tracer beside it. `close()` must be called, whatever happens."""
+    """A `Recorder`: the sampler, with a tracer beside it."""
 
-    def __init__(self, sampler: Sampler, raw: Path, wanted: TraceWanted) -> None:
+    def __init__(self, sampler: Sampler, raw: Path, session: TraceSession) -> None:
         self._sampler = sampler
-        self._session = TraceSession(raw, wanted, sampler.append_chunk)
+        self._session = session
+        session.record_into(raw, sampler.append_chunk)
         self._others: set[int] = set()  # what this process had started before
 
     @property
@@ -38,6 +40,8 @@ class TracedRecorder:
         return self._sampler.environment(base)
 
     def start(self, totals: Callable[[], Totals | None]) -> None:
+        # Loading the tracer took its time: what is compared begins with the program.
+        self._sampler.append("ready", time=time.monotonic_ns())
         self._session.child_started(self._descendants() - self._others)
         self._session.start()
         self._sampler.start(totals)
@@ -54,9 +58,6 @@ class TracedRecorder:
     def finish(self, notes: list[str], totals: Totals, *, time: int, **stop: Any) -> None:
         notes += self._session.stop()
         self._sampler.finish(notes, totals, time=time, **stop)
-
-    def close(self) -> None:
-        self._session.close()
 
     @staticmethod
     def _descendants() -> set[int]:

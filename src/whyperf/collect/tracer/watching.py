@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 from pathlib import Path
@@ -30,24 +31,23 @@ def record_traced(
     check_lifecycle(lifecycle, measuring, "whyperf record --trace --all --for 30s")
     if pid is not None and not check_is_process(pid):
         raise no_such_process(pid)
-    with alone(name):
+    wanted = TraceWanted("all" if pid is None else "tree", sample_hz)
+    with alone(name), contextlib.closing(TraceSession(wanted)) as session:
         folder = folders.create(path, force=force)
         log = Log()
         try:
+            session.record_into(folder.raw, log.append)
+            session.prepare(pid)
+            # That took its time: what is compared begins after it.
             sampling = Sampling(float(sample_hz), "cpu", TRACED_SAMPLES, 0.0, measuring.max_bytes)
             unit = measuring.unit or ("unit" if lifecycle.drive else "run")
             command = EVERYBODY if pid is None else command_of(pid)
             write_start(folder.raw, start_of(command, {}, sampling, unit, round(lifecycle.skip_s * 1e9)))
             log.open(RawLogWriter(folder.raw, measuring.max_bytes))
-            wanted = TraceWanted("all" if pid is None else "tree", sample_hz)
-            session = TraceSession(folder.raw, wanted, log.append)
-            try:
-                with SignalWatch() as signals:
-                    watched = _TracedProcesses(pid, session)
-                    usage = machine_usage if pid is None else lambda: usage_of([pid])
-                    return Watch(watched, usage, log, signals, lifecycle).execute(path, unit)
-            finally:
-                session.close()
+            with SignalWatch() as signals:
+                usage = machine_usage if pid is None else lambda: usage_of([pid])
+                watched = _TracedProcesses(pid, session)
+                return Watch(watched, usage, log, signals, lifecycle).execute(path, unit)
         except OSError as error:
             raise WhyperfError(f"{path} cannot be written: {error.strerror}.", f"df -h {path.parent}") from None
         finally:
@@ -58,7 +58,6 @@ class _TracedProcesses:
     """What `Watch` asks of whoever records."""
 
     def __init__(self, pid: int | None, session: TraceSession) -> None:
-        self._pid = pid
         self._session = session
         self._notes: list[str] = []
         try:
@@ -67,8 +66,6 @@ class _TracedProcesses:
             raise no_such_process(pid or 0) from None
 
     def start(self) -> None:
-        if self._pid is not None:
-            self._session.follow(self._pid)
         self._session.start()
 
     def stop(self) -> None:

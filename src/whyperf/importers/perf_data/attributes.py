@@ -12,8 +12,11 @@ from whyperf.importers.perf_data.layout import EventType, SampleType
 _ATTRIBUTES = struct.Struct("<IIQQQQQIIQQQQIiQIHH")
 _FREQUENCY, _SAMPLE_ID_ALL, _USE_CLOCK = 1 << 10, 1 << 18, 1 << 25
 _CLOCK_MONOTONIC = 1
-# Events that a config of hardware and software events stands for, where nobody wrote down the name.
-_HARDWARE = ("cycles", "instructions", "cache-references", "cache-misses", "branches", "branch-misses", "bus-cycles")
+# What a config of hardware and software events stands for.
+_HARDWARE = (
+    *("cycles", "instructions", "cache-references", "cache-misses", "branches", "branch-misses", "bus-cycles"),
+    *("stalled-cycles-frontend", "stalled-cycles-backend", "ref-cycles"),
+)
 _SOFTWARE = ("cpu-clock", "task-clock", "page-faults", "context-switches", "cpu-migrations")
 
 
@@ -31,6 +34,11 @@ class Attributes:
     sample_id_all: bool
     ids: tuple[int, ...]
     name: str
+
+    @property
+    def counts(self) -> str:
+        """What is counted, without what perf adds to names: `cpu_core/event=0x3c/P` and `cycles:ppp` are cycles."""
+        return _usual_name(self.type, self.config) or self.name.lower().split(":")[0].split(",")[0]
 
     @property
     def is_tracepoint(self) -> bool:
@@ -59,12 +67,13 @@ def parse_attributes(raw: bytes | memoryview, ids: tuple[int, ...], name: str = 
         monotonic=bool(flags & _USE_CLOCK) and clock == _CLOCK_MONOTONIC,
         sample_id_all=bool(flags & _SAMPLE_ID_ALL),
         ids=ids,
-        name=name or _usual_name(kind, config),
+        name=name or _usual_name(kind, config) or f"event {kind}:{config:#x}",
     )
 
 
 def _usual_name(kind: int, config: int) -> str:
+    """Empty for events of other kinds, which are known by the name that the user typed."""
     # Hybrid processors have the kind of core in the upper half.
     number = config & 0xFFFFFFFF
     names = _HARDWARE if kind == EventType.HARDWARE else _SOFTWARE if kind == EventType.SOFTWARE else ()
-    return names[number] if number < len(names) else f"event {kind}:{config:#x}"
+    return names[number] if number < len(names) else ""

@@ -17,7 +17,7 @@ from whyperf.importers.perf_data.attributes import Attributes
 from whyperf.importers.perf_data.samples import Samples
 
 # By preference: the first kind that has samples is the one that is used, since all of them count the same time.
-_TIME = (("cpu-clock",), ("task-clock",), ("cycles", "cpu-cycles"), ("ref-cycles", "bus-cycles", "cpu_clk_unhalted"))
+_TIME = (("cpu-clock",), ("task-clock",), ("cycles", "cpu-cycles"), ("ref-cycles",))
 _IN_NANOSECONDS = ("cpu-clock", "task-clock")
 
 
@@ -31,10 +31,9 @@ class Timed:
     events: tuple[int, ...]  # which events they are of
 
 
-def plain_name(name: str) -> str:
-    """Without what perf adds: `cpu_core/cycles/P` and `cycles:ppp` are cycles."""
-    inner = name.split("/")[1] if name.count("/") >= 2 else name
-    return inner.split(":")[0].split(",")[0].lower()
+def _counts_any(event: Attributes, names: tuple[str, ...]) -> bool:
+    # Events of a certain unit are called `cpu_atom/cycles/`.
+    return any(part in names for part in event.counts.split("/"))
 
 
 def timed_samples(samples: Samples, events: Sequence[Attributes]) -> Timed:
@@ -44,7 +43,7 @@ def timed_samples(samples: Samples, events: Sequence[Attributes]) -> Timed:
         chosen = tuple(
             number
             for number, one in enumerate(events)
-            if seen[number] and not one.is_tracepoint and plain_name(one.name) in names
+            if seen[number] and not one.is_tracepoint and _counts_any(one, names)
         )
         if chosen:
             break
@@ -64,7 +63,7 @@ def _nanoseconds(samples: Samples, event: Attributes) -> npt.NDArray[np.float64]
     period = samples["period"].astype(np.float64)
     if not period.any():
         period[:] = event.period or 1.0
-    if plain_name(event.name) in _IN_NANOSECONDS:
+    if _counts_any(event, _IN_NANOSECONDS):
         # Without periods in the samples: of a frequency only its inverse is known.
         known = samples["period"].any() or event.period
         each = 1.0 if known else 1e9 / max(event.frequency, 1)

@@ -1,0 +1,149 @@
+"""What kernel events say of the contexts in which latency appeared, joined with what the other engines say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from whyperf.diagnose import wording
+from whyperf.diagnose.data import Method
+from whyperf.diagnose.settings import DiagnoseSettings
+from whyperf.diagnose.significance import Measure
+from whyperf.diagnose.suspects import to_suspects
+from whyperf.diagnose.verdict import ContextRanking, ContextStep, Evidence, SlowContext, Suspect
+from whyperf.engines.contexts.compare import Comparison, compare
+from whyperf.engines.contexts.findings import findings
+from whyperf.engines.contexts.layers import Layer
+from whyperf.engines.contexts.paper import findings as paper_findings
+from whyperf.engines.contexts.ranking import RankedContext, ranked_contexts
+from whyperf.engines.contexts.units import ITERATION
+from whyperf.engines.finding import Finding
+from whyperf.engines.quantities import percent
+from whyperf.engines.run import Run
+from whyperf.recording.identity import FunctionKey
+
+
+def view_contexts(good: Sequence[Run], bad: Sequence[Run], method: Method) -> ContextsView | None:
+    """None where a run has no kernel events, or where no context became slower."""
+    comparison = compare(good, bad)
+    return ContextsView(comparison, method) if comparison is not None and comparison.slower else None
+
+
+@dataclass(frozen=True, eq=False)
+class ContextsView:
+    comparison: Comparison
+    method: Method
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        return paper_findings(self.comparison) if self.method is Method.PAPER else findings(self.comparison)
+
+    @cached_property
+    def ranking(self) -> ContextRanking:
+        """The rows of the heat map."""
+        return ContextRanking(self.unit, tuple(_row(row) for row in ranked_contexts(self.comparison)))
+
+    @property
+    def unit(self) -> str:
+        return self.comparison.unit.name
+
+    @property
+    def has_own_unit(self) -> bool:
+        """Windows of any length say nothing by their wall and CPU time: what happens within them does."""
+        return self.unit == ITERATION or self.comparison.unit.by_share
+
+    def symptom(self) -> tuple[str, Measure]:
+        """In the unit that the contexts have found by themselves."""
+        comparison = self.comparison
+        if comparison.unit.by_share:
+            first = comparison.slower[0]
+            measure = Measure("share", first.good_runs, first.bad_runs)
+            name = comparison.index.functions[first.function].key.name
+            return wording.divided_differently(measure, name), measure
+        totals = (tuple(side.own.sum(axis=1).tolist()) for side in (comparison.good, comparison.bad))
+        measure = Measure("wall_s", *totals)
+        return wording.slower_iterations(measure), measure
+
+    def suspects(self, settings: DiagnoseSettings) -> tuple[Suspect, ...]:
+        """Where the contexts lead."""
+        sides = self.comparison.good.runs, self.comparison.bad.runs
+        return to_suspects(
+            self.findings,
+            fewest_runs=min(len(side) for side in sides),
+            doubtful=self.comparison.unit.by_share,
+            settings=settings,
+        )
+
+    def joined(
+        self, suspects: Sequence[Suspect], functions: Sequence[FunctionKey], settings: DiagnoseSettings
+    ) -> tuple[Suspect, ...]:
+        """Where other engines lead: their suspects, with what the contexts say of the same functions.
+
+        Engines that look at the program alone charge a plug-in's time to the program. The program chose to call a
+        library, but a plug-in was put into it: one that holds most of the excess comes first.
+        """
+        by_function = {finding.function: finding for finding in self.findings}
+        found = tuple(
+            suspect
+            if (finding := by_function.get(key)) is None
+            else replace(suspect, evidence=(*suspect.evidence, _evidence(finding)))
+            for suspect, key in zip(suspects, functions, strict=True)
+        )
+        return _led_by(self.suspects(settings)[0], found) if self._plug_in_leads(functions) else found
+
+    def notes(self, functions: Sequence[FunctionKey]) -> list[str]:
+        """Where other engines lead, to suspects in these functions: where their time really is."""
+        return [
+            f"{percent(one.share)} of the added time lies in {one.function.name} ({one.function.module}, "
+            f"{one.detail['layer']}): charged to the program's function that calls it."
+            for one in self.findings[:1]
+            if one.detail["layer"] == Layer.THIRD_PARTY.value and one.function not in functions
+        ]
+
+    def unit_notes(self) -> list[str]:
+        """How runs of different length were compared."""
+        comparison = self.comparison
+        if comparison.unit.by_share:
+            return ["Compared by share of the time: no unit of work was found in these windows of time."]
+        if self.unit != ITERATION:
+            return []
+        good, bad = (
+            sum(comparison.unit.count[run] for run in side.runs) / len(side.runs)
+            for side in (comparison.good, comparison.bad)
+        )
+        return [f"Compared per iteration of the threads' loops: {good:,.0f} in a good run, {bad:,.0f} in a bad one."]
+
+    def _plug_in_leads(self, functions: Sequence[FunctionKey]) -> bool:
+        first = self.findings[0] if self.findings else None
+        return (
+            first is not None
+            and first.detail["layer"] == Layer.PLUG_IN.value
+            and first.function not in functions
+            and first.share >= _PLUG_IN_LEADS
+        )
+
+
+# A plug-in's part of the excess from which on it comes first.
+_PLUG_IN_LEADS = 0.5
+
+
+def _led_by(suspect: Suspect, others: Sequence[Suspect]) -> tuple[Suspect, ...]:
+    """The suspect first; what it answers for the others do not."""
+    left = 1.0 - suspect.share
+    behind = (
+        replace(other, rank=rank, share=other.share * left, score=other.score * left)
+        for rank, other in enumerate(others, 2)
+    )
+    return (replace(suspect, rank=1), *behind)
+
+
+def _evidence(finding: Finding) -> Evidence:
+    return Evidence(finding.engine, finding.rank, finding.score, finding.detail)
+
+
+def _row(row: RankedContext) -> SlowContext:
+    steps = tuple(
+        ContextStep(step.function, step.module, step.layer.value, step.added, step.rank) for step in row.steps
+    )
+    return SlowContext(row.rank, row.share, row.good, row.bad, steps, row.hot)
