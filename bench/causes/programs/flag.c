@@ -9,11 +9,14 @@
 static volatile int ready, stalled;
 
 __attribute__((noinline)) static void prepare(double seconds) {
-    struct timespec now, start;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &start);
-    do
+    static double used;
+    // Steps between looks at the clock, which is a system call.
+    for (struct timespec now = {0}; (double)now.tv_sec + (double)now.tv_nsec / 1e9 < used + seconds;) {
+        for (volatile int step = 0; step < 1000000; step++)
+            ;
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    while ((double)(now.tv_sec - start.tv_sec) + (double)(now.tv_nsec - start.tv_nsec) / 1e9 < seconds);
+    }
+    used += seconds;
 }
 
 static void *worker(void *unused) {

@@ -1,6 +1,6 @@
 """redis with a client that asks every few milliseconds; stalled: another one runs a slow command in between.
 
-    redis_clients.py normal|stalled KEYS|EVAL
+redis_clients.py normal|stalled KEYS|EVAL
 """
 
 import os
@@ -57,11 +57,25 @@ def main() -> None:
     folder.mkdir()
     path = str(folder / "socket")
     server = subprocess.Popen(
-        ["redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--dir", str(folder), "--loglevel", "warning"]
+        [
+            "redis-server",
+            "--port",
+            "0",
+            "--unixsocket",
+            path,
+            "--save",
+            "",
+            "--dir",
+            str(folder),
+            "--loglevel",
+            "warning",
+        ]
     )
     connection = connect(path)
     ask(connection, "DEBUG", "POPULATE", "600000", "aaaabbbbccccddddeeeeffffgggg")
-    roles = [subprocess.Popen([sys.executable, __file__, stalled, command, role, path]) for role in ("victim", "intruder")]
+    roles = [
+        subprocess.Popen([sys.executable, __file__, stalled, command, role, path]) for role in ("victim", "intruder")
+    ]
     for role in roles:
         role.wait()
     server.terminate()

@@ -211,7 +211,9 @@ class Blame:
         fed = self.replies.fed_by(thread, ran.begin)
         place = common_place(graph, samples_in(graph, thread, begin, end))
         rivals = kept_from_cpu(graph, thread, ran.begin, ran.end)
-        if sum(rivals.values()) > (ran.end - ran.begin) / 2:
+        kept = sum(rivals.values())
+        # A run that is long by itself is the cause, however much longer a busy machine made it.
+        if kept > (ran.end - ran.begin) / 2 and ran.end - ran.begin - kept < graph.settings.least_excess_ns:
             busiest = tuple(rivals.most_common(3))
             return Culprit(Ending.STARVED, thread, ran.begin, ran.end, place, fed_by=fed, others=busiest)
         return Culprit(Ending.RAN, thread, ran.begin, ran.end, place, fed_by=fed)

@@ -88,13 +88,26 @@ class Replies:
         ]
 
     def forwarded_to(self, turn: TurnSegments, missing: Wait) -> int | None:
-        """Who received the last message that the turn sent to somebody other than the waiting thread."""
-        graph = self.graph
-        segments, edges = set(turn.segments), graph.edges
-        rows = np.flatnonzero((edges.mechanism == MESSAGE) & np.isin(edges.source, list(segments)))
+        """Who received the last request that the turn passed on: a message to somebody who ever answered the thread.
+
+        What is merely written to somebody, such as a line to whoever reads a log, asks for nothing.
+        """
+        graph, edges = self.graph, self.graph.edges
+        rows = np.flatnonzero((edges.mechanism == MESSAGE) & np.isin(edges.source, turn.segments))
         receivers = [int(graph.segments.thread[edges.target[row]]) for row in rows]
         onward = [one for one in receivers if one not in (missing.thread, turn.thread)]
-        return onward[-1] if onward else None
+        return next((one for one in reversed(onward) if self._answers(one, turn.thread)), None)
+
+    def _answers(self, thread: int, asker: int) -> bool:
+        """Whether a thread ever sent anything back, here or, in the same roles, in a normal run."""
+        if (thread, asker) in _talks(self.graph):
+            return True
+        pair = self.roles.of_thread[thread].broad, self.roles.of_thread[asker].broad
+        return any(
+            (roles.of_thread[a].broad, roles.of_thread[b].broad) == pair
+            for roles in self.normals
+            for a, b in _talks(roles.graph)
+        )
 
     def culprit(self, turn: TurnSegments, begin: int, end: int) -> Culprit:
         """Idle after its turn: what the turn lacks against normal ones."""
@@ -149,3 +162,10 @@ class Replies:
             return (), ()
         skipped = sorted((name for name, count in counted.items() if count > total / 2 and name not in did))
         return tuple(skipped), tuple(sorted(did - counted.keys()))
+
+
+def _talks(graph: Graph) -> set[tuple[int, int]]:
+    """Who sent anything to whom."""
+    edges, thread = graph.edges, graph.segments.thread
+    rows = edges.mechanism == MESSAGE
+    return set(zip(thread[edges.source[rows]].tolist(), thread[edges.target[rows]].tolist(), strict=True))

@@ -148,7 +148,7 @@ class Trace:
     def _program(self, executable: str, command: list[str] | None) -> str:
         """Its file name; of an interpreter with the script that it runs."""
         name = PurePosixPath(executable.removesuffix(" (deleted)")).name
-        if not name.startswith(self.rules.interpreters):
+        if name.rstrip("0123456789.") not in self.rules.interpreters:
             return name
         scripts = [word for word in (command or [])[1:] if not word.startswith("-")]
         return f"{name} {PurePosixPath(scripts[0]).name}" if scripts and len(scripts[0]) < 200 else name
