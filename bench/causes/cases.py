@@ -61,9 +61,7 @@ CASES: tuple[Case, ...] = (
     Case(
         "postgres-row-lock",
         ("bash", "{programs}/postgres_lock.sh", "{mode}"),
-        Truth(
-            "postgres", functions=("PostgresMain", "PostgresMain", "SocketBackend", "secure_read", "WaitEventSetWait")
-        ),
+        Truth("postgres", functions=("PostgresMain", "secure_read", "WaitEventSetWait")),
         needs=("psql", "setpriv"),
     ),
     Case(
@@ -77,7 +75,7 @@ CASES: tuple[Case, ...] = (
         ("{python}", "{programs}/redis_clients.py", "{mode}", "EVAL"),
         Truth(
             "redis-server",
-            functions=("luaV_execute", "evalGenericCommand", "evalCommand", "scriptCall", "luaCallFunction"),
+            functions=("evalGenericCommand", "evalCommand", "luaCallFunction", "lua_pcall"),
         ),
         needs=("redis-server",),
     ),

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 
 async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -52,7 +53,7 @@ def main() -> None:
         one.wait()
     server.kill()
     server.wait()
-    os.unlink(path)
+    Path(path).unlink()
 
 
 main()

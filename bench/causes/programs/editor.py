@@ -3,6 +3,7 @@
 Stalled: the subprocess is slow, and the main thread waits for the worker. Needs DISPLAY.
 """
 
+import itertools
 import queue
 import subprocess
 import sys
@@ -27,16 +28,15 @@ window = tkinter.Tk()
 box = tkinter.Entry(window)
 box.pack()
 box.focus_force()
-keys = 0
+keys = itertools.count(1)
 
 
-def pressed(event: object) -> None:
-    global keys
-    keys += 1
-    if keys % 4 == 0:
-        asked.put(keys // 4)
+def pressed(_: object) -> None:
+    key = next(keys)
+    if key % 4 == 0:
+        asked.put(key // 4)
         answered.get()
-    if keys == 40:
+    if key == 40:
         window.after(50, window.destroy)
 
 

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 
 def locked(path: str, seconds: float) -> None:
@@ -33,7 +34,7 @@ def main() -> None:
     ]
     for one in jobs:
         one.wait()
-    os.unlink(path)
+    Path(path).unlink()
 
 
 main()

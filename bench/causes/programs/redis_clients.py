@@ -41,10 +41,9 @@ def intruder(path: str, stalled: str, command: str) -> None:
     if stalled != "stalled":
         ask(connection, "GET", "key:1")
     elif command == "KEYS":
-        connection.sendall(b"*2\r\n$4\r\nKEYS\r\n$30\r\n*a*b*c*d*e*f*g*h*i*j*k*l*m*n*o\r\n")
-        connection.recv(1 << 16)
+        ask(connection, "KEYS", "*a*b*c*z")  # tries 64 places a key
     else:
-        ask(connection, "EVAL", "local s = 0 for i = 1, 60000000 do s = s + i end return s", "0")
+        ask(connection, "EVAL", "local s = 0 for i = 1, 40000000 do s = s + i end return s", "0")
 
 
 def main() -> None:
@@ -72,7 +71,7 @@ def main() -> None:
         ]
     )
     connection = connect(path)
-    ask(connection, "DEBUG", "POPULATE", "600000", "aaaabbbbccccddddeeeeffffgggg")
+    ask(connection, "DEBUG", "POPULATE", "250000", "aaaabbbbccccddddeeeeffffgggg")
     roles = [
         subprocess.Popen([sys.executable, __file__, stalled, command, role, path]) for role in ("victim", "intruder")
     ]

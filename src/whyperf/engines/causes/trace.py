@@ -104,10 +104,11 @@ class Trace:
     def threads(self) -> list[Thread]:
         table, processes = self.recording.table("threads"), self.recording.table("processes")
         pids = ints(processes, "pid")
+        names = dict(zip(ints(table, "tid"), texts(table, "name"), strict=True))
         programs = [
-            self._program(executable, command)
-            for executable, command in zip(
-                texts(processes, "executable"), processes.column("command").to_pylist(), strict=True
+            self._program(executable, command or [], names.get(pid, ""))
+            for pid, executable, command in zip(
+                pids, texts(processes, "executable"), processes.column("command").to_pylist(), strict=True
             )
         ]
         found = []
@@ -145,10 +146,13 @@ class Trace:
         """The last thread that had the number: numbers are taken again only when they run out."""
         return {thread.tid: number for number, thread in enumerate(self.threads)}
 
-    def _program(self, executable: str, command: list[str] | None) -> str:
-        """Its file name; of an interpreter with the script that it runs."""
-        name = PurePosixPath(executable.removesuffix(" (deleted)")).name
+    def _program(self, executable: str, command: list[str], main_thread: str) -> str:
+        """As it was called, since one file may be several programs (redis-server is redis-check-rdb); else the file's
+        name. Of an interpreter with the script that it runs."""
+        called = PurePosixPath(command[0].split(" ")[0]).name if command else ""
+        file = PurePosixPath(executable.removesuffix(" (deleted)")).name
+        name = called if main_thread and called[: len(main_thread)] == main_thread else file
         if name.rstrip("0123456789.") not in self.rules.interpreters:
             return name
-        scripts = [word for word in (command or [])[1:] if not word.startswith("-")]
+        scripts = [word for word in command[1:] if not word.startswith("-")]
         return f"{name} {PurePosixPath(scripts[0]).name}" if scripts and len(scripts[0]) < 200 else name
