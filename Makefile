@@ -9,8 +9,10 @@ PACKAGES := gcc libc6-dev make cmake ninja-build pkg-config python3-dev python3-
 	clang llvm libbpf-dev bpftool \
 	valgrind
 TEST_PACKAGES = g++ clang llvm gdb binutils elfutils dwz libunwind-dev libc6-dbg gcc-multilib musl-tools busybox-static \
-	redis-server redis-tools procps iproute2 $(SOURCE_PACKAGES)
-BENCH_PACKAGES = linux-perf valgrind $(SOURCE_PACKAGES)
+	redis-server redis-tools procps iproute2 nginx apache2-utils $(SOURCE_PACKAGES)
+BENCH_PACKAGES = linux-perf valgrind $(SERVER_PACKAGES) $(SOURCE_PACKAGES)
+# Programs of others that are traced.
+SERVER_PACKAGES := nginx apache2-bin apache2-dev apache2-utils postgresql pigz
 # To build and test other projects from Debian's and PyPI's sources.
 SOURCE_PACKAGES := dpkg-dev xz-utils perl tcl
 
@@ -20,7 +22,7 @@ C_SOURCES := $(shell find native src tests -name '*.[ch]' -not -path 'tests/debu
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint bench bench-overhead bench-false-alarms bench-cases bench-transparency bench-kills bench-debuginfo \
-	bench-values bench-relations docs wheel clean
+	bench-values bench-relations bench-contexts docs wheel clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
@@ -40,7 +42,7 @@ lint: $(STAMPS)/installed $(STAMPS)/tools ## style, types, layering, C formattin
 	$(BIN)/clang-format --dry-run -Werror $(C_SOURCES)
 	$(BIN)/lint-imports
 
-bench: bench-cases bench-overhead bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-values bench-relations ## all benchmarks; takes hours
+bench: bench-cases bench-overhead bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-values bench-relations bench-contexts ## all benchmarks; takes hours
 
 bench-overhead: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what recording costs, beside perf and gprof
 	$(BIN)/python -m bench.overhead
@@ -65,6 +67,9 @@ bench-values: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## fa
 	$(BIN)/python -m bench.values_statistics rates
 	$(BIN)/python -m bench.values_statistics redis
 	$(BIN)/python -m bench.values_statistics scale
+
+bench-contexts: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## inferred latencies against true ones, injected delays, stripped binaries, false alarms (as root)
+	$(BIN)/python -m bench.contexts
 
 bench-relations: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## changed relations: ranks, false candidates, cost beside Valgrind's tools
 	$(BIN)/python -m bench.relations

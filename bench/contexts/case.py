@@ -30,9 +30,10 @@ class Runs:
 @dataclass(frozen=True)
 class Truth:
     module: str  # file name of the guilty one
-    functions: tuple[str, ...]  # any of which is an answer; none: the module has no names for them
+    functions: tuple[str, ...]  # any of which is an answer; empty: any of the module
     layers: tuple[str, ...]  # any of which is right
     external: bool
+    named: Path | None = None  # the guilty module with its symbols, where the runs use a stripped copy
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,11 @@ class ContextCase:
     id: str
     title: str
     runs: Callable[[Path], Runs]  # in a scratch folder
-    truth: Truth
+    truth: Callable[[], Truth]
 
 
 PLUGIN, LIBRARY, LIBC, MAIN = "plug-in", "third-party library", "libc", "main binary"  # as the engine calls them
+_DELAY = "injected_delay"  # what is inlined into the guilty function: debug information names it
 
 
 def all_cases() -> list[ContextCase]:
@@ -57,6 +59,20 @@ def all_cases() -> list[ContextCase]:
         _postgres(),
         _nginx_gzip(),
         _kiosk_list(),
+    ]
+
+
+def stripped_cases() -> list[ContextCase]:
+    """Those whose guilty module we build, without any symbol that can be done without."""
+    return [
+        _pigz("busy", 4000, stripped=True),
+        _nginx_libz("sleep", 600, stripped=True),
+        _apache("busy", 5000, stripped=True),
+        _apache("sleep", 10000, stripped=True),
+        _extension("busy", 40, stripped=True),
+        _kiosk("busy", 15, stripped=True),
+        _kiosk("sleep", 5, stripped=True),
+        _kiosk_list(stripped=True),
     ]
 
 
@@ -75,60 +91,97 @@ def _driven(runs: Runs, ready: str, drive: list[str]) -> Runs:
     return Runs(good, bad, ready)
 
 
-def _text(scratch: Path, repeats: int) -> str:
-    text = scratch / "text"
-    text.write_bytes((servers.web_folder(scratch) / "page.txt").read_bytes() * repeats)
-    return str(text)
+def _named(what: str, stripped: bool) -> str:
+    return f"{what}-stripped" if stripped else what
 
 
-def _pigz(kind: str, microseconds: int) -> ContextCase:
+def _pigz(kind: str, microseconds: int, stripped: bool = False) -> ContextCase:
     def runs(scratch: Path) -> Runs:
-        command = ["/usr/bin/pigz", "--processes", "2", "--stdout", "-3", _text(scratch, 60)]
-        return _delay(kind, microseconds, command, LD_LIBRARY_PATH=str(injected.libz()))
+        text = scratch / "text"
+        text.write_bytes((servers.web_folder(scratch) / "page.txt").read_bytes() * 60)
+        command = ["/usr/bin/pigz", "--processes", "2", "--stdout", "-3", str(text)]
+        return _delay(kind, microseconds, command, LD_LIBRARY_PATH=str(injected.used(injected.libz(), stripped)))
 
-    truth = Truth("libz.so.1", ("deflate",), (LIBRARY,), external=True)
-    return ContextCase(f"pigz-libz-{kind}", f"pigz, libz's deflate delayed ({kind})", runs, truth)
+    name = _named(f"pigz-libz-{kind}", stripped)
+    return ContextCase(name, f"pigz, libz's deflate delayed ({kind})", runs, lambda: _libz(stripped))
 
 
-def _nginx_libz(kind: str, microseconds: int) -> ContextCase:
+def _nginx_libz(kind: str, microseconds: int, stripped: bool = False) -> ContextCase:
     def runs(scratch: Path) -> Runs:
         port = servers.free_port()
         command = servers.nginx(scratch, port, gzip_level=1)
-        delayed = _delay(kind, microseconds, command, LD_LIBRARY_PATH=str(injected.libz()))
+        library = injected.used(injected.libz(), stripped)
+        delayed = _delay(kind, microseconds, command, LD_LIBRARY_PATH=str(library))
         return _driven(delayed, f"tcp:{port}", servers.web_load(port, 100))
 
-    truth = Truth("libz.so.1", ("deflate",), (LIBRARY,), external=True)
-    return ContextCase(f"nginx-libz-{kind}", f"nginx, libz's deflate delayed ({kind})", runs, truth)
+    name = _named(f"nginx-libz-{kind}", stripped)
+    return ContextCase(name, f"nginx, libz's deflate delayed ({kind})", runs, lambda: _libz(stripped))
 
 
-def _apache(kind: str, microseconds: int) -> ContextCase:
+def _libz(stripped: bool) -> Truth:
+    named = injected.libz() / "libz.so.1" if stripped else None
+    return Truth("libz.so.1", ("deflate", _DELAY), (LIBRARY,), external=True, named=named)
+
+
+def _apache(kind: str, microseconds: int, stripped: bool = False) -> ContextCase:
     def runs(scratch: Path) -> Runs:
         port = servers.free_port()
-        command = servers.apache(scratch, port, injected.mod_deflate())
+        module = injected.used(injected.mod_deflate(), stripped) / "mod_deflate.so"
+        command = servers.apache(scratch, port, module)
         return _driven(_delay(kind, microseconds, command), f"tcp:{port}", servers.web_load(port, 200))
 
-    truth = Truth("mod_deflate.so", ("deflate_out_filter",), (PLUGIN,), external=True)
-    return ContextCase(f"apache-module-{kind}", f"Apache, mod_deflate's filter delayed ({kind})", runs, truth)
+    def truth() -> Truth:
+        named = injected.mod_deflate() / "mod_deflate.so" if stripped else None
+        return Truth("mod_deflate.so", ("deflate_out_filter", _DELAY), (PLUGIN,), external=True, named=named)
+
+    name = _named(f"apache-module-{kind}", stripped)
+    return ContextCase(name, f"Apache, mod_deflate's filter delayed ({kind})", runs, truth)
 
 
-def _extension(kind: str, microseconds: int) -> ContextCase:
+def _extension(kind: str, microseconds: int, stripped: bool = False) -> ContextCase:
     def runs(_: Path) -> Runs:
         command = [sys.executable, str(HERE / "pages.py"), "150"]
-        return _delay(kind, microseconds, command, PYTHONPATH=str(injected.markupsafe()))
+        return _delay(kind, microseconds, command, PYTHONPATH=str(injected.used(injected.markupsafe(), stripped)))
 
-    functions = ("escape_unicode_kind1", "escape_unicode", "_escape_inner")
-    module = injected.extension_name()
-    truth = Truth(module, functions, (PLUGIN,), external=True)
-    return ContextCase(f"python-extension-{kind}", f"Python, markupsafe's extension delayed ({kind})", runs, truth)
+    def truth() -> Truth:
+        functions = ("escape_unicode_kind1", "escape_unicode", "_escape_inner", _DELAY)
+        module = injected.extension_name()
+        named = injected.markupsafe() / "markupsafe" / module if stripped else None
+        return Truth(module, functions, (PLUGIN,), external=True, named=named)
+
+    name = _named(f"python-extension-{kind}", stripped)
+    return ContextCase(name, f"Python, markupsafe's extension delayed ({kind})", runs, truth)
 
 
-def _kiosk(kind: str, microseconds: int) -> ContextCase:
+def _kiosk(kind: str, microseconds: int, stripped: bool = False) -> ContextCase:
     def runs(_: Path) -> Runs:
-        kiosk = own("kiosk")
-        return _delay(kind, microseconds, [str(kiosk), str(kiosk.parent / "printing.so"), "1500", "50"])
+        return _delay(kind, microseconds, _kiosk_command(stripped, 1500, refused=50))
 
-    truth = Truth("printing.so", ("draw_line",), (PLUGIN,), external=True)
-    return ContextCase(f"kiosk-plugin-{kind}", f"our threaded server, its plug-in delayed ({kind})", runs, truth)
+    def truth() -> Truth:
+        named = own("kiosk").parent / "printing.so" if stripped else None
+        return Truth("printing.so", ("draw_line", _DELAY), (PLUGIN,), external=True, named=named)
+
+    name = _named(f"kiosk-plugin-{kind}", stripped)
+    return ContextCase(name, f"our threaded server, its plug-in delayed ({kind})", runs, truth)
+
+
+def _kiosk_list(stripped: bool = False) -> ContextCase:
+    def runs(_: Path) -> Runs:
+        good, bad = (Side(_kiosk_command(stripped, 1500, refused)) for refused in (50, 150_000))
+        return Runs(good, bad)
+
+    def truth() -> Truth:
+        return Truth(
+            "kiosk", ("is_refused", "mix_of"), (MAIN,), external=False, named=own("kiosk") if stripped else None
+        )
+
+    name = _named("kiosk-list", stripped)
+    return ContextCase(name, "our threaded server, a list that grew long", runs, truth)
+
+
+def _kiosk_command(stripped: bool, requests: int, refused: int) -> list[str]:
+    folder = injected.used(own("kiosk").parent, stripped)
+    return [str(folder / "kiosk"), str(folder / "printing.so"), str(requests), str(refused)]
 
 
 def _resolver() -> ContextCase:
@@ -143,18 +196,19 @@ def _resolver() -> ContextCase:
         return Runs(side(2), side(15))
 
     truth = Truth("libc.so.6", (), (LIBC,), external=True)
-    return ContextCase("resolver-dns", "logresolve, a slow name server behind libc's resolver", runs, truth)
+    return ContextCase("resolver-dns", "logresolve, a slow name server behind libc's resolver", runs, lambda: truth)
 
 
 def _postgres() -> ContextCase:
     def runs(scratch: Path) -> Runs:
         port = servers.free_port()
         good, bad = (Side(servers.postgres(folder, port)) for folder in servers.postgres_folders(scratch))
-        return _driven(Runs(good, bad), servers.postgres_ready(scratch, port), servers.postgres_load(scratch, port))
+        load = servers.postgres_load(scratch, port)
+        return _driven(Runs(good, bad), servers.postgres_ready(scratch, port), load)
 
     functions = ("heap_getnextslot", "heapgetpage", "ExecSeqScan", "SeqNext", "ExecScan", "heapgettup_pagemode")
     truth = Truth("postgres", functions, (MAIN,), external=False)
-    return ContextCase("postgres-index", "PostgreSQL, lookups without their index", runs, truth)
+    return ContextCase("postgres-index", "PostgreSQL, lookups without their index", runs, lambda: truth)
 
 
 def _nginx_gzip() -> ContextCase:
@@ -163,16 +217,6 @@ def _nginx_gzip() -> ContextCase:
         good, bad = (Side(servers.nginx(scratch, port, level)) for level in (1, 9))
         return _driven(Runs(good, bad), f"tcp:{port}", servers.web_load(port, 24))
 
-    # What nginx was told to do is done by libz.
-    truth = Truth("libz.so.1.2.13", ("deflate",), (LIBRARY, MAIN), external=False)
-    return ContextCase("nginx-gzip-9", "nginx, gzip level 9 instead of 1", runs, truth)
-
-
-def _kiosk_list() -> ContextCase:
-    def runs(_: Path) -> Runs:
-        kiosk = own("kiosk")
-        command = [str(kiosk), str(kiosk.parent / "printing.so"), "1500"]
-        return Runs(Side([*command, "50"]), Side([*command, "150000"]))
-
-    truth = Truth("kiosk", ("is_refused", "mix_of"), (MAIN,), external=False)
-    return ContextCase("kiosk-list", "our threaded server, a list that grew long", runs, truth)
+    # What nginx was told to do is done by libz, whose inner functions have no names: any of them is right.
+    truth = Truth("libz.so.1.2.13", (), (LIBRARY, MAIN), external=False)
+    return ContextCase("nginx-gzip-9", "nginx, gzip level 9 instead of 1", runs, lambda: truth)

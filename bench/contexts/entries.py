@@ -34,7 +34,8 @@ class Entries:
 
     @property
     def latency(self) -> np.ndarray:
-        return self.end - self.start
+        latency: np.ndarray = self.end - self.start
+        return latency
 
     def within(self, begin: int, end: int) -> Entries:
         """What lies in a window; what reaches beyond is cut off."""
@@ -90,7 +91,7 @@ def _mapped(text: str) -> set[tuple[str, int]]:
     return {(row[5], int(row[0].split("-")[0], 16)) for row in files}
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _instances(function, left, time, ended, tree):  # type: ignore[no-untyped-def]
     count = np.count_nonzero(~left)
     node, start, end = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -54,7 +55,7 @@ def held_against(truth: Entries, inferred: Instances, tids: np.ndarray) -> Held:
     first, last, *estimates = (column[known][inferred_order] for column in columns)
     match = np.full(truth.node.size, -1, np.int64)
     match[order] = _matches(
-        group[order], truth.start[order], truth.end[order], inferred_group[inferred_order], first, last
+        _Spans(group[order], truth.start[order], truth.end[order]), _Spans(inferred_group[inferred_order], first, last)
     )
     rows = np.arange(truth.node.size)
     slow = rows[truth.latency >= np.quantile(truth.latency, 1 - _SLOWEST)]
@@ -107,25 +108,34 @@ def _groups(truth: Entries, tid: np.ndarray, node: np.ndarray) -> tuple[np.ndarr
     return truth.tid * truth.contexts + truth.node, tid * truth.contexts + node
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
-def _matches(group, start, end, inferred_group, first, last):  # type: ignore[no-untyped-def]
+class _Spans(NamedTuple):
+    """Sorted by group, thread and context together, and time."""
+
+    group: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+
+
+@njit(cache=True)
+def _matches(true, inferred):  # type: ignore[no-untyped-def]
     """For each true instance the inferred one that has an event in it and overlaps it most; -1: none.
 
     Instances of one context in one thread never overlap, so that one walk along both suffices.
     """
-    match = np.full(group.size, -1, np.int64)
+    match = np.full(true.group.size, -1, np.int64)
     place = 0
-    for row in range(group.size):
-        while place < inferred_group.size and (
-            inferred_group[place] < group[row] or (inferred_group[place] == group[row] and last[place] < start[row])
+    for row in range(true.group.size):
+        group, start, end = true.group[row], true.first[row], true.last[row]
+        while place < inferred.group.size and (
+            inferred.group[place] < group or (inferred.group[place] == group and inferred.last[place] < start)
         ):
             place += 1
-        best, at = -1, place
-        while at < inferred_group.size and inferred_group[at] == group[row] and first[at] <= end[row]:
-            within = start[row] <= first[at] or last[at] <= end[row]  # its first or its last event
-            overlap = min(end[row], last[at]) - max(start[row], first[at])
-            if within and overlap > best:
-                best, match[row] = overlap, at
+        most, at = -1, place
+        while at < inferred.group.size and inferred.group[at] == group and inferred.first[at] <= end:
+            first, last = inferred.first[at], inferred.last[at]
+            overlap = min(end, last) - max(start, first)
+            if (start <= first or last <= end) and overlap > most:  # its first or its last event
+                most, match[row] = overlap, at
             at += 1
     return match
 

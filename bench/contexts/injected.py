@@ -45,7 +45,7 @@ def libz() -> Path:
 
 
 def mod_deflate() -> Path:
-    """An Apache module, `mod_deflate.so`, whose output filter can be delayed."""
+    """The folder of an Apache module, `mod_deflate.so`, whose output filter can be delayed."""
 
     def make(folder: Path) -> None:
         source = debian_source("apache2") / "modules" / "filters" / "mod_deflate.c"
@@ -55,7 +55,7 @@ def mod_deflate() -> Path:
         options = [*_FLAGS, "-shared", *(f"-I{header}" for header in headers), "-D_GNU_SOURCE"]
         run(["gcc", *options, "-o", "mod_deflate.so", source.name, "-lz"], folder)
 
-    return kept("delayed-mod-deflate", [DELAY, *_FLAGS], make) / "mod_deflate.so"
+    return kept("delayed-mod-deflate", [DELAY, *_FLAGS], make)
 
 
 def markupsafe() -> Path:
@@ -71,6 +71,19 @@ def markupsafe() -> Path:
         run(["gcc", *_FLAGS, "-shared", include, "-o", extension, source.name], package)
 
     return kept("delayed-markupsafe", [DELAY, *_FLAGS, sys.version], make)
+
+
+def used(folder: Path, stripped: bool) -> Path:
+    """The folder itself, or a copy whose programs and libraries keep only the symbols that others link to."""
+    if not stripped:
+        return folder
+
+    def make(copy: Path) -> None:
+        shutil.copytree(folder, copy, dirs_exist_ok=True, ignore=shutil.ignore_patterns("source", "*.[aco]", ".done"))
+        binaries = [path for path in copy.rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
+        run(["strip", "--strip-all", *binaries], copy)
+
+    return kept(f"stripped-{folder.name}", [], make)
 
 
 def extension_name() -> str:

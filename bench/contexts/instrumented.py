@@ -78,8 +78,8 @@ def _zstd_program() -> Path:
         source = folder / "source"
         shutil.copytree(debian_source("libzstd"), source, symlinks=True)
         features = ["HAVE_ZLIB=0", "HAVE_LZMA=0", "HAVE_LZ4=0", "ZSTD_LEGACY_SUPPORT=0"]
-        build = ["make", f"-j{os.cpu_count() or 1}", "-C", source / "programs", "zstd", *features, f"MOREFLAGS={logged}"]
-        run(build, folder)
+        jobs = f"-j{os.cpu_count() or 1}"
+        run(["make", jobs, "-C", str(source / "programs"), "zstd", *features, f"MOREFLAGS={logged}"], folder)
 
     return kept("logged-zstd", [logged], make) / "source" / "programs" / "zstd"
 

@@ -82,7 +82,7 @@ def postgres_folders(scratch: Path) -> tuple[Path, Path]:
         shutil.chown(scratch, "postgres")
         _as_postgres("initdb", "-D", indexed, "-A", "trust", "-N")
         port = str(free_port())
-        start = ["-l", scratch / "log", "-o", f"-p {port} -k {scratch} -c fsync=off", "start"]
+        start: list[str | Path] = ["-l", scratch / "log", "-o", f"-p {port} -k {scratch} -c fsync=off", "start"]
         _as_postgres("pg_ctl", "-w", "-D", indexed, *start)
         try:
             _as_postgres("psql", "-q", "-h", scratch, "-p", port, "-c", _TABLE)

@@ -91,8 +91,12 @@ void tracer_keep_program(struct tracer *tracer, int fd) {
 void tracer_close(struct tracer *tracer) {
     if (tracer->globals && !tracer->pinned)
         tracer->globals->running = 0;
-    for (u32 i = 0; i < tracer->link_count; i++)
+    for (u32 i = 0; i < tracer->link_count; i++) {
+        // libbpf switches a clock off when its link goes, pinned or not.
+        if (tracer->pinned)
+            bpf_link__disconnect(tracer->links[i]);
         bpf_link__destroy(tracer->links[i]);
+    }
     free(tracer->links);
     tracer->links = NULL;
     tracer->link_count = 0;

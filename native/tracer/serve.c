@@ -241,17 +241,17 @@ static void supersede(struct tracer *tracer, struct served_list *waiting, struct
     qsort(waiting->items, waiting->count, sizeof *waiting->items, by_urgency);
 }
 
-// Forks are answered first, while what parents had mapped is still known.
+// Forks are answered first, while what parents had mapped is still known. That somebody was met needs no answer.
 static void answer_forks(struct tracer *tracer, struct served_list *waiting, struct served_list *done) {
     u32 kept = 0;
     for (u32 i = 0; i < waiting->count; i++) {
         struct served *item = &waiting->items[i];
-        if (item->kind != TRACE_NOTICE_FORK) {
+        if (item->kind == TRACE_NOTICE_FORK)
+            inherit(tracer, item);
+        if (item->kind == TRACE_NOTICE_FORK || item->kind == TRACE_NOTICE_MET)
+            append(done, *item);
+        else
             waiting->items[kept++] = *item;
-            continue;
-        }
-        inherit(tracer, item);
-        append(done, *item);
     }
     waiting->count = kept;
 }

@@ -18,6 +18,8 @@ enum {
     TRACE_STACK_PAGE = 1 << 14,
     TRACE_STACK_TAIL = 8 * (TRACE_MAX_FRAMES + 1), // an entry begins in its page and may reach beyond
     TRACE_INTERN_WAYS = 4,
+    TRACE_CACHED_RULES = 1024,
+    TRACE_WINDOW_WORDS = 64,
 };
 
 // What is left out at each level, in this order; a level leaves out what those below it do as well.
@@ -50,7 +52,7 @@ struct trace_globals {
 enum trace_scope { TRACE_SCOPE_ALL, TRACE_SCOPE_TREE, TRACE_SCOPE_PROCESS };
 
 // Fixed before the programs are loaded.
-enum { TRACE_LAYOUT = 1 }; // changes whenever anything in this file or in record.h does
+enum { TRACE_LAYOUT = 2 }; // changes whenever anything in this file or in record.h does
 
 struct trace_settings {
     u64 layout;
@@ -119,6 +121,7 @@ enum trace_notice_kind {
     TRACE_NOTICE_UNKNOWN, // a stack led to an address in no known module
     TRACE_NOTICE_FORK,
     TRACE_NOTICE_EXIT, // of the whole process
+    TRACE_NOTICE_MET,  // it is recorded from now on
 };
 
 struct trace_notice {
@@ -157,8 +160,17 @@ struct trace_scratch {
     u64 hash;
     u64 time;
     struct trace_mapping mapping; // the last one that was looked up
+    u64 window_start;             // of the stretch of the user's stack that was read last
+    u64 window[TRACE_WINDOW_WORDS];
     u64 signal[17];
     u64 frames[TRACE_MAX_FRAMES + 1];
+};
+
+// Which rule holds at an address, in an extent of this generation. As with interned stacks a slot that is being written
+// matches nothing: check is pc ^ data.
+struct trace_cached_rule {
+    u64 check;
+    u64 data; // generation << 32 | rule
 };
 
 struct trace_cpu {
@@ -176,6 +188,7 @@ struct trace_cpu {
     u32 unused;
     u64 counters[TRACE_COUNTERS];
     struct trace_scratch scratch[TRACE_NESTING];
+    struct trace_cached_rule cached[TRACE_CACHED_RULES];
 } __attribute__((aligned(64)));
 
 struct trace_stack_page {

@@ -107,7 +107,7 @@ static bool read_options(PyObject *arguments, PyObject *keywords, struct tracer_
                             "syscall_enter", "syscall_stacks", "kernel_stacks", "stack_bytes", "shed_budget",
                             "met_limit",     "paused",         "shed_floor",    "without",     NULL};
     unsigned long long ring_bytes, stack_bytes = 0;
-    double hz, budget = 0.03;
+    double hz, budget = 0.05;
     const char *scope;
     PyObject *kinds, *without = NULL;
     int enter = 0, syscall_stacks = 1, kernel_stacks = 0, paused = 0;
@@ -358,7 +358,7 @@ static PyObject *tracer_sheds(Tracer *self, PyObject *unused) {
 static PyObject *served_tuple(const struct served *served) {
     static const char *const NAMES[] = {
         [TRACE_NOTICE_EXEC] = "exec", [TRACE_NOTICE_MAP] = "map",   [TRACE_NOTICE_UNKNOWN] = "unknown",
-        [TRACE_NOTICE_FORK] = "fork", [TRACE_NOTICE_EXIT] = "exit",
+        [TRACE_NOTICE_FORK] = "fork", [TRACE_NOTICE_EXIT] = "exit", [TRACE_NOTICE_MET] = "met",
     };
     PyObject *modules = served->known && !served->error ? module_tuples(&served->known->modules) : Py_NewRef(Py_None);
     if (!modules)

@@ -137,7 +137,7 @@ def test_eventfd_is_named_by_its_own_object(tracing: Tracing, programs: Path) ->
     reader = did.said["reader"]
     received = _only(did.calls(READ), tid=reader)
     sent = _only(did.calls(WRITE), object=int(received["object"]))
-    assert received["object"] >> 48 == 0xFFFF  # an address of the kernel's
+    assert int(received["object"]) >> 56 == 0xFF  # an address of the kernel's
     assert sent["result"] == 8
     assert len(did.wakings_of(reader)) >= 1
 
@@ -182,9 +182,7 @@ def test_futex_in_shared_memory_is_named_by_file_and_offset(tracing: Tracing, pr
 
 
 @pytest.mark.parametrize(("how", "call"), [("flock", FLOCK), ("fcntl", FCNTL)])
-def test_file_locks_tell_file_and_holder(
-    tracing: Tracing, programs: Path, tmp_path: Path, how: str, call: int
-) -> None:
+def test_file_locks_tell_file_and_holder(tracing: Tracing, programs: Path, tmp_path: Path, how: str, call: int) -> None:
     did = Did(tracing, programs / "kinds", how, str(tmp_path / "file"))
     waited = _only(did.blocked_in(call), pid=did.said["child"])
     assert waited["object"] == did.said["file"] | FILE

@@ -62,7 +62,9 @@ class Seen:
     records: Records = field(default_factory=lambda: np.zeros(0, RECORD))
     stacks: dict[int, Stack] = field(default_factory=dict)
 
-    def of(self, kind: EventKind, *, pid: int | None = None, tid: int | None = None, detail: int | None = None) -> Records:
+    def of(
+        self, kind: EventKind, *, pid: int | None = None, tid: int | None = None, detail: int | None = None
+    ) -> Records:
         chosen = self.records["kind"] == kind
         for name, value in (("pid", pid), ("tid", tid), ("detail", detail)):
             if value is not None:
@@ -97,7 +99,9 @@ class Tracing:
         self._server.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
         self._ends.set()
         self._server.join()
         self.tracer.close()

@@ -32,7 +32,7 @@ static __always_inline void ends(u8 kind, u64 object, u64 peer, s32 detail, u64 
     struct trace_scratch *scratch = enter(cpu);
     if (!scratch)
         return;
-    struct trace_record *made = record(cpu, scratch, kind, bpf_get_current_pid_tgid());
+    struct trace_record *made = record(cpu, scratch, kind, whose(cpu, bpf_get_current_pid_tgid()));
     if (made) {
         made->object = object;
         made->peer = peer;

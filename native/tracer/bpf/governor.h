@@ -12,8 +12,8 @@ enum {
     GOVERNOR_TIMED = 16,
     GOVERNOR_ENTRY_COST = 40, // nanoseconds an event costs before and after the program
     GOVERNOR_LONGEST = 50000, // a program interrupted for longer is not charged for it
-    GOVERNOR_PATIENCE = 10,   // windows
-    GOVERNOR_MOST_PATIENCE = 160,
+    GOVERNOR_PATIENCE = 3,    // windows
+    GOVERNOR_MOST_PATIENCE = 40,
 };
 #define GOVERNOR_WINDOW 100000000ull
 

@@ -122,7 +122,7 @@ int BPF_PROG(wp_signal, int number, struct kernel_siginfo *info, struct task_str
     struct trace_scratch *scratch = cpu ? enter(cpu) : NULL;
     if (!scratch)
         return 0;
-    struct trace_record *made = record(cpu, scratch, TRACE_SIGNAL, thread);
+    struct trace_record *made = record(cpu, scratch, TRACE_SIGNAL, whose(cpu, thread));
     if (made) {
         made->detail = number;
         made->other = thread_of(target);

@@ -62,19 +62,13 @@ int BPF_PROG(wp_switch, bool preempted, struct task_struct *before, struct task_
     return 0;
 }
 
-// In these the current thread is whoever happened to run. Network softirqs are not among them: what is sent over
-// loopback arrives in one, within the sender's system call.
-enum {
-    BY_CHANCE = TRACE_IN_HARD_IRQ | TRACE_IN_HRTIMER | TRACE_IN_TIMER | TRACE_IN_BLOCK_SOFTIRQ | TRACE_IN_OTHER_SOFTIRQ,
-};
-
-static __always_inline void meet_each_other(u32 waker, u32 woken, u32 context) {
-    if (settings.scope == TRACE_SCOPE_ALL || context & BY_CHANCE)
+static __always_inline void meet_each_other(struct trace_cpu *cpu, u64 time, u32 waker, u32 woken) {
+    if (settings.scope == TRACE_SCOPE_ALL || cpu->context & BY_CHANCE)
         return;
     if (followed(waker))
-        meet(woken);
+        meet(cpu, time, woken);
     else if (followed(woken))
-        meet(waker);
+        meet(cpu, time, waker);
 }
 
 static __always_inline void waking(void *ctx, struct task_struct *woken, u8 kind) {
@@ -86,7 +80,7 @@ static __always_inline void waking(void *ctx, struct task_struct *woken, u8 kind
     struct trace_scratch *scratch = cpu ? enter(cpu) : NULL;
     if (!scratch)
         return;
-    meet_each_other(pid, woken->tgid, cpu->context);
+    meet_each_other(cpu, scratch->time, pid, woken->tgid);
     if (in_burst(scratch->level, scratch->time)) {
         struct under_way now = {.call.number = -1};
         struct task_struct *waker = bpf_get_current_task_btf();
@@ -102,7 +96,7 @@ static __always_inline void waking(void *ctx, struct task_struct *woken, u8 kind
         }
         if (cpu->context & (TRACE_IN_HRTIMER | TRACE_IN_TIMER))
             now.about.object = cpu->expiring;
-        struct trace_record *made = record(cpu, scratch, kind, thread);
+        struct trace_record *made = record(cpu, scratch, kind, whose(cpu, thread));
         if (made) {
             put(made, &now);
             made->stack = stack;

@@ -26,22 +26,6 @@ static __always_inline bool switch_recorded(u32 pid) {
     return settings.scope == TRACE_SCOPE_ALL || scope_of(pid);
 }
 
-static __always_inline void meet(u32 pid) {
-    if (!pid || pid == settings.self || globals.met >= settings.met_limit)
-        return;
-    struct trace_process *process = process_of(pid);
-    if (process) {
-        if (!(process->scope & (TRACE_FOLLOWED | TRACE_MET))) {
-            process->scope |= TRACE_MET;
-            __sync_fetch_and_add(&globals.met, 1);
-        }
-        return;
-    }
-    struct trace_process added = {.scope = TRACE_MET};
-    if (!bpf_map_update_elem(&wp_processes, &pid, &added, BPF_NOEXIST))
-        __sync_fetch_and_add(&globals.met, 1);
-}
-
 static __always_inline void notify(struct trace_cpu *cpu, u64 time, u32 kind, u32 pid, u64 address) {
     struct trace_notice *notice = bpf_ringbuf_reserve(&wp_notices, sizeof *notice, 0);
     if (!notice) {
@@ -53,6 +37,35 @@ static __always_inline void notify(struct trace_cpu *cpu, u64 time, u32 kind, u3
     notice->pid = pid;
     notice->address = address;
     bpf_ringbuf_submit(notice, 0);
+}
+
+static __always_inline void meet(struct trace_cpu *cpu, u64 time, u32 pid) {
+    if (!pid || pid == settings.self || globals.met >= settings.met_limit)
+        return;
+    struct trace_process *process = process_of(pid);
+    if (process) {
+        if (process->scope & (TRACE_FOLLOWED | TRACE_MET))
+            return;
+        process->scope |= TRACE_MET;
+    } else {
+        struct trace_process added = {.scope = TRACE_MET};
+        if (bpf_map_update_elem(&wp_processes, &pid, &added, BPF_NOEXIST))
+            return;
+    }
+    __sync_fetch_and_add(&globals.met, 1);
+    notify(cpu, time, TRACE_NOTICE_MET, pid, 0);
+}
+
+// In these the current thread is whoever happened to run. Network softirqs are not among them: what is sent over
+// loopback arrives in one, within the sender's system call.
+enum {
+    BY_CHANCE = TRACE_IN_HARD_IRQ | TRACE_IN_HRTIMER | TRACE_IN_TIMER | TRACE_IN_BLOCK_SOFTIRQ | TRACE_IN_OTHER_SOFTIRQ,
+};
+
+// Who an event is told of: with a scope a thread that merely happened to run is nobody's business.
+static __always_inline u64 whose(const struct trace_cpu *cpu, u64 thread) {
+    bool concerned = settings.scope == TRACE_SCOPE_ALL || !(cpu->context & BY_CHANCE) || scope_of(thread >> 32);
+    return concerned ? thread : 0;
 }
 
 // Something begun by a recorded thread: its end, which may come on anybody's behalf, is recorded too.

@@ -40,7 +40,7 @@ static __always_inline void timer_expires(u64 timer, s32 wheel) {
     struct trace_scratch *scratch = enter(cpu);
     if (!scratch)
         return;
-    struct trace_record *made = record(cpu, scratch, TRACE_TIMER_EXPIRE, bpf_get_current_pid_tgid());
+    struct trace_record *made = record(cpu, scratch, TRACE_TIMER_EXPIRE, whose(cpu, bpf_get_current_pid_tgid()));
     if (made) {
         made->object = timer;
         made->detail = wheel;

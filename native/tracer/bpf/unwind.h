@@ -11,14 +11,31 @@ enum { KIND_NONE, KIND_OFFSET, KIND_DEREF, KIND_PLT, KIND_SIGNAL, KIND_END, KIND
 enum { CUT_NONE, CUT_NO_MODULE, CUT_NO_ROW, CUT_RULE, CUT_REGISTER, CUT_UNREADABLE, CUT_NO_PROGRESS, CUT_DEPTH };
 enum { SAVED_SAME = 0, SAVED_LOST = 127 };
 enum { INDEX_SHIFT = 7 };
+enum { RULE_NONE = TRACE_RULES, RULE_NO_MODULE };
 
 struct unwinding {
+    struct trace_cpu *cpu;
     struct trace_scratch *scratch;
-    u32 extent, mappings;
+    u32 extent, mappings, generation;
 };
 
-static __always_inline bool read_word(u64 address, u64 *word) {
-    return bpf_probe_read_user(word, sizeof *word, (void *)address) == 0;
+// A word of the user's stack. Frames lie side by side: what is read around one mostly serves the next ones too.
+static __always_inline bool read_word(struct trace_scratch *scratch, u64 address, u64 *word) {
+    enum { SIZE = 8 * TRACE_WINDOW_WORDS, BELOW = 64 };
+    u64 distance = address - scratch->window_start;
+    if (address % 8)
+        return bpf_probe_read_user(word, sizeof *word, (void *)address) == 0;
+    if (distance >= SIZE) {
+        scratch->window_start = address - BELOW;
+        distance = BELOW;
+        if (bpf_probe_read_user(scratch->window, SIZE, (void *)(address - BELOW))) {
+            // Near the end of the stack.
+            scratch->window_start = ~0ull;
+            return bpf_probe_read_user(word, sizeof *word, (void *)address) == 0;
+        }
+    }
+    *word = scratch->window[distance / 8 & (TRACE_WINDOW_WORDS - 1)];
+    return true;
 }
 
 static __always_inline bool find_mapping(struct unwinding *unwinding, u64 pc) {
@@ -45,19 +62,20 @@ static __always_inline bool find_mapping(struct unwinding *unwinding, u64 pc) {
     return true;
 }
 
-static __always_inline struct trace_rule *find_rule(const struct trace_mapping *mapping, u64 pc) {
+// The number of the rule that holds at an address; RULE_NONE if none does.
+static __always_inline u32 search_rule(const struct trace_mapping *mapping, u64 pc) {
     u64 address = pc - mapping->bias;
     u32 bucket = (u32)(address >> INDEX_SHIFT) - mapping->first_bucket;
     if (address > 0xffffffff || bucket >= mapping->buckets)
-        return NULL;
+        return RULE_NONE;
     u32 chunk = mapping->chunk;
     void *entries = bpf_map_lookup_elem(&wp_chunks, &chunk);
     if (!entries)
-        return NULL;
+        return RULE_NONE;
     u32 at = mapping->first + bucket;
     union trace_entry *entry = bpf_map_lookup_elem(entries, &at);
     if (!entry)
-        return NULL;
+        return RULE_NONE;
     u32 low = entry->low, high = entry->high;
     for (u32 i = 0; i < 20; i++) {
         if (low >= high)
@@ -65,7 +83,7 @@ static __always_inline struct trace_rule *find_rule(const struct trace_mapping *
         u32 middle = high - (high - low) / 2;
         entry = bpf_map_lookup_elem(entries, &middle);
         if (!entry)
-            return NULL;
+            return RULE_NONE;
         if (entry->address <= (u32)address)
             low = middle;
         else
@@ -73,9 +91,25 @@ static __always_inline struct trace_rule *find_rule(const struct trace_mapping *
     }
     entry = bpf_map_lookup_elem(entries, &low);
     if (!entry || entry->address > (u32)address)
-        return NULL;
-    u32 rule = entry->rule;
-    return bpf_map_lookup_elem(&wp_rules, &rule);
+        return RULE_NONE;
+    return entry->rule;
+}
+
+// The same call sites are met again and again.
+static __always_inline u32 find_rule(struct unwinding *unwinding, u64 pc) {
+    u64 slot = (pc * 0x9e3779b97f4a7c15ull) >> 54;
+    struct trace_cached_rule *cached = &unwinding->cpu->cached[slot & (TRACE_CACHED_RULES - 1)];
+    u64 data = cached->data;
+    if (data >> 32 == unwinding->generation && (cached->check ^ data) == pc)
+        return (u32)data;
+    if (!find_mapping(unwinding, pc))
+        return RULE_NO_MODULE;
+    u32 rule = search_rule(&unwinding->scratch->mapping, pc);
+    data = (u64)unwinding->generation << 32 | rule;
+    cached->check = pc ^ data;
+    barrier();
+    cached->data = data;
+    return rule;
 }
 
 static __always_inline u32 register_value(struct trace_scratch *scratch, u32 reg, u64 *value) {
@@ -85,7 +119,7 @@ static __always_inline u32 register_value(struct trace_scratch *scratch, u32 reg
         return CUT_NONE;
     if (!(scratch->located >> reg & 1))
         return CUT_REGISTER;
-    return read_word(*value, value) ? CUT_NONE : CUT_UNREADABLE;
+    return read_word(scratch, *value, value) ? CUT_NONE : CUT_UNREADABLE;
 }
 
 static __always_inline u32 find_cfa(struct trace_scratch *scratch, const struct trace_rule *rule, u64 *cfa) {
@@ -99,11 +133,11 @@ static __always_inline u32 find_cfa(struct trace_scratch *scratch, const struct 
         *cfa = base + offset;
         break;
     case KIND_DEREF:
-        if (!read_word(base + offset, cfa))
+        if (!read_word(scratch, base + offset, cfa))
             return CUT_UNREADABLE;
         break;
     case KIND_DEREF_PLUS:
-        if (!read_word(base + (u64)(s64)(rule->offset >> 8), cfa))
+        if (!read_word(scratch, base + (u64)(s64)(rule->offset >> 8), cfa))
             return CUT_UNREADABLE;
         *cfa += rule->offset & 255;
         break;
@@ -129,35 +163,24 @@ static __always_inline void locate(struct trace_scratch *scratch, u32 reg, signe
 
 static __always_inline u32 leave_frame(struct trace_scratch *scratch, const struct trace_rule *rule, u64 cfa) {
     enum { CALLEE_SAVED = 1u << RBX | 1u << RBP | 0xfu << 12 };
-    u64 words[2], base = cfa;
+    u64 return_address, base = cfa;
     bool based = true;
     if (rule->kind == KIND_DEREF || rule->kind == KIND_REALIGN) {
         based = register_value(scratch, rule->kind == KIND_REALIGN ? RBP : rule->reg, &base) == CUT_NONE;
         base += 8;
     }
-    // With a frame pointer both lie side by side.
-    bool both = rule->saved[1] == -2 && based && base == cfa;
-    if (both) {
-        if (bpf_probe_read_user(words, sizeof words, (void *)(cfa - 16)))
-            return CUT_UNREADABLE;
-    } else if (!read_word(cfa - 8, &words[1])) {
+    if (!read_word(scratch, cfa - 8, &return_address))
         return CUT_UNREADABLE;
-    }
     scratch->known &= CALLEE_SAVED;
     scratch->located &= CALLEE_SAVED;
     locate(scratch, RBX, rule->saved[0], base, based);
-    if (both) {
-        scratch->value[RBP] = words[0];
-        scratch->known |= 1u << RBP;
-    } else {
-        locate(scratch, RBP, rule->saved[1], base, based);
-    }
+    locate(scratch, RBP, rule->saved[1], base, based);
     locate(scratch, 12, rule->saved[2], base, based);
     locate(scratch, 13, rule->saved[3], base, based);
     locate(scratch, 14, rule->saved[4], base, based);
     locate(scratch, 15, rule->saved[5], base, based);
     scratch->value[RSP] = cfa;
-    scratch->value[RIP] = words[1];
+    scratch->value[RIP] = return_address;
     scratch->known |= 1u << RSP | 1u << RIP;
     scratch->exact = 0;
     return CUT_NONE;
@@ -203,11 +226,12 @@ static long unwind_frame(u32 index, struct unwinding *unwinding) {
     scratch->depth = depth + 1;
     scratch->hash = mix(scratch->hash, pc);
     pc -= !scratch->exact;
-    if (!find_mapping(unwinding, pc)) {
+    u32 number = find_rule(unwinding, pc);
+    if (number == RULE_NO_MODULE) {
         scratch->cut = CUT_NO_MODULE;
         return 1;
     }
-    struct trace_rule *rule = find_rule(&scratch->mapping, pc);
+    struct trace_rule *rule = bpf_map_lookup_elem(&wp_rules, &number);
     if (!rule || rule->kind == KIND_NONE) {
         scratch->cut = CUT_NO_ROW;
         return 1;
@@ -248,6 +272,7 @@ static __always_inline void load_registers(struct trace_scratch *scratch, const 
     scratch->cut = CUT_NONE;
     scratch->hash = 0;
     scratch->mapping.start = scratch->mapping.end = 0;
+    scratch->window_start = ~0ull;
 }
 
 static __always_inline void report_unknown(struct trace_cpu *cpu, struct trace_scratch *scratch,
@@ -270,13 +295,14 @@ static __noinline u32 user_stack(struct trace_cpu *cpu, struct trace_scratch *sc
             count(cpu, TRACE_COUNT_PROCESSES_FULL);
         process = process_of(pid);
     }
-    struct unwinding unwinding = {.scratch = scratch};
+    struct unwinding unwinding = {.cpu = cpu, .scratch = scratch};
     if (process) {
         u32 extent = process->extent;
         struct trace_mapping *header = bpf_map_lookup_elem(&wp_mappings, &extent);
         if (header && extent && header->generation == process->generation) {
             unwinding.extent = extent + 1;
             unwinding.mappings = (u32)header->start;
+            unwinding.generation = process->generation;
         }
     }
     bpf_loop(TRACE_MAX_FRAMES + 1, unwind_frame, &unwinding, 0);

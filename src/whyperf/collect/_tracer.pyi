@@ -29,7 +29,7 @@ class Tracer:
         syscall_stacks: bool = True,
         kernel_stacks: bool = False,
         stack_bytes: int = 0,
-        shed_budget: float = 0.03,
+        shed_budget: float = 0.05,
         met_limit: int = 256,
         paused: bool = False,
         shed_floor: int = 0,
@@ -72,8 +72,9 @@ class Tracer:
     def serve(self, timeout_ms: int) -> list[tuple[str, int, int, int, list[_Module] | None]]:
         """Waits for what processes do and gives the programs the unwind tables that they need from then on.
 
-        Each: "exec", "map", "unknown" (a stack led into no known module), "fork" or "exit"; time; process; a fork's
-        child; the process' modules if they were read. Of several about one process the last has its modules.
+        Each: "exec", "map", "unknown" (a stack led into no known module), "fork", "exit" or "met" (recorded from now
+        on because it woke a followed thread or was woken by one); time; process; a fork's child; the process' modules
+        if they were read. Of several about one process the last has its modules.
         """
 
     def learn(self, pid: int) -> list[_Module]:

@@ -13,21 +13,26 @@ from whyperf.diagnose.significance import Measure
 from whyperf.diagnose.suspects import to_suspects
 from whyperf.diagnose.verdict import ContextRanking, ContextStep, Evidence, SlowContext, Suspect
 from whyperf.engines.contexts.compare import Comparison, compare
-from whyperf.engines.contexts.findings import findings
+from whyperf.engines.contexts.findings import ENGINE, findings
 from whyperf.engines.contexts.layers import Layer
 from whyperf.engines.contexts.paper import findings as paper_findings
 from whyperf.engines.contexts.ranking import RankedContext, ranked_contexts
 from whyperf.engines.contexts.units import ITERATION
+from whyperf.engines.contexts.words import where
 from whyperf.engines.finding import Finding
 from whyperf.engines.quantities import percent
 from whyperf.engines.run import Run
 from whyperf.recording.identity import FunctionKey
 
+# A plug-in's part of the excess from which on it comes first.
+_PLUG_IN_LEADS = 0.5
+_MUCH = 0.1  # of the excess: worth a note
+
 
 def view_contexts(good: Sequence[Run], bad: Sequence[Run], method: Method) -> ContextsView | None:
-    """None where a run has no kernel events, or where no context became slower."""
+    """None where a run has no kernel events."""
     comparison = compare(good, bad)
-    return ContextsView(comparison, method) if comparison is not None and comparison.slower else None
+    return ContextsView(comparison, method) if comparison is not None else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +40,20 @@ class ContextsView:
     comparison: Comparison
     method: Method
 
+    @property
+    def slower(self) -> bool:
+        """Whether anything became slower beyond noise."""
+        return bool(self.comparison.slower)
+
     @cached_property
     def findings(self) -> list[Finding]:
         return paper_findings(self.comparison) if self.method is Method.PAPER else findings(self.comparison)
 
     @cached_property
-    def ranking(self) -> ContextRanking:
-        """The rows of the heat map."""
-        return ContextRanking(self.unit, tuple(_row(row) for row in ranked_contexts(self.comparison)))
+    def ranking(self) -> ContextRanking | None:
+        """The rows of the heat map; None where there are none."""
+        rows = tuple(_row(row) for row in ranked_contexts(self.comparison))
+        return ContextRanking(self.unit, rows) if rows else None
 
     @property
     def unit(self) -> str:
@@ -51,7 +62,7 @@ class ContextsView:
     @property
     def has_own_unit(self) -> bool:
         """Windows of any length say nothing by their wall and CPU time: what happens within them does."""
-        return self.unit == ITERATION or self.comparison.unit.by_share
+        return self.slower and (self.unit == ITERATION or self.comparison.unit.by_share)
 
     def symptom(self) -> tuple[str, Measure]:
         """In the unit that the contexts have found by themselves."""
@@ -83,13 +94,7 @@ class ContextsView:
         Engines that look at the program alone charge a plug-in's time to the program. The program chose to call a
         library, but a plug-in was put into it: one that holds most of the excess comes first.
         """
-        by_function = {finding.function: finding for finding in self.findings}
-        found = tuple(
-            suspect
-            if (finding := by_function.get(key)) is None
-            else replace(suspect, evidence=(*suspect.evidence, _evidence(finding)))
-            for suspect, key in zip(suspects, functions, strict=True)
-        )
+        found = tuple(self._told(suspect, key) for suspect, key in zip(suspects, functions, strict=True))
         return _led_by(self.suspects(settings)[0], found) if self._plug_in_leads(functions) else found
 
     def notes(self, functions: Sequence[FunctionKey]) -> list[str]:
@@ -102,17 +107,36 @@ class ContextsView:
         ]
 
     def unit_notes(self) -> list[str]:
-        """How runs of different length were compared."""
+        """How runs of different length were compared, and what no context was known of."""
         comparison = self.comparison
+        unknown = comparison.unplaced
+        notes = [f"{percent(unknown)} of the added time has no known stack."] if unknown >= _MUCH else []
         if comparison.unit.by_share:
-            return ["Compared by share of the time: no unit of work was found in these windows of time."]
+            return [*notes, "Compared by share of the time: no unit of work was found in these windows of time."]
         if self.unit != ITERATION:
-            return []
+            return notes
         good, bad = (
             sum(comparison.unit.count[run] for run in side.runs) / len(side.runs)
             for side in (comparison.good, comparison.bad)
         )
-        return [f"Compared per iteration of the threads' loops: {good:,.0f} in a good run, {bad:,.0f} in a bad one."]
+        per = f"Compared per iteration of the threads' loops: {good:,.0f} in a good run, {bad:,.0f} in a bad one."
+        return [*notes, per]
+
+    def _told(self, suspect: Suspect, key: FunctionKey) -> Suspect:
+        """The suspect with its layer, and with what the contexts know of it."""
+        number = self.comparison.index.number(key)
+        if number is None:
+            return suspect
+        layer, share = self.comparison.layers[number], self.comparison.share
+        finding = next((one for one in self.findings if one.function == key), None)
+        evidence = Evidence(
+            ENGINE,
+            finding.rank if finding else 1 + int((share > share[number]).sum()),
+            min(1.0, float(share[number])),
+            finding.detail if finding else {"layer": layer.value, "external": layer.external, "unit": self.unit},
+        )
+        why = f"{suspect.why} {where(suspect.module, layer)}"
+        return replace(suspect, why=why, evidence=(*suspect.evidence, evidence))
 
     def _plug_in_leads(self, functions: Sequence[FunctionKey]) -> bool:
         first = self.findings[0] if self.findings else None
@@ -124,10 +148,6 @@ class ContextsView:
         )
 
 
-# A plug-in's part of the excess from which on it comes first.
-_PLUG_IN_LEADS = 0.5
-
-
 def _led_by(suspect: Suspect, others: Sequence[Suspect]) -> tuple[Suspect, ...]:
     """The suspect first; what it answers for the others do not."""
     left = 1.0 - suspect.share
@@ -136,10 +156,6 @@ def _led_by(suspect: Suspect, others: Sequence[Suspect]) -> tuple[Suspect, ...]:
         for rank, other in enumerate(others, 2)
     )
     return (replace(suspect, rank=1), *behind)
-
-
-def _evidence(finding: Finding) -> Evidence:
-    return Evidence(finding.engine, finding.rank, finding.score, finding.detail)
 
 
 def _row(row: RankedContext) -> SlowContext:

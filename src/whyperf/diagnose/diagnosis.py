@@ -98,7 +98,7 @@ class _Case:
 
     @cached_property
     def contexts(self) -> ContextsView | None:
-        """What kernel events say, where all runs have them and something became slower."""
+        """What kernel events say, where all runs have them."""
         return view_contexts(self.good, self.bad, self.method)
 
     def decide(self) -> Diagnosis:
@@ -157,7 +157,7 @@ class _Case:
         measures = self.measures
         sentence = wording.waited(measures)
         kind = wait_kind(self.good, self.bad, measures, self.settings)
-        if self.contexts is not None:
+        if self.contexts is not None and self.contexts.slower:
             return self._in_contexts(self.contexts, kind, sentence, measures.wall)
         if not self._recorded_waits():
             return self._verdict(

@@ -51,7 +51,7 @@ def by_off_cpu_time(good: Sequence[Run], bad: Sequence[Run]) -> list[Ranked]:
     user = user_nodes(contexts, layers_of(contexts.index))
     seconds = np.zeros(len(contexts.index.functions))
     for run in bad:
-        waits = follow(run, contexts.tree, contexts.node_of_stack[run], lambda _: None).waits
+        waits = follow(run, contexts.tree, contexts.node_of_stack[run]).waits
         known = waits["node"] > 0
         functions = contexts.function[user[waits["node"][known]]]
         seconds += sums(functions, (waits["end"] - waits["start"])[known] / 1e9, len(seconds)) / len(bad)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -121,9 +122,10 @@ class StoredRows:
 
     def _decode(self, group: int, names: list[str]) -> Columns:
         try:
-            schema = pa.schema([self._table.schema.field(name) for name in names])
+            stored = [name for name in names if name in self._file.schema_arrow.names]
+            wanted = replace(self._table, columns=tuple(one for one in self._table.columns if one.name in names))
             # Without threads of Arrow's own: one that is still starting when the process ends aborts it.
-            rows = self._file.read_row_group(group, columns=names, use_threads=False).select(names).cast(schema)
+            rows = wanted.completed(self._file.read_row_group(group, columns=stored, use_threads=False))
         except (pa.ArrowException, KeyError, ValueError, OSError) as error:
             raise self._damaged(f"it does not fit the format ({str(error).splitlines()[0]})") from error
         for column in self._table.columns:

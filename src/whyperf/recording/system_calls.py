@@ -34,7 +34,7 @@ _FIRST = """
     sendmmsg setns getcpu process_vm_readv process_vm_writev kcmp finit_module sched_setattr sched_getattr
     renameat2 seccomp getrandom memfd_create kexec_file_load bpf execveat userfaultfd membarrier mlock2
     copy_file_range preadv2 pwritev2 pkey_mprotect pkey_alloc pkey_free statx io_pgetevents rseq
-""".split()
+"""
 _NEWER_FROM = 424  # where all architectures number alike
 _NEWER = """
     pidfd_send_signal io_uring_setup io_uring_enter io_uring_register open_tree move_mount fsopen fsconfig fsmount
@@ -42,9 +42,9 @@ _NEWER = """
     quotactl_fd landlock_create_ruleset landlock_add_rule landlock_restrict_self memfd_secret process_mrelease
     futex_waitv set_mempolicy_home_node cachestat fchmodat2 map_shadow_stack futex_wake futex_wait futex_requeue
     statmount listmount lsm_get_self_attr lsm_set_self_attr lsm_list_modules mseal
-""".split()
+"""
 
-NAMES: dict[int, str] = {**dict(enumerate(_FIRST)), **dict(enumerate(_NEWER, _NEWER_FROM))}
+NAMES: dict[int, str] = {**dict(enumerate(_FIRST.split())), **dict(enumerate(_NEWER.split(), _NEWER_FROM))}
 NUMBERS: dict[str, int] = {name: number for number, name in NAMES.items()}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -95,7 +96,7 @@ def test_direct_recursion_is_one_instance(story):
     instances, _ = inferred(story, 1, 0)
     for node in set(instances.node.tolist()):
         names = [name for _, name in instances.path(node)]
-        assert all(one != two for one, two in zip(names, names[1:], strict=False))
+        assert all(one != two for one, two in pairwise(names))
     # What was seen in every ms covers the whole story, whatever recurs.
     outermost = [at for at, node in enumerate(instances.node.tolist()) if len(instances.path(node)) == 1]
     assert sum(instances.aggressive[outermost]) == (story.length - 1) * MS
@@ -141,7 +142,7 @@ def test_each_source_shows_its_own_contexts(sources, seen):
 def walked(recording):
     run = Run(recording)
     contexts = index_contexts(FunctionIndex([], [run]))
-    return follow(run, contexts.tree, contexts.node_of_stack[run], lambda _: None)
+    return follow(run, contexts.tree, contexts.node_of_stack[run])
 
 
 def test_off_cpu_time_is_split_at_the_waking():

@@ -164,6 +164,6 @@ def _events(
 def _row(time_ms: float, thread: int, kind: EventKind, **columns: Any) -> dict[str, Any]:
     usual = {
         "cpu": 0, "context": 0, "detail": -1, "other": -1, "object": 0, "peer": 0, "argument0": 0, "argument1": 0,
-        "argument2": 0, "result": 0, "extra": 0, "stack": -1,
+        "argument2": 0, "result": 0, "extra": 0, "stack": -1, "cut": 0,
     }  # fmt: skip
     return {"time": round(time_ms * MS), "thread": thread, "kind": kind, **usual, **columns}

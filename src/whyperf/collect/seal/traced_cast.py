@@ -184,5 +184,6 @@ class _Told:
 
 def _process(life: Life) -> Process:
     # As ps shows those without arguments: threads of the kernel, and what was gone before it could be asked.
-    command = life.command or ((f"[{life.name}]",) if life.name else ())
+    named = life.executable or (f"[{life.name}]" if life.name else "")
+    command = life.command or ((named,) if named else ())
     return Process(life.pid, life.parent, life.time, life.origin, life.executable, command, 0, life.cgroup, life.met)

@@ -47,6 +47,14 @@ def pins_folder() -> Path:
     return Path("/sys/fs/bpf") / (f"whyperf-{Path(given).name}" if given else "whyperf")
 
 
+def rings_are_pinned() -> bool:
+    """Whether they are in the kernel now; whoever may not look there could not have put them there."""
+    try:
+        return pins_folder().is_dir()
+    except PermissionError:
+        return False
+
+
 def holder() -> Holder | None:
     """Who is tracing now, as far as a living process does."""
     try:
@@ -71,7 +79,7 @@ def alone(name: str, *, flight: bool = False) -> Iterator[int]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise _refused(_read(descriptor)) from None
-        if not flight and pins_folder().is_dir():
+        if not flight and rings_are_pinned():
             raise WhyperfError(
                 "The flight recorder's rings are still in the kernel, though its daemon is gone: only one tracer can "
                 "run at a time.",

@@ -66,7 +66,7 @@ class TraceSession:
         self._told_at = time.monotonic()
         self._stopping = threading.Event()
         self._closed = False
-        self.failure: Exception | None = None
+        self._failure: Exception | None = None
         self._taken: queue.SimpleQueue[_Taken | None] = queue.SimpleQueue()
         self._threads = [threading.Thread(target=target, daemon=True) for target in (self._talk, self._keep)]
 
@@ -108,16 +108,20 @@ class TraceSession:
         self._join()
         notes: list[str] = []
         try:
-            if self.failure is None:
+            if self._failure is None:
                 self._write_down(_Taken([], self._tracer.drain(), self._tracer.new_stacks()))
                 self._tell_kernel()
             trace = trace_of(self._tracer, self._wanted.scope, self._wanted.sample_hz)
-            self._write([trace])
             notes = notes_of(trace)
-            if self._names is not None and not self._names:
-                notes.append("The kernel hides its addresses (kptr_restrict): its functions have no names.")
+            self._write([trace])
+        except OSError as error:
+            self._failure = error
         finally:
             self.close()
+        if self._names is not None and not self._names:
+            notes.append("The kernel hides its addresses (kptr_restrict): its functions have no names.")
+        if self._failure is not None:
+            notes.append(f"Kernel events were not recorded to the end: {self._failure}.")
         return notes
 
     def close(self) -> None:
@@ -144,7 +148,7 @@ class TraceSession:
                 served = self._tracer.serve(_SERVE_MS)
                 self._taken.put(_Taken(served, self._tracer.drain(), self._tracer.new_stacks()))
         except Exception as error:  # the target runs on; `stop` says it
-            self.failure = error
+            self._failure = error
         self._taken.put(None)
 
     def _keep(self) -> None:
@@ -157,7 +161,7 @@ class TraceSession:
                     self._sync()
                     self._told_at = time.monotonic()
         except Exception as error:
-            self.failure = error
+            self._failure = error
             self._stopping.set()
 
     def _write_down(self, taken: _Taken) -> None:

@@ -32,7 +32,8 @@ class Split:
 
     @property
     def total(self) -> float:
-        return self.running + self.runnable + self.blocked
+        """The function's own doing: not that others had the CPU."""
+        return self.running + self.blocked
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,7 @@ class Accounts:
         flags = np.append(self._nodes_of(function), False)
         followed, counted = self.comparison.followed[run], self.comparison.counted[run]
         for rows, times in (
-            (followed.waits, counted.blocked + counted.runnable),
+            (followed.waits, counted.blocked),
             (followed.samples, counted.running),
         ):
             chosen = flags[rows["node"]] & (times > 0)

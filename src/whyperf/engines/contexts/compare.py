@@ -10,7 +10,7 @@ import numpy as np
 from whyperf.engines.contexts.blame import answering, mechanism_nodes, user_nodes
 from whyperf.engines.contexts.chains import Counted
 from whyperf.engines.contexts.costs import Costs, cost_of, side
-from whyperf.engines.contexts.idle import below, idle_places
+from whyperf.engines.contexts.idle import below, idle_places, with_siblings
 from whyperf.engines.contexts.indexing import Contexts, index_contexts
 from whyperf.engines.contexts.inference import Followed, follow, has_events
 from whyperf.engines.contexts.judging import Slower, judge
@@ -18,7 +18,7 @@ from whyperf.engines.contexts.kernels import Flags, Ints
 from whyperf.engines.contexts.layers import Layer, layers_of
 from whyperf.engines.contexts.relevance import along_the_main_thread, of_all_threads
 from whyperf.engines.contexts.settings import ContextsSettings, Sources
-from whyperf.engines.contexts.totals import InstanceTotals
+from whyperf.engines.contexts.totals import InstanceTotals, added
 from whyperf.engines.contexts.units import Unit, choose_unit, ended_by_themselves
 from whyperf.engines.excess.novelty import Novelty
 from whyperf.engines.excess.spending import spend
@@ -37,7 +37,6 @@ class Comparison:
     settings: ContextsSettings
     followed: dict[Run, Followed]
     counted: dict[Run, Counted]
-    totals: dict[Run, InstanceTotals]
     good: Costs
     bad: Costs
     spent: Floats  # by node: its part of the excess, every second once
@@ -59,6 +58,24 @@ class Comparison:
     def index(self) -> FunctionIndex:
         return self.contexts.index
 
+    @property
+    def share(self) -> Floats:
+        """By function: the part of the excess that it answers for."""
+        whose, size = self.contexts.function[self.answering], len(self.index.functions)
+        known = whose >= 0
+        total = max(float(self.spent.sum()), 1e-12)
+        return sums(whose[known], self.spent[known], size) / total
+
+    @property
+    def unplaced(self) -> float:
+        """The part of the excess that no stack was known of."""
+        return float(self.spent[0]) / max(float(self.spent.sum()), 1e-12)
+
+    def instances(self) -> tuple[InstanceTotals, InstanceTotals]:
+        """Inferred function instances of the good runs, and of the bad ones."""
+        good, bad = (added([self.followed[run].totals for run in side.runs]) for side in (self.good, self.bad))
+        return good, bad
+
     def layer(self, node: int) -> Layer:
         return self.layers[int(self.contexts.function[node])]
 
@@ -78,10 +95,10 @@ def compare(
     contexts = index_contexts(FunctionIndex(good, bad))
     layers = layers_of(contexts.index)
     mechanism = mechanism_nodes(contexts, layers)
-    totals = {run: InstanceTotals.nothing(len(contexts)) for run in runs}
-    followed = {run: follow(run, contexts.tree, contexts.node_of_stack[run], totals[run].add, sources) for run in runs}
+    followed = {run: follow(run, contexts.tree, contexts.node_of_stack[run], sources) for run in runs}
     resting = {run: idle_places(run, followed[run], contexts, mechanism, settings) for run in runs}
-    idle = _idle(good, bad, followed, resting, contexts)
+    heads = _idle_heads(good, bad, followed, resting, contexts)
+    idle = below(contexts, with_siblings(heads, [one.waits for one in followed.values()], contexts, mechanism))
     unit = choose_unit(runs, followed, idle, settings)
     whole = ended_by_themselves(runs)
     counted = {
@@ -104,7 +121,6 @@ def compare(
         settings=settings,
         followed=followed,
         counted=counted,
-        totals=totals,
         good=sides[0],
         bad=sides[1],
         spent=spent,
@@ -112,7 +128,7 @@ def compare(
     )
 
 
-def _idle(
+def _idle_heads(
     good: Sequence[Run],
     bad: Sequence[Run],
     followed: dict[Run, Followed],
@@ -129,16 +145,14 @@ def _idle(
         seen[contexts.tree.parent[node]] |= seen[node]
     # A thread's loop that the good runs never entered: the parent of its idle place is new to them.
     new_loop = flags[1] & ~seen & ~seen[contexts.tree.parent]
-    return below(contexts, flags[0] | new_loop)
+    heads: Flags = flags[0] | new_loop
+    return heads
 
 
 def _divisors(unit: Unit, counted: dict[Run, Counted]) -> dict[Run, float]:
     if not unit.by_share:
         return dict(unit.count)
-    return {
-        run: max(1e-9, float(part.blocked.sum() + part.runnable.sum() + part.running.sum()) / 1e9)
-        for run, part in counted.items()
-    }
+    return {run: max(1e-9, float(part.blocked.sum() + part.running.sum()) / 1e9) for run, part in counted.items()}
 
 
 def _spent(contexts: Contexts, good: Costs, bad: Costs, *, by_share: bool) -> Floats:

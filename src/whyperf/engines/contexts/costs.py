@@ -1,7 +1,8 @@
 """Seconds per unit of work that every context took itself, in every run: running, ready to run, blocked.
 
-Off-CPU time is exact. Running time is what clock samples stand for, each charged to its own stack; without samples it
-is inferred from the stacks before and after, conservatively.
+Time that a thread was ready to run and had no CPU says something of the machine and nothing of the program: it is told,
+but it is nobody's latency. Off-CPU time is exact. Running time is what clock samples stand for, each charged to its own
+stack; without samples it is inferred from the stacks before and after, conservatively.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ class Cost:
     running: Floats
     runnable: Floats
     blocked: Floats
-    squares: Floats  # variance of their sum, if samples and waits come by chance, one independent of the other
+    squares: Floats  # variance of running and blocked time, if samples and waits come by chance and independently
     waits: Floats  # how many times it was blocked
 
     @property
     def own(self) -> Floats:
-        return self.running + self.runnable + self.blocked
+        return self.running + self.blocked
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +54,12 @@ def cost_of(followed: Followed, counted: Counted, nodes: int, unit: float) -> Co
     waits, samples = followed.waits, followed.samples
     at_wait, at_sample = _known(waits["node"]), _known(samples["node"])
     blocked, runnable, sampled = (part / 1e9 / unit for part in (counted.blocked, counted.runnable, counted.running))
-    inferred = followed.running.conservative / 1e9 / unit
+    inferred = followed.running / 1e9 / unit
     return Cost(
         sums(at_sample, sampled, nodes) if len(samples) else inferred,
         sums(at_wait, runnable, nodes),
         sums(at_wait, blocked, nodes),
-        sums(at_wait, (blocked + runnable) ** 2, nodes) + sums(at_sample, sampled**2, nodes),
+        sums(at_wait, blocked**2, nodes) + sums(at_sample, sampled**2, nodes),
         sums(at_wait, (counted.blocked > 0) / unit, nodes),
     )
 

@@ -8,7 +8,6 @@ from whyperf.engines.contexts.accounts import Account, Accounts
 from whyperf.engines.contexts.compare import Comparison
 from whyperf.engines.contexts.judging import Slower
 from whyperf.engines.contexts.layers import Layer
-from whyperf.engines.contexts.totals import added
 from whyperf.engines.contexts.words import sentence
 from whyperf.engines.finding import Finding, Strength
 from whyperf.recording.system_calls import system_call_name
@@ -50,8 +49,7 @@ def _pattern(layer: Layer, account: Account) -> str:
     good, bad = account.good, account.bad
     if layer.external:
         return "external"
-    off_cpu = bad.blocked + bad.runnable - good.blocked - good.runnable
-    return "long-wait" if off_cpu >= _MOSTLY * (bad.total - good.total) else "long-run"
+    return "long-wait" if bad.blocked - good.blocked >= _MOSTLY * (bad.total - good.total) else "long-run"
 
 
 def _detail(comparison: Comparison, one: Slower, layer: Layer, account: Account) -> dict[str, Any]:
@@ -85,7 +83,7 @@ def _detail(comparison: Comparison, one: Slower, layer: Layer, account: Account)
 
 def _latencies(comparison: Comparison, node: int) -> dict[str, list[float]]:
     """Of the function's instances in its heaviest context, inferred: good and bad means."""
-    sides = [added([comparison.totals[run] for run in side.runs]) for side in (comparison.good, comparison.bad)]
+    sides = comparison.instances()
     return {
         "conservative": [float(side.mean()[node]) for side in sides],
         "aggressive": [float(side.mean(aggressive=True)[node]) for side in sides],

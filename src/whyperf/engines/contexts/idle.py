@@ -3,21 +3,23 @@
 A thread's loop is the innermost context of its own code that nearly everything seen of the thread lies under. Below it
 something waits and hardly runs; of several such places it is the one that serves whatever comes next (epoll, accept),
 else the one with the fewest functions between, else the one with the most waiting. Each return from it begins an
-iteration.
+iteration. A loop that rests in libc rests in every such call that waits for the same kind of thing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 
 from whyperf.engines.contexts.indexing import Contexts
 from whyperf.engines.contexts.inference import Followed
-from whyperf.engines.contexts.kernels import Flags, Ints
+from whyperf.engines.contexts.kernels import Flags, Int32s, Ints, Rows
 from whyperf.engines.contexts.relevance import members
 from whyperf.engines.contexts.settings import ContextsSettings
-from whyperf.engines.contexts.waits import ready_for_anything
+from whyperf.engines.contexts.waits import Kinds, kinds_of, ready_for_anything
 from whyperf.engines.run import Floats, Run, sums
 
 
@@ -32,16 +34,53 @@ class _Seen:
     ran: Floats
 
 
+class _Scratch:
+    """Arrays by node that are empty between uses: count, weight, heaviest callee."""
+
+    def __init__(self, nodes: int) -> None:
+        self.arrays = np.zeros(nodes), np.zeros(nodes), np.zeros(nodes, np.int32)
+
+    def hold(self, seen: _Seen) -> None:
+        self.arrays[0][seen.nodes] = seen.count
+
+
 def idle_places(
     run: Run, followed: Followed, contexts: Contexts, mechanism: Flags, settings: ContextsSettings
 ) -> Flags:
-    """The idle places of all of the program's threads in one run, with everything below them, as flags of nodes."""
+    """The idle places of all of the program's threads in one run, as flags of nodes; without what is below them."""
     heads = np.zeros(len(contexts), np.bool_)
+    scratch = _Scratch(len(contexts))
     for seen in _by_thread(run, followed):
-        place = _resting_place(seen, contexts, mechanism, settings)
+        place = _resting_place(seen, contexts, mechanism, scratch, settings)
         if place is not None:
             heads[place] = True
-    return below(contexts, heads)
+    return heads
+
+
+def with_siblings(heads: Flags, waits: Sequence[Rows], contexts: Contexts, mechanism: Flags) -> Flags:
+    """Other calls into libc that the same loops make to wait for the same kind of thing, too."""
+    kind = np.zeros(len(contexts), np.int8)
+    for rows in waits:
+        known = rows["node"] > 0
+        _spread_kinds(contexts.tree.parent, mechanism, rows["node"][known], kinds_of(rows)[known], kind)
+    parent = contexts.tree.parent
+    rests_for: dict[int, set[int]] = {}
+    for place in np.flatnonzero(heads & mechanism).tolist():
+        rests_for.setdefault(int(parent[place]), set()).add(int(kind[place]))
+    flags = heads.copy()
+    for node in np.flatnonzero(mechanism & (kind > 0)).tolist():
+        flags[node] |= int(kind[node]) in rests_for.get(int(parent[node]), ())
+    return flags
+
+
+@njit(cache=True, nogil=True)
+def _spread_kinds(parent: Int32s, mechanism: Flags, nodes: Int32s, kinds: Kinds, kind: Kinds) -> None:
+    """To all of libc's and the kernel's functions on the way to a wait its kind."""
+    for at in range(len(nodes)):
+        node = nodes[at]
+        while node > 0 and mechanism[node] and kinds[at] > 0 and kind[node] != kinds[at]:
+            kind[node] = kinds[at]
+            node = parent[node]
 
 
 def below(contexts: Contexts, heads: Flags) -> Flags:
@@ -76,49 +115,64 @@ def _by_thread(run: Run, followed: Followed) -> list[_Seen]:
     ]
 
 
-@dataclass
-class _Place:
-    """What a loop calls, with everything below it."""
-
-    waited: float = 0.0
-    ready: float = 0.0
-    ran: float = 0.0
-    between: int = 1 << 30  # functions between the loop and the wait, at least
-
-    def rests(self, settings: ContextsSettings) -> bool:
-        return self.waited > 0 and self.ran <= settings.idle_running * self.waited
-
-
-def _resting_place(seen: _Seen, contexts: Contexts, mechanism: Flags, settings: ContextsSettings) -> int | None:
+def _resting_place(
+    seen: _Seen, contexts: Contexts, mechanism: Flags, scratch: _Scratch, settings: ContextsSettings
+) -> int | None:
     """The node that the thread's loop calls to wait."""
-    paths = [contexts.path(node) for node in seen.nodes.tolist()]
-    depth = _loop_depth(paths, seen.count, mechanism, settings)
-    # Everything of the loop shares the path down to it, by its definition; the rest is start and end.
-    common = [path[:depth] for path in paths]
-    loop = max(common, key=common.count)
-    places: dict[int, _Place] = {}
-    for at, path in enumerate(paths):
-        if len(path) > depth and path[:depth] == loop:
-            place = places.setdefault(path[depth], _Place())
-            place.waited += float(seen.waited[at])
-            place.ready += float(seen.ready[at])
-            place.ran += float(seen.ran[at])
-            place.between = min(place.between, sum(not mechanism[node] for node in path[depth:]))
-    return min(
-        (node for node, place in places.items() if place.rests(settings)),
-        key=lambda node: (2 * places[node].ready <= places[node].waited, places[node].between, -places[node].waited),
-        default=None,
-    )
+    tree = contexts.tree
+    scratch.hold(seen)
+    loop = _loop(tree.parent, mechanism, seen.nodes, scratch.arrays, settings.loop_cover)
+    child, between = _callees(tree.parent, mechanism, seen.nodes, loop)
+    under = child > 0
+    places, where = np.unique(child[under], return_inverse=True)
+    waited, ready, ran = (sums(where, values[under], len(places)) for values in (seen.waited, seen.ready, seen.ran))
+    nearest = np.full(len(places), len(tree.parent))
+    np.minimum.at(nearest, where, between[under])
+    # What runs in libc and the kernel there is what waiting costs.
+    rests = np.flatnonzero((waited > 0) & (mechanism[places] | (ran <= settings.idle_running * waited)))
+    best = min(rests.tolist(), key=lambda at: (2 * ready[at] <= waited[at], nearest[at], -waited[at]), default=None)
+    return None if best is None else int(places[best])
 
 
-def _loop_depth(paths: list[list[int]], count: Floats, mechanism: Flags, settings: ContextsSettings) -> int:
-    """How many functions the path from the thread's entry to its loop has."""
-    depth, enough = 0, settings.loop_cover * float(count.sum())
-    while True:
-        under: dict[int, float] = {}
-        for path, times in zip(paths, count.tolist(), strict=True):
-            if not all(mechanism[node] for node in path[depth:]):
-                under[path[depth]] = under.get(path[depth], 0.0) + times
-        if max(under.values(), default=0.0) < enough or not under:
-            return depth
-        depth += 1
+@njit(cache=True, nogil=True)
+def _loop(parent: Int32s, mechanism: Flags, nodes: Ints, scratch: tuple[Floats, Floats, Int32s], cover: float) -> int:
+    """The innermost node of the thread's own code under which so much of everything lies; scratch is left empty."""
+    count, weight, heaviest = scratch
+    total = 0.0
+    for at in range(len(nodes)):
+        node, times = nodes[at], count[nodes[at]]
+        total += times
+        while node > 0 and mechanism[node]:
+            node = parent[node]
+        while node > 0:
+            weight[node] += times
+            best = heaviest[parent[node]]
+            if best == 0 or weight[node] > weight[best]:
+                heaviest[parent[node]] = node
+            node = parent[node]
+    loop = 0
+    while heaviest[loop] > 0 and weight[heaviest[loop]] >= cover * total:
+        loop = heaviest[loop]
+    for at in range(len(nodes)):
+        node = nodes[at]
+        count[node] = 0.0
+        while node > 0:
+            weight[node] = 0.0
+            heaviest[parent[node]] = 0
+            node = parent[node]
+    return loop
+
+
+@njit(cache=True, nogil=True)
+def _callees(parent: Int32s, mechanism: Flags, nodes: Ints, loop: int) -> tuple[Ints, Ints]:
+    """For every node what the loop calls on its path, 0 where it does not lie below; and the functions between."""
+    child, between = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64)
+    for at in range(len(nodes)):
+        node, functions = nodes[at], 0
+        while node > 0:
+            functions += not mechanism[node]
+            if parent[node] == loop:
+                child[at], between[at] = node, functions
+                break
+            node = parent[node]
+    return child, between

@@ -15,6 +15,7 @@ from whyperf.engines.contexts import kernels
 from whyperf.engines.contexts.indexing import Tree
 from whyperf.engines.contexts.kernels import INSTANCE, REGISTER, SAMPLE, THREAD, WAIT, Events, Floats, Ints, State
 from whyperf.engines.contexts.settings import Sources
+from whyperf.engines.contexts.totals import InstanceTotals
 from whyperf.engines.run import Run
 from whyperf.recording.events import EventKind
 from whyperf.recording.rows import Columns, HeldRows, Rows
@@ -25,7 +26,7 @@ _WAITS_AT_THE_END = 4096
 _CALL_NUMBERS = 1024
 _COLUMNS = (
     "time", "thread", "kind", "context", "detail", "other", "object", "peer", "argument0", "argument1", "result",
-    "stack",
+    "stack", "cut",
 )  # fmt: skip
 
 TakeInstances = Callable[[kernels.Rows], None]
@@ -46,21 +47,14 @@ class Calls:
 
 
 @dataclass(frozen=True, eq=False)
-class Running:
-    """Nanoseconds on the CPU by node, told from the stacks before and after alone."""
-
-    conservative: Floats  # what both stacks have in common
-    aggressive: Floats  # the earlier one of the two
-
-
-@dataclass(frozen=True, eq=False)
 class Followed:
     """One run's events in terms of contexts."""
 
     waits: kernels.Rows  # WAIT
     samples: kernels.Rows  # SAMPLE
     calls: Calls
-    running: Running
+    totals: InstanceTotals
+    running: Floats  # nanoseconds on the CPU by node, told conservatively from the stacks before and after alone
     stacks: dict[Sources, int]  # events with a known stack, by source
 
 
@@ -69,9 +63,15 @@ def has_events(run: Run) -> bool:
     return held.rows > 0 if held is not None else run.recording.table("events").num_rows > 0
 
 
-def follow(run: Run, tree: Tree, node_of_stack: Ints, take: TakeInstances, sources: Sources = Sources.ALL) -> Followed:
-    """`take` is given the inferred instances in portions, and may keep none of them: the array is used again."""
-    walk = _Walk(run, tree, take, sources)
+def follow(
+    run: Run,
+    tree: Tree,
+    node_of_stack: Ints,
+    sources: Sources = Sources.ALL,
+    take: TakeInstances | None = None,
+) -> Followed:
+    """`take` is given the inferred instances in portions, if it is there at all; the array is used again."""
+    walk = _Walk(run, tree, sources, take)
     gathered = _Gathered()
     for piece in _pieces(run):
         events, weight = _events(piece, node_of_stack)
@@ -82,25 +82,31 @@ def follow(run: Run, tree: Tree, node_of_stack: Ints, take: TakeInstances, sourc
         np.concatenate([np.zeros(0, WAIT), *walk.waits]),
         np.concatenate(gathered.samples),
         gathered.calls(),
+        walk.totals,
         walk.running,
         gathered.stacks,
     )
 
 
 class _Walk:
-    def __init__(self, run: Run, tree: Tree, take: TakeInstances, sources: Sources) -> None:
+    def __init__(self, run: Run, tree: Tree, sources: Sources, take: TakeInstances | None) -> None:
         self._take, self._sources = take, int(sources)
         self._end = run.manifest.window.end
         self.waits: list[kernels.Rows] = []
-        self._state = _fresh_state(tree, run.recording.table("threads").num_rows)
+        self._state = _fresh_state(tree, run.recording.table("threads").num_rows, keep=take is not None)
 
     @property
-    def running(self) -> Running:
-        return Running(self._state.conservative, self._state.aggressive)
+    def totals(self) -> InstanceTotals:
+        return InstanceTotals(*self._state.totals.T)
+
+    @property
+    def running(self) -> Floats:
+        return self._state.running[:, 0]
 
     def through(self, events: Events) -> None:
         switches = int(np.count_nonzero(events.kind == EventKind.SWITCH))
         self._state = self._state._replace(waits=np.zeros(switches + 1, WAIT))
+        self._state.threads["unplaced"] = -1
         begin, why = 0, kernels.REGISTERS_FULL
         while why != kernels.DONE:
             begin, why = kernels.follow(self._state, events, begin, self._sources)
@@ -118,7 +124,7 @@ class _Walk:
             self._keep_waits()
 
     def _give_instances(self) -> None:
-        if self._state.written[0]:
+        if self._take is not None and self._state.written[0]:
             self._take(self._state.instances[: self._state.written[0]])
         self._state.written[0] = 0
 
@@ -174,11 +180,11 @@ def _pieces(run: Run) -> Iterator[Columns]:
 
 def _events(piece: Columns, node_of_stack: Ints) -> tuple[Events, Ints]:
     node = np.append(node_of_stack, -1).astype(np.int32)[piece["stack"]]  # -1 is the last
-    fields = {name: piece[name] for name in Events._fields if name != "node"}
-    return Events(**fields, node=node), piece["argument0"].astype(np.int64)
+    fields = {name: piece[name] for name in Events._fields if name not in ("node", "whole")}
+    return Events(**fields, node=node, whole=piece["cut"] == 0), piece["argument0"].astype(np.int64)
 
 
-def _fresh_state(tree: Tree, threads: int) -> State:
+def _fresh_state(tree: Tree, threads: int, *, keep: bool) -> State:
     deepest = int(tree.depth.max(initial=0)) + 1
     known = np.zeros(threads, THREAD)
     known["node"] = known["register"] = -1
@@ -190,11 +196,11 @@ def _fresh_state(tree: Tree, threads: int) -> State:
         registers=np.zeros((_REGISTERS, deepest), REGISTER),
         free=np.arange(_REGISTERS, dtype=np.int32),
         free_count=np.array([_REGISTERS], np.int64),
-        instances=np.zeros(max(_INSTANCES_AT_ONCE, 4 * deepest), INSTANCE),
+        instances=np.zeros(max(_INSTANCES_AT_ONCE, 4 * deepest) if keep else 0, INSTANCE),
         waits=np.zeros(0, WAIT),
         written=np.zeros(2, np.int64),
-        conservative=np.zeros(len(tree.parent)),
-        aggressive=np.zeros(len(tree.parent)),
+        totals=np.zeros((len(tree.parent), 3)),
+        running=np.zeros((len(tree.parent), 2)),
     )
 
 

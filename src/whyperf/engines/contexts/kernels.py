@@ -82,6 +82,7 @@ THREAD = np.dtype(
     [
         ("last", np.int64),  # when it was seen in `node`
         ("off_since_last", np.int64),  # nanoseconds off the CPU since then
+        ("unplaced", np.int64),  # its last wait, if that has no stack: where it was written; -1: it has
         ("node", np.int32),  # -1: never seen
         ("register", np.int32),  # its row of the registers; -1: none
         ("off", np.bool_),  # off the CPU, as its row of the waits under way tells
@@ -109,6 +110,7 @@ class Events(NamedTuple):
     result: Ints
     stack: Int32s
     node: Int32s
+    whole: Flags  # the stack reaches the thread's entry
 
 
 class State(NamedTuple):
@@ -121,11 +123,11 @@ class State(NamedTuple):
     registers: Rows  # 2-dimensional: threads with open contexts, depth
     free: Int32s  # rows of the registers not in use: the first `free_count[0]` of them
     free_count: Ints
-    instances: Rows  # written here
+    instances: Rows  # written here, where there is room for any
     waits: Rows
     written: Ints  # how many of each
-    conservative: Floats  # nanoseconds on the CPU between stacks by node: what both stacks have in common
-    aggressive: Floats  # the earlier one of the two
+    totals: Floats  # 2-dimensional: by node how many instances, conservative and aggressive latencies
+    running: Floats  # 2-dimensional: by node time on the CPU between stacks, of what both share and of the earlier one
 
 
 @njit(cache=True, nogil=True)
@@ -143,16 +145,19 @@ def common(parent: Int32s, depth: Int32s, one: int, two: int) -> int:
 def _close(state: State, thread: int, upto: int, now: int) -> None:
     """Ends the thread's contexts below `upto`."""
     node, row, last = state.threads[thread].node, state.threads[thread].register, state.threads[thread].last
-    at = state.written[0]
+    keep = len(state.instances) > 0
     while node != upto:
-        instance = state.instances[at]
         register = state.registers[row, state.depth[node]]
-        instance.thread, instance.node = thread, node
-        instance.before, instance.first = register.before, register.first
-        instance.last, instance.after = last, now
-        at += 1
+        state.totals[node, 0] += 1
+        state.totals[node, 1] += last - register.first
+        state.totals[node, 2] += now - register.first
+        if keep:
+            instance = state.instances[state.written[0]]
+            instance.thread, instance.node = thread, node
+            instance.before, instance.first = register.before, register.first
+            instance.last, instance.after = last, now
+            state.written[0] += 1
         node = state.parent[node]
-    state.written[0] = at
 
 
 @njit(cache=True, nogil=True)
@@ -167,8 +172,8 @@ def _seen(state: State, thread: int, now: int, node: int) -> None:
         shared, before = common(state.parent, state.depth, known.node, node), known.last
         _close(state, thread, shared, now)
         ran = max(0, now - before - known.off_since_last)
-        state.conservative[shared] += ran
-        state.aggressive[known.node] += ran
+        state.running[shared, 0] += ran
+        state.running[known.node, 1] += ran
     opened = node
     while opened != shared:
         register = state.registers[known.register, state.depth[opened]]
@@ -206,6 +211,7 @@ def _return(state: State, thread: int, now: int, ended: bool) -> None:
     if wait.woken < 0:
         wait.woken = now
     state.waits[state.written[1]] = wait
+    known.unplaced = state.written[1] if wait.node < 0 else -1
     state.written[1] += 1
     known.off_since_last += now - wait.start
     known.off = False
@@ -215,14 +221,15 @@ def _return(state: State, thread: int, now: int, ended: bool) -> None:
 def _switch(state: State, events: Events, row: int, stacks: bool) -> None:
     leaver, comer, now, node = events.thread[row], events.other[row], events.time[row], events.node[row]
     if leaver >= 0 and not state.threads[leaver].gone:
-        if stacks and node > 0:
+        if stacks and node > 0 and events.whole[row]:
             _seen(state, leaver, now, node)
         _leave(state, events, row)
     if comer >= 0 and state.threads[comer].off:
         _return(state, comer, now, True)
         # Off the CPU its stack cannot have changed.
-        if stacks and state.under_way[comer].node > 0:
-            _seen(state, comer, now, state.under_way[comer].node)
+        wait = state.under_way[comer]
+        if stacks and wait.node > 0 and state.threads[comer].node == wait.node:
+            _seen(state, comer, now, wait.node)
 
 
 @njit(cache=True, nogil=True)
@@ -243,11 +250,22 @@ def _exit(state: State, thread: int, now: int) -> None:
 
 
 @njit(cache=True, nogil=True)
+def _place(state: State, events: Events, row: int) -> None:
+    """A wait without a stack of its own was where the system call ended in which it was."""
+    known = state.threads[events.thread[row]]
+    if known.unplaced >= 0:
+        wait = state.waits[known.unplaced]
+        if wait.call == events.detail[row]:
+            wait.stack, wait.node = events.stack[row], events.node[row]
+        known.unplaced = -1
+
+
+@njit(cache=True, nogil=True)
 def follow(state: State, events: Events, begin: int, sources: int) -> tuple[int, int]:
     """Rows from `begin` on, until an output is full: the next row, and why."""
     deepest = state.registers.shape[1]
     for row in range(begin, len(events.time)):
-        if state.written[0] + 2 * deepest > len(state.instances):
+        if 0 < len(state.instances) < state.written[0] + 2 * deepest:
             return row, INSTANCES_FULL
         if state.free_count[0] < 2:
             return row, REGISTERS_FULL
@@ -257,10 +275,12 @@ def follow(state: State, events: Events, begin: int, sources: int) -> tuple[int,
         elif kind in (_WAKING, _WAKEUP_NEW):
             _wake(state, events, row)
         elif thread >= 0 and not state.threads[thread].gone:
+            if kind == _SYSCALL and events.node[row] > 0:
+                _place(state, events, row)
             chosen = (kind == _SYSCALL and sources & _SYSTEM_CALLS) or (kind == _SAMPLE and sources & _SAMPLES)
             if kind == _EXIT:
                 _exit(state, thread, events.time[row])
-            elif chosen and events.node[row] > 0:
+            elif chosen and events.node[row] > 0 and events.whole[row]:
                 _seen(state, thread, events.time[row], events.node[row])
     return len(events.time), DONE
 
@@ -270,7 +290,7 @@ def finish(state: State, begin: int, end: int) -> int:
     """Ends what is open when the trace ends, at `end`; until an output is full: the next thread."""
     deepest = state.registers.shape[1]
     for thread in range(begin, len(state.threads)):
-        if state.written[0] + deepest > len(state.instances) or state.written[1] == len(state.waits):
+        if 0 < len(state.instances) < state.written[0] + deepest or state.written[1] == len(state.waits):
             return thread
         if state.threads[thread].off and not state.threads[thread].gone:
             _return(state, thread, max(end, state.under_way[thread].start), False)

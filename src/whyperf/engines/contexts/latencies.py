@@ -58,7 +58,7 @@ def infer(recorded: Recorded, sources: Sources = Sources.ALL) -> Instances:
     run = Run(recorded)
     contexts = index_contexts(FunctionIndex([], [run]))
     kept: list[Rows] = [np.zeros(0, INSTANCE)]
-    follow(run, contexts.tree, contexts.node_of_stack[run], lambda rows: kept.append(rows.copy()), sources)
+    follow(run, contexts.tree, contexts.node_of_stack[run], sources, lambda rows: kept.append(rows.copy()))
     rows = np.concatenate(kept)
     columns = ("thread", "node", "before", "first", "last", "after")
     return Instances(contexts, *(np.ascontiguousarray(rows[name]) for name in columns))

@@ -14,7 +14,7 @@ from whyperf.engines.contexts.compare import Comparison
 from whyperf.engines.contexts.findings import ENGINE
 from whyperf.engines.contexts.indexing import Contexts
 from whyperf.engines.contexts.kernels import Flags
-from whyperf.engines.contexts.totals import InstanceTotals, added
+from whyperf.engines.contexts.totals import InstanceTotals
 from whyperf.engines.finding import Finding, Place
 from whyperf.engines.quantities import seconds
 from whyperf.engines.run import Floats
@@ -41,7 +41,7 @@ def rank_contexts(contexts: Contexts, base: InstanceTotals, buggy: InstanceTotal
 
 def findings(comparison: Comparison) -> list[Finding]:
     """The hottest function of each of the highest contexts, each function once."""
-    good, bad = (added([comparison.totals[run] for run in side.runs]) for side in (comparison.good, comparison.bad))
+    good, bad = comparison.instances()
     ranked = rank_contexts(comparison.contexts, good, bad, comparison.settings.ranked)
     total = sum(context.cost for context in ranked if context.cost > 0)
     found: dict[int, Finding] = {}

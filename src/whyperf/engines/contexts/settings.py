@@ -30,13 +30,10 @@ class ContextsSettings:
     # A suspect is worth reading about from this share of the excess on.
     suspect_share: float = 0.02
     interval_sigma: float = 1.96
-    # A function of libc that makes so many different system calls does work of its own (the resolver makes a dozen);
-    # one that makes fewer is a way into the kernel (usleep, fread), and what happens there is its caller's doing.
-    service_calls: int = 3
     # The loop of a thread is the innermost context that this part of everything seen of it lies under.
     loop_cover: float = 0.9
     # A place of a loop is for waiting if it runs at most this part of the time that it waits.
-    idle_running: float = 0.05
+    idle_running: float = 0.2
     # So many iterations of threads' loops are enough to compare runs by.
     enough_iterations: int = 20
     # Contexts ranked, and shown.

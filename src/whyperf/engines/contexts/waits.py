@@ -37,7 +37,7 @@ class WaitKind(IntEnum):
 
 
 _WORDS = {
-    WaitKind.NONE: "is ready to run but has no CPU for",
+    WaitKind.NONE: "is ready to run for",
     WaitKind.SLEEP: "sleeps for",
     WaitKind.FUTEX: "waits for a lock or condition for",
     WaitKind.DISK: "waits for files or the disk for",
@@ -70,7 +70,7 @@ _SENDING = "sendto sendmsg sendmmsg write writev sendfile splice shutdown close 
 _BY_FILE_TYPE = {0x1: WaitKind.PIPE, 0x2: WaitKind.DEVICE, 0x4: WaitKind.DISK, 0x6: WaitKind.DISK, 0x8: WaitKind.DISK,
                  0xC: WaitKind.SOCKET}  # fmt: skip
 _FILE_TYPE_SHIFT = 48
-_TASK_UNINTERRUPTIBLE = 2
+_TASK_UNINTERRUPTIBLE, _TASK_NOLOAD = 0x2, 0x400  # both: an idle thread of the kernel
 # Calls that serve whatever comes next: a thread that waits in them has nothing to do.
 _READY = (
     "epoll_wait epoll_pwait epoll_pwait2 accept accept4 select pselect6 poll ppoll io_uring_enter pause rt_sigsuspend "
@@ -104,7 +104,8 @@ def kinds_of(waits: Rows) -> Kinds:
     for bits, kind in _BY_FILE_TYPE.items():
         kinds[untold & known & (file_type == bits)] = kind
     kinds[kinds < 0] = WaitKind.OTHER
-    kinds[(call < 0) & (waits["state"] & _TASK_UNINTERRUPTIBLE != 0)] = WaitKind.PAGE_FAULT
+    state = waits["state"] & (_TASK_UNINTERRUPTIBLE | _TASK_NOLOAD)
+    kinds[(call < 0) & (state == _TASK_UNINTERRUPTIBLE)] = WaitKind.PAGE_FAULT
     kinds[waits["state"] == 0] = WaitKind.NONE
     return kinds
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from whyperf.engines.contexts.accounts import Account, WaitedFor
 from whyperf.engines.contexts.layers import Layer
 from whyperf.engines.contexts.units import Unit
-from whyperf.engines.contexts.waits import WaitKind
 from whyperf.engines.quantities import percent, seconds
 from whyperf.recording.system_calls import system_call_name
 
@@ -21,7 +20,7 @@ _ARTICLES = {
 
 
 def sentence(unit: Unit, module: str, layer: Layer, account: Account) -> str:
-    return f"{_what(unit, account)} {_where(module, layer)}"
+    return f"{_what(unit, account)} {where(module, layer)}"
 
 
 def amount(value: float, unit: Unit) -> str:
@@ -37,8 +36,6 @@ def _what(unit: Unit, account: Account) -> str:
     gain = bad.total - good.total
     compared = f"{amount(good.total, unit)} became {amount(bad.total, unit)}"
     added = f"{amount(gain, unit)} more {per(unit)}"
-    if bad.runnable - good.runnable >= _MOSTLY * gain:
-        return f"It {WaitKind.NONE.words} {added}: {compared}."
     if bad.running - good.running >= _MOSTLY * gain or not account.waited_for:
         return f"It runs {added}: {compared}."
     longest = account.waited_for[0]
@@ -66,7 +63,7 @@ def _count(count: float) -> str:
     return f"{shown} wait{'' if shown == '1' else 's'}"
 
 
-def _where(module: str, layer: Layer) -> str:
+def where(module: str, layer: Layer) -> str:
     if layer is Layer.MAIN:
         return "The cause is internal: main binary."
     if layer is Layer.UNKNOWN:

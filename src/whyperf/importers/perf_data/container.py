@@ -124,8 +124,10 @@ def _from_file(path: Path, data: memoryview, changed: int) -> Container:
         notes.append(f"The file was cut short: {end - len(data):,} of its {size:,} bytes of records are missing.")
         end = len(data)
     start = min(start, end)
-    sections = _feature_sections(data, start + size, flags) if size and start + size <= len(data) else ()
+    sections = list(_feature_sections(data, start + size, flags)) if size and start + size <= len(data) else []
     features = parse_features(sections)
+    if not notes and (len(sections) < sum(word.bit_count() for word in flags) or None in dict(sections).values()):
+        notes.append("The file was cut short behind its records: what perf wrote about the host may be missing.")
     try:
         events = tuple(_listed_events(data, attributes_at, attributes_size, attribute_bytes))
     except (struct.error, ValueError):
@@ -145,12 +147,13 @@ def _listed_events(data: memoryview, at: int, size: int, each: int) -> Iterator[
         yield parse_attributes(data[first : first + each - layout.SECTION.size], ids)
 
 
-def _feature_sections(data: memoryview, at: int, flags: list[int]) -> Iterator[tuple[int, memoryview]]:
+def _feature_sections(data: memoryview, at: int, flags: list[int]) -> Iterator[tuple[int, memoryview | None]]:
+    """By number; None where it lies beyond the file's end."""
     for number in range(64 * len(flags)):
         if flags[number // 64] >> number % 64 & 1 and at + layout.SECTION.size <= len(data):
             offset, size = layout.SECTION.unpack_from(data, at)
             at += layout.SECTION.size
-            yield number, data[offset : offset + size]
+            yield number, data[offset : offset + size] if offset + size <= len(data) else None
 
 
 def _with_records(bare: Container, start: int, end: int) -> Container:
@@ -206,7 +209,7 @@ def _from_pipe(data: memoryview, changed: int) -> Container:
     events: list[Attributes] = []
     names: dict[int, str] = {}
     build_ids: dict[str, str] = {}
-    sections: list[tuple[int, memoryview]] = []
+    sections: list[tuple[int, memoryview | None]] = []
     for at in bare.others.tolist():
         kind, misc, body = bare.record(at)
         with contextlib.suppress(struct.error, ValueError):

@@ -30,7 +30,7 @@ class Features:
     damaged: tuple[str, ...] = ()
 
 
-def parse_features(sections: Iterable[tuple[int, memoryview]]) -> Features:
+def parse_features(sections: Iterable[tuple[int, memoryview | None]]) -> Features:
     """What cannot be read is named in `damaged`; what is not used is passed over."""
     found: dict[str, object] = {}
     damaged: list[str] = []
@@ -39,7 +39,7 @@ def parse_features(sections: Iterable[tuple[int, memoryview]]) -> Features:
             parse = _PARSERS.get(Feature(number))
         except ValueError:
             continue
-        if parse is None:
+        if parse is None or section is None:
             continue
         name, reader = parse
         try:

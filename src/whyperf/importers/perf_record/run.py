@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from whyperf.collect import folder as folders
 from whyperf.collect.attach import check_is_process, no_such_process
 from whyperf.collect.attached_run import Log, Watch, check_lifecycle, command_of
@@ -21,7 +23,7 @@ from whyperf.collect.signals import SignalWatch
 from whyperf.collect.start import start_of, write_start
 from whyperf.collect.totals import machine_usage, usage_of
 from whyperf.collect.tracer.holder import alone, command_name
-from whyperf.collect.tracer.traced import TRACED_SAMPLES
+from whyperf.collect.tracer.traced import TRACED_SAMPLES, Records
 from whyperf.collect.tracer.watching import EVERYBODY
 from whyperf.collect.work import DriverWork, OneRun
 from whyperf.errors import WhyperfError
@@ -115,6 +117,16 @@ def _scope(program: Program | None, pid: int | None) -> Scope:
     return Scope("all", None) if pid is None else Scope("process", pid)
 
 
+def _from_exec_on(records: Records, started: list[int]) -> Records:
+    """Between fork and exec the target was a copy of ourselves."""
+    kept = np.ones(len(records), bool)
+    for pid in started:
+        mine = np.flatnonzero(records["pid"] == pid)
+        execs = mine[records["kind"][mine] == EventKind.EXEC]
+        kept[mine[mine < execs[0]] if len(execs) else mine] = False
+    return records[kept]
+
+
 def _seal(path: Path, perf: PerfProcess, scope: Scope) -> Recording:
     """How the run went is in the raw log, what happened meanwhile in perf's file."""
     read = read_perf_data(perf.file)
@@ -122,6 +134,7 @@ def _seal(path: Path, perf: PerfProcess, scope: Scope) -> Recording:
     trace = replace(trace_of(read, "perf", scope.name), absent={absent: _WHY_ABSENT})
     traced = traced_of(read, trace, without=frozenset({os.getpid(), perf.pid}))
     started = [one.pid for one in read.books.happenings if isinstance(one, Forked) and one.parent_pid == os.getpid()]
+    traced = replace(traced, records=_from_exec_on(traced.records, started))
     followed = {"tree": started, "process": [scope.pid or 0], "all": []}[scope.name]
     evidence = replace(read_evidence(path / RAW), traced=replace(traced, followed=tuple(followed)))
     early = ("perf ended before the program did: its file was full.",) if perf.ended_early else ()

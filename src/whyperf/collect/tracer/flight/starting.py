@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from whyperf.collect.tracer.facts import Fact, mappings_of
 from whyperf.collect.tracer.facts_file import FactsFile
 from whyperf.collect.tracer.flight.state import Flight, facts_path, flight_folder, forget, read_flight, write_flight
-from whyperf.collect.tracer.holder import Holder, alone, holder, pins_folder, say
+from whyperf.collect.tracer.holder import Holder, alone, holder, pins_folder, rings_are_pinned, say
 from whyperf.collect.tracer.living import living_processes, read_process, read_threads
 from whyperf.collect.tracer.opening import not_loaded, open_tracer
 from whyperf.collect.tracer.traced import RECORD
@@ -43,7 +43,7 @@ class Started:
 def start(ring_bytes: int | None, seconds: float | None, sample_hz: int) -> Started:
     """Returns when it runs. With `seconds` the rings are as large as the events of the next second let expect."""
     with alone(NAME, flight=True) as lock:
-        if pins_folder().is_dir():
+        if rings_are_pinned():
             return Started(read_flight(), _start_daemon(lock), True, 0.0)
         forget()
         events_per_s = 0.0
@@ -72,7 +72,7 @@ def stop() -> bool:
     who = holder()
     if who is not None and who.flight:
         _end(who.pid)
-    there = pins_folder().is_dir()
+    there = rings_are_pinned()
     if there:
         from whyperf.collect._tracer import unpin
 

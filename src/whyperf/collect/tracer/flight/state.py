@@ -7,7 +7,7 @@ import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from whyperf.collect.tracer.holder import pins_folder, state_folder
+from whyperf.collect.tracer.holder import rings_are_pinned, state_folder
 from whyperf.errors import WhyperfError
 from whyperf.recording.plain import MisfitError, from_plain
 from whyperf.recording.storage import write_atomically
@@ -41,7 +41,7 @@ def write_flight(flight: Flight) -> None:
 
 def read_flight() -> Flight:
     """How the one that runs was started. WhyperfError when none does."""
-    if not pins_folder().is_dir():
+    if not rings_are_pinned():
         raise WhyperfError("No flight recorder is running.", "whyperf trace start", status=3)
     try:
         return from_plain(Flight, json.loads((flight_folder() / _SETTINGS).read_bytes()))
