@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.cli.deep_options import add_symptom, symptom_of
-from whyperf.cli.quantities import count
+from whyperf.cli.quantities import count, duration
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import compared_in
 
 if TYPE_CHECKING:
     from whyperf.diagnose.diagnosis import Diagnosis
     from whyperf.diagnose.verdict import Verdict
+    from whyperf.engines.causes.diagnosis import Where
     from whyperf.engines.excess.explain import Explanation
     from whyperf.recording.reader import Recording
     from whyperf.recording.symptom import SymptomSpec
@@ -29,6 +30,7 @@ examples:
   whyperf diagnose good bad
   whyperf diagnose --good good-1 good-2 good-3 --bad bad-1 bad-2 bad-3
   whyperf diagnose good bad --explain parse_line
+  whyperf diagnose stall --at 12.5s --thread main
   whyperf diagnose good bad --json verdict.json --fail-if-slower 10
 
 exit status: 0 a difference was found, 3 none (or merely more work), 4 not enough evidence,
@@ -50,6 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_symptom(parser)
     parser.add_argument(
         "--plan", metavar="FILE", type=Path, help="write what to zoom into, from sketches, for `record --deep --zoom`"
+    )
+    parser.add_argument(
+        "--at", metavar="TIME", type=duration, help="of traced recordings: when it stalled, since the recording began"
+    )
+    parser.add_argument(
+        "--thread", metavar="NAME", help="of traced recordings: which thread stalled, by name or number"
     )
     add_presentation(parser)
 
@@ -74,6 +82,8 @@ def add_presentation(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if len(args.recordings) == 1 and not args.good and not args.bad and not any(compared_in(Path(args.recordings[0]))):
+        return _stalled_alone(Path(args.recordings[0]), args)
     good, bad = _sides(args)
     return conclude([Path(path) for path in good], [Path(path) for path in bad], args)
 
@@ -108,9 +118,35 @@ def conclude(
         *sides,
         keep_accounts=args.explain is not None,
         method=Method.NONE if getattr(args, "no_values", False) else Method(args.method),
+        where=_where(sides[1][0], args),
     )
     verdict = replace(diagnosis.verdict, notes=(*notes, *diagnosis.verdict.notes), warnings=tuple(warnings))
     return present(verdict, args, _explanations(diagnosis, args.explain))
+
+
+def _stalled_alone(path: Path, args: argparse.Namespace) -> int:
+    """A single traced recording, which may hold both a normal and a stalled time."""
+    from whyperf.collect.seal import open_recording
+    from whyperf.diagnose.causes import examine_stall
+
+    recording = open_recording(path)
+    if recording.manifest.trace is None:
+        raise WhyperfError(
+            f"{path} alone has nothing to be compared with. A stall is found in one recording if it was traced.",
+            f"whyperf diagnose GOOD {shlex.quote(str(path))}",
+            status=2,
+        )
+    return present(examine_stall(recording, _where(recording, args)), args)
+
+
+def _where(stalled: Recording, args: argparse.Namespace) -> Where | None:
+    """What the user says of a stall."""
+    from whyperf.engines.causes.diagnosis import Where
+
+    at, thread = getattr(args, "at", None), getattr(args, "thread", None)
+    if at is None and thread is None:
+        return None
+    return Where(None if at is None else stalled.manifest.start_monotonic + round(at * 1e9), thread)
 
 
 def _write_plan(path: Path, good: Sequence[Recording], bad: Sequence[Recording], symptom: SymptomSpec | None) -> None:

@@ -18,6 +18,7 @@ ENGINE = "causes"
 
 # What a path is worth by its least certain part.
 _WORTH = {Certainty.STRONG: 1.0, Certainty.WEAK: 0.9, Certainty.INFERRED: 0.8, Certainty.GUESS: 0.5}
+_DARK = (Ending.OUTSIDE, Ending.UNKNOWN, Ending.POLLED)
 _IN_THE_DARK = 0.5  # the culprit is outside the recording, or nothing is known of what it did
 
 
@@ -57,8 +58,15 @@ def _finding(causes: Causes, rank: int, stall: Stall, longest: int) -> Finding:
 
 def _certainty(stall: Stall) -> float:
     worth = min((_WORTH[rung.link.certainty] for rung in stall.path.rungs if rung.link is not None), default=1.0)
-    dark = stall.path.culprit.ending in (Ending.OUTSIDE, Ending.UNKNOWN, Ending.POLLED)
-    return worth * (_IN_THE_DARK if dark else 1.0)
+    return worth * (_IN_THE_DARK if stall.path.culprit.ending in _DARK else 1.0)
+
+
+def _least_certain(stall: Stall) -> str:
+    """Of the path's links; unknown where it ends in the dark."""
+    if stall.path.culprit.ending in _DARK:
+        return "unknown"
+    links = [rung.link.certainty for rung in stall.path.rungs if rung.link is not None]
+    return min(links, key=lambda one: _WORTH[one], default=Certainty.STRONG).value
 
 
 def _down_to(frames: Sequence[Frame], frame: Frame | None) -> Sequence[Frame]:
@@ -71,6 +79,7 @@ def _detail(graph: Graph, stall: Stall, *, compared: bool) -> dict[str, Any]:
     return {
         **_named(graph, culprit.thread, "culprit"),
         "ending": culprit.ending.value,
+        "certainty": _least_certain(stall),
         "stall": {
             **_thread(graph, anomaly.thread),
             "time_s": _since(graph, anomaly.begin),
