@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
 from bench.cache import SubjectError
@@ -49,9 +50,7 @@ class Run:
 
 
 def _own_load(how: str, tool: str) -> Run:
-    program = subprocess.Popen(
-        [own("traced_load"), how, str(_SECONDS[how])], stdout=subprocess.PIPE, text=True
-    )
+    program = subprocess.Popen([own("traced_load"), how, str(_SECONDS[how])], stdout=subprocess.PIPE, text=True)
     assert program.stdout
     program.stdout.readline()
     with TOOLS[tool](program.pid) as recorded:
@@ -62,8 +61,7 @@ def _own_load(how: str, tool: str) -> Run:
 
 
 def _process_cpu(pid: int) -> float:
-    with open(f"/proc/{pid}/schedstat") as file:
-        return int(file.read().split()[0]) / 1e9
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
 
 
 def _redis(tool: str, requests: int = 60000) -> Run:

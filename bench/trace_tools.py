@@ -92,9 +92,7 @@ def perf_dwarf(_pid: int):  # type: ignore[no-untyped-def]
 def strace(pid: int) -> Iterator[Recorded]:
     recorded = Recorded()
     with tempfile.NamedTemporaryFile("r") as output:
-        tracer = subprocess.Popen(
-            ["strace", "-c", "-f", "-p", str(pid), "-o", output.name], stderr=subprocess.DEVNULL
-        )
+        tracer = subprocess.Popen(["strace", "-c", "-f", "-p", str(pid), "-o", output.name], stderr=subprocess.DEVNULL)
         time.sleep(0.5)
         before = _cpu(tracer.pid)
         yield recorded

@@ -26,7 +26,7 @@ u32 tracer_counters(const struct tracer *tracer, struct named_count counts[NAMED
         "", "cut_no_module", "cut_no_row", "cut_rule", "cut_register", "cut_unreadable", "cut_no_progress", "cut_depth",
     };
     const struct module_server *server = &tracer->server;
-    u64 records = 0, bytes = 0;
+    u64 records = 0, bytes = 0, tables = 0;
     u32 count = 0, level = 0;
     for (u32 cpu = 0; cpu < tracer->settings->cpus; cpu++) {
         const struct trace_cpu *state = tracer_cpu(tracer, cpu);
@@ -50,6 +50,9 @@ u32 tracer_counters(const struct tracer *tracer, struct named_count counts[NAMED
     counts[count++] = (struct named_count){"notices_lost", sum(tracer, TRACE_COUNT_NOTICES_LOST)};
     counts[count++] = (struct named_count){"processes_without_room",
                                            sum(tracer, TRACE_COUNT_PROCESSES_FULL) + server->mappings_without_room};
+    for (const struct installed_table *table = server->installed; table; table = table->next)
+        tables++;
+    counts[count++] = (struct named_count){"unwind_tables", tables};
     counts[count++] = (struct named_count){"modules_without_room", server->modules_without_room};
     counts[count++] = (struct named_count){"rules_without_room", server->rules_without_room};
     counts[count++] = (struct named_count){"unreadable_processes", server->unreadable_processes};

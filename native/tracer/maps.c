@@ -97,6 +97,13 @@ void tracer_close(struct tracer *tracer) {
             bpf_link__disconnect(tracer->links[i]);
         bpf_link__destroy(tracer->links[i]);
     }
+    for (u32 i = 0; i < tracer->flag_count; i++)
+        close(tracer->flag_links[i]);
+    if (tracer->flag_program > 0)
+        close(tracer->flag_program);
+    free(tracer->flag_links);
+    tracer->flag_links = NULL;
+    tracer->flag_count = 0;
     free(tracer->links);
     tracer->links = NULL;
     tracer->link_count = 0;

@@ -210,7 +210,9 @@ static void keep_link(struct tracer *tracer, struct bpf_link *link) {
 static void attach(struct tracer *tracer, struct bpf_program *program) {
     const char *name = bpf_program__name(program);
     tracer_keep_program(tracer, dup(bpf_program__fd(program)));
-    if (strcmp(name, "wp_sample") == 0)
+    if (strcmp(name, "wp_flag") == 0)
+        tracer->flag_program = dup(bpf_program__fd(program));
+    if (bpf_program__type(program) == BPF_PROG_TYPE_PERF_EVENT)
         return;
     struct bpf_link *link = bpf_program__attach(program);
     if (link)

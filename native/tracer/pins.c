@@ -129,6 +129,6 @@ int tracer_open_pinned(struct tracer *tracer, const char *folder, char text[TRAC
     int error = for_each_pin(folder, take_link, tracer);
     if (!error)
         error = tracer_map_shared(tracer, text);
-    // Rows that the tracer before wrote stay where they are; new ones go to a chunk of its own.
+    // Rows that the tracer before wrote stay where they are; new ones follow them.
     return error || prepare_rows(tracer) ? error : ENOMEM;
 }

@@ -78,11 +78,29 @@ static bool add_chunk(struct tracer *tracer) {
     return true;
 }
 
-// The chunk that is being filled, if this tracer has it mapped.
+// A chunk that another process made.
+static bool map_chunk(struct tracer *tracer, u32 key, struct row_chunk *chunk) {
+    u32 id;
+    if (bpf_map_lookup_elem(tracer->maps[IN_CHUNKS].fd, &key, &id))
+        return false;
+    int fd = bpf_map_get_fd_by_id(id);
+    if (fd < 0)
+        return false;
+    void *entries =
+        mmap(NULL, TRACE_CHUNK_ENTRIES * sizeof(union trace_entry), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (entries == MAP_FAILED) {
+        close(fd);
+        return false;
+    }
+    *chunk = (struct row_chunk){fd, entries};
+    return true;
+}
+
+// The chunk that is being filled; NULL if there is none yet.
 static struct row_chunk *current_chunk(struct tracer *tracer) {
     u32 chunks = tracer->globals->installed.chunks;
     struct row_chunk *chunk = chunks ? &tracer->server.chunks[chunks - 1] : NULL;
-    return chunk && chunk->entries ? chunk : NULL;
+    return chunk && (chunk->entries || map_chunk(tracer, chunks - 1, chunk)) ? chunk : NULL;
 }
 
 // Rows [first, end) of a table: together with their index they fit into a chunk.
@@ -177,7 +195,7 @@ static bool install_parts(struct tracer *tracer, struct installed_table *made, c
 
 bool prepare_rows(struct tracer *tracer) {
     remember_rules(tracer);
-    return add_chunk(tracer);
+    return tracer->globals->installed.chunks || add_chunk(tracer);
 }
 
 const struct installed_table *install_table(struct tracer *tracer, const struct module_table *table) {

@@ -112,6 +112,9 @@ struct tracer {
     u32 link_count;
     int program_fds[TRACER_PROGRAMS];
     u32 program_count;
+    int flag_program; // descriptor of the program at watched variables
+    int *flag_links;
+    u32 flag_count;
     struct shared_map maps[TRACER_MAPS];
     struct trace_globals *globals;
     const struct trace_settings *settings;

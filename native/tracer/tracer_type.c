@@ -1,6 +1,7 @@
 #include "tracer/tracer_type.h"
 #include "stacks/module_tuple.h"
 #include "tracer/counters.h"
+#include "tracer/open.h"
 #include "tracer/rings.h"
 #include "tracer/serve.h"
 
@@ -425,6 +426,21 @@ static PyObject *tracer_unfollow(Tracer *self, PyObject *argument) {
     return change_scope(self, pid, 0, TRACE_FOLLOWED | TRACE_CHILDREN);
 }
 
+static PyObject *tracer_watch(Tracer *self, PyObject *arguments, PyObject *keywords) {
+    static char *names[] = {"tid", "address", "length", "reads", NULL};
+    int thread, reads = 0;
+    unsigned long long address, length = 4;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "iK|Kp:watch", names, &thread, &address, &length, &reads) ||
+        !tracer_enter(self))
+        return NULL;
+    struct watched_flag flag = {address, length, reads};
+    int error = watch_flag(self->tracer, thread, &flag);
+    tracer_leave(self);
+    if (error)
+        return raise(error, "");
+    Py_RETURN_NONE;
+}
+
 static PyObject *set_running(Tracer *self, u32 running) {
     if (!tracer_enter(self))
         return NULL;
@@ -490,6 +506,7 @@ static PyMethodDef methods[] = {
     {"learn", (PyCFunction)tracer_learn, METH_O, NULL},
     {"follow", (PyCFunction)(void (*)(void))tracer_follow, METH_VARARGS | METH_KEYWORDS, NULL},
     {"unfollow", (PyCFunction)tracer_unfollow, METH_O, NULL},
+    {"watch", (PyCFunction)(void (*)(void))tracer_watch, METH_VARARGS | METH_KEYWORDS, NULL},
     {"pause", (PyCFunction)tracer_pause, METH_NOARGS, NULL},
     {"resume", (PyCFunction)tracer_resume, METH_NOARGS, NULL},
     {"pin", (PyCFunction)tracer_type_pin, METH_O, NULL},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from whyperf.errors import WhyperfError
 from whyperf.importers.perf_record import record_with_perf
 from whyperf.recording.events import EventKind
 from whyperf.recording.reader import Recording
+
+SANDBOX = Path(__file__).parents[1] / "tracer" / "sandbox.py"
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed: apt-get install linux-perf"),
@@ -99,3 +102,29 @@ def test_without_perf_the_sentence_names_the_package(
 
     assert "linux-perf" in (refused.value.next_command or "")
     assert not (tmp_path / "recording").exists()
+
+
+def test_root_without_bpf_records_by_perf_and_says_so(ledger: dict[str, Path], tmp_path: Path) -> None:
+    # GIVEN a kernel that permits root everything but BPF
+    sandbox = [sys.executable, str(SANDBOX), "--deny", "EPERM", "--only", "bpf", "--"]
+
+    # WHEN a program is traced
+    command = [
+        *sandbox,
+        sys.executable,
+        "-m",
+        "whyperf",
+        "record",
+        "--trace",
+        "-o",
+        "traced",
+        "--",
+        str(ledger["dwarf"]),
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    # THEN perf records it
+    assert done.returncode == 0, done.stderr
+    assert "recorded by perf" in done.stderr
+    trace = Recording(tmp_path / "traced").manifest.trace
+    assert trace is not None and trace.source == "perf"

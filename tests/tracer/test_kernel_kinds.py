@@ -295,7 +295,7 @@ def test_block_devices(tracing: Tracing, programs: Path) -> None:
     read = issued[(issued["detail"] == 0) & (issued["argument"][:, 1] == 4096)][-1]
     completed = seen.of(EventKind.BLOCK_COMPLETE)
     done = completed[(completed["object"] == read["object"]) & (completed["time"] > read["time"])][0]
-    device = os.stat(folder).st_dev
+    device = folder.stat().st_dev
     assert read["peer"] == os.major(device) << 20 | os.minor(device)
     assert done["argument"][0] == read["argument"][0]
     assert done["result"] == 0
@@ -315,6 +315,23 @@ def test_samples(tmp_path: Path) -> None:
     assert set(in_user["detail"]) == {-1}
 
 
+def test_accesses_of_a_watched_variable(tracing: Tracing, programs: Path) -> None:
+    process = tracing.spawn([str(programs / "kinds"), "flag"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin and process.stdout
+    address = int(process.stdout.readline().split()[1])
+    try:
+        tracing.tracer.watch(process.pid, address)
+    except OSError as error:
+        process.kill()
+        process.wait()
+        pytest.skip(f"no hardware breakpoints here: {error}")
+    process.communicate(b"go")
+    written = tracing.seen().of(EventKind.FLAG_ACCESS, pid=process.pid)
+    assert set(written["argument"][:, 0]) == {address}
+    assert (written["argument"][:, 1] & 0xFFFFFFFF).tolist() == [1, 2, 3]
+    assert (written["stack"] != 0).all()
+
+
 def test_entries_of_system_calls_are_optional(tmp_path: Path) -> None:
     with Tracing(tmp_path, syscall_enter=True) as tracing:
         seen, pid, _ = tracing.run(["sleep", "0.01"])
@@ -325,7 +342,7 @@ def test_entries_of_system_calls_are_optional(tmp_path: Path) -> None:
 
 
 def test_who_is_talked_to_is_met(tmp_path: Path, programs: Path) -> None:
-    """GIVEN a server that nobody follows WHEN a followed client talks to it THEN its calls are recorded from then on."""
+    """GIVEN a server that nobody follows WHEN a followed client talks to it THEN its calls are recorded."""
     path = tmp_path / "socket"
     code = (
         "import socket, sys\n"

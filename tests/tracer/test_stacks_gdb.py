@@ -81,10 +81,8 @@ def _gdb_stacks(pid: int, folder: Path) -> dict[int, list[int]]:
 
 
 def _all_stopped(pid: int) -> bool:
-    states = []
-    for status in Path(f"/proc/{pid}/task").glob("*/stat"):
-        states.append(status.read_text().rpartition(")")[2].split()[0])
-    return set(states) <= {"T"}
+    stats = [status.read_text() for status in Path(f"/proc/{pid}/task").glob("*/stat")]
+    return {stat.rpartition(")")[2].split()[0] for stat in stats} <= {"T"}
 
 
 def _last_stack(seen: Seen, tid: int) -> tuple[int, ...] | None:

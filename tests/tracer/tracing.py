@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -28,7 +29,7 @@ def why_not() -> str:
     except ImportError as error:
         return f"the tracer cannot be loaded: {error}"
     try:
-        Tracer(1 << 16, 0, "process", [EventKind.SWITCH], "/nowhere").close()
+        Tracer(1 << 16, 0, "process", [EventKind.SWITCH], tempfile.gettempdir()).close()
     except OSError as error:
         return f"BPF programs may not be loaded here: {error}"
     return ""

@@ -173,9 +173,10 @@ def _programs(recording: Recording) -> str:
     """Those that ran most come first, the kernel's own threads last."""
     processes = recording.table("processes")
     origins, commands = (processes.column(name).to_pylist() for name in ("origin", "command"))
-    # What it was called as: an executable can have many names.
     own = [row for row, origin in enumerate(origins) if origin != "met"]
-    names = {row: str(commands[row][0]) if commands[row] else "?" for row in own}
+    # What it was called as: an executable can have many names.
+    called = [str(command[0]) if command else "?" for command in commands]
+    names = {row: called[row] for row in own}
     ran = Counter(recording.table("samples").column("process").to_pylist())
     order = sorted(own, key=lambda row: (names[row].startswith("["), -ran[row]))
     shown = list(dict.fromkeys(_base_name(names[row]) for row in order))

@@ -87,6 +87,9 @@ class Tracer:
         """
 
     def unfollow(self, pid: int) -> None: ...
+    def watch(self, tid: int, address: int, length: int = 4, reads: bool = False) -> None:
+        """Records every write (and read) of a variable by a thread, with a hardware breakpoint; a CPU has four."""
+
     def pause(self) -> None: ...
     def resume(self) -> None: ...
     def pin(self, folder: _Path) -> None:

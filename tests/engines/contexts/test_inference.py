@@ -50,7 +50,7 @@ def test_the_papers_example():
     )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(stories(), st.integers(1, 5), st.integers(0, 4))
 def test_instances_merge_and_split_as_the_paper_says(story, every, offset):
     instances, recording = inferred(story, every, offset)
@@ -68,7 +68,7 @@ def test_instances_merge_and_split_as_the_paper_says(story, every, offset):
     assert Counter(rows(instances, recording)) == Counter(expected)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(stories(), st.integers(1, 5), st.integers(0, 4))
 def test_the_truth_lies_within_the_estimates(story, every, offset):
     """Of an instance that stands for one activation; several that no event tells apart are one, as in the paper."""

@@ -287,6 +287,17 @@ static void use_disk(const char *path) {
         exit(77);
 }
 
+// Writes a variable after it was told to.
+static void use_flag(void) {
+    char byte;
+    say("flag", (unsigned long long)&flag);
+    fflush(stdout);
+    if (read(0, &byte, 1) != 1)
+        exit(1);
+    for (int i = 1; i <= 3; i++)
+        *(volatile int *)&flag = i;
+}
+
 int main(int count, char **arguments) {
     const char *what = count > 1 ? arguments[1] : "", *path = count > 2 ? arguments[2] : "";
     unsigned long long one = 1;
@@ -330,6 +341,8 @@ int main(int count, char **arguments) {
         use_sendfile(path);
     else if (strcmp(what, "faults") == 0)
         use_faults();
+    else if (strcmp(what, "flag") == 0)
+        use_flag();
     else if (strcmp(what, "disk") == 0)
         use_disk(path);
     else

@@ -39,11 +39,13 @@ def answering(contexts: Contexts, mechanism: Flags, calls: Iterable[Calls]) -> I
 
 
 def _innermost(contexts: Contexts, passed_over: Flags) -> Ints:
+    """For every node the innermost one on its path that is not passed over; itself where there is none."""
     found = np.arange(len(contexts))
     parents = contexts.tree.parent
     for node in np.flatnonzero(passed_over).tolist():
-        if found[parents[node]] != 0:
-            found[node] = found[parents[node]]
+        above = found[parents[node]]
+        if above != 0 and not passed_over[above]:
+            found[node] = above
     return found
 
 

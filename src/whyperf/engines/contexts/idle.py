@@ -107,7 +107,7 @@ def _by_thread(run: Run, followed: Followed) -> list[_Seen]:
     keys, where, counts = np.unique(thread << 32 | node, return_inverse=True, return_counts=True)
     columns = [sums(where, values, len(keys)) for values in (waited, ready, ran)]
     starts = np.flatnonzero(np.diff(keys >> 32, prepend=-1))
-    ends = [*starts[1:].tolist(), len(keys)]
+    ends = [*starts[1:].tolist(), len(keys)][: len(starts)]
     return [
         _Seen(keys[begin:end] & 0xFFFFFFFF, counts[begin:end].astype(np.float64), *(c[begin:end] for c in columns))
         for begin, end in zip(starts.tolist(), ends, strict=True)

@@ -30,6 +30,7 @@ _SMALLEST = 1 << 20
 _OF_FREE_MEMORY = 0.25
 _MARGIN = 2.0  # events do not come evenly
 _STOPPED_IN_S = 5.0
+_LOG = "daemon.log"
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def _end(pid: int) -> None:
 def _start_daemon(lock: int) -> int:
     """A process of its own, small because it loads only what it needs. It inherits the lock that keeps others out."""
     flight_folder().mkdir(mode=0o700, exist_ok=True)
-    with (flight_folder() / "daemon.log").open("ab") as log:
+    with (flight_folder() / _LOG).open("ab") as log:
         ready, said = os.pipe()
         try:
             daemon = subprocess.Popen(
@@ -122,10 +123,9 @@ def _start_daemon(lock: int) -> int:
         os.close(ready)
     if answer != b"ready":
         daemon.wait()
-        raise WhyperfError(
-            f"The flight recorder's daemon did not start; {flight_folder() / 'daemon.log'} tells why.",
-            "whyperf trace stop",
-        )
+        lines = (flight_folder() / _LOG).read_text(errors="replace").splitlines()
+        why = f": {lines[-1]}" if lines else ""
+        raise WhyperfError(f"The flight recorder's daemon did not start{why}.", "whyperf trace stop")
     say(lock, Holder(NAME, daemon.pid, flight=True))
     return daemon.pid
 
