@@ -31,6 +31,7 @@ class Case:
     truth: Truth
     source: str = ""
     needs: tuple[str, ...] = ()  # programs that must be installed
+    prepared: str = ""  # a folder that the same command makes beforehand when its mode is `prepare`
 
     def why_not(self) -> str:
         """Why it cannot be run here; empty: it can."""
@@ -48,7 +49,9 @@ class Case:
             subprocess.run(
                 ["gcc", "-g", "-O1", "-pthread", "-o", str(program), str(PROGRAMS / self.source)], check=True
             )
-        known = {"program": str(program), "programs": str(PROGRAMS), "python": sys.executable}
+        known = {"program": str(program), "programs": str(PROGRAMS), "python": sys.executable, "folder": str(folder)}
+        if self.prepared and not (folder / self.prepared).exists():
+            subprocess.run([word.format(mode="prepare", **known) for word in self.command], check=True, timeout=100)
         return {mode: [word.format(mode=mode, **known) for word in self.command] for mode in ("normal", "stalled")}
 
 
@@ -60,9 +63,10 @@ def _compiled(name: str, source: str, truth: Truth, *, killed: bool = False) -> 
 CASES: tuple[Case, ...] = (
     Case(
         "postgres-row-lock",
-        ("bash", "{programs}/postgres_lock.sh", "{mode}"),
+        ("bash", "{programs}/postgres_lock.sh", "{mode}", "{folder}/postgres"),
         Truth("postgres", functions=("PostgresMain", "secure_read", "WaitEventSetWait")),
         needs=("psql", "setpriv"),
+        prepared="postgres",
     ),
     Case(
         "redis-keys",

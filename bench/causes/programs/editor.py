@@ -41,5 +41,5 @@ def pressed(_: object) -> None:
 
 
 box.bind("<Key>", pressed)
-window.after(6000, window.destroy)
+window.after(20000, window.destroy)
 window.mainloop()

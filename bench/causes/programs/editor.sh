@@ -1,18 +1,17 @@
 #!/bin/bash
 # The editor under a virtual display, with somebody who types.
 here=$(dirname "$(readlink -f "$0")")
-export DISPLAY=:$((RANDOM % 500 + 100))
-Xvfb "$DISPLAY" -screen 0 320x200x8 >/dev/null 2>&1 &
-display=$!
-sleep 0.7
+coproc display { exec Xvfb -displayfd 1 -screen 0 320x200x8 2>/dev/null; }
+read -r number <&"${display[0]}"
+export DISPLAY=:$number
 /usr/bin/python3 "$here/editor.py" "$1" &
 editor=$!
-sleep 0.8
+xdotool search --sync --onlyvisible --name tk >/dev/null 2>&1
+sleep 0.3
 for _ in $(seq 40); do
     xdotool key a >/dev/null 2>&1
     sleep 0.01
 done
 wait $editor
-kill $display
-wait $display
+kill "$display_PID"
 true

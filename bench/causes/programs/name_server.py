@@ -6,6 +6,7 @@ import sys
 
 server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 server.bind(("127.0.0.53", 53))
+print("ready", flush=True)
 while True:
     question, client = server.recvfrom(512)
     if sys.argv[1] == "stalled" and b"reports" in question:

@@ -28,6 +28,16 @@ def connect(path: str) -> socket.socket:
     return connection
 
 
+def fill(connection: socket.socket, thousands: int) -> None:
+    """In pieces, so that none of them is a stall."""
+    for thousand in range(thousands):
+        keys = [f"aaaabbbbccccddddeeeeffffgggg:{thousand}:{number}" for number in range(1000)]
+        connection.sendall("".join(f"*3\r\n$3\r\nSET\r\n${len(key)}\r\n{key}\r\n$1\r\nv\r\n" for key in keys).encode())
+        left = 5 * len(keys)  # +OK
+        while left > 0:
+            left -= len(connection.recv(left))
+
+
 def victim(path: str) -> None:
     connection = connect(path)
     for number in range(150):
@@ -71,7 +81,7 @@ def main() -> None:
         ]
     )
     connection = connect(path)
-    ask(connection, "DEBUG", "POPULATE", "250000", "aaaabbbbccccddddeeeeffffgggg")
+    fill(connection, 200)
     roles = [
         subprocess.Popen([sys.executable, __file__, stalled, command, role, path]) for role in ("victim", "intruder")
     ]

@@ -7,10 +7,9 @@ folder=$(mktemp -d /tmp/whyperf-dns-XXXXXX)
 echo 'nameserver 127.0.0.53
 options timeout:2 attempts:1' >"$folder/resolv.conf"
 mount --bind "$folder/resolv.conf" /etc/resolv.conf
-python3 "$here/name_server.py" "$1" &
-server=$!
-sleep 0.4
+coproc server { exec python3 "$here/name_server.py" "$1"; }
+read -r _ <&"${server[0]}"
 python3 "$here/lookups.py"
-kill $server
+kill "$server_PID"
 umount /etc/resolv.conf
 rm -rf "$folder"

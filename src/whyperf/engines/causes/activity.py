@@ -9,6 +9,7 @@ import numpy as np
 
 from whyperf.engines.causes.arrays import Int32s
 from whyperf.engines.causes.graph import Graph
+from whyperf.engines.causes.waits import Ended
 from whyperf.engines.run import column
 from whyperf.recording.events import EventKind
 from whyperf.recording.tables import Clock
@@ -19,7 +20,7 @@ class Waited:
     """All waits at one site, within the window."""
 
     total: int
-    longest: int  # row of the waits
+    longest: int  # row of the waits: the longest one, or the one that tells what it was for
     begin: int  # of the longest, within the window
     end: int
 
@@ -64,8 +65,18 @@ def _waited(graph: Graph, thread: int, begin: int, end: int) -> tuple[Waited, ..
     for rows_at in sites.values():
         lengths = high[rows_at] - low[rows_at]
         longest = rows_at[int(np.argmax(lengths))]
-        found.append(Waited(int(lengths.sum()), rows.start + longest, int(low[longest]), int(high[longest])))
+        told = _told_by(graph, rows.start, rows_at, longest)
+        found.append(Waited(int(lengths.sum()), rows.start + told, int(low[longest]), int(high[told])))
     return tuple(sorted(found, key=lambda one: -one.total))
+
+
+def _told_by(graph: Graph, start: int, rows: list[int], longest: int) -> int:
+    """The wait that tells whom a series was for: the longest one; if a timer ended that, the next one that somebody
+    ended (PostgreSQL looks for deadlocks after a second, then waits on for the same lock)."""
+    ended = graph.waits.ended
+    if ended[start + longest] != Ended.TIMER:
+        return longest
+    return next((row for row in rows if row > longest and ended[start + row] == Ended.THREAD), longest)
 
 
 def _ran(graph: Graph, thread: int, begin: int, end: int) -> Ran | None:

@@ -30,7 +30,7 @@ def find_anomalies(stalled: Roles, normals: Sequence[Roles], least_excess: int |
 
 
 def own_spread(normal: Roles) -> int:
-    """How much a site's longest wait differs between the halves of a normal recording, at sites with many waits.
+    """How much a site's longest wait differs between the halves of a normal recording, at most sites with many waits.
 
     A machine that is busy, or a program whose waits vary, raises what counts as out of the ordinary.
     """
@@ -48,7 +48,7 @@ def own_spread(normal: Roles) -> int:
         longest.append(np.where(count >= graph.settings.own_normal_waits, most, -1))
     both = (longest[0] >= 0) & (longest[1] >= 0)
     if both.any():
-        spread = int(np.abs(longest[0][both] - longest[1][both]).max())
+        spread = int(np.quantile(np.abs(longest[0][both] - longest[1][both]), graph.settings.own_normal_quantile))
     return spread
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from whyperf.engines.causes.arrays import Bools, Int32s, Ints
 from whyperf.engines.causes.edges import Edges, Wakes, build_edges, classify_wakes
-from whyperf.engines.causes.loops import Site, asks, loop_sites
+from whyperf.engines.causes.loops import Site, asks, at_loop_sites, loop_sites
 from whyperf.engines.causes.messages import Channels, Messages, channels, match_messages
 from whyperf.engines.causes.rules import Call, Rules, load_rules
 from whyperf.engines.causes.segments import Segments, cut_segments
@@ -69,13 +69,7 @@ class Graph:
     @cached_property
     def in_loop(self) -> Bools:
         """By wait: whether it is at its thread's loop site."""
-        threads = len(self.trace.threads)
-        call, node = np.full(threads, -2, np.int64), np.full(threads, -2, np.int64)
-        for thread, site in self.loops.items():
-            call[thread], node[thread] = site
-        events, waits = self.trace.events, self.waits
-        at: Bools = (events.call[waits.first] == call[waits.thread]) & (events.site[waits.first] == node[waits.thread])
-        return at
+        return at_loop_sites(self.trace, self.waits, self.loops)
 
     @cached_property
     def asks(self) -> Bools:

@@ -27,9 +27,12 @@ def loop_sites(trace: Trace, waits: Waits, settings: CausesSettings) -> dict[int
     call, site = events.call[waits.first], events.site[waits.first]
     passive = _looks_passive(trace, waits)
     counts: dict[int, dict[Site, list[int]]] = defaultdict(dict)
-    first, where = groups(waits.thread, call, site)
-    waits_at, passive_at = np.bincount(where), np.bincount(where, weights=passive)
-    for row, count, of_them in zip(first.tolist(), waits_at, passive_at, strict=True):
+    whole = (events.cut[waits.first] == 0) & (site >= 0)  # a stack that is cut looks shallow
+    threads_with_whole = np.unique(waits.thread[whole])
+    usable = np.flatnonzero(whole | ~np.isin(waits.thread, threads_with_whole))
+    first, where = groups(waits.thread[usable], call[usable], site[usable])
+    waits_at, passive_at = np.bincount(where), np.bincount(where, weights=passive[usable])
+    for row, count, of_them in zip(usable[first].tolist(), waits_at, passive_at, strict=True):
         counts[int(waits.thread[row])][int(call[row]), int(site[row])] = [int(count), int(of_them)]
     bits, depth = trace.rules.call_bits, trace.stacks.depth
     loops = {}
@@ -43,6 +46,24 @@ def loop_sites(trace: Trace, waits: Waits, settings: CausesSettings) -> dict[int
         if idle:
             loops[thread] = max(idle, key=lambda one: idle[one])
     return loops
+
+
+def at_loop_sites(trace: Trace, waits: Waits, loops: dict[int, Site]) -> Bools:
+    """By wait: whether it is at its thread's loop site, as far as its stack, which may be cut, tells."""
+    events = trace.events
+    call, site = events.call[waits.first], events.site[waits.first]
+    first, where = groups(waits.thread, call, site, events.cut[waits.first].astype(np.int32))
+    found = np.zeros(len(first), np.bool_)
+    for group, row in enumerate(first.tolist()):
+        loop = loops.get(int(waits.thread[row]))
+        if loop is None or loop[0] != call[row]:
+            continue
+        found[group] = site[row] == loop[1]
+        if events.cut[waits.first[row]] or site[row] < 0:
+            seen = trace.stacks.functions(int(site[row]))
+            found[group] = trace.stacks.functions(loop[1])[: len(seen)] == seen
+    at: Bools = found[where]
+    return at
 
 
 def _looks_passive(trace: Trace, waits: Waits) -> Bools:

@@ -37,6 +37,8 @@ class Events:
     stack: Int32s
     site: Int32s
     """The innermost stack node outside the kernel."""
+    cut: Bytes
+    """Why the stack ends early; 0: it is whole."""
 
     def __len__(self) -> int:
         return len(self.time)
@@ -90,6 +92,7 @@ class Trace:
             extra=column(table, "extra"),
             stack=stack,
             site=self.stacks.outside_kernel[stack],
+            cut=column(table, "cut"),
         )
 
     @property
