@@ -81,7 +81,7 @@ def main() -> None:
         ]
     )
     connection = connect(path)
-    fill(connection, 200)
+    fill(connection, 30)
     roles = [
         subprocess.Popen([sys.executable, __file__, stalled, command, role, path]) for role in ("victim", "intruder")
     ]

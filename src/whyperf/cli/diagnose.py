@@ -65,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_presentation(parser: argparse.ArgumentParser) -> None:
     """Options of every command that ends in a verdict."""
     parser.add_argument("--json", metavar="FILE", help="write the verdict as JSON; - prints it instead of the report")
+    parser.add_argument("--perfetto", metavar="FILE", help="write causal paths of stalls for Perfetto or chrome://tracing")
     parser.add_argument("--top", metavar="N", type=count, help="suspects to show (default 10)")
     parser.add_argument("--explain", metavar="FUNCTION", help="say all that is known of one function")
     parser.add_argument(
@@ -173,7 +174,11 @@ def present(verdict: Verdict, args: argparse.Namespace, explanations: Sequence[E
         from whyperf.report.json import to_json
 
         _write(args.json, to_json(verdict, explanations, top=args.top))
-    if args.json != "-":
+    if args.perfetto is not None:
+        from whyperf.report.chrome import to_chrome
+
+        _write(args.perfetto, to_chrome(verdict))
+    if "-" not in (args.json, args.perfetto):
         from whyperf.report.terminal import show
 
         show(verdict, explanations, **({} if args.top is None else {"top": args.top}))

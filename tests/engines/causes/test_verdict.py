@@ -18,6 +18,7 @@ from whyperf.diagnose.verdict import Evidence, Suspect, Symptom, Verdict, Verdic
 from whyperf.engines.causes.diagnosis import Where
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import TableFile
+from whyperf.report.chrome import to_chrome
 from whyperf.report.json import schema, to_json
 from whyperf.report.terminal import show
 
@@ -106,3 +107,15 @@ def test_no_line_of_a_ladder_is_wider_than_the_terminal_allows(width: int) -> No
     show(joined(plain(VerdictKind.NONE, "cpu"), found, DiagnoseSettings()), file=out, width=width)
     ladder = [line for line in out.getvalue().splitlines() if "strong" in line or "inferred" in line]
     assert ladder and all(len(line) <= max(width, 60) for line in ladder)
+
+
+def test_the_path_opens_in_a_trace_viewer() -> None:
+    verdict = joined(plain(VerdictKind.NONE, "cpu"), view(), DiagnoseSettings())
+    events = json.loads(to_chrome(verdict))["traceEvents"]
+    slices = [one for one in events if one["ph"] == "X"]
+    assert [one["args"]["process"] for one in slices] == ["client", "server", "back"]
+    starts, ends = ([one for one in events if one["ph"] == kind] for kind in "sf")
+    assert [one["id"] for one in starts] == [one["id"] for one in ends] and len(starts) == 2
+    for arrow in (*starts, *ends):  # an arrow is tied to the slice around its end
+        assert any(one["tid"] == arrow["tid"] and one["ts"] <= arrow["ts"] <= one["ts"] + one["dur"] for one in slices)
+    assert {one["args"]["name"] for one in events if one["name"] == "process_name"} == {"client", "server", "back"}

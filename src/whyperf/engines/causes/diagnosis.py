@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from whyperf.engines.causes import words
 from whyperf.engines.causes.anomalies import find_anomalies
 from whyperf.engines.causes.blame import Blame
 from whyperf.engines.causes.graph import Graph
@@ -51,7 +52,9 @@ def find_causes(
     if where is not None:
         anomalies = _at(roles.graph, anomalies, where)
     stalls = explain(roles, usual, anomalies[: chosen.most_candidates])
-    return Causes(roles, usual, stalls[: chosen.most_findings], tuple(_notes(roles, stalls)))
+    disturbed = [] if where is not None else [stall for stall in stalls if _is_disturbance(roles.graph, stall)]
+    kept = [stall for stall in stalls if stall not in disturbed]
+    return Causes(roles, usual, tuple(kept[: chosen.most_findings]), tuple(_notes(roles, kept, disturbed)))
 
 
 def explain(roles: Roles, normals: Sequence[Roles], anomalies: Sequence[Anomaly]) -> tuple[Stall, ...]:
@@ -68,6 +71,13 @@ def explain(roles: Roles, normals: Sequence[Roles], anomalies: Sequence[Anomaly]
         else:
             merged[same] = replace(merged[same], along=(*merged[same].along, stall.anomaly))
     return tuple(merged)
+
+
+def _is_disturbance(graph: Graph, stall: Stall) -> bool:
+    """Others, who are not of the recorded program, had the CPU: that says something of the machine only."""
+    others = stall.path.culprit.others
+    foreign = sum(time for thread, time in others if thread < 0 or not graph.trace.followed[thread])
+    return stall.path.culprit.ending is Ending.STARVED and foreign > sum(time for _, time in others) / 2
 
 
 def _leads_to(other: Stall, stall: Stall) -> bool:
@@ -146,9 +156,13 @@ def is_called(graph: Graph, thread: int, name: str) -> bool:
     return name in (str(one.tid), one.name, one.label, one.program)
 
 
-def _notes(roles: Roles, stalls: Sequence[Stall]) -> list[str]:
-    trace = roles.graph.trace.manifest.trace
-    notes = []
+def _notes(roles: Roles, stalls: Sequence[Stall], disturbed: Sequence[Stall]) -> list[str]:
+    graph, trace = roles.graph, roles.graph.trace.manifest.trace
+    notes = [
+        f"A busy machine: {words.stalled(graph, stall.anomaly)}; {words.who(graph, stall.path.culprit.thread)} "
+        f"{words.ending(graph, stall.path.culprit)}."
+        for stall in disturbed[:1]
+    ]
     if trace is not None and trace.events_lost:
         notes.append(
             f"{trace.events_lost:,} kernel events were lost: wake-ups that are missing may have been among them."
