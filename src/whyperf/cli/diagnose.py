@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.cli.deep_options import add_symptom, refuse_explaining, symptom_of
-from whyperf.cli.quantities import count
+from whyperf.cli.quantities import count, duration
 from whyperf.cli.symptom_from import costliest, known_in
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import compared_in
@@ -19,6 +19,7 @@ from whyperf.recording.layout import compared_in
 if TYPE_CHECKING:
     from whyperf.diagnose.diagnosis import Diagnosis
     from whyperf.diagnose.verdict import Verdict
+    from whyperf.engines.causes.diagnosis import Where
     from whyperf.engines.excess.explain import Explanation
     from whyperf.recording.reader import Recording
     from whyperf.recording.symptom import SymptomSpec
@@ -32,6 +33,7 @@ examples:
   whyperf diagnose --good good-1 good-2 good-3 --bad bad-1 bad-2 bad-3
   whyperf diagnose good bad --explain parse_line
   whyperf diagnose good bad --html verdict.html
+  whyperf diagnose stall --at 12.5s --thread main
   whyperf diagnose good bad --json verdict.json --fail-if-slower 10
 
 exit status: 0 a difference was found, 3 none (or merely more work), 4 not enough evidence,
@@ -56,6 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plan", metavar="FILE", type=Path, help="write what to zoom into, from sketches, for `record --deep --zoom`"
     )
+    parser.add_argument(
+        "--at", metavar="TIME", type=duration, help="of traced recordings: when it stalled, since the recording began"
+    )
+    parser.add_argument(
+        "--thread", metavar="NAME", help="of traced recordings: which thread stalled, by name or number"
+    )
     add_presentation(parser)
 
 
@@ -71,6 +79,9 @@ def add_presentation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="FILE", help="write the verdict as JSON; - prints it instead of the report")
     parser.add_argument(
         "--html", metavar="FILE", type=Path, help="write the verdict and its evidence as one page, to open in a browser"
+    )
+    parser.add_argument(
+        "--perfetto", metavar="FILE", help="write causal paths of stalls for Perfetto or chrome://tracing"
     )
     parser.add_argument("--top", metavar="N", type=count, help="suspects to show (default 10)")
     parser.add_argument("--explain", metavar="FUNCTION", help="say all that is known of one function")
@@ -90,6 +101,8 @@ def add_presentation(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     check_page(args)
+    if len(args.recordings) == 1 and not args.good and not args.bad and not any(compared_in(Path(args.recordings[0]))):
+        return _stalled_alone(Path(args.recordings[0]), args)
     good, bad = sides(args)
     return conclude(good, bad, args)
 
@@ -124,6 +137,7 @@ def conclude(
         keep_accounts=args.explain is not None,
         method=Method.NONE if getattr(args, "no_values", False) else Method(args.method),
         stack_events=getattr(args, "stack_events", None),
+        where=_where(recorded[1][0], args),
     )
     verdict = replace(diagnosis.verdict, notes=(*notes, *diagnosis.verdict.notes), warnings=tuple(warnings))
     examined = Examined(*recorded, diagnosis.excess, diagnosis.values)
@@ -143,6 +157,32 @@ def _conclude_deep(good: Sequence[Recording], bad: Sequence[Recording], args: ar
     if args.plan is not None:
         _write_plan(args.plan, good, bad, symptom)
     return present(replace(verdict, notes=(*notes, *verdict.notes)), Examined(good, bad), args)
+
+
+def _stalled_alone(path: Path, args: argparse.Namespace) -> int:
+    """A single traced recording, which may hold both a normal and a stalled time."""
+    from whyperf.collect.seal import open_recording
+    from whyperf.diagnose.causes import examine_stall
+    from whyperf.report.html.examined import Examined
+
+    recording = open_recording(path)
+    if recording.manifest.trace is None:
+        raise WhyperfError(
+            f"{path} alone has nothing to be compared with. A stall is found in one recording if it was traced.",
+            f"whyperf diagnose GOOD {shlex.quote(str(path))}",
+            status=2,
+        )
+    return present(examine_stall(recording, _where(recording, args)), Examined([], [recording]), args)
+
+
+def _where(stalled: Recording, args: argparse.Namespace) -> Where | None:
+    """What the user says of a stall."""
+    from whyperf.engines.causes.diagnosis import Where
+
+    at, thread = getattr(args, "at", None), getattr(args, "thread", None)
+    if at is None and thread is None:
+        return None
+    return Where(None if at is None else stalled.manifest.start_monotonic + round(at * 1e9), thread)
 
 
 def _write_plan(path: Path, good: Sequence[Recording], bad: Sequence[Recording], symptom: SymptomSpec | None) -> None:
@@ -170,12 +210,12 @@ def present(
     if args.json is not None:
         from whyperf.report.json import to_json
 
-        text = to_json(verdict, explanations, top=args.top)
-        if args.json == "-":
-            sys.stdout.write(text)
-        else:
-            _write(Path(args.json), text, "whyperf diagnose ... --json -")
-    if args.json != "-":
+        _write(args.json, to_json(verdict, explanations, top=args.top), "whyperf diagnose ... --json -")
+    if args.perfetto is not None:
+        from whyperf.report.chrome import to_chrome
+
+        _write(args.perfetto, to_chrome(verdict), "whyperf diagnose ... --perfetto -")
+    if "-" not in (args.json, args.perfetto):
         from whyperf.report.terminal import show
 
         show(verdict, explanations, **({} if args.top is None else {"top": args.top}))
@@ -249,11 +289,14 @@ def write_page(verdict: Verdict, examined: Examined, path: Path) -> None:
     print(f"whyperf: the page is {path.absolute().as_uri()}", file=sys.stderr)
 
 
-def _write(path: Path, text: str, instead: str) -> None:
+def _write(target: str | Path, text: str, instead: str) -> None:
+    if target == "-":
+        sys.stdout.write(text)
+        return
     try:
-        path.write_text(text, encoding="utf-8")
+        Path(target).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise WhyperfError(f"{path} cannot be written: {error.strerror}.", instead) from None
+        raise WhyperfError(f"{target} cannot be written: {error.strerror}.", instead) from None
 
 
 def _stack_events(text: str) -> frozenset[str]:

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from whyperf.diagnose import wording
 from whyperf.diagnose.advice import compare_again, diagnose_swapped, lifecycle_reminder
+from whyperf.diagnose.causes import joined, view_causes
 from whyperf.diagnose.confidence import LOW
 from whyperf.diagnose.contexts import ContextsView, view_contexts
 from whyperf.diagnose.data import Data, Method, data_notes, gather, join
@@ -20,6 +21,7 @@ from whyperf.diagnose.significance import Change, Judgement, Measure, judge, run
 from whyperf.diagnose.suspects import to_suspects
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.diagnose.waiting import wait_kind
+from whyperf.engines.causes.diagnosis import Where
 from whyperf.engines.contexts.settings import Sources, sources_named
 from whyperf.engines.excess.compare import DataEvidence, Excess, compare, weigh
 from whyperf.engines.excess.evenness import uneven_growth
@@ -54,10 +56,12 @@ def examine(
     keep_accounts: bool = False,
     method: Method = Method.SOUND,
     stack_events: Collection[str] | None = None,
+    where: Where | None = None,
 ) -> Diagnosis:
     """The verdict with what it was chosen from; `keep_accounts` asks for that even where there is nothing to choose.
 
-    `stack_events`: kernel events whose stacks tell latencies, of syscalls, switches and samples.
+    `stack_events`: kernel events whose stacks tell latencies, of syscalls, switches and samples. `where` is what the
+    user says of a stall.
     """
     if not good or not bad:
         raise WhyperfError("At least one good and one bad recording are needed.", "whyperf diagnose GOOD BAD", status=2)
@@ -76,7 +80,11 @@ def examine(
     excess = diagnosis.excess
     if excess is None and keep_accounts:
         excess = compare(case.good, case.bad, per_unit=case.measures.per_unit)
-    return Diagnosis(replace(verdict, notes=tuple(dict.fromkeys(notes))), excess, diagnosis.values)
+    verdict = replace(verdict, notes=tuple(dict.fromkeys(notes)))
+    causes = view_causes(good, bad, method, where)
+    if causes is not None:
+        verdict = joined(verdict, causes, case.settings)
+    return Diagnosis(verdict, excess, diagnosis.values)
 
 
 def _concerned(diagnosis: Diagnosis, settings: DiagnoseSettings) -> set[str]:

@@ -32,9 +32,10 @@ class Table:
 
     def completed(self, rows: pa.Table) -> pa.Table:
         """The rows in this schema: columns that were added since they were made get what their absence means."""
-        given = {name: rows.column(name) for name in rows.column_names}
+        given: dict[str, Any] = {name: rows.column(name) for name in rows.column_names}
         for column in self.columns:
             if column.absent is not None:
-                known = given.get(column.name, pa.nulls(rows.num_rows, column.type))
+                kind: Any = column.type  # the stubs know every type by its name only
+                known = given.get(column.name, pa.nulls(rows.num_rows, kind))
                 given[column.name] = known.fill_null(column.absent)
         return pa.table(given).select(self.schema.names).cast(self.schema)

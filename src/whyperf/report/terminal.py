@@ -20,6 +20,7 @@ from whyperf.engines.quantities import percent
 from whyperf.report.console import ReportConsole
 from whyperf.report.glyphs import Glyphs, bar, encodable, glyphs_for, sparkline
 from whyperf.report.heat import heat_map
+from whyperf.report.ladder import ladder
 from whyperf.report.printable import printable
 from whyperf.report.shorten import call_path, short_name, short_path
 
@@ -131,6 +132,8 @@ class _Report:
             path = call_path(names, self.text_width - 5, self.glyphs.arrow, self.glyphs.dots)
             yield self._indented(path, "dim")
         yield self._indented(suspect.why)
+        for evidence in suspect.evidence:
+            yield from ladder(evidence.detail, self.text_width, self.glyphs)
         if suspect.variables and suspect.pattern != "unknown":
             yield self._indented(f"Pattern: {suspect.pattern}", "dim")
         for variable in suspect.variables:
