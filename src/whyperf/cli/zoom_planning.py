@@ -25,7 +25,22 @@ def plan_from(good: Sequence[Recording], bad: Sequence[Recording], symptom: Symp
             "The sketches show no function of the program's own to zoom into.",
             f"whyperf info {shlex.quote(str(bad[0].path))}",
         )
+    _refuse_too_large(plan)
     return plan
+
+
+def _refuse_too_large(plan: ZoomPlan) -> None:
+    """Before minutes are spent on a recording that nobody can read."""
+    from whyperf.collect.dependences.memory import EXECUTION_BYTES, available_bytes
+
+    needed, available = plan.expected * EXECUTION_BYTES, available_bytes()
+    if needed > available:
+        raise WhyperfError(
+            f"A zoom for {plan.symptom} would record up to {plan.expected:,} executions: reading it takes about "
+            f"{needed / 1e9:.0f} GB of memory, and {available / 1e9:.0f} GB are free. Give the program less to do, so "
+            "that it still shows the behaviour, or ask for a function that executes less.",
+            "whyperf compare --deep --symptom function:NAME ...",
+        )
 
 
 def in_words(plan: ZoomPlan) -> str:

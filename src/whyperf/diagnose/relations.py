@@ -14,7 +14,7 @@ from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.suspects import to_suspects
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.finding import Finding, HotLine
-from whyperf.engines.quantities import count
+from whyperf.engines.quantities import count, percent
 from whyperf.engines.recorded import Recorded
 from whyperf.engines.relations.candidates import Change
 from whyperf.engines.relations.compare import compare
@@ -113,7 +113,7 @@ class _Deep:
         if max(abs(change.good), abs(change.bad)) < self.relations_settings.few_events:
             return self._verdict(VerdictKind.INSUFFICIENT, self._too_few())
         if not change.is_material(self.relations_settings):
-            return self._verdict(VerdictKind.NONE, f"No difference: {self._amounts()}.")
+            return self._verdict(VerdictKind.NONE, self._too_alike(change))
         if change.amount < 0 and not self.spec.name:
             swapped = diagnose_swapped(self.good, self.bad)
             sentence = f"Bad runs are not the worse ones: {self._amounts()}. Were good and bad swapped?"
@@ -141,6 +141,15 @@ class _Deep:
         relations = self.relations
         each = " a run" if max(len(self.good), len(self.bad)) > 1 else ""
         return f"{count(relations.bad)} {relations.symptom}{each} in the bad runs, {count(relations.good)} in the good"
+
+    def _too_alike(self, change: Change) -> str:
+        if abs(change.amount) < self.relations_settings.least_contribution * max(abs(change.good), abs(change.bad)):
+            return f"No difference: {self._amounts()}."
+        least = percent(self.relations_settings.symptom_changed)
+        return (
+            f"Too small a difference to be explained: {self._amounts()}. From {least} of the larger on, changed "
+            "relations stand out: give the runs input that shows the behaviour more clearly, or name a --symptom."
+        )
 
     def _too_few(self) -> str:
         least = self.relations_settings.few_events

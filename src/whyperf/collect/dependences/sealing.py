@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,6 +15,7 @@ from whyperf.collect.dependence_stream import Stream, read_stream
 from whyperf.collect.dependences.heap import heap_entries
 from whyperf.collect.dependences.instruments import Instruments, Mode, read_instruments
 from whyperf.collect.dependences.losses import deep_notes
+from whyperf.collect.dependences.memory import EXECUTION_BYTES, available_bytes
 from whyperf.collect.dependences.raw import MESSAGES, PLAN, STREAM, ZOOM, Asked, read_asked
 from whyperf.collect.dependences.sites import SeenSites, Sites, keys_of, module_of
 from whyperf.collect.dependences.sketch_tables import sketch_tables
@@ -35,7 +34,7 @@ from whyperf.recording.manifest import Deep, Manifest
 from whyperf.recording.tables import MAPPINGS, PROCESSES, THREADS
 
 # Memory that sealing takes at its peak, measured; a call is an entry and a return in the stream.
-_EXECUTION_BYTES, _DEPENDENCE_BYTES = 80, 20
+_DEPENDENCE_BYTES = 20
 _CALL_BYTES, _STREAM_BYTES_A_CALL = 200, 7
 
 _PREFIX = re.compile(r"==\d+== ?|valgrind: ")
@@ -152,13 +151,10 @@ def _said(raw: Path) -> str:
 def _refuse_too_large(folder: Path, asked: Asked, stream: Stream, size: int) -> None:
     """Better a sentence than a sealer that takes the machine's memory."""
     if asked.phase == ZOOM:
-        needed = _EXECUTION_BYTES * stream.events + _DEPENDENCE_BYTES * stream.producers
+        needed = EXECUTION_BYTES * stream.events + _DEPENDENCE_BYTES * stream.producers
     else:
         needed = _CALL_BYTES * size // _STREAM_BYTES_A_CALL
-    available = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        available = next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
+    available = available_bytes()
     if needed > available:
         raise WhyperfError(
             f"{folder} needs about {needed / 1e9:.1f} GB of memory to be read, and {available / 1e9:.1f} GB are free: "
