@@ -65,6 +65,12 @@ def test_the_same_behaviour_is_no_difference_and_is_not_zoomed_into(
     assert not (tmp_path / "compared" / "good-zoom").exists()
 
 
+def test_a_small_difference_is_not_called_none(whyperf: Whyperf, shelf: Path) -> None:
+    done, verdict = compared(whyperf, shelf, "100 50", "113 50", "--symptom", "function:put")
+    assert done.returncode == 3
+    assert "Too small a difference to be explained: 113" in verdict["symptom"]["sentence"]
+
+
 def test_a_symptom_that_never_happened_in_the_good_run(whyperf: Whyperf, shelf: Path) -> None:
     done, verdict = compared(whyperf, shelf, "100 0", "100 50", "--symptom", "function:find")
     assert done.returncode == 0 and (verdict["symptom"]["good"], verdict["symptom"]["bad"]) == (0, 50)
