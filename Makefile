@@ -6,10 +6,13 @@ STAMPS := $(VENV)/.stamps
 
 # What compiles and runs whyperf, and what its tests and benchmarks need beyond that.
 PACKAGES := gcc libc6-dev make cmake ninja-build pkg-config python3-dev python3-venv libdw-dev libelf-dev zlib1g-dev \
-	valgrind
+	clang llvm libbpf-dev bpftool valgrind
 TEST_PACKAGES = g++ clang llvm gdb binutils elfutils dwz libunwind-dev libc6-dbg gcc-multilib musl-tools busybox-static \
-	redis-server redis-tools procps iproute2 chromium $(SOURCE_PACKAGES)
-BENCH_PACKAGES = linux-perf valgrind $(SOURCE_PACKAGES)
+	redis-server redis-tools procps iproute2 chromium protobuf-compiler golang-github-google-pprof-dev nginx \
+	apache2-utils linux-perf $(SOURCE_PACKAGES)
+BENCH_PACKAGES = linux-perf strace redis-server redis-tools valgrind $(SERVER_PACKAGES) $(SOURCE_PACKAGES)
+# Programs of others that are traced.
+SERVER_PACKAGES := nginx apache2-bin apache2-dev apache2-utils postgresql pigz
 # To build and test other projects from Debian's and PyPI's sources.
 SOURCE_PACKAGES := dpkg-dev xz-utils perl tcl
 
@@ -24,7 +27,7 @@ NPM := PATH=$(abspath $(BIN)):$$PATH npm --prefix web --silent
 
 .DEFAULT_GOAL := help
 .PHONY: help setup page demo test lint bench bench-overhead bench-false-alarms bench-cases bench-transparency bench-kills bench-debuginfo \
-	bench-values bench-relations docs wheel clean
+	bench-values bench-relations bench-trace bench-contexts bench-import docs wheel clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
@@ -47,7 +50,7 @@ lint: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/web-tools ## style, types, l
 	$(BIN)/lint-imports
 	$(NPM) run lint
 
-bench: bench-cases bench-overhead bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-values bench-relations ## all benchmarks; takes hours
+bench: bench-cases bench-overhead bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-values bench-relations bench-contexts bench-import bench-trace ## all benchmarks; takes hours
 
 bench-overhead: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what recording costs, beside perf and gprof
 	$(BIN)/python -m bench.overhead
@@ -73,13 +76,25 @@ bench-values: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## fa
 	$(BIN)/python -m bench.values_statistics redis
 	$(BIN)/python -m bench.values_statistics scale
 
+bench-contexts: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## inferred latencies against true ones, injected delays, stripped binaries, false alarms (as root)
+	$(BIN)/python -m bench.contexts
+
 bench-relations: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## changed relations: ranks, false candidates, cost beside Valgrind's tools
 	$(BIN)/python -m bench.relations
 	$(BIN)/python -m bench.relations --growth
 	$(BIN)/python -m bench.relations_cost
 
-docs: $(STAMPS)/installed ## docs/format.md from the schemas
+bench-import: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## how fast perf.data is read, beside perf script
+	$(BIN)/python -m bench.import_speed
+
+bench-trace: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what kernel events cost, beside perf and strace
+	$(BIN)/python -m bench.trace_cost
+
+docs: $(STAMPS)/installed $(STAMPS)/tools ## the site, links checked; man pages; docs/format.md from the schemas
+	$(BIN)/pip install --quiet --group docs
 	$(BIN)/python -m whyperf.recording.describe docs/format.md
+	$(BIN)/python -m whyperf.cli.reference docs/commands.md build/man
+	$(BIN)/mkdocs build --quiet --strict
 
 wheel: $(STAMPS)/installed $(PAGE) ## dist/whyperf-*.whl
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .

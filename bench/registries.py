@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import sys
 import tarfile
@@ -35,7 +36,12 @@ def debian_source(package: str) -> Path:
     """The unpacked, patched Debian source package, from the mirrors this machine is set up with."""
 
     def make(folder: Path) -> None:
-        run(["apt-get", *_apt_options(), "source", "-q", package], folder)
+        fetch = ["apt-get", *_apt_options(), "source", "-q"]
+        try:
+            run([*fetch, package], folder)
+        except SubjectError:
+            # Mirrors may list security updates whose sources they do not hold: the release's own will do.
+            run([*fetch, f"{package}/{platform.freedesktop_os_release()['VERSION_CODENAME']}"], folder)
 
     folder = kept(f"source-{package}", [package], make)
     return next(path for path in folder.iterdir() if path.is_dir())

@@ -19,7 +19,7 @@ from pathlib import Path
 from bench.subjects import sqlite
 from whyperf.collect import _dependences
 from whyperf.collect.dependence_stream import read_stream
-from whyperf.collect.dependences.instruments import Instruments, Mode, to_text
+from whyperf.collect.dependences.instruments import HeapUse, Instruments, Mode, to_text
 from whyperf.collect.dependences.loaded import LoadedFile, files_of
 from whyperf.collect.dependences.planning import sketch_instruments
 from whyperf.collect.program import Program
@@ -61,7 +61,7 @@ def zoomed(files: Sequence[LoadedFile], starts: tuple[str, ...], *, values_pass:
     }
     sketch = sketch_instruments(files)
     chosen = [
-        replace(function, mode=Mode.ZOOM, heap=False)
+        replace(function, mode=Mode.ZOOM, heap=HeapUse.NONE)
         for function in sketch.functions
         if function.module == 0 and names.get(function.entry, "").startswith(starts)
     ]

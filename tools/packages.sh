@@ -14,6 +14,11 @@ for package in "$@"; do
         if [[ $package == chromium ]] && ! apt-cache show chromium >/dev/null 2>&1; then
             continue
         fi
+        # And bpftool's.
+        if [[ $package == bpftool ]]; then
+            [[ -n $(find /usr/lib/linux-tools* -name bpftool 2>/dev/null) ]] && continue
+            apt-cache show bpftool >/dev/null 2>&1 || package=linux-tools-generic
+        fi
         missing+=("$package")
     fi
 done

@@ -17,7 +17,7 @@
  *   limit COUNT              stop writing after so many events and function entries; default: 7ffffff0
  *   module NAME BUILDID      what follows is of this module: NAME is the file's base name, BUILDID in hex or `-`.
  *                            With a build-id only it decides, with `-` the name does.
- *   function ENTRY MODE [heap]
+ *   function ENTRY MODE [heap | heap-stores]
  *                            Functions are numbered from 0 in the order of the file, over all modules: FUNCTION below.
  *   range LO HI              code of the function before: [LO, HI). One or more (hot and cold parts).
  *   mark ADDRESS             write an event whenever this instruction is executed, whatever the mode of its function
@@ -30,6 +30,8 @@
  *        silent   nothing is written, values as `outside tag` (to exempt functions from `outside pass`)
  *        silent-pass   nothing is written, values pass through
  *        heap     the entry carries the first two integer arguments and the return address, the return the result
+ *        heap-stores   as heap, of a function like posix_memalign: its second and third argument, and as the result
+ *                 what it stored where its first argument points; 0 if it returned an error
  *
  * Sketch: every function `entries`. Zoom: the functions of interest `zoom`, the others as one likes. Pairs alone:
  * `pairs yes` with readers `entries`: loads are counted for all listed functions but silent ones, stores of all code.
@@ -90,9 +92,11 @@ enum dependences_record {
     RECORD_MODULE = 0,
     /* v module, z address - address of the site before, v length in bytes, v FUNCTION + 1 or 0, v flags (SITE_*). */
     RECORD_SITE = 1,
-    /* v FUNCTION, INSTRUCTIONS, v flags (ENTER_*); with ENTER_ARGUMENTS: v rdi, v rsi, v return address. */
+    /* v FUNCTION, INSTRUCTIONS, v flags (ENTER_*); with ENTER_ARGUMENTS: v rdi, v rsi (heap-stores: v rsi,
+     * v rdx), v return address. */
     RECORD_ENTER = 2,
-    /* v activations that ended, innermost first, INSTRUCTIONS, v flags (LEAVE_*); with LEAVE_RESULT: v rax. */
+    /* v activations that ended, innermost first, INSTRUCTIONS, v flags (LEAVE_*); with LEAVE_RESULT: v rax,
+     * of heap-stores what was stored. */
     RECORD_LEAVE = 3,
     /* v thread that runs from here on (numbered from 1 as they are created), INSTRUCTIONS of the thread before. */
     RECORD_SWITCH = 4,

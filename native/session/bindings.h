@@ -7,6 +7,8 @@
 
 extern PyType_Spec drainer_spec, decoder_spec;
 
+PyObject *session_number_distinct(PyObject *module, PyObject *keys);
 PyObject *session_unpack_values(PyObject *module, PyObject *args);
+PyObject *session_values_at(PyObject *module, PyObject *args);
 
 #endif

@@ -72,7 +72,9 @@ static PyMethodDef functions[] = {
      "Make a rings file: path, rate_hz, use_perf_events, tables, library, values_depth."},
     {"intern_contexts", intern_contexts, METH_VARARGS,
      "The calling-context tree of stacks given as frames, innermost first, and their ends: parents, frames, leaves."},
+    {"number_distinct", session_number_distinct, METH_O, "Numbers of equal keys, and where each appeared first."},
     {"unpack_values", session_unpack_values, METH_VARARGS, "Rows of values from their packed bytes."},
+    {"values_at", session_values_at, METH_VARARGS, "The values of keys at moments, between which they change."},
     {NULL, NULL, 0, NULL},
 };
 

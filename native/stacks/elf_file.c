@@ -44,11 +44,23 @@ static bool read_as_loaded(void *context, uint64_t address, void *bytes, size_t 
     return read_range(file, address - file->start, bytes, size);
 }
 
-static int compile_mapped(struct elf_file *file, struct row_buffer *rows) {
-    struct unwind_image image;
+// Maps the file and finds what unwinding needs in it. 0 or an errno; on success the caller unmaps it.
+static int open_elf_file(const char *path, struct elf_file *file, struct unwind_image *image) {
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    int error = fstat(fd, &status) == 0 ? 0 : errno;
+    if (!error && (!S_ISREG(status.st_mode) || status.st_size < (off_t)sizeof(Elf64_Ehdr)))
+        error = ENOEXEC;
+    void *mapped = error ? MAP_FAILED : mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (!error && mapped == MAP_FAILED)
+        error = errno;
+    close(fd);
+    if (error)
+        return error;
+    *file = (struct elf_file){mapped, (size_t)status.st_size, 0};
     unsigned count;
-    if (file->size < sizeof(Elf64_Ehdr))
-        return ENOEXEC;
     const Elf64_Phdr *headers = program_headers(file, &count);
     uint64_t lowest = UINT64_MAX;
     for (unsigned i = 0; i < count; i++)
@@ -56,38 +68,46 @@ static int compile_mapped(struct elf_file *file, struct row_buffer *rows) {
             lowest = headers[i].p_offset;
             file->start = headers[i].p_vaddr - headers[i].p_offset;
         }
-    if (!unwind_image_find(read_as_loaded, file, file->start, &image))
-        return ENOEXEC;
+    if (unwind_image_find(read_as_loaded, file, file->start, image))
+        return 0;
+    munmap(mapped, file->size);
+    return ENOEXEC;
+}
+
+static int compile_mapped(const struct elf_file *file, const struct unwind_image *image, struct row_buffer *rows) {
+    unsigned count;
+    const Elf64_Phdr *headers = program_headers(file, &count);
     for (unsigned i = 0; i < count; i++) {
-        uint64_t offset = headers[i].p_offset + (image.eh_frame - headers[i].p_vaddr);
-        if (headers[i].p_type != PT_LOAD || image.eh_frame - headers[i].p_vaddr >= headers[i].p_filesz ||
-            offset > file->size || file->size - offset < image.eh_frame_size)
+        uint64_t offset = headers[i].p_offset + (image->eh_frame - headers[i].p_vaddr);
+        if (headers[i].p_type != PT_LOAD || image->eh_frame - headers[i].p_vaddr >= headers[i].p_filesz ||
+            offset > file->size || file->size - offset < image->eh_frame_size)
             continue;
-        struct eh_frame section = {file->bytes + offset, (size_t)image.eh_frame_size, image.eh_frame, image.entry};
+        struct eh_frame section = {file->bytes + offset, (size_t)image->eh_frame_size, image->eh_frame, image->entry};
         return unwind_compile(section, rows) ? 0 : ENOMEM;
     }
     return 0;
 }
 
 int compile_elf_file(const char *path, struct row_buffer *rows) {
-    struct elf_file file = {0};
-    struct stat status;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return errno;
-    int error = fstat(fd, &status) == 0 ? 0 : errno;
-    if (!error && (!S_ISREG(status.st_mode) || status.st_size == 0))
-        error = ENOEXEC;
-    if (!error) {
-        file.size = (size_t)status.st_size;
-        void *mapped = mmap(NULL, file.size, PROT_READ, MAP_PRIVATE, fd, 0);
-        error = mapped == MAP_FAILED ? errno : 0;
-        if (!error) {
-            file.bytes = mapped;
-            error = compile_mapped(&file, rows);
-            munmap(mapped, file.size);
-        }
-    }
-    close(fd);
+    struct elf_file file;
+    struct unwind_image image;
+    int error = open_elf_file(path, &file, &image);
+    if (error)
+        return error;
+    error = compile_mapped(&file, &image, rows);
+    munmap((void *)(uintptr_t)file.bytes, file.size);
     return error;
+}
+
+const struct module_table *elf_file_table(struct table_store *store, const char *path) {
+    struct elf_file file;
+    struct unwind_image image;
+    errno = open_elf_file(path, &file, &image);
+    if (errno)
+        return NULL;
+    const struct module_table *table = table_store_get(store, read_as_loaded, &file, &image);
+    munmap((void *)(uintptr_t)file.bytes, file.size);
+    if (!table)
+        errno = ENOEXEC;
+    return table;
 }

@@ -2,9 +2,12 @@
 #ifndef WHYPERF_ELF_FILE_H
 #define WHYPERF_ELF_FILE_H
 
-#include "unwind/unwind.h"
+#include "stacks/tables.h"
 
 // Fills `rows`, whose memory the caller frees. 0 or an errno; ENOEXEC when it is no x86-64 ELF file.
 int compile_elf_file(const char *path, struct row_buffer *rows);
+
+// The same by way of a store, which keeps it. NULL with errno.
+const struct module_table *elf_file_table(struct table_store *store, const char *path);
 
 #endif

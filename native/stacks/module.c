@@ -3,6 +3,7 @@
 #include <Python.h>
 
 #include "stacks/elf_file.h"
+#include "stacks/module_tuple.h"
 #include "stacks/watcher.h"
 
 #include <errno.h>
@@ -174,17 +175,6 @@ static PyObject *reader_unwind(Reader *self, PyObject *arguments) {
     return result;
 }
 
-static PyObject *module_tuple(const struct mapped_module *module) {
-    char build_id[2 * UNWIND_BUILD_ID_MAX + 1] = "";
-    for (uint32_t i = 0; i < module->image.build_id_size; i++)
-        snprintf(build_id + 2 * i, 3, "%02x", module->image.build_id[i]);
-    PyObject *path = PyUnicode_DecodeFSDefault(module->path);
-    if (!path)
-        return NULL;
-    return Py_BuildValue("KKKKsNK", module->start, module->end, module->file_offset, module->image.bias, build_id, path,
-                         module->inode);
-}
-
 static PyObject *reader_modules(Reader *self, PyObject *argument) {
     long pid = PyLong_AsLong(argument);
     if (pid == -1 && PyErr_Occurred())
@@ -196,14 +186,7 @@ static PyObject *reader_modules(Reader *self, PyObject *argument) {
     process = watch_process(self->watcher, (pid_t)pid);
     error = errno;
     Py_END_ALLOW_THREADS;
-    PyObject *list = process ? PyList_New(process->unwind->count) : raise_errno(error);
-    for (uint32_t i = 0; list && i < process->unwind->count; i++) {
-        PyObject *module = module_tuple(&process->modules[i]);
-        if (!module)
-            Py_CLEAR(list);
-        else
-            PyList_SET_ITEM(list, i, module);
-    }
+    PyObject *list = process ? module_tuples(process) : raise_errno(error);
     reader_leave(self);
     return list;
 }

@@ -157,6 +157,25 @@ static struct module_table *find_table(struct module_table *table, const struct 
     return table;
 }
 
+// A table that says the same of every address.
+static struct module_table *find_same(struct module_table *table, const struct module_table *made) {
+    while ((table = find_table(table, made))) {
+        if (table->rows.row_count == made->rows.row_count && table->function_count == made->function_count &&
+            memcmp(table->rows.rows, made->rows.rows, made->rows.row_count * sizeof *made->rows.rows) == 0 &&
+            (made->function_count == 0 ||
+             memcmp(table->functions, made->functions, made->function_count * sizeof *made->functions) == 0))
+            return table;
+        table = table->next;
+    }
+    return NULL;
+}
+
+static void free_table(struct module_table *table) {
+    munmap(table->file, table->file_size);
+    free(table->functions);
+    free(table);
+}
+
 static bool hash_section(unwind_image_read_fn read, void *context, const struct unwind_image *image, uint64_t *hash) {
     uint8_t head[UNWIND_HASHED_BYTES];
     size_t size = image->eh_frame_size < sizeof head ? (size_t)image->eh_frame_size : sizeof head;
@@ -173,7 +192,7 @@ const struct module_table *table_store_get(struct table_store *store, unwind_ima
     memcpy(like.build_id, image->build_id, sizeof like.build_id);
     if (!hash_section(read, context, image, &like.eh_frame_hash))
         return NULL;
-    // Without a build-id nothing tells two modules of the same beginning and size apart: each gets its own.
+    // Without a build-id only the whole of their tables tells two modules of the same beginning and size apart.
     struct module_table *found = like.build_id_size ? find_table(store->first, &like) : NULL;
     if (found)
         return found;
@@ -192,6 +211,11 @@ const struct module_table *table_store_get(struct table_store *store, unwind_ima
             write_file(found, path, scratch);
     }
     load_functions(found, read, context, image);
+    struct module_table *same = like.build_id_size ? NULL : find_same(store->first, found);
+    if (same) {
+        free_table(found);
+        return same;
+    }
     found->next = store->first;
     store->first = found;
     return found;
@@ -201,8 +225,6 @@ void table_store_clear(struct table_store *store) {
     while (store->first) {
         struct module_table *table = store->first;
         store->first = table->next;
-        munmap(table->file, table->file_size);
-        free(table->functions);
-        free(table);
+        free_table(table);
     }
 }

@@ -15,9 +15,10 @@ typedef int64_t s64;
 #endif
 
 // `tid` and `pid` are the thread that the event is about: the current one, on a switch the one that leaves the CPU.
-// `other` is a second thread: (pid << 32 | tid), 0 where there is none.
+// When only some processes are recorded, they are 0 where the current thread merely happened to run (see
+// trace_context). `other` is a second thread: (pid << 32 | tid), 0 where there is none.
 enum trace_kind {
-    TRACE_SWITCH = 1,    // other: who runs next; detail: system call it is in or -1; result: state it leaves in
+    TRACE_SWITCH = 1,    // other: who runs next; detail: system call it is in or -1; result: state, 0: preempted
     TRACE_WAKING,        // other: who is woken; detail: system call of the waker or -1; result: state before
     TRACE_WAKEUP_NEW,    // other: a new thread that runs for the first time
     TRACE_SYSCALL,       // end of a system call. detail: number; result: what it returned
@@ -25,11 +26,11 @@ enum trace_kind {
     TRACE_SAMPLE, // periodic, per CPU. detail: system call it is in or -1; argument[0]: nanoseconds it stands for
     TRACE_FORK,   // other: the child; argument[0..1]: its name
     TRACE_EXEC,   // argument[0..1]: name from now on
-    TRACE_EXIT,   // of a thread
+    TRACE_EXIT,   // of a thread; result: its exit code as wait() gives it
     TRACE_RENAME, // argument[0..1]: name from now on
     TRACE_SIGNAL, // generated. detail: number; other: for whom; result: 0 if it will be delivered
     TRACE_SIGNAL_DELIVER, // detail: number
-    TRACE_TIMER_START,    // object: the timer; argument[0]: when it expires; detail: 0 hrtimer, 1 timer wheel
+    TRACE_TIMER_START,    // that a thread waits for. object: the timer; argument[0]: when; detail: 1 timer wheel
     TRACE_TIMER_EXPIRE,   // object, detail: as above
     TRACE_WORK_QUEUE,     // object: the work item; argument[0]: its function
     TRACE_WORK_START,     // the same
@@ -38,9 +39,9 @@ enum trace_kind {
     TRACE_BLOCK_ISSUE,    // object: the request; peer: device; argument[0]: sector; argument[1]: bytes; detail: 1 write
     TRACE_BLOCK_COMPLETE, // the same; result: error
     TRACE_DATA_READY,     // object: inode of the socket that has data; peer: as for system calls
-    TRACE_SOCKET_SEND,    // object, peer; result: bytes or error
+    TRACE_SOCKET_SEND,    // object, peer; result: bytes or error. Only where no system call tells the same
     TRACE_SOCKET_RECEIVE, // the same
-    TRACE_PAGE_FAULT,     // argument[0]: address; argument[1]: instruction; detail: error code; result: 1 if major
+    TRACE_PAGE_FAULT, // argument[0]: address; argument[1]: instruction; detail: error code; result: major ones before
     TRACE_CONTENTION_BEGIN, // of a lock within the kernel. object: the lock; detail: flags
     TRACE_CONTENTION_END,   // object: the lock; result
     TRACE_FLAG_ACCESS,      // a watched variable. argument[0]: address; argument[1]: value now
@@ -59,8 +60,9 @@ enum trace_context {
 
 // `object` of a system call is what its descriptor refers to: inode | file type << 48 (the upper bits of i_mode); for
 // eventfd, epoll and timerfd, which share one inode, the kernel's own object; for a futex the address, with the
-// process in `peer` unless it is shared (then inode and offset); for SysV and POSIX objects their id. `peer` of a unix
-// socket is the other end's inode, of an internet one local port << 16 | remote port, of epoll_ctl the added object.
+// process in `peer` unless it is shared (then inode, and 1 << 63 | offset); for SysV objects id | 1 (semaphores), 2
+// (queue) or 3 (memory) << 48. `peer` of a unix socket is the other end, of an internet one local port << 16 | remote
+// port, of epoll_ctl the added object, of fcntl's locks start << 32 | length. `object` of a waking by a timer is that.
 struct trace_record {
     u64 time; // CLOCK_MONOTONIC, nanoseconds
     u32 tid, pid;
@@ -75,7 +77,9 @@ struct trace_record {
     u64 peer;
     u64 argument[3]; // of a system call (also on SWITCH and WAKING: of the one that is under way)
     s64 result;
-    u64 extra; // a futex wait: word at the address << 32 | third word, a glibc mutex' owner; epoll_ctl: file's inode
+    // A futex wait: word at the address << 32 | third word, a glibc mutex' owner. Locks on files: type (fcntl) << 32 |
+    // the process that held it. semop: number << 32 | operation. epoll_ctl: peer of the added object.
+    u64 extra;
 };
 _Static_assert(sizeof(struct trace_record) == 96, "records are 96 bytes");
 

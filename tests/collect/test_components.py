@@ -90,6 +90,27 @@ def test_a_component_that_nothing_is_called_gets_a_sentence(program: Path, tmp_p
     assert _read_in(recording) == {"main"}
 
 
+@pytest.mark.parametrize(
+    ("excluded", "gone", "left"),
+    [
+        (["half"], {"spin_alpha.half"}, {"spin_alpha.rounds", "spin_beta.left"}),
+        (["spin_*.left", "s?m"], {"spin_beta.left", "spin_alpha.sum"}, {"spin_alpha.rounds"}),
+        (["words"], {"main.words", "main.*words"}, {"main.count"}),
+        (["main.rounds"], {"main.rounds"}, {"spin_alpha.rounds"}),
+    ],
+)
+def test_excluded_variables_are_not_kept(
+    program: Path, tmp_path: Path, excluded: list[str], gone: set[str], left: set[str]
+) -> None:
+    options = [word for glob in excluded for word in ("--exclude-variable", glob)]
+    recording, _ = _record(program, tmp_path, *options)
+    names = recording.table("functions").column("name").to_pylist()
+    rows = recording.table("variables").to_pylist()
+    kept = {f"{names[row['function']]}.{row['name']}" for row in rows if row["function"] >= 0}
+    assert not gone & kept
+    assert left <= kept
+
+
 def test_globs() -> None:
     several = Components(("libfoo*.so*", "src/io/*.cc", "Cache::*"))
     assert several.of_module("/opt/lib/libfoo-2.so.1") == {"libfoo*.so*"}

@@ -117,7 +117,13 @@ def test_a_full_disk_costs_the_rest_of_the_recording_only(shelf: Path, tmp_path:
     ("symptom", "said", "offered"),
     [
         ("function:fnid", "has no function fnid; the nearest names are find and _fini.", "function:find"),
-        ("var:serched", "has no global variable serched; the nearest name is searched.", "var:searched"),
+        ("var:serched", "has no global or static variable serched; the nearest name is searched.", "var:searched"),
+        (
+            "var:shelf.c:serched",
+            "variable shelf.c:serched; the nearest names are shelf.c:searched,",
+            "var:shelf.c:searched",
+        ),
+        ("var:searches", "searches is a local variable of main: it is in a register or on the stack", "line:FILE:LINE"),
         ("line:shelf.c:14", "No code comes from line 14 of shelf.c; the nearest line with code is", "line:shelf.c:"),
         ("line:shlef.c:14", "comes from a source file shlef.c; the nearest name is shelf.c.", "line:shelf.c:14"),
     ],
@@ -128,10 +134,24 @@ def test_names_that_are_not_there(whyperf: Whyperf, shelf: Path, symptom: str, s
     assert offered in done.stderr
 
 
-@pytest.mark.parametrize("symptom", ["find", "function:", "line:shelf.c", "line:shelf.c:0", "memory:x", ""])
+def test_function_that_is_inlined_everywhere(whyperf: Whyperf, shelf: Path, tmp_path: Path) -> None:
+    (tmp_path / "small.c").write_text(
+        "static inline __attribute__((always_inline)) int twice(int n) {\n    return 2 * n;\n}\n"
+        "int main(int count, char **words) {\n    (void)words;\n    return twice(count);\n}\n"
+    )
+    subprocess.run(["gcc", "-O1", "-g", "small.c", "-o", "small"], cwd=tmp_path, check=True)
+    done = whyperf("compare", "--deep", "--symptom", "function:twice", "--good", "./small", "--bad", "./small 1")
+    assert sentence(done, 1) == "twice is inlined everywhere, so that nobody calls it: name a line of it instead."
+    assert "--symptom line:small.c:1" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "symptom", ["find", "function:", "instructions:", "line:shelf.c", "line:shelf.c:0", "memory:x", ""]
+)
 def test_what_is_no_symptom(whyperf: Whyperf, shelf: Path, symptom: str) -> None:
     done = whyperf("compare", "--deep", "--symptom", symptom, "--good", str(shelf), "--bad", str(shelf))
-    assert "is no symptom: type function:NAME, line:FILE:LINE, var:NAME or memory" in sentence(done, 2)
+    said = "is no symptom: type function:NAME, instructions:NAME, line:FILE:LINE, var:NAME or memory"
+    assert said in sentence(done, 2)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from whyperf.collect.dependence_stream import HEAP
 from whyperf.collect.dependences.contexts import calling_contexts, fanouts
 from whyperf.collect.dependences.heap import heap_changes
 from whyperf.collect.dependences.instruments import (
+    HeapUse,
     Instruments,
     Mode,
     WatchedFunction,
@@ -115,7 +116,9 @@ def instruments(draw: st.DrawFn) -> Instruments:
     variables: list[WatchedVariable] = []
     ranges = st.lists(st.tuples(ADDRESSES, ADDRESSES), max_size=2).map(tuple)
     for number in range(len(modules)):
-        one = st.builds(WatchedFunction, st.just(number), ADDRESSES, ranges, st.sampled_from(Mode), st.booleans())
+        one = st.builds(
+            WatchedFunction, st.just(number), ADDRESSES, ranges, st.sampled_from(Mode), st.sampled_from(HeapUse)
+        )
         functions += draw(st.lists(one, max_size=3))
         place = st.builds(WatchedVariable, st.just(number), ADDRESSES, st.sampled_from([1, 2, 4, 8]))
         variables += draw(st.lists(place, max_size=2))

@@ -81,3 +81,19 @@ def test_statically_linked_programs_are_recorded_too(record_deep: RecordDeep, sh
         pytest.skip("no static C library")
     calls = calls_by_name(record_deep("20", "10", program=static))
     assert calls["put"]["calls"] == 20 and calls["put"]["live"] == 20 * 16
+
+
+def test_memory_is_counted_however_it_was_asked_for(record_deep: RecordDeep, shelf: Path, tmp_path: Path) -> None:
+    # GIVEN a program that asks three times in each way for 1000 bytes, and keeps the first
+    hoard = tmp_path / "hoard"
+    source = Path(__file__).parent / "programs" / "hoard.c"
+    subprocess.run(["gcc", "-O1", "-g", source, "-o", hoard], check=True)
+    calls = calls_by_name(record_deep(program=hoard))
+    # THEN
+    ways = ("posix_memalign", "memalign", "aligned_alloc", "calloc", "strdup")
+    counted = {way: (calls[f"by_{way}"]["allocated"], calls[f"by_{way}"]["live"]) for way in ways}
+    assert counted == dict.fromkeys(ways, (3 * 1000, 1000))
+    again = calls["by_reallocarray"]
+    assert (again["allocated"], again["live"]) == (3 * (10 + 1000), 1000)
+    # AND what was refused is no memory
+    assert calls["in_vain"]["allocated"] == 0

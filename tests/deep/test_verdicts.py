@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -98,3 +99,29 @@ def test_other_symptoms(whyperf: Whyperf, shelf: Path, symptom: str, measure: st
     assert found["measure"] == measure and found["bad"] - found["good"] == grown
     # The loop that puts books on the shelf is in main.
     assert verdict["suspects"][0]["function"] == "main" and verdict["suspects"][0]["share"] > 0.9
+
+
+def test_line_that_is_executed_as_often_as_before_is_no_difference(whyperf: Whyperf, shelf: Path) -> None:
+    """Although the sketches differ."""
+    done, verdict = compared(whyperf, shelf, "100 20", "500 20", "--symptom", "line:shelf.c:27")
+    assert (verdict["symptom"]["good"], verdict["symptom"]["bad"]) == (20, 20)
+    assert done.returncode == 3 and verdict["verdict"] == "none" and not verdict["suspects"]
+
+
+def test_a_stripped_program_is_compared_by_its_functions_addresses(
+    whyperf: Whyperf, shelf: Path, tmp_path: Path
+) -> None:
+    subprocess.run(["strip", shelf, "-o", tmp_path / "stripped"], check=True)
+    symbols = subprocess.run(["nm", shelf], capture_output=True, text=True, check=True).stdout.split("\n")
+    entry = {line.split()[2]: int(line.split()[0], 16) for line in symbols if len(line.split()) == 3}
+    find = f"stripped+0x{entry['find']:x}"
+    # GIVEN no memory of what the program was before, so that nothing but its code is known
+    environment = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "DEBUGINFOD_URLS": ""}
+    sides = ("--good", "./stripped 100 50", "--bad", "./stripped 1000 50")
+    asked = ("compare", "--deep", "--symptom", f"instructions:{find}", *sides, "-o", "compared", "--json", "-")
+    # WHEN
+    done = whyperf(*asked, environment=environment)
+    # THEN
+    verdict = json.loads(done.stdout)
+    assert verdict["suspects"][0]["function"] == find and verdict["suspects"][0]["share"] > 0.9, done.stderr
+    assert "runs" in verdict["suspects"][0]["why"]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.cli.conftest import Whyperf
 from whyperf.recording.deep_tables import RegionKind, SiteKind
 from whyperf.recording.identity import FunctionKey
 from whyperf.recording.reader import Recording
@@ -80,6 +81,23 @@ def test_every_instruction_of_the_plan_is_a_site(zoom: Recording) -> None:
     functions = zoom.table("functions").column("name").to_pylist()
     called = {functions[site["callee"]] for site in sites if site["kind"] == SiteKind.CALL and site["callee"] >= 0}
     assert {"put", "find"} <= called
+
+
+def test_what_the_plan_left_out_is_said_and_kept(whyperf: Whyperf, shelf: Path, tmp_path: Path) -> None:
+    functions = tuple(FunctionKey("shelf", name, "") for name in ("main", "put"))
+    left_out = tuple(FunctionKey("shelf", name, "") for name in ("find", "a", "b", "c"))
+    write_plan(tmp_path / "plan.json", ZoomPlan("instructions", functions, left_out, expected=5000))
+    for name, books in (("good", "20"), ("bad", "200")):
+        done = whyperf("record", "--deep", "--zoom", "plan.json", "-o", name, "--", str(shelf), books)
+        assert (
+            "zooming into 2 functions, up to 5,000 executions; left out as they execute too much: find, a, b and"
+            in (done.stderr)
+        )
+    deep = Recording(tmp_path / "good").manifest.deep
+    assert deep is not None and deep.left_out == ("find", "a", "b", "c")
+    assert "find, a, b and 1 more, which execute too much" in whyperf("info", "good").stdout
+    said = whyperf("diagnose", "good", "bad", "--json", "-").stdout
+    assert "The zooms left out functions that execute too much: find, a, b and 1 more." in said
 
 
 def test_changes_of_a_variable_are_recorded_with_their_amount(record_deep: RecordDeep, tmp_path: Path) -> None:

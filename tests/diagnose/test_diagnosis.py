@@ -285,3 +285,16 @@ def test_at_most_one_in_twenty_pairs_of_the_same_behaviour_has_a_suspect(noise):
     alarms = sum(bool(diagnose(same(), same()).suspects) for _ in range(100))
     # THEN false alarms stay well below one in twenty
     assert alarms <= 3
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_milliseconds_of_waiting_are_the_schedulers(count):
+    brief = scaled(STACKS, 0.001)
+    verdict = diagnose(runs(brief, NOISE[:count], wall_s=0.004), runs(brief, NOISE[:count], wall_s=0.008))
+    assert verdict.kind is not VerdictKind.DIFFERENCE
+
+
+def test_microseconds_of_waiting_per_request_add_up():
+    many = {"units": 100_000}
+    verdict = diagnose(runs(STACKS, wall_s=3.0, **many), runs(STACKS, wall_s=30.0, **many))
+    assert (verdict.kind, verdict.symptom.kind) == (VerdictKind.DIFFERENCE, "wait")

@@ -2,8 +2,8 @@
 
 A stack is a list of words, outermost first: `main`, `lookup@41` (at line 41), `~probe` (inlined into the word before
 it), `libc:memcpy`, `sys:deflate` (a system library), `lib:parse` (the program's own library), `hdr:std::sort` (from a
-system header), `?` (in the program, but nameless). A star at a word's end, `plan*` or `plan@12*`: a loop of that very
-function repeats the place; without it nothing is known of loops.
+system header), `kernel:schedule`, `plug:filter` (a dlopened library), `?` (in the program, but nameless). A star at a
+word's end, `plan*` or `plan@12*`: a loop of that very function repeats the place; without it nothing is known of loops.
 """
 
 from __future__ import annotations
@@ -27,6 +27,15 @@ _MODULES = {
     "sys": ("system-library", "symbols"),
     "lib": ("library", "full"),
     "hdr": ("program", "full"),
+    "kernel": ("kernel", "symbols"),
+    "plug": ("library", "symbols"),
+}
+_MODULE_NAMES = {
+    "libc": "libc.so.6",
+    "sys": "libz.so.1",
+    "lib": "libown.so.1",
+    "kernel": "[kernel]",
+    "plug": "mod_plug.so",
 }
 
 
@@ -60,9 +69,7 @@ class _Builder:
         return at
 
     def module(self, kind: str) -> int:
-        name = {"": self.program, "hdr": self.program, "libc": "libc.so.6", "sys": "libz.so.1", "lib": "libown.so.1"}[
-            kind
-        ]
+        name = _MODULE_NAMES.get(kind, self.program)
         origin, debug = _MODULES[kind]
         row = {
             "name": name,
@@ -70,6 +77,7 @@ class _Builder:
             "build_id": "",
             "origin": origin,
             "debug": self.debug if kind == "" else debug,
+            "plug_in": kind == "plug",
         }
         return self.intern(self.modules, name, row, "module")
 

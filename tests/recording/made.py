@@ -64,7 +64,15 @@ ROWS: dict[str, list[dict[str, object]]] = {
         }
     ],
     "modules": [
-        {"module": 0, "name": "tool", "path": "/bin/tool", "build_id": "ab", "origin": "program", "debug": "full"}
+        {
+            "module": 0,
+            "name": "tool",
+            "path": "/bin/tool",
+            "build_id": "ab",
+            "origin": "program",
+            "debug": "full",
+            "plug_in": False,
+        }
     ],
     "mappings": [{"process": 0, "module": 0, "time": 1, "start": 4096, "end": 8192, "bias": 0}],
     "processes": [
@@ -76,6 +84,7 @@ ROWS: dict[str, list[dict[str, object]]] = {
             "origin": "exec",
             "executable": "/bin/tool",
             "command": ["./tool"],
+            "cgroup": "/user.slice",
         }
     ],
     "threads": [{"thread": 0, "process": 0, "tid": 7, "name": "tool", "start": 1, "cpu": -1}],

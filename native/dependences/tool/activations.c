@@ -15,7 +15,8 @@
 typedef struct {
     Addr stack_pointer;
     UInt function; // NO_FUNCTION: a signal handler begins here
-    Bool heap;
+    Heap heap;
+    Addr result_at; // of HEAP_STORES
 } Activation;
 
 typedef struct {
@@ -53,8 +54,11 @@ static void end_down_to(UInt depth, UInt flags, UWord result) {
         UInt ended = 0;
         while (running->depth > depth && running->activations[running->depth - 1].function != NO_FUNCTION) {
             // A result belongs to the outermost of those that returned together (tail calls).
-            if ((flags & LEAVE_UNWOUND) == 0 && running->activations[running->depth - 1].heap)
+            const Activation *top = &running->activations[running->depth - 1];
+            if ((flags & LEAVE_UNWOUND) == 0 && top->heap)
                 flags |= LEAVE_RESULT;
+            if ((flags & LEAVE_RESULT) && top->heap == HEAP_STORES)
+                result = result == 0 ? *(const UWord *)top->result_at : 0; // it returned an error's number
             running->depth--;
             ended++;
         }
@@ -105,7 +109,7 @@ static Bool begin(const PlanFunction *function, Addr stack_pointer, UInt *flags)
         inexact[INEXACT_DEPTH]++;
         return False;
     }
-    running->activations[running->depth++] = (Activation){stack_pointer, function->number, function->heap};
+    running->activations[running->depth++] = (Activation){stack_pointer, function->number, function->heap, 0};
     activations_innermost = stack_pointer;
     events_count_entry();
     put_record(RECORD_ENTER);
@@ -122,9 +126,16 @@ VG_REGPARM(2) void activations_enter(const PlanFunction *function, Addr stack_po
 
 VG_REGPARM(3)
 void activations_enter_heap(const PlanFunction *function, Addr stack_pointer, UWord argument0, UWord argument1) {
+    activations_enter_storing(function, stack_pointer, 0, argument0, argument1);
+}
+
+VG_REGPARM(3)
+void activations_enter_storing(const PlanFunction *function, Addr stack_pointer, Addr result_at, UWord argument0,
+                               UWord argument1) {
     UInt flags = ENTER_ARGUMENTS;
     if (!begin(function, stack_pointer, &flags))
         return;
+    running->activations[running->depth - 1].result_at = result_at;
     put(argument0);
     put(argument1);
     put(*(const Addr *)stack_pointer);
@@ -203,7 +214,7 @@ void signals_deliver(ThreadId thread, Int signal, Bool other_stack) {
     // Just below where the interrupted code is: back there, the handler has been left. On a stack of its own the stack
     // pointer says nothing of that, only the handler's return does.
     Addr here = other_stack ? ~0ul : VG_(get_SP)(thread) - 1;
-    running->activations[running->depth++] = (Activation){here, NO_FUNCTION, False};
+    running->activations[running->depth++] = (Activation){here, NO_FUNCTION, HEAP_NONE, 0};
     set_innermost();
     put_record(RECORD_SIGNAL);
     put((ULong)signal);

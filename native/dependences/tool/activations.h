@@ -12,6 +12,10 @@ extern Addr activations_innermost;
 VG_REGPARM(2) void activations_enter(const PlanFunction *function, Addr stack_pointer);
 VG_REGPARM(3)
 void activations_enter_heap(const PlanFunction *function, Addr stack_pointer, UWord argument0, UWord argument1);
+// For HEAP_STORES, which leaves its result at `result_at`.
+VG_REGPARM(3)
+void activations_enter_storing(const PlanFunction *function, Addr stack_pointer, Addr result_at, UWord argument0,
+                               UWord argument1);
 VG_REGPARM(2) void activations_return(Addr stack_pointer, UWord result);
 VG_REGPARM(1) void activations_resume(Addr stack_pointer);
 

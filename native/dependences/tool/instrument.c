@@ -52,7 +52,12 @@ static void count_instructions(IRSB *out, UInt *pending) {
 
 static void report_entry(IRSB *out, const PlanFunction *function) {
     IRExpr *stack_pointer = guest_register(out, GUEST(guest_RSP));
-    if (function->heap)
+    if (function->heap == HEAP_STORES)
+        call(out, "enter_storing", activations_enter_storing, 3,
+             mkIRExprVec_5(constant((UWord)function), stack_pointer, guest_register(out, GUEST(guest_RDI)),
+                           guest_register(out, GUEST(guest_RSI)), guest_register(out, GUEST(guest_RDX))),
+             NULL);
+    else if (function->heap)
         call(out, "enter_heap", activations_enter_heap, 3,
              mkIRExprVec_4(constant((UWord)function), stack_pointer, guest_register(out, GUEST(guest_RDI)),
                            guest_register(out, GUEST(guest_RSI))),
@@ -68,9 +73,16 @@ static void report_resumption(IRSB *out) {
     call(out, "resume", activations_resume, 1, mkIRExprVec_1(stack_pointer), gone);
 }
 
-static void report_return(IRSB *out) {
-    call(out, "return", activations_return, 2,
-         mkIRExprVec_2(guest_register(out, GUEST(guest_RSP)), guest_register(out, GUEST(guest_RAX))), NULL);
+// Code that is not listed may return in place of the function that jumped to it: calloc ends in memset.
+static void report_return(IRSB *out, Bool listed) {
+    IRExpr *stack_pointer = guest_register(out, GUEST(guest_RSP)), *gone = NULL;
+    if (!listed) {
+        IRExpr *above =
+            assigned(out, Ity_I64, IRExpr_Binop(Iop_Add64, loaded(out, &activations_innermost), constant(8)));
+        gone = assigned(out, Ity_I1, IRExpr_Binop(Iop_CmpEQ64, above, stack_pointer));
+    }
+    call(out, "return", activations_return, 2, mkIRExprVec_2(stack_pointer, guest_register(out, GUEST(guest_RAX))),
+         gone);
 }
 
 static void check_watches(IRSB *out, const Operation *operation, const Site *site) {
@@ -240,8 +252,8 @@ IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *lay
         at = end;
     }
     count_instructions(out, &pending);
-    if (site && site_is_listed(site) && in->jumpkind == Ijk_Ret)
-        report_return(out);
+    if (in->jumpkind == Ijk_Ret)
+        report_return(out, site && site_is_listed(site));
     if (in->jumpkind == Ijk_NoDecode)
         call(out, "unsupported", record_unsupported, 0, mkIRExprVec_1(in->next), NULL);
     return out;

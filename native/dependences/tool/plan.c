@@ -84,6 +84,16 @@ static Mode mode_named(const HChar *text, const HChar *line) {
     return MODE_UNLISTED;
 }
 
+static Heap heap_named(const HChar *text, const HChar *line) {
+    if (!*text)
+        return HEAP_NONE;
+    if (VG_(strcmp)(text, "heap") == 0)
+        return HEAP_RETURNS;
+    if (VG_(strcmp)(text, "heap-stores") != 0)
+        refuse(line);
+    return HEAP_STORES;
+}
+
 static void add_function(HChar *rest, const HChar *line) {
     current_module(line);
     plan.functions = grown(plan.functions, plan.function_count, sizeof *plan.functions);
@@ -91,9 +101,7 @@ static void add_function(HChar *rest, const HChar *line) {
     function->number = plan.function_count++;
     function->entry = hexadecimal(&rest, line);
     function->mode = mode_named(word(&rest), line);
-    function->heap = *rest && VG_(strcmp)(rest, "heap") == 0;
-    if (*rest && !function->heap)
-        refuse(line);
+    function->heap = heap_named(rest, line);
     plan.zooms |= function->mode == MODE_ZOOM;
     plan.passes |= function->mode == MODE_PASS || function->mode == MODE_SILENT_PASS;
 }

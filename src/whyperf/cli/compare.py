@@ -9,7 +9,7 @@ import statistics
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from whyperf.cli.alternation import Side, order, pairs_for
@@ -18,6 +18,7 @@ from whyperf.cli.endings import Outcomes, endings, last_output, remarks
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
 from whyperf.cli.progress import Progress, progress
 from whyperf.cli.quantities import count
+from whyperf.cli.trace_options import add_trace, check_trace, without_privilege
 from whyperf.collect.lifecycle import Lifecycle, Measuring, Outcome
 from whyperf.collect.program import Program, check_followable, check_traceable
 from whyperf.collect.shell import command_line
@@ -30,6 +31,7 @@ examples:
   whyperf compare --good "./tool small.txt" --bad "./tool big.txt"
   whyperf compare --good "./server a.conf" --bad "./server b.conf" --ready tcp:7000 --drive ./load.sh
   whyperf compare --good ./server --bad ./server --ready tcp:7000 --good-drive ./fast.sh --bad-drive ./slow.sh
+  sudo whyperf compare --trace --good "./tool small.txt" --bad "./tool big.txt"
   whyperf compare --deep --good "./tool a.txt" --bad "./tool b.txt" --symptom function:evict
 
 Commands are split into words and started without a shell; those that use its syntax ($VAR, *, |, >, &&, VAR=x)
@@ -51,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bad-drive", metavar="COMMAND", help="the load of bad runs")
     add_lifecycle(parser)
     add_measuring(parser)
+    add_trace(parser)
     add_deep(parser)
     from whyperf.cli.diagnose import add_presentation
 
@@ -72,6 +75,7 @@ def run(args: argparse.Namespace) -> int:
     from whyperf.cli.diagnose import check_page
 
     check_deep(args)
+    check_trace(args)
     check_page(args)
     plan = plan_of(args)
     outcomes: Outcomes = {Side.GOOD: [], Side.BAD: []}
@@ -92,8 +96,10 @@ def record_and_diagnose(plan: Plan, args: argparse.Namespace, outcomes: Outcomes
 
 def _record_deeply(plan: Plan, args: argparse.Namespace, outcomes: Outcomes) -> int:
     from whyperf.cli.deep_compare import DeepPlan, compare_deep
+    from whyperf.collect.dependences.loaded import plug_in_files
     from whyperf.recording.symptom import SymptomKind, SymptomSpec
 
+    symptom = symptom_of(args) or SymptomSpec(SymptomKind.INSTRUCTIONS)
     _make_folder(plan.folder)
     deep = DeepPlan(
         plan.programs,
@@ -103,7 +109,8 @@ def _record_deeply(plan: Plan, args: argparse.Namespace, outcomes: Outcomes) -> 
         plan.show_output,
         plan.force,
         plan.measuring.unit,
-        symptom_of(args) or SymptomSpec(SymptomKind.INSTRUCTIONS),
+        symptom,
+        plug_in_files(args.plug_in),
     )
     return compare_deep(deep, args, outcomes)
 
@@ -156,18 +163,30 @@ def plan_of(args: argparse.Namespace) -> Plan:
         )
     programs = {Side.GOOD: command_line(args.good, os.environ), Side.BAD: command_line(args.bad, os.environ)}
     for program in programs.values():
-        (check_traceable if args.deep else check_followable)(program)
+        (check_traceable if args.deep or args.trace else check_followable)(program)
     folder = args.output or Path(_default_name(programs[Side.BAD]))
     _check_folder(folder, args.force)
     return Plan(
         programs,
         {side: lifecycle_of(args, drive) for side, drive in drives.items()},
-        measuring_of(args, driven=drives[Side.GOOD] is not None),
+        _measuring_of(args, driven=drives[Side.GOOD] is not None),
         folder,
         args.runs,
         args.show_output,
         args.force,
     )
+
+
+def _measuring_of(args: argparse.Namespace, *, driven: bool) -> Measuring:
+    measuring = measuring_of(args, driven=driven)
+    if not args.trace:
+        return measuring
+    from whyperf.collect.tracer.means import Means, choose
+
+    choice = choose()
+    if choice.means is Means.BPF:
+        return replace(measuring, trace_hz=args.trace_rate)
+    return without_privilege(measuring, choice.reason, choice.mend)
 
 
 def _default_name(program: Program) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from whyperf.cli.alternation import Side
 from whyperf.cli.endings import Outcomes, endings, last_output, remarks
 from whyperf.cli.progress import Progress, progress
-from whyperf.cli.zoom_planning import plan_from
+from whyperf.cli.symptom_from import costliest
+from whyperf.cli.zoom_planning import in_words, plan_from
 from whyperf.collect.lifecycle import Lifecycle, Outcome
 from whyperf.collect.program import Program
 from whyperf.collect.shell import SHELL
@@ -22,6 +23,7 @@ from whyperf.recording.symptom import SymptomKind, SymptomSpec
 from whyperf.recording.zoom import ZoomPlan, write_plan
 
 if TYPE_CHECKING:
+    from whyperf.collect.dependences.loaded import LoadedFile
     from whyperf.diagnose.verdict import Verdict
     from whyperf.recording.reader import Recording
     from whyperf.report.html.examined import Examined
@@ -42,20 +44,37 @@ class DeepPlan:
     force: bool
     unit: str | None
     symptom: SymptomSpec
+    plug_ins: tuple[str, ...] = ()
 
 
 def compare_deep(plan: DeepPlan, args: argparse.Namespace, outcomes: Outcomes) -> int:
     from whyperf.cli.diagnose import present
     from whyperf.collect.dependences.loaded import files_of
-    from whyperf.collect.dependences.planning import check_symptom
+    from whyperf.collect.dependences.symptom_place import check_early
 
     for side in _SIDES:
         _refuse_shell(side, plan.programs[side])
-        check_symptom(files_of(plan.programs[side], os.environ), plan.symptom)
+    files = [files_of(plan.programs[side], os.environ, plan.plug_ins) for side in _SIDES]
+    notes = []
+    if args.symptom_from:
+        chosen = costliest(args.symptom_from, lambda spec: all(_is_in(one, spec) for one in files))
+        plan, notes = replace(plan, symptom=chosen.spec), [chosen.note]
+    for one in files:
+        check_early(one, plan.symptom)
     with progress() as shown:
         verdict, examined = _Phases(plan, outcomes, shown).verdict()
-    said = tuple(dict.fromkeys([*remarks(outcomes), *verdict.notes]))
+    said = tuple(dict.fromkeys([*notes, *remarks(outcomes), *verdict.notes]))
     return present(replace(verdict, notes=said, warnings=tuple(endings(outcomes))), examined, args)
+
+
+def _is_in(files: Sequence[LoadedFile], spec: SymptomSpec) -> bool:
+    from whyperf.collect.dependences.symptom_place import check_symptom
+
+    try:
+        check_symptom(files, spec)
+    except WhyperfError:
+        return False
+    return True
 
 
 def _refuse_shell(side: Side, program: Program) -> None:
@@ -74,7 +93,7 @@ class _Phases:
     def __init__(self, plan: DeepPlan, outcomes: Outcomes, shown: Progress) -> None:
         self._plan, self._outcomes, self._shown = plan, outcomes, shown
         self._sketch_s: dict[Side, float] = {}
-        self._plug_ins: dict[Side, tuple[str, ...]] = {}
+        self._plug_ins = dict.fromkeys(_SIDES, plan.plug_ins)
 
     def verdict(self) -> tuple[Verdict, Examined]:
         from whyperf.diagnose.relations import examine_deep
@@ -83,19 +102,29 @@ class _Phases:
 
         symptom = self._plan.symptom
         good, bad = (self._sketch(side) for side in _SIDES)
+        self._check_symptom()
         self._shown.step("comparing the sketches", 0.4, None)
         counted = examine_deep(good, bad, symptom)
         # A sketch cannot see lines and variables, so it cannot say either that nothing changed in them.
-        if counted.kind is not VerdictKind.DIFFERENCE and symptom.kind not in (SymptomKind.LINE, SymptomKind.VARIABLE):
+        is_counted = symptom.kind not in (SymptomKind.LINE, SymptomKind.VARIABLE)
+        if is_counted and counted.kind is not VerdictKind.DIFFERENCE:
             return counted, Examined(good, bad)
         plan = plan_from(good, bad, symptom)
         write_plan(self._plan.folder / PLAN_FILE, plan)
         good_zooms, bad_zooms = (self._zoom(side, plan) for side in _SIDES)
         self._shown.step("comparing the zooms", 0.9, None)
         verdict = examine_deep(good_zooms, bad_zooms, symptom)
-        if counted.suspects and not verdict.suspects:
+        if is_counted and not verdict.suspects:
             verdict = _by_counts(verdict, counted)
         return verdict, Examined(good_zooms, bad_zooms)
+
+    def _check_symptom(self) -> None:
+        """Once more, now that it is known what the program loads."""
+        from whyperf.collect.dependences.loaded import files_of
+        from whyperf.collect.dependences.symptom_place import check_symptom
+
+        for side in _SIDES:
+            check_symptom(files_of(self._plan.programs[side], os.environ, self._plug_ins[side]), self._plan.symptom)
 
     def _sketch(self, side: Side) -> list[Recording]:
         what = f"sketch of the {side.value} run: every call, 20 to 100 times slower than alone"
@@ -106,7 +135,7 @@ class _Phases:
         return found
 
     def _zoom(self, side: Side, plan: ZoomPlan) -> list[Recording]:
-        what = f"zoom of the {side.value} run: {len(plan.functions)} functions, up to {plan.expected:,} executions"
+        what = f"zoom of the {side.value} run: {in_words(plan)}"
         expected = self._sketch_s[side] + self._plan.runs * plan.expected * _EXECUTION_S
         self._shown.step(what, 0.5 if side is Side.GOOD else 0.7, expected)
         return [self._record(side, "zoom", number, plan) for number in range(1, self._plan.runs + 1)]
@@ -121,7 +150,7 @@ class _Phases:
         if later:
             names = " and ".join(Path(name).name for name in later)
             self._shown.step(f"the {side.value} run loaded {names}: sketched again with it", 0.1, None)
-            self._plug_ins[side] = (*self._plug_ins.get(side, ()), *later)
+            self._plug_ins[side] = (*self._plug_ins[side], *later)
             outcome = self._run(side, path, zoom, force=True)
         self._outcomes[side].append(outcome)
         return seal(path)
@@ -137,7 +166,7 @@ class _Phases:
             environment=dict(os.environ),
             plan=zoom,
             symptom=plan.symptom,
-            plug_ins=self._plug_ins.get(side, ()),
+            plug_ins=self._plug_ins[side],
             unit=plan.unit,
             capture_output=not plan.show_output,
             force=force,
@@ -155,6 +184,8 @@ class _Phases:
 
 
 def _by_counts(zoomed: Verdict, counted: Verdict) -> Verdict:
-    """Where the zoom names nobody, what counting said still holds."""
+    """Where the zoom names nobody, what counting said still holds, if it said something."""
+    if not counted.suspects:
+        return zoomed
     note = "The zoom explains nothing; these are relations between calls, from the sketches."
     return replace(zoomed, suspects=counted.suspects, notes=(note, *zoomed.notes))

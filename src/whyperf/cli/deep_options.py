@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 
 from whyperf.collect.lifecycle import Measuring
@@ -17,7 +18,15 @@ def add_deep(parser: argparse.ArgumentParser, *, zoom: bool = False) -> None:
         action="store_true",
         help="run under Valgrind (20 to 100 times slower): which relation between events changed",
     )
-    add_symptom(group)
+    add_symptom(group, chosen=not zoom)
+    group.add_argument(
+        "--plug-in",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        default=[],
+        help="a library that the program loads while it runs, to be watched too; may be repeated",
+    )
     if zoom:
         group.add_argument(
             "--zoom",
@@ -27,26 +36,53 @@ def add_deep(parser: argparse.ArgumentParser, *, zoom: bool = False) -> None:
         )
 
 
-def add_symptom(group: argparse._ActionsContainer) -> None:
+def add_symptom(group: argparse._ActionsContainer, *, chosen: bool = True) -> None:
+    """`chosen`: where a comparison follows, the symptom may be chosen by other recordings."""
     group.add_argument(
         "--symptom",
         metavar="WHAT",
-        help="what deep recordings shall explain: function:NAME, line:FILE:LINE, var:NAME or memory "
-        "(default: executed instructions)",
+        help="what deep recordings shall explain: calls of function:NAME, instructions:NAME executed in it, "
+        "line:FILE:LINE, the change of var:NAME (or var:FILE:NAME, var:FUNCTION:NAME), or memory (default: all "
+        "executed instructions)",
     )
+    if chosen:
+        group.add_argument(
+            "--symptom-from",
+            metavar="RECORDING",
+            type=Path,
+            nargs="+",
+            help="take the symptom from the costliest suspect of these ordinary recordings: the folder that compare "
+            "made, or a good and a bad one",
+        )
 
 
 def symptom_of(args: argparse.Namespace) -> SymptomSpec | None:
+    if args.symptom is not None and getattr(args, "symptom_from", None):
+        raise WhyperfError(
+            "--symptom and --symptom-from exclude each other.", "whyperf compare --deep --symptom WHAT ...", status=2
+        )
     return None if args.symptom is None else parse_symptom(args.symptom)
+
+
+def refuse_explaining(args: argparse.Namespace) -> None:
+    """`--explain` is an account of sampled time, and deep recordings have none."""
+    if getattr(args, "explain", None) is not None:
+        raise WhyperfError(
+            f"--explain tells of the time that was sampled, and under Valgrind nothing is: ask for {args.explain} as "
+            "the symptom.",
+            f"whyperf compare --deep --symptom instructions:{shlex.quote(args.explain)} ...",
+            status=2,
+        )
 
 
 def check_deep(args: argparse.Namespace) -> None:
     """Refuses options that only make sense together, or not together."""
     if not args.deep:
-        for name in ("symptom", "zoom"):
-            if getattr(args, name, None) is not None:
+        for name in ("symptom", "symptom-from", "zoom", "plug-in"):
+            if getattr(args, name.replace("-", "_"), None):
                 raise WhyperfError(f"--{name} needs --deep.", f"whyperf record --deep --{name} ...", status=2)
         return
+    refuse_explaining(args)
     usual = Measuring()
     measured = {
         "--pid": getattr(args, "pid", None) is not None,

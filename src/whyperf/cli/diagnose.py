@@ -10,14 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whyperf.cli.deep_options import add_symptom, symptom_of
-from whyperf.cli.quantities import count
+from whyperf.cli.deep_options import add_symptom, refuse_explaining, symptom_of
+from whyperf.cli.quantities import count, duration
+from whyperf.cli.symptom_from import costliest, known_in
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import compared_in
 
 if TYPE_CHECKING:
     from whyperf.diagnose.diagnosis import Diagnosis
     from whyperf.diagnose.verdict import Verdict
+    from whyperf.engines.causes.diagnosis import Where
     from whyperf.engines.excess.explain import Explanation
     from whyperf.recording.reader import Recording
     from whyperf.recording.symptom import SymptomSpec
@@ -31,6 +33,7 @@ examples:
   whyperf diagnose --good good-1 good-2 good-3 --bad bad-1 bad-2 bad-3
   whyperf diagnose good bad --explain parse_line
   whyperf diagnose good bad --html verdict.html
+  whyperf diagnose stall --at 12.5s --thread main
   whyperf diagnose good bad --json verdict.json --fail-if-slower 10
 
 exit status: 0 a difference was found, 3 none (or merely more work), 4 not enough evidence,
@@ -45,9 +48,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "whyperf diagnose (GOOD BAD | FOLDER | --good GOOD... --bad BAD...) [options]"
     add_sides(parser, "a good and a bad recording, or the folder that compare made")
     parser.add_argument("--no-values", action="store_true", help="pass over recorded values: compare time only")
+    parser.add_argument(
+        "--stack-events",
+        metavar="KINDS",
+        type=_stack_events,
+        help="which kernel events' stacks tell latencies: syscalls, switches, samples, joined by commas (default: all)",
+    )
     add_symptom(parser)
     parser.add_argument(
         "--plan", metavar="FILE", type=Path, help="write what to zoom into, from sketches, for `record --deep --zoom`"
+    )
+    parser.add_argument(
+        "--at", metavar="TIME", type=duration, help="of traced recordings: when it stalled, since the recording began"
+    )
+    parser.add_argument(
+        "--thread", metavar="NAME", help="of traced recordings: which thread stalled, by name or number"
     )
     add_presentation(parser)
 
@@ -65,13 +80,16 @@ def add_presentation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--html", metavar="FILE", type=Path, help="write the verdict and its evidence as one page, to open in a browser"
     )
+    parser.add_argument(
+        "--perfetto", metavar="FILE", help="write causal paths of stalls for Perfetto or chrome://tracing"
+    )
     parser.add_argument("--top", metavar="N", type=count, help="suspects to show (default 10)")
     parser.add_argument("--explain", metavar="FUNCTION", help="say all that is known of one function")
     parser.add_argument(
         "--method",
         choices=["sound", "paper"],
         default="sound",
-        help="what to make of recorded values: our tests (default), or vProf's published calibration",
+        help="our tests (default), or as published: vProf's calibration of values, IntroPerf's ranking of contexts",
     )
     parser.add_argument(
         "--fail-if-slower",
@@ -83,6 +101,8 @@ def add_presentation(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     check_page(args)
+    if len(args.recordings) == 1 and not args.good and not args.bad and not any(compared_in(Path(args.recordings[0]))):
+        return _stalled_alone(Path(args.recordings[0]), args)
     good, bad = sides(args)
     return conclude(good, bad, args)
 
@@ -99,29 +119,70 @@ def conclude(
     from whyperf.collect.seal import open_recording
     from whyperf.diagnose.data import Method
     from whyperf.diagnose.diagnosis import examine
-    from whyperf.diagnose.relations import are_deep, examine_deep
+    from whyperf.diagnose.relations import are_deep
     from whyperf.report.html.examined import Examined
 
     recorded = [open_recording(path) for path in good], [open_recording(path) for path in bad]
     if are_deep([*recorded[0], *recorded[1]]):
-        verdict = examine_deep(*recorded, symptom_of(args))
-        if args.plan is not None:
-            _write_plan(args.plan, *recorded, symptom_of(args))
-        return present(verdict, Examined(*recorded), args)
-    if getattr(args, "symptom", None) is not None or getattr(args, "plan", None) is not None:
-        raise WhyperfError(
-            "--symptom and --plan are for deep recordings, and these were sampled.",
-            "whyperf record --deep -o NAME -- COMMAND",
-            status=2,
-        )
+        return _conclude_deep(*recorded, args)
+    for option in ("symptom", "symptom_from", "plan"):
+        if getattr(args, option, None) is not None:
+            raise WhyperfError(
+                f"--{option.replace('_', '-')} is for deep recordings, and these were sampled.",
+                "whyperf record --deep -o NAME -- COMMAND",
+                status=2,
+            )
     diagnosis = examine(
         *recorded,
         keep_accounts=args.explain is not None,
         method=Method.NONE if getattr(args, "no_values", False) else Method(args.method),
+        stack_events=getattr(args, "stack_events", None),
+        where=_where(recorded[1][0], args),
     )
     verdict = replace(diagnosis.verdict, notes=(*notes, *diagnosis.verdict.notes), warnings=tuple(warnings))
     examined = Examined(*recorded, diagnosis.excess, diagnosis.values)
     return present(verdict, examined, args, _explanations(diagnosis, args.explain))
+
+
+def _conclude_deep(good: Sequence[Recording], bad: Sequence[Recording], args: argparse.Namespace) -> int:
+    from whyperf.diagnose.relations import examine_deep
+    from whyperf.report.html.examined import Examined
+
+    refuse_explaining(args)
+    symptom, notes = symptom_of(args), list[str]()
+    if args.symptom_from:
+        chosen = costliest(args.symptom_from, known_in([*good, *bad]))
+        symptom, notes = chosen.spec, [chosen.note]
+    verdict = examine_deep(good, bad, symptom)
+    if args.plan is not None:
+        _write_plan(args.plan, good, bad, symptom)
+    return present(replace(verdict, notes=(*notes, *verdict.notes)), Examined(good, bad), args)
+
+
+def _stalled_alone(path: Path, args: argparse.Namespace) -> int:
+    """A single traced recording, which may hold both a normal and a stalled time."""
+    from whyperf.collect.seal import open_recording
+    from whyperf.diagnose.causes import examine_stall
+    from whyperf.report.html.examined import Examined
+
+    recording = open_recording(path)
+    if recording.manifest.trace is None:
+        raise WhyperfError(
+            f"{path} alone has nothing to be compared with. A stall is found in one recording if it was traced.",
+            f"whyperf diagnose GOOD {shlex.quote(str(path))}",
+            status=2,
+        )
+    return present(examine_stall(recording, _where(recording, args)), Examined([], [recording]), args)
+
+
+def _where(stalled: Recording, args: argparse.Namespace) -> Where | None:
+    """What the user says of a stall."""
+    from whyperf.engines.causes.diagnosis import Where
+
+    at, thread = getattr(args, "at", None), getattr(args, "thread", None)
+    if at is None and thread is None:
+        return None
+    return Where(None if at is None else stalled.manifest.start_monotonic + round(at * 1e9), thread)
 
 
 def _write_plan(path: Path, good: Sequence[Recording], bad: Sequence[Recording], symptom: SymptomSpec | None) -> None:
@@ -149,12 +210,12 @@ def present(
     if args.json is not None:
         from whyperf.report.json import to_json
 
-        text = to_json(verdict, explanations, top=args.top)
-        if args.json == "-":
-            sys.stdout.write(text)
-        else:
-            _write(Path(args.json), text, "whyperf diagnose ... --json -")
-    if args.json != "-":
+        _write(args.json, to_json(verdict, explanations, top=args.top), "whyperf diagnose ... --json -")
+    if args.perfetto is not None:
+        from whyperf.report.chrome import to_chrome
+
+        _write(args.perfetto, to_chrome(verdict), "whyperf diagnose ... --perfetto -")
+    if "-" not in (args.json, args.perfetto):
         from whyperf.report.terminal import show
 
         show(verdict, explanations, **({} if args.top is None else {"top": args.top}))
@@ -228,11 +289,22 @@ def write_page(verdict: Verdict, examined: Examined, path: Path) -> None:
     print(f"whyperf: the page is {path.absolute().as_uri()}", file=sys.stderr)
 
 
-def _write(path: Path, text: str, instead: str) -> None:
+def _write(target: str | Path, text: str, instead: str) -> None:
+    if target == "-":
+        sys.stdout.write(text)
+        return
     try:
-        path.write_text(text, encoding="utf-8")
+        Path(target).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise WhyperfError(f"{path} cannot be written: {error.strerror}.", instead) from None
+        raise WhyperfError(f"{target} cannot be written: {error.strerror}.", instead) from None
+
+
+def _stack_events(text: str) -> frozenset[str]:
+    kinds = frozenset(text.split(","))
+    unknown = kinds - {"syscalls", "switches", "samples"}
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{min(unknown)!r} is none of syscalls, switches, samples")
+    return kinds
 
 
 def _percentage(text: str) -> float:

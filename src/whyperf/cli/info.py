@@ -7,14 +7,16 @@ import datetime
 import json
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from whyperf.cli.info_trace import trace_facts, trace_lines, trace_losses
 from whyperf.report.endings import ending
 
 if TYPE_CHECKING:
-    from whyperf.recording.manifest import Deep, Losses, Overhead
+    from whyperf.recording.manifest import Deep, Losses, Manifest
     from whyperf.recording.reader import Recording
 
 NAME = "info"
@@ -57,6 +59,7 @@ def facts(recording: Recording) -> dict[str, Any]:
         "threads": recording.table("threads").num_rows,
         "samples": recording.table("samples").num_rows,
         "work": recording.table("work").to_pylist(),
+        **trace_facts(recording),
     }
 
 
@@ -111,8 +114,10 @@ def _lines(recording: Recording) -> Iterator[tuple[str, str]]:
     else:
         yield from _sampled(recording)
         yield from _modules(recording)
-        yield "overhead", _overhead(manifest.overhead)
-    lost = list(_lost(manifest.losses))
+        if manifest.trace is not None:
+            yield from trace_lines(recording, manifest.trace)
+        yield "overhead", _overhead(manifest)
+    lost = [*_lost(manifest.losses), *(trace_losses(manifest.trace) if manifest.trace else ())]
     yield "lost", lost[0] if lost else "nothing"
     for line in lost[1:]:
         yield "", line
@@ -143,19 +148,37 @@ def _sampled(recording: Recording) -> Iterator[tuple[str, str]]:
         f"{len(clock) - blocked} of running threads ({sampling.rate_hz:g} Hz, {sampling.source}), standing for "
         f"{weight[clock == 0].sum() / 1e9:.2f} s CPU{extra}",
     )
+    yield "programs", _programs(recording)
+
+
+def _programs(recording: Recording) -> str:
+    """Those that ran most come first, the kernel's own threads last."""
     processes = recording.table("processes")
-    commands = processes.column("command").to_pylist()[:_PROGRAMS_SHOWN]
+    origins: list[Any] = processes.column("origin").to_pylist()
+    commands: list[Any] = processes.column("command").to_pylist()
+    own = [row for row, origin in enumerate(origins) if origin != "met"]
     # What it was called as: an executable can have many names.
-    names = [str(command[0]) if command else "?" for command in commands]
-    programs = ", ".join(dict.fromkeys(Path(name).name or "?" for name in names))
-    yield (
-        "programs",
-        f"{_counted(processes.num_rows, 'process', 'processes')}, "
-        f"{_counted(recording.table('threads').num_rows, 'thread', 'threads')}: {programs}",
-    )
+    called = [str(command[0]) if command else "?" for command in commands]
+    names = {row: called[row] for row in own}
+    ran = Counter(recording.table("samples").column("process").to_pylist())
+    order = sorted(own, key=lambda row: (names[row].startswith("["), -ran[row]))
+    shown = list(dict.fromkeys(_base_name(names[row]) for row in order))
+    more = f" and {len(shown) - _PROGRAMS_SHOWN} more" if len(shown) > _PROGRAMS_SHOWN else ""
+    met = len(origins) - len(own)
+    talked_to = f"; {_counted(met, 'process', 'processes')} that they talked to" if met else ""
+    threads = _counted(recording.table("threads").num_rows, "thread", "threads")
+    named = f"{', '.join(shown[:_PROGRAMS_SHOWN])}{more}{talked_to}"
+    return f"{_counted(len(own), 'process', 'processes')}, {threads}: {named}"
 
 
-def _overhead(overhead: Overhead) -> str:
+def _base_name(command: str) -> str:
+    return command if command.startswith("[") else Path(command).name or "?"
+
+
+def _overhead(manifest: Manifest) -> str:
+    overhead = manifest.overhead
+    if manifest.sampling.source == "trace":
+        return f"nothing inside the programs, {overhead.recorder_cpu_s:.3f} s CPU beside them"
     return (
         f"{overhead.handler_s:.3f} s inside the program ({overhead.handler_mean_us:.1f} us a sample, mostly "
         f"{overhead.handler_median_us:.1f} us, at most {overhead.handler_max_us:.0f} us), "
@@ -175,6 +198,10 @@ def _counted_deeply(recording: Recording, deep: Deep) -> Iterator[tuple[str, str
         )
     yield deep.phase, f"{what} (Valgrind {deep.valgrind})"
     yield "executed", f"{deep.instructions:,} instructions in all"
+    if deep.left_out:
+        from whyperf.recording.zoom import some_of
+
+        yield "left out", f"{some_of(deep.left_out)}, which execute too much"
     for name, count in deep.inexact.items():
         yield "inexact", f"{count:,} ({name})"
 

@@ -86,6 +86,13 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
         help="read variables only of this program, library, source file, folder or function (may be repeated)",
     )
     group.add_argument(
+        "--exclude-variable",
+        metavar="GLOB",
+        action="append",
+        default=[],
+        help="keep no values of variables so named, or of FUNCTION.NAME (may be repeated)",
+    )
+    group.add_argument(
         "--compile-commands",
         metavar="PATH",
         type=Path,
@@ -126,8 +133,13 @@ def measuring_of(args: argparse.Namespace, *, driven: bool) -> Measuring:
             "whyperf record --unit request --drive ./load.sh -- ./server",
             status=2,
         )
-    if not args.values_depth and (args.component or args.compile_commands):
-        option = "--component" if args.component else "--compile-commands"
+    about_values = {
+        "--component": args.component,
+        "--exclude-variable": args.exclude_variable,
+        "--compile-commands": args.compile_commands,
+    }
+    option = next((name for name, given in about_values.items() if given), None)
+    if not args.values_depth and option is not None:
         raise WhyperfError(
             f"{option} is about the variables that are read, but --no-values reads none.",
             f"whyperf record {option} ... -- ./program",
@@ -141,6 +153,7 @@ def measuring_of(args: argparse.Namespace, *, driven: bool) -> Measuring:
         unit=args.unit,
         values_depth=min(args.values_depth, 16),
         components=tuple(args.component),
+        excluded_variables=tuple(args.exclude_variable),
         compile_commands=args.compile_commands and _database(args.compile_commands),
     )
 

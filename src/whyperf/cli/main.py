@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import errno
 import importlib
+import keyword
 import os
 import sys
 from collections.abc import Sequence
@@ -21,8 +22,13 @@ COMMANDS: dict[str, str] = {
     "record": "record one run of a program, or a running process",
     "diagnose": "say why bad recordings are slower than good ones",
     "view": "look at recordings, or at why one is slower than another, in a browser",
+    "trace": "the flight recorder: always on, dumped after something has happened",
+    "import": "make a recording of what another tool recorded: perf.data, pprof, collapsed stacks",
+    "export": "a recording in another tool's format",
     "info": "what is in a recording, and what was lost",
+    "scrub": "a copy of a recording without values, source, paths and command lines",
     "doctor": "what this machine permits, what is missing, and the command that mends it",
+    "completion": "what a shell needs to complete commands and options",
     "demo": "a built-in slow program, recorded and diagnosed before your eyes",
 }
 
@@ -106,14 +112,14 @@ def _discard_output() -> None:
 def _run(arguments: list[str]) -> int:
     name = next((argument for argument in arguments if not argument.startswith("-")), None)
     if name in COMMANDS and arguments[0] == name:
-        command = cast(Command, importlib.import_module(f"whyperf.cli.{name}"))
+        command = command_named(name)
         status = command.run(parser_for(name, command).parse_args(arguments[1:]))
         sys.stdout.flush()
         return status
     parser = _Parser(
         prog="whyperf",
         description="Tells why one run of a program is slower than another.",
-        epilog="\n".join(["commands:", *(f"  {n:9} {s}" for n, s in COMMANDS.items()), "", _EXAMPLES]),
+        epilog="\n".join(["commands:", *(f"  {n:11} {s}" for n, s in COMMANDS.items()), "", _EXAMPLES]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="whyperf COMMAND ...",
         allow_abbrev=False,
@@ -125,6 +131,11 @@ def _run(arguments: list[str]) -> int:
         raise WhyperfError(f"There is no command {found}.", "whyperf --help", status=2)
     parser.print_help()
     return 0 if not arguments else 2
+
+
+def command_named(name: str) -> Command:
+    module = f"{name}_" if keyword.iskeyword(name) else name
+    return cast(Command, importlib.import_module(f"whyperf.cli.{module}"))
 
 
 def parser_for(name: str, command: Command) -> argparse.ArgumentParser:

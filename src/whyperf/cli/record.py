@@ -7,12 +7,15 @@ import os
 import shlex
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from whyperf.cli.deep_options import add_deep, check_deep, symptom_of
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
 from whyperf.cli.quantities import bytes_in_words, count, seconds_in_words
-from whyperf.collect.lifecycle import Lifecycle, Outcome
+from whyperf.cli.trace_options import add_trace, check_trace, without_privilege
+from whyperf.cli.zoom_planning import in_words
+from whyperf.collect.lifecycle import Lifecycle, Measuring, Outcome
 from whyperf.collect.program import Program, find_program
 from whyperf.errors import WhyperfError
 from whyperf.report.endings import signal_name
@@ -24,6 +27,8 @@ examples:
   whyperf record -o good -- ./tool small.txt
   whyperf record -o bad --ready tcp:7000 --drive "./load.sh 1000" -- ./server big.conf
   whyperf record --pid 4711 --for 30s -o slow
+  sudo whyperf record --trace -o stall -- ./server big.conf
+  sudo whyperf record --trace --all --for 30s -o stall
   whyperf record --deep -o sketch -- ./tool small.txt
 
 The target's exit status is the command's. --for counts from ready plus --skip.
@@ -38,48 +43,115 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing when all went well")
     add_lifecycle(parser)
     add_measuring(parser)
+    add_trace(parser, everything=True)
     add_deep(parser, zoom=True)
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="the program and its arguments")
 
 
 def run(args: argparse.Namespace) -> int:
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
-    if args.pid is not None and command:
-        raise WhyperfError("--pid and a command exclude each other.", f"whyperf record --pid {args.pid}", status=2)
+    if (args.pid is not None or args.all) and command:
+        option = "--all" if args.all else "--pid"
+        instead = "whyperf record --trace --all --for 30s" if args.all else f"whyperf record --pid {args.pid}"
+        raise WhyperfError(f"{option} and a command exclude each other.", instead, status=2)
     check_deep(args)
+    check_trace(args)
     lifecycle = lifecycle_of(args)
     measuring = measuring_of(args, driven=args.drive is not None)
-    if args.pid is not None:
-        from whyperf.collect.attached_run import record_process
-
-        path = args.output or Path(default_name(str(args.pid)))
-        outcome = record_process(args.pid, path, lifecycle=lifecycle, measuring=measuring, force=args.force)
+    if args.trace:
+        outcome = _record_traced(command, args, lifecycle, measuring)
+    elif args.pid is not None:
+        outcome = _record_process(args, lifecycle, measuring)
     elif args.deep:
         outcome = _record_deeply(find_program(command, os.environ), args, lifecycle)
     else:
-        program = find_program(command, os.environ)
-        path = args.output or Path(default_name(program.command[0]))
-        from whyperf.collect.runner import record_run
-
-        outcome = record_run(
-            program,
-            path,
-            lifecycle=lifecycle,
-            measuring=measuring,
-            environment=dict(os.environ),
-            force=args.force,
-        )
+        outcome = _record_program(command, args, lifecycle, measuring)
     return conclude(outcome, quiet=args.quiet)
 
 
+def _record_program(
+    command: list[str], args: argparse.Namespace, lifecycle: Lifecycle, measuring: Measuring
+) -> Outcome:
+    from whyperf.collect.runner import record_run
+
+    program = find_program(command, os.environ)
+    return record_run(
+        program,
+        args.output or Path(default_name(program.command[0])),
+        lifecycle=lifecycle,
+        measuring=measuring,
+        environment=dict(os.environ),
+        force=args.force,
+    )
+
+
+def _record_process(args: argparse.Namespace, lifecycle: Lifecycle, measuring: Measuring) -> Outcome:
+    from whyperf.collect.attached_run import record_process
+
+    path = args.output or Path(default_name(str(args.pid)))
+    return record_process(args.pid, path, lifecycle=lifecycle, measuring=measuring, force=args.force)
+
+
+def _record_traced(command: list[str], args: argparse.Namespace, lifecycle: Lifecycle, measuring: Measuring) -> Outcome:
+    """By the best means that this machine permits."""
+    from whyperf.collect.tracer.holder import command_name
+    from whyperf.collect.tracer.means import Means, choose
+
+    choice = choose()
+    runs_already = args.pid is not None or args.all
+    if choice.means is Means.SAMPLER:
+        if args.all:
+            raise WhyperfError(f"All processes cannot be traced: {choice.reason}.", choice.mend)
+        measuring = without_privilege(measuring, choice.reason, choice.mend)
+        if runs_already:
+            return _record_process(args, lifecycle, measuring)
+        return _record_program(command, args, lifecycle, measuring)
+    if choice.means is Means.PERF:
+        return _record_with_perf(command, args, lifecycle, choice.reason)
+    measuring = replace(measuring, trace_hz=args.trace_rate)
+    if not runs_already:
+        return _record_program(command, args, lifecycle, measuring)
+    from whyperf.collect.tracer.watching import record_traced
+
+    what = ("--all",) if args.all else ("--pid", str(args.pid))
+    return record_traced(
+        args.pid,
+        args.output or Path(default_name("all" if args.all else str(args.pid))),
+        lifecycle=lifecycle,
+        measuring=measuring,
+        sample_hz=args.trace_rate,
+        name=command_name("record", "--trace", *what),
+        force=args.force,
+    )
+
+
+def _record_with_perf(command: list[str], args: argparse.Namespace, lifecycle: Lifecycle, reason: str) -> Outcome:
+    from whyperf.importers.perf_record import record_with_perf
+
+    print(f"whyperf: kernel events are recorded by perf: {reason}.", file=sys.stderr)
+    program = find_program(command, os.environ) if command else None
+    named = program.command[0] if program else "all" if args.all else str(args.pid)
+    return record_with_perf(
+        program,
+        args.output or Path(default_name(named)),
+        pid=args.pid,
+        everything=args.all,
+        lifecycle=lifecycle,
+        environment=dict(os.environ),
+        unit=args.unit,
+        sample_hz=args.trace_rate,
+        force=args.force,
+    )
+
+
 def _record_deeply(program: Program, args: argparse.Namespace, lifecycle: Lifecycle) -> Outcome:
+    from whyperf.collect.dependences.loaded import plug_in_files
     from whyperf.collect.dependences.run import record_deep
     from whyperf.recording.zoom import read_plan
 
     plan = None if args.zoom is None else read_plan(args.zoom)
     if plan is not None and plan.expected and not args.quiet:
-        cost = f"{len(plan.functions)} functions, up to {plan.expected:,} executions"
-        print(f"whyperf: zooming into {cost}", file=sys.stderr)
+        print(f"whyperf: zooming into {in_words(plan)}", file=sys.stderr)
     return record_deep(
         program,
         args.output or Path(default_name(program.command[0])),
@@ -87,6 +159,7 @@ def _record_deeply(program: Program, args: argparse.Namespace, lifecycle: Lifecy
         environment=dict(os.environ),
         plan=plan,
         symptom=symptom_of(args),
+        plug_ins=plug_in_files(args.plug_in),
         unit=args.unit,
         force=args.force,
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from whyperf.errors import WhyperfError
 from whyperf.recording.identity import FunctionKey, without_version
 from whyperf.recording.symptom import SymptomKind, SymptomSpec
-from whyperf.recording.zoom import ZoomPlan
+from whyperf.recording.zoom import ZoomPlan, some_of
 
 if TYPE_CHECKING:
     from whyperf.recording.reader import Recording
@@ -28,12 +28,21 @@ def plan_from(good: Sequence[Recording], bad: Sequence[Recording], symptom: Symp
     return plan
 
 
+def in_words(plan: ZoomPlan) -> str:
+    """What a zoom by this plan records, and what not."""
+    recorded = f"{len(plan.functions)} functions, up to {plan.expected:,} executions"
+    if not plan.left_out:
+        return recorded
+    names = some_of([function.name for function in plan.left_out])
+    return f"{recorded}; left out as they execute too much: {names}"
+
+
 def _demanded(sketch: Recording, symptom: SymptomSpec) -> Iterator[FunctionKey]:
     if symptom.kind is SymptomKind.VARIABLE:
         yield from _updating(sketch)
     if symptom.kind is SymptomKind.LINE:
         from whyperf.collect.dependences.loaded import LoadedFile
-        from whyperf.collect.dependences.planning import functions_of_line
+        from whyperf.collect.dependences.symptom_place import functions_of_line
         from whyperf.debuginfo import describe
 
         modules = sketch.table("modules").to_pylist()

@@ -87,6 +87,26 @@ def intern_contexts(frames: Buffer, ends: Buffer, /) -> tuple[bytes, bytes, byte
     are passed over; a stack without any has node -1.
     """
 
+def number_distinct(keys: Buffer, /) -> tuple[bytes, bytes]:
+    """int32 numbers of uint64 keys, equal for equal ones and in the order of first appearance, and int64 rows of those
+    first appearances.
+    """
+
+def values_at(
+    time: Buffer,
+    key: Buffer,
+    change_time: Buffer,
+    change_key: Buffer,
+    change_value: Buffer,
+    before: Buffer,
+    /,
+) -> bytes:
+    """int32 values of keys (int32; negative ones have the value -1) at moments (int64), where each key has a value
+    `before` (int32, by key) and others from given moments on. Moments and changes rise.
+
+    ValueError when columns differ in length or a key has no value.
+    """
+
 class Drainer:
     """The recorder's end of a rings file. With `copy`, nothing it does changes the file.
 

@@ -139,6 +139,13 @@ class AttachedSampler:
             blocked=blocked,
         )
 
+    def notes(self) -> list[str]:
+        return self.losses().notes()
+
+    def counters(self) -> dict[str, object]:
+        losses = self.losses()
+        return {"samples": losses.samples, "dropped": losses.dropped, "threads_without_slot": losses.threads_missed}
+
     def _find_what_is_permitted(self) -> None:
         for with_kernel in (True, False):
             with contextlib.suppress(OSError):
@@ -318,10 +325,20 @@ def _status(pid: int, field: str) -> int:
     return 0
 
 
-def _check(pid: int, reader: Reader) -> None:
+def check_is_process(pid: int) -> int:
+    """Its number again; 0 when there is no such process. A thread's number is a mistake worth a sentence."""
     group = _status(pid, "Tgid")
     if group and group != pid:
         raise WhyperfError(f"{pid} is a thread of process {group}.", f"whyperf record --pid {group}")
+    return group
+
+
+def no_such_process(pid: int) -> WhyperfError:
+    return WhyperfError(f"There is no process {pid}.", "ps -e -o pid,args")
+
+
+def _check(pid: int, reader: Reader) -> None:
+    group = check_is_process(pid)
     try:
         modules = reader.modules(pid)
     except PermissionError:
@@ -330,7 +347,10 @@ def _check(pid: int, reader: Reader) -> None:
             f"sudo whyperf record --pid {pid}",
         ) from None
     except ProcessLookupError:
-        what = f"Process {pid} has no memory to look at: it has ended, or is the kernel's own." if group else None
-        raise WhyperfError(what or f"There is no process {pid}.", "ps -e -o pid,args") from None
+        if not group:
+            raise no_such_process(pid) from None
+        raise WhyperfError(
+            f"Process {pid} has no memory to look at: it has ended, or is the kernel's own.", "ps -e -o pid,args"
+        ) from None
     if not modules:
         raise WhyperfError(f"Process {pid} runs no x86-64 program that whyperf can look into.", f"file /proc/{pid}/exe")

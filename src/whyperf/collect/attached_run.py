@@ -1,13 +1,14 @@
-"""Recording a process that already runs: it is watched for a while and left as it was."""
+"""Recording what already runs: it is watched for a while and left as it was."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import Protocol
 
 from whyperf.collect import folder as folders
 from whyperf.collect.attach import AttachedSampler
@@ -29,15 +30,10 @@ _LOOK_EVERY_S = 0.5
 
 def record_process(pid: int, path: Path, *, lifecycle: Lifecycle, measuring: Measuring, force: bool) -> Outcome:
     """Records `pid` until it ends, the driver ends, the time is over, or Ctrl-C. It is never stopped by that."""
-    if lifecycle.ready is not None or measuring.work_count is not None:
-        raise WhyperfError(
-            "--ready and --work-count are for programs that whyperf starts, not for --pid.",
-            f"whyperf record --pid {pid} --for 30s",
-            status=2,
-        )
+    check_lifecycle(lifecycle, measuring, f"whyperf record --pid {pid} --for 30s")
     plan = plan_sampling(measuring.rate_hz)
     tables = tables_folder()
-    log = _Log()
+    log = Log()
     attached = AttachedSampler(pid, tables, log.append, rate_hz=plan.rate_hz, clock=measuring.clock)
     folder = folders.create(path, force=force)
     try:
@@ -45,18 +41,46 @@ def record_process(pid: int, path: Path, *, lifecycle: Lifecycle, measuring: Mea
             float(plan.rate_hz), measuring.clock, "perf-event", measuring.blocked_rate_hz, measuring.max_bytes
         )
         unit = measuring.unit or ("unit" if lifecycle.drive else "run")
-        start = start_of(_command_of(pid), {}, sampling, unit, round(lifecycle.skip_s * 1e9))
+        start = start_of(command_of(pid), {}, sampling, unit, round(lifecycle.skip_s * 1e9))
         write_start(folder.raw, start)
         log.open(RawLogWriter(folder.raw, measuring.max_bytes))
         with SignalWatch() as signals:
-            return _Watch(pid, attached, log, signals, lifecycle).execute(path, unit)
+            return Watch(attached, lambda: usage_of([pid]), log, signals, lifecycle).execute(path, unit)
     except OSError as error:
         raise WhyperfError(f"{path} cannot be written: {error.strerror}.", f"df -h {path.parent}") from None
     finally:
         folder.release()
 
 
-class _Log:
+def check_lifecycle(lifecycle: Lifecycle, measuring: Measuring, instead: str) -> None:
+    if lifecycle.ready is not None or measuring.work_count is not None:
+        raise WhyperfError(
+            "--ready and --work-count are for programs that whyperf starts, not for what already runs.",
+            instead,
+            status=2,
+        )
+
+
+class Watched(Protocol):
+    """Whoever looks at what runs, through the log that it was given."""
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def ended(self) -> bool:
+        """Whether there is nothing left to look at."""
+
+    def new_log_file(self) -> None:
+        """Repeats what the log's next file needs to be readable alone."""
+
+    def notes(self) -> list[str]:
+        """What was lost, once it was stopped."""
+
+    def counters(self) -> dict[str, object]: ...
+
+
+class Log:
     """The raw log, which takes nothing more once the disk is full.
 
     Opened after the sampler was made: a process that cannot be recorded leaves no folder behind.
@@ -98,34 +122,39 @@ class _Log:
             self.full = True
 
 
-class _Watch:
-    """The state of watching one process."""
+class Watch:
+    """The state of watching. `usage` tells what was used so far; nothing once it has ended."""
 
     def __init__(
-        self, pid: int, attached: AttachedSampler, log: _Log, signals: SignalWatch, lifecycle: Lifecycle
+        self,
+        watched: Watched,
+        usage: Callable[[], Usage],
+        log: Log,
+        signals: SignalWatch,
+        lifecycle: Lifecycle,
     ) -> None:
-        self._pid = pid
-        self._attached = attached
+        self._watched = watched
+        self._usage = usage
         self._log = log
         self._signals = signals
         self._lifecycle = lifecycle
         self._unit = "run"
         self._work: float | None = None
         self._work_before = 0.0
-        self._used_before = self._used = usage_of([pid])
+        self._used_before = self._used = usage()
         self._opened = time.monotonic_ns()
 
     def execute(self, path: Path, unit: str) -> Outcome:
         self._unit = unit
         cpu_before = time.process_time()
         begun = self._opened = time.monotonic_ns()
-        self._attached.start()
+        self._watched.start()
         driver = self._start_driver()
         try:
             stopped_by = self._watch(driver, begun)
         finally:
             ended = time.monotonic_ns()
-            self._attached.stop()
+            self._watched.stop()
             if driver is not None:
                 driver.stop()
         failure = None
@@ -135,13 +164,13 @@ class _Watch:
                 "all of its load.",
                 self._lifecycle.drive,
             )
-        notes = self._attached.losses().notes()
+        notes = self._watched.notes()
         totals = self._totals(ended)
         if self._log.full:
             stopped_by = "disk-full"
             notes.append("The disk was full: the process runs on, but was recorded only until then.")
         self._log.say("totals", time=ended, at="stop", totals=asdict(totals))
-        self._log.say("losses", notes=notes, counters=self._counters())
+        self._log.say("losses", notes=notes, counters=self._watched.counters())
         self._log.say(
             "stop",
             time=ended,
@@ -162,8 +191,8 @@ class _Watch:
             now = time.monotonic_ns()
             if waiting_for_warm_up and now >= opens:
                 waiting_for_warm_up = False
-                self._opened, self._used_before, self._work_before = now, usage_of([self._pid]), self._work or 0.0
-            if self._attached.ended():
+                self._opened, self._used_before, self._work_before = now, self._usage(), self._work or 0.0
+            if self._watched.ended():
                 return "attached-end"
             if driver is not None and driver.poll():
                 return "driver"
@@ -174,20 +203,20 @@ class _Watch:
             sync = now / 1e9 - synced >= SYNC_EVERY_S
             synced = now / 1e9 if sync else synced
             if self._log.keep(sync=sync):
-                self._attached.new_log_file()
+                self._watched.new_log_file()
             if now / 1e9 - looked >= _LOOK_EVERY_S:
                 looked = now / 1e9
                 self._look(now)
         return "disk-full"
 
     def _look(self, now: int) -> None:
-        used = usage_of([self._pid])
+        used = self._usage()
         if used != Usage():  # it has not just ended
             self._used = used
             self._log.say("totals", time=now, at="running", totals=asdict(self._totals(now)))
 
     def _totals(self, now: int) -> Totals:
-        used = usage_of([self._pid])
+        used = self._usage()
         self._used = self._used if used == Usage() else used
         return self._used.since(self._used_before, (now - self._opened) / 1e9)
 
@@ -202,12 +231,8 @@ class _Watch:
         self._work = units
         self._log.say("work", time=now, unit=self._unit, count=units - self._work_before)
 
-    def _counters(self) -> dict[str, object]:
-        losses = self._attached.losses()
-        return {"samples": losses.samples, "dropped": losses.dropped, "threads_without_slot": losses.threads_missed}
 
-
-def _command_of(pid: int) -> tuple[str, ...]:
+def command_of(pid: int) -> tuple[str, ...]:
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1]
     except OSError:

@@ -21,6 +21,7 @@ from whyperf.collect.rate import DEFAULT_RATE_HZ, TIMER_LIMIT_HZ
 from whyperf.errors import WhyperfError
 
 _ROOM_BYTES = 1 << 30
+_PERMITS_OWN = 2  # perf_event_paranoid: whoever asks may look at his own processes; Debian and Ubuntu know 3 and 4
 # Busy for about a tenth of a second, in the shell that every machine has.
 _BUSY = ("/bin/sh", "-c", "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done")
 
@@ -49,6 +50,7 @@ def examine() -> list[Check]:
         _reading_processes,
         _attaching,
         _call_counts,
+        _kernel_events,
         _deep,
         _cache,
         _room,
@@ -132,11 +134,14 @@ def _perf_events() -> Check:
     paranoid = _number(Path("/proc/sys/kernel/perf_event_paranoid"))
     if cpu_clock_permitted():
         return Check("perf events", State.FINE, f"permitted (perf_event_paranoid {paranoid}): rates up to 5000 Hz")
+    meaning = f"above {TIMER_LIMIT_HZ} Hz samples only get heavier"
+    if paranoid is not None and paranoid <= _PERMITS_OWN:
+        return Check("perf events", State.LIMITED, f"forbidden here, as in a container (seccomp): {meaning}")
     return Check(
         "perf events",
         State.LIMITED,
-        f"not permitted (perf_event_paranoid {paranoid}): above {TIMER_LIMIT_HZ} Hz samples only get heavier",
-        "sudo sysctl kernel.perf_event_paranoid=2",
+        f"not permitted (perf_event_paranoid {paranoid}): {meaning}",
+        f"sudo sysctl kernel.perf_event_paranoid={_PERMITS_OWN}",
     )
 
 
@@ -179,6 +184,20 @@ def _call_counts() -> Check:
     if os.geteuid() != 0:
         return Check("--work-count", State.LIMITED, "needs root; a driver can print work=N", "sudo whyperf record ...")
     return Check("--work-count", State.FINE, "calls can be counted")
+
+
+def _kernel_events() -> Check:
+    from whyperf.collect.tracer.means import Means, choose
+
+    choice = choose()
+    if choice.means is Means.BPF:
+        state = State.LIMITED if choice.limits else State.FINE
+        return Check("--trace", state, "; ".join(("kernel events by BPF", *choice.limits)))
+    if choice.means is Means.PERF:
+        finding = f"kernel events by perf, without a flight recorder: {choice.reason}"
+    else:
+        finding = f"no kernel events, only where your own programs run and wait: {choice.reason}"
+    return Check("--trace", State.LIMITED, finding, choice.mend)
 
 
 def _deep() -> Check:

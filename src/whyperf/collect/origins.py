@@ -29,10 +29,11 @@ def origin_of(path: str, programs: Collection[str], sampler: str) -> str:
         return "sampler"
     if name in ("[vdso]", "linux-vdso.so.1", "linux-gate.so.1"):
         return "vdso"
+    # Before programs: ldd starts the dynamic linker as one.
+    if path.startswith("/") and _LIBC.fullmatch(name):
+        return "libc"
     if path.removesuffix(_DELETED) in programs:
         return "program"
     if not path.startswith("/"):
         return "unknown"
-    if _LIBC.fullmatch(name):
-        return "libc"
     return "system-library" if is_system_library(path) else "library"

@@ -10,11 +10,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from whyperf.collect import folder as folders
 from whyperf.collect.drive import Driver
 from whyperf.collect.lifecycle import Lifecycle, Measuring, Outcome
-from whyperf.collect.program import Program, check_followable
+from whyperf.collect.program import Program, check_followable, check_traceable
 from whyperf.collect.rate import plan_sampling
 from whyperf.collect.ready import FileExists, PortAccepts, ReadyCondition, condition
 from whyperf.collect.recorder import Recorder
@@ -36,6 +37,9 @@ from whyperf.collect.work import CalledWork, DriverWork, OneRun, WorkAccount
 from whyperf.collect.work_count import CallCounter, counter_for
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import Sampling, Totals
+
+if TYPE_CHECKING:
+    from whyperf.collect.tracer.session import TraceSession
 
 _TICK_S = 0.1
 _READY_TICK_S = 0.02
@@ -62,7 +66,8 @@ def record_run(
 
     The target has the recorder's own streams; with `capture_output` it writes to files in the recording instead.
     """
-    check_followable(program)
+    # Where no sampler can be loaded, the tracer still sees the program.
+    (check_traceable if measuring.trace_hz else check_followable)(program)
     plan = plan_sampling(measuring.rate_hz)
     if lifecycle.drive is not None:
         command_line(lifecycle.drive, environment)
@@ -70,21 +75,23 @@ def record_run(
     with contextlib.ExitStack() as held:
         if counter is not None:
             held.callback(counter.close)
+        tracing = held.enter_context(_tracing(program, measuring.trace_hz)) if measuring.trace_hz else None
         folder = folders.create(path, force=force)
         held.callback(folder.release)
         sampling = Sampling(
             float(plan.rate_hz), measuring.clock, plan.source, measuring.blocked_rate_hz, measuring.max_bytes
         )
         unit = measuring.unit or ("call" if counter else "unit" if lifecycle.drive else "run")
-        wanted = ValuesWanted(measuring.components, str(measuring.compile_commands or ""))
+        wanted = ValuesWanted(measuring.components, str(measuring.compile_commands or ""), measuring.excluded_variables)
         start = start_of(program.command, environment, sampling, unit, round(lifecycle.skip_s * 1e9), values=wanted)
         sampler = Sampler(folder, start, plan, measuring.values_depth)
         sampler.prepare_variables(program.path)
+        recorder: Recorder = sampler if tracing is None else _traced(sampler, folder.raw, tracing)
         return run_to_the_end(
             program,
             path,
-            sampler,
-            _work_account(sampler, unit, counter, lifecycle),
+            recorder,
+            _work_account(recorder, unit, counter, lifecycle),
             lifecycle=lifecycle,
             environment=environment,
             blocked_rate_hz=measuring.blocked_rate_hz,
@@ -120,6 +127,25 @@ def run_to_the_end(
         )
         signals = held.enter_context(SignalWatch())
         return _Run(setting, recorder, signals, work).execute(path, list(notes))
+
+
+@contextlib.contextmanager
+def _tracing(program: Program, sample_hz: int) -> Iterator[TraceSession]:
+    """A tracer to run beside the sampler, which leaves nothing in the kernel whatever happens."""
+    from whyperf.collect.tracer.holder import alone, command_name
+    from whyperf.collect.tracer.session import TraceSession, TraceWanted
+
+    with (
+        alone(command_name("record", "--trace", "--", *program.command)),
+        contextlib.closing(TraceSession(TraceWanted("tree", sample_hz))) as session,
+    ):
+        yield session
+
+
+def _traced(sampler: Sampler, raw: Path, session: TraceSession) -> Recorder:
+    from whyperf.collect.tracer.traced_recorder import TracedRecorder
+
+    return TracedRecorder(sampler, raw, session)
 
 
 @contextlib.contextmanager

@@ -116,6 +116,10 @@ class Sampler:
         """A JSON chunk of the raw log. Once the disk is full nothing more is written."""
         self._write(lambda: self._log.append_json({"type": kind, **fields}))
 
+    def append_chunk(self, kind: int, payload: bytes) -> None:
+        """Any other chunk of the raw log, from any thread."""
+        self._write(lambda: self._log.append(kind, payload))
+
     def live_threads(self) -> list[tuple[int, int]]:
         """Process and thread numbers of everything that samples itself now."""
         return [(pid, tid) for pid, tid, *_ in self._live()]
@@ -125,7 +129,7 @@ class Sampler:
         from whyperf.collect.blocked import BlockedSampler, ThreadRef
 
         return BlockedSampler(
-            tables_folder(), lambda: [ThreadRef(*thread) for thread in self._live()], self._append_chunk, rate_hz
+            tables_folder(), lambda: [ThreadRef(*thread) for thread in self._live()], self.append_chunk, rate_hz
         )
 
     def finish(self, notes: list[str], totals: Totals, *, time: int, **stop: Any) -> None:
@@ -157,9 +161,6 @@ class Sampler:
     def _live(self) -> list[tuple[int, int, int, int]]:
         with self._guard:
             return self._drainer.live()
-
-    def _append_chunk(self, kind: int, payload: bytes) -> None:
-        self._write(lambda: self._log.append(kind, payload))
 
     def _drain_until_stopped(self) -> None:
         try:

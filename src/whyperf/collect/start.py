@@ -27,6 +27,7 @@ class ValuesWanted:
 
     components: tuple[str, ...] = ()
     compile_commands: str = ""  # absolute path; empty: to be looked for
+    excluded: tuple[str, ...] = ()  # variables that shall not be kept
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,20 @@ def usage_of(pids: Iterable[int]) -> Usage:
     return sum((_usage_of_one(pid) for pid in pids), start=Usage())
 
 
+def machine_usage() -> Usage:
+    """What all CPUs did since the machine was started."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        lines = Path("/proc/stat").read_text().splitlines()
+        user, nice, system, _, _, interrupts, soft = map(int, lines[0].split()[1:8])
+        switches = next((int(line.split()[1]) for line in lines if line.startswith("ctxt ")), 0)
+        return Usage(
+            cpu_user_s=(user + nice) * _TICK_S,
+            cpu_system_s=(system + interrupts + soft) * _TICK_S,
+            voluntary_switches=switches,
+        )
+    return Usage()
+
+
 def io_bytes(pid: int) -> tuple[int, int]:
     """Bytes read from and written to storage; a process that ended keeps its account until it is reaped."""
     with contextlib.suppress(OSError, ValueError, KeyError):

@@ -15,6 +15,7 @@ from whyperf.debuginfo.debuginfod import fetch_debug_file
 from whyperf.debuginfo.elf import ElfFile, read_elf
 from whyperf.debuginfo.extraction import End, Extraction, extract
 from whyperf.debuginfo.nameless import with_nameless
+from whyperf.debuginfo.perf_cache import cached_files
 from whyperf.debuginfo.unwind_index import unwind_ranges
 
 VDSO = "[vdso]"
@@ -75,7 +76,7 @@ def _describe_absent(
     known = code_maps.load_any(folder, f"{build_id}-")
     if known is not None:
         return Binary(path, build_id, "full", "", known, None)
-    for candidate in (*_by_build_id(build_id, debug_folders), fetch_debug_file(build_id)):
+    for candidate in (*_by_build_id(build_id, debug_folders), *cached_files(build_id), fetch_debug_file(build_id)):
         found = read_elf(candidate) if candidate is not None else None
         if found is not None:
             whole = found if found.build_id == build_id else None

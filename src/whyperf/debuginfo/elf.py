@@ -98,7 +98,8 @@ def _parse(path: Path, descriptor: int) -> ElfFile | None:
         elif kind == _PT_GNU_EH_FRAME:
             unwind_index = (address, file_size)
         elif kind == _PT_NOTE and not build_id:
-            build_id = _build_id(os.pread(descriptor, min(file_size, _NOTES_MAX), offset), 8 if align == 8 else 4)
+            notes = os.pread(descriptor, min(file_size, _NOTES_MAX), offset)
+            build_id = build_id_in_notes(notes, 8 if align == 8 else 4)
     addresses = [(s.address, s.executable) for s in segments]
     layout = zlib.crc32(repr(addresses).encode(), zlib.crc32(header[16:32]))
     return ElfFile(
@@ -128,7 +129,8 @@ def _linkage_sections(descriptor: int, header: bytes) -> Iterator[tuple[int, int
             yield address, address + size
 
 
-def _build_id(notes: bytes, align: int) -> str:
+def build_id_in_notes(notes: bytes, align: int) -> str:
+    """In hexadecimal; empty when none of the notes is one."""
     at = 0
     while at + 12 <= len(notes):
         name_size, size, kind = struct.unpack_from("<III", notes, at)

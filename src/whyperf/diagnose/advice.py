@@ -10,7 +10,8 @@ from whyperf.engines.run import Run
 
 def compare_again(good: Sequence[Run], bad: Sequence[Run], *options: str) -> str:
     """The whole comparison anew with other options."""
-    words = ["whyperf", "compare", *options]
+    traced = all(run.manifest.trace is not None for run in (*good, *bad))
+    words = ["whyperf", "compare", *(["--trace"] if traced else []), *options]
     words += ["--good", shlex.join(good[0].manifest.command), "--bad", shlex.join(bad[0].manifest.command)]
     return shlex.join(words)
 

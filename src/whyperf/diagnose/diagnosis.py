@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from whyperf.diagnose import wording
 from whyperf.diagnose.advice import compare_again, diagnose_swapped, lifecycle_reminder
+from whyperf.diagnose.causes import joined, view_causes
 from whyperf.diagnose.confidence import LOW
+from whyperf.diagnose.contexts import ContextsView, view_contexts
 from whyperf.diagnose.data import Data, Method, data_notes, gather, join
 from whyperf.diagnose.losses import cut_share, loss_notes
 from whyperf.diagnose.measures import Measures, take_measures
@@ -18,6 +21,8 @@ from whyperf.diagnose.significance import Change, Judgement, Measure, judge, run
 from whyperf.diagnose.suspects import to_suspects
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.diagnose.waiting import wait_kind
+from whyperf.engines.causes.diagnosis import Where
+from whyperf.engines.contexts.settings import Sources, sources_named
 from whyperf.engines.excess.compare import DataEvidence, Excess, compare, weigh
 from whyperf.engines.excess.evenness import uneven_growth
 from whyperf.engines.excess.findings import suspects as find_suspects
@@ -50,11 +55,18 @@ def examine(
     *,
     keep_accounts: bool = False,
     method: Method = Method.SOUND,
+    stack_events: Collection[str] | None = None,
+    where: Where | None = None,
 ) -> Diagnosis:
-    """The verdict with what it was chosen from; `keep_accounts` asks for that even where there is nothing to choose."""
+    """The verdict with what it was chosen from; `keep_accounts` asks for that even where there is nothing to choose.
+
+    `stack_events`: kernel events whose stacks tell latencies, of syscalls, switches and samples. `where` is what the
+    user says of a stall.
+    """
     if not good or not bad:
         raise WhyperfError("At least one good and one bad recording are needed.", "whyperf diagnose GOOD BAD", status=2)
-    case = _Case([Run(one) for one in good], [Run(one) for one in bad], settings or DiagnoseSettings(), method)
+    runs = [Run(one) for one in good], [Run(one) for one in bad]
+    case = _Case(*runs, settings or DiagnoseSettings(), method, sources_named(stack_events))
     refuse_different_programs(case.good, case.bad)
     diagnosis = case.decide()
     verdict = diagnosis.verdict
@@ -68,7 +80,11 @@ def examine(
     excess = diagnosis.excess
     if excess is None and keep_accounts:
         excess = compare(case.good, case.bad, per_unit=case.measures.per_unit)
-    return Diagnosis(replace(verdict, notes=tuple(dict.fromkeys(notes))), excess, diagnosis.values)
+    verdict = replace(verdict, notes=tuple(dict.fromkeys(notes)))
+    causes = view_causes(good, bad, method, where)
+    if causes is not None:
+        verdict = joined(verdict, causes, case.settings)
+    return Diagnosis(verdict, excess, diagnosis.values)
 
 
 def _concerned(diagnosis: Diagnosis, settings: DiagnoseSettings) -> set[str]:
@@ -86,13 +102,29 @@ class _Case:
     """One comparison on its way to a verdict."""
 
     def __init__(
-        self, good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSettings, method: Method = Method.SOUND
+        self,
+        good: Sequence[Run],
+        bad: Sequence[Run],
+        settings: DiagnoseSettings,
+        method: Method = Method.SOUND,
+        sources: Sources = Sources.ALL,
     ) -> None:
-        self.good, self.bad, self.settings, self.method = good, bad, settings, method
+        self.good, self.bad, self.settings, self.method, self.sources = good, bad, settings, method, sources
         self.runs = (*good, *bad)
         self.measures: Measures = take_measures(good, bad, settings)
         self.cpu: Judgement = judge(self.measures.cpu, settings.cpu)
-        self.wall: Judgement = judge(self.measures.wall, settings.wall)
+        self.wall: Judgement = self._judged_wall()
+
+    def _judged_wall(self) -> Judgement:
+        measures, judged = self.measures, judge(self.measures.wall, self.settings.wall)
+        units = measures.units.bad_mean if measures.per_unit else 1.0
+        tiny = abs(measures.wall.excess) * units < self.settings.least_wait_s
+        return replace(judged, change=Change.SAME) if tiny else judged
+
+    @cached_property
+    def contexts(self) -> ContextsView | None:
+        """What kernel events say, where all runs have them."""
+        return view_contexts(self.good, self.bad, self.method, self.sources)
 
     def decide(self) -> Diagnosis:
         measures = self.measures
@@ -105,6 +137,13 @@ class _Case:
             return self._used_more_cpu()
         if self._did_more_work():
             return self._verdict(VerdictKind.MORE_WORK, wording.more_work(measures))
+        if self.contexts is not None and self.contexts.has_own_unit:
+            return self._in_contexts(self.contexts, "wait", *self.contexts.symptom())
+        return self._not_slower(running)
+
+    def _not_slower(self, running: float) -> Diagnosis:
+        """Neither CPU nor wall time grew beyond doubt; `running` of the added wall time was spent on or for a CPU."""
+        measures = self.measures
         wall_unclear = (
             self.wall.change is Change.UNCLEAR and measures.wall.relative >= self.settings.wall.single_relative
         )
@@ -143,6 +182,8 @@ class _Case:
         measures = self.measures
         sentence = wording.waited(measures)
         kind = wait_kind(self.good, self.bad, measures, self.settings)
+        if self.contexts is not None and self.contexts.slower:
+            return self._in_contexts(self.contexts, kind, sentence, measures.wall)
         if not self._recorded_waits():
             return self._verdict(
                 VerdictKind.DIFFERENCE,
@@ -159,6 +200,26 @@ class _Case:
                 VerdictKind.DIFFERENCE, sentence, measure=measures.wall, kind="external", notes=[note], excess=excess
             )
         return self._with_suspects(excess, kind, sentence, measures.wall, notes)
+
+    def _in_contexts(self, view: ContextsView, kind: str, sentence: str, measure: Measure) -> Diagnosis:
+        single, next_command = self._single_runs()
+        return self._verdict(
+            VerdictKind.DIFFERENCE,
+            sentence,
+            measure=measure,
+            kind=kind,
+            suspects=view.suspects(self.settings),
+            notes=[*view.unit_notes(), *single],
+            next_command=next_command,
+            unit=view.unit,
+        )
+
+    def _single_runs(self) -> tuple[list[str], str | None]:
+        """What a single run of a kind cannot show, and the command that would."""
+        if min(len(self.good), len(self.bad)) >= 2:
+            return [], None
+        note = "Spread unknown: a single run of a kind cannot show how much runs differ by themselves."
+        return [note], compare_again(self.good, self.bad, "--runs", str(self.settings.usual_runs))
 
     def _recorded_waits(self) -> bool:
         return all(run.manifest.sampling.clock == "wall" for run in self.runs)
@@ -192,9 +253,12 @@ class _Case:
         doubtful = even or cut >= self.settings.cut_stacks_doubt
         fewest = min(len(self.good), len(self.bad))
         found = to_suspects(findings, fewest_runs=fewest, doubtful=doubtful, settings=self.settings)
+        functions = [finding.function for finding in findings]
         if data is not None:
-            found = join(found, [finding.function for finding in findings], data)
-        next_command = None
+            found = join(found, functions, data)
+        if self.contexts is not None:
+            found = self.contexts.joined(found, functions, self.settings)
+            notes += self.contexts.notes(functions)
         if even:
             found = tuple(replace(suspect, confidence=LOW) for suspect in found)
             notes.append(
@@ -203,9 +267,8 @@ class _Case:
             )
         if not found:
             notes.append("The excess is spread so thinly that no function stands out of the noise.")
-        if fewest < 2:
-            notes.append("Spread unknown: a single run of a kind cannot show how much runs differ by themselves.")
-            next_command = compare_again(self.good, self.bad, "--runs", str(self.settings.usual_runs))
+        single, next_command = self._single_runs()
+        notes += single
         return self._verdict(
             VerdictKind.DIFFERENCE,
             sentence,
@@ -279,11 +342,12 @@ class _Case:
         next_command: str | None = None,
         excess: Excess | None = None,
         values: Values | None = None,
+        unit: str | None = None,
     ) -> Diagnosis:
         shown = measure or self.measures.cpu
         symptom = Symptom(
             kind=kind,
-            unit=self.measures.unit,
+            unit=unit or self.measures.unit,
             good=shown.good_mean,
             bad=shown.bad_mean,
             measure=shown.name,
@@ -292,4 +356,6 @@ class _Case:
             bad_runs=shown.bad,
             sentence=sentence,
         )
-        return Diagnosis(Verdict(verdict, symptom, suspects, tuple(notes), next_command), excess, values)
+        contexts = self.contexts.ranking if verdict is VerdictKind.DIFFERENCE and self.contexts is not None else None
+        judged = Verdict(verdict, symptom, suspects, tuple(notes), next_command, contexts=contexts)
+        return Diagnosis(judged, excess, values)

@@ -25,6 +25,7 @@ from whyperf.engines.run import Run
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.symptom import SymptomKind, SymptomSpec, parse_symptom
+from whyperf.recording.zoom import some_of
 
 _MEASURES = {
     SymptomKind.INSTRUCTIONS: "instructions",
@@ -113,7 +114,7 @@ class _Deep:
             return self._verdict(VerdictKind.INSUFFICIENT, self._too_few())
         if not change.is_material(self.relations_settings):
             return self._verdict(VerdictKind.NONE, f"No difference: {self._amounts()}.")
-        if change.amount < 0 and self.spec.kind in (SymptomKind.INSTRUCTIONS, SymptomKind.MEMORY):
+        if change.amount < 0 and not self.spec.name:
             swapped = diagnose_swapped(self.good, self.bad)
             sentence = f"Bad runs are not the worse ones: {self._amounts()}. Were good and bad swapped?"
             return self._verdict(VerdictKind.NONE, sentence, next_command=swapped)
@@ -187,8 +188,15 @@ class _Deep:
             sentence=sentence,
         )
         lost = loss_notes(self.good, self.bad, {suspect.module for suspect in suspects}, self.settings)
-        said = dict.fromkeys([*notes, *relations.notes, *self._inexact(), *lost])
+        said = dict.fromkeys([*notes, *relations.notes, *self._left_out(), *self._inexact(), *lost])
         return Verdict(kind, symptom, suspects, tuple(said), next_command)
+
+    def _left_out(self) -> list[str]:
+        deep = [run.manifest.deep for run in (*self.good, *self.bad)]
+        names = list(dict.fromkeys(name for one in deep if one is not None for name in one.left_out))
+        if not names:
+            return []
+        return [f"The zooms left out functions that execute too much: {some_of(names)}."]
 
     def _inexact(self) -> list[str]:
         notes = []

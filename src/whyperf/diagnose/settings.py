@@ -20,6 +20,9 @@ class DiagnoseSettings:
     cpu: Floors = field(default_factory=lambda: Floors(relative=0.05, single_relative=0.35))
     # Wall time also waits for the CPU that other programs have: about twice the noise.
     wall: Floors = field(default_factory=lambda: Floors(relative=0.10, single_relative=0.80))
+    # Waiting that a run of milliseconds adds is the scheduler's: a tick to be woken, a tick to be moved, twice. Nor can
+    # it be seen: threads that wait are looked at 50 times a second.
+    least_wait_s: float = 0.02
     # More runs than this to tell a difference from the spread: the advice is a quieter machine instead.
     most_runs_to_ask_for: int = 30
     # Runs of each kind to ask for when there was a single one: complete separation is then 5% by luck alone.

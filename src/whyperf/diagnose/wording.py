@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from whyperf.diagnose.measures import Measures
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Judgement, Measure
-from whyperf.engines.quantities import count, seconds
+from whyperf.engines.quantities import count, percent, seconds
 from whyperf.engines.run import Run
 
 _TIMES = {"cpu_s": "CPU time", "sampled_cpu_s": "sampled CPU time", "wall_s": "wall time"}
@@ -26,6 +26,20 @@ def waited(measures: Measures) -> str:
         f"Bad runs take {factor(wall)} wall time: {seconds(wall.bad_mean)} per {measures.unit} instead of "
         f"{seconds(wall.good_mean)} ({_runs(wall)}), while CPU time went from {seconds(cpu.good_mean)} to "
         f"{seconds(cpu.bad_mean)}: they wait."
+    )
+
+
+def slower_iterations(measure: Measure) -> str:
+    return (
+        f"One iteration of the program's loops takes {factor(measure)} time: {seconds(measure.bad_mean)} instead of "
+        f"{seconds(measure.good_mean)} ({_runs(measure)})."
+    )
+
+
+def divided_differently(measure: Measure, function: str) -> str:
+    return (
+        f"The time is divided differently: {function} takes {percent(measure.bad_mean)} of it in the bad runs, "
+        f"{percent(measure.good_mean)} in the good ({_runs(measure)})."
     )
 
 

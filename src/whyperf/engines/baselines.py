@@ -11,8 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whyperf.engines.contexts.blame import user_nodes
+from whyperf.engines.contexts.indexing import index_contexts
+from whyperf.engines.contexts.inference import follow
+from whyperf.engines.contexts.layers import layers_of
 from whyperf.engines.functions import FunctionIndex
-from whyperf.engines.run import Floats, Run
+from whyperf.engines.run import Floats, Run, sums
 from whyperf.recording.identity import FunctionKey
 from whyperf.recording.tables import Clock
 
@@ -39,6 +43,19 @@ def by_share_difference(good: Sequence[Run], bad: Sequence[Run]) -> list[Ranked]
     """`perf diff`: a function's share of its run, bad minus good."""
     index = FunctionIndex(good, bad)
     return _ranking(index, _mean_shares(index, bad, _self) - _mean_shares(index, good, _self))
+
+
+def by_off_cpu_time(good: Sequence[Run], bad: Sequence[Run]) -> list[Ranked]:
+    """The longest off-CPU stacks of the bad runs, whoever waits and whatever for: their innermost user functions."""
+    contexts = index_contexts(FunctionIndex(good, bad))
+    user = user_nodes(contexts, layers_of(contexts.index))
+    seconds = np.zeros(len(contexts.index.functions))
+    for run in bad:
+        waits = follow(run, contexts.tree, contexts.node_of_stack[run]).waits
+        known = waits["node"] > 0
+        functions = contexts.function[user[waits["node"][known]]]
+        seconds += sums(functions, (waits["end"] - waits["start"])[known] / 1e9, len(seconds)) / len(bad)
+    return _ranking(contexts.index, seconds)
 
 
 def _ranking(index: FunctionIndex, values: Floats) -> list[Ranked]:

@@ -87,6 +87,16 @@ class FunctionIndex:
         wanted = self.functions[number].key
         return self.builds.good_has(wanted.module, wanted.name)
 
+    def innermost_frame(self, run: Run, stack: int, function: int) -> int | None:
+        """Where a stack is in the function."""
+        of_frame = self.of_frame[run]
+        while stack >= 0:
+            for frame in reversed(run.frame_chain[run.stack_frame[stack]]):
+                if of_frame[frame] == function:
+                    return frame
+            stack = run.stack_parent[stack]
+        return None
+
     @cached_property
     def split_off(self) -> dict[int, set[int]]:
         """By caller, functions that only one of two builds has: in the other the caller may have done their work."""

@@ -67,6 +67,7 @@ SITES = Table(
         ),
         Column("file", _text, "source file of the innermost function's line; empty when unknown"),
         Column("line", pa.int32(), "source line; 0 when unknown"),
+        Column("frame", _id, "row of `frames`: `inlined`'s; what it is inlined in follows by `inlined_in`", "frames"),
         Column("block", pa.int32(), "basic block within the out-of-line function, by address; -1 outside the plan"),
         Column(
             "kind",

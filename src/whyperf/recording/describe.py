@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast, get_args, get_type_hints
 
 from whyperf.recording.chunks import MAGIC, ChunkKind
+from whyperf.recording.deep_tables import DEEP_TABLES
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.schema import Table
 from whyperf.recording.tables import TABLES
@@ -51,6 +52,8 @@ the next chunk whose CRC-32 holds, and the bytes passed over are counted.
 | {ChunkKind.RING} | pid and tid (32 bits each), slot sequence and start time (64 bits each); then records |
 | {ChunkKind.JSON} | one JSON object; its `type` is ready, work, thread-name, totals, losses, overwritten or stop |
 | {ChunkKind.BLOCKED} | as kind {ChunkKind.RING}, with blocked threads' stacks, which are seen from outside |
+| {ChunkKind.EVENTS} | kernel events of one CPU: `struct trace_record` of `native/tracer/record.h` |
+| {ChunkKind.TRACED_STACKS} | their stacks: `struct traced_stack` with its addresses |
 
 The records are those of `native/sampler/session.h`.
 """
@@ -95,7 +98,7 @@ def _type_name(hint: Any) -> str:
 
 
 def _table(table: Table) -> str:
-    meaning = f"{table.meaning} Only in deep recordings." if table.optional else table.meaning
+    meaning = f"{table.meaning} Only in deep recordings." if table in DEEP_TABLES else table.meaning
     rows = [f"## {table.name}\n", f"{meaning}\n", "| column | type | meaning |", "|---|---|---|"]
     rows += [f"| `{c.name}` | {c.type} | {c.meaning} |" for c in table.columns]
     return "\n".join(rows) + "\n"

@@ -76,6 +76,7 @@ EVENTS = Table(
         Column("result", pa.int64(), "what the system call returned; on a switch the state in which the thread left"),
         Column("extra", pa.uint64(), "futex waits: word at the address << 32 | third word, a glibc mutex' owner"),
         Column("stack", pa.int32(), "innermost node in `stacks`, kernel frames innermost; -1: none", "stacks"),
+        Column("cut", pa.uint8(), "why its stack lacks its outer end (`CUT_REASONS`); 0: it is whole", absent=0),
     ),
     optional=True,
 )

@@ -24,7 +24,7 @@ class Host:
 class Sampling:
     rate_hz: float
     clock: str  # "cpu" or "wall"
-    source: str  # "cpu-timer", "cpu-clock-event", "outside" or "perf-event"
+    source: str  # "cpu-timer", "cpu-clock-event", "outside", "perf-event" or "trace"
     blocked_rate_hz: float = 0.0
     max_bytes: int = 0
 
@@ -101,7 +101,8 @@ class Deep:
     symptom: str  # what a zoom was planned for, as `--symptom` takes it; empty in sketches
     instructions: int  # executed in all
     executions: int  # of planned instructions
-    planned: int  # instructions
+    planned: int  # functions
+    left_out: tuple[str, ...] = ()  # functions that the plan of a zoom passed over, as they are executed too much
     inexact: dict[str, int] = field(default_factory=dict)  # what could not be followed exactly -> how often
 
 
@@ -127,6 +128,10 @@ class Trace:
     runs_missed: int = 0  # the kernel skipped a program because another was running
     stacks_lost: int = 0  # no room to keep them
     stacks_cut: dict[str, int] = field(default_factory=dict)  # reason -> stacks
+    clock: str = "monotonic"  # "unaligned": another one, whose times mean something within this recording only
+    passed_over: dict[str, int] = field(
+        default_factory=dict
+    )  # imported: events that whyperf makes no use of -> how many
 
 
 @dataclass(frozen=True)
@@ -155,7 +160,8 @@ class Manifest:
     losses: Losses
     exit_status: int | None  # None: killed recorder or still running when recording stopped
     exit_signal: int | None
-    stopped_by: str  # "exit", "signal", "for", "driver", "interrupt", "recorder-killed", "attached-end", "disk-full"
+    # "exit", "signal", "for", "driver", "interrupt", "recorder-killed", "attached-end", "disk-full" or "dump"
+    stopped_by: str
     work_unit: str
     state: str = "sealed"  # "open" while the raw log is being written
     tables: dict[str, TableFile] = field(default_factory=dict)

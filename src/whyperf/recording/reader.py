@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import shlex
 import zlib
 from pathlib import Path
@@ -28,6 +29,22 @@ class Recording:
         self.path = Path(path)
         self.manifest = _read_manifest(self.path)
         self._tables: dict[str, pa.Table] = {}
+
+    def __repr__(self) -> str:
+        return f"<Recording {self.path}: {' '.join(self.manifest.command)}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what was recorded, and the tables there are."""
+        manifest = self.manifest
+        facts = {
+            "command": " ".join(manifest.command),
+            "recorded on": f"{manifest.host.name}, {manifest.host.kernel}",
+            "wall time": f"{manifest.totals.wall_s:.3g} s",
+            "CPU time": f"{manifest.totals.cpu_s:.3g} s",
+            "tables": ", ".join(f"{name} ({file.rows:,})" for name, file in manifest.tables.items() if file.rows),
+        }
+        rows = (f"<tr><th>{html.escape(name)}</th><td>{html.escape(said)}</td></tr>" for name, said in facts.items())
+        return f"<table>{''.join(rows)}</table>"
 
     def table(self, name: str) -> pa.Table:
         if name not in self._tables:
@@ -86,7 +103,7 @@ class Recording:
             # Without Arrow's thread pools: on a busy machine a thread that is still starting when the program ends
             # aborts it (seen once), and tables of this size gain nothing from them.
             read = pq.read_table(pa.BufferReader(content), use_threads=False, pre_buffer=False)
-            rows = read.select(table.schema.names).cast(table.schema)
+            rows = table.completed(read)
         except (pa.ArrowException, KeyError, ValueError, OSError) as error:
             raise self._damaged(name, f"it does not fit the format ({str(error).splitlines()[0]})") from error
         if rows.num_rows != expected.rows:

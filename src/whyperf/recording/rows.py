@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,6 +28,8 @@ class Rows(Protocol):
 
     def read(self, start: int, stop: int) -> Columns: ...
 
+    def pieces(self, names: Sequence[str]) -> Iterator[Columns]: ...
+
 
 class HeldRows:
     """A table that is in memory anyway."""
@@ -45,6 +48,10 @@ class HeldRows:
 
     def read(self, start: int, stop: int) -> Columns:
         return {name: values[start:stop] for name, values in self._columns.items()}
+
+    def pieces(self, names: Sequence[str]) -> Iterator[Columns]:
+        """The named columns of all rows, in order."""
+        yield {name: self._columns[name] for name in names}
 
 
 class StoredRows:
@@ -98,6 +105,11 @@ class StoredRows:
         names = [column.name for column in self._table.columns]
         return {name: np.concatenate([piece[name] for piece in pieces]) for name in names}
 
+    def pieces(self, names: Sequence[str]) -> Iterator[Columns]:
+        """The named columns of all rows, in order, a row group at a time."""
+        for group in range(len(self._starts) - 1):
+            yield self._decode(group, list(names))
+
     def _group(self, group: int) -> Columns:
         if group in self._kept:
             self._kept.move_to_end(group)
@@ -110,9 +122,10 @@ class StoredRows:
 
     def _decode(self, group: int, names: list[str]) -> Columns:
         try:
-            schema = pa.schema([self._table.schema.field(name) for name in names])
+            stored = [name for name in names if name in self._file.schema_arrow.names]
+            wanted = replace(self._table, columns=tuple(one for one in self._table.columns if one.name in names))
             # Without threads of Arrow's own: one that is still starting when the process ends aborts it.
-            rows = self._file.read_row_group(group, columns=names, use_threads=False).select(names).cast(schema)
+            rows = wanted.completed(self._file.read_row_group(group, columns=stored, use_threads=False))
         except (pa.ArrowException, KeyError, ValueError, OSError) as error:
             raise self._damaged(f"it does not fit the format ({str(error).splitlines()[0]})") from error
         for column in self._table.columns:

@@ -97,6 +97,12 @@ MODULES = Table(
         Column("build_id", _text, "hexadecimal; empty when the file has none"),
         Column("origin", _text, "program, library, system-library, libc, vdso, jit, kernel, sampler or unknown"),
         Column("debug", _text, "what was known when sealing: full, symbols or none"),
+        Column(
+            "plug_in",
+            pa.bool_(),
+            "loaded by dlopen(): no program that maps it is linked with it; only recordings made with --trace tell",
+            absent=False,
+        ),
     ),
 )
 MAPPINGS = Table(
@@ -119,9 +125,10 @@ PROCESSES = Table(
         Column("pid", pa.int32(), ""),
         Column("parent_pid", pa.int32(), ""),
         Column("start", _ns, "CLOCK_MONOTONIC, nanoseconds"),
-        Column("origin", _text, "exec, fork or attached"),
+        Column("origin", _text, "exec, fork, attached, or met: only traced because it talked to what was recorded"),
         Column("executable", _text, "path"),
-        Column("command", pa.list_(_text), "arguments"),
+        Column("command", pa.list_(_text), "arguments; what has none is named in brackets"),
+        Column("cgroup", _text, "control group, which names its container or service; empty when unknown", absent=""),
     ),
 )
 THREADS = Table(

@@ -63,7 +63,7 @@ def remove_raw(folder: Path) -> None:
 
 
 def _write_table(path: Path, table: Table, rows: pa.Table | None) -> TableFile:
-    content = table.schema.empty_table() if rows is None else rows.select(table.schema.names).cast(table.schema)
+    content = table.schema.empty_table() if rows is None else table.completed(rows)
     sink = pa.BufferOutputStream()
     # Differences take a fraction of the room, and of the time.
     rising = [column.name for column in table.columns if column.rising]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from whyperf.recording.storage import write_atomically
 from whyperf.recording.symptom import SymptomSpec, parse_symptom
 
 ZOOM_FORMAT = 1
+_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,8 @@ class ZoomPlan:
     """As `--symptom` takes it."""
     functions: tuple[FunctionKey, ...]
     """Of which every instruction is recorded, by identity: the plan serves builds that differ."""
+    left_out: tuple[FunctionKey, ...] = ()
+    """Functions of the program's own that are executed too much to be recorded, the costliest first."""
     expected: int = 0
     """How many executions to expect, at most, in one run."""
     format: int = ZOOM_FORMAT
@@ -28,6 +32,12 @@ class ZoomPlan:
     @property
     def spec(self) -> SymptomSpec:
         return parse_symptom(self.symptom)
+
+
+def some_of(names: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 def write_plan(path: Path, plan: ZoomPlan) -> None:

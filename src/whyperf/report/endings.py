@@ -15,6 +15,8 @@ _ENDINGS = {
     "recorder-killed": "the recorder was killed",
     "attached-end": "the watched process ended, or watching did",
     "disk-full": "the disk was full",
+    "dump": "dumped from the flight recorder, which went on",
+    "imported": "not known: imported from another tool's recording",
 }
 
 

@@ -17,15 +17,23 @@ class Glyphs:
     bullet: str
     bar: str  # from empty to full
     spark: str  # from low to high
+    heat: str  # from nothing to most
+    heat_cut: str  # where cells are left out
 
 
-FULL = Glyphs(arrow=" › ", dots="…", rule="│", hot="▶", bullet="•", bar=" ▏▎▍▌▋▊▉█", spark=" ▁▂▃▄▅▆▇█")
-PLAIN = Glyphs(arrow=" > ", dots="..", rule="|", hot=">", bullet="-", bar=" #", spark=" .:-=+*#")
+FULL = Glyphs(
+    arrow=" › ", dots="…", rule="│", hot="▶", bullet="•", bar=" ▏▎▍▌▋▊▉█", spark=" ▁▂▃▄▅▆▇█", heat="·░▒▓█", heat_cut="…"
+)
+PLAIN = Glyphs(
+    arrow=" > ", dots="..", rule="|", hot=">", bullet="-", bar=" #", spark=" .:-=+*#", heat=".-+*#", heat_cut="~"
+)
 
 
 def glyphs_for(encoding: str) -> Glyphs:
     try:
-        "".join((FULL.arrow, FULL.dots, FULL.rule, FULL.hot, FULL.bullet, FULL.bar, FULL.spark)).encode(encoding)
+        "".join((FULL.arrow, FULL.dots, FULL.rule, FULL.hot, FULL.bullet, FULL.bar, FULL.spark, FULL.heat)).encode(
+            encoding
+        )
     except (UnicodeEncodeError, LookupError):
         return PLAIN
     return FULL

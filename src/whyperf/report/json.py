@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
-from whyperf.diagnose.verdict import Suspect, ValueSpread, Verdict
+from whyperf.diagnose.verdict import ContextRanking, Suspect, ValueSpread, Verdict
 from whyperf.engines.excess.explain import Explanation
 
 FORMAT = 1
@@ -45,9 +45,37 @@ def as_plain(verdict: Verdict, explanations: Sequence[Explanation] = (), *, top:
         "notes": [*verdict.warnings, *verdict.notes],
         "next_command": verdict.next_command,
     }
+    if verdict.contexts is not None:
+        plain["contexts"] = _contexts(verdict.contexts, top)
     if explanations:
         plain["explanations"] = [_explanation(explanation) for explanation in explanations]
     return plain
+
+
+def _contexts(ranking: ContextRanking, top: int | None) -> dict[str, Any]:
+    return {
+        "unit": ranking.unit,
+        "ranked": [
+            {
+                "rank": row.rank,
+                "share": row.share,
+                "good": row.good,
+                "bad": row.bad,
+                "hot": row.hot,
+                "path": [
+                    {
+                        "function": step.function,
+                        "module": step.module,
+                        "layer": step.layer,
+                        "added": step.added,
+                        "rank": step.rank,
+                    }
+                    for step in row.steps
+                ],
+            }
+            for row in ranking.contexts[:top]
+        ],
+    }
 
 
 def _suspect(suspect: Suspect) -> dict[str, Any]:

@@ -19,10 +19,13 @@ from whyperf.engines.finding import HotLine
 from whyperf.engines.quantities import percent
 from whyperf.report.console import ReportConsole
 from whyperf.report.glyphs import Glyphs, bar, encodable, glyphs_for, sparkline
+from whyperf.report.heat import heat_map
+from whyperf.report.ladder import ladder
 from whyperf.report.printable import printable
 from whyperf.report.shorten import call_path, short_name, short_path
 
 _LEFT, _SHARE, _CONFIDENCE = "  #  ", "share of the excess", "confidence"
+_SHOWN = 10  # suspects
 _DETAILED = 3  # suspects shown with path, sentence and source
 _QUANTITY = re.compile(r"(?<=\d) (?=(?:s|ms|µs|ns|MB|runs)\b)")  # never broken after the number
 _WIDEST = 120  # beyond it lines are hard to read, except for source
@@ -39,7 +42,7 @@ def show(
     verdict: Verdict,
     explanations: Sequence[Explanation] = (),
     *,
-    top: int = 10,
+    top: int = _SHOWN,
     file: IO[str] | None = None,
     width: int | None = None,
     colour: bool | None = None,
@@ -54,9 +57,20 @@ def show(
         force_terminal=colour,
         color_system="auto" if colour is None else ("standard" if colour else None),
     )
-    report = _Report(console.width, glyphs_for(console.encoding))
-    for part in report.render(verdict, explanations, top):
+    for part in render(verdict, console.width, explanations, top=top, encoding=console.encoding):
         console.print(encodable(part, console.encoding), soft_wrap=True)
+
+
+def render(
+    verdict: Verdict,
+    width: int,
+    explanations: Sequence[Explanation] = (),
+    *,
+    top: int = _SHOWN,
+    encoding: str = "utf-8",
+) -> Iterator[Text]:
+    """The report's lines."""
+    return _Report(width, glyphs_for(encoding)).render(verdict, explanations, top)
 
 
 class _Report:
@@ -77,6 +91,8 @@ class _Report:
                 yield Text(f"   and {len(verdict.suspects) - len(suspects)} more: --top {len(verdict.suspects)}", "dim")
         for suspect in suspects[:_DETAILED]:
             yield from self._detail(suspect)
+        if verdict.contexts is not None:
+            yield from heat_map(verdict.contexts, self.width, top, self.glyphs)
         for explanation in explanations:
             yield from self._explanation(explanation)
         yield from self._notes(verdict)
@@ -92,10 +108,10 @@ class _Report:
         yield Text(f"{_LEFT}{'function':{name_width}}  {'where':{where_width}}  {_SHARE}  {_CONFIDENCE}", "dim")
         for suspect, name, where in zip(suspects, names, wheres, strict=True):
             row = Text().append(f"{suspect.rank:>3}  ", "bold")
-            row.append(f"{name:{name_width}}  ", "bold" if suspect.rank <= _DETAILED else "default")
+            row.append(f"{name:{name_width}}  ", "bold" if suspect.rank <= _DETAILED else "")
             row.append(f"{short_path(where, where_width, self.glyphs.dots):{where_width}}  ", "cyan")
             row.append(bar(suspect.share, len(_SHARE) - 6, self.glyphs), "red")
-            row.append(f" {percent(suspect.share):>5}  ", "default")
+            row.append(f" {percent(suspect.share):>5}  ", "")
             row.append(suspect.confidence, _CONFIDENCE_STYLES[suspect.confidence])
             yield row
 
@@ -116,6 +132,8 @@ class _Report:
             path = call_path(names, self.text_width - 5, self.glyphs.arrow, self.glyphs.dots)
             yield self._indented(path, "dim")
         yield self._indented(suspect.why)
+        for evidence in suspect.evidence:
+            yield from ladder(evidence.detail, self.text_width, self.glyphs)
         if suspect.variables and suspect.pattern != "unknown":
             yield self._indented(f"Pattern: {suspect.pattern}", "dim")
         for variable in suspect.variables:
@@ -137,7 +155,9 @@ class _Report:
             row = Text().append(f"       {kind:4} ", "dim")
             if spread is not None:
                 row.append(f"{self.glyphs.rule}{sparkline(spread.histogram, self.glyphs)}{self.glyphs.rule} ", "cyan")
-            typical = f", typically {spread.typical}" if spread is not None and spread.typical != values else ""
+            # Of flags and pointers the range is what they mostly are.
+            told = spread is None or spread.typical == values or values.startswith(f"mostly {spread.typical} ")
+            typical = "" if spread is None or told else f", typically {spread.typical}"
             yield row.append(self._cut(printable(values + typical), self.width - len(row)))
         shown = [line for line in variable.read_at if line.text.strip()]
         if shown:
@@ -161,7 +181,7 @@ class _Report:
             hot = _is_hot(line)
             row = Text().append(f"     {self.glyphs.hot if hot else ' '} ", "bold red")
             row.append(f"{line.line:>{digits}} {self.glyphs.rule}", "dim")
-            row.append(f" {code:{hot_width}}" if hot else f" {code}".rstrip(), "bold" if hot else "default")
+            row.append(f" {code:{hot_width}}" if hot else f" {code}".rstrip(), "bold" if hot else "")
             if hot:
                 row.append(f"  {percent(line.share):>4}", "bold red")
             yield row

@@ -41,6 +41,7 @@ class Code:
 
 
 SAME = Code()
+HEADER = "/usr/include/c++/12/bits/stl_algo.h"
 
 _KIND = {"branch": SiteKind.BRANCH, "call": SiteKind.CALL, "return": SiteKind.RETURN}
 _MEMORY = {"load": MemoryUse.READS, "store": MemoryUse.WRITES, "update": MemoryUse.READS | MemoryUse.WRITES}
@@ -59,6 +60,8 @@ class Machine:
         self._updates: list[dict[str, Any]] = []
         self._stack: list[int] = []
         self._names: list[str] = []
+        self._frames: list[dict[str, Any]] = []
+        self._inlined: tuple[str, int] | None = None
         self._last_branch = -1
         self._open("", RegionKind.THREAD, -1)
 
@@ -106,6 +109,13 @@ class Machine:
         self._stack.pop()
 
     @contextmanager
+    def inlined(self, function: str, *, line: int) -> Iterator[None]:
+        """What follows is code of a system header's function, inlined at this line."""
+        self._inlined = function, line
+        yield
+        self._inlined = None
+
+    @contextmanager
     def arm(self, test: int, *, line: int) -> Iterator[None]:
         self._open("", RegionKind.ARM, test, self._executions[test]["site"], self._site(line, "arm"))
         self._execute(line, "arm", (), ())
@@ -133,10 +143,10 @@ class Machine:
                     "function": number,
                     "module": 0,
                     "name": name,
-                    "file": self.code.file,
+                    "file": HEADER if name.startswith("std::") else self.code.file,
                     "line": 1,
                     "order": 0,
-                    "inlined": False,
+                    "inlined": name.startswith("std::"),
                     "sampled": False,
                 }
                 for name, number in self._functions.items()
@@ -153,6 +163,7 @@ class Machine:
             ],
             "source": [{"file": self.code.file, "first_line": 1, "text": self.code.text, "sha256": ""}],
             "sites": self._site_rows,
+            "frames": self._frames,
             "regions": self._counted(),
             "executions": self._executions,
             "dependences": self._inputs,
@@ -201,16 +212,18 @@ class Machine:
         key = self._names[-1], line, operation
         if key not in self._sites:
             self._sites[key] = len(self._site_rows)
-            function = self._functions.setdefault(key[0], len(self._functions))
+            function = self._function(key[0])
+            within = self._inlined and self._function(self._inlined[0])
             self._site_rows.append(
                 {
                     "site": self._sites[key],
                     "module": 0,
                     "offset": self.code.offset(*key),
                     "function": function,
-                    "inlined": function,
-                    "file": self.code.file,
+                    "inlined": function if within is None else within,
+                    "file": self.code.file if within is None else HEADER,
                     "line": line,
+                    "frame": self._frame(function, within, line),
                     "block": line,
                     "kind": _KIND.get(operation, SiteKind.PLAIN),
                     "entry": operation == "entry",
@@ -222,6 +235,19 @@ class Machine:
                 }
             )
         return self._sites[key]
+
+    def _function(self, name: str) -> int:
+        return self._functions.setdefault(name, len(self._functions))
+
+    def _frame(self, function: int, within: int | None, line: int) -> int:
+        """The innermost frame's row."""
+        at = line if self._inlined is None else self._inlined[1]
+        chain = [(function, self.code.file, at)] + ([] if within is None else [(within, HEADER, line)])
+        for number, (of, file, in_line) in enumerate(reversed(chain)):
+            row = {"module": 0, "offset": 0, "function": of, "file": file, "line": in_line, "block": -1, "in_loop": -1}
+            outer = len(self._frames) + 1 if number + 1 < len(chain) else -1
+            self._frames.append({"frame": len(self._frames), **row, "inlined_in": outer})
+        return len(self._frames) - len(chain)
 
 
 @dataclass(frozen=True)

@@ -227,3 +227,57 @@ def retries(rounds: int, *, calls: int = 60) -> Made:
                         with machine.call("compare", line=14):
                             machine.constant(0, line=30)
     return machine.recording()
+
+
+def searches(entries: int) -> Made:
+    """A list is searched by a function of the standard library, which the compiler inlined: its loop is unrolled."""
+    machine = Machine()
+    with machine.call("main"):
+        machine.store("entries", machine.constant(entries, line=4), line=4)
+        for _ in machine.rounds(40, line=5):
+            with machine.call("find_row", line=6):
+                limit = machine.load("entries", line=20)
+                with machine.inlined("std::find<int*, int>", line=21):
+                    for _ in machine.rounds(limit.value, limit, line=2050):
+                        machine.test(machine.constant(0, line=2052), line=2054)
+    return machine.recording()
+
+
+def interpreted(indexed: bool) -> Made:
+    """A database without an index: the planner emits a scan, and the interpreter's loop runs longer."""
+    machine = Machine()
+    with machine.call("main"):
+        machine.store("index", machine.constant(int(indexed), line=4), line=4)
+        for _ in machine.rounds(30, line=5):
+            with machine.call("prepare", line=6):
+                test = machine.test(machine.load("index", line=20), line=20)
+                with machine.arm(test, line=21 if indexed else 24):
+                    _emit(machine, 3, "code_search", 22) if indexed else _emit(machine, 200, "code_scan", 25)
+            with machine.call("interpret", line=7):
+                steps = machine.load("program", line=40)
+                for _ in machine.rounds(steps.value, steps, line=41):
+                    machine.constant(0, line=42)
+    return machine.recording()
+
+
+def _emit(machine: Machine, steps: int, emitter: str, line: int) -> None:
+    with machine.call(emitter, line=line):
+        value = machine.constant(steps, line=31 if emitter == "code_search" else 35)
+        with machine.call("add_operation", line=32):
+            machine.store("program", machine.compute(steps, value, line=37), line=38)
+
+
+def rare_evictions(plans: int) -> Made:
+    """As `cursors`, but the first search rarely evicts, at times that are not those of the samples' windows."""
+    machine = Machine()
+    with machine.call("main"):
+        machine.store("plans", machine.constant(plans, line=11), line=11)
+        for number in machine.rounds(250, machine.constant(250, line=12), line=12):
+            with machine.call("restore", line=13):
+                limit = machine.load("plans", line=20)
+                for plan in machine.rounds(limit.value, limit, line=20):
+                    test = machine.test(machine.constant(0, line=31), line=31)
+                    if plan or number * number % 37 < 4:
+                        with machine.arm(test, line=32), machine.call("evict", line=32):
+                            machine.constant(0, line=40)
+    return machine.recording()

@@ -38,6 +38,7 @@ def sketch(*lines: str, live: dict[str, int] | None = None, system: tuple[str, .
                     "inlined": number,
                     "file": "/src/tool.c",
                     "line": _offset(function, what) % 1000,
+                    "frame": -1,
                     "block": -1,
                     "kind": SiteKind.PLAIN if is_entry else SiteKind.CALL,
                     "entry": is_entry,

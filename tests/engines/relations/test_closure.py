@@ -60,6 +60,7 @@ def traces(draw: st.DrawFn) -> tuple[Trace, Catalogue]:
         classes=(),
         site_function=np.zeros(SITES, np.int32),
         site_place=np.arange(SITES, dtype=np.int32),
+        header_line={},
         site_kind=np.zeros(SITES, np.int8),
         copies=flags[0],
         spills=flags[1],

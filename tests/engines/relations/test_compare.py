@@ -198,3 +198,40 @@ def test_graph_leads_from_the_root_to_the_symptom() -> None:
     assert names[-1] == "calls of evict"
     changed = [edge for edge in graph["edges"] if edge["changed"]]
     assert [(edge["good"], edge["bad"]) for edge in changed] == [(1.0, 2.0)]
+
+
+def test_loop_of_a_library_is_named_by_the_line_that_it_is_inlined_at() -> None:
+    found = compare([programs.searches(3)], [programs.searches(50)])
+    first = found.findings[0]
+    assert places(found.findings) == [("find_row", 21)] and first.place.file == "/src/tool.c"
+    assert "The loop of std::find, inlined at find_row (tool.c:21) runs 3 times, now 50 times" in first.why
+    assert first.detail["inlined"] == "std::find"
+
+
+def test_inlined_line_of_a_library_is_a_symptom() -> None:
+    found = compare([programs.searches(3)], [programs.searches(50)], parse_symptom("line:stl_algo.h:2052"))
+    assert (found.good, found.bad) == (40 * 3, 40 * 50)
+
+
+def test_what_an_interpreter_runs_is_followed_to_where_it_was_decided() -> None:
+    found = compare([programs.interpreted(True)], [programs.interpreted(False)])
+    first = found.findings[0]
+    assert places(found.findings)[0] == ("interpret", 41)
+    assert cause(first) == ("prepare", 20)
+    assert "from code_scan (tool.c:35) in 0% of cases, now in 100%" in first.why
+    assert "the runs part: the branch at prepare (tool.c:20) goes to line 24 in 0% of cases, now in 100%" in first.why
+
+
+def test_candidates_are_in_the_order_of_what_they_are_said_to_explain() -> None:
+    for good, bad in ((True, False), (False, True)):
+        found = compare([programs.interpreted(good)], [programs.interpreted(bad)])
+        shares = [finding.share for finding in found.findings]
+        assert shares == sorted(shares, reverse=True)
+
+
+def test_few_events_do_not_make_iterations_costlier() -> None:
+    """Of one symptom in ten, the rare ones of the usual iterations are so few that their number says little."""
+    sides = [programs.rare_evictions(1)], [programs.rare_evictions(2)]
+    for one_in in (1, 10):
+        found = compare(*sides, parse_symptom("function:evict"), RelationsSettings(one_symptom_in=one_in))
+        assert places(found.findings)[0] == ("restore", 20)

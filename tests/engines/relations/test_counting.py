@@ -94,3 +94,7 @@ def test_plan_keeps_what_explains_most_beyond_the_budget_as_long_as_it_can_be_re
     settings = replace(RelationsSettings(), zoom_changed=700, zoom_others=700, zoom_first=first)
     plan = plan_of(sketches, INSTRUCTIONS, (), settings)
     assert ("search" in {key.name for key in plan.functions}) is is_watched
+    # AND what was left out is said, the costliest first
+    left_out = [key.name for key in plan.left_out]
+    assert left_out[0] == ("memcmp" if is_watched else "search")
+    assert {*left_out} | {key.name for key in plan.functions} == {"main", "parse", "restore", "search", "memcmp"}

@@ -8,24 +8,33 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from whyperf.collect.dependences.instruments import HeapUse
 from whyperf.debuginfo import Binary
 from whyperf.debuginfo.image import Image
 
 Ints = npt.NDArray[np.int64]
 
-# Those that tell in two arguments and a result what they did.
-_FUNCTIONS = ("malloc", "calloc", "realloc", "free", "memalign", "aligned_alloc")
+# Those that tell in two arguments and a result what they did. What others hand out they have from these: reallocarray
+# from realloc, strdup from malloc, C++'s new from malloc or aligned_alloc.
+_FUNCTIONS = ("malloc", "calloc", "realloc", "free", "memalign", "aligned_alloc", "valloc", "pvalloc")
+# Those that leave the address where their first argument points.
+_STORING = ("posix_memalign",)
 _FAILED = (0, (1 << 64) - 1)
 
 
 def heap_entries(binary: Binary) -> dict[int, str]:
     """Functions that hand out and take back memory, in the C library or in an allocator of the program's own."""
     exports = Image(binary.elf).exports if binary.elf is not None else {}
-    found = {exports[name]: name for name in _FUNCTIONS if name in exports}
-    for name in _FUNCTIONS:
+    names = (*_FUNCTIONS, *_STORING)
+    found = {exports[name]: name for name in names if name in exports}
+    for name in names:
         for function in binary.code.function_name.find(name).tolist():
             found |= dict.fromkeys(binary.entry_addresses(function), name)
     return found
+
+
+def heap_use(name: str) -> HeapUse:
+    return HeapUse.STORES if name in _STORING else HeapUse.RETURNS
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +81,9 @@ class _Ledger:
                 if result not in _FAILED or other == 0:
                     self._give_back(region, one)
                 self._hand_out(region, result, other)
-            case "memalign" | "aligned_alloc":
+            case "valloc" | "pvalloc":
+                self._hand_out(region, result, one)
+            case "memalign" | "aligned_alloc" | "posix_memalign":
                 self._hand_out(region, result, other)
 
     def _hand_out(self, region: int, address: int, size: int) -> None:

@@ -20,13 +20,21 @@ class Mode(Enum):
     SILENT_PASS = "silent-pass"
 
 
+class HeapUse(Enum):
+    """Of a function that hands out or takes back memory: where it leaves the address."""
+
+    NONE = ""
+    RETURNS = "heap"
+    STORES = "heap-stores"  # where its first argument points
+
+
 @dataclass(frozen=True)
 class WatchedFunction:
     module: int
     entry: int
     ranges: tuple[tuple[int, int], ...]
     mode: Mode
-    heap: bool = False
+    heap: HeapUse = HeapUse.NONE
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,7 @@ def _lines(plan: Instruments) -> Iterable[str]:
         yield f"module {re.sub(_SPACE, '_', module.name)} {module.build_id or '-'}"
         for function in plan.functions:
             if function.module == number:
-                yield f"function {function.entry:x} {function.mode.value}{' heap' if function.heap else ''}"
+                yield f"function {function.entry:x} {function.mode.value} {function.heap.value}".rstrip()
                 yield from (f"range {low:x} {high:x}" for low, high in function.ranges)
         for variable in plan.variables:
             if variable.module == number:
@@ -94,7 +102,8 @@ def read_text(text: str) -> Instruments:
             case ["module", name, build_id]:
                 modules.append(WatchedModule(name, "" if build_id == "-" else build_id))
             case ["function", entry, mode, *rest]:
-                functions.append(WatchedFunction(len(modules) - 1, int(entry, 16), (), Mode(mode), rest == ["heap"]))
+                heap = HeapUse(" ".join(rest))
+                functions.append(WatchedFunction(len(modules) - 1, int(entry, 16), (), Mode(mode), heap))
             case ["range", low, high]:
                 last = functions.pop()
                 ranges = (*last.ranges, (int(low, 16), int(high, 16)))

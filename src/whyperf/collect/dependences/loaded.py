@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 from whyperf.collect.origins import origin_of
 from whyperf.collect.program import Program, dynamic_linker, executed_file
 from whyperf.debuginfo import Binary, describe
+from whyperf.errors import WhyperfError
 
 _SECONDS = 20
 _LOADED = re.compile(r"^\s*(?:\S+ => )?(/\S.*?) \(0x[0-9a-f]+\)$", re.MULTILINE)
@@ -21,6 +23,14 @@ class LoadedFile:
     binary: Binary
     origin: str
     """As in the table `modules`."""
+
+
+def plug_in_files(named: Sequence[Path]) -> tuple[str, ...]:
+    """Paths of the libraries that a user says will be loaded; refuses what is none."""
+    for path in named:
+        if not path.is_file() or describe(str(path)).elf is None:
+            raise WhyperfError(f"{path} is no library that a program could load.", f"file {shlex.quote(str(path))}")
+    return tuple(str(path.resolve()) for path in named)
 
 
 def files_of(program: Program, environment: Mapping[str, str], plug_ins: Sequence[str] = ()) -> list[LoadedFile]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from whyperf.collect.dependence_stream import Stream
+from whyperf.collect.dependences.instruments import WatchedModule
+from whyperf.collect.dependences.plug_ins import unwatched
 
 _SEEN_ENDING = {
     "limit": "The limit of executions was reached: what came after is not in the recording.",
@@ -14,7 +17,8 @@ _SEEN_ENDING = {
 }
 
 
-def deep_notes(stream: Stream) -> Iterator[str]:
+def deep_notes(stream: Stream, watched: Sequence[WatchedModule]) -> Iterator[str]:
+    """`watched`: the files that the recording was planned for."""
     if stream.ending in _SEEN_ENDING:
         yield _SEEN_ENDING[stream.ending]
     for one in stream.unsupported:
@@ -26,3 +30,8 @@ def deep_notes(stream: Stream) -> Iterator[str]:
     if stream.forks:
         processes = "a process" if stream.forks == 1 else f"{stream.forks} processes"
         yield f"The target started {processes} by fork; only the target itself is in the recording."
+    for path in unwatched(stream.modules, watched):
+        yield (
+            f"{Path(path).name} was loaded while the program ran, and its functions were not watched: "
+            f"record again with --plug-in {shlex.quote(path)}."
+        )

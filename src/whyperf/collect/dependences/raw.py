@@ -23,6 +23,7 @@ class Asked:
     phase: str
     valgrind: str
     symptom: str = ""
+    left_out: tuple[str, ...] = ()
 
 
 def write_asked(raw: Path, asked: Asked) -> None:

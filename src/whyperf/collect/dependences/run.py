@@ -12,6 +12,7 @@ from whyperf.collect.dependences.loaded import files_of
 from whyperf.collect.dependences.planning import sketch_instruments, zoom_instruments
 from whyperf.collect.dependences.raw import SKETCH, ZOOM, Asked
 from whyperf.collect.dependences.recorder import DependenceRecorder
+from whyperf.collect.dependences.symptom_place import check_early
 from whyperf.collect.dependences.valgrind import find_valgrind
 from whyperf.collect.lifecycle import Lifecycle, Outcome
 from whyperf.collect.program import Program, check_traceable
@@ -51,8 +52,13 @@ def record_deep(
     if lifecycle.drive is not None:
         command_line(lifecycle.drive, environment)
     files = files_of(program, environment, plug_ins)
+    if symptom is not None:
+        check_early(files, symptom)
     instruments = sketch_instruments(files, symptom) if plan is None else zoom_instruments(files, plan)
-    asked = Asked(SKETCH if plan is None else ZOOM, valgrind.version, plan.symptom if plan else str(symptom or ""))
+    if plan is None:
+        asked = Asked(SKETCH, valgrind.version, str(symptom or ""))
+    else:
+        asked = Asked(ZOOM, valgrind.version, plan.symptom, tuple(function.name for function in plan.left_out))
     patient = replace(lifecycle, ready_timeout_s=_PATIENCE * lifecycle.ready_timeout_s)
     named = unit or ("unit" if lifecycle.drive else "run")
     with contextlib.ExitStack() as held:

@@ -177,7 +177,7 @@ def _loaded_as(name: str, build_id: str, modules: tuple[Module, ...]) -> int:
 
 def _manifest(evidence: Evidence, asked: Asked, streamed: Streamed, sealed: Sealed, notes: tuple[str, ...]) -> Manifest:
     stream = streamed.stream
-    whole = summary(evidence, np.zeros(0, np.int64), (*notes, *deep_notes(stream)))
+    whole = summary(evidence, np.zeros(0, np.int64), (*notes, *deep_notes(stream, streamed.instruments.modules)))
     zoomed = {f for f in streamed.instruments.functions if f.mode is Mode.ZOOM}
     deep = Deep(
         phase=asked.phase,
@@ -186,6 +186,7 @@ def _manifest(evidence: Evidence, asked: Asked, streamed: Streamed, sealed: Seal
         instructions=int(stream.instructions),
         executions=sealed.executions,
         planned=len(zoomed) if zoomed else len(streamed.instruments.functions),
+        left_out=asked.left_out,
         inexact={name: int(count) for name, count in sealed.inexact.items() if count},
     )
     stopped_by = "disk-full" if stream.ending == "disk" else whole.stopped_by

@@ -83,7 +83,12 @@ def resolved(
 ) -> Code:
     count = len(sites.keys)
     places = CodePlaces(
-        np.zeros(count, np.int32), sites.address, sites.module, sites.address, np.zeros(count, np.bool_)
+        np.zeros(count, np.int32),
+        sites.address,
+        sites.module,
+        sites.address,
+        np.zeros(count, bool),
+        np.ones(count, bool),
     )
     return CodeBuilder(symbols, programs, "").build(places, modules, lambda _space: 0, on_module)
 
@@ -109,6 +114,7 @@ def sites_table(
         "inlined": inner,
         "file": code.frames.column("file").take(frame).combine_chunks(),
         "line": code.frames.column("line").to_numpy()[frame],
+        "frame": frame,
         "block": np.full(count, -1, np.int32),
         "kind": np.full(count, SiteKind.PLAIN, np.int8),
         "entry": np.isin(sites.keys, entries),

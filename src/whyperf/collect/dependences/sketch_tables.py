@@ -11,6 +11,7 @@ import numpy.typing as npt
 from whyperf.collect.dependence_stream import RegionKind
 from whyperf.collect.dependences.contexts import Contexts, calling_contexts, fanouts
 from whyperf.collect.dependences.heap import heap_changes
+from whyperf.collect.dependences.instruments import HeapUse
 from whyperf.collect.dependences.sites import Sites, resolved, sites_table
 from whyperf.collect.seal.tables import table_of
 from whyperf.recording.deep_tables import CALLS, FANOUTS
@@ -81,7 +82,9 @@ def _memory(
 ) -> tuple[Ints, Ints]:
     """Bytes that each context asked for, and those that were never given back."""
     count = len(contexts.parent)
-    heap_functions = np.array([function.heap for function in streamed.instruments.functions], np.bool_)
+    heap_functions = np.array(
+        [function.heap is not HeapUse.NONE for function in streamed.instruments.functions], np.bool_
+    )
     caller = parent[number[calls["region"]]]
     inner = (caller >= 0) & heap_functions[contexts.function[contexts.of_activation[caller]]]
     changes = heap_changes(calls, streamed.heap_names(calls["function"]), inner)

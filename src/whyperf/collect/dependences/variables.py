@@ -1,7 +1,9 @@
-"""Variables that stay where they are, so that every change of them can be watched: globals and their fields."""
+"""Variables that stay where they are, so that every change of them can be watched: globals, statics, their fields."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,9 +12,12 @@ import numpy as np
 from whyperf.collect.sampler import tables_folder
 from whyperf.debuginfo import Binary
 from whyperf.debuginfo.variables import VariablesTable, write_table
-from whyperf.debuginfo.variables_table import Flag, Kind
+from whyperf.debuginfo.variables_table import SCOPES, Flag, Kind
+from whyperf.recording.symptom import is_file
 
 _SIZES = (1, 2, 4, 8)
+_QUALIFIED = re.compile(r"(?P<where>.*[^:]):(?P<name>[^:].*)")
+_GLOBAL = SCOPES.index("global")
 
 
 @dataclass(frozen=True)
@@ -25,30 +30,59 @@ class Place:
 class Found:
     places: tuple[Place, ...]
     others: frozenset[str]
-    """Names of the variables that could be watched."""
+    """If there is none of the name: names of the variables that could be watched ..."""
+    locals_of: tuple[str, ...]
+    """... and functions that have one of the name in a register or on the stack, where nothing can be watched."""
 
 
-def find_variable(binary: Binary, name: str, folder: Path | None = None) -> Found:
+def find_variable(binary: Binary, wanted: str, folder: Path | None = None) -> Found:
+    """`wanted`: a name, maybe after the file or the function that declares it: `cache.c:hits`, `find:calls`."""
     table = write_table(binary.path, binary.build_id, tables_folder() if folder is None else folder)
     if table is None:
-        return Found((), frozenset())
-    known = _places(table)
-    return Found(tuple(sorted(known.get(name, ()), key=lambda place: place.address)), frozenset(known))
+        return Found((), frozenset(), ())
+    qualified = _QUALIFIED.fullmatch(wanted)
+    where, name = (qualified["where"], qualified["name"]) if qualified else ("", wanted)
+    placed = list(_placed(table))
+    mine = {place for variable, place in placed if _is_meant(binary, table, variable, name, where)}
+    if mine:
+        return Found(tuple(sorted(mine, key=lambda place: place.address)), frozenset(), ())
+    others = {_spelled(binary, table, variable, where) for variable, _ in placed}
+    functions = {
+        _function(binary, table, variable)
+        for variable in np.flatnonzero(table.variables.scope != _GLOBAL).tolist()
+        if _is_meant(binary, table, variable, name, where)
+    }
+    return Found((), frozenset(others), tuple(sorted(functions)))
 
 
-def _places(table: VariablesTable) -> dict[str, set[Place]]:
-    found: dict[str, set[Place]] = {}
-    names = table.variables.name
+def _placed(table: VariablesTable) -> Iterator[tuple[int, Place]]:
+    """Variables, by row, with where they are."""
     fixed = np.flatnonzero(table.locations["kind"] == Kind.AT_ADDRESS)
     for location in table.locations[fixed]:
         address, flags = int(location["address"]), int(location["flags"])
         if int(location["size"]) in _SIZES:
-            found.setdefault(names[int(location["variable"])], set()).add(Place(address, int(location["size"])))
+            yield int(location["variable"]), Place(address, int(location["size"]))
         if flags & Flag.POINTER:
             continue  # what it points to may move
         first, count = int(location["first_field"]), int(location["field_count"])
         for field in table.fields[first : first + count]:
             if int(field["size"]) in _SIZES and not int(field["scale"]):
-                place = Place(address + int(field["offset"]), int(field["size"]))
-                found.setdefault(names[int(field["variable"])], set()).add(place)
-    return found
+                yield int(field["variable"]), Place(address + int(field["offset"]), int(field["size"]))
+
+
+def _is_meant(binary: Binary, table: VariablesTable, variable: int, name: str, where: str) -> bool:
+    if table.variables.name[variable] != name:
+        return False
+    return not where or is_file(table.variables.file[variable], where) or _function(binary, table, variable) == where
+
+
+def _function(binary: Binary, table: VariablesTable, variable: int) -> str:
+    function = int(table.variables.function[variable])
+    return binary.functions.names[function] if function >= 0 else ""
+
+
+def _spelled(binary: Binary, table: VariablesTable, variable: int, where: str) -> str:
+    """As it may be asked for: with its function or file if the user named one."""
+    name = table.variables.name[variable]
+    declared = _function(binary, table, variable) or Path(table.variables.file[variable]).name
+    return f"{declared}:{name}" if where else name

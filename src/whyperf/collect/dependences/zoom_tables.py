@@ -13,7 +13,7 @@ from whyperf.collect.dependence_stream import Decoded
 from whyperf.collect.dependence_stream import RegionKind as StreamRegion
 from whyperf.collect.dependences.flows import JoinedFlows, join_flows
 from whyperf.collect.dependences.heap import heap_changes
-from whyperf.collect.dependences.instruments import Mode
+from whyperf.collect.dependences.instruments import HeapUse, Mode
 from whyperf.collect.dependences.sites import PlacedFlow, Sites, resolved, sites_table
 from whyperf.collect.seal.tables import table_of
 from whyperf.debuginfo import Binary
@@ -141,7 +141,9 @@ def _updates(streamed: Streamed, decoded: Decoded) -> pa.Table:
     amount = ((watches["new"] - watches["old"]).view(np.int64) << shift) >> shift
     execution = watches["event"].astype(np.int64) - 1
     calls, regions = decoded.heap, decoded.regions
-    heap_functions = np.array([function.heap for function in streamed.instruments.functions], np.bool_)
+    heap_functions = np.array(
+        [function.heap is not HeapUse.NONE for function in streamed.instruments.functions], np.bool_
+    )
     above = regions["parent"][calls["region"]]
     called = regions["kind"][above] == StreamRegion.ACTIVATION
     inner = called & heap_functions[np.where(called, regions["place"][above], 0)]

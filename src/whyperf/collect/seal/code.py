@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,10 +11,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from whyperf.collect.origins import file_name, origin_of
-from whyperf.collect.seal.evidence import Int32, UInt64
+from whyperf.collect.seal.evidence import Int32, Int64, UInt64
+from whyperf.collect.seal.kernel import Kernel
 from whyperf.collect.seal.places import CodePlaces
 from whyperf.collect.seal.spaces import Module
 from whyperf.collect.seal.symbols import Binary, PerfMap, Symbols
+from whyperf.collect.tracer.traced import KERNEL_FIRST
 from whyperf.recording.tables import FRAMES, FUNCTIONS, MODULES
 
 _WITH_ALL_FUNCTIONS = ("program", "library")
@@ -43,7 +45,7 @@ class _Columns:
     parts: dict[str, list[pa.Array[Any]]] = field(default_factory=dict)
     rows: int = 0
 
-    def add(self, rows: int, **columns: pa.Array[Any] | npt.NDArray[Any] | list[str]) -> None:
+    def add(self, rows: int, **columns: pa.Array[Any] | npt.NDArray[Any] | Sequence[str | bool]) -> None:
         for name, values in columns.items():
             self.parts.setdefault(name, []).append(values if isinstance(values, pa.Array) else pa.array(values))
         self.rows += rows
@@ -62,10 +64,19 @@ class _Columns:
 class CodeBuilder:
     """Resolves places module by module."""
 
-    def __init__(self, symbols: Symbols, programs: Collection[str], sampler: str) -> None:
+    def __init__(
+        self,
+        symbols: Symbols,
+        programs: Collection[str],
+        sampler: str,
+        plug_ins: Collection[Module] = (),
+        kernel: Kernel | None = None,
+    ) -> None:
         self._symbols = symbols
         self._programs = programs
         self._sampler = sampler
+        self._plug_ins = plug_ins
+        self._kernel = kernel or Kernel()
         self._frames = _Columns()
         self._functions = _Columns()
         self._modules = _Columns()
@@ -93,9 +104,12 @@ class CodeBuilder:
             if len(mine) and origin != "sampler":
                 whole = origin in _WITH_ALL_FUNCTIONS and binary.debug == "full"
                 place_frame[mine], function_rows[number] = self._add_frames(
-                    int(module_row[number]), binary, places.address[mine], places.is_leaf[mine], whole
+                    int(module_row[number]), binary, places, mine, whole
                 )
         nowhere = order[: bounds[0]] if len(modules) else order
+        in_kernel = places.pc[nowhere] >= KERNEL_FIRST
+        place_frame[nowhere[in_kernel]] = self._add_kernel(places.pc[nowhere[in_kernel]])
+        nowhere = nowhere[~in_kernel]
         place_frame[nowhere] = self._add_nowhere(places.space[nowhere], places.pc[nowhere], pid_of_space)
         return Code(
             frames=self._frames.table(FRAMES.schema, "frame"),
@@ -114,15 +128,16 @@ class CodeBuilder:
             build_id=[module.build_id],
             origin=[origin],
             debug=[debug],
+            plug_in=[module in self._plug_ins],
         )
         return self._modules.rows - 1
 
     def _add_frames(
-        self, module: int, binary: Binary, addresses: UInt64, is_leaf: npt.NDArray[np.bool_], whole: bool
+        self, module: int, binary: Binary, places: CodePlaces, mine: Int64, whole: bool
     ) -> tuple[Int32, Int32]:
-        """Frames for addresses, which may repeat (address spaces share modules): the innermost frame of each. And the
-        rows of the module's functions."""
-        unique, inverse = np.unique(addresses, return_inverse=True)
+        """Frames for places, whose addresses may repeat (address spaces share modules): the innermost frame of each.
+        And the rows of the module's functions."""
+        unique, inverse = np.unique(places.address[mine], return_inverse=True)
         chains = binary.resolve(unique)
         lengths = np.diff(chains.start).astype(np.int64)
         rows_each = np.maximum(lengths, 1)
@@ -140,14 +155,17 @@ class CodeBuilder:
 
         inlined_in = self._frames.rows + 1 + np.arange(total, dtype=np.int32)
         inlined_in[ends - 1] = -1
-        leaf = np.zeros(len(unique), bool)
-        leaf[inverse[is_leaf]] = True
+        # Blocks and loops need the code itself, which takes its time: events do not ask for them.
+        sampled, leaf = np.zeros((2, len(unique)), bool)
+        sampled[inverse[places.sampled[mine]]] = True
+        leaf[inverse[places.sampled[mine] & places.is_leaf[mine]]] = True
         block = np.full(len(unique), -1, np.int32)
         if leaf.any():
             block[leaf] = binary.block_of(unique[leaf])
 
         in_loop = np.full(total, -1, np.int8)
-        in_loop[known] = binary.in_loop(unique)
+        if sampled.any():
+            in_loop[known & np.repeat(sampled, rows_each)] = binary.in_loop(unique[sampled])
 
         files = pa.array([*chains.files, ""], pa.string())
         first = self._frames.rows
@@ -195,8 +213,26 @@ class CodeBuilder:
         unknown = self._add_bare_frames(-1, np.array([-1], np.int32))[0] if None in names else -1
         return np.array([unknown if name is None else frames[name] for name in names], np.int32)
 
+    def _add_kernel(self, pc: UInt64) -> Int32:
+        """The kernel's own code; what nobody could name is one frame, since its addresses change with every boot."""
+        frames = np.zeros(len(pc), np.int32)
+        for module, mine in self._kernel.by_module(pc).items():
+            row = self._add_module(self._kernel.module(module), "kernel", "symbols")
+            names = self._kernel.names(pc[mine])
+            known = [name for name in dict.fromkeys(names) if name]
+            first = self._add_named(row, known) if known else 0
+            function = {"": -1, **{name: first + i for i, name in enumerate(known)}}
+            functions = np.array([function[name] for name in names], np.int32)
+            frames[mine] = self._add_bare_frames(row, functions, self._kernel.offsets(module, pc[mine]))
+        return frames
+
     def _add_compiled(self, names: list[str]) -> Int32:
         module = self._add_module(Module("[jit]", "", 0), "jit", "symbols")
+        first = self._add_named(module, names)
+        return self._add_bare_frames(module, first + np.arange(len(names), dtype=np.int32))
+
+    def _add_named(self, module: int, names: list[str]) -> int:
+        """Functions of which nothing but the name is known; the row of the first."""
         first, count = self._functions.rows, len(names)
         zeros = np.zeros(count, np.int32)
         self._functions.add(
@@ -209,14 +245,14 @@ class CodeBuilder:
             inlined=np.zeros(count, bool),
             sampled=np.ones(count, bool),
         )
-        return self._add_bare_frames(module, first + np.arange(count, dtype=np.int32))
+        return first
 
-    def _add_bare_frames(self, module: int, functions: Int32) -> Int32:
+    def _add_bare_frames(self, module: int, functions: Int32, offsets: Int64 | None = None) -> Int32:
         first, count = self._frames.rows, len(functions)
         self._frames.add(
             count,
             module=np.full(count, module, np.int32),
-            offset=np.zeros(count, np.int64),
+            offset=np.zeros(count, np.int64) if offsets is None else offsets,
             function=functions,
             inlined_in=np.full(count, -1, np.int32),
             file=pa.array([""] * count, pa.string()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,9 @@ import numpy.typing as npt
 
 from whyperf.collect import _session
 from whyperf.collect.start import Start
+from whyperf.collect.tracer.facts import FACTS
+from whyperf.collect.tracer.reading import TracedReading, ordered
+from whyperf.collect.tracer.traced import Traced
 from whyperf.recording.chunks import Chunk, ChunkKind, ChunkReader
 from whyperf.recording.plain import MisfitError, from_plain
 from whyperf.recording.ringrecords import OWNER
@@ -99,6 +102,7 @@ class Evidence:
     tables: str  # folder of the tables it used
     damaged_bytes: int
     stacks_missing: int
+    traced: Traced | None = None
 
     def last_said(self, kind: str) -> dict[str, Any]:
         return next((value for value in reversed(self.said) if value.get("type") == kind), {})
@@ -109,6 +113,9 @@ def read_evidence(raw: Path) -> Evidence:
     start = _read_start(raw)
     reading = _Reading()
     reader = ChunkReader()
+    with contextlib.suppress(FileNotFoundError):
+        for chunk in reader.in_bytes((raw / FACTS).read_bytes()):
+            reading.add(chunk)
     for chunk in reader.in_folder(raw):
         reading.add(chunk)
     counters: Mapping[str, Any] = {}
@@ -121,6 +128,7 @@ def read_evidence(raw: Path) -> Evidence:
             reading.add(chunk)
         counters = rings.counters()
     samples, stacks, values = reading.columns()
+    traced = reading.traced.result()
     return Evidence(
         start=start,
         owners=tuple(Owner(*OWNER.unpack(head)) for head in reading.owners),
@@ -134,6 +142,27 @@ def read_evidence(raw: Path) -> Evidence:
         tables=tables,
         damaged_bytes=reader.damaged_bytes + reading.decoder.damaged_bytes + reading.damaged_bytes,
         stacks_missing=reading.decoder.stacks_missing,
+        traced=traced,
+    )
+
+
+def without_samples(start: Start, traced: Traced, said: Iterable[dict[str, Any]] = ()) -> Evidence:
+    """What was traced by others, with nothing from the sampler. `said`: as the raw log's JSON chunks say it."""
+    samples, stacks, values = _Reading().columns()
+    return Evidence(
+        start=start,
+        owners=(),
+        samples=samples,
+        stacks=stacks,
+        values=values,
+        notes=(),
+        said=tuple(said),
+        counters={},
+        library="",
+        tables="",
+        damaged_bytes=0,
+        stacks_missing=0,
+        traced=ordered(traced),
     )
 
 
@@ -169,6 +198,7 @@ class _Reading:
         self.notes: list[Note] = []
         self.said: list[dict[str, Any]] = []
         self.damaged_bytes = 0
+        self.traced = TracedReading()
         self._file: int | None = None
         self._heard: set[bytes] = set()
 
@@ -177,6 +207,10 @@ class _Reading:
             self._add_json(chunk)
         elif chunk.kind in (ChunkKind.RING, ChunkKind.BLOCKED) and len(chunk.payload) >= OWNER.size:
             self._add_records(chunk)
+        elif chunk.kind == ChunkKind.EVENTS:
+            self.traced.add_events(chunk.payload)
+        elif chunk.kind == ChunkKind.TRACED_STACKS:
+            self.traced.add_stacks(chunk.payload)
         else:
             self.damaged_bytes += len(chunk.payload)
 
@@ -184,7 +218,9 @@ class _Reading:
         text = bytes(chunk.payload)
         if text not in self._heard:
             self._heard.add(text)
-            self.said.append(chunk.json())
+            said = chunk.json()
+            if not self.traced.add_json(said):
+                self.said.append(said)
 
     def _add_records(self, chunk: Chunk) -> None:
         if chunk.file != self._file:

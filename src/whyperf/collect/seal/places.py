@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from whyperf.collect import _session
 from whyperf.collect.seal.evidence import Int32, Int64, RawStacks, UInt64
 from whyperf.collect.seal.spaces import Spaces
+from whyperf.collect.tracer.traced import KERNEL_FIRST
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,13 @@ class CodePlaces:
     module: Int32  # -1: none
     address: UInt64  # ELF virtual address
     is_leaf: npt.NDArray[np.bool_]  # some thread was running there, not only waiting for a call to return
+    sampled: npt.NDArray[np.bool_]  # by the sampler: the code around is worth a closer look
+
+
+def numbered(keys: UInt64) -> tuple[Int32, Int64]:
+    """Numbers of equal keys, and where each appeared first."""
+    numbers, firsts = _session.number_distinct(np.ascontiguousarray(keys, np.uint64).data)
+    return np.frombuffer(numbers, np.int32), np.frombuffer(firsts, np.int64)
 
 
 def distinct(keys: Int64, bound: int) -> tuple[Int64, Int64]:
@@ -42,8 +51,10 @@ def distinct(keys: Int64, bound: int) -> tuple[Int64, Int64]:
     return np.flatnonzero(seen), number[keys]
 
 
-def seen_stacks(stacks: RawStacks, spaces: Spaces, space: Int32, stack: Int32) -> tuple[SeenStacks, CodePlaces]:
-    """`space` and `stack` of every sample that has a stack."""
+def seen_stacks(
+    stacks: RawStacks, spaces: Spaces, space: Int32, stack: Int32, sampled: int
+) -> tuple[SeenStacks, CodePlaces]:
+    """`space` and `stack` of every sample that has a stack; the first `sampled` are the sampler's own."""
     count = max(1, len(stacks.ends))
     pairs, of_sample = distinct(space.astype(np.int64) * count + stack, len(spaces.spaces) * count)
     pair_space, pair_stack = pairs // count, pairs % count
@@ -59,13 +70,18 @@ def seen_stacks(stacks: RawStacks, spaces: Spaces, space: Int32, stack: Int32) -
     # A return address may already belong to the next line, block or function.
     lookup = np.where(is_leaf, pcs, pcs - np.uint64(1))
 
-    values, value = np.unique(lookup, return_inverse=True)
+    value, firsts = numbered(lookup)
+    values = lookup[firsts]
     value_count = max(1, len(values))
-    keys = np.repeat(pair_space, lengths) * value_count + value
+    keys = np.where(lookup >= KERNEL_FIRST, 0, np.repeat(pair_space, lengths)).astype(np.int64) * value_count + value
     places, place = distinct(keys, len(spaces.spaces) * value_count)
     place_space = (places // value_count).astype(np.int32)
     pc = values[places % value_count]
     module, address = spaces.locate(place_space, pc)
     leaf = np.zeros(len(places), bool)
     leaf[place[is_leaf]] = True
-    return SeenStacks(place, ends, of_sample), CodePlaces(place_space, pc, module, address, leaf)
+    by_sampler = np.zeros(len(pairs), bool)
+    by_sampler[of_sample[:sampled]] = True
+    looked_at = np.zeros(len(places), bool)
+    looked_at[place[np.repeat(by_sampler, lengths)]] = True
+    return SeenStacks(place, ends, of_sample), CodePlaces(place_space, pc, module, address, leaf, looked_at)

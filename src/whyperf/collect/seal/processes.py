@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -28,6 +29,8 @@ class Process:
     executable: str
     command: tuple[str, ...]
     sequence: int  # of the slot that introduced it
+    cgroup: str = ""
+    met: bool = False  # traced only because it talked to what was recorded
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,20 @@ class Cast:
     sample_process: Int32
     sample_thread: Int32
     note_process: tuple[int, ...]
+
+    def process_at(self, pid: int, time: int) -> int | None:
+        """Row of whoever had the pid then; of whoever had it first where nobody had it yet."""
+        rows = self._rows_of_pid.get(pid)
+        if rows is None:
+            return None
+        return rows[max(0, bisect_right(rows, time, key=lambda row: self.processes[row].start) - 1)]
+
+    @cached_property
+    def _rows_of_pid(self) -> dict[int, list[int]]:
+        rows: dict[int, list[int]] = defaultdict(list)
+        for row, process in enumerate(self.processes):
+            rows[process.pid].append(row)
+        return dict(rows)
 
 
 def text(raw: bytes) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,20 +16,25 @@ from whyperf.collect import _session
 from whyperf.collect.components import Components
 from whyperf.collect.dependences.raw import is_deep
 from whyperf.collect.seal.code import Code, CodeBuilder
-from whyperf.collect.seal.evidence import Evidence, Int32, Int64, read_evidence
-from whyperf.collect.seal.narrowing import narrowed
+from whyperf.collect.seal.events import SeenTraced, cut_stacks, events_table, in_one_order, samples_of, seen_traced
+from whyperf.collect.seal.evidence import Evidence, Int32, Int64, RawStacks, read_evidence
+from whyperf.collect.seal.kernel import Kernel
+from whyperf.collect.seal.narrowing import narrowed, without
 from whyperf.collect.seal.places import seen_stacks
+from whyperf.collect.seal.plug_ins import plug_ins
 from whyperf.collect.seal.processes import Cast, cast_of
 from whyperf.collect.seal.roles import with_roles
 from whyperf.collect.seal.source import excerpts
-from whyperf.collect.seal.spaces import Spaces, spaces_of
+from whyperf.collect.seal.spaces import Module, Spaces, spaces_of
 from whyperf.collect.seal.summary import summary
 from whyperf.collect.seal.symbols import DebugInfo, Symbols
 from whyperf.collect.seal.tables import table_of, work_table
+from whyperf.collect.seal.traced_cast import with_traced
 from whyperf.collect.seal.values import Seen, sealed_values
+from whyperf.collect.tracer.traced import TRACED_SAMPLES, Traced
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import LOCK, MANIFEST, RAW, is_open
-from whyperf.recording.manifest import Manifest
+from whyperf.recording.manifest import Manifest, Trace
 from whyperf.recording.reader import Recording, not_a_recording, still_being_written
 from whyperf.recording.tables import MAPPINGS, PROCESSES, SAMPLES, STACKS, THREADS, Clock
 from whyperf.recording.writer import remove_raw, write_recording
@@ -116,15 +122,23 @@ def _evidence(folder: Path) -> Evidence:
 
 def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> tuple[Manifest, dict[str, pa.Table]]:
     """What a sealed recording consists of. Reads binaries and source, writes nothing."""
-    samples = evidence.samples
+    samples, traced = evidence.samples, evidence.traced
     cast = cast_of(evidence)
+    traced_cast = None if traced is None else with_traced(cast, traced)
+    cast = cast if traced_cast is None else traced_cast.cast
     spaces = spaces_of(evidence, cast)
     space = spaces.of_samples(cast.sample_process, samples.time)
     stacked = np.flatnonzero(samples.stack >= 0)
-    stacks, places = seen_stacks(evidence.stacks, spaces, space[stacked], samples.stack[stacked])
+    # Events see stacks as samples do: behind the sampler's, so that both share frames and contexts.
+    seen_by_tracer = None if traced is None or traced_cast is None else seen_traced(traced, traced_cast, spaces)
+    every = _Observed(evidence.stacks, space[stacked], samples.stack[stacked])
+    every = every if seen_by_tracer is None else every.and_traced(seen_by_tracer)
+    stacks, places = seen_stacks(every.stacks, spaces, every.space, every.stack, len(stacked))
 
     programs = {process.executable for process in cast.processes}
-    code = CodeBuilder(symbols, programs, evidence.library).build(
+    outside = frozenset[Module]() if traced is None else plug_ins(spaces, cast, evidence.library)
+    kernel = None if traced is None else Kernel(traced.kernel_symbols, traced.kernel_base, traced.kernel_build_id)
+    code = CodeBuilder(symbols, programs, evidence.library, outside, kernel).build(
         places,
         spaces.modules,
         lambda number: cast.processes[spaces.first_process[number]].pid,
@@ -135,19 +149,18 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
         np.frombuffer(column, np.int32) for column in _session.intern_contexts(frames.data, stacks.ends.data)
     )
     node = np.full(len(samples), -1, np.int32)
-    node[stacked] = leaves[stacks.of_sample]
+    node[stacked] = leaves[stacks.of_sample[: len(stacked)]]
 
     sample_stack = np.full(len(samples), -1, np.int64)
-    sample_stack[stacked] = stacks.of_sample
+    sample_stack[stacked] = stacks.of_sample[: len(stacked)]
     seen = Seen(evidence, cast, spaces, stacks, places, sample_stack)
     wanted = evidence.start.values
     values = sealed_values(seen, code, Path(evidence.tables))
     values = narrowed(values, Components(wanted.components), code.functions, code.modules)
+    values = without(values, wanted.excluded, code.functions)
     progress("reading source", 0.85)
     variables = with_roles(values, code, wanted.compile_commands)
     weight = _weight_ns(evidence)
-    source = excerpts(code.frames, code.functions, code.modules, _frame_weights(code, node_frames, node, weight))
-    manifest = summary(evidence, weight, (*source.notes, *values.notes, *variables.notes))
     tables = {
         "samples": table_of(
             SAMPLES,
@@ -166,12 +179,50 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
         "mappings": _mappings(spaces, code.module_row),
         "processes": _processes(cast),
         "threads": _threads(cast),
-        "work": work_table(evidence, manifest),
-        "source": source.table,
         "variables": variables.variables,
         "values": values.values,
     }
+    if traced is not None and traced_cast is not None and seen_by_tracer is not None:
+        of_traced = leaves[stacks.of_sample[len(stacked) :]]
+        event_node = np.append(of_traced, np.int32(-1))[seen_by_tracer.of_event]
+        tables["events"] = events_table(traced.records, traced_cast, event_node, seen_by_tracer.cut)
+        others = samples_of(traced.records, traced_cast, event_node)
+        tables["samples"], tables["values"] = in_one_order(tables["samples"], others, values.values)
+    spent = _frame_weights(code, node_frames, tables["samples"])
+    source = excerpts(code.frames, code.functions, code.modules, spent)
+    manifest = summary(evidence, weight, (*source.notes, *values.notes, *variables.notes))
+    if traced is not None and seen_by_tracer is not None:
+        manifest = replace(manifest, trace=_trace(traced, seen_by_tracer.missing))
+        if evidence.start.sampling.source == TRACED_SAMPLES and not evidence.last_said("totals"):
+            on_cpu = int(tables["samples"].column("weight").to_numpy().sum())
+            manifest = replace(manifest, totals=replace(manifest.totals, cpu_user_s=on_cpu / 1e9))
+    tables |= {"work": work_table(evidence, manifest), "source": source.table}
     return manifest, tables
+
+
+@dataclass(frozen=True)
+class _Observed:
+    """Stacks, and in which address space each was seen how often."""
+
+    stacks: RawStacks
+    space: Int32
+    stack: Int32
+
+    def and_traced(self, seen: SeenTraced) -> _Observed:
+        before = len(self.stacks.ends)
+        pcs = np.concatenate((self.stacks.pcs, seen.stacks.pcs))
+        ends = np.concatenate((self.stacks.ends, seen.stacks.ends + len(self.stacks.pcs)))
+        numbers = before + np.arange(len(seen.space), dtype=np.int32)
+        return _Observed(
+            RawStacks(pcs, ends), np.concatenate((self.space, seen.space)), np.concatenate((self.stack, numbers))
+        )
+
+
+def _trace(traced: Traced, missing: int) -> Trace:
+    trace = traced.trace
+    return replace(
+        trace, stacks_lost=trace.stacks_lost + missing, stacks_cut=trace.stacks_cut or cut_stacks(traced.stacks)
+    )
 
 
 def _weight_ns(evidence: Evidence) -> Int64:
@@ -180,8 +231,9 @@ def _weight_ns(evidence: Evidence) -> Int64:
     return np.where(samples.clock == Clock.CPU, np.rint(samples.weight * period).astype(np.int64), samples.weight)
 
 
-def _frame_weights(code: Code, node_frames: Int32, node: Int32, weight: Int64) -> Int64:
+def _frame_weights(code: Code, node_frames: Int32, samples: pa.Table) -> Int64:
     """What was spent in each frame itself."""
+    node, weight = samples.column("stack").to_numpy(), samples.column("weight").to_numpy()
     known = node >= 0
     per_node = np.bincount(node[known], weight[known], minlength=len(node_frames))
     return np.bincount(node_frames, per_node, minlength=code.frames.num_rows).astype(np.int64)
@@ -209,9 +261,10 @@ def _processes(cast: Cast) -> pa.Table:
         pid=[row.pid for row in rows],
         parent_pid=[row.parent_pid for row in rows],
         start=[row.start for row in rows],
-        origin=[row.origin for row in rows],
+        origin=["met" if row.met else row.origin for row in rows],
         executable=[row.executable for row in rows],
         command=[list(row.command) for row in rows],
+        cgroup=[row.cgroup for row in rows],
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from whyperf.collect.seal.evidence import Evidence, Int32, Int64, Note, UInt64
 from whyperf.collect.seal.processes import Cast, text
+from whyperf.collect.tracer.traced import TracedMappings
 from whyperf.recording.ringrecords import MODULE, Kind
 
 
@@ -104,6 +105,9 @@ def spaces_of(evidence: Evidence, cast: Cast) -> Spaces:
         elif note.kind == Kind.MODULE_GONE:
             changes[owner].append(_Change(note.time, None, int.from_bytes(note.payload[:8], "little")))
 
+    if evidence.traced is not None:
+        _add_traced(evidence.traced.mappings, cast, modules, changes)
+
     numbers: dict[tuple[Mapping, ...], int] = {}
     first_process: list[int] = []
     rows: list[Mapped] = []
@@ -125,6 +129,31 @@ def spaces_of(evidence: Evidence, cast: Cast) -> Spaces:
             mine.append((begin, number))
         epochs.append(tuple(mine))
     return Spaces(tuple(modules), tuple(numbers), tuple(rows), tuple(epochs), tuple(first_process))
+
+
+def _add_traced(
+    traced: tuple[TracedMappings, ...], cast: Cast, modules: dict[Module, int], changes: dict[int, list[_Change]]
+) -> None:
+    """What was read from outside, where the program did not tell it by itself."""
+    own = {row: [change.mapping for change in mine if change.mapping] for row, mine in changes.items()}
+    current: dict[int, tuple[Mapping, ...]] = defaultdict(tuple)
+    for read in sorted(traced, key=lambda read: read.time):
+        row = cast.process_at(read.pid, read.time)
+        if row is None:
+            continue
+        # It is read some time after it was mapped: the first time it stands for the whole life before.
+        time = read.time if row in changes else cast.processes[row].start
+        for found in read.rows:
+            if any(found.start < known.end and known.start < found.end for known in own.get(row, ())):
+                continue
+            identity = Module(found.path, found.build_id, 0 if found.build_id else found.inode)
+            module = modules.setdefault(identity, len(modules))
+            mapping = Mapping(found.start, found.end, found.bias, module)
+            if mapping not in current[row]:
+                current[row] = (*_without_overlaps(current[row], mapping), mapping)
+                changes[row].append(_Change(time, mapping))
+    for mine in changes.values():
+        mine.sort(key=lambda change: change.time)
 
 
 def _forked_from(cast: Cast) -> list[int | None]:

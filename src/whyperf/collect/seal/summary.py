@@ -60,6 +60,7 @@ def _last_moment(evidence: Evidence) -> int:
     times = [int(number(said.get("time"))) for said in evidence.said]
     times += [note.time for note in evidence.notes[-1:]]
     times += [int(time) for time in evidence.samples.time[-1:]]
+    times += [] if evidence.traced is None else [int(time) for time in evidence.traced.records["time"][-1:]]
     return max([evidence.start.start_monotonic, *times])
 
 
@@ -113,13 +114,17 @@ def _losses(evidence: Evidence, notes: tuple[str, ...]) -> Losses:
         stacks_cut=_cut(evidence),
         threads_unsampled=count("threads_without_slot"),
         unfollowed=_unfollowed(evidence),
-        damaged_bytes=evidence.damaged_bytes + count("bytes_damaged"),
+        damaged_bytes=evidence.damaged_bytes + count("bytes_damaged") + _damaged_trace(evidence),
         values_dropped=count("values_dropped"),
         values_unreadable=count("values_unreadable"),
         values_forbidden=count("values_forbidden"),
         values_not_followed=max(0, count("values") - count("values_others")),
         notes=(*_said_notes(evidence), *notes, *_own_notes(evidence)),
     )
+
+
+def _damaged_trace(evidence: Evidence) -> int:
+    return 0 if evidence.traced is None else evidence.traced.damaged_bytes
 
 
 def _cut(evidence: Evidence) -> dict[str, int]:

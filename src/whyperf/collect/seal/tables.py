@@ -15,8 +15,8 @@ from whyperf.recording.tables import WORK
 
 
 def table_of(table: Table, **columns: Iterable[Any]) -> pa.Table:
-    arrays = [pa.array(columns[field.name], field.type) for field in table.schema]
-    return pa.table(arrays, schema=table.schema)
+    given = {field.name: pa.array(columns[field.name], field.type) for field in table.schema if field.name in columns}
+    return table.completed(pa.table(given))
 
 
 def work_table(evidence: Evidence, manifest: Manifest) -> pa.Table:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from whyperf.engines.excess.compare import Excess
 from whyperf.engines.excess.costs import Side
+from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.finding import HotLine, Place
 from whyperf.engines.run import Run, source_lines
 
@@ -32,13 +34,14 @@ def locate(excess: Excess, function: int) -> Whereabouts:
     grown = {spot: gain for spot in bad if (gain := bad[spot] - good.get(spot, 0.0)) > 0 and spot.line > 0}
     declared = excess.index.functions[function]
     if not grown:
-        lines = (excess.index.declared_line[run].get(function, 0) for run in excess.index.bad)
-        return Whereabouts(Place(declared.file, next((line for line in lines if line), 0)), ())
+        known = (excess.index.declared_line[run].get(function, 0) for run in excess.index.bad)
+        return Whereabouts(Place(declared.file, next((line for line in known if line), 0)), ())
     hottest = max(grown, key=lambda spot: (grown[spot], -spot.line))
     total = sum(grown.values())
     share = {spot.line: gain / total for spot, gain in grown.items() if spot.file == hottest.file}
     block = max(blocks[hottest], key=lambda number: (blocks[hottest][number], -number))
-    return Whereabouts(Place(hottest.file, hottest.line, block), _shown(excess, hottest, share))
+    lines = lines_around(excess.index.bad, hottest.file, hottest.line, share, excess.settings)
+    return Whereabouts(Place(hottest.file, hottest.line, block), lines)
 
 
 def _seconds_by_spot(
@@ -56,7 +59,7 @@ def _seconds_by_spot(
         shift = _line_shift(excess, run, function)
         files = run.frames.column("file")
         for row in np.flatnonzero(seconds > 0).tolist():
-            frame = _innermost_frame(excess, run, int(time.stack[row]), function)
+            frame = excess.index.innermost_frame(run, int(time.stack[row]), function)
             if frame is None:
                 continue
             line = run.frame_line[frame]
@@ -88,20 +91,12 @@ def _line_shift(excess: Excess, run: Run, function: int) -> int:
     return shown - here if here and shown else 0
 
 
-def _innermost_frame(excess: Excess, run: Run, stack: int, function: int) -> int | None:
-    of_frame = excess.index.of_frame[run]
-    while stack >= 0:
-        for frame in reversed(run.frame_chain[run.stack_frame[stack]]):
-            if of_frame[frame] == function:
-                return frame
-        stack = run.stack_parent[stack]
-    return None
-
-
-def _shown(excess: Excess, hottest: _Spot, share: dict[int, float]) -> tuple[HotLine, ...]:
-    settings = excess.settings
-    around = range(hottest.line - settings.context_lines, hottest.line + settings.context_lines + 1)
-    hot = {line for line, part in share.items() if part >= settings.hot_line_share}
-    text = source_lines(excess.index.bad, hottest.file)
-    wanted = sorted({line for line in around if line in text} | hot)
-    return tuple(HotLine(line, share.get(line, 0.0), text.get(line, "")) for line in wanted)
+def lines_around(
+    runs: Sequence[Run], file: str, line: int, share: Mapping[int, float], settings: ExcessSettings
+) -> tuple[HotLine, ...]:
+    """The stored source around a line, and other lines of the file with a good part of what is shared out."""
+    around = range(line - settings.context_lines, line + settings.context_lines + 1)
+    hot = {number for number, part in share.items() if part >= settings.hot_line_share}
+    text = source_lines(runs, file)
+    wanted = sorted({number for number in around if number in text} | hot)
+    return tuple(HotLine(number, share.get(number, 0.0), text.get(number, "")) for number in wanted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import mean
 
 from whyperf.engines.relations.catalogue import NONE, Catalogue
 from whyperf.engines.relations.comparing import Comparison
@@ -12,6 +13,7 @@ from whyperf.engines.relations.refine import Explained, Refined
 from whyperf.engines.relations.relation import Backward, Forward, Relation
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.symptoms import Symptom
+from whyperf.engines.relations.way_in import WayIn, way_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +23,9 @@ class Candidate:
     branch: int  # decision of the catalogue; NONE for a call
     label: int  # class of the region that is there more or less often; NONE if only the producers changed
     place: int  # of the decision; NONE for a call from unwatched code
-    share: float  # of the symptom's change
+    share: float
+    """Of the symptom's change. Counted half where only the origin of the tested values changed, not what came of the
+    test: then the cause is likelier above."""
     symptom: Symptom
     depth: int
     forward: Forward | None
@@ -33,6 +37,8 @@ class Candidate:
     """Place of the producer that is named as the cause's line; NONE where the decision itself is all there is."""
     explained: Explained | None
     """Why the cause is one, where it is the store read right before (rule 2)."""
+    way_in: WayIn | None
+    """The decision by which the runs part on their way to the cause."""
     origin: int
     """Place where the tested values come from in both runs: the value changed, not where it comes from."""
     effect_of: str = ""
@@ -88,22 +94,26 @@ def rank(
     ]
     causes = [one for one in worth if not one.effect_of]
     chosen = causes or worth[:1]
-    best = max((_merit(one, settings) for one in chosen), default=1.0)
-    chosen.sort(
-        key=lambda one: (
-            -round(settings.rank_steps * _merit(one, settings) / best),
-            not _is_new(catalogue, one.cause),
-            one.depth,
-            one.place,
-            one.label,
-        )
-    )
-    return chosen[: settings.candidates_max]
+    chosen = _equal_where_close(chosen, settings)
+    chosen.sort(key=lambda one: (-one.share, not _is_new(catalogue, one.cause), one.depth, one.place, one.label))
+    return [_with_way_in(comparison, one) for one in chosen[: settings.candidates_max]]
 
 
-def _merit(candidate: Candidate, settings: RelationsSettings) -> float:
-    """Where only the origin of the tested values changed, not what came of the test, the cause is likelier above."""
-    return candidate.share * (1.0 if candidate.forward is not None else settings.only_origins)
+def _equal_where_close(candidates: Sequence[Candidate], settings: RelationsSettings) -> list[Candidate]:
+    """What differs by less than a step is equal, and is said to be."""
+    step = max((one.share for one in candidates), default=1.0) / settings.rank_steps
+    close: dict[int, list[float]] = defaultdict(list)
+    for one in candidates:
+        close[round(one.share / step)].append(one.share)
+    return [replace(one, share=mean(close[round(one.share / step)])) for one in candidates]
+
+
+def _with_way_in(comparison: Comparison, candidate: Candidate) -> Candidate:
+    """Where another function decides whether the cause's line is executed, its decision is the cause."""
+    found = way_in(comparison, candidate.cause) if candidate.cause != NONE else None
+    if found is None:
+        return candidate
+    return replace(candidate, way_in=found, cause=found.place if found.elsewhere else candidate.cause)
 
 
 def _is_new(catalogue: Catalogue, place: int) -> bool:
@@ -156,7 +166,7 @@ def _join(comparison: Comparison, group: Sequence[Refined], change: Change, sens
         branch=first.branch,
         label=forward.edge[1] if forward is not None else NONE,
         place=place,
-        share=explains(best),
+        share=explains(best) * (settings.only_origins if forward is None else 1.0),
         symptom=best.symptom,
         depth=min(one.decision.depth for one in group),
         forward=forward,
@@ -164,6 +174,7 @@ def _join(comparison: Comparison, group: Sequence[Refined], change: Change, sens
         losing=losing,
         losing_function=_nearest(catalogue, [one for one in functions if one.bad < one.good], share, settings),
         cause=named.producer if named is not None else explaining,
+        way_in=None,
         explained=explained if named is None else None,
         origin=NONE,
         effect_of=group[0].effect_of,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from whyperf.engines.relations.arrays import Bools, Int8s, Int32s
@@ -24,7 +25,9 @@ class Place:
     """A source line within a function."""
 
     function: int  # the out-of-line one
-    inlined: int  # the one that the line belongs to: the same where nothing is inlined
+    inlined: int
+    """The one that the line belongs to: the same where nothing is inlined. Never one of a system header that is inlined
+    in the program's own code: its code is at the line that calls it."""
     file: str
     line: int
     """In the bad build where it has the line, else in the good one."""
@@ -51,6 +54,8 @@ class Catalogue:
     classes: tuple[RegionClass, ...]
     site_function: Int32s  # the innermost function, by site
     site_place: Int32s
+    header_line: Mapping[int, tuple[str, int]]
+    """By site whose code is a system header's: its file and line there."""
     site_kind: Int8s  # SiteKind
     copies: Bools  # by site: only moves a value
     spills: Bools  # by site: stores a local variable or a saved register
@@ -69,3 +74,12 @@ class Catalogue:
 
     def name(self, function: int) -> str:
         return self.functions[function].key.name
+
+    def header_function(self, decision: int) -> str:
+        """Name, without its template's arguments, of the system header's function that a decision belongs to, inlined
+        in the program's own code; empty: it does not."""
+        site = self.decisions[decision] if decision != NONE else NONE
+        if site not in self.header_line:
+            return ""
+        name = self.name(int(self.site_function[site]))
+        return name if "operator" in name else name.partition("<")[0]

@@ -69,13 +69,15 @@ def symptom_weights(sketches: Sketches, spec: SymptomSpec) -> tuple[str, Floats,
     good, bad = sketches.sides
     if spec.kind is SymptomKind.MEMORY:
         return "bytes not freed", good.live, bad.live
-    if spec.kind is SymptomKind.FUNCTION:
+    if spec.kind in (SymptomKind.FUNCTION, SymptomKind.INSTRUCTIONS) and spec.name:
         names = [function.key.name for function in sketches.functions]
         wanted = [number for number, name in enumerate(names) if is_called(name, spec.name)]
         if not wanted:
             raise unknown_function(spec.name, names)
         here = np.isin(sketches.function, wanted)
-        return f"calls of {spec.name}", good.calls * here, bad.calls * here
+        if spec.kind is SymptomKind.FUNCTION:
+            return f"calls of {spec.name}", good.calls * here, bad.calls * here
+        return f"instructions in {spec.name}", good.instructions * here, bad.instructions * here
     return "instructions", good.instructions, bad.instructions
 
 

@@ -11,7 +11,7 @@ from whyperf.engines.relations.catalogue import NONE, Catalogue
 from whyperf.engines.relations.changed import Counts
 from whyperf.engines.relations.comparing import Comparison
 from whyperf.engines.relations.graph import graph, way_down
-from whyperf.engines.relations.relation import Backward, Forward
+from whyperf.engines.relations.relation import Backward, EdgeChange, Forward
 from whyperf.engines.relations.words import forward_words, sentence, where
 from whyperf.recording.deep_tables import RegionKind
 from whyperf.recording.identity import FunctionKey
@@ -106,9 +106,11 @@ def _detail(comparison: Comparison, candidate: Candidate) -> dict[str, Any]:
             "negation": symptom.negation,
         },
         "decision": where(catalogue, candidate.place),
+        "inlined": catalogue.header_function(candidate.branch) or None,
         "cause": _named(catalogue, candidate.cause),
         "origin": _named(catalogue, candidate.origin),
-        "forward": None if candidate.forward is None else _forward(catalogue, candidate.forward),
+        "forward": _forward(catalogue, candidate.forward),
+        "way_in": None if candidate.way_in is None else _change(catalogue, candidate.way_in.change),
         "backward": [
             _backward(catalogue, one)
             for one in (candidate.gaining, candidate.losing, candidate.losing_function)
@@ -126,13 +128,16 @@ def _named(catalogue: Catalogue, place: int) -> dict[str, Any] | None:
     return {"function": catalogue.name(at.inlined), "file": at.file, "line": at.line, "new": at.only_in == "bad"}
 
 
-def _forward(catalogue: Catalogue, relation: Forward) -> dict[str, Any]:
+def _change(catalogue: Catalogue, relation: EdgeChange) -> dict[str, Any]:
     return {
         "sentence": forward_words(catalogue, relation),
         "good": distribution(relation.good),
         "bad": distribution(relation.bad),
-        "left_early": relation.left_early,
     }
+
+
+def _forward(catalogue: Catalogue, relation: Forward | None) -> dict[str, Any] | None:
+    return None if relation is None else {**_change(catalogue, relation), "left_early": relation.left_early}
 
 
 def _backward(catalogue: Catalogue, relation: Backward) -> dict[str, Any]:

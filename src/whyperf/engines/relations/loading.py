@@ -241,6 +241,7 @@ def _catalogue(shared: SharedSites, classes: _Classes) -> Catalogue:
         classes=tuple(classes.classes),
         site_function=np.array(shared.site_function, np.int32),
         site_place=np.array(shared.site_place, np.int32),
+        header_line=shared.header_line,
         site_kind=np.array(shared.kind, np.int8),
         copies=shared.flags("copies"),
         spills=shared.flags("spills"),

@@ -36,6 +36,7 @@ class SharedSites:
     """The shared out-of-line function of each row of a run's sites."""
     site_function: list[int] = field(default_factory=list)
     site_place: list[int] = field(default_factory=list)
+    header_line: dict[int, tuple[str, int]] = field(default_factory=dict)
     outer: list[int] = field(default_factory=list)
     """The out-of-line function, by site."""
     kind: list[int] = field(default_factory=list)
@@ -189,9 +190,9 @@ def _add(shared: SharedSites, sites: RecordedSites, translation: _Translation | 
     by_line: dict[tuple[int, int], list[tuple[Hashable, int]]] = defaultdict(list)
     entry_line = {int(sites.function[row]): int(sites.line[row]) for row in np.flatnonzero(sites.entry).tolist()}
     for row in _ordered(sites):
-        declared = sites.functions[int(sites.inlined[row])]
+        declared = sites.functions[int(sites.in_source.function[row])]
         function = shared.function(declared)
-        line, file = int(sites.line[row]), sites.file[row] or declared.file
+        line, file = int(sites.in_source.line[row]), sites.in_source.file[row] or declared.file
         around = sites.functions[int(sites.function[row])]
         outer[row] = shared.function(around)
         place = Place(int(outer[row]), function, file, line)
@@ -218,7 +219,9 @@ def _describe(
     memory, copy = int(sites.memory[row]), bool(sites.copy[row])
     on_stack = bool(memory & MemoryUse.STACK)
     prologue = int(sites.line[row]) == entry_line.get(int(sites.function[row]), -1)
-    shared.site_function.append(shared.places[line[1]].inlined)
+    if sites.inlined[row] != sites.in_source.function[row]:
+        shared.header_line[len(shared.site_place)] = sites.file[row], int(sites.line[row])
+    shared.site_function.append(shared.function(sites.functions[int(sites.inlined[row])]))
     shared.site_place.append(line[1])
     shared.outer.append(line[0])
     shared.kind.append(int(sites.kind[row]))
@@ -226,7 +229,7 @@ def _describe(
     shared.spills.append(copy and on_stack and bool(memory & MemoryUse.WRITES))
     shared.loads.append(copy and not memory & MemoryUse.WRITES and bool(memory & MemoryUse.READS))
     reload = copy and on_stack and bool(memory & MemoryUse.READS)
-    shared.nameless.append(reload or (copy and on_stack and prologue) or int(sites.line[row]) <= 0)
+    shared.nameless.append(reload or (copy and on_stack and prologue) or int(sites.in_source.line[row]) <= 0)
     shared.entry.append(bool(sites.entry[row]))
 
 

@@ -50,7 +50,9 @@ def plan_of(
                 left -= float(cost[number])
                 wanted[key] = None
         spent += budget - left
-    return ZoomPlan(str(spec), tuple(wanted), int(spent))
+    costliest = sorted(eligible, key=lambda number: (-float(cost[number]), number))
+    left_out = [key for number in costliest if (key := sketches.functions[number].key) not in wanted]
+    return ZoomPlan(str(spec), tuple(wanted), tuple(left_out), int(spent))
 
 
 def _cost(sketches: Sketches) -> Floats:

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from whyperf.engines.functions import UNKNOWN
+import numpy as np
+import pyarrow as pa
+
+from whyperf.engines.functions import UNKNOWN, is_system_source
 from whyperf.engines.modules import OWN_ORIGINS, canonical_names
 from whyperf.engines.relations.arrays import Bools, Int32s, Ints
 from whyperf.engines.relations.catalogue import NONE
@@ -24,6 +27,16 @@ class DeclaredFunction:
 
 
 @dataclass(frozen=True, eq=False)
+class InSource:
+    """By site: the line of the program's own source that its code is at. Code of the compiler's and the system's
+    headers, inlined there, is a part of that line."""
+
+    function: Int32s  # row of the run's functions
+    file: tuple[str, ...]
+    line: Int32s
+
+
+@dataclass(frozen=True, eq=False)
 class RecordedSites:
     run: Run
     functions: dict[int, DeclaredFunction]  # by row of the run's functions
@@ -35,6 +48,7 @@ class RecordedSites:
     inlined: Int32s
     file: tuple[str, ...]
     line: Int32s
+    in_source: InSource
     block: Int32s
     kind: Int32s
     entry: Bools
@@ -55,7 +69,8 @@ def _read(run: Run, module_names: Sequence[str]) -> RecordedSites:
     table = run.recording.table("sites")
     modules = run.recording.table("modules")
     function, inlined = column(table, "function"), column(table, "inlined")
-    wanted = set(function.tolist()) | set(inlined.tolist())
+    in_source = _in_source(run, table)
+    wanted = {row for rows in (function, inlined, in_source.function) for row in rows.tolist()}
     return RecordedSites(
         run=run,
         functions=_functions(run, wanted, module_names),
@@ -67,6 +82,7 @@ def _read(run: Run, module_names: Sequence[str]) -> RecordedSites:
         inlined=inlined,
         file=tuple(texts(table, "file")),
         line=column(table, "line"),
+        in_source=in_source,
         block=column(table, "block"),
         kind=column(table, "kind"),
         entry=column(table, "entry"),
@@ -74,6 +90,26 @@ def _read(run: Run, module_names: Sequence[str]) -> RecordedSites:
         memory=column(table, "memory"),
         loop=column(table, "loop"),
     )
+
+
+def _in_source(run: Run, sites: pa.Table) -> InSource:
+    """Outwards from the innermost inlined function to the first that no system header declares."""
+    inlined, files, line = column(sites, "inlined"), texts(sites, "file"), column(sites, "line").copy()
+    frame = column(sites, "frame").copy()
+    around, of_frame = (
+        np.append(column(run.frames, "inlined_in"), NONE),
+        np.append(column(run.frames, "function"), NONE),
+    )
+    systems = np.append([is_system_source(file) for file in texts(run.recording.table("functions"), "file")], False)
+    outer = frame
+    while (leaving := systems[of_frame[outer]] & (around[outer] >= 0)).any():
+        outer = np.where(leaving, around[outer], outer)
+    moved = (outer != frame) & ~systems[of_frame[outer]]
+    line[moved] = np.append(column(run.frames, "line"), 0)[outer[moved]]
+    frame_file = texts(run.frames, "file")
+    for row in np.flatnonzero(moved).tolist():
+        files[row] = frame_file[int(outer[row])]
+    return InSource(np.where(moved, of_frame[outer], inlined).astype(np.int32), tuple(files), line)
 
 
 def _functions(run: Run, wanted: set[int], module_names: Sequence[str]) -> dict[int, DeclaredFunction]:

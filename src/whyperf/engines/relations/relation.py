@@ -10,12 +10,18 @@ from whyperf.engines.relations.symptoms import Symptom
 
 
 @dataclass(frozen=True, eq=False)
-class Forward:
+class EdgeChange:
     """R>(child | parent): how many children an instance of the parent has."""
 
     edge: Edge
     good: Counts
     bad: Counts
+
+
+@dataclass(frozen=True, eq=False)
+class Forward(EdgeChange):
+    """A change that may explain the symptom's."""
+
     contribution: float
     """To the symptom's change, in its unit; positive if it makes what is watched larger."""
     symptom: Symptom

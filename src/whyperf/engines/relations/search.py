@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from whyperf.engines.relations.closure import Origins
 from whyperf.engines.relations.comparing import Below, Comparison, Side, below
 from whyperf.engines.relations.early_exit import way_out
 from whyperf.engines.relations.forward import Edge, beyond
+from whyperf.engines.relations.kernels import inclusive
 from whyperf.engines.relations.relation import Backward, Decision, Forward, Relation
 from whyperf.engines.relations.symptoms import Symptom
 from whyperf.recording.deep_tables import RegionKind
@@ -85,13 +87,32 @@ class _Sought:
 
     def late_iterations(self) -> dict[Edge, float]:
         """By edge from a loop to its iterations: the symptom in iterations beyond the good runs' mean, per bad run."""
+        return {edge: late / self.comparison.bad.trace.runs for edge, late in self._late(self.weights.bad).items()}
+
+    def _late(self, below: Floats) -> dict[Edge, float]:
         good, bad, classes = self.comparison.good, self.comparison.bad, self.comparison.catalogue.classes
         loops = {
             edge: number for edge, number in bad.fanout.edges.items() if classes[edge[1]].kind == RegionKind.ITERATION
         }
         usual = {number: good.fanout.counts(edge).mean for edge, number in loops.items()}
-        late = beyond(bad.trace, bad.fanout, self.weights.bad, bad.iterations, usual)
-        return {edge: late[number] / bad.trace.runs for edge, number in loops.items()}
+        late = beyond(bad.trace, bad.fanout, below, bad.iterations, usual)
+        return {edge: late[number] for edge, number in loops.items()}
+
+    @cached_property
+    def _events(self) -> tuple[dict[Edge, float], dict[Edge, float]]:
+        """By edge: how many of the symptom's regions lie below it in the good runs; in the bad ones, below iterations
+        up to the usual number."""
+        good, bad = self.comparison.sides
+        counted = [
+            inclusive(side.trace.parent, (weight != 0).astype(np.float64))
+            for side, weight in ((good, self.symptom.good), (bad, self.symptom.bad))
+        ]
+        before, after = (side.fanout.weights(below) for side, below in zip((good, bad), counted, strict=True))
+        late = self._late(counted[1])
+        return (
+            {edge: float(before[number]) for edge, number in good.fanout.edges.items()},
+            {edge: float(after[number]) - late.get(edge, 0.0) for edge, number in bad.fanout.edges.items()},
+        )
 
     def depths(self) -> Int32s:
         """By class: the depth of the outermost region that leads to the symptom."""
@@ -118,7 +139,7 @@ class _Sought:
         is_iteration = comparison.catalogue.classes[edge[1]].kind == RegionKind.ITERATION
         each = (now or was) if is_iteration else min(was or now, now or was)
         contribution = polarity * (bad.mean - good.mean) * parents * each
-        if is_iteration and bad.mean > good.mean and not self._early_bring_more(good, bad, was, weights[1] - late):
+        if is_iteration and bad.mean > good.mean and not self._early_bring_more(edge, was, weights[1] - late):
             contribution = polarity * max(abs(contribution), late)
         contribution = max(-self.most, min(self.most, contribution))
         return way_out(comparison, Forward(edge, good, bad, contribution, self.symptom, parents))
@@ -151,11 +172,17 @@ class _Sought:
                 contribution = passing * abs(now - was) * direction
                 yield Backward(producer, is_function, was, now, tests, distance, contribution, self.symptom, executions)
 
-    def _early_bring_more(self, good: Counts, bad: Counts, was: float, early: float) -> bool:
-        """Whether iterations up to the usual number came to bring materially more. `early`: what they bring now."""
+    def _early_bring_more(self, edge: Edge, was: float, early: float) -> bool:
+        """Whether iterations up to the usual number came to bring more, materially and beyond what as few events of the
+        symptom as there may be differ by. `early`: what they bring now."""
+        settings, good, bad = self.comparison.settings, *(side.fanout.counts(edge) for side in self.comparison.sides)
         times = float((bad.times * np.minimum(bad.value, int(good.mean + 1e-9))).sum())
         now = early * self.comparison.bad.trace.runs / times if times else 0.0
-        return was > 0 and now - was >= self.comparison.settings.means_apart * now
+        events = [of_side.get(edge, 0.0) for of_side in self._events]
+        if not was > 0 or min(events) <= 0:
+            return False
+        doubt = settings.deviations * float(np.sqrt(was**2 / events[0] + now**2 / events[1]))
+        return now - was >= max(settings.means_apart * now, doubt)
 
     def _yields(self, good: Counts, bad: Counts, weights: tuple[float, float]) -> tuple[float, float]:
         """What a child brings of the symptom, in good and in bad runs; 0 where there is none.

@@ -37,6 +37,8 @@ class RelationsSettings:
     explained_by_producers: float = 0.5
     # Two arms lead to the same code if so much of the symptom below them is in the same classes of regions.
     same_code: float = 0.5
+    # What a few events bring is uncertain by the square root of their number: by so many times that, at 95%.
+    deviations: float = 1.96
     # A loop's trip count follows an event inside it if both grow alike, within this factor (rule 2 for loops).
     grows_alike: float = 1.67
     # A negation symptom: after a value from there, the symptom's arm is hardly ever taken.

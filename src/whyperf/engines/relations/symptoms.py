@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import PurePosixPath
 
 import numpy as np
 
-from whyperf.engines.relations.arrays import Bools, Floats, Int32s
-from whyperf.engines.relations.catalogue import Catalogue
+from whyperf.engines.relations.arrays import Bools, Floats, Int32s, Ints
+from whyperf.engines.relations.catalogue import NONE, Catalogue
 from whyperf.engines.relations.closure import Store
 from whyperf.engines.relations.kernels import nearest_above
 from whyperf.engines.relations.loading import Zoomed
@@ -17,7 +18,7 @@ from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.trace import Trace
 from whyperf.errors import WhyperfError
 from whyperf.recording.deep_tables import SiteKind
-from whyperf.recording.symptom import SymptomKind, SymptomSpec
+from whyperf.recording.symptom import SymptomKind, SymptomSpec, is_file
 
 _SITES_MAX = 12
 """Instructions that update a variable: those with the largest change are followed."""
@@ -59,8 +60,7 @@ def select(zoomed: Zoomed, spec: SymptomSpec) -> list[Symptom]:
         case SymptomKind.VARIABLE | SymptomKind.MEMORY:
             return _updates(zoomed, spec)
         case SymptomKind.INSTRUCTIONS:
-            good, bad = (_instructions(trace, zoomed.catalogue) for trace in zoomed.sides)
-            return [_symptom(zoomed, "instructions", good, bad)]
+            return [_instructions_of(zoomed, spec.name)]
 
 
 def sampled(symptom: Symptom, settings: RelationsSettings) -> Symptom:
@@ -123,6 +123,23 @@ def _weights(trace: Trace, events: Int32s | np.ndarray, amount: Floats | None) -
     return np.bincount(regions[known], weights=weights, minlength=len(trace.parent)).astype(np.float64)
 
 
+def _instructions_of(zoomed: Zoomed, function: str) -> Symptom:
+    """All that was executed; with a name, in functions so called and what they call that is not watched."""
+    catalogue = zoomed.catalogue
+    if not function:
+        return _symptom(zoomed, "instructions", *(_instructions(trace, catalogue) for trace in zoomed.sides))
+    wanted = _functions_called(zoomed, function)
+    weights = []
+    for trace in zoomed.sides:
+        around = nearest_above(trace.parent, trace.activation >= 0)
+        inside = np.isin(np.where(around >= 0, trace.activation[around], NONE), wanted)
+        whole = _instructions(trace, catalogue)
+        # Where it was inlined, its own instructions are all that is known.
+        inlined = np.isin(catalogue.site_function[trace.site], wanted)
+        weights.append(np.where(inside, whole, _weights(trace, np.flatnonzero(inlined), None)))
+    return _symptom(zoomed, f"instructions in {function}", *weights)
+
+
 def _instructions(trace: Trace, catalogue: Catalogue) -> Floats:
     """What was executed in each region itself. Code that was not watched counts where it was called from."""
     own = _weights(trace, np.arange(trace.events), None)
@@ -177,10 +194,7 @@ def _update(zoomed: Zoomed, site: int, what: str, family: frozenset[int]) -> Sym
 
 def _function_entries(zoomed: Zoomed, name: str) -> frozenset[int]:
     catalogue = zoomed.catalogue
-    wanted = {number for number, function in enumerate(catalogue.functions) if is_called(function.key.name, name)}
-    if not wanted:
-        raise unknown_function(name, [function.key.name for function in catalogue.functions])
-    inside = np.isin(catalogue.site_function, np.fromiter(wanted, np.int32, len(wanted)))
+    inside = np.isin(catalogue.site_function, _functions_called(zoomed, name))
     entries = np.flatnonzero(inside & catalogue.entry)
     if len(entries):
         return frozenset(entries.tolist())
@@ -191,25 +205,46 @@ def _function_entries(zoomed: Zoomed, name: str) -> frozenset[int]:
     return frozenset(first.values())
 
 
+def _functions_called(zoomed: Zoomed, name: str) -> Int32s:
+    names = [function.key.name for function in zoomed.catalogue.functions]
+    wanted = [number for number, known in enumerate(names) if is_called(known, name)]
+    if not wanted:
+        raise unknown_function(name, names)
+    return np.array(wanted, np.int32)
+
+
 def _line_starts(zoomed: Zoomed, spec: SymptomSpec) -> frozenset[int]:
     """The line's instructions that are executed most, but no more than once at a time: the first of them."""
     catalogue = zoomed.catalogue
-    wanted = [
-        number
+    by_place = [
+        np.flatnonzero(catalogue.site_place == number)
         for number, place in enumerate(catalogue.places)
-        if place.line == spec.line and (place.file == spec.name or place.file.endswith("/" + spec.name))
+        if _is_meant(place.file, place.line, spec)
     ]
-    if not wanted:
+    by_place += _header_sites(catalogue, spec)
+    if not by_place:
         raise WhyperfError(
             f"No instruction of {spec.name}:{spec.line} was recorded.",
             f"whyperf compare --deep --symptom line:{spec.name}:{_nearest_line(catalogue, spec)} ...",
         )
     starts = set()
-    for place in wanted:
-        sites = np.flatnonzero(catalogue.site_place == place)
+    for sites in by_place:
         times = sum(np.bincount(trace.site, minlength=catalogue.sites)[sites] for trace in zoomed.sides)
         starts.add(int(sites[int(np.argmax(times))]))
     return frozenset(starts)
+
+
+def _header_sites(catalogue: Catalogue, spec: SymptomSpec) -> list[Ints]:
+    """Of a system header's line that is inlined: its sites by the line that it is inlined at."""
+    sites: dict[int, list[int]] = defaultdict(list)
+    for site, (file, line) in catalogue.header_line.items():
+        if _is_meant(file, line, spec):
+            sites[int(catalogue.site_place[site])].append(site)
+    return [np.array(one, np.int64) for one in sites.values()]
+
+
+def _is_meant(file: str, line: int, spec: SymptomSpec) -> bool:
+    return line == spec.line and is_file(file, spec.name)
 
 
 def _nearest_line(catalogue: Catalogue, spec: SymptomSpec) -> int:

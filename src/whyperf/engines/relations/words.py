@@ -8,7 +8,7 @@ from whyperf.engines.quantities import count, percent
 from whyperf.engines.relations.candidates import Candidate
 from whyperf.engines.relations.catalogue import NONE, Catalogue
 from whyperf.engines.relations.changed import Counts
-from whyperf.engines.relations.relation import Backward, Forward
+from whyperf.engines.relations.relation import Backward, EdgeChange
 from whyperf.recording.deep_tables import RegionKind
 
 
@@ -49,6 +49,8 @@ def sentence(catalogue: Catalogue, candidate: Candidate) -> str:
         parts.append(f"what is tested there was stored last from {where(catalogue, candidate.cause)} {shares}")
     elif candidate.origin != NONE:
         parts.append(f"what is tested there comes from {where(catalogue, candidate.origin)}")
+    if candidate.way_in is not None and candidate.way_in.elsewhere:
+        parts.append(f"on the way there the runs part: {forward_words(catalogue, candidate.way_in.change)}")
     said = "; ".join(parts) or f"The decision at {where(catalogue, candidate.place)} changed"
     if said.startswith(("the ", "what ")):  # and not a function's name
         said = said[0].upper() + said[1:]
@@ -61,10 +63,12 @@ def explains(candidate: Candidate) -> str:
     return f"{percent(min(candidate.share, 1.0))} of the {more} {symptom.name}"
 
 
-def forward_words(catalogue: Catalogue, relation: Forward) -> str:
+def forward_words(catalogue: Catalogue, relation: EdgeChange) -> str:
     child = catalogue.classes[relation.edge[1]]
     if child.kind == RegionKind.ITERATION:
-        return f"the loop at {where(catalogue, child.place)} runs {_trips(relation)}"
+        return (
+            f"the loop{_inlined(catalogue, child.decision)} at {where(catalogue, child.place)} runs {_trips(relation)}"
+        )
     if child.kind == RegionKind.ARM:
         return _arm(catalogue, relation)
     return f"{_parent(catalogue, relation.edge[0])} calls {_name(catalogue, child.function)} {_trips(relation)}"
@@ -85,18 +89,24 @@ def _producers(catalogue: Catalogue, candidate: Candidate) -> str:
     return " and ".join(backward_words(catalogue, one) for one in shown)
 
 
-def _trips(relation: Forward) -> str:
+def _trips(relation: EdgeChange) -> str:
     return f"{on_average(relation.good)}, now {on_average(relation.bad)}"
 
 
-def _arm(catalogue: Catalogue, relation: Forward) -> str:
+def _arm(catalogue: Catalogue, relation: EdgeChange) -> str:
     arm = catalogue.classes[relation.edge[1]]
     to = f" to line {catalogue.places[arm.target].line}" if arm.target != NONE else ""
-    branch = f"the branch at {where(catalogue, arm.place)}"
+    branch = f"the branch{_inlined(catalogue, arm.decision)} at {where(catalogue, arm.place)}"
     if max(relation.good.mean, relation.bad.mean) <= 1:
         share = f"in {percent(relation.good.mean)} of cases, now in {percent(relation.bad.mean)}"
         return f"{branch} goes{to} {share}"
     return f"{branch} goes{to} {_trips(relation)} per {_instance(catalogue, relation.edge[0])}"
+
+
+def _inlined(catalogue: Catalogue, decision: int) -> str:
+    """Whose code it is, where a library's is inlined in the program's."""
+    function = catalogue.header_function(decision)
+    return f" of {function}, inlined" if function else ""
 
 
 def _instance(catalogue: Catalogue, label: int) -> str:

@@ -9,9 +9,10 @@ from typing import Any
 from whyperf.engines.finding import Finding, HotLine, Place
 from whyperf.engines.run import source_lines
 from whyperf.engines.values.compare import Abnormal, Values
-from whyperf.engines.values.kinds import Dimension, number_text, written
+from whyperf.engines.values.kinds import Dimension
 from whyperf.engines.values.patterns import Pattern, infer
-from whyperf.engines.values.words import range_text, sentence
+from whyperf.engines.values.spread import ReadAt, Spread
+from whyperf.engines.values.words import sentence, writing
 from whyperf.recording.identity import FunctionKey
 
 ENGINE = "values"
@@ -106,26 +107,31 @@ def _detail(one: Abnormal) -> dict[str, Any]:
 
 
 def described(values: Values, one: Abnormal) -> ShownVariable:
-    kind, dimension = one.variable.kind, one.dimension
-    good, bad = one.contrast.good, one.contrast.bad
     read_at = one.contrast.read_at[: values.settings.shown_lines]
     file = read_at[0].file if read_at else one.variable.file
-    text = source_lines(values.functions.bad, file)
-    same_file = [place for place in read_at if place.file == file]
     return ShownVariable(
         name=one.variable.name,
         type=one.variable.type,
         scope=one.variable.scope,
-        dimension=dimension,
-        good=ShownSpread(range_text(good, kind, dimension), _typical(one, good.typical), good.histogram),
-        bad=ShownSpread(range_text(bad, kind, dimension), _typical(one, bad.typical), bad.histogram),
+        dimension=one.dimension,
+        good=_spread(one, one.contrast.good),
+        bad=_spread(one, one.contrast.bad),
         sentence=sentence(one, values.settings),
         distance=one.distance,
         p=one.p,
-        lines=tuple(HotLine(place.line, place.share, text.get(place.line, "")) for place in same_file),
+        lines=_lines([place for place in read_at if place.file == file], source_lines(values.functions.bad, file)),
         file=file,
     )
 
 
-def _typical(one: Abnormal, value: float) -> str:
-    return written(one.variable.kind, value) if one.dimension is Dimension.VALUE else number_text(value)
+def _spread(one: Abnormal, spread: Spread) -> ShownSpread:
+    text = writing(one)
+    return ShownSpread(text.range(spread), text.value(spread.typical), spread.histogram)
+
+
+def _lines(places: list[ReadAt], text: dict[int, str]) -> tuple[HotLine, ...]:
+    """A line may have several blocks; it is shown once."""
+    share: dict[int, float] = defaultdict(float)
+    for place in places:
+        share[place.line] += place.share
+    return tuple(HotLine(line, part, text.get(line, "")) for line, part in share.items())

@@ -14,6 +14,7 @@ Flags = npt.NDArray[np.bool_]
 _SIGN = np.int64(-(2**63))
 _MAGNITUDE = np.int64(2**63 - 1)
 _CLASS_SHIFT = 56
+USUAL_DIGITS = 3
 POINTER_CLASSES = ("null", "in a module", "on the heap", "on a stack", "elsewhere")
 
 
@@ -102,16 +103,16 @@ def usable(kind: Kind, raw: Ints) -> Flags:
     return np.ones(len(raw), np.bool_)
 
 
-def written(kind: Kind, value: float) -> str:
+def written(kind: Kind, value: float, digits: int = USUAL_DIGITS) -> str:
     if kind is Kind.POINTER:
         return POINTER_CLASSES[int(value)] if 0 <= value < len(POINTER_CLASSES) else "elsewhere"
     if kind is Kind.BOOLEAN and value in (0.0, 1.0):
         return "true" if value else "false"
-    return number_text(value)
+    return number_text(value, digits)
 
 
-def number_text(value: float) -> str:
+def number_text(value: float, digits: int = USUAL_DIGITS) -> str:
     size = abs(value)
-    if value == int(value) if size < 1e15 else False:
-        return f"{value:,.0f}" if size < 1e7 else f"{value:.3g}"
-    return f"{value:.3g}"
+    if size < 1e15 and value == int(value) and (size < 1e7 or size < 10**digits):
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}"

@@ -2,31 +2,59 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from whyperf.engines.quantities import percent
 from whyperf.engines.values.compare import Abnormal
-from whyperf.engines.values.kinds import Dimension, Kind, number_text, written
+from whyperf.engines.values.kinds import USUAL_DIGITS, Dimension, Kind, number_text, written
 from whyperf.engines.values.settings import ValuesSettings
 from whyperf.engines.values.spread import Spread
 
-
-def range_text(spread: Spread, kind: Kind, dimension: Dimension) -> str:
-    """`0`, or `4.1e+08 .. 4.3e+08`."""
-    if dimension is Dimension.DURATION:
-        return f"{number_text(spread.low)} .. {number_text(spread.high)} samples"
-    text = value_text if dimension is Dimension.VALUE else lambda _, value: f"{value:+,.4g}"
-    if spread.constant:
-        return text(kind, spread.typical)
-    if not kind.numeric:
-        return f"mostly {text(kind, spread.typical)} ({percent(spread.at_typical)})"
-    return f"{text(kind, spread.low)} .. {text(kind, spread.high)}"
+_MOST_DIGITS = 17  # tell any two doubles apart
 
 
-def value_text(kind: Kind, value: float) -> str:
-    return written(kind, value)
+@dataclass(frozen=True)
+class Written:
+    """How the numbers of one comparison are written: with as many digits as tell good from bad."""
+
+    kind: Kind
+    dimension: Dimension
+    digits: int
+
+    def value(self, value: float) -> str:
+        match self.dimension:
+            case Dimension.VALUE:
+                return written(self.kind, value, self.digits)
+            case Dimension.DELTA:
+                return f"{value:+,.{self.digits + 1}g}"
+            case Dimension.DURATION:
+                return number_text(value, self.digits)
+
+    def range(self, spread: Spread) -> str:
+        """`0`, or `4.1e+08 .. 4.3e+08`."""
+        if self.dimension is Dimension.DURATION:
+            return f"{self.value(spread.low)} .. {self.value(spread.high)} samples"
+        if spread.constant:
+            return self.value(spread.typical)
+        if not self.kind.numeric:
+            return f"mostly {self.value(spread.typical)} ({percent(spread.at_typical)})"
+        return f"{self.value(spread.low)} .. {self.value(spread.high)}"
+
+
+def writing(one: Abnormal) -> Written:
+    good, bad = one.contrast.good, one.contrast.bad
+    shown = {value for spread in (good, bad) for value in (spread.low, spread.typical, spread.high)}
+    kind = one.variable.kind
+    if kind.numeric:
+        for digits in range(USUAL_DIGITS, _MOST_DIGITS):
+            written_so = Written(kind, one.dimension, digits)
+            if len({written_so.value(value) for value in shown}) == len(shown):
+                return written_so
+    return Written(kind, one.dimension, USUAL_DIGITS)
 
 
 def sentence(one: Abnormal, settings: ValuesSettings) -> str:
-    name, kind = one.variable.name, one.variable.kind
+    name, text = one.variable.name, writing(one)
     good, bad = one.contrast.good, one.contrast.bad
     if one.growth is not None:
         times = one.growth.bad / one.growth.good
@@ -34,28 +62,28 @@ def sentence(one: Abnormal, settings: ValuesSettings) -> str:
     match one.dimension:
         case Dimension.DURATION:
             return (
-                f"{name} stays the same for up to {number_text(bad.high)} samples at a time; {number_text(good.high)} "
+                f"{name} stays the same for up to {text.value(bad.high)} samples at a time; {text.value(good.high)} "
                 f"in the good runs."
             )
         case Dimension.DELTA:
             return (
-                f"{name} typically changes by {bad.typical:+,.4g} from sample to sample; by {good.typical:+,.4g} in "
-                f"the good runs."
+                f"{name} typically changes by {text.value(bad.typical)} from sample to sample; by "
+                f"{text.value(good.typical)} in the good runs."
             )
         case Dimension.VALUE:
-            return _value_sentence(name, kind, good, bad, settings)
+            return _value_sentence(name, text, good, bad, settings)
 
 
-def _value_sentence(name: str, kind: Kind, good: Spread, bad: Spread, settings: ValuesSettings) -> str:
-    was = range_text(good, kind, Dimension.VALUE)
+def _value_sentence(name: str, text: Written, good: Spread, bad: Spread, settings: ValuesSettings) -> str:
+    was, now = text.range(good), text.value(bad.typical)
     if bad.constant:
-        if kind is Kind.POINTER:
+        if text.kind is Kind.POINTER:
             share = f"was in {percent(good.at_typical)}" if good.typical == bad.typical else f"was {was}"
-            return f"{name} is {written(kind, bad.typical)} in all samples; {share}."
-        return f"{name} stays at {written(kind, bad.typical)} for the whole run; was {was}."
-    if not kind.numeric:
-        share = percent(good.at_typical) if good.typical == bad.typical else f"mostly {written(kind, good.typical)}"
-        return f"{name} is {written(kind, bad.typical)} in {percent(bad.at_typical)} of the samples; was {share}."
+            return f"{name} is {now} in all samples; {share}."
+        return f"{name} stays at {now} for the whole run; was {was}."
+    if not text.kind.numeric:
+        share = percent(good.at_typical) if good.typical == bad.typical else f"mostly {text.value(good.typical)}"
+        return f"{name} is {now} in {percent(bad.at_typical)} of the samples; was {share}."
     if bad.at_typical >= settings.one_value:
-        return f"{name} is nearly always {written(kind, bad.typical)}; was {was}."
-    return f"{name} is typically {written(kind, bad.typical)} ({range_text(bad, kind, Dimension.VALUE)}); was {was}."
+        return f"{name} is nearly always {now}; was {was}."
+    return f"{name} is typically {now} ({text.range(bad)}); was {was}."

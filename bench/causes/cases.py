@@ -1,0 +1,143 @@
+"""Stalls with ground truth: each a real program or real parts, recorded twice, once as it should be."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Who is to blame. Any of the functions will do; none: the thread alone is what can be known."""
+
+    program: str  # beginning of its name
+    thread: str = ""
+    functions: tuple[str, ...] = ()
+    ending: str = ""  # how a path to it ends; empty: does not matter
+    words: str = ""  # of the command line, where several processes run the same program
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    command: tuple[str, ...]  # {mode} is normal or stalled, {program} what was built from the C source
+    truth: Truth
+    source: str = ""
+    needs: tuple[str, ...] = ()  # programs that must be installed
+    prepared: str = ""  # a folder that the same command makes beforehand when its mode is `prepare`
+
+    def why_not(self) -> str:
+        """Why it cannot be run here; empty: it can."""
+        missing = [one for one in self.needs if shutil.which(one) is None]
+        if "postgres_lock.sh" in " ".join(self.command) and not list(
+            Path("/usr/lib").glob("postgresql/*/bin/postgres")
+        ):
+            missing.append("postgres")
+        return f"{', '.join(missing)} not installed" if missing else ""
+
+    def commands(self, folder: Path) -> dict[str, list[str]]:
+        """The command line of either run; compiles what it needs."""
+        program = folder / self.name
+        if self.source:
+            subprocess.run(
+                ["gcc", "-g", "-O1", "-pthread", "-o", str(program), str(PROGRAMS / self.source)], check=True
+            )
+        known = {"program": str(program), "programs": str(PROGRAMS), "python": sys.executable, "folder": str(folder)}
+        if self.prepared and not (folder / self.prepared).exists():
+            subprocess.run([word.format(mode="prepare", **known) for word in self.command], check=True, timeout=100)
+        return {mode: [word.format(mode=mode, **known) for word in self.command] for mode in ("normal", "stalled")}
+
+
+def _compiled(name: str, source: str, truth: Truth, *, killed: bool = False) -> Case:
+    command = ("{program}", "{mode}")
+    return Case(name, ("timeout", "-s", "KILL", "4", *command) if killed else command, truth, source, ("gcc",))
+
+
+CASES: tuple[Case, ...] = (
+    Case(
+        "postgres-row-lock",
+        ("bash", "{programs}/postgres_lock.sh", "{mode}", "{folder}/postgres"),
+        Truth("postgres", functions=("PostgresMain", "secure_read", "WaitEventSetWait")),
+        needs=("psql", "setpriv"),
+        prepared="postgres",
+    ),
+    Case(
+        "redis-keys",
+        ("{python}", "{programs}/redis_clients.py", "{mode}", "KEYS"),
+        Truth("redis-server", functions=("keysCommand", "stringmatchlen", "stringmatchlen_impl")),
+        needs=("redis-server",),
+    ),
+    Case(
+        "redis-lua",
+        ("{python}", "{programs}/redis_clients.py", "{mode}", "EVAL"),
+        Truth(
+            "redis-server",
+            functions=("evalGenericCommand", "evalCommand", "luaCallFunction", "lua_pcall"),
+        ),
+        needs=("redis-server",),
+    ),
+    Case(
+        "gui-subprocess",
+        ("bash", "{programs}/editor.sh", "{mode}"),
+        Truth("sleep", ending="slept"),
+        needs=("Xvfb", "xdotool"),
+    ),
+    _compiled(
+        "missing-signal", "missing_signal.c", Truth("missing-signal", "worker", ("reject", "worker"), "no-reply")
+    ),
+    _compiled(
+        "two-pipes", "two_pipes.c", Truth("two-pipes", functions=("send_batch", "whole"), ending="cycle"), killed=True
+    ),
+    _compiled("mutex-over-io", "convoy.c", Truth("mutex-over-io", functions=("flush_to_reader",))),
+    Case(
+        "flock",
+        ("{python}", "{programs}/file_lock.py", "{mode}"),
+        Truth("python", ending="ran", words="first"),
+    ),
+    Case(
+        "slow-dns",
+        ("unshare", "-m", "bash", "{programs}/slow_dns.sh", "{mode}"),
+        Truth("python", ending="no-reply", words="name_server.py"),
+        needs=("unshare",),
+    ),
+    _compiled("shared-flag", "flag.c", Truth("shared-flag", "preparer", ("prepare",))),
+    _compiled("inotify", "watcher.c", Truth("inotify", functions=("reparse_bibliography",))),
+    Case(
+        "asyncio",
+        ("{python}", "{programs}/asyncio_server.py", "{mode}"),
+        Truth("sleep", ending="slept"),
+    ),
+    _compiled("thread-pool", "pool.c", Truth("thread-pool", "pool", ("await_task", "outer"), "cycle")),
+    _compiled("two-mutexes", "deadlock.c", Truth("two-mutexes", functions=("transfer",), ending="cycle"), killed=True),
+)
+
+
+def record(case: Case, mode: str, folder: Path, *, number: int = 0) -> Path:
+    """Records one run and returns the recording."""
+    out = folder / f"{case.name}.{mode}{number or ''}"
+    if out.exists():
+        return out
+    command = case.commands(folder)[mode]
+    environment = {**os.environ, "WHYPERF_TRACE_FOLDER": str(folder / "tracer")}
+    done = subprocess.run(
+        [sys.executable, "-m", "whyperf", "record", "--trace", "-o", str(out), "--", *command],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    if not out.exists():
+        raise RuntimeError(done.stderr.decode(errors="replace"))
+    return out
+
+
+def named(names: Sequence[str]) -> list[Case]:
+    return [case for case in CASES if not names or case.name in names]

@@ -1,0 +1,78 @@
+// Keeping the cost of recording within its budget, on each CPU for itself.
+//
+// Every 16th event is timed and stands for 16. When a window of 100 ms has cost more than the budget, the next level is
+// shed at once; when many windows in a row cost less than half of it, a level is taken back, and the longer that did
+// not last, the longer the next attempt waits.
+#ifndef WHYPERF_TRACER_GOVERNOR_H
+#define WHYPERF_TRACER_GOVERNOR_H
+
+#include "bpf/maps.h"
+
+enum {
+    GOVERNOR_TIMED = 16,
+    GOVERNOR_ENTRY_COST = 40, // nanoseconds an event costs before and after the program
+    GOVERNOR_LONGEST = 50000, // a program interrupted for longer is not charged for it
+    GOVERNOR_PATIENCE = 3,    // windows
+    GOVERNOR_MOST_PATIENCE = 40,
+};
+#define GOVERNOR_WINDOW 100000000ull
+
+static __always_inline void shed_to(struct trace_cpu *cpu, u32 number, u64 time, u32 level) {
+    u32 key = __sync_fetch_and_add(&globals.shed_changes, 1) % TRACE_SHED_LOG;
+    struct trace_shed_change *change = bpf_map_lookup_elem(&wp_shed, &key);
+    if (change) {
+        change->time = time;
+        change->cpu = number;
+        change->before = (u16)cpu->level;
+        change->after = (u16)level;
+    }
+    cpu->level = level;
+    cpu->calm = 0;
+    cpu->window_cost = 0;
+    cpu->window_start = time;
+}
+
+static __always_inline void close_window(struct trace_cpu *cpu, u32 number, u64 now, u64 elapsed) {
+    // Windows without a timed event were calm too.
+    u64 windows = elapsed / GOVERNOR_WINDOW;
+    bool calm = cpu->window_cost < settings.shed_budget / 2 * windows;
+    cpu->window_cost = 0;
+    cpu->window_start = now;
+    if (!calm) {
+        cpu->calm = 0;
+        return;
+    }
+    cpu->calm += windows < GOVERNOR_MOST_PATIENCE ? (u32)windows : GOVERNOR_MOST_PATIENCE;
+    if (cpu->level > settings.shed_floor && cpu->calm >= cpu->patience)
+        shed_to(cpu, number, now, cpu->level - 1);
+    else if (cpu->calm > GOVERNOR_MOST_PATIENCE)
+        cpu->patience = GOVERNOR_PATIENCE;
+}
+
+static __always_inline void govern(struct trace_cpu *cpu, u32 number, u64 began) {
+    if (cpu->head % GOVERNOR_TIMED || !settings.shed_budget)
+        return;
+    u64 now = bpf_ktime_get_ns();
+    u64 took = now - began;
+    if (took > GOVERNOR_LONGEST)
+        took = GOVERNOR_LONGEST;
+    cpu->window_cost += GOVERNOR_TIMED * (took + GOVERNOR_ENTRY_COST);
+    u64 elapsed = now - cpu->window_start;
+    if (elapsed >= GOVERNOR_WINDOW) {
+        close_window(cpu, number, now, elapsed);
+    } else if (cpu->window_cost > settings.shed_budget && cpu->level + 1 < TRACE_SHED_LEVELS) {
+        if (!cpu->patience)
+            cpu->patience = GOVERNOR_PATIENCE;
+        else if (cpu->calm < cpu->patience && cpu->patience < GOVERNOR_MOST_PATIENCE)
+            cpu->patience *= 2;
+        shed_to(cpu, number, now, cpu->level + 1);
+    }
+}
+
+// At the last level switches and wakings are recorded in bursts, 6 of every 64 ticks. Asked before anything else is
+// done.
+static __always_inline bool between_bursts(u32 level) {
+    return level >= TRACE_SHED_MOST_SWITCHES && bpf_jiffies64() % 64 >= 6;
+}
+
+#endif

@@ -1,0 +1,62 @@
+// Programs at events of perf: clocks and watched variables.
+#include "tracer/open.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int open_event(struct perf_event_attr *attributes, pid_t thread, int cpu) {
+    attributes->size = sizeof *attributes;
+    return (int)syscall(SYS_perf_event_open, attributes, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+struct bpf_link *attach_clock(const struct bpf_program *program, u32 cpu, u64 period, char why[TRACER_TEXT]) {
+    struct perf_event_attr attributes = {
+        .type = PERF_TYPE_SOFTWARE,
+        .config = PERF_COUNT_SW_CPU_CLOCK,
+        .sample_period = period,
+        .exclude_idle = 1,
+    };
+    int fd = open_event(&attributes, -1, (int)cpu);
+    struct bpf_link *link = fd < 0 ? NULL : bpf_program__attach_perf_event(program, fd);
+    if (!link) {
+        int error = errno;
+        snprintf(why, TRACER_TEXT, "the clock of CPU %u cannot be used: %s", cpu, strerror(error));
+        if (fd >= 0)
+            close(fd);
+        errno = error;
+    }
+    return link;
+}
+
+int watch_flag(struct tracer *tracer, pid_t thread, const struct watched_flag *flag) {
+    struct perf_event_attr attributes = {
+        .type = PERF_TYPE_BREAKPOINT,
+        .bp_type = flag->reads ? HW_BREAKPOINT_RW : HW_BREAKPOINT_W,
+        .bp_addr = flag->address,
+        .bp_len = flag->length,
+        .sample_period = 1,
+        .exclude_kernel = 1,
+    };
+    if (tracer->flag_program <= 0)
+        return ENOTSUP;
+    int *larger = realloc(tracer->flag_links, (tracer->flag_count + 1) * sizeof *larger);
+    if (!larger)
+        return ENOMEM;
+    tracer->flag_links = larger;
+    int fd = open_event(&attributes, thread, -1);
+    if (fd < 0)
+        return errno;
+    int link = bpf_link_create(tracer->flag_program, fd, BPF_PERF_EVENT, NULL);
+    int error = link < 0 ? errno : 0;
+    close(fd); // the link holds the event
+    if (!error)
+        tracer->flag_links[tracer->flag_count++] = link;
+    return error;
+}

@@ -1,0 +1,26 @@
+#ifndef WHYPERF_TRACER_OPEN_H
+#define WHYPERF_TRACER_OPEN_H
+
+#include "tracer/tracer.h"
+
+struct refused_programs {
+    char names[TRACER_PROGRAMS][32];
+    u32 count;
+};
+
+// Lets the program run at every period of a CPU's clock. NULL with errno; `why` then tells more.
+struct bpf_link *attach_clock(const struct bpf_program *program, u32 cpu, u64 period, char why[TRACER_TEXT]);
+
+struct watched_flag {
+    u64 address, length; // 1, 2, 4 or 8 bytes
+    bool reads;          // as well as writes
+};
+
+// Records every access that the thread makes. 0 or an errno.
+int watch_flag(struct tracer *tracer, pid_t thread, const struct watched_flag *flag);
+
+// Where the programs' variables lie in their maps.
+const struct trace_settings *tracer_settings(const void *rodata);
+struct trace_globals *tracer_globals(void *bss);
+
+#endif

@@ -1,0 +1,210 @@
+// What the programs in the kernel and the loader share besides records: all of it lies in mapped memory.
+#ifndef WHYPERF_TRACER_SHARED_H
+#define WHYPERF_TRACER_SHARED_H
+
+#include "tracer/record.h"
+
+enum {
+    TRACE_MAX_FRAMES = 127,
+    TRACE_MAX_KERNEL_FRAMES = 64,
+    TRACE_NESTING = 4,         // a thread, softirq, hard interrupt, NMI
+    TRACE_REGISTER_SLOTS = 32, // 17 are used: a power of two bounds an index with a mask
+    TRACE_PROCESSES = 16384,
+    TRACE_RULES = 32768,
+    TRACE_MAPPINGS = 1 << 16,
+    TRACE_CHUNKS = 64,
+    TRACE_CHUNK_ENTRIES = 1 << 19, // 4 MB
+    TRACE_SHED_LOG = 1024,
+    TRACE_STACK_PAGE = 1 << 14,
+    TRACE_STACK_TAIL = 8 * (TRACE_MAX_FRAMES + 1), // an entry begins in its page and may reach beyond
+    TRACE_INTERN_WAYS = 4,
+    TRACE_CACHED_RULES = 1024,
+    TRACE_WINDOW_WORDS = 64,
+};
+
+// What is left out at each level, in this order; a level leaves out what those below it do as well.
+enum trace_shed {
+    TRACE_SHED_NOTHING,
+    TRACE_SHED_SYSCALL_STACKS,
+    TRACE_SHED_SYSCALL_ENTERS,
+    TRACE_SHED_INERT_SYSCALLS, // those that neither block nor transfer anything
+    TRACE_SHED_WAKING_STACKS,
+    TRACE_SHED_FAULTS_LOCKS_WORK, // page faults, contention, workqueues
+    TRACE_SHED_SOCKETS_TIMERS,
+    TRACE_SHED_SYSCALLS, // switches and wakings still tell the system call that they happened in
+    TRACE_SHED_SWITCH_STACKS,
+    TRACE_SHED_MOST_SWITCHES, // switches and wakings but in a tenth of the time
+    TRACE_SHED_LEVELS,
+};
+
+// What a tracer that is opened again must know of the one that went before.
+struct trace_installed {
+    u32 rules, chunks, chunk_entries, mappings, generation;
+};
+
+struct trace_globals {
+    u64 stack_numbers, shed_changes; // given out so far
+    u32 running;
+    u32 met; // processes
+    struct trace_installed installed;
+};
+
+enum trace_scope { TRACE_SCOPE_ALL, TRACE_SCOPE_TREE, TRACE_SCOPE_PROCESS };
+
+// Fixed before the programs are loaded.
+enum { TRACE_LAYOUT = 2 }; // changes whenever anything in this file or in record.h does
+
+struct trace_settings {
+    u64 layout;
+    u64 kinds; // bit per enum trace_kind
+    u64 sample_period;
+    u64 ring_slots;  // a CPU
+    u64 stack_pages; // a CPU, a power of two
+    u64 intern_sets; // a power of two
+    u64 shed_budget; // nanoseconds that recording may take of every 100 ms of a CPU; 0: nothing is shed
+    u32 self;        // process that traces
+    u32 scope;
+    u32 met_limit;
+    u32 cpus;
+    u8 syscall_stacks;
+    u8 kernel_stacks; // at every switch, not only in uninterruptible sleep
+    u8 shed_floor;    // a level that is shed anyway
+    u8 unused[5];
+};
+
+// One module's address range in a process. An extent of them begins with a header, in which only `start`, the number of
+// mappings that follow, and `generation` count.
+struct trace_mapping {
+    u64 start, end;
+    u64 bias;
+    u32 chunk;
+    u32 first;        // of its entries in the chunk: index, then rows
+    u32 first_bucket; // address >> UNWIND_INDEX_SHIFT of the first index entry
+    u32 buckets;
+    u32 generation;
+    u32 unused;
+};
+
+// An index entry: the rows of a bucket lie in [low, high]. A row: the rule that holds from an address on.
+union trace_entry {
+    struct {
+        u32 low, high;
+    };
+    struct {
+        u32 address, rule;
+    };
+};
+
+// As in struct unwind_row, whose distinct rules are few.
+struct trace_rule {
+    s32 offset;
+    u8 kind, reg;
+    signed char saved[6];
+    u32 unused;
+};
+
+// Followed: the user's choice. Met: talked to one of those. Gone: has exited and may be forgotten. Children: what it
+// starts is followed.
+enum { TRACE_FOLLOWED = 1, TRACE_MET = 2, TRACE_GONE = 4, TRACE_CHILDREN = 8 };
+
+struct trace_process {
+    u32 extent;     // first of its mappings; 0: none
+    u32 generation; // of that extent
+    u32 scope;      // TRACE_FOLLOWED and so on
+    u32 patience;   // milliseconds before an unknown module is reported again
+    u64 reported;
+};
+
+enum trace_notice_kind {
+    TRACE_NOTICE_EXEC = 1,
+    TRACE_NOTICE_MAP,     // executable memory was mapped
+    TRACE_NOTICE_UNKNOWN, // a stack led to an address in no known module
+    TRACE_NOTICE_FORK,
+    TRACE_NOTICE_EXIT, // of the whole process
+    TRACE_NOTICE_MET,  // it is recorded from now on
+};
+
+struct trace_notice {
+    u64 time;
+    u32 kind, pid;
+    u64 address; // of an unknown module; the child of a fork
+};
+
+struct trace_shed_change {
+    u64 time;
+    u32 cpu;
+    u16 before, after;
+};
+
+enum trace_counter {
+    TRACE_COUNT_STACKS,      // taken
+    TRACE_COUNT_STACKS_KEPT, // stored: the rest was known already
+    TRACE_COUNT_NO_PROCESS,  // stacks of processes whose modules are not known yet
+    TRACE_COUNT_CUT,         // by enum whyperf_cut, 9 of them
+    TRACE_COUNT_NOTICES_LOST = TRACE_COUNT_CUT + 9,
+    TRACE_COUNT_PROCESSES_FULL,
+    TRACE_COUNT_TOO_DEEP_NESTING,
+    TRACE_COUNTERS,
+};
+
+// What a stack walk needs; one a nesting level, since interrupts trace too.
+struct trace_scratch {
+    u64 value[TRACE_REGISTER_SLOTS]; // of a register, or where it lies on the stack
+    u32 known, located;              // bit per register
+    u32 exact;                       // the pc is no return address
+    u32 depth;
+    u32 cut;
+    u32 level; // enum trace_shed when the event began
+    u32 cpu;
+    u32 unused;
+    u64 hash;
+    u64 time;
+    struct trace_mapping mapping; // the last one that was looked up
+    u64 window_start;             // of the stretch of the user's stack that was read last
+    u64 window[TRACE_WINDOW_WORDS];
+    u64 signal[17];
+    u64 frames[TRACE_MAX_FRAMES + 1];
+};
+
+// Which rule holds at an address, in an extent of this generation. As with interned stacks a slot that is being written
+// matches nothing: check is pc ^ data.
+struct trace_cached_rule {
+    u64 check;
+    u64 data; // generation << 32 | rule
+};
+
+struct trace_cpu {
+    u64 head;                        // records begun
+    u64 committed;                   // records that are whole: nothing is being written
+    u64 lap;                         // number of the record at the ring's first slot
+    u64 stack_head, stack_committed; // bytes
+    u32 nesting;
+    u32 context;  // enum trace_context
+    u64 expiring; // the timer whose function runs
+    u64 window_start, window_cost;
+    u32 level;
+    u32 calm;     // windows since the budget was last exceeded
+    u32 patience; // calm windows before a level is taken back
+    u32 unused;
+    u64 counters[TRACE_COUNTERS];
+    struct trace_scratch scratch[TRACE_NESTING];
+    struct trace_cached_rule cached[TRACE_CACHED_RULES];
+} __attribute__((aligned(64)));
+
+struct trace_stack_page {
+    u64 first; // position of the first entry that begins in this page
+    u8 bytes[TRACE_STACK_PAGE + TRACE_STACK_TAIL];
+};
+
+// Identity of stacks is a 64-bit hash: of a million different ones some two are mixed up with probability 3e-8. A slot
+// whose `check` is not hash ^ data was being written: it matches nothing.
+struct trace_interned {
+    u64 check;
+    u64 data; // number << 32 | CPU << 20 | a fourth of that CPU's pages' laps, modulo 2^20
+};
+
+struct trace_interned_set {
+    struct trace_interned ways[TRACE_INTERN_WAYS];
+};
+
+#endif

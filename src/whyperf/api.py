@@ -1,0 +1,109 @@
+"""whyperf from Python: recordings are opened and compared, and show themselves in notebooks.
+
+    import whyperf
+
+    answer = whyperf.diagnose("good", "bad")              # paths, or lists of them
+    answer.suspects[0].function, answer.suspects[0].line
+    whyperf.open("bad").table("samples").to_pandas()      # any table of a recording, as Arrow
+
+What is named here stays; everything else in the package may change.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from whyperf.collect.seal import open_recording
+from whyperf.diagnose.data import Method
+from whyperf.diagnose.diagnosis import examine
+from whyperf.diagnose.relations import are_deep, examine_deep
+from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
+from whyperf.recording.layout import compared_in
+from whyperf.recording.reader import Recording
+from whyperf.recording.symptom import parse_symptom
+from whyperf.report.json import to_json
+from whyperf.report.terminal import render
+
+__all__ = ["Answer", "Recording", "Suspect", "Symptom", "Verdict", "VerdictKind", "compared", "diagnose", "open"]
+
+Paths = str | PathLike[str] | Recording | Iterable[str | PathLike[str] | Recording]
+
+_WIDTH = 110
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A verdict that shows itself."""
+
+    verdict: Verdict
+
+    @property
+    def suspects(self) -> tuple[Suspect, ...]:
+        return self.verdict.suspects
+
+    @property
+    def symptom(self) -> Symptom:
+        return self.verdict.symptom
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `--json` writes."""
+        plain: dict[str, Any] = json.loads(self.to_json())
+        return plain
+
+    def to_json(self) -> str:
+        return to_json(self.verdict)
+
+    def __str__(self) -> str:
+        return _console(self).export_text()
+
+    def _repr_html_(self) -> str:
+        return _console(self).export_html(inline_styles=True, code_format=_FRAME)
+
+
+# The page's own colours: a notebook may be dark.
+_FRAME = '<pre style="line-height:1.3;white-space:pre;overflow-x:auto">{code}</pre>'
+
+
+def open(path: str | PathLike[str]) -> Recording:
+    """A recording; one that was not sealed yet is sealed first."""
+    return open_recording(Path(path))
+
+
+def compared(folder: str | PathLike[str]) -> tuple[list[Recording], list[Recording]]:
+    """The good and the bad recordings in a folder that `whyperf compare` made."""
+    good, bad = compared_in(Path(folder))
+    return [open(path) for path in good], [open(path) for path in bad]
+
+
+def diagnose(good: Paths, bad: Paths, *, method: str = "sound", symptom: str | None = None) -> Answer:
+    """Why the bad recordings are slower than the good ones.
+
+    `method`: "sound", "paper" (vProf's published calibration) or "none" (pass over values). `symptom`: what deep
+    recordings shall explain, as `--symptom` takes it.
+    """
+    sides = list(_recordings(good)), list(_recordings(bad))
+    if are_deep([*sides[0], *sides[1]]):
+        return Answer(examine_deep(*sides, None if symptom is None else parse_symptom(symptom)))
+    return Answer(examine(*sides, method=Method(method)).verdict)
+
+
+def _recordings(paths: Paths) -> Iterator[Recording]:
+    several: Iterable[str | PathLike[str] | Recording]
+    several = [paths] if isinstance(paths, str | PathLike | Recording) else paths
+    for one in several:
+        yield one if isinstance(one, Recording) else open(one)
+
+
+def _console(answer: Answer) -> Console:
+    console = Console(file=io.StringIO(), width=_WIDTH, record=True, force_terminal=True, highlight=False, markup=False)
+    for part in render(answer.verdict, _WIDTH):
+        console.print(part, soft_wrap=True)
+    return console

@@ -1,0 +1,57 @@
+"""The options by which `record` and `compare` trace, and by what means that is done here."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+
+from whyperf.cli.quantities import count
+from whyperf.collect.lifecycle import Measuring
+from whyperf.errors import WhyperfError
+
+DEFAULT_TRACE_HZ = 99  # beside the round rates of timers, so that it does not fall into step with them
+
+
+def add_trace(parser: argparse.ArgumentParser, *, everything: bool = False) -> None:
+    group = parser.add_argument_group("kernel events")
+    group.add_argument(
+        "--trace",
+        action="store_true",
+        help="record kernel events too, of the program and of what it talks to: where threads wait, and for whom",
+    )
+    if everything:
+        group.add_argument("--all", action="store_true", help="with --trace: of all processes of this machine")
+    group.add_argument(
+        "--trace-rate",
+        metavar="HZ",
+        type=count,
+        default=DEFAULT_TRACE_HZ,
+        help=f"samples a second of each CPU among them (default {DEFAULT_TRACE_HZ})",
+    )
+
+
+def check_trace(args: argparse.Namespace) -> None:
+    if getattr(args, "all", False) and not args.trace:
+        raise WhyperfError("--all is for kernel events.", "whyperf record --trace --all --for 30s", status=2)
+    if args.trace and getattr(args, "deep", False):
+        raise WhyperfError(
+            "--trace and --deep exclude each other: times mean nothing under Valgrind.",
+            "whyperf record --trace -- ./program",
+            status=2,
+        )
+    if args.trace and args.trace_rate > 10_000:
+        raise WhyperfError(
+            "The highest --trace-rate is 10000.", "whyperf record --trace --trace-rate 999 ...", status=2
+        )
+
+
+def without_privilege(measuring: Measuring, why: str, mend: str | None) -> Measuring:
+    """What an ordinary user gets instead, said aloud."""
+    tried = f" (try: {mend})" if mend else ""
+    print(
+        f"whyperf: kernel events cannot be recorded here: {why}{tried}. Recorded instead: where the program's own "
+        "threads run, and where they wait.",
+        file=sys.stderr,
+    )
+    return replace(measuring, clock="wall", trace_hz=0)

@@ -1,0 +1,77 @@
+"""What is known of traced processes besides their events, as JSON objects of the raw log.
+
+They are kept in a file of their own, which no bound on the recording's size drops: old events can be missed, but what
+is left of them means nothing without the processes, mappings and stacks that came first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from whyperf.collect.tracer.traced import KernelSymbol, TracedMapping, TracedMappings, TracedProcess, TracedThread
+from whyperf.recording.manifest import Trace
+from whyperf.recording.plain import MisfitError, from_plain, to_plain
+
+FACTS = "trace-facts"  # in `raw/`
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A process that the tracer was told to follow, with all that it starts."""
+
+    pid: int
+
+
+@dataclass(frozen=True)
+class KernelCode:
+    """Functions of the kernel at addresses that stacks hold, in hexadecimal."""
+
+    names: dict[str, str]
+    modules: dict[str, str]  # of those that are not built in
+    base: int = 0
+    build_id: str = ""
+
+    @classmethod
+    def of(cls, symbols: Mapping[int, KernelSymbol], base: int = 0, build_id: str = "") -> KernelCode:
+        modules = {f"{at:x}": symbol.module for at, symbol in symbols.items() if symbol.module}
+        return cls({f"{at:x}": symbol.name for at, symbol in symbols.items()}, modules, base, build_id)
+
+    def symbols(self) -> dict[int, KernelSymbol]:
+        """ValueError when an address is none."""
+        return {int(at, 16): KernelSymbol(name, self.modules.get(at, "")) for at, name in self.names.items()}
+
+
+Fact = TracedProcess | TracedThread | TracedMappings | Followed | KernelCode | Trace
+
+_TYPES: dict[str, type[Fact]] = {
+    "traced-process": TracedProcess,
+    "traced-thread": TracedThread,
+    "traced-mappings": TracedMappings,
+    "traced-root": Followed,
+    "kernel-symbols": KernelCode,
+    "trace": Trace,
+}
+_NAMES = {kind: name for name, kind in _TYPES.items()}
+
+
+def to_json(fact: Fact) -> dict[str, Any]:
+    return {"type": _NAMES[type(fact)], **to_plain(fact)}
+
+
+def from_json(said: Mapping[str, Any]) -> Fact | None:
+    """None for an object that is none of these, or makes no sense."""
+    kind = _TYPES.get(str(said.get("type")))
+    try:
+        return None if kind is None else from_plain(kind, dict(said))
+    except MisfitError:
+        return None
+
+
+def mappings_of(time: int, pid: int, modules: Iterable[tuple[int, int, int, int, str, str, int]]) -> TracedMappings:
+    """From modules as `_stacks` and `_tracer` give them."""
+    rows = (
+        TracedMapping(start, end, bias, path, build_id, inode) for start, end, _, bias, build_id, path, inode in modules
+    )
+    return TracedMappings(time, pid, tuple(rows))

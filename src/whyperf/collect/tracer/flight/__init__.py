@@ -1,0 +1,1 @@
+"""The flight recorder: rings in the kernel that nobody reads until something has happened."""

@@ -1,0 +1,61 @@
+"""The flight recorder's daemon: gives the kernel the unwind tables of what starts, and writes down what that is.
+
+It reads no event. Without it tracing goes on, and only the stacks of programs that start later are cut.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from types import FrameType
+
+from whyperf.collect._tracer import Tracer
+from whyperf.collect.sampler import tables_folder
+from whyperf.collect.tracer.facts import Fact, mappings_of
+from whyperf.collect.tracer.flight.memory import FactsMemory
+from whyperf.collect.tracer.flight.state import facts_path
+from whyperf.collect.tracer.holder import pins_folder
+from whyperf.collect.tracer.living import read_process, read_threads
+
+_WAIT_MS = 1000
+
+
+class _Stop(BaseException):
+    pass
+
+
+def _stop(_number: int, _frame: FrameType | None) -> None:
+    raise _Stop
+
+
+def main(said: int) -> None:
+    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    memory = FactsMemory(facts_path())
+    tracer = Tracer.pinned(pins_folder(), tables_folder())
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, -5)
+    os.write(said, b"ready")
+    os.close(said)
+    with contextlib.suppress(_Stop):
+        while True:
+            _serve(tracer, memory)
+    memory.close()
+
+
+def _serve(tracer: Tracer, memory: FactsMemory) -> None:
+    facts: list[Fact] = []
+    for kind, time, pid, _, modules in tracer.serve(_WAIT_MS):
+        if kind == "exit":
+            memory.ended(pid)
+        elif kind == "exec":
+            process = read_process(pid)
+            facts += [process, *read_threads(pid)] if process else []
+        facts += [mappings_of(time, pid, modules)] if modules else []
+    memory.add(facts)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,54 @@
+"""How the flight recorder does."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from whyperf.collect.totals import usage_of
+from whyperf.collect.tracer.flight.dumping import open_pinned
+from whyperf.collect.tracer.flight.state import Flight, read_flight
+from whyperf.collect.tracer.holder import holder
+from whyperf.collect.tracer.opening import trace_of
+from whyperf.collect.tracer.traced import RECORD
+from whyperf.recording.manifest import Trace
+
+
+@dataclass(frozen=True)
+class Status:
+    flight: Flight
+    daemon: int | None  # None: it has died
+    daemon_cpu_s: float
+    running_s: float
+    events: int  # since the start
+    held_s: float  # how far back the rings reach now
+    trace: Trace
+    counters: dict[str, int] = field(default_factory=dict)
+
+
+def status() -> Status:
+    """WhyperfError when none is running."""
+    flight = read_flight()
+    who = holder()
+    daemon = who.pid if who is not None and who.flight else None
+    tracer = open_pinned()
+    try:
+        now = time.monotonic_ns()
+        events, _ = tracer.snapshot(0)
+        counters = tracer.counters()
+        trace = trace_of(tracer, "all", flight.sample_hz)
+    finally:
+        tracer.close()
+    firsts = [int(np.frombuffer(part, RECORD, 1)["time"][0]) for _, part in events if part]
+    return Status(
+        flight,
+        daemon,
+        usage_of([daemon]).cpu_user_s + usage_of([daemon]).cpu_system_s if daemon else 0.0,
+        (now - flight.started_monotonic) / 1e9,
+        counters["events"],
+        (now - max(firsts)) / 1e9 if firsts else 0.0,  # before that some CPU's events are gone
+        trace,
+        counters,
+    )

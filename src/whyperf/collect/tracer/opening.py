@@ -1,0 +1,97 @@
+"""Loading the tracer into the kernel, and what it tells of itself."""
+
+from __future__ import annotations
+
+import errno
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from whyperf.collect.sampler import tables_folder
+from whyperf.errors import WhyperfError
+from whyperf.recording.manifest import Shed, Trace
+from whyperf.recording.ringrecords import CUT_REASONS
+
+if TYPE_CHECKING:
+    from whyperf.collect._tracer import Tracer
+
+_NOT_PERMITTED = frozenset({errno.EPERM, errno.EACCES})
+# Names of counters by why a stack was cut, as in CUT_REASONS.
+_CUT = ("", "no_module", "no_row", "rule", "register", "unreadable", "no_progress", "depth")
+_BEFORE_MODULES = "the process' modules were not known yet"
+
+
+def open_tracer(scope: str, ring_bytes: int, sample_hz: int) -> Tracer:
+    """Loaded but paused. `ring_bytes` are for all CPUs together."""
+    try:
+        from whyperf.collect._tracer import Tracer
+    except ImportError as error:
+        raise WhyperfError(
+            f"This whyperf was built without its tracer ({error}).", "pip install --force-reinstall whyperf"
+        ) from None
+    try:
+        return Tracer(ring_bytes, sample_hz, scope, None, tables_folder(), paused=True)
+    except MemoryError:
+        raise WhyperfError(
+            f"There is no memory for rings of {ring_bytes >> 20} MB.", "whyperf trace start --size 16M"
+        ) from None
+    except OSError as error:
+        raise not_loaded(error) from None
+
+
+def not_loaded(error: OSError) -> WhyperfError:
+    why = error.strerror or str(error)
+    if error.errno in _NOT_PERMITTED:
+        return WhyperfError(f"Kernel events may not be recorded: {why}.", "sudo whyperf record --trace ...")
+    return WhyperfError(f"The tracer could not be loaded into this kernel: {why}.", "whyperf doctor")
+
+
+def trace_of(tracer: Tracer, scope: str, sample_hz: float) -> Trace:
+    """What the manifest says of it, as of now."""
+    counters = tracer.counters()
+    cut = {reason: counters.get(f"cut_{name}", 0) for name, reason in zip(_CUT, CUT_REASONS, strict=False) if name}
+    cut[_BEFORE_MODULES] = counters.get("stacks_before_modules", 0)
+    return Trace(
+        source="bpf",
+        scope=scope,
+        sample_hz=sample_hz,
+        absent=dict(tracer.absent),
+        shed=tuple(shed_spans(tracer.sheds(), time.monotonic_ns())),
+        events_lost=counters.get("events_lost", 0),
+        runs_missed=counters.get("runs_missed", 0),
+        stacks_cut={reason: count for reason, count in cut.items() if count},
+    )
+
+
+def shed_spans(changes: Sequence[tuple[int, int, int, int]], now: int) -> list[Shed]:
+    """When what was left out on at least one CPU, from (time, CPU, level before, level after)."""
+    from whyperf.collect._tracer import SHED_LEVELS
+
+    spans = []
+    for level in range(1, len(SHED_LEVELS)):
+        above: set[int] = set()
+        since = 0
+        for when, cpu, _, after in sorted(changes):
+            was = bool(above)
+            (above.add if after >= level else above.discard)(cpu)
+            if above and not was:
+                since = when
+            elif was and not above:
+                spans.append(Shed(SHED_LEVELS[level], since, when))
+        if above:
+            spans.append(Shed(SHED_LEVELS[level], since, now))
+    return spans
+
+
+def notes_of(trace: Trace) -> list[str]:
+    """What whoever records should know at once; everything else is in the manifest."""
+    notes = []
+    if trace.events_lost:
+        notes.append(f"{trace.events_lost} kernel events were overwritten before they could be read.")
+    if trace.runs_missed:
+        notes.append(f"{trace.runs_missed} kernel events were missed because the kernel was tracing another one.")
+    if trace.shed:
+        left_out = list(dict.fromkeys(shed.what for shed in trace.shed))
+        longest = max(sum(shed.end - shed.start for shed in trace.shed if shed.what == what) for what in left_out) / 1e9
+        notes.append(f"Events came so fast that for up to {longest:.1f} s these were left out: {'; '.join(left_out)}.")
+    return notes

@@ -1,0 +1,145 @@
+"""From the raw log's chunks to what was traced."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from whyperf.collect.tracer.facts import Fact, Followed, KernelCode, from_json
+from whyperf.collect.tracer.traced import (
+    RECORD,
+    KernelSymbol,
+    Records,
+    Traced,
+    TracedMappings,
+    TracedProcess,
+    TracedStacks,
+    TracedThread,
+)
+from whyperf.recording.events import EventKind
+from whyperf.recording.manifest import Trace
+
+T = TypeVar("T")
+
+_LAST_KIND = max(EventKind)
+_NEVER = np.uint64(1 << 62)
+_DEPTH_SHIFT, _FLAGS_SHIFT = np.uint64(32), np.uint64(48)
+
+
+class TracedReading:
+    """Takes chunks in the order of the log."""
+
+    def __init__(self) -> None:
+        self._events: dict[int, list[Records]] = {}  # by CPU, since each of them is in time order
+        self._stacks = _StackReading()
+        self._facts: list[Fact] = []
+        self._damaged_bytes = 0
+
+    def add_events(self, payload: memoryview) -> None:
+        whole = len(payload) // RECORD.itemsize
+        self._damaged_bytes += len(payload) - whole * RECORD.itemsize
+        records = np.frombuffer(payload, RECORD, whole)
+        if whole:
+            self._events.setdefault(int(records["cpu"][0]), []).append(records)
+
+    def add_stacks(self, payload: memoryview) -> None:
+        self._stacks.add(payload)
+
+    def add_json(self, said: dict[str, Any]) -> bool:
+        """Whether the object is about what was traced."""
+        fact = from_json(said)
+        if fact is not None:
+            self._facts.append(fact)
+        return fact is not None
+
+    def result(self) -> Traced | None:
+        """None where nothing was traced."""
+        traces = self._of(Trace)
+        if not traces and not self._events:
+            return None
+        trace = traces[-1] if traces else Trace("bpf", "all", 0.0)
+        records, nonsense = _in_time_order([part for cpu in sorted(self._events) for part in self._events[cpu]])
+        symbols: dict[int, KernelSymbol] = {}
+        kernel = self._of(KernelCode)
+        for code in kernel:
+            try:
+                symbols.update(code.symbols())
+            except ValueError:
+                continue
+        return Traced(
+            records=records,
+            stacks=self._stacks.result(),
+            trace=trace,
+            processes=tuple(self._of(TracedProcess)),
+            threads=tuple(self._of(TracedThread)),
+            mappings=tuple(self._of(TracedMappings)),
+            kernel_symbols=symbols,
+            followed=tuple(root.pid for root in self._of(Followed)),
+            kernel_base=kernel[-1].base if kernel else 0,
+            kernel_build_id=kernel[-1].build_id if kernel else "",
+            damaged_bytes=self._damaged_bytes + self._stacks.damaged_bytes + nonsense * RECORD.itemsize,
+        )
+
+    def _of(self, kind: type[T]) -> list[T]:
+        return [fact for fact in self._facts if isinstance(fact, kind)]
+
+
+def ordered(traced: Traced) -> Traced:
+    """With its records in the order of their times, and without those that make no sense."""
+    records, nonsense = _in_time_order([traced.records])
+    return replace(traced, records=records, damaged_bytes=traced.damaged_bytes + nonsense * RECORD.itemsize)
+
+
+def _in_time_order(parts: list[Records]) -> tuple[Records, int]:
+    """All of them but those that make no sense, and how many those are. Each record is copied once."""
+    if not parts:
+        return np.zeros(0, RECORD), 0
+    kind, time = (np.concatenate([part[name] for part in parts]) for name in ("kind", "time"))
+    sound = (kind >= 1) & (kind <= _LAST_KIND) & (time > 0) & (time < _NEVER)
+    nonsense = len(sound) - int(np.count_nonzero(sound))
+    if nonsense:
+        parts, time = [np.concatenate(parts)[sound]], time[sound]
+    # CPUs one after the other are a few rising runs, which a merge sort puts together in one pass.
+    place = np.empty(len(time), np.int64)
+    place[np.argsort(time.astype(np.int64), kind="stable")] = np.arange(len(time))
+    ordered = np.empty((len(time), RECORD.itemsize // 8), np.uint64)
+    at = 0
+    for part in parts:
+        ordered[place[at : at + len(part)]] = part.view(np.uint8).reshape(-1, RECORD.itemsize).view(np.uint64)
+        at += len(part)
+    return ordered.view(RECORD).ravel(), nonsense
+
+
+class _StackReading:
+    def __init__(self) -> None:
+        self.damaged_bytes = 0
+        self._words: list[np.ndarray] = []
+        self._heads: list[int] = []  # where they are among the words of all payloads
+        self._total = 0
+
+    def add(self, payload: memoryview) -> None:
+        words = np.frombuffer(payload, np.uint64, len(payload) // 8)
+        depths = ((words >> _DEPTH_SHIFT) & np.uint64(0xFFFF)).astype(np.int64).tolist()
+        at = 0
+        while at < len(words) and at + 1 + depths[at] <= len(words):
+            self._heads.append(self._total + at)
+            at += 1 + depths[at]
+        self.damaged_bytes += len(payload) - at * 8
+        self._words.append(words[:at])
+        self._total += at
+
+    def result(self) -> TracedStacks:
+        words = np.concatenate(self._words) if self._words else np.zeros(0, np.uint64)
+        heads = np.array(self._heads, np.int64)
+        head = words[heads]
+        depth = ((head >> _DEPTH_SHIFT) & np.uint64(0xFFFF)).astype(np.int64)
+        is_address = np.ones(len(words), bool)
+        is_address[heads] = False
+        return TracedStacks(
+            number=head.astype(np.uint32),
+            ends=np.cumsum(depth),
+            pcs=words[is_address],
+            flags=(head >> _FLAGS_SHIFT).astype(np.uint16),
+        )

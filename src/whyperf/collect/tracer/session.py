@@ -1,0 +1,229 @@
+"""One tracer at work: a thread that takes events out of the kernel's rings and answers what the kernel asks."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from whyperf.collect.totals import process_tree
+from whyperf.collect.tracer.facts import FACTS, Fact, Followed, mappings_of
+from whyperf.collect.tracer.facts_file import FactsFile
+from whyperf.collect.tracer.kallsyms import KernelNames
+from whyperf.collect.tracer.living import living_processes, read_process, read_threads
+from whyperf.collect.tracer.opening import notes_of, open_tracer, trace_of
+from whyperf.collect.tracer.traced import KERNEL_FIRST, RECORD, Records
+from whyperf.recording.chunks import MAX_PAYLOAD, ChunkKind
+from whyperf.recording.events import EventKind
+
+Served = tuple[str, int, int, int, list[tuple[int, int, int, int, str, str, int]] | None]
+
+_SERVE_MS = 50
+_PRIORITY = -10
+_FACTS_EVERY_S = 2.0
+_PIDS = 1 << 22  # the highest that Linux gives
+EVENTS_AT_ONCE = MAX_PAYLOAD // RECORD.itemsize * RECORD.itemsize
+
+
+@dataclass(frozen=True)
+class TraceWanted:
+    scope: str  # "tree", "process" or "all"
+    sample_hz: int = 99
+    ring_bytes: int = 64 << 20  # of all CPUs together: what comes between two looks
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """What one look at the kernel gave, as `_tracer` gives it."""
+
+    served: list[Served]
+    events: list[tuple[int, bytes]]
+    stacks: bytes
+
+
+class TraceSession:
+    """A loaded tracer, which records from `start()` to `stop()`. `close()` must be called, whatever happens.
+
+    Events go to `append`, what explains them to a file in `raw`. `append` may raise OSError when the disk is full:
+    nothing more is recorded then, and whoever gave it knows.
+    """
+
+    def __init__(self, wanted: TraceWanted) -> None:
+        self._wanted = wanted
+        self._tracer = open_tracer(wanted.scope, wanted.ring_bytes, wanted.sample_hz)
+        self._append: Callable[[int, bytes], None] = lambda _kind, _payload: None
+        self._facts: FactsFile | None = None
+        self._known = np.zeros(_PIDS, bool)
+        self._kernel_addresses: set[int] = set()
+        self._names: KernelNames | None = None
+        self._told_at = time.monotonic()
+        self._stopping = threading.Event()
+        self._closed = False
+        self._failure: Exception | None = None
+        self._taken: queue.SimpleQueue[_Taken | None] = queue.SimpleQueue()
+        self._threads = [threading.Thread(target=target, daemon=True) for target in (self._talk, self._keep)]
+
+    def record_into(self, raw: Path, append: Callable[[int, bytes], None]) -> None:
+        """Before anything else. OSError when the disk is full."""
+        self._append = append
+        self._facts = FactsFile(raw / FACTS)
+        self._write([trace_of(self._tracer, self._wanted.scope, self._wanted.sample_hz)])
+
+    def expect_child(self) -> None:
+        """From now on, whatever this process starts is followed."""
+        self._tracer.follow(os.getpid(), children_only=True)
+        self._tracer.resume()
+
+    def child_started(self, pids: Iterable[int]) -> None:
+        """These came of it; what else this process starts is not followed."""
+        self._tracer.unfollow(os.getpid())
+        self._write([Followed(pid) for pid in pids])
+
+    def prepare(self, pid: int | None) -> None:
+        """Makes known what already runs: this process and its descendants, or everybody."""
+        pids = living_processes() if pid is None else [process.pid for process in process_tree(pid)]
+        for one in pids:
+            with contextlib.suppress(ProcessLookupError):
+                if pid is not None:
+                    self._tracer.follow(one)
+                    self._write([Followed(one)])
+            self._meet([one])
+            self._learn(one)
+
+    def start(self) -> None:
+        self._tracer.resume()
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> list[str]:
+        """Takes what is left, and says what the user should know."""
+        self._tracer.pause()
+        self._join()
+        notes: list[str] = []
+        try:
+            if self._failure is None:
+                self._write_down(_Taken([], self._tracer.drain(), self._tracer.new_stacks()))
+                self._tell_kernel()
+            trace = trace_of(self._tracer, self._wanted.scope, self._wanted.sample_hz)
+            notes = notes_of(trace)
+            self._write([trace])
+        except OSError as error:
+            self._failure = error
+        finally:
+            self.close()
+        if self._names is not None and not self._names:
+            notes.append("The kernel hides its addresses (kptr_restrict): its functions have no names.")
+        if self._failure is not None:
+            notes.append(f"Kernel events were not recorded to the end: {self._failure}.")
+        return notes
+
+    def close(self) -> None:
+        """Nothing of it stays in the kernel."""
+        if not self._closed:
+            self._closed = True
+            self._join()
+            self._tracer.close()
+            if self._facts is not None:
+                self._facts.close()
+
+    def _join(self) -> None:
+        self._stopping.set()
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join()
+
+    def _talk(self) -> None:
+        """With the kernel, and with nothing else: a program that starts is waiting for its unwind tables."""
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _PRIORITY)
+        try:
+            while not self._stopping.is_set():
+                served = self._tracer.serve(_SERVE_MS)
+                self._taken.put(_Taken(served, self._tracer.drain(), self._tracer.new_stacks()))
+        except Exception as error:  # the target runs on; `stop` says it
+            self._failure = error
+        self._taken.put(None)
+
+    def _keep(self) -> None:
+        """Writes down what was taken."""
+        try:
+            while (taken := self._taken.get()) is not None:
+                self._write_down(taken)
+                if time.monotonic() - self._told_at >= _FACTS_EVERY_S:
+                    self._tell_kernel()
+                    self._sync()
+                    self._told_at = time.monotonic()
+        except Exception as error:
+            self._failure = error
+            self._stopping.set()
+
+    def _write_down(self, taken: _Taken) -> None:
+        for kind, _, pid, _, _ in taken.served:
+            if kind == "exec":
+                self._meet([pid])
+        self._write([mappings_of(when, pid, modules) for _, when, pid, _, modules in taken.served if modules])
+        for _, events in taken.events:
+            self._look(np.frombuffer(events, RECORD))
+            for at in range(0, len(events), EVENTS_AT_ONCE):
+                self._append(ChunkKind.EVENTS, events[at : at + EVENTS_AT_ONCE])
+        if taken.stacks:
+            self._kernel_addresses |= kernel_addresses(taken.stacks)
+            self._write([], taken.stacks)
+
+    def _learn(self, pid: int) -> None:
+        # Those of the kernel have no memory; others may have ended.
+        with contextlib.suppress(OSError):
+            modules = self._tracer.learn(pid)
+            if modules:
+                self._write([mappings_of(time.monotonic_ns(), pid, modules)])
+
+    def _look(self, records: Records) -> None:
+        """Asks /proc for whoever is new, or has become another program."""
+        kind = records["kind"]
+        pids = records["pid"].astype(np.int64) & (_PIDS - 1)
+        self._known[pids[kind == EventKind.EXEC]] = False
+        others = (records["other"] >> np.uint64(32)).astype(np.int64) & (_PIDS - 1)
+        every = np.concatenate((pids, others))
+        new = np.unique(every[~self._known[every]])
+        if len(new):
+            self._meet(new[new > 0].tolist())
+        ended = (kind == EventKind.EXIT) & (records["pid"] == records["tid"])
+        self._known[pids[ended]] = False
+
+    def _meet(self, pids: list[int]) -> None:
+        facts: list[Fact] = []
+        for pid in pids:
+            self._known[pid] = True
+            process = read_process(pid)
+            if process is not None:
+                facts += [process, *read_threads(pid)]
+        self._write(facts)
+
+    def _tell_kernel(self) -> None:
+        """Names of what kernel stacks have shown since the last time, so that a killed recorder leaves them too."""
+        if self._kernel_addresses:
+            self._names = KernelNames() if self._names is None else self._names
+            self._write([self._names.code(self._kernel_addresses)])
+            self._kernel_addresses = set()
+
+    def _write(self, facts: list[Fact], stacks: bytes = b"") -> None:
+        assert self._facts is not None, "record_into() comes first"
+        self._facts.add(facts)
+        self._facts.add_stacks(stacks)
+
+    def _sync(self) -> None:
+        if self._facts is not None:
+            self._facts.sync()
+
+
+def kernel_addresses(packed: bytes) -> set[int]:
+    """Those in kernel stacks: nothing else has the highest bit set."""
+    words = np.frombuffer(packed, np.uint64)
+    return set(words[words >= KERNEL_FIRST].tolist())

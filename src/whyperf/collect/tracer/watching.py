@@ -1,0 +1,90 @@
+"""Tracing what already runs: one process with what it starts and talks to, or the whole machine."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+from pathlib import Path
+
+from whyperf.collect import folder as folders
+from whyperf.collect.attach import check_is_process, no_such_process
+from whyperf.collect.attached_run import Log, Watch, check_lifecycle, command_of
+from whyperf.collect.lifecycle import Lifecycle, Measuring, Outcome
+from whyperf.collect.signals import SignalWatch
+from whyperf.collect.start import start_of, write_start
+from whyperf.collect.totals import machine_usage, usage_of
+from whyperf.collect.tracer.holder import alone
+from whyperf.collect.tracer.session import TraceSession, TraceWanted
+from whyperf.collect.tracer.traced import TRACED_SAMPLES
+from whyperf.errors import WhyperfError
+from whyperf.recording.manifest import Sampling
+from whyperf.recording.rawlog import RawLogWriter
+
+EVERYBODY = ("[all processes]",)
+
+
+def record_traced(
+    pid: int | None, path: Path, *, lifecycle: Lifecycle, measuring: Measuring, sample_hz: int, name: str, force: bool
+) -> Outcome:
+    """Traces `pid`, or all processes, until it ends, the driver ends, the time is over, or Ctrl-C."""
+    check_lifecycle(lifecycle, measuring, "whyperf record --trace --all --for 30s")
+    if pid is not None and not check_is_process(pid):
+        raise no_such_process(pid)
+    wanted = TraceWanted("all" if pid is None else "tree", sample_hz)
+    with alone(name), contextlib.closing(TraceSession(wanted)) as session:
+        folder = folders.create(path, force=force)
+        log = Log()
+        try:
+            session.record_into(folder.raw, log.append)
+            session.prepare(pid)
+            # That took its time: what is compared begins after it.
+            sampling = Sampling(float(sample_hz), "cpu", TRACED_SAMPLES, 0.0, measuring.max_bytes)
+            unit = measuring.unit or ("unit" if lifecycle.drive else "run")
+            command = EVERYBODY if pid is None else command_of(pid)
+            write_start(folder.raw, start_of(command, {}, sampling, unit, round(lifecycle.skip_s * 1e9)))
+            log.open(RawLogWriter(folder.raw, measuring.max_bytes))
+            with SignalWatch() as signals:
+                usage = machine_usage if pid is None else lambda: usage_of([pid])
+                watched = _TracedProcesses(pid, session)
+                return Watch(watched, usage, log, signals, lifecycle).execute(path, unit)
+        except OSError as error:
+            raise WhyperfError(f"{path} cannot be written: {error.strerror}.", f"df -h {path.parent}") from None
+        finally:
+            folder.release()
+
+
+class _TracedProcesses:
+    """What `Watch` asks of whoever records."""
+
+    def __init__(self, pid: int | None, session: TraceSession) -> None:
+        self._session = session
+        self._notes: list[str] = []
+        try:
+            self._descriptor = -1 if pid is None else os.pidfd_open(pid)
+        except ProcessLookupError:
+            raise no_such_process(pid or 0) from None
+
+    def start(self) -> None:
+        self._session.start()
+
+    def stop(self) -> None:
+        self._notes = self._session.stop()
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+
+    def ended(self) -> bool:
+        if self._descriptor < 0:
+            return False
+        poll = select.poll()
+        poll.register(self._descriptor, select.POLLIN)
+        return bool(poll.poll(0))
+
+    def new_log_file(self) -> None:
+        """Events need nothing repeated: what explains them is in a file of its own."""
+
+    def notes(self) -> list[str]:
+        return self._notes
+
+    def counters(self) -> dict[str, object]:
+        return {}

@@ -1,0 +1,172 @@
+"""What kernel events say of the contexts in which latency appeared, joined with what the other engines say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from whyperf.diagnose import wording
+from whyperf.diagnose.data import Method
+from whyperf.diagnose.settings import DiagnoseSettings
+from whyperf.diagnose.significance import Measure
+from whyperf.diagnose.suspects import to_suspects
+from whyperf.diagnose.verdict import ContextRanking, ContextStep, Evidence, SlowContext, Suspect
+from whyperf.engines.contexts.compare import Comparison, compare
+from whyperf.engines.contexts.findings import ENGINE, findings
+from whyperf.engines.contexts.layers import Layer
+from whyperf.engines.contexts.paper import findings as paper_findings
+from whyperf.engines.contexts.ranking import RankedContext, ranked_contexts
+from whyperf.engines.contexts.settings import Sources
+from whyperf.engines.contexts.units import ITERATION
+from whyperf.engines.contexts.words import where
+from whyperf.engines.finding import Finding
+from whyperf.engines.quantities import percent
+from whyperf.engines.run import Run
+from whyperf.recording.identity import FunctionKey
+
+# A plug-in's part of the excess from which on it comes first.
+_PLUG_IN_LEADS = 0.5
+_MUCH = 0.1  # of the excess: worth a note
+
+
+def view_contexts(
+    good: Sequence[Run], bad: Sequence[Run], method: Method, sources: Sources = Sources.ALL
+) -> ContextsView | None:
+    """None where a run has no kernel events."""
+    comparison = compare(good, bad, sources=sources)
+    return ContextsView(comparison, method) if comparison is not None else None
+
+
+@dataclass(frozen=True, eq=False)
+class ContextsView:
+    comparison: Comparison
+    method: Method
+
+    @property
+    def slower(self) -> bool:
+        """Whether anything became slower beyond noise."""
+        return bool(self.comparison.slower)
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        return paper_findings(self.comparison) if self.method is Method.PAPER else findings(self.comparison)
+
+    @cached_property
+    def ranking(self) -> ContextRanking | None:
+        """The rows of the heat map; None where there are none."""
+        rows = tuple(_row(row) for row in ranked_contexts(self.comparison))
+        return ContextRanking(self.unit, rows) if rows else None
+
+    @property
+    def unit(self) -> str:
+        return self.comparison.unit.name
+
+    @property
+    def has_own_unit(self) -> bool:
+        """Windows of any length say nothing by their wall and CPU time: what happens within them does."""
+        return self.slower and (self.unit == ITERATION or self.comparison.unit.by_share)
+
+    def symptom(self) -> tuple[str, Measure]:
+        """In the unit that the contexts have found by themselves."""
+        comparison = self.comparison
+        if comparison.unit.by_share:
+            first = comparison.slower[0]
+            measure = Measure("share", first.good_runs, first.bad_runs)
+            name = comparison.index.functions[first.function].key.name
+            return wording.divided_differently(measure, name), measure
+        totals = (tuple(side.own.sum(axis=1).tolist()) for side in (comparison.good, comparison.bad))
+        measure = Measure("wall_s", *totals)
+        return wording.slower_iterations(measure), measure
+
+    def suspects(self, settings: DiagnoseSettings) -> tuple[Suspect, ...]:
+        """Where the contexts lead."""
+        sides = self.comparison.good.runs, self.comparison.bad.runs
+        found = to_suspects(
+            self.findings,
+            fewest_runs=min(len(side) for side in sides),
+            doubtful=self.comparison.unit.by_share,
+            settings=settings,
+        )
+        return tuple(
+            replace(one, process=finding.detail.get("process") or None, thread=finding.detail.get("thread") or None)
+            for one, finding in zip(found, self.findings, strict=True)
+        )
+
+    def joined(
+        self, suspects: Sequence[Suspect], functions: Sequence[FunctionKey], settings: DiagnoseSettings
+    ) -> tuple[Suspect, ...]:
+        """Where other engines lead: their suspects, with what the contexts say of the same functions.
+
+        Engines that look at the program alone charge a plug-in's time to the program. The program chose to call a
+        library, but a plug-in was put into it: one that holds most of the excess comes first.
+        """
+        found = tuple(self._told(suspect, key) for suspect, key in zip(suspects, functions, strict=True))
+        return _led_by(self.suspects(settings)[0], found) if self._plug_in_leads(functions) else found
+
+    def notes(self, functions: Sequence[FunctionKey]) -> list[str]:
+        """Where other engines lead, to suspects in these functions: where their time really is."""
+        return [
+            f"{percent(one.share)} of the added time lies in {one.function.name} ({one.function.module}, "
+            f"{one.detail['layer']}): charged to the program's function that calls it."
+            for one in self.findings[:1]
+            if one.detail["layer"] == Layer.THIRD_PARTY.value and one.function not in functions
+        ]
+
+    def unit_notes(self) -> list[str]:
+        """How runs of different length were compared, and what no context was known of."""
+        comparison = self.comparison
+        unknown = comparison.unplaced
+        notes = [f"{percent(unknown)} of the added time has no known stack."] if unknown >= _MUCH else []
+        if comparison.unit.by_share:
+            return [*notes, "Compared by share of the time: no unit of work was found in these windows of time."]
+        if self.unit != ITERATION:
+            return notes
+        good, bad = (
+            sum(comparison.unit.count[run] for run in side.runs) / len(side.runs)
+            for side in (comparison.good, comparison.bad)
+        )
+        per = f"Compared per iteration of the threads' loops: {good:,.0f} in a good run, {bad:,.0f} in a bad one."
+        return [*notes, per]
+
+    def _told(self, suspect: Suspect, key: FunctionKey) -> Suspect:
+        """The suspect with its layer, and with what the contexts know of it."""
+        number = self.comparison.index.number(key)
+        if number is None:
+            return suspect
+        layer, share = self.comparison.layers[number], self.comparison.share
+        finding = next((one for one in self.findings if one.function == key), None)
+        evidence = Evidence(
+            ENGINE,
+            finding.rank if finding else 1 + int((share > share[number]).sum()),
+            min(1.0, float(share[number])),
+            finding.detail if finding else {"layer": layer.value, "external": layer.external, "unit": self.unit},
+        )
+        why = f"{suspect.why} {where(suspect.module, layer)}"
+        return replace(suspect, why=why, evidence=(*suspect.evidence, evidence))
+
+    def _plug_in_leads(self, functions: Sequence[FunctionKey]) -> bool:
+        first = self.findings[0] if self.findings else None
+        return (
+            first is not None
+            and first.detail["layer"] == Layer.PLUG_IN.value
+            and first.function not in functions
+            and first.share >= _PLUG_IN_LEADS
+        )
+
+
+def _led_by(suspect: Suspect, others: Sequence[Suspect]) -> tuple[Suspect, ...]:
+    """The suspect first; what it answers for the others do not."""
+    left = 1.0 - suspect.share
+    behind = (
+        replace(other, rank=rank, share=other.share * left, score=other.score * left)
+        for rank, other in enumerate(others, 2)
+    )
+    return (replace(suspect, rank=1), *behind)
+
+
+def _row(row: RankedContext) -> SlowContext:
+    steps = tuple(
+        ContextStep(step.function, step.module, step.layer.value, step.added, step.rank) for step in row.steps
+    )
+    return SlowContext(row.rank, row.share, row.good, row.bad, steps, row.hot)

@@ -1,0 +1,153 @@
+"""Which waits and turns are out of the ordinary (rule 4), without being told when or where."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from whyperf.engines.causes.arrays import Bools, Ints
+from whyperf.engines.causes.graph import Graph
+from whyperf.engines.causes.path import Anomaly
+from whyperf.engines.causes.roles import Role, Roles
+from whyperf.engines.causes.rules import Call
+from whyperf.engines.causes.turns import find_turns
+
+
+def find_anomalies(stalled: Roles, normals: Sequence[Roles], least_excess: int | None = None) -> list[Anomaly]:
+    """Largest excess first."""
+    settings = stalled.graph.settings
+    least = settings.least_excess_ns if least_excess is None else least_excess
+    least = max([least, *(round(settings.excess_factor * own_spread(one)) for one in normals)])
+    found = _long_waits(stalled, normals, least, ~stalled.graph.in_loop)
+    found += _long_turns(stalled, normals, least, found)
+    if not found:
+        # A client that waits among many descriptors looks idle: its waits for answers count where nothing else does.
+        found = _long_waits(stalled, normals, least, stalled.graph.in_loop & stalled.graph.asks)
+        found = [one for one in found if one.instances >= settings.own_normal_waits]
+    return sorted(found, key=lambda one: -one.excess)
+
+
+def own_spread(normal: Roles) -> int:
+    """How much a site's longest wait differs between the halves of a normal recording, at most sites with many waits.
+
+    A machine that is busy, or a program whose waits vary, raises what counts as out of the ordinary.
+    """
+    graph = normal.graph
+    middle = (graph.trace.start + graph.trace.end) // 2
+    lasted = graph.ends - graph.waits.begin
+    early = graph.waits.begin < middle
+    usable = ~graph.in_loop & (graph.waits.woken >= 0)
+    spread = 0
+    longest = []
+    for half in (early & usable, ~early & usable):
+        most = np.zeros(len(normal.signatures), np.int64)
+        np.maximum.at(most, normal.signature_of[half], lasted[half])
+        count = np.bincount(normal.signature_of[half], minlength=len(normal.signatures))
+        longest.append(np.where(count >= graph.settings.own_normal_waits, most, -1))
+    both = (longest[0] >= 0) & (longest[1] >= 0)
+    if both.any():
+        spread = int(np.quantile(np.abs(longest[0][both] - longest[1][both]), graph.settings.own_normal_quantile))
+    return spread
+
+
+def _long_waits(stalled: Roles, normals: Sequence[Roles], least: int, which: Bools) -> list[Anomaly]:
+    graph = stalled.graph
+    lasted = graph.ends - graph.waits.begin
+    normal, count = _normal_waits(stalled, normals, lasted)
+    long = which & _of_programs(graph) & is_excess(lasted, normal, least, graph.settings.excess_factor)
+    if not normals:
+        # A recording's own past says nothing of sites that it has hardly any waits at, but for their length.
+        bits = graph.call_bits[graph.trace.events.call[graph.waits.first]]
+        plain_sleep = (bits & Call.SLEEP != 0) & (graph.waits.sleeps < graph.settings.polls)
+        long &= ~plain_sleep
+    return [
+        Anomaly(
+            int(graph.waits.thread[row]),
+            int(graph.waits.begin[row]),
+            int(graph.ends[row]),
+            int(lasted[row] - normal[row]),
+            int(normal[row]),
+            int(count[row]),
+            int(row),
+        )
+        for row in np.flatnonzero(long)
+    ]
+
+
+def is_excess(lasted: Ints, normal: Ints, least: int, factor: float) -> Bools:
+    over: Bools = (lasted - normal > least) & (lasted > factor * normal)
+    return over
+
+
+def _of_programs(graph: Graph) -> Bools:
+    """Waits of the kernel's own threads, and of others that were not recorded for their own sake, are no stall."""
+    followed: Bools = graph.trace.followed[graph.waits.thread]
+    return followed
+
+
+def _normal_waits(stalled: Roles, normals: Sequence[Roles], lasted: Ints) -> tuple[Ints, Ints]:
+    """By wait how long its like lasts at most, and how many there were."""
+    if not normals:
+        return _own_normal(stalled, lasted)
+    longest, counts = [], []
+    for signature in stalled.signatures:
+        seen = [one.durations[signature] for one in normals if signature in one.durations]
+        longest.append(max((int(each[-1]) for each in seen), default=0))
+        counts.append(sum(len(each) for each in seen))
+    return np.array(longest, np.int64)[stalled.signature_of], np.array(counts, np.int64)[stalled.signature_of]
+
+
+def _own_normal(stalled: Roles, lasted: Ints) -> tuple[Ints, Ints]:
+    """Of a single recording: a high quantile of the same site's other waits."""
+    settings = stalled.graph.settings
+    normal, count = np.zeros(len(lasted), np.int64), np.zeros(len(lasted), np.int64)
+    for number, signature in enumerate(stalled.signatures):
+        mine = np.flatnonzero(stalled.signature_of == number)
+        each = stalled.durations[signature]
+        count[mine] = len(each) - 1
+        if len(each) > settings.own_normal_waits:
+            normal[mine] = int(np.quantile(each, settings.own_normal_quantile))
+    return normal, count
+
+
+def _long_turns(stalled: Roles, normals: Sequence[Roles], least: int, waits: Sequence[Anomaly]) -> list[Anomaly]:
+    """Turns in which no single wait is long enough to be one itself: the thread worked, or was kept from it."""
+    graph = stalled.graph
+    own = find_turns(graph)
+    normal = _turn_lengths(normals) if normals else _turn_lengths([stalled])
+    quantile = 1.0 if normals else graph.settings.own_normal_quantile
+    limits = {role: int(np.quantile(lengths, quantile)) for role, lengths in normal.items()}
+    by_thread = defaultdict(list)
+    for one in waits:
+        by_thread[one.thread].append(one)
+    found = []
+    for row in np.flatnonzero(own.end - own.begin > least).tolist():
+        thread, begin, end = int(own.thread[row]), int(own.begin[row]), int(own.end[row])
+        if not graph.trace.followed[thread]:
+            continue
+        role = stalled.of_thread[thread]
+        known = role if role in limits else role.broad
+        usual = limits.get(known, 0)
+        if end - begin - usual <= least or end - begin <= graph.settings.excess_factor * usual:
+            continue
+        if any(one.begin < end and one.end > begin for one in by_thread[thread]):
+            continue
+        found.append(Anomaly(thread, begin, end, end - begin - usual, usual, len(normal.get(known, ()))))
+    return found
+
+
+def _turn_lengths(all_roles: Sequence[Roles]) -> dict[Role | tuple[str, str], Ints]:
+    """By role, and by what is known of a thread without a loop."""
+    found: dict[Role | tuple[str, str], list[Ints]] = defaultdict(list)
+    for roles in all_roles:
+        turns = find_turns(roles.graph)
+        bounds = np.searchsorted(turns.thread, np.arange(len(roles.of_thread) + 1))
+        for thread, role in enumerate(roles.of_thread):
+            mine = slice(int(bounds[thread]), int(bounds[thread + 1]))
+            if mine.start < mine.stop:
+                lengths = turns.end[mine] - turns.begin[mine]
+                found[role].append(lengths)
+                found[role.broad].append(lengths)
+    return {role: np.concatenate(pieces) for role, pieces in found.items()}

@@ -1,0 +1,14 @@
+"""The arrays that graphs are made of."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Bools = npt.NDArray[np.bool_]
+Bytes = npt.NDArray[np.uint8]
+Int8s = npt.NDArray[np.int8]
+
+Int32s = npt.NDArray[np.int32]
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]

@@ -1,0 +1,219 @@
+"""The walk from a stalled wait to whoever made it last (rules 5 and 6).
+
+Within the window of a wait ask what its waker did; where that one waited too, ask on, in the part of the window that it
+waited. Argus' beam search needs a vertex at which paths end (a user's input); programs that loop have none, and paths
+ran back to the beginning of the recording. The window ends them here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from whyperf.engines.causes.activity import Activity, Ran, activity, common_place, kept_from_cpu, samples_in
+from whyperf.engines.causes.edges import MESSAGE
+from whyperf.engines.causes.expected import Expectations, Expected, lock_holder
+from whyperf.engines.causes.graph import Wait
+from whyperf.engines.causes.path import Anomaly, Certainty, Culprit, Ending, Link, Path, Rung
+from whyperf.engines.causes.replies import Replies
+from whyperf.engines.causes.roles import Roles
+from whyperf.engines.causes.rules import Call, Strength
+from whyperf.engines.causes.waits import Ended
+from whyperf.recording.events import EventKind
+
+_CERTAINTY = {Strength.STRONG: Certainty.STRONG, Strength.BOOSTED: Certainty.WEAK, Strength.WEAK: Certainty.WEAK}
+_UNINTERRUPTIBLE = 2
+_REGULAR_FILE = 8
+_BUSY = (-11, -16, -17, -35)  # EAGAIN, EBUSY, EEXIST, EDEADLK: what a failing try-lock returns
+
+
+class Blame:
+    def __init__(self, stalled: Roles, normals: Sequence[Roles]) -> None:
+        self.roles, self.graph, self.normals = stalled, stalled.graph, normals
+        self.expected = Expectations(stalled, normals)
+        self.replies = Replies(stalled, normals)
+
+    def explain(self, anomaly: Anomaly) -> Path:
+        if anomaly.is_turn:
+            return self._thread(anomaly.thread, anomaly.begin, anomaly.end, ())
+        return self._wait(anomaly.wait, anomaly.begin, anomaly.end, ())
+
+    def _wait(self, number: int, begin: int, end: int, rungs: tuple[Rung, ...]) -> Path:
+        """Why a wait lasted through the window."""
+        graph, wait = self.graph, self.graph.wait(number)
+        if any(rung.wait == number for rung in rungs):
+            return Path(rungs, Culprit(Ending.CYCLE, wait.thread, begin, end, wait.node, number))
+        rung = Rung(wait.thread, begin, end, number, None)
+        if len(rungs) >= graph.settings.longest_chain:
+            return Path((*rungs, rung), Culprit(Ending.UNKNOWN, wait.thread, begin, end, wait.node, number))
+        if graph.does(wait.call, Call.SLEEP):
+            return self._slept(wait, rung, rungs)
+        if self._nobody_ended(wait):
+            party = None if self._for_device(wait) else self.expected.of(wait)
+            if party is None:
+                ending = Ending.DEVICE if self._for_device(wait) else Ending.OUTSIDE
+                return Path((*rungs, rung), Culprit(ending, wait.thread, begin, end, wait.node, number))
+            return self._thread(party.thread, begin, end, (*rungs, replace(rung, link=party.link)), missing=wait)
+        waker = self._waker(wait)
+        return self._thread(waker.thread, begin, end, (*rungs, replace(rung, link=waker.link)))
+
+    def _nobody_ended(self, wait: Wait) -> bool:
+        """It was not woken, or only by the clock, by the kernel, or to die."""
+        ended = self.graph.waits.ended[wait.number]
+        if ended != Ended.THREAD:
+            return self._sender_seen(wait) is None
+        return self.was_killed(wait)
+
+    def was_killed(self, wait: Wait) -> bool:
+        """Woken by a signal, or by the end of its own process, it did nothing more but end."""
+        graph = self.graph
+        segment, rule = int(graph.followers[wait.number]), int(graph.wakes.rule[wait.number])
+        name = graph.rules.wakes[rule].name if rule >= 0 else ""
+        waker = int(graph.trace.events.thread[graph.waits.wake[wait.number]])
+        own = waker >= 0 and graph.thread(waker).pid == graph.thread(wait.thread).pid
+        if name != "signal" and not (name == "exit" and own):
+            return False
+        if segment < 0:
+            return True
+        rows = graph.segments.events_of(segment)
+        kinds = Counter(graph.trace.events.kind[rows].tolist())
+        return kinds[EventKind.EXIT] > 0 and kinds[EventKind.SYSCALL] <= 1
+
+    def _for_device(self, wait: Wait) -> bool:
+        """In the kernel's own hands: a disk, memory, or a file system's threads."""
+        graph = self.graph
+        events, first = graph.trace.events, int(graph.waits.last[wait.number])
+        on_file = int(events.object[first]) >> 60 == _REGULAR_FILE
+        uninterruptible = bool(int(events.result[first]) & _UNINTERRUPTIBLE)
+        return uninterruptible or (on_file and not graph.does(wait.call, Call.LOCK))
+
+    def _waker(self, wait: Wait) -> Expected:
+        """Whoever woke it; the sender of what it then read, where the wake-up itself was for something else."""
+        graph = self.graph
+        wake = int(graph.waits.wake[wait.number])
+        rule = int(graph.wakes.rule[wait.number])
+        sender = self._sender_seen(wait)
+        if rule < 0 or graph.rules.wakes[rule].name == "reading":
+            if sender is not None and not graph.does(wait.call, Call.SEND):
+                return Expected(sender, Link("message", Certainty.STRONG, "it sent what was read then"))
+            if rule < 0:
+                thread = int(graph.trace.events.thread[wake])
+                return Expected(thread, Link("wake-up", Certainty.WEAK, "it woke it, for an unknown reason"))
+        chosen = graph.rules.wakes[rule]
+        link = Link(chosen.name, _CERTAINTY[chosen.strength], chosen.why)
+        return Expected(int(graph.trace.events.thread[wake]), link)
+
+    def _sender_seen(self, wait: Wait) -> int | None:
+        """Who had sent what the thread received right after the wait."""
+        graph = self.graph
+        segment = int(graph.followers[wait.number])
+        if segment < 0 or not graph.does(wait.call, Call.RECEIVE | Call.MULTIPLEX):
+            return None
+        for edge in graph.edges.into(segment):
+            if graph.edges.mechanism[edge] == MESSAGE:
+                sender = int(graph.segments.thread[graph.edges.source[edge]])
+                if sender != wait.thread and graph.segments.end[graph.edges.source[edge]] >= wait.begin:
+                    return sender
+        return None
+
+    def _slept(self, wait: Wait, rung: Rung, rungs: tuple[Rung, ...]) -> Path:
+        """A sleep is a culprit; many of them in a row are a poll for something that another thread does."""
+        settings = self.graph.settings
+        if wait.sleeps < settings.polls:
+            culprit = Culprit(Ending.SLEPT, wait.thread, rung.begin, rung.end, wait.node, wait.number)
+            fed = self.replies.fed_by(wait.thread, wait.begin)
+            return Path((*rungs, rung), replace(culprit, fed_by=fed))
+        awaited = self._flag_writer(wait) or self._busy_lock(wait) or self._busiest_sibling(wait)
+        if awaited is None:
+            return Path(
+                (*rungs, rung), Culprit(Ending.POLLED, wait.thread, rung.begin, rung.end, wait.node, wait.number)
+            )
+        return self._thread(awaited.thread, rung.begin, rung.end, (*rungs, replace(rung, link=awaited.link)))
+
+    def _flag_writer(self, wait: Wait) -> Expected | None:
+        events = self.graph.trace.events
+        late = wait.end + self.graph.settings.late_send_ns
+        rows = np.flatnonzero(
+            (events.kind == EventKind.FLAG_ACCESS)
+            & (events.time >= wait.begin)
+            & (events.time <= late)
+            & (events.thread >= 0)
+            & (events.thread != wait.thread)
+        )
+        link = Link("watched flag", Certainty.STRONG, "it wrote the flag that was polled")
+        return Expected(int(events.thread[rows[-1]]), link) if len(rows) else None
+
+    def _busy_lock(self, wait: Wait) -> Expected | None:
+        """A lock that is tried again and again (sqlite's busy handler): whoever holds it."""
+        events = self.graph.trace.events
+        rows = np.flatnonzero(
+            (events.kind == EventKind.SYSCALL)
+            & (events.thread == wait.thread)
+            & (events.time >= wait.begin)
+            & (events.time <= wait.end)
+            & np.isin(events.result, _BUSY)
+            & (events.object >> np.uint64(60) == np.uint64(_REGULAR_FILE))
+        )
+        if not len(rows):
+            return None
+        tried = Counter(events.object[rows].tolist()).most_common(1)[0][0]
+        holder = lock_holder(self.graph, tried, wait.end, wait.thread)
+        link = Link("file lock", Certainty.INFERRED, "it had the lock that was tried again and again")
+        return None if holder is None else Expected(holder, link)
+
+    def _busiest_sibling(self, wait: Wait) -> Expected | None:
+        """A variable of the process that nobody watched: a guess, and called one."""
+        graph = self.graph
+        pid = graph.thread(wait.thread).pid
+        siblings = [one for one, other in enumerate(graph.trace.threads) if other.pid == pid and one != wait.thread]
+        ran = [(did.ran.total if did.ran else 0) for did in self._during(siblings, wait)]
+        time, thread = max(zip(ran, siblings, strict=True), default=(0, -1))
+        if time < graph.settings.guess_part * (wait.end - wait.begin):
+            return None
+        return Expected(thread, Link("polling", Certainty.GUESS, "it was the busiest thread of the polling process"))
+
+    def _during(self, threads: Sequence[int], wait: Wait) -> Iterator[Activity]:
+        return (activity(self.graph, one, wait.begin, wait.end) for one in threads)
+
+    def _thread(
+        self, thread: int, begin: int, end: int, rungs: tuple[Rung, ...], *, missing: Wait | None = None
+    ) -> Path:
+        """What a thread did in the window that kept the one before it waiting."""
+        graph = self.graph
+        if thread < 0 or not graph.trace.witnessed[thread]:
+            return Path(rungs, Culprit(Ending.OUTSIDE, thread, begin, end, -1))
+        exited = self.expected.exits.get(thread)
+        if missing is not None and exited is not None and exited <= begin + (end - begin) // 2:
+            return Path(rungs, self.replies.gone(thread, exited))
+        did = activity(graph, thread, begin, end)
+        site = did.mostly_waited
+        if site is None:
+            return Path(rungs, self._running(thread, did.ran, begin, end))
+        if missing is not None and graph.in_loop[site.longest]:
+            answered = self.replies.last_turn(thread, missing)
+            if answered is not None:
+                onward = self.replies.forwarded_to(answered, missing)
+                if onward is not None:
+                    link = Link("onward request", Certainty.INFERRED, "it was asked on behalf of the waiting thread")
+                    rung = Rung(thread, site.begin, site.end, site.longest, link)
+                    if not any(one.thread == onward for one in rungs):
+                        return self._thread(onward, begin, end, (*rungs, rung), missing=graph.wait(site.longest))
+                return Path(rungs, self.replies.culprit(answered, begin, end))
+        return self._wait(site.longest, site.begin, site.end, rungs)
+
+    def _running(self, thread: int, ran: Ran | None, begin: int, end: int) -> Culprit:
+        graph = self.graph
+        if ran is None:
+            return Culprit(Ending.UNKNOWN, thread, begin, end, -1)
+        fed = self.replies.fed_by(thread, ran.begin)
+        place = common_place(graph, samples_in(graph, thread, begin, end))
+        rivals = kept_from_cpu(graph, thread, ran.begin, ran.end)
+        kept = sum(rivals.values())
+        # A run that is long by itself is the cause, however much longer a busy machine made it.
+        if kept > (ran.end - ran.begin) / 2 and ran.end - ran.begin - kept < graph.settings.least_excess_ns:
+            busiest = tuple(rivals.most_common(3))
+            return Culprit(Ending.STARVED, thread, ran.begin, ran.end, place, fed_by=fed, others=busiest)
+        return Culprit(Ending.RAN, thread, ran.begin, ran.end, place, fed_by=fed)

@@ -1,0 +1,175 @@
+"""From recordings to stalls explained: anomalies found, each walked to its culprit, those that merely waited along
+told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from whyperf.engines.causes import words
+from whyperf.engines.causes.anomalies import find_anomalies
+from whyperf.engines.causes.blame import Blame
+from whyperf.engines.causes.graph import Graph
+from whyperf.engines.causes.path import Anomaly, Ending, Stall
+from whyperf.engines.causes.roles import Roles
+from whyperf.engines.causes.settings import CausesSettings
+from whyperf.engines.recorded import Recorded
+from whyperf.errors import WhyperfError
+
+
+@dataclass(frozen=True)
+class Causes:
+    """What was found in one stalled recording."""
+
+    roles: Roles
+    normals: tuple[Roles, ...]
+    stalls: tuple[Stall, ...]  # most time first
+    notes: tuple[str, ...] = ()
+
+    @property
+    def graph(self) -> Graph:
+        return self.roles.graph
+
+
+@dataclass(frozen=True)
+class Where:
+    """What the user says of the stall: a moment (nanoseconds of CLOCK_MONOTONIC), a thread's name or number."""
+
+    at: int | None = None
+    thread: str | None = None
+
+
+def find_causes(
+    stalled: Recorded,
+    normals: Sequence[Recorded],
+    settings: CausesSettings | None = None,
+    where: Where | None = None,
+) -> Causes:
+    chosen = settings or CausesSettings()
+    roles = Roles(Graph(stalled, chosen))
+    usual = tuple(Roles(Graph(one, chosen)) for one in normals)
+    anomalies = find_anomalies(roles, usual)
+    if where is not None:
+        anomalies = _at(roles.graph, anomalies, where)
+    stalls = explain(roles, usual, anomalies[: chosen.most_candidates])
+    disturbed = [] if where is not None else [stall for stall in stalls if _is_disturbance(roles.graph, stall)]
+    kept = [stall for stall in stalls if stall not in disturbed]
+    return Causes(roles, usual, tuple(kept[: chosen.most_findings]), tuple(_notes(roles, kept, disturbed)))
+
+
+def explain(roles: Roles, normals: Sequence[Roles], anomalies: Sequence[Anomaly]) -> tuple[Stall, ...]:
+    """Anomalies that lie on another's path waited along with it and are not reported by themselves."""
+    blame = Blame(roles, normals)
+    stalls = [Stall(one, blame.explain(one)) for one in anomalies]
+    outer = [one for one in stalls if not any(_leads_to(other, one) for other in stalls)]
+    outer = [one for one in outer if not _is_part_of_another(one, stalls)] or outer or stalls
+    merged: list[Stall] = []
+    for stall in sorted(outer, key=_weight, reverse=True):
+        same = next((at for at, one in enumerate(merged) if _same_end(one, stall)), None)
+        if same is None:
+            merged.append(stall)
+        else:
+            merged[same] = replace(merged[same], along=(*merged[same].along, stall.anomaly))
+    return tuple(merged)
+
+
+def _is_disturbance(graph: Graph, stall: Stall) -> bool:
+    """Others, who are not of the recorded program, had the CPU: that says something of the machine only."""
+    others = stall.path.culprit.others
+    foreign = sum(time for thread, time in others if thread < 0 or not graph.trace.followed[thread])
+    return stall.path.culprit.ending is Ending.STARVED and foreign > sum(time for _, time in others) / 2
+
+
+def _leads_to(other: Stall, stall: Stall) -> bool:
+    """Whether a stall's wait is on another's path, and not the other way round too, as in a circle."""
+    wait = stall.anomaly.wait
+    if other is stall or stall.anomaly.is_turn or wait == other.anomaly.wait or wait not in _waits_on(other):
+        return False
+    return other.anomaly.is_turn or other.anomaly.wait not in _waits_on(stall)
+
+
+def _waits_on(stall: Stall) -> set[int]:
+    return {*(rung.wait for rung in stall.path.rungs), stall.path.culprit.wait}
+
+
+def _is_part_of_another(stall: Stall, stalls: Sequence[Stall]) -> bool:
+    """A long turn of a thread that others were found to wait for."""
+    if not stall.anomaly.is_turn:
+        return False
+    mine = stall.anomaly
+    for other in stalls:
+        if other is stall:
+            continue
+        culprit = other.path.culprit
+        if culprit.thread == mine.thread and culprit.begin < mine.end and culprit.end > mine.begin:
+            return True
+        if any(one.thread == mine.thread and one.begin < mine.end and one.end > mine.begin for one in other.path.rungs):
+            return True
+    return False
+
+
+def _weight(stall: Stall) -> tuple[bool, int]:
+    """Paths that come to somebody before those that end in the dark; then by time."""
+    dark = stall.path.culprit.ending in (Ending.OUTSIDE, Ending.UNKNOWN, Ending.POLLED) or stall.path.guessed
+    return not dark, stall.anomaly.excess
+
+
+def _same_end(one: Stall, other: Stall) -> bool:
+    a, b = one.path.culprit, other.path.culprit
+    if a.ending is Ending.CYCLE and b.ending is Ending.CYCLE:
+        return {rung.thread for rung in one.path.rungs} & {rung.thread for rung in other.path.rungs} != set()
+    return a.thread == b.thread and a.ending is b.ending and a.node == b.node
+
+
+def _at(graph: Graph, anomalies: Sequence[Anomaly], where: Where) -> list[Anomaly]:
+    """What was asked for; a wait or turn of the thread at that moment even if it is not out of the ordinary."""
+    found = [one for one in anomalies if _fits(graph, one, where)]
+    if found or where.at is None:
+        if not found:
+            raise WhyperfError(
+                f"No thread {where.thread} stalled in {graph.trace.path}.",
+                f"whyperf diagnose {graph.trace.path}",
+            )
+        return found
+    waits = [
+        Anomaly(wait.thread, wait.begin, wait.end, wait.end - wait.begin, 0, 0, wait.number)
+        for thread in range(len(graph.trace.threads))
+        if where.thread is None or is_called(graph, thread, where.thread)
+        for number in graph.waits_of(thread)
+        if (wait := graph.wait(number)).begin <= where.at <= wait.end and not graph.in_loop[number]
+    ]
+    if not waits:
+        raise WhyperfError(
+            "No thread waited at that moment for anything but work.", f"whyperf diagnose {graph.trace.path}"
+        )
+    return sorted(waits, key=lambda one: -one.excess)
+
+
+def _fits(graph: Graph, anomaly: Anomaly, where: Where) -> bool:
+    if where.at is not None and not anomaly.begin <= where.at <= anomaly.end:
+        return False
+    return where.thread is None or is_called(graph, anomaly.thread, where.thread)
+
+
+def is_called(graph: Graph, thread: int, name: str) -> bool:
+    one = graph.thread(thread)
+    return name in (str(one.tid), one.name, one.label, one.program)
+
+
+def _notes(roles: Roles, stalls: Sequence[Stall], disturbed: Sequence[Stall]) -> list[str]:
+    graph, trace = roles.graph, roles.graph.trace.manifest.trace
+    notes = [
+        f"A busy machine: {words.stalled(graph, stall.anomaly)}; {words.who(graph, stall.path.culprit.thread)} "
+        f"{words.ending(graph, stall.path.culprit)}."
+        for stall in disturbed[:1]
+    ]
+    if trace is not None and trace.events_lost:
+        notes.append(
+            f"{trace.events_lost:,} kernel events were lost: wake-ups that are missing may have been among them."
+        )
+    notes += [
+        f"During the stall the tracer left out {shed.what}, to keep its cost low: links may be missing."
+        for shed in (trace.shed if trace is not None else ())
+        if any(stall.anomaly.begin < shed.end and stall.anomaly.end > shed.start for stall in stalls)
+    ]
+    return list(dict.fromkeys(notes))

@@ -1,0 +1,155 @@
+"""One recording's annotated graph: waits, segments and what brought about what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from whyperf.engines.causes.arrays import Bools, Int32s, Ints
+from whyperf.engines.causes.edges import Edges, Wakes, build_edges, classify_wakes
+from whyperf.engines.causes.loops import Site, asks, at_loop_sites, loop_sites
+from whyperf.engines.causes.messages import Channels, Messages, channels, match_messages
+from whyperf.engines.causes.rules import Call, Rules, load_rules
+from whyperf.engines.causes.segments import Segments, cut_segments
+from whyperf.engines.causes.settings import CausesSettings, PaperSettings
+from whyperf.engines.causes.stacks import Frame
+from whyperf.engines.causes.symbols import Symbols
+from whyperf.engines.causes.trace import Thread, Trace
+from whyperf.engines.causes.waits import NEVER, Sleeps, Waits, find_waits
+from whyperf.engines.recorded import Recorded
+
+
+@dataclass(frozen=True)
+class Wait:
+    """One row of `Waits`, to look at."""
+
+    number: int
+    thread: int
+    begin: int
+    end: int  # when it was woken; the recording's end if it never was
+    resumed: int
+    over: bool  # whether it ended within the recording
+    call: int
+    node: int
+    sleeps: int
+
+
+class Graph:
+    """Parts are worked out when first asked for."""
+
+    def __init__(self, recording: Recorded, settings: CausesSettings, rules: Rules | None = None) -> None:
+        self.settings = settings
+        self.rules = rules or load_rules()
+        self.trace = Trace(recording, self.rules)
+        self.call_bits: Ints = self.rules.call_bits
+
+    @cached_property
+    def _waits(self) -> tuple[Waits, Sleeps]:
+        threads = len(self.trace.threads)
+        return find_waits(self.trace.events, self.call_bits, threads, self.settings.poll_gap_ns)
+
+    @property
+    def waits(self) -> Waits:
+        return self._waits[0]
+
+    @cached_property
+    def segments(self) -> Segments:
+        return cut_segments(self.trace.events, self.waits, self._waits[1], self.call_bits, len(self.trace.threads))
+
+    @cached_property
+    def wakes(self) -> Wakes:
+        return classify_wakes(self.trace, self.waits)
+
+    @cached_property
+    def loops(self) -> dict[int, Site]:
+        return loop_sites(self.trace, self.waits, self.settings)
+
+    @cached_property
+    def in_loop(self) -> Bools:
+        """By wait: whether it is at its thread's loop site."""
+        return at_loop_sites(self.trace, self.waits, self.loops)
+
+    @cached_property
+    def asks(self) -> Bools:
+        """By wait: whether it is for somebody whom the thread had spoken to first."""
+        return asks(self.trace, self.waits)
+
+    @cached_property
+    def channels(self) -> Channels:
+        return channels(self.trace)
+
+    @cached_property
+    def messages(self) -> Messages:
+        return match_messages(self.trace, self.channels, self.settings.late_send_ns)
+
+    @cached_property
+    def symbols(self) -> Symbols:
+        return Symbols(self.trace, self.segments)
+
+    @cached_property
+    def edges(self) -> Edges:
+        rare = PaperSettings().rare_symbols
+        return build_edges(
+            trace=self.trace,
+            waits=self.waits,
+            segments=self.segments,
+            wakes=self.wakes,
+            loops=self.in_loop,
+            messages=self.messages,
+            symbols=self.symbols,
+            rare=rare,
+        )
+
+    @cached_property
+    def ends(self) -> Ints:
+        """By wait when it was over: woken, or the end of the recording."""
+        found: Ints = np.where(self.waits.woken == NEVER, self.trace.end, self.waits.woken)
+        return found
+
+    @cached_property
+    def wait_rows(self) -> Ints:
+        """Thread t has waits wait_rows[t] .. wait_rows[t + 1]."""
+        return np.searchsorted(self.waits.thread, np.arange(len(self.trace.threads) + 1))
+
+    def waits_of(self, thread: int) -> range:
+        if not 0 <= thread < len(self.wait_rows) - 1:
+            return range(0)
+        return range(int(self.wait_rows[thread]), int(self.wait_rows[thread + 1]))
+
+    def wait(self, number: int) -> Wait:
+        waits, first = self.waits, int(self.waits.first[number])
+        resumed = int(waits.resumed[number])
+        return Wait(
+            number,
+            int(waits.thread[number]),
+            int(waits.begin[number]),
+            int(self.ends[number]),
+            self.trace.end if resumed == NEVER else resumed,
+            waits.woken[number] != NEVER,
+            int(self.trace.events.call[first]),
+            int(self.trace.events.site[first]),
+            int(waits.sleeps[number]),
+        )
+
+    def thread(self, number: int) -> Thread:
+        return self.trace.threads[number]
+
+    def main_thread(self, pid: int) -> int | None:
+        number = self.trace.thread_of_tid.get(pid) if pid else None
+        return number if number is not None and self.thread(number).main else None
+
+    def does(self, call: int, what: Call) -> bool:
+        return 0 <= call < len(self.call_bits) and bool(self.call_bits[call] & what)
+
+    def stack(self, node: int) -> tuple[Frame, ...]:
+        return self.trace.stacks.frames(node)
+
+    @cached_property
+    def followers(self) -> Int32s:
+        """By wait the segment that came after it; -1: none did."""
+        found = np.full(len(self.waits), -1, np.int32)
+        followed = self.segments.before >= 0
+        found[self.segments.before[followed]] = np.flatnonzero(followed)
+        return found

@@ -1,0 +1,171 @@
+"""Turns: who asked for one, whether it was passed on, and what a turn left out that such turns do as a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from whyperf.engines.causes.edges import FORK, MESSAGE, NEIGHBOUR
+from whyperf.engines.causes.graph import Graph, Wait
+from whyperf.engines.causes.path import Culprit, Ending
+from whyperf.engines.causes.roles import Roles
+from whyperf.recording.events import EventKind
+
+
+@dataclass(frozen=True)
+class TurnSegments:
+    """The segments of one turn of a thread."""
+
+    thread: int
+    segments: tuple[int, ...]
+
+
+class Replies:
+    def __init__(self, stalled: Roles, normals: Sequence[Roles]) -> None:
+        self.roles, self.graph, self.normals = stalled, stalled.graph, normals
+
+    def fed_by(self, thread: int, time: int) -> tuple[int, ...]:
+        """Who had asked for what the thread did at a time: senders and wakers, back to the beginning of its turn."""
+        graph = self.graph
+        segment = graph.segments.at(thread, time)
+        for _ in range(50):
+            if segment < 0:
+                return ()
+            edges = graph.edges
+            into = edges.into(segment)
+            feeders = [
+                int(graph.segments.thread[edges.source[edge]])
+                for edge in into
+                if edges.mechanism[edge] not in (NEIGHBOUR, FORK)
+            ]
+            feeders = [one for one in dict.fromkeys(feeders) if one != thread]
+            if feeders:
+                return tuple(feeders[:3])
+            before = [int(edges.source[edge]) for edge in into if edges.mechanism[edge] == NEIGHBOUR]
+            segment = before[0] if before else -1
+        return ()
+
+    def last_turn(self, thread: int, missing: Wait) -> TurnSegments | None:
+        """The party's turn that the waiting thread began; else the last one that it had meanwhile."""
+        slack = self.graph.settings.turn_slack_ns
+        turns = self._turns(self.graph, thread, missing.begin - slack, missing.end)
+        asked = [turn for turn in turns if missing.thread in self._feeders(turn)]
+        if asked:
+            return asked[-1]
+        meanwhile = [turn for turn in turns if self.graph.segments.end[turn.segments[-1]] >= missing.begin]
+        return meanwhile[-1] if meanwhile else None
+
+    def _feeders(self, turn: TurnSegments) -> set[int]:
+        graph = self.graph
+        found = set()
+        for segment in turn.segments[:1]:
+            wait = int(graph.segments.before[segment])
+            if wait >= 0 and graph.waits.wake[wait] >= 0:
+                found.add(int(graph.trace.events.thread[graph.waits.wake[wait]]))
+        for segment in turn.segments:
+            for edge in graph.edges.into(segment):
+                if graph.edges.mechanism[edge] == MESSAGE:
+                    found.add(int(graph.segments.thread[graph.edges.source[edge]]))
+        return found
+
+    @staticmethod
+    def _turns(graph: Graph, thread: int, begin: int, end: int) -> list[TurnSegments]:
+        """Those that overlap a window."""
+        segments, found = graph.segments, []
+        current: list[int] = []
+        for segment in segments.of(thread):
+            before = int(segments.before[segment])
+            if current and (segments.turn[segment] or (before >= 0 and graph.in_loop[before])):
+                found.append(TurnSegments(thread, tuple(current)))
+                current = []
+            current.append(segment)
+        if current:
+            found.append(TurnSegments(thread, tuple(current)))
+        return [
+            one for one in found if segments.begin[one.segments[0]] <= end and segments.end[one.segments[-1]] >= begin
+        ]
+
+    def forwarded_to(self, turn: TurnSegments, missing: Wait) -> int | None:
+        """Who received the last request that the turn passed on: a message to somebody who ever answered the thread.
+
+        What is merely written to somebody, such as a line to whoever reads a log, asks for nothing.
+        """
+        graph, edges = self.graph, self.graph.edges
+        rows = np.flatnonzero((edges.mechanism == MESSAGE) & np.isin(edges.source, turn.segments))
+        receivers = [int(graph.segments.thread[edges.target[row]]) for row in rows]
+        onward = [one for one in receivers if one not in (missing.thread, turn.thread)]
+        return next((one for one in reversed(onward) if self._answers(one, turn.thread)), None)
+
+    def _answers(self, thread: int, asker: int) -> bool:
+        """Whether a thread ever sent anything back, here or, in the same roles, in a normal run."""
+        if (thread, asker) in _talks(self.graph):
+            return True
+        pair = self.roles.of_thread[thread].broad, self.roles.of_thread[asker].broad
+        return any(
+            (roles.of_thread[a].broad, roles.of_thread[b].broad) == pair
+            for roles in self.normals
+            for a, b in _talks(roles.graph)
+        )
+
+    def culprit(self, turn: TurnSegments, begin: int, end: int) -> Culprit:
+        """Idle after its turn: what the turn lacks against normal ones."""
+        graph = self.graph
+        did = set[str]().union(*(graph.symbols.of(one) for one in turn.segments))
+        skipped, added = self._against_normal(turn.thread, did)
+        last = turn.segments[-1]
+        node = self._last_node(turn.segments, added)
+        first, over = int(graph.segments.begin[turn.segments[0]]), int(graph.segments.end[last])
+        return Culprit(
+            Ending.NO_REPLY,
+            turn.thread,
+            max(first, min(begin, over)),
+            min(over, end),
+            node,
+            fed_by=self.fed_by(turn.thread, first),
+            skipped=skipped,
+            added=added,
+        )
+
+    def gone(self, thread: int, exited: int) -> Culprit:
+        graph = self.graph
+        rows = graph.segments.of(thread)
+        did = set[str]().union(*(graph.symbols.of(one) for one in rows)) if rows else set[str]()
+        skipped, added = self._against_normal(thread, did)
+        node = self._last_node(tuple(rows), added)
+        return Culprit(Ending.GONE, thread, exited, exited, node, skipped=skipped, added=added)
+
+    def _last_node(self, segments: Sequence[int], added: Sequence[str]) -> int:
+        """Where it was seen last in what normal turns do not have; else where it was seen last."""
+        graph, new = self.graph, set(added)
+        rows = [row for segment in segments for row in graph.segments.events_of(segment).tolist()]
+        events = graph.trace.events
+        nodes = [int(events.site[row]) for row in rows if events.site[row] >= 0 and events.kind[row] != EventKind.EXIT]
+        unusual = [node for node in dict.fromkeys(nodes) if new & set(graph.trace.stacks.functions(node))]
+        return (unusual or nodes or [-1])[-1]
+
+    def _against_normal(self, thread: int, did: set[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Functions in most turns of the normal role that this one lacks, and the ones that only it has."""
+        role = self.roles.of_thread[thread]
+        counted: dict[str, int] = {}
+        total = 0
+        for roles in self.normals:
+            threads = roles.threads_of.get(role) or roles.threads_of.get(role.broad) or []
+            for one in threads[:20]:
+                turns = self._turns(roles.graph, one, roles.graph.trace.start, roles.graph.trace.end)
+                for turn in turns[:200]:
+                    total += 1
+                    for name in set[str]().union(*(roles.graph.symbols.of(each) for each in turn.segments)):
+                        counted[name] = counted.get(name, 0) + 1
+        if not total:
+            return (), ()
+        skipped = sorted((name for name, count in counted.items() if count > total / 2 and name not in did))
+        return tuple(skipped), tuple(sorted(did - counted.keys()))
+
+
+def _talks(graph: Graph) -> set[tuple[int, int]]:
+    """Who sent anything to whom."""
+    edges, thread = graph.edges, graph.segments.thread
+    rows = edges.mechanism == MESSAGE
+    return set(zip(thread[edges.source[rows]].tolist(), thread[edges.target[rows]].tolist(), strict=True))

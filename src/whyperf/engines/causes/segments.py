@@ -1,0 +1,157 @@
+"""Execution segments: the graph's vertices, pieces of a thread's run that are on behalf of one task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from whyperf.engines.causes.arrays import Bools, Bytes, Int32s, Ints, Words
+from whyperf.engines.causes.rules import Call
+from whyperf.engines.causes.trace import Events
+from whyperf.engines.causes.waits import Sleeps, Waits, places_after
+from whyperf.engines.relations.kernels import grouped
+from whyperf.recording.events import EventKind
+
+
+@dataclass(frozen=True)
+class Segments:
+    """A row each, by thread in time order."""
+
+    thread: Int32s
+    begin: Ints
+    end: Ints
+    before: Int32s  # the wait that it follows, -1: none
+    after: Int32s  # the wait that ends it, -1: none
+    turn: Bools  # it begins with a multiplexer's return that did not have to wait
+    of_thread: Ints  # thread t has rows of_thread[t] .. of_thread[t + 1]
+    event_start: Ints
+    events: Int32s  # those of segment s are events[event_start[s]:event_start[s + 1]]
+
+    def __len__(self) -> int:
+        return len(self.thread)
+
+    def events_of(self, segment: int) -> Int32s:
+        return self.events[self.event_start[segment] : self.event_start[segment + 1]]
+
+    def of(self, thread: int) -> range:
+        if not 0 <= thread < len(self.of_thread) - 1:
+            return range(0)
+        return range(int(self.of_thread[thread]), int(self.of_thread[thread + 1]))
+
+    def at(self, thread: int, time: int) -> int:
+        """The segment in which a thread was, or the last one before; -1: the thread has none."""
+        rows = self.of(thread)
+        if not rows:
+            return -1
+        inside = int(np.searchsorted(self.begin[rows.start : rows.stop], time, side="right")) - 1
+        return rows.start + max(inside, 0)
+
+
+_SWITCH, _SYSCALL, _EXIT = int(EventKind.SWITCH), int(EventKind.SYSCALL), int(EventKind.EXIT)
+_MULTIPLEX, _RECEIVE = int(Call.MULTIPLEX), int(Call.RECEIVE)
+_SOCKET = 0xC
+_FILE_TYPE_SHIFT = np.uint64(60)
+
+
+def cut_segments(events: Events, waits: Waits, sleeps: Sleeps, call_bits: Ints, threads: int) -> Segments:
+    bits = call_bits[np.clip(events.call, -1, len(call_bits) - 1)]
+    thread, begin, end, before, after, turn, of_event = _cut(
+        events.time,
+        events.thread,
+        events.kind,
+        events.object,
+        events.result,
+        bits,
+        sleeps.wait,
+        sleeps.resumed,
+        waits.thread,
+        threads,
+    )
+    order = np.argsort(thread, kind="stable").astype(np.int32)
+    start, rows = grouped(places_after(order)[of_event], len(order))
+    of_thread = np.searchsorted(thread[order], np.arange(threads + 1))
+    return Segments(
+        thread[order], begin[order], end[order], before[order], after[order], turn[order], of_thread, start, rows
+    )
+
+
+@njit(cache=True, nogil=True)
+def _cut(  # noqa: PLR0915, PLR0917 -- columns, one pass
+    time: Ints,
+    thread: Int32s,
+    kind: Bytes,
+    object_: Words,
+    result: Ints,
+    bits: Ints,
+    sleep_wait: Int32s,
+    resumed_wait: Int32s,
+    wait_thread: Int32s,
+    threads: int,
+) -> tuple[Int32s, Ints, Ints, Int32s, Int32s, Bools, Int32s]:
+    """Cut where a thread waits, where a multiplexer returns, and at a receive from another peer: daemons handle several
+    clients in one turn, and what one asked for is not the other's cause."""
+    most = threads + len(wait_thread)
+    for at in range(len(time)):
+        most += kind[at] == _SYSCALL and bits[at] & (_MULTIPLEX | _RECEIVE) != 0 and result[at] > 0
+    s_thread = np.empty(most, np.int32)
+    s_begin = np.empty(most, np.int64)
+    s_end = np.empty(most, np.int64)
+    s_before = np.full(most, -1, np.int32)
+    s_after = np.full(most, -1, np.int32)
+    s_turn = np.zeros(most, np.bool_)
+    of_event = np.full(len(time), -1, np.int32)
+    segments = 0
+    current = np.full(threads, -1, np.int32)
+    waiting = np.full(threads, -1, np.int32)
+    filled = np.zeros(threads, np.int32)
+    peer = np.zeros(threads, np.uint64)
+    for at in range(len(time)):
+        back = resumed_wait[at]
+        who = wait_thread[back] if back >= 0 else thread[at]
+        if who < 0:
+            continue
+        if back >= 0 or (current[who] < 0 and waiting[who] < 0):
+            current[who] = segments
+            s_thread[segments], s_begin[segments], s_end[segments] = who, time[at], time[at]
+            s_before[segments] = back
+            waiting[who], filled[who], peer[who] = -1, 0, 0
+            segments += 1
+        who = thread[at]
+        if who < 0 or current[who] < 0:
+            continue
+        if kind[at] == _SWITCH:
+            wait = sleep_wait[at]
+            if waiting[who] < 0:
+                s_end[current[who]] = time[at]
+                if wait >= 0:
+                    s_after[current[who]] = wait
+                    waiting[who] = wait
+            continue
+        if waiting[who] >= 0:
+            continue
+        if kind[at] == _SYSCALL and result[at] > 0:
+            ready = bits[at] & _MULTIPLEX != 0 and filled[who] > 0
+            received = bits[at] & _RECEIVE != 0 and object_[at] >> _FILE_TYPE_SHIFT == _SOCKET
+            if ready or (received and peer[who] != 0 and peer[who] != object_[at]):
+                s_end[current[who]] = time[at]
+                current[who] = segments
+                s_thread[segments], s_begin[segments], s_end[segments] = who, time[at], time[at]
+                s_turn[segments] = ready
+                filled[who], peer[who] = 0, 0
+                segments += 1
+            if received:
+                peer[who] = object_[at]
+        of_event[at] = current[who]
+        filled[who] += 1
+        s_end[current[who]] = time[at]
+    return (
+        s_thread[:segments],
+        s_begin[:segments],
+        s_end[:segments],
+        s_before[:segments],
+        s_after[:segments],
+        s_turn[:segments],
+        of_event,
+    )

@@ -1,0 +1,161 @@
+"""A traced recording as columns, with names for its stacks and threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+from whyperf.engines.causes.arrays import Bools, Bytes, Int32s, Ints, Words
+from whyperf.engines.causes.rules import Rules
+from whyperf.engines.causes.stacks import StackNames
+from whyperf.engines.recorded import Recorded
+from whyperf.engines.run import column, ints, texts
+from whyperf.errors import WhyperfError
+from whyperf.recording.events import EventKind
+from whyperf.recording.manifest import Manifest
+
+
+@dataclass(frozen=True)
+class Events:
+    """Columns of the table `events`, in time order."""
+
+    time: Ints
+    thread: Int32s
+    kind: Bytes
+    context: Bytes
+    call: Int32s  # column `detail`
+    other: Int32s
+    object: Words
+    peer: Words
+    argument0: Words
+    argument1: Words
+    result: Ints
+    extra: Words
+    stack: Int32s
+    site: Int32s
+    """The innermost stack node outside the kernel."""
+    cut: Bytes
+    """Why the stack ends early; 0: it is whole."""
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+@dataclass(frozen=True)
+class Thread:
+    tid: int
+    pid: int
+    name: str
+    process: int
+    program: str
+    main: bool
+
+    @property
+    def label(self) -> str:
+        return self.program if self.main else f"{self.program}/{self.name}"
+
+
+class Trace:
+    """One recording's events."""
+
+    def __init__(self, recording: Recorded, rules: Rules) -> None:
+        self.path: Path = recording.path
+        self.manifest: Manifest = recording.manifest
+        self.rules = rules
+        self.recording = recording
+        self.stacks = StackNames(recording)
+
+    @cached_property
+    def events(self) -> Events:
+        table = self.recording.table("events")
+        if table.num_rows == 0:
+            raise WhyperfError(
+                f"{self.path} holds no kernel events: what threads waited for is not in it.",
+                "whyperf record --trace -o NAME -- COMMAND",
+            )
+        stack = column(table, "stack")
+        return Events(
+            time=column(table, "time"),
+            thread=column(table, "thread"),
+            kind=column(table, "kind"),
+            context=column(table, "context"),
+            call=column(table, "detail"),
+            other=column(table, "other"),
+            object=column(table, "object"),
+            peer=column(table, "peer"),
+            argument0=column(table, "argument0"),
+            argument1=column(table, "argument1"),
+            result=column(table, "result"),
+            extra=column(table, "extra"),
+            stack=stack,
+            site=self.stacks.outside_kernel[stack],
+            cut=column(table, "cut"),
+        )
+
+    @property
+    def start(self) -> int:
+        return int(self.events.time[0])
+
+    @property
+    def end(self) -> int:
+        return int(self.events.time[-1])
+
+    @cached_property
+    def threads(self) -> list[Thread]:
+        table, processes = self.recording.table("threads"), self.recording.table("processes")
+        pids = ints(processes, "pid")
+        names = dict(zip(ints(table, "tid"), texts(table, "name"), strict=True))
+        programs = [
+            self._program(executable, command or [], names.get(pid, ""))
+            for pid, executable, command in zip(
+                pids, texts(processes, "executable"), processes.column("command").to_pylist(), strict=True
+            )
+        ]
+        found = []
+        for process, tid, name in zip(ints(table, "process"), ints(table, "tid"), texts(table, "name"), strict=True):
+            pid = pids[process] if process >= 0 else 0
+            program = (programs[process] if process >= 0 else "") or name
+            found.append(Thread(tid, pid, name, process, program, tid == pid))
+        return found
+
+    @cached_property
+    def followed(self) -> Bools:
+        """By thread: whether it belongs to what was recorded, rather than to what that talks to, or to the kernel."""
+        processes = self.recording.table("processes")
+        program = [
+            origin != "met" and bool(executable)
+            for origin, executable in zip(texts(processes, "origin"), texts(processes, "executable"), strict=True)
+        ]
+        return np.array([one.process >= 0 and program[one.process] for one in self.threads], np.bool_)
+
+    @cached_property
+    def witnessed(self) -> Bools:
+        """By thread: whether enough of it was recorded to say what it did. Of threads that merely took turns with a
+        followed one on a CPU only those switches are known."""
+        acted = np.zeros(len(self.threads) + 1, np.bool_)
+        acted[self.events.thread[self.events.kind == EventKind.SYSCALL]] = True
+        return self.followed | acted[:-1]
+
+    @cached_property
+    def pids(self) -> Int32s:
+        """By thread."""
+        return np.array([thread.pid for thread in self.threads], np.int32)
+
+    @cached_property
+    def thread_of_tid(self) -> dict[int, int]:
+        """The last thread that had the number: numbers are taken again only when they run out."""
+        return {thread.tid: number for number, thread in enumerate(self.threads)}
+
+    def _program(self, executable: str, command: list[str], main_thread: str) -> str:
+        """As it was called, since one file may be several programs (redis-server is redis-check-rdb); else the file's
+        name. Of an interpreter with the script that it runs."""
+        called = PurePosixPath(command[0].split(" ")[0]).name if command else ""
+        file = PurePosixPath(executable.removesuffix(" (deleted)")).name
+        name = called if main_thread and called[: len(main_thread)] == main_thread else file
+        if name.rstrip("0123456789.") not in self.rules.interpreters:
+            return name
+        scripts = [word for word in command[1:] if not word.startswith("-")]
+        return f"{name} {PurePosixPath(scripts[0]).name}" if scripts and len(scripts[0]) < 200 else name

@@ -1,0 +1,235 @@
+"""Waits of threads: what the scheduler saw, and what the program meant.
+
+A thread leaves the CPU asleep, is woken, runs again. Many such sleeps can be one wait to the program (rule 1 of
+docs/how-causes-work.md): re-sleeps inside one system call, since a wake-up there may be for something else; and polls,
+waits at the same site ended by a timer with nothing done in between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numba import njit
+
+from whyperf.engines.causes.arrays import Bools, Bytes, Int8s, Int32s, Ints, Words
+from whyperf.engines.causes.rules import Call
+from whyperf.engines.causes.trace import Events
+from whyperf.recording.events import EventKind, InterruptContext
+
+NEVER = np.int64(-1)
+
+
+class Ended(IntEnum):
+    """Who ended a sleep."""
+
+    NOBODY = 0  # it lasted to the end of the recording, or its end was not seen
+    TIMER = 1
+    KERNEL = 2  # an interrupt or a kernel thread: no thread of a program is known to be behind it
+    THREAD = 3
+
+
+@dataclass(frozen=True)
+class Waits:
+    """Logical waits, by thread in the order of their beginning within it; a row each."""
+
+    thread: Int32s
+    first: Int32s  # the SWITCH event it began with
+    last: Int32s  # the SWITCH event of its last sleep
+    begin: Ints
+    woken: Ints  # NEVER: it was not
+    resumed: Ints  # back on a CPU; NEVER
+    wake: Int32s  # the WAKING event that ended it, or -1
+    resume: Int32s  # the event at which it was seen running again, or -1
+    ended: Int8s  # `Ended`
+    result: Ints  # of the system call
+    returned: Bools  # whether the result was seen
+    sleeps: Int32s  # of which it is made
+
+    def __len__(self) -> int:
+        return len(self.thread)
+
+
+@dataclass(frozen=True)
+class Sleeps:
+    """For every event: the wait that a SWITCH belongs to, and the wait that is over at it; -1: none."""
+
+    wait: Int32s
+    resumed: Int32s
+
+
+_SWITCH, _WAKING, _SYSCALL = int(EventKind.SWITCH), int(EventKind.WAKING), int(EventKind.SYSCALL)
+_EXIT = int(EventKind.EXIT)
+_TIMERS = int(InterruptContext.HRTIMER | InterruptContext.TIMER)
+_NET = int(InterruptContext.NET_SOFTIRQ)
+_ASLEEP, _DEAD = 1 | 2 | 4 | 8, 16 | 32 | 128  # task states
+_INTERRUPTED = (-4, -11, -110)  # EINTR, EAGAIN, ETIMEDOUT
+_RESTART_FIRST, _RESTART_LAST = -516, -512  # how the kernel tells itself to begin a call again
+_FILE_TYPE_SHIFT = np.uint64(60)
+_REGULAR_FILE, _FOLDER = 8, 4
+_CALL_ENDS_SLEEP = int(Call.SLEEP | Call.FUTEX)
+_TRANSFER = int(Call.RECEIVE | Call.SEND)
+_MULTIPLEX, _ACTING, _EXITING = int(Call.MULTIPLEX), int(Call.ACTING), int(Call.EXIT)
+
+
+def find_waits(events: Events, call_bits: Ints, threads: int, poll_gap_ns: int) -> tuple[Waits, Sleeps]:
+    bits = call_bits[np.clip(events.call, -1, len(call_bits) - 1)]
+    sleep = _sleeps(
+        events.time,
+        events.thread,
+        events.kind,
+        events.context,
+        events.call,
+        events.other,
+        events.object,
+        events.result,
+        events.site,
+        bits,
+        threads,
+        poll_gap_ns,
+    )
+    thread, first, last, wake, resume, ended, result, returned, count, of_switch = sleep
+    order = np.argsort(thread, kind="stable").astype(np.int32)  # they begin in time order: so each thread's do
+    place = places_after(order)
+    first, last, wake, resume = first[order], last[order], wake[order], resume[order]
+    resumed = np.full(len(events), -1, np.int32)
+    seen = resume >= 0
+    resumed[resume[seen]] = np.flatnonzero(seen)
+    waits = Waits(
+        thread[order],
+        first,
+        last,
+        events.time[first],
+        np.where(wake >= 0, events.time[wake], np.where(resume >= 0, events.time[resume], NEVER)),
+        np.where(resume >= 0, events.time[resume], NEVER),
+        wake,
+        resume,
+        ended[order],
+        result[order],
+        returned[order],
+        count[order],
+    )
+    return waits, Sleeps(place[of_switch], resumed)
+
+
+def places_after(order: Int32s) -> Int32s:
+    """Where each row went; one more at the end, so that -1 stays -1."""
+    place = np.full(len(order) + 1, -1, np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    return place
+
+
+@njit(cache=True, nogil=True)
+def _who(context: int, thread: int, call: int, bits: int) -> int:
+    """Who is behind a wake-up: whoever runs when a timer expires has nothing to do with it."""
+    if context & _TIMERS:
+        return 1
+    if thread < 0 or call < 0:
+        return 2
+    if context == 0:
+        return 3
+    # Loopback traffic wakes its receiver in a soft interrupt within the sender's own system call.
+    return 3 if context == _NET and bits != 0 else 2
+
+
+@njit(cache=True, nogil=True)
+def _is_productive(bits: int, result: int, file_type: int) -> bool:
+    """Whether a finished system call did something that others may see."""
+    if result in _INTERRUPTED or _RESTART_FIRST <= result <= _RESTART_LAST or bits & _CALL_ENDS_SLEEP:
+        return False
+    if bits & _MULTIPLEX:
+        return False
+    if bits & _TRANSFER:
+        return result > 0 and file_type not in (_REGULAR_FILE, _FOLDER)
+    return bool(bits & _ACTING)
+
+
+@njit(cache=True, nogil=True)
+def _sleeps(  # noqa: PLR0912, PLR0915, PLR0917 -- one pass over all events, with the state of all threads at hand
+    time: Ints,
+    thread: Int32s,
+    kind: Bytes,
+    context: Bytes,
+    call: Int32s,
+    other: Int32s,
+    object_: Words,
+    result: Ints,
+    site: Int32s,
+    bits: Ints,
+    threads: int,
+    poll_gap: int,
+) -> tuple[Int32s, Int32s, Int32s, Int32s, Int32s, Int8s, Ints, Bools, Int32s, Int32s]:
+    most = 0
+    for at in range(len(time)):
+        most += kind[at] == _SWITCH
+    w_thread = np.empty(most, np.int32)
+    w_first = np.empty(most, np.int32)
+    w_last = np.empty(most, np.int32)
+    w_wake = np.full(most, -1, np.int32)
+    w_resume = np.full(most, -1, np.int32)
+    w_ended = np.zeros(most, np.int8)
+    w_result = np.zeros(most, np.int64)
+    w_returned = np.zeros(most, np.bool_)
+    w_sleeps = np.zeros(most, np.int32)
+    of_switch = np.full(len(time), -1, np.int32)
+    waits = 0
+    current = np.full(threads, -1, np.int32)  # the last wait of each thread
+    asleep = np.zeros(threads, np.bool_)
+    same_call = np.zeros(threads, np.bool_)  # no system call has ended since the last sleep
+    acted = np.ones(threads, np.bool_)  # something was done since the last sleep
+    for at in range(len(time)):
+        what, who = kind[at], thread[at]
+        if who >= 0:
+            if asleep[who]:  # it runs, whatever was lost
+                asleep[who] = False
+                w_resume[current[who]] = at
+            if what == _SYSCALL:
+                wait = current[who]
+                if wait >= 0 and not w_returned[wait] and call[w_first[wait]] == call[at]:
+                    w_result[wait], w_returned[wait] = result[at], True
+                same_call[who] = False
+                if _is_productive(bits[at], result[at], int(object_[at] >> _FILE_TYPE_SHIFT)):
+                    acted[who] = True
+            elif what == _WAKING and _who(context[at], who, call[at], bits[at]) == 3:
+                acted[who] = True
+            elif what == _SWITCH and result[at] & _ASLEEP and not result[at] & _DEAD and not bits[at] & _EXITING:
+                wait, joins = current[who], False
+                if wait >= 0:
+                    begun = w_first[wait]
+                    if call[begun] == call[at] and site[begun] == site[at] and object_[begun] == object_[at]:
+                        joins = same_call[who] or (
+                            not acted[who] and w_ended[wait] != 3 and time[at] - time[w_resume[wait]] < poll_gap
+                        )
+                if not joins:
+                    wait = waits
+                    waits += 1
+                    current[who] = wait
+                    w_thread[wait], w_first[wait] = who, at
+                w_last[wait], w_wake[wait], w_resume[wait], w_ended[wait] = at, -1, -1, 0
+                w_returned[wait] = False
+                w_sleeps[wait] += 1
+                of_switch[at] = wait
+                asleep[who], same_call[who], acted[who] = True, call[at] >= 0, False
+        if other[at] >= 0:
+            whom = other[at]
+            if what == _WAKING:
+                if asleep[whom] and w_wake[current[whom]] < 0:
+                    wait = current[whom]
+                    w_wake[wait] = at
+                    w_ended[wait] = _who(context[at], who, call[at], bits[at])
+            elif what == _SWITCH and asleep[whom]:
+                asleep[whom] = False
+                w_resume[current[whom]] = at
+    return (
+        w_thread[:waits],
+        w_first[:waits],
+        w_last[:waits],
+        w_wake[:waits],
+        w_resume[:waits],
+        w_ended[:waits],
+        w_result[:waits],
+        w_returned[:waits],
+        w_sleeps[:waits],
+        of_switch,
+    )

@@ -1,0 +1,103 @@
+"""Paths in plain words."""
+
+from __future__ import annotations
+
+from whyperf.engines.causes.graph import Graph
+from whyperf.engines.causes.path import Anomaly, Culprit, Ending, Rung, Stall
+from whyperf.engines.causes.rules import Call
+from whyperf.engines.quantities import seconds
+from whyperf.recording.system_calls import system_call_name
+
+
+def who(graph: Graph, thread: int) -> str:
+    """Program, thread and number, as far as they say something."""
+    if thread < 0:
+        return "somebody outside the recording"
+    one = graph.thread(thread)
+    return f"{one.label} ({one.tid})"
+
+
+def place(graph: Graph, node: int) -> str:
+    """The innermost function of the program's own code, if there is any."""
+    frame = graph.trace.stacks.own(node) if node >= 0 else None
+    return f" in {frame.function}" if frame is not None else ""
+
+
+def did(graph: Graph, rung: Rung) -> str:
+    """What a rung's thread waited in."""
+    wait = graph.wait(rung.wait)
+    call = system_call_name(wait.call) if wait.call >= 0 else "the kernel"
+    if graph.does(wait.call, Call.FUTEX):
+        call = "a lock" if graph.rules.is_lock(graph.trace.stacks.functions(wait.node)) else "another thread's signal"
+        return f"waited for {call}{place(graph, wait.node)}"
+    if graph.does(wait.call, Call.SLEEP):
+        return f"{'polled' if wait.sleeps >= graph.settings.polls else 'slept'}{place(graph, wait.node)}"
+    if graph.does(wait.call, Call.MULTIPLEX) and graph.in_loop[rung.wait]:
+        return f"had nothing to do, in {call}{place(graph, wait.node)}"
+    return f"waited in {call}{place(graph, wait.node)}"
+
+
+def ending(graph: Graph, culprit: Culprit) -> str:
+    """What the last thread of a path did instead."""
+    at, long = place(graph, culprit.node), seconds((culprit.end - culprit.begin) / 1e9)
+    wait = graph.wait(culprit.wait) if culprit.wait >= 0 else None
+    call = system_call_name(wait.call) if wait is not None and wait.call >= 0 else "the kernel"
+    if culprit.ending is Ending.NO_REPLY:
+        return f"finished its turn{at} without waking it{_difference(culprit)}"
+    if culprit.ending is Ending.GONE:
+        return f"had ended{at} without waking it{_difference(culprit)}"
+    if culprit.ending is Ending.STARVED:
+        rivals = ", ".join(f"{who(graph, one)} {seconds(time / 1e9)}" for one, time in culprit.others)
+        return f"was ready to run{at} for {long} and got no CPU; running meanwhile: {rivals}"
+    said = {
+        Ending.RAN: f"was busy{at} for {long}",
+        Ending.SLEPT: f"slept{at} for {long}",
+        Ending.DEVICE: f"waited for the kernel or a device in {call}{at} for {long}",
+        Ending.OUTSIDE: f"waited in {call}{at} for {long}, for somebody who is not in the recording",
+        Ending.POLLED: f"polled{at} for {long}, for something that kernel events do not show",
+        Ending.CYCLE: f"waits for the first one in turn, in {call}{at}: none of them can go on",
+        Ending.UNKNOWN: f"was last seen{at}; the recording does not tell more",
+    }
+    return said[culprit.ending]
+
+
+def _difference(culprit: Culprit) -> str:
+    parts = []
+    if culprit.skipped:
+        parts.append(f"unlike in the normal run it did not come to {_some(culprit.skipped)}")
+    if culprit.added:
+        parts.append(f"it went through {_some(culprit.added)}, which normal turns do not")
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def _some(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
+
+
+def stalled(graph: Graph, anomaly: Anomaly) -> str:
+    lasted = seconds((anomaly.end - anomaly.begin) / 1e9)
+    what = "one turn" if anomaly.is_turn else "one wait"
+    return f"{who(graph, anomaly.thread)} stalled for {lasted} in {what}"
+
+
+def usual(anomaly: Anomaly, *, compared: bool) -> str:
+    """What the normal run, or the rest of the same one, says."""
+    where = "in the normal run" if compared else "elsewhere in the recording"
+    what = "turn" if anomaly.is_turn else "wait"
+    if not anomaly.instances:
+        return f"there is no such {what} {where}"
+    return f"such {what}s last at most {seconds(anomaly.normal / 1e9)} {where} ({anomaly.instances:,} of them)"
+
+
+def why(graph: Graph, stall: Stall, *, compared: bool) -> str:
+    culprit, anomaly = stall.path.culprit, stall.anomaly
+    first = f"{stalled(graph, anomaly)}; {usual(anomaly, compared=compared)}."
+    itself = not stall.path.rungs[1:] and culprit.thread == anomaly.thread
+    subject = "It" if itself else who(graph, culprit.thread)
+    if culprit.ending is Ending.CYCLE:
+        names = " -> ".join(who(graph, rung.thread) for rung in stall.path.rungs)
+        return f"{first} Deadlock: {names} wait for each other in a circle."
+    guess = " (a guess)" if stall.path.guessed else ""
+    fed = [who(graph, one) for one in culprit.fed_by if one != anomaly.thread]
+    asked = f" It had been asked by {', '.join(fed)}." if fed else ""
+    return f"{first} {subject} {ending(graph, culprit)}{guess}.{asked}"

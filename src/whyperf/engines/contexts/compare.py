@@ -1,0 +1,172 @@
+"""The comparison itself: which contexts, and which functions that answer for them, became slower beyond noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from whyperf.engines.contexts.blame import answering, mechanism_nodes, user_nodes
+from whyperf.engines.contexts.chains import Counted
+from whyperf.engines.contexts.costs import Costs, cost_of, side
+from whyperf.engines.contexts.idle import below, idle_places, with_siblings
+from whyperf.engines.contexts.indexing import Contexts, index_contexts
+from whyperf.engines.contexts.inference import Followed, follow, has_events
+from whyperf.engines.contexts.judging import Slower, judge
+from whyperf.engines.contexts.layers import Layer, layers_of
+from whyperf.engines.contexts.records import Flags, Ints
+from whyperf.engines.contexts.relevance import along_the_main_thread, members, of_all_threads
+from whyperf.engines.contexts.settings import ContextsSettings, Sources
+from whyperf.engines.contexts.totals import InstanceTotals, added
+from whyperf.engines.contexts.units import Unit, choose_unit, ended_by_themselves
+from whyperf.engines.excess.novelty import Novelty
+from whyperf.engines.excess.spending import spend
+from whyperf.engines.functions import FunctionIndex
+from whyperf.engines.run import Floats, Run, sums
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    contexts: Contexts
+    layers: list[Layer]  # by function
+    answering: Ints  # by node: the node that answers for its time
+    user: Ints  # by node: the innermost one outside the kernel
+    unit: Unit
+    divisor: dict[Run, float]  # what seconds were divided by
+    settings: ContextsSettings
+    followed: dict[Run, Followed]
+    counted: dict[Run, Counted]
+    good: Costs
+    bad: Costs
+    spent: Floats  # by node: its part of the excess, every second once
+    slower: tuple[Slower, ...]  # most first
+
+    @property
+    def total_good(self) -> float:
+        return float(self.good.own.sum(axis=1).mean())
+
+    @property
+    def total_bad(self) -> float:
+        return float(self.bad.own.sum(axis=1).mean())
+
+    @property
+    def single(self) -> bool:
+        return min(len(self.good.runs), len(self.bad.runs)) < 2
+
+    @property
+    def index(self) -> FunctionIndex:
+        return self.contexts.index
+
+    @property
+    def share(self) -> Floats:
+        """By function: the part of the excess that it answers for."""
+        whose, size = self.contexts.function[self.answering], len(self.index.functions)
+        known = whose >= 0
+        total = max(float(self.spent.sum()), 1e-12)
+        return sums(whose[known], self.spent[known], size) / total
+
+    @property
+    def unplaced(self) -> float:
+        """The part of the excess that no stack was known of."""
+        return float(self.spent[0]) / max(float(self.spent.sum()), 1e-12)
+
+    def instances(self) -> tuple[InstanceTotals, InstanceTotals]:
+        """Inferred function instances of the good runs, and of the bad ones."""
+        good, bad = (added([self.followed[run].totals for run in side.runs]) for side in (self.good, self.bad))
+        return good, bad
+
+    def layer(self, node: int) -> Layer:
+        return self.layers[int(self.contexts.function[node])]
+
+
+def compare(
+    good: Sequence[Run],
+    bad: Sequence[Run],
+    *,
+    sources: Sources = Sources.ALL,
+    settings: ContextsSettings | None = None,
+) -> Comparison | None:
+    """None where a run has no kernel events: then there is nothing to say."""
+    runs = (*good, *bad)
+    if not all(has_events(run) for run in runs):
+        return None
+    settings = settings or ContextsSettings()
+    contexts = index_contexts(FunctionIndex(good, bad))
+    layers = layers_of(contexts.index)
+    mechanism = mechanism_nodes(contexts, layers)
+    followed = {
+        run: follow(run, contexts.tree, contexts.node_of_stack[run], sources=sources, of=members(run).program)
+        for run in runs
+    }
+    resting = {run: idle_places(run, followed[run], contexts, mechanism, settings) for run in runs}
+    heads = _idle_heads(good, bad, followed, resting, contexts)
+    idle = below(contexts, with_siblings(heads, [one.waits for one in followed.values()], contexts, mechanism))
+    unit = choose_unit(runs, followed, idle, settings)
+    whole = ended_by_themselves(runs)
+    counted = {
+        run: along_the_main_thread(run, followed[run], settings) if whole else of_all_threads(run, followed[run], idle)
+        for run in runs
+    }
+    divisor = _divisors(unit, counted)
+    sampled = any(len(one.samples) for one in followed.values())
+    costs = {run: cost_of(followed[run], counted[run], len(contexts), divisor[run], sampled=sampled) for run in runs}
+    sides = side(good, costs), side(bad, costs)
+    spent = _spent(contexts, *sides, by_share=unit.by_share)
+    answers = answering(contexts, mechanism, [one.calls for one in followed.values()])
+    slower = judge(contexts, answers, sides, spent, settings)
+    return Comparison(
+        contexts=contexts,
+        layers=layers,
+        answering=answers,
+        user=user_nodes(contexts, layers),
+        unit=unit,
+        divisor=divisor,
+        settings=settings,
+        followed=followed,
+        counted=counted,
+        good=sides[0],
+        bad=sides[1],
+        spent=spent,
+        slower=slower,
+    )
+
+
+def _idle_heads(
+    good: Sequence[Run],
+    bad: Sequence[Run],
+    followed: dict[Run, Followed],
+    resting: dict[Run, Flags],
+    contexts: Contexts,
+) -> Flags:
+    """What the good runs call idle is; of threads that only the bad runs have, what these do."""
+    flags = [np.any([resting[run] for run in runs], axis=0) for runs in (good, bad)]
+    seen = np.zeros(len(contexts), np.bool_)
+    for run in good:
+        for rows in (followed[run].waits, followed[run].samples):
+            seen[rows["node"][rows["node"] > 0]] = True
+    for node in range(len(contexts) - 1, 0, -1):
+        seen[contexts.tree.parent[node]] |= seen[node]
+    # A thread's loop that the good runs never entered: the parent of its idle place is new to them.
+    new_loop = flags[1] & ~seen & ~seen[contexts.tree.parent]
+    heads: Flags = flags[0] | new_loop
+    return heads
+
+
+def _divisors(unit: Unit, counted: dict[Run, Counted]) -> dict[Run, float]:
+    if not unit.by_share:
+        return dict(unit.count)
+    return {run: max(1e-9, float(part.blocked.sum() + part.running.sum()) / 1e9) for run, part in counted.items()}
+
+
+def _spent(contexts: Contexts, good: Costs, bad: Costs, *, by_share: bool) -> Floats:
+    before, after = (costs.own.mean(axis=0) for costs in (good, bad))
+    excess = after - before
+    if by_share:
+        grown: Floats = np.maximum(excess, 0.0)
+        return grown
+    functions = len(contexts.index.functions)
+    seen = [sums(contexts.function[1:], own[1:], functions) > 0 for own in (before, after)]
+    # The last entry is the root's.
+    new, gone = (np.append(flags, False) for flags in (seen[1] & ~seen[0], seen[0] & ~seen[1]))
+    return spend(contexts.shape, excess, Novelty(new, gone))

@@ -1,0 +1,1 @@
+"""Recordings in the formats of other tools."""

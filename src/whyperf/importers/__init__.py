@@ -1,0 +1,1 @@
+"""Recordings made by other tools, turned into recordings like our own."""

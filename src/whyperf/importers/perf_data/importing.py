@@ -1,0 +1,151 @@
+"""From a perf.data file to a sealed recording."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from whyperf.collect import folder as folders
+from whyperf.collect.seal import Progress
+from whyperf.collect.seal.evidence import Evidence, without_samples
+from whyperf.collect.seal.sealing import sealed_tables
+from whyperf.collect.seal.symbols import DebugInfo
+from whyperf.collect.start import Start
+from whyperf.collect.tracer.traced import TRACED_SAMPLES, Records, Traced
+from whyperf.importers.perf_data.busy_machine import longest_wait_for_a_cpu_s
+from whyperf.importers.perf_data.layout import MODE_KERNEL, Misc
+from whyperf.importers.perf_data.notes import notes_of
+from whyperf.importers.perf_data.participants import participants
+from whyperf.importers.perf_data.reading import PerfData, read_perf_data
+from whyperf.importers.perf_data.system_calls import fill_system_calls
+from whyperf.recording.events import EventKind
+from whyperf.recording.manifest import Host, Sampling, Totals, Trace
+from whyperf.recording.plain import to_plain
+from whyperf.recording.reader import Recording
+from whyperf.recording.writer import write_recording
+
+
+def import_perf_data(path: Path, output: Path, *, force: bool = False, progress: Progress | None = None) -> Recording:
+    """Makes the recording `output` of a perf.data file."""
+    report = progress or _silently
+    kept = folders.create(output, force=force)
+    try:
+        report(f"reading {path.name}", 0.0)
+        read = read_perf_data(path)
+        trace = trace_of(read, "perf.data", _scope(read.container.features.command))
+        traced = traced_of(read, trace)
+        return seal_perf_data(output, read, without_samples(_start(read), traced, _said(read, traced)), report)
+    except BaseException:
+        shutil.rmtree(output, ignore_errors=True)
+        raise
+    finally:
+        kept.release()
+
+
+def _silently(_what: str, _done: float) -> None:
+    pass
+
+
+def seal_perf_data(
+    output: Path, read: PerfData, evidence: Evidence, progress: Progress = _silently, *, notes: Sequence[str] = ()
+) -> Recording:
+    """Writes the recording `output`, whose folder is there."""
+    manifest, tables = sealed_tables(evidence, progress, DebugInfo())
+    told = (*manifest.losses.notes, *notes, *notes_of(read))
+    # Where there were other events too, nobody knows what was lost: the trace says how many.
+    lost = 0 if any(one.is_tracepoint for one in read.container.events) else read.books.lost
+    losses = replace(manifest.losses, samples_dropped=lost, stacks_cut=read.cut, notes=told)
+    progress("writing tables", 0.9)
+    write_recording(output, replace(manifest, losses=losses), tables)
+    return Recording(output)
+
+
+def trace_of(read: PerfData, source: str, scope: str) -> Trace:
+    return Trace(
+        source=source,
+        scope=scope,
+        sample_hz=read.timed.rate_hz,
+        events_lost=read.books.lost if any(one.is_tracepoint for one in read.container.events) else 0,
+        clock="monotonic" if all(one.monotonic for one in read.container.events) else "unaligned",
+        passed_over=read.events.passed_over,
+    )
+
+
+def traced_of(read: PerfData, trace: Trace, without: frozenset[int] = frozenset()) -> Traced:
+    known = read.events.records
+    switched = bool((known["kind"] == EventKind.SWITCH).any())
+    people = participants(read.books.happenings, read.binaries, read.begin, switches=not switched)
+    coming = people.records[np.argsort(people.records["time"], kind="stable")]
+    records = np.insert(known, np.searchsorted(known["time"], coming["time"]), coming)
+    if without:
+        records = records[~np.isin(records["pid"], list(without))]
+    fill_system_calls(records)
+    return Traced(
+        records=records,
+        stacks=read.stacks,
+        trace=trace,
+        processes=tuple(one for one in people.processes if one.pid not in without),
+        threads=tuple(one for one in people.threads if one.pid not in without),
+        mappings=tuple(one for one in people.mappings if one.pid not in without),
+        kernel_symbols=read.kernel.symbols,
+        kernel_base=read.kernel.base,
+        kernel_build_id=read.kernel.build_id,
+        damaged_bytes=read.container.damaged_bytes,
+    )
+
+
+def _scope(command: Sequence[str]) -> str:
+    """From perf's own options, which end where the recorded command begins."""
+    options = list(command[: command.index("--")] if "--" in command else command)
+    if any(option in ("-a", "--all-cpus") for option in options):
+        return "all"
+    return "process" if any(option.startswith(("-p", "-t", "--pid", "--tid")) for option in options) else "tree"
+
+
+def _start(read: PerfData) -> Start:
+    features = read.container.features
+    clock = features.real_minus_clock
+    real = read.begin + clock if clock is not None else read.container.changed_ns - (read.end - read.begin)
+    command = features.command
+    return Start(
+        command=command[command.index("--") + 1 :] if "--" in command else command,
+        environment_names=(),
+        sampling=Sampling(rate_hz=read.timed.rate_hz, clock="cpu", source=TRACED_SAMPLES),
+        work_unit="run",
+        skip_ns=0,
+        host=Host(features.host, features.kernel, features.machine or "x86_64", features.cpus),
+        start_monotonic=read.begin,
+        start_real=real,
+    )
+
+
+def _said(read: PerfData, traced: Traced) -> list[dict[str, Any]]:
+    """What a recorder of our own would have put into its log."""
+    return [
+        {"type": "totals", "at": "stop", "totals": to_plain(_totals(read, traced.records))},
+        {"type": "stop", "time": read.end, "stopped_by": "imported"},
+    ]
+
+
+def _totals(read: PerfData, records: Records) -> Totals:
+    """As far as samples tell."""
+    in_kernel = (read.samples["misc"][read.timed.rows] & Misc.CPU_MODE) == MODE_KERNEL
+    switches = records[records["kind"] == EventKind.SWITCH]
+    preempted = int(np.count_nonzero(switches["result"] == 0))
+    return Totals(
+        wall_s=(read.end - read.begin) / 1e9,
+        cpu_user_s=float(read.timed.weight[~in_kernel].sum()) / 1e9,
+        cpu_system_s=float(read.timed.weight[in_kernel].sum()) / 1e9,
+        max_rss_bytes=0,
+        read_bytes=0,
+        written_bytes=0,
+        voluntary_switches=len(switches) - preempted,
+        involuntary_switches=preempted,
+        major_faults=0,
+        cpu_wait_s=longest_wait_for_a_cpu_s(records),
+    )

@@ -1,0 +1,61 @@
+"""The causal path of a stall as a ladder: from the thread that stalled up to the one that should have acted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.text import Text
+
+from whyperf.engines.quantities import seconds
+from whyperf.report.glyphs import Glyphs
+from whyperf.report.printable import printable
+
+_INDENT = "     "
+_FRAMES = 6  # of the culprit's stack
+_LINK_STYLES = {"strong": "green", "weak": "yellow", "inferred": "cyan", "guess": "dim"}
+
+
+def ladder(detail: Mapping[str, Any], width: int, glyphs: Glyphs) -> Iterator[Text]:
+    """Nothing for findings without one."""
+    rungs = detail.get("ladder") or []
+    if not rungs:
+        return
+    names = [_name(rung) for rung in rungs]
+    name_width = min(max(len(name) for name in names), width // 3)
+    yield Text()
+    yield Text(f"{_INDENT}  at (s)  {'who':{name_width}}      for  did", "dim")
+    for rung, name in zip(rungs, names, strict=True):
+        row = Text(f"{_INDENT}{rung['time_s']:8.3f}  ", "dim")
+        row.append(f"{_cut(name, name_width, glyphs):{name_width}}", "bold")
+        row.append(f"  {seconds(rung['for_s']):>7}  ")
+        room = max(20, width - len(row))
+        yield row.append(_cut(printable(rung["did"]), room, glyphs))
+        link = rung.get("link")
+        if link:
+            said = f"{link['mechanism']} ({link['certainty']}): {link['why']}"
+            before = f"{_INDENT}{'':8}  {glyphs.rule} "
+            style = _LINK_STYLES.get(link["certainty"], "default")
+            yield Text(before, "dim").append(_cut(printable(said), width - len(before), glyphs), style)
+    yield from _stack(detail, width, glyphs)
+
+
+def _stack(detail: Mapping[str, Any], width: int, glyphs: Glyphs) -> Iterator[Text]:
+    """Where the culprit was, innermost first."""
+    frames = detail.get("stack") or []
+    for number, frame in enumerate(frames[:_FRAMES]):
+        start = f"{_INDENT}{'at' if number == 0 else '  '} "
+        yield Text(start, "dim").append(_cut(printable(frame), width - len(start), glyphs))
+    if len(frames) > _FRAMES:
+        yield Text(f"{_INDENT}   {glyphs.dots} {len(frames) - _FRAMES} more", "dim")
+
+
+def _name(rung: Mapping[str, Any]) -> str:
+    if rung.get("process") is None:
+        return "outside the recording"
+    thread = rung["thread"] if rung["pid"] != rung["tid"] else ""
+    return printable(f"{rung['process']}{'/' + thread if thread else ''} ({rung['tid']})")
+
+
+def _cut(text: str, width: int, glyphs: Glyphs) -> str:
+    return text if len(text) <= width else text[: max(0, width - len(glyphs.dots))] + glyphs.dots

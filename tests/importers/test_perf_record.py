@@ -1,0 +1,130 @@
+"""Kernel events without BPF: perf beside the target."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.importers import imported as ours
+from whyperf.collect.lifecycle import Lifecycle, Outcome
+from whyperf.collect.program import Program
+from whyperf.errors import WhyperfError
+from whyperf.importers.perf_record import record_with_perf
+from whyperf.recording.events import EventKind
+from whyperf.recording.reader import Recording
+
+SANDBOX = Path(__file__).parents[1] / "tracer" / "sandbox.py"
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed: apt-get install linux-perf"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="perf traces other processes for root only"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHYPERF_TRACE_FOLDER", str(tmp_path / "trace"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def record(tmp_path: Path, program: Path | None, *arguments: str, **options: object) -> tuple[Outcome, Recording]:
+    path = tmp_path / "recording"
+    started = Program(str(program), (str(program), *arguments)) if program else None
+    outcome = record_with_perf(
+        started,
+        path,
+        **{"lifecycle": Lifecycle(), "environment": dict(os.environ), "capture_output": program is not None, **options},  # type: ignore[arg-type]
+    )
+    return outcome, Recording(path)
+
+
+def test_a_program_is_recorded_with_its_waits(ledger: dict[str, Path], tmp_path: Path) -> None:
+    # WHEN a program without frame pointers is recorded by perf
+    outcome, recording = record(tmp_path, ledger["dwarf"], "slowly", sample_hz=999)
+
+    # THEN its CPU time is where it was spent, with all callers
+    assert outcome.status == 0 and outcome.stopped_by == "exit"
+    assert ("find_in_list", "book", "clerk", "start_thread") in {s.functions[:4] for s in ours.samples(recording)}
+    sampled = recording.column("samples", "weight").sum() / 1e9
+    assert sampled == pytest.approx(recording.manifest.totals.cpu_s, rel=0.25)
+
+    # AND its sleeps are there, and nothing of whyperf or perf
+    rows = recording.table("events").to_pylist()
+    threads = recording.table("threads").to_pylist()
+    processes = recording.table("processes").to_pylist()
+    sleeps = [row for row in rows if row["kind"] == EventKind.SWITCH and row["detail"] == 230 and row["result"] == 1]
+    assert len(sleeps) == 7
+    acting = {processes[threads[row["thread"]]["process"]]["executable"] for row in rows if row["thread"] >= 0}
+    assert acting == {str(ledger["dwarf"])}
+
+    # AND the manifest says how it was made
+    trace = recording.manifest.trace
+    assert trace is not None and (trace.source, trace.scope, trace.clock) == ("perf", "tree", "monotonic")
+    assert any("socket" in kinds for kinds in trace.absent)
+
+
+def test_a_running_process_is_watched_and_left_alone(tmp_path: Path) -> None:
+    target = subprocess.Popen(["sh", "-c", "while :; do sleep 0.01; done"])
+    try:
+        outcome, recording = record(tmp_path, None, pid=target.pid, lifecycle=Lifecycle(for_s=0.5))
+
+        assert target.poll() is None
+        assert outcome.stopped_by == "for"
+        kinds = set(recording.column("events", "kind").tolist())
+        assert {EventKind.SWITCH, EventKind.SYSCALL, EventKind.FORK} <= kinds
+    finally:
+        target.kill()
+        target.wait()
+
+
+def test_a_process_that_is_gone_gets_a_sentence(tmp_path: Path) -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+
+    with pytest.raises(WhyperfError, match=str(gone.pid)):
+        record(tmp_path, None, pid=gone.pid, lifecycle=Lifecycle(for_s=0.5))
+
+    assert not (tmp_path / "recording").exists()
+
+
+def test_without_perf_the_sentence_names_the_package(
+    ledger: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    with pytest.raises(WhyperfError, match="not installed") as refused:
+        record(tmp_path, ledger["fp"])
+
+    assert "linux-perf" in (refused.value.next_command or "")
+    assert not (tmp_path / "recording").exists()
+
+
+def test_root_without_bpf_records_by_perf_and_says_so(ledger: dict[str, Path], tmp_path: Path) -> None:
+    # GIVEN a kernel that permits root everything but BPF
+    sandbox = [sys.executable, str(SANDBOX), "--deny", "EPERM", "--only", "bpf", "--"]
+
+    # WHEN a program is traced
+    command = [
+        *sandbox,
+        sys.executable,
+        "-m",
+        "whyperf",
+        "record",
+        "--trace",
+        "-o",
+        "traced",
+        "--",
+        str(ledger["dwarf"]),
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    # THEN perf records it
+    assert done.returncode == 0, done.stderr
+    assert "recorded by perf" in done.stderr
+    trace = Recording(tmp_path / "traced").manifest.trace
+    assert trace is not None and trace.source == "perf"

@@ -1,0 +1,171 @@
+"""`whyperf trace`: rings in the kernel, dumped while tracing goes on, gone after stop."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.tracer.recording import Command, functions_on_stacks, kinds, names, needs_bpf
+from whyperf.collect.tracer.facts import from_json
+from whyperf.collect.tracer.facts_file import stack_parts
+from whyperf.collect.tracer.flight.memory import FactsMemory
+from whyperf.collect.tracer.flight.starting import _bytes_for
+from whyperf.collect.tracer.traced import TracedMapping, TracedMappings, TracedProcess
+from whyperf.errors import WhyperfError
+from whyperf.recording.chunks import ChunkReader
+from whyperf.recording.events import EventKind
+
+
+@pytest.fixture
+def whyperf(tmp_path: Path) -> Iterator[Command]:
+    command = Command(tmp_path)
+    yield command
+    command("trace", "stop", status=None)
+    assert not _pins(command).exists()
+
+
+def _pins(command: Command) -> Path:
+    return Path("/sys/fs/bpf") / f"whyperf-{Path(command.environment['WHYPERF_TRACE_FOLDER']).name}"
+
+
+def _status(whyperf: Command) -> dict[str, object]:
+    found = json.loads(whyperf("trace", "status", "--json").stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+@needs_bpf
+def test_a_dump_holds_what_just_happened_and_tracing_goes_on(whyperf: Command) -> None:
+    # GIVEN a flight recorder, and something that happened after it was started
+    assert "the flight recorder runs" in whyperf("trace", "start", "--size", "16M").stdout
+    subprocess.run(["sh", "-c", "for i in 1 2 3 4 5; do sleep 0.2; done"], check=True)
+    # WHEN it is dumped, and again later
+    first = whyperf("trace", "dump", "-o", "first").stderr
+    subprocess.run(["sleep", "0.3"], check=True)
+    whyperf("trace", "dump", "-o", "second", "--last", "1s")
+    # THEN both are recordings of their time
+    assert "events of the last" in first
+    recording = whyperf.recording("first")
+    assert recording.manifest.stopped_by == "dump"
+    assert {"sleep", "sh"} <= names(recording)
+    assert {EventKind.SWITCH, EventKind.SYSCALL, EventKind.EXEC, EventKind.FORK, EventKind.EXIT} <= kinds(recording)
+    assert recording.manifest.totals.cpu_s > 0  # by samples
+    second = whyperf.recording("second")
+    window = second.manifest.window
+    assert (window.end - window.start) / 1e9 <= 1.05
+    assert second.column("events", "time")[-1] > recording.column("events", "time")[-1]
+    # and nobody who already ran has no name
+    commands = recording.table("processes").column("command").to_pylist()
+    assert sum(not command for command in commands) <= len(commands) // 10
+
+
+@needs_bpf
+def test_programs_that_start_later_have_stacks(whyperf: Command) -> None:
+    whyperf("trace", "start", "--size", "16M")
+    subprocess.run(["python3", "-c", "import time; time.sleep(0.5); time.sleep(0.2)"], check=True)
+    whyperf("trace", "dump", "-o", "rec")
+    recording = whyperf.recording("rec")
+    kind, detail = recording.column("events", "kind"), recording.column("events", "detail")
+    asleep = ((kind == EventKind.SWITCH) & (detail == 230)).nonzero()[0].tolist()
+    assert any("time_sleep" in path or "pysleep" in path for path in functions_on_stacks(recording, asleep))
+
+
+@needs_bpf
+def test_a_killed_daemon_costs_only_stacks_of_what_starts_later(whyperf: Command) -> None:
+    whyperf("trace", "start", "--size", "16M")
+    daemon = _status(whyperf)["daemon"]
+    assert isinstance(daemon, int)
+    os.kill(daemon, signal.SIGKILL)
+    _wait_until(lambda: _status(whyperf)["daemon"] is None)
+    assert "HAS DIED" in whyperf("trace", "status").stdout
+    subprocess.run(["sleep", "0.2"], check=True)
+    done = whyperf("trace", "dump", "-o", "rec")
+    assert "daemon has died" in done.stderr
+    assert EventKind.SWITCH in kinds(whyperf.recording("rec"))
+    # Another tracer is still refused, with what to do about it
+    refused = whyperf("record", "--trace", "-o", "other", "--", "true", status=1)
+    assert "whyperf trace stop" in refused.stderr
+    # and a new daemon takes over.
+    assert "serves it from now on" in whyperf("trace", "start").stdout
+    assert _status(whyperf)["daemon"] is not None
+
+
+@needs_bpf
+def test_nobody_traces_beside_it(whyperf: Command) -> None:
+    whyperf("trace", "start", "--size", "4M")
+    daemon = _status(whyperf)["daemon"]
+    for words in (("record", "--trace", "-o", "rec", "--", "true"), ("trace", "start")):
+        refused = whyperf(*words, status=1)
+        assert f"whyperf trace start (process {daemon}) is tracing already" in refused.stderr
+        assert "try: whyperf trace stop" in refused.stderr
+    whyperf("trace", "stop")
+    assert whyperf("trace", "status", status=3).stderr.startswith("whyperf: No flight recorder is running.")
+    assert whyperf("trace", "stop", status=3)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(str(daemon)), 0)
+
+
+@needs_bpf
+def test_rings_too_small_for_what_is_asked_say_how_large_they_must_be(whyperf: Command) -> None:
+    whyperf("trace", "start", "--size", "1M")
+    storm = "import os\nfor i in range(100_000): os.getppid()"
+    subprocess.run(["python3", "-c", storm], check=True)
+    time.sleep(0.5)
+    done = whyperf("trace", "dump", "-o", "rec", "--last", "10m")
+    held = whyperf.recording("rec").manifest
+    assert 0 < held.tables["events"].rows < 2 * (1 << 20) // 96
+    if (held.window.end - held.window.start) / 1e9 < 1.0:
+        assert "not the 600 s asked for" in done.stderr
+        assert "whyperf trace start --size" in done.stderr
+
+
+@needs_bpf
+def test_a_size_can_be_given_in_seconds(whyperf: Command) -> None:
+    assert "events a second" in whyperf("trace", "start", "--seconds", "5s").stdout
+
+
+def test_more_seconds_than_memory_are_refused_with_how_many_fit() -> None:
+    with pytest.raises(WhyperfError, match="more than a quarter of the free memory") as refused:
+        _bytes_for(1e6, 1e6)
+    assert refused.value.next_command is not None
+    assert refused.value.next_command.startswith("whyperf trace start --seconds ")
+
+
+def test_the_daemon_forgets_processes_that_ended_long_ago(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # GIVEN thousands of processes that came and went, and one that lives
+    monkeypatch.setattr("whyperf.collect.tracer.flight.memory._ROOM", 100_000)
+    monkeypatch.setattr("whyperf.collect.tracer.flight.memory._KEPT_AFTER_END_S", -1.0)
+    memory = FactsMemory(tmp_path / "facts")
+    memory.add([TracedProcess(1, 7, 1, "lives", "/bin/lives", ("lives",))])
+    for pid in range(1000, 4000):
+        rows = tuple(TracedMapping(at << 12, (at + 1) << 12, 0, "/lib/x.so") for at in range(5))
+        memory.add([TracedProcess(2, pid, 1, "short"), TracedMappings(2, pid, rows)])
+        memory.ended(pid)
+    memory.close()
+    # THEN the file stays small, and the living one is in it
+    content = (tmp_path / "facts").read_bytes()
+    assert len(content) < 1_000_000
+    facts = [from_json(chunk.json()) for chunk in ChunkReader().in_bytes(content)]
+    assert TracedProcess(1, 7, 1, "lives", "/bin/lives", ("lives",)) in facts
+
+
+def test_stacks_are_split_between_whole_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whyperf.collect.tracer.facts_file._STACKS_AT_ONCE", 100)
+    packed = b"".join(i.to_bytes(4, "little") + (3).to_bytes(2, "little") + bytes(2 + 24) for i in range(10))
+    parts = list(stack_parts(packed))
+    assert b"".join(parts) == packed
+    assert all(len(part) % 32 == 0 and len(part) <= 100 for part in parts)
+
+
+def _wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
