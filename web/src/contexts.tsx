@@ -10,6 +10,7 @@ import { percent, plural, seconds, signed } from "./words";
 const LAYERS: Record<string, string> = {
   program: "the program",
   library: "its libraries",
+  "plug-in": "plug-ins",
   "system-library": "system libraries and headers",
   libc: "C library",
   kernel: "kernel",
