@@ -14,8 +14,6 @@ const LAYERS: Record<string, string> = {
   "system-library": "system libraries and headers",
   libc: "C library",
   kernel: "kernel",
-  jit: "generated code",
-  vdso: "kernel (vDSO)",
   unknown: "unknown or too small to show",
 };
 const CLOCKS = { cpu: "on the CPU", blocked: "waiting" };
