@@ -91,6 +91,14 @@ def test_a_stall_is_told_from_who_stalled_to_who_should_have_acted() -> None:
     assert model.verdict.suspects[0].cause == 0
 
 
+def test_a_suspect_of_which_only_the_line_is_known_is_shown_in_its_source() -> None:
+    nothing = recording([(("main",), 1.0)], source={"/src/convoy.c": (10, "\n".join("x;" for _ in range(20)))})
+    model = page_model(stalled(), Examined([], [nothing]))
+    assert model.verdict is not None
+    shown = model.verdict.suspects[0].excerpt
+    assert shown is not None and [line.number for line in shown.lines if line.share > 0] == [18]
+
+
 def test_slow_contexts_are_shown_even_where_nothing_was_sampled() -> None:
     nothing = recording([])
     contexts = page_model(stalled(), Examined([nothing], [nothing])).contexts

@@ -6,6 +6,7 @@ import { measured, percent, short } from "./words";
 
 export const COLOUR = { good: "var(--good)", bad: "var(--bad)" };
 const SIDES = ["good", "bad"] as const;
+const NARROWEST = 120; // pixels; less is a box that is just being opened
 const FEW = 24; // readings of a run up to which each is shown as a dot
 
 interface Drawing<Data> {
@@ -23,7 +24,7 @@ export function Chart<Data>({ data, draw, label }: Drawing<Data>) {
     let drawn = 0;
     const drawAnew = () => {
       const width = Math.floor(element.clientWidth);
-      if (width > 0 && width !== drawn) {
+      if (width >= NARROWEST && width !== drawn) {
         drawn = width;
         element.replaceChildren(draw(data, width));
       }

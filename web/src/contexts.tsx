@@ -10,11 +10,10 @@ import { percent, plural, seconds, signed } from "./words";
 const LAYERS: Record<string, string> = {
   program: "the program",
   library: "its libraries",
+  "plug-in": "plug-ins",
   "system-library": "system libraries and headers",
   libc: "C library",
   kernel: "kernel",
-  jit: "generated code",
-  vdso: "kernel (vDSO)",
   unknown: "unknown or too small to show",
 };
 const CLOCKS = { cpu: "on the CPU", blocked: "waiting" };

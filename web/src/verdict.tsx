@@ -19,7 +19,7 @@ const PATTERNS: Record<string, string> = {
   "new-path": "the good runs never come here",
   "long-wait": "it waits",
   "long-run": "it runs long",
-  deadlock: "a deadlock",
+  deadlock: "threads wait for each other in a circle",
   external: "the cause is outside of the program",
 };
 const OPEN = 3; // suspects shown with their source
@@ -32,7 +32,8 @@ export function VerdictSection({ model, verdict }: { model: PageModel; verdict: 
   return (
     <section id="verdict" class={`verdict ${verdict.kind}`} aria-labelledby="verdict-title">
       <p class="overline">
-        {model.title} <span>·</span> {plural(good ?? 0, "good run")} and {plural(bad ?? 0, "bad run")}
+        {model.title} <span>·</span>{" "}
+        {good ? `${plural(good, "good run")} and ${plural(bad ?? 0, "bad run")}` : plural(bad ?? 0, "recording")}
         {verdict.kind === "difference" && verdict.measure.endsWith("_s") && (
           <>
             {" "}
@@ -61,6 +62,7 @@ export function VerdictSection({ model, verdict }: { model: PageModel; verdict: 
           key={suspect.rank}
           suspect={suspect}
           unit={verdict.unit}
+          whole={good ? "the difference" : "the stall"}
           known={known}
           variables={suspect.variables.map((number) => [number, model.values?.variables[number] as Variable])}
         />
@@ -94,11 +96,12 @@ function Overview({ suspects }: { suspects: Suspect[] }) {
 interface Shown {
   suspect: Suspect;
   unit: string;
+  whole: string; // what shares are of
   known: Set<string>; // names of functions
   variables: [number, Variable][];
 }
 
-function SuspectArticle({ suspect, unit, known, variables }: Shown) {
+function SuspectArticle({ suspect, unit, whole, known, variables }: Shown) {
   return (
     <article class="suspect" id={`suspect-${suspect.rank}`} aria-labelledby={`suspect-${suspect.rank}-title`}>
       <header>
@@ -124,7 +127,7 @@ function SuspectArticle({ suspect, unit, known, variables }: Shown) {
           <strong>{suspect.pattern}</strong>: {PATTERNS[suspect.pattern]}
         </p>
       )}
-      <Facts suspect={suspect} unit={unit} />
+      <Facts suspect={suspect} unit={unit} whole={whole} />
       {variables.length > 0 && <Changed variables={variables} />}
       {suspect.excerpt && (
         <details open={suspect.rank <= OPEN}>
@@ -141,12 +144,12 @@ function mentioned(why: string, known: Set<string>): string[] {
   return (why.match(/[\w:~$.+]*[\w$]/g) ?? []).filter((word) => known.has(word));
 }
 
-function Facts({ suspect, unit }: { suspect: Suspect; unit: string }) {
+function Facts({ suspect, unit, whole }: { suspect: Suspect; unit: string; whole: string }) {
   const { interval, runs, path, inside } = suspect;
   return (
     <dl class="facts">
       <Fact name="answers for">
-        <strong>{percent(suspect.share)}</strong> of the difference
+        <strong>{percent(suspect.share)}</strong> of {whole}
         {interval && ` (95% interval ${percent(interval[0])} to ${percent(interval[1])})`}, {suspect.confidence}{" "}
         confidence
       </Fact>

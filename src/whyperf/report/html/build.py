@@ -21,8 +21,8 @@ def page_model(verdict: Verdict | None, examined: Examined) -> PageModel:
     """Without a verdict: of recordings that are only looked at."""
     suspects = [(one.function, one.module) for one in verdict.suspects] if verdict is not None else []
     values = values_section(examined.values, suspects)
-    unit, ranking = (ONE_RUN, None) if verdict is None else (verdict.symptom.unit, verdict.contexts)
-    contexts = contexts_section(examined, unit, ranking)
+    unit = verdict.symptom.unit if verdict is not None and examined.good else ONE_RUN
+    contexts = contexts_section(examined, unit, verdict.contexts if verdict is not None else None)
     causes = causes_section(verdict)
     relations = relations_section(verdict)
     return PageModel(

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from whyperf.diagnose.verdict import Suspect, Verdict
+from whyperf.engines.causes.findings import ENGINE
 from whyperf.report.html.model import CauseLink, CauseRung, CausesSection, CauseStory
-
-ENGINE = "causes"
 
 
 def causes_section(verdict: Verdict | None) -> CausesSection | None:

@@ -5,16 +5,25 @@ from __future__ import annotations
 import numpy as np
 
 from whyperf.diagnose.verdict import ContextRanking
+from whyperf.engines.contexts.layers import Layer, layers_of
 from whyperf.engines.excess.costs import Costs, Side, measure
 from whyperf.engines.functions import FunctionIndex
-from whyperf.engines.run import Floats, texts
+from whyperf.engines.run import Floats
 from whyperf.recording.tables import Clock
 from whyperf.report.html.examined import Examined
 from whyperf.report.html.model import ContextsSection, ContextTreeColumns, FrameFunction, HeatMap, HeatRow, HeatStep
 
 # A screen is 2,000 pixels wide: more contexts than this are narrower than one of them.
 MOST_CONTEXTS = 4000
-_SYSTEM = "system-library"
+_LAYERS = {
+    Layer.MAIN: "program",
+    Layer.OWN_LIBRARY: "library",
+    Layer.THIRD_PARTY: "system-library",
+    Layer.PLUG_IN: "plug-in",
+    Layer.LIBC: "libc",
+    Layer.KERNEL: "kernel",
+    Layer.UNKNOWN: "unknown",
+}
 
 
 def contexts_section(examined: Examined, unit: str, ranking: ContextRanking | None = None) -> ContextsSection | None:
@@ -26,11 +35,11 @@ def contexts_section(examined: Examined, unit: str, ranking: ContextRanking | No
         return None
     used = np.unique([number for _, tree in shown for number in tree.function.tolist() if number >= 0]).tolist()
     number = {function: at for at, function in enumerate(used)} | {-1: -1}
-    layers = _layers(index)
+    layers = layers_of(index)
     return ContextsSection(
         unit=unit,
         compared=bool(index.good),
-        functions=tuple(_function(index, function, layers) for function in used),
+        functions=tuple(_function(index, function, layers[function]) for function in used),
         trees=tuple(tree.columns(clock, number) for clock, tree in shown),
         heat=heat,
     )
@@ -98,19 +107,9 @@ def _mean(side: Side, size: int) -> Floats:
     return side.mean if side.runs else np.zeros(size)
 
 
-def _function(index: FunctionIndex, number: int, layers: dict[str, str]) -> FrameFunction:
+def _function(index: FunctionIndex, number: int, layer: Layer) -> FrameFunction:
     function = index.functions[number]
-    layer = layers.get(function.key.module, "unknown")
     # What a system header brought into the program is not the program's own.
-    return FrameFunction(
-        function.key.name, function.key.module, _SYSTEM if layer == "program" and not function.own else layer
-    )
-
-
-def _layers(index: FunctionIndex) -> dict[str, str]:
-    """By module: whose code it is."""
-    return {
-        name: origin
-        for run in (*index.good, *index.bad)
-        for name, origin in zip(index.module_names[run], texts(run.recording.table("modules"), "origin"), strict=True)
-    }
+    foreign = layer is Layer.MAIN and not function.own
+    shown = _LAYERS[Layer.THIRD_PARTY if foreign else layer]
+    return FrameFunction(function.key.name, function.key.module, shown)

@@ -139,7 +139,7 @@ class ValuesSection:
 class FrameFunction:
     name: str
     module: str
-    layer: str  # program, library, system-library, libc, kernel, jit, unknown
+    layer: str  # program, library, plug-in, system-library, libc, kernel, unknown
 
 
 @dataclass(frozen=True)

@@ -119,6 +119,8 @@ def _amounts(detail: Mapping[str, Any]) -> RunAmounts | None:
 def _excerpt(suspect: Suspect, runs: Sequence[Run]) -> Excerpt | None:
     """More of the source than the terminal shows; what the verdict itself holds where the recordings hold no more."""
     shares = {line.line: line.share for line in suspect.lines if line.share > 0}
+    if not shares and suspect.line > 0:
+        shares = {suspect.line: suspect.share}
     found = excerpt(runs, suspect.file, shares, _AROUND)
     if found is not None or not any(line.text.strip() for line in suspect.lines):
         return found
