@@ -174,7 +174,7 @@ def _programs(recording: Recording) -> str:
     """Those that ran most come first, the kernel's own threads last."""
     processes = recording.table("processes")
     origins, commands = (processes.column(name).to_pylist() for name in ("origin", "command"))
-    own = [row for row, origin in enumerate(origins) if origin != "met"]
+    own = [row for row, origin in enumerate(origins) if origin not in ("met", "beside")]
     # What it was called as: an executable can have many names.
     called = [str(command[0]) if command else "?" for command in commands]
     names = {row: called[row] for row in own}
@@ -182,7 +182,7 @@ def _programs(recording: Recording) -> str:
     order = sorted(own, key=lambda row: (names[row].startswith("["), -ran[row]))
     shown = list(dict.fromkeys(_base_name(names[row]) for row in order))
     more = f" and {len(shown) - _PROGRAMS_SHOWN} more" if len(shown) > _PROGRAMS_SHOWN else ""
-    met = len(origins) - len(own)
+    met = origins.count("met")
     talked_to = f"; {_counted(met, 'process', 'processes')} that they talked to" if met else ""
     threads = _counted(recording.table("threads").num_rows, "thread", "threads")
     named = f"{', '.join(shown[:_PROGRAMS_SHOWN])}{more}{talked_to}"

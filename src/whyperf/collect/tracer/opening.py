@@ -21,8 +21,8 @@ _CUT = ("", "no_module", "no_row", "rule", "register", "unreadable", "no_progres
 _BEFORE_MODULES = "the process' modules were not known yet"
 
 
-def open_tracer(scope: str, ring_bytes: int, sample_hz: int) -> Tracer:
-    """Loaded but paused. `ring_bytes` are for all CPUs together."""
+def open_tracer(scope: str, ring_bytes: int, sample_hz: int, budget: float) -> Tracer:
+    """Loaded but paused. `ring_bytes` are for all CPUs together, `budget` is the share of each above which it sheds."""
     try:
         from whyperf.collect._tracer import Tracer
     except ImportError as error:
@@ -30,7 +30,7 @@ def open_tracer(scope: str, ring_bytes: int, sample_hz: int) -> Tracer:
             f"This whyperf was built without its tracer ({error}).", "pip install --force-reinstall whyperf"
         ) from None
     try:
-        return Tracer(ring_bytes, sample_hz, scope, None, tables_folder(), paused=True)
+        return Tracer(ring_bytes, sample_hz, scope, None, tables_folder(), paused=True, shed_budget=budget)
     except MemoryError:
         raise WhyperfError(
             f"There is no memory for rings of {ring_bytes >> 20} MB.", "whyperf trace start --size 16M"

@@ -26,7 +26,7 @@ from whyperf.recording.events import EventKind
 Served = tuple[str, int, int, int, list[tuple[int, int, int, int, str, str, int]] | None]
 
 _SERVE_MS = 50
-_PRIORITY = -10
+_BUDGET = 0.3  # of a CPU: whoever records a program wants its events; only a storm is too much
 _FACTS_EVERY_S = 2.0
 _PIDS = 1 << 22  # the highest that Linux gives
 EVENTS_AT_ONCE = MAX_PAYLOAD // RECORD.itemsize * RECORD.itemsize
@@ -57,7 +57,7 @@ class TraceSession:
 
     def __init__(self, wanted: TraceWanted) -> None:
         self._wanted = wanted
-        self._tracer = open_tracer(wanted.scope, wanted.ring_bytes, wanted.sample_hz)
+        self._tracer = open_tracer(wanted.scope, wanted.ring_bytes, wanted.sample_hz, _BUDGET)
         self._append: Callable[[int, bytes], None] = lambda _kind, _payload: None
         self._facts: FactsFile | None = None
         self._known = np.zeros(_PIDS, bool)
@@ -141,8 +141,6 @@ class TraceSession:
 
     def _talk(self) -> None:
         """With the kernel, and with nothing else: a program that starts is waiting for its unwind tables."""
-        with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _PRIORITY)
         try:
             while not self._stopping.is_set():
                 served = self._tracer.serve(_SERVE_MS)
