@@ -7,7 +7,7 @@
 - storm: redis-benchmark against redis-server, and condition variables: operations a second lost at saturation, and CPU
   an operation, which tells the same where other work disturbs.
 
-Each tool's figure is compared with the run without a tool of the same round.
+Each tool's figure is compared with the run without a tool of the same round. `unshed` is whyperf without its governor.
 """
 
 from __future__ import annotations
