@@ -50,7 +50,9 @@ def trace_of(tracer: Tracer, scope: str, sample_hz: float) -> Trace:
     """What the manifest says of it, as of now."""
     counters = tracer.counters()
     cut = {reason: counters.get(f"cut_{name}", 0) for name, reason in zip(_CUT, CUT_REASONS, strict=False) if name}
+    # The first reason there is counts these too.
     cut[_BEFORE_MODULES] = counters.get("stacks_before_modules", 0)
+    cut[CUT_REASONS[1]] = max(0, cut[CUT_REASONS[1]] - cut[_BEFORE_MODULES])
     return Trace(
         source="bpf",
         scope=scope,
