@@ -108,7 +108,7 @@ def strace(pid: int) -> Iterator[Recorded]:
         before = _cpu(tracer.pid)
         yield recorded
         recorded.cpu = _cpu(tracer.pid) - before
-        tracer.send_signal(signal.SIGINT)
+        tracer.terminate()  # it goes on ignoring SIGINT where that was ignored before
         tracer.wait()
         recorded.events = _figure(output.read(), r"^100\.00\s+\S+\s+\S+\s+(\d+).*total")
 
