@@ -15,6 +15,7 @@ from whyperf.collect.tracer.traced import Records, Traced, TracedMappings, Trace
 from whyperf.recording.events import EventKind
 
 _PID_SHIFT = 32
+_PIDS = 1 << 22  # the highest that Linux gives
 
 
 @dataclass
@@ -58,7 +59,7 @@ class Lives:
             self._name_program(mappings)
         self.all = sorted(life for lives in self._of.values() for life in lives)
         self._followed = set(traced.followed) | {process.pid for process in sampled}
-        self._dealt = _dealt_with(traced.records)
+        self._dealt = _dealt_with(traced.records) if self._followed else set()
         for life in self.all:
             self._inherit(life)
 
@@ -126,8 +127,11 @@ class Lives:
 
 def _dealt_with(records: Records) -> set[int]:
     """Whoever did something, or had something done to it. Merely running next on a CPU is neither."""
+    dealt = np.zeros(_PIDS, bool)
+    dealt[records["pid"] & np.uint32(_PIDS - 1)] = True
     to_others = records["other"][records["kind"] != EventKind.SWITCH] >> np.uint64(_PID_SHIFT)
-    return {*np.unique(records["pid"]).tolist(), *np.unique(to_others).tolist()}
+    dealt[to_others & np.uint64(_PIDS - 1)] = True
+    return set(np.flatnonzero(dealt).tolist())
 
 
 def _born(records: Records) -> Iterator[Life]:
