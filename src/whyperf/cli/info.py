@@ -194,13 +194,14 @@ def _base_name(command: str) -> str:
 
 
 def _overhead(manifest: Manifest) -> str:
-    overhead = manifest.overhead
+    overhead, trace = manifest.overhead, manifest.trace
+    in_kernel = f", about {trace.kernel_s:.3f} s in the kernel" if trace is not None and trace.kernel_s else ""
     if manifest.sampling.source == "trace":
-        return f"nothing inside the programs, {overhead.recorder_cpu_s:.3f} s CPU beside them"
+        return f"nothing inside the programs, {overhead.recorder_cpu_s:.3f} s CPU beside them{in_kernel}"
     return (
         f"{overhead.handler_s:.3f} s inside the program ({overhead.handler_mean_us:.1f} us a sample, mostly "
         f"{overhead.handler_median_us:.1f} us, at most {overhead.handler_max_us:.0f} us), "
-        f"{overhead.recorder_cpu_s:.3f} s CPU beside it"
+        f"{overhead.recorder_cpu_s:.3f} s CPU beside it{in_kernel}"
     )
 
 

@@ -62,6 +62,7 @@ def trace_of(tracer: Tracer, scope: str, sample_hz: float) -> Trace:
         events_lost=counters.get("events_lost", 0),
         runs_missed=counters.get("runs_missed", 0),
         stacks_cut={reason: count for reason, count in cut.items() if count},
+        kernel_s=counters.get("cost_ns", 0) / 1e9,
     )
 
 
