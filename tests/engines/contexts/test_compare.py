@@ -20,6 +20,7 @@ from tests.engines.contexts.traced import (
     waited,
 )
 from tests.engines.made import Made
+from whyperf.engines.baselines import by_off_cpu_time
 from whyperf.engines.contexts.compare import compare
 from whyperf.engines.contexts.findings import findings
 from whyperf.engines.contexts.layers import Layer
@@ -388,6 +389,18 @@ def test_contexts_are_ranked_with_the_functions_on_their_way():
     assert first.steps[first.hot].rank == 1
     assert (first.share, second.share) == (pytest.approx(0.75, abs=0.01), pytest.approx(0.25, abs=0.01))
     assert [step.layer for step in first.steps[2:]] == [Layer.PLUG_IN, Layer.LIBC, Layer.KERNEL]
+
+
+def test_the_longest_off_cpu_stack_is_whoever_waits_longest():
+    """What a ranking of off-CPU stacks says: the idle thread first."""
+    main = [ran("main", 5), slept("main plug:filter", 100)]
+    idle = [waited("start_thread tick libc:futex_wait kernel:futex_wait_queue", 1000, "futex")]
+    run = Run(traced([Thread(main, main=True), Thread(idle)]))
+    ranked = by_off_cpu_time([run], [run])
+    assert [(one.function.name, round(one.value, 3)) for one in ranked] == [
+        ("futex_wait", 1.0),
+        ("clock_nanosleep", 0.1),
+    ]
 
 
 def test_timers_interrupt_whoever_runs():
