@@ -88,17 +88,33 @@ def test_own_libraries_came_with_the_program(program, library, layer):
     def runs(delay):
         made = []
         for factor in NOISE:
-            one = traced([Thread([ran("main", 50), slept("main lib:parse", delay * factor)], main=True)])
-            modules = one.tables["modules"]
-            where = {"tool": program, "libown.so.1": library}
-            paths = [where.get(name, "/lib/x") for name in modules.column("name").to_pylist()]
-            at = modules.schema.get_field_index("path")
-            tables = {**one.tables, "modules": modules.set_column(at, "path", pa.array(paths))}
+            threads = [Thread([ran("main", 50), slept("main lib:parse", delay * factor)], main=True)]
+            one = traced(threads, processes=(Process(), Process("beside", "met")))
+            tables = {
+                **one.tables,
+                "modules": changed(
+                    one.tables["modules"],
+                    "path",
+                    lambda row: library if row["name"] == "libown.so.1" else row["path"],
+                ),
+                # Whose library it is does not depend on who else was seen.
+                "processes": changed(
+                    one.tables["processes"],
+                    "executable",
+                    lambda row: program if row["origin"] == "exec" else f"{library.rpartition('/')[0]}/beside",
+                ),
+            }
             made.append(Made(one.path, one.manifest, tables))
         return made
 
     (first,) = found(runs(1), runs(300))
     assert first.detail["layer"] == layer.value
+
+
+def changed(table, name, value):
+    return table.set_column(
+        table.schema.get_field_index(name), name, pa.array([value(row) for row in table.to_pylist()], pa.string())
+    )
 
 
 def test_libc_answers_for_connections_that_it_opens_itself():
