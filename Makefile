@@ -89,6 +89,7 @@ bench-import: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## ho
 
 bench-trace: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what kernel events cost, beside perf and strace
 	$(BIN)/python -m bench.trace_cost
+	$(BIN)/python -m bench.trace_speed
 
 docs: $(STAMPS)/installed $(STAMPS)/tools ## the site, links checked; man pages; docs/format.md from the schemas
 	$(BIN)/pip install --quiet --group docs

@@ -1,8 +1,8 @@
 """Tools that record what the kernel does, each started and stopped around a load: ours, perf, strace.
 
-`python -m bench.trace_tools FOLDER` is our flight recorder without anything around it: rings that nobody reads and a
-server of unwind tables, until it is interrupted; it then prints what it counted. As with one that has been on for long,
-what runs already is known to it.
+`python -m bench.trace_tools FOLDER [BUDGET]` is our flight recorder without anything around it: rings that nobody reads
+and a server of unwind tables, until it is interrupted; it then prints what it counted. As with one that has been on for
+long, what runs already is known to it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _RING = 64 << 20
+_BUDGET = 0.05
 _EVENTS = "sched:sched_switch,sched:sched_waking,raw_syscalls:sys_exit"
 _TRACING = Path("/sys/kernel/tracing")
 
@@ -43,11 +44,11 @@ def none(_pid: int) -> Iterator[Recorded]:
 
 
 @contextmanager
-def ours(_pid: int) -> Iterator[Recorded]:
+def _ours(budget: float) -> Iterator[Recorded]:
     recorded = Recorded()
     with tempfile.TemporaryDirectory() as folder:
         recorder = subprocess.Popen(
-            [sys.executable, "-m", "bench.trace_tools", folder], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-m", "bench.trace_tools", folder, str(budget)], stdout=subprocess.PIPE, text=True
         )
         assert recorder.stdout
         recorder.stdout.readline()
@@ -57,6 +58,15 @@ def ours(_pid: int) -> Iterator[Recorded]:
         recorder.wait()
     for name, value in said.items():
         setattr(recorded, name, value)
+
+
+def ours(_pid: int) -> AbstractContextManager[Recorded]:
+    return _ours(_BUDGET)
+
+
+def ours_unshed(_pid: int) -> AbstractContextManager[Recorded]:
+    """Whatever it costs."""
+    return _ours(0)
 
 
 @contextmanager
@@ -98,12 +108,23 @@ def strace(pid: int) -> Iterator[Recorded]:
         before = _cpu(tracer.pid)
         yield recorded
         recorded.cpu = _cpu(tracer.pid) - before
-        tracer.send_signal(signal.SIGINT)
-        tracer.wait()
+        tracer.terminate()  # it goes on ignoring SIGINT where that was ignored before
+        try:
+            tracer.wait(5)
+        except subprocess.TimeoutExpired:  # of threads that ended together it may wait for one for ever
+            tracer.kill()
+            tracer.wait()
         recorded.events = _figure(output.read(), r"^100\.00\s+\S+\s+\S+\s+(\d+).*total")
 
 
-TOOLS = {"none": none, "whyperf": ours, "perf": perf_plain, "perf dwarf": perf_dwarf, "strace -c": strace}
+TOOLS = {
+    "none": none,
+    "whyperf": ours,
+    "unshed": ours_unshed,
+    "perf": perf_plain,
+    "perf dwarf": perf_dwarf,
+    "strace -c": strace,
+}
 
 
 def can_use_tracepoints() -> bool:
@@ -127,11 +148,11 @@ def _cpu(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _record_until_interrupted(folder: Path) -> None:
+def _record_until_interrupted(folder: Path, budget: float) -> None:
     from whyperf.collect._tracer import Tracer
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    tracer = Tracer(_RING, 99, "all", None, folder, paused=True)
+    tracer = Tracer(_RING, 99, "all", None, folder, shed_budget=budget, paused=True)
     for pid in [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]:
         with suppress(OSError):
             tracer.learn(pid)
@@ -161,4 +182,4 @@ def _record_until_interrupted(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    _record_until_interrupted(Path(sys.argv[1]))
+    _record_until_interrupted(Path(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else _BUDGET)

@@ -53,8 +53,8 @@ def all_cases() -> list[ContextCase]:
         *(_pigz(kind, microseconds) for kind, microseconds in (("busy", 12000), ("sleep", 100000))),
         *(_nginx_libz(kind, microseconds) for kind, microseconds in (("busy", 500), ("sleep", 1000))),
         *(_apache(kind, microseconds) for kind, microseconds in (("busy", 5000), ("sleep", 10000))),
-        *(_extension(kind, microseconds) for kind, microseconds in (("busy", 40), ("sleep", 20))),
-        *(_kiosk(kind, microseconds) for kind, microseconds in (("busy", 15), ("sleep", 5))),
+        *(_extension(kind, microseconds) for kind, microseconds in (("busy", 150), ("sleep", 500))),
+        *(_kiosk(kind, microseconds) for kind, microseconds in (("busy", 500), ("sleep", 2000))),
         _resolver(),
         _postgres(),
         _nginx_gzip(),
@@ -69,9 +69,9 @@ def stripped_cases() -> list[ContextCase]:
         _nginx_libz("sleep", 1000, stripped=True),
         _apache("busy", 5000, stripped=True),
         _apache("sleep", 10000, stripped=True),
-        _extension("busy", 40, stripped=True),
-        _kiosk("busy", 15, stripped=True),
-        _kiosk("sleep", 5, stripped=True),
+        _extension("busy", 150, stripped=True),
+        _kiosk("busy", 500, stripped=True),
+        _kiosk("sleep", 2000, stripped=True),
         _kiosk_list(stripped=True),
     ]
 
@@ -98,7 +98,7 @@ def _named(what: str, stripped: bool) -> str:
 def _pigz(kind: str, microseconds: int, stripped: bool = False) -> ContextCase:
     def runs(scratch: Path) -> Runs:
         text = scratch / "text"
-        text.write_bytes((servers.web_folder(scratch) / "page.txt").read_bytes() * 20)
+        text.write_bytes((servers.web_folder(scratch) / "page.txt").read_bytes() * 40)
         command = ["/usr/bin/pigz", "--processes", "2", "--stdout", "-3", str(text)]
         return _delay(kind, microseconds, command, LD_LIBRARY_PATH=str(injected.used(injected.libz(), stripped)))
 
@@ -140,7 +140,7 @@ def _apache(kind: str, microseconds: int, stripped: bool = False) -> ContextCase
 
 def _extension(kind: str, microseconds: int, stripped: bool = False) -> ContextCase:
     def runs(_: Path) -> Runs:
-        command = [sys.executable, str(HERE / "pages.py"), "150"]
+        command = [sys.executable, str(HERE / "pages.py"), "40"]
         return _delay(kind, microseconds, command, PYTHONPATH=str(injected.used(injected.markupsafe(), stripped)))
 
     def truth() -> Truth:
@@ -155,11 +155,11 @@ def _extension(kind: str, microseconds: int, stripped: bool = False) -> ContextC
 
 def _kiosk(kind: str, microseconds: int, stripped: bool = False) -> ContextCase:
     def runs(_: Path) -> Runs:
-        return _delay(kind, microseconds, _kiosk_command(stripped, 1500, refused=50))
+        return _delay(kind, microseconds, _kiosk_command(stripped, 1000, refused=50))
 
     def truth() -> Truth:
         named = own("kiosk").parent / "printing.so" if stripped else None
-        return Truth("printing.so", ("draw_line", _DELAY), (PLUGIN,), external=True, named=named)
+        return Truth("printing.so", ("print_ticket", _DELAY), (PLUGIN,), external=True, named=named)
 
     name = _named(f"kiosk-plugin-{kind}", stripped)
     return ContextCase(name, f"our threaded server, its plug-in delayed ({kind})", runs, truth)

@@ -159,6 +159,20 @@ void bury_process(struct tracer *tracer, u32 pid) {
     forget_process(tracer, pid);
 }
 
+void bury_all_gone(struct tracer *tracer) {
+    int fd = tracer->maps[IN_PROCESSES].fd;
+    u32 pid, next;
+    bool more = bpf_map_get_next_key(fd, NULL, &pid) == 0;
+    while (more) {
+        // A key that was removed has no next one.
+        more = bpf_map_get_next_key(fd, &pid, &next) == 0;
+        struct trace_process process;
+        if (bpf_map_lookup_elem(fd, &pid, &process) == 0 && process.scope & TRACE_GONE)
+            bury_process(tracer, pid);
+        pid = next;
+    }
+}
+
 void module_server_clear(struct tracer *tracer) {
     struct module_server *server = &tracer->server;
     // The programs may outlive this server: what it told them stays valid.

@@ -14,6 +14,8 @@ struct served_process *find_or_add(struct tracer *tracer, u32 pid);
 void inherit_modules(struct tracer *tracer, const struct served *fork);
 // Forgets a process that has exited.
 void bury_process(struct tracer *tracer, u32 pid);
+// The same for all whose end nobody was told of.
+void bury_all_gone(struct tracer *tracer);
 
 void module_server_clear(struct tracer *tracer);
 

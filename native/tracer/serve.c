@@ -110,6 +110,13 @@ int notices_to_wait_for(struct tracer *tracer) {
     return tracer->pending.count ? 0 : ring_buffer__epoll_fd(tracer->notices);
 }
 
+static u64 notices_lost(const struct tracer *tracer) {
+    u64 lost = 0;
+    for (u32 cpu = 0; cpu < tracer->settings->cpus; cpu++)
+        lost += tracer_cpu(tracer, cpu)->counters[TRACE_COUNT_NOTICES_LOST];
+    return lost;
+}
+
 int serve_notices(struct tracer *tracer, struct served_list *done) {
     // Large modules take long; meanwhile others, perhaps more urgent ones, may have something to say.
     const u64 slice = 20000000;
@@ -118,6 +125,12 @@ int serve_notices(struct tracer *tracer, struct served_list *done) {
     int got = ring_buffer__consume(tracer->notices);
     if (got < 0)
         return -got;
+    // Notices that found no room, or were given while nobody served.
+    u64 lost = notices_lost(tracer);
+    if (lost != tracer->notices_lost) {
+        bury_all_gone(tracer);
+        tracer->notices_lost = lost;
+    }
     answer_forks(tracer, waiting, done);
     supersede(tracer, waiting, done);
     u64 began = monotonic_ns();

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -338,25 +337,6 @@ def test_workqueues(tmp_path: Path) -> None:
     assert all(functions[int(record["object"])] >> 56 == 0xFF for record in started)
 
 
-def test_whoever_a_timer_interrupts_is_not_met(tmp_path: Path) -> None:
-    """GIVEN busy processes WHEN a followed one merely sleeps THEN none of them is recorded."""
-    busy = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(os.cpu_count() or 1)]
-    try:
-        with Tracing(tmp_path) as tracing:
-            seen, pid, _ = tracing.run(["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.01; done"])
-            met = {pid for kind, _, pid, *_ in tracing.served if kind == "met"}
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
-    others = {process.pid for process in busy}
-    assert not met & others
-    # They are named as who ran before or after, nowhere else.
-    about = seen.records[np.isin(seen.records["pid"], list(others))]
-    assert set(about["kind"]) <= {EventKind.SWITCH}
-    assert len(seen.of(EventKind.SWITCH, pid=pid))
-
-
 def test_accesses_of_a_watched_variable(tracing: Tracing, programs: Path) -> None:
     process = tracing.spawn([str(programs / "kinds"), "flag"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin and process.stdout
@@ -381,37 +361,6 @@ def test_entries_of_system_calls_are_optional(tmp_path: Path) -> None:
     exits = seen.of(EventKind.SYSCALL, pid=pid, detail=230)
     assert len(enters) == len(exits) == 1
     assert 9e6 < int(exits["time"][0]) - int(enters["time"][0]) < 10e9
-
-
-def test_who_is_talked_to_is_met(tmp_path: Path, programs: Path) -> None:
-    """GIVEN a server that nobody follows WHEN a followed client talks to it THEN its calls are recorded."""
-    path = tmp_path / "socket"
-    code = (
-        "import socket, sys\n"
-        "s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); print('ready', flush=True)\n"
-        "c, _ = s.accept()\n"
-        "while (m := c.recv(9)): c.send(m)"
-    )
-    client = (
-        "import socket, sys\n"
-        "s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])\n"
-        "for i in range(20): s.send(b'x'); s.recv(9)"
-    )
-    server = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE)
-    bystander = subprocess.Popen(["sh", "-c", "while :; do :; done"])
-    try:
-        assert server.stdout and server.stdout.readline()
-        with Tracing(tmp_path / "tables") as tracing:
-            seen, pid, _ = tracing.run([sys.executable, "-c", client, str(path)])
-    finally:
-        server.kill()
-        bystander.kill()
-        server.wait()
-        bystander.wait()
-    received = seen.of(EventKind.SYSCALL, pid=server.pid, detail=45)
-    assert len(received) >= 15
-    assert not len(seen.of(EventKind.SYSCALL, pid=bystander.pid))
-    assert pid in set(seen.records["pid"])
 
 
 def test_interrupted_seen_is_complete(tracing: Tracing, programs: Path) -> None:

@@ -51,7 +51,9 @@ def test_a_running_process_with_what_it_starts(whyperf: Command, server: subproc
     trace = recording.manifest.trace
     assert trace is not None and trace.scope == "tree"
     rows = recording.table("processes").to_pylist()
-    followed = {Path(row["command"][0]).name for row in rows if row["origin"] != "met" and row["command"]}
+    followed = {
+        Path(row["command"][0]).name for row in rows if row["origin"] not in ("met", "beside") and row["command"]
+    }
     assert "sleep" in followed
     assert all(name.startswith("python") or name in ("sleep", "whyperf") for name in followed), followed
     assert any(row["pid"] == server.pid and row["cgroup"].startswith("/") for row in rows)
@@ -79,7 +81,7 @@ def test_everybody_for_a_while(whyperf: Command, server: subprocess.Popen[str]) 
     # What happened while it was loaded and unloaded is not in it.
     time_column = recording.column("events", "time")
     assert manifest.window.start <= time_column[0]
-    assert time_column[-1] <= manifest.window.end + 200_000_000
+    assert time_column[-1] <= manifest.window.end + 2_000_000_000  # as long as a busy machine takes to pause it
 
 
 def test_interrupted_it_is_whole(whyperf: Command) -> None:

@@ -147,9 +147,10 @@ def test_what_was_only_met_is_told_from_what_was_followed(made: TracedRecording)
         event(EventKind.EXEC, 10, 7, argument=name("tool")),
         event(EventKind.FORK, 11, 7, other=thread(8), argument=name("tool")),
         event(EventKind.WAKING, 12, 8, other=thread(500)),
+        event(EventKind.SWITCH, 13, 8, other=thread(600)),
     )
     rows = sealed(made).table("processes").to_pylist()
-    assert {row["pid"]: row["origin"] for row in rows} == {7: "exec", 8: "fork", 500: "met"}
+    assert {row["pid"]: row["origin"] for row in rows} == {7: "exec", 8: "fork", 500: "met", 600: "beside"}
 
 
 def test_tracer_and_sampler_mean_the_same_processes_and_threads(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from tests.engines.contexts.traced import (
     waited,
 )
 from tests.engines.made import Made
+from whyperf.engines.baselines import by_off_cpu_time
 from whyperf.engines.contexts.compare import compare
 from whyperf.engines.contexts.findings import findings
 from whyperf.engines.contexts.layers import Layer
@@ -87,17 +88,33 @@ def test_own_libraries_came_with_the_program(program, library, layer):
     def runs(delay):
         made = []
         for factor in NOISE:
-            one = traced([Thread([ran("main", 50), slept("main lib:parse", delay * factor)], main=True)])
-            modules = one.tables["modules"]
-            where = {"tool": program, "libown.so.1": library}
-            paths = [where.get(name, "/lib/x") for name in modules.column("name").to_pylist()]
-            at = modules.schema.get_field_index("path")
-            tables = {**one.tables, "modules": modules.set_column(at, "path", pa.array(paths))}
+            threads = [Thread([ran("main", 50), slept("main lib:parse", delay * factor)], main=True)]
+            one = traced(threads, processes=(Process(), Process("beside", "met")))
+            tables = {
+                **one.tables,
+                "modules": changed(
+                    one.tables["modules"],
+                    "path",
+                    lambda row: library if row["name"] == "libown.so.1" else row["path"],
+                ),
+                # Whose library it is does not depend on who else was seen.
+                "processes": changed(
+                    one.tables["processes"],
+                    "executable",
+                    lambda row: program if row["origin"] == "exec" else f"{library.rpartition('/')[0]}/beside",
+                ),
+            }
             made.append(Made(one.path, one.manifest, tables))
         return made
 
     (first,) = found(runs(1), runs(300))
     assert first.detail["layer"] == layer.value
+
+
+def changed(table, name, value):
+    return table.set_column(
+        table.schema.get_field_index(name), name, pa.array([value(row) for row in table.to_pylist()], pa.string())
+    )
 
 
 def test_libc_answers_for_connections_that_it_opens_itself():
@@ -225,6 +242,32 @@ def test_a_servers_idle_threads_are_no_cause():
     assert first.function.name == "throttle"
 
 
+def test_programs_without_a_shared_libc_rest_too():
+    def one(delay):
+        handled = [
+            step
+            for _ in range(40)
+            for step in (
+                waited("main loop epoll", 3, "epoll_wait"),
+                ran("main loop handle", 2),
+                waited("main loop handle doze", delay, "nanosleep", context=TIMER),
+            )
+        ]
+        pool = [waited("thread pop wait", 50, "futex") for _ in range(int((5 + delay) * 40 / 50))]
+        return [traced([Thread(handled, main=True), Thread(pool)], stopped_by="driver", offset_ms=at) for at in (1, 3)]
+
+    (first,) = found(one(1), one(30))
+    assert first.function.name == "doze"
+
+
+def test_one_long_wait_in_a_window_of_time_says_nothing():
+    good, bad = server(1, 40, stopped_by="for")[:1], server(1, 40, stopped_by="for")[:1]
+    stall = [waited("main loop handle libc:fsync", 5000, "fsync", state=UNINTERRUPTIBLE)]
+    events = [ran("main loop handle", 2), waited("main loop libc:epoll_wait", 3, "epoll_wait")] * 40
+    bad = [traced([Thread([*events, *stall], main=True)], stopped_by="for")]
+    assert found(good, bad) == []
+
+
 def test_work_that_was_counted_is_divided_by():
     good = server(1, 40, stopped_by="driver", units=40)
     assert found(good, server(1, 120, stopped_by="driver", units=120)) == []
@@ -238,6 +281,28 @@ def test_windows_of_time_are_compared_by_iterations():
     (first,) = found(good, server(30, 25, stopped_by="for"))
     assert (first.function.name, first.detail["unit"]) == ("throttle", "iteration")
     assert "more per iteration" in first.why
+
+
+def test_loops_that_have_nothing_to_do_with_each_other_are_compared_each_by_itself():
+    """Twice the load of another program is not half the iterations' length of this one."""
+
+    def window(turns, others):
+        def loop(name, times):
+            steps = [
+                (
+                    waited(f"{name} libc:epoll_wait", 3, "epoll_wait"),
+                    ran(f"{name} {name}_work", 2),
+                    slept(f"{name} nap", 1),
+                )
+                for _ in range(times)
+            ]
+            return [step for turn in steps for step in turn]
+
+        threads = [Thread(loop("first", turns), main=True), Thread(loop("second", others), process=1)]
+        processes = (Process("one", "attached"), Process("two", "attached"))
+        return [traced(threads, processes=processes, stopped_by="for", scope="all", offset_ms=at) for at in (1, 3, 5)]
+
+    assert found(window(100, 400), window(200, 100)) == []
 
 
 def test_windows_without_iterations_are_compared_by_share():
@@ -340,6 +405,18 @@ def test_contexts_are_ranked_with_the_functions_on_their_way():
     assert first.steps[first.hot].rank == 1
     assert (first.share, second.share) == (pytest.approx(0.75, abs=0.01), pytest.approx(0.25, abs=0.01))
     assert [step.layer for step in first.steps[2:]] == [Layer.PLUG_IN, Layer.LIBC, Layer.KERNEL]
+
+
+def test_the_longest_off_cpu_stack_is_whoever_waits_longest():
+    """What a ranking of off-CPU stacks says: the idle thread first."""
+    main = [ran("main", 5), slept("main plug:filter", 100)]
+    idle = [waited("start_thread tick libc:futex_wait kernel:futex_wait_queue", 1000, "futex")]
+    run = Run(traced([Thread(main, main=True), Thread(idle)]))
+    ranked = by_off_cpu_time([run], [run])
+    assert [(one.function.name, round(one.value, 3)) for one in ranked] == [
+        ("futex_wait", 1.0),
+        ("clock_nanosleep", 0.1),
+    ]
 
 
 def test_timers_interrupt_whoever_runs():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from bench.contexts.instrumented import truth_runs
-from bench.contexts.truth import truth_of
+from bench.contexts.truth import EVERYTHING, truth_of
 
 from tests.tracer.recording import needs_bpf
 
@@ -20,7 +20,7 @@ def test_time_in_the_slowest_contexts_is_inferred_within_a_tenth(
     # GIVEN threads that wait for each other, for a socket, a lock and a file, and call a plug-in
     (kiosk,) = (run for run in truth_runs() if run.name == "kiosk")
     # WHEN they are traced while they log every entry and exit
-    held = truth_of(kiosk).by_source["all"]
+    held = truth_of(kiosk).by_source[EVERYTHING]
     # THEN no context was inferred that they never were in, and of the slowest none was missed
     assert held.unmatched < 0.001
     assert held.slowest_contexts.coverage == 1

@@ -261,7 +261,7 @@ def _processes(cast: Cast) -> pa.Table:
         pid=[row.pid for row in rows],
         parent_pid=[row.parent_pid for row in rows],
         start=[row.start for row in rows],
-        origin=["met" if row.met else row.origin for row in rows],
+        origin=[row.standing or row.origin for row in rows],
         executable=[row.executable for row in rows],
         command=[list(row.command) for row in rows],
         cgroup=[row.cgroup for row in rows],

@@ -64,7 +64,7 @@ def with_traced(cast: Cast, traced: Traced) -> TracedCast:
     thread, other = (values_at(time, numbers, swaps, before) for numbers in (pair[:count], pair[count:]))
     joined = roll.joined()
     owner = np.array([*(row.process for row in joined.threads), -1], np.int32)  # the last one is for -1
-    unsampled = np.array([life.sampled < 0 and not life.met for life in lives.all], bool)
+    unsampled = np.array([life.sampled < 0 and not life.standing for life in lives.all], bool)
     return TracedCast(joined, owner[thread], thread, other, unsampled)
 
 
@@ -189,4 +189,6 @@ def _process(life: Life) -> Process:
     # As ps shows those without arguments: threads of the kernel, and what was gone before it could be asked.
     named = life.executable or (f"[{life.name}]" if life.name else "")
     command = life.command or ((named,) if named else ())
-    return Process(life.pid, life.parent, life.time, life.origin, life.executable, command, 0, life.cgroup, life.met)
+    return Process(
+        life.pid, life.parent, life.time, life.origin, life.executable, command, 0, life.cgroup, life.standing
+    )

@@ -157,13 +157,13 @@ class Accounts:
         for run in runs:
             waits, blocked, kinds = self._of(run)
             chosen = self._here(run, function) & (blocked > 0)
-            divisor = self.comparison.divisor[run] * len(runs)
+            each = self._per_unit(run, waits["node"][chosen]) / len(runs)
             keys = kinds[chosen].astype(np.int64) << 32 | (waits["call"][chosen].astype(np.int64) & 0xFFFFFFFF)
-            unique, where, counts = np.unique(keys, return_inverse=True, return_counts=True)
-            seconds = np.bincount(where, weights=blocked[chosen] / 1e9, minlength=len(unique))
+            unique, where = np.unique(keys, return_inverse=True)
+            seconds, counts = (sums(where, each * one, len(unique)) for one in (blocked[chosen] / 1e9, 1.0))
             for key, one, count in zip(unique.tolist(), seconds.tolist(), counts.tolist(), strict=True):
                 call = np.int64(key & 0xFFFFFFFF).astype(np.int32)
-                found[key >> 32, int(call)] += np.array([one, count]) / divisor
+                found[key >> 32, int(call)] += np.array([one, count])
         return dict(found)
 
     def _of(self, run: Run) -> tuple[Records, Ints, Kinds]:
@@ -200,8 +200,11 @@ class Accounts:
         for rows, times in self._times(run):
             chosen = flags[rows["node"]] & (times > 0)
             stacks, where = np.unique(rows["stack"][chosen], return_inverse=True)
-            seconds = np.bincount(where, weights=times[chosen] / 1e9, minlength=len(stacks))
-            yield from zip(stacks.tolist(), (seconds / self.comparison.divisor[run]).tolist(), strict=True)
+            seconds = sums(where, self._per_unit(run, rows["node"][chosen]) * times[chosen] / 1e9, len(stacks))
+            yield from zip(stacks.tolist(), seconds.tolist(), strict=True)
+
+    def _per_unit(self, run: Run, nodes: Ints) -> Floats:
+        return np.broadcast_to(self.comparison.unit.factor[run], len(self.comparison.contexts))[nodes]
 
     def _times(self, run: Run) -> tuple[tuple[Records, Ints], tuple[Records, Ints]]:
         """Waits and samples with the nanoseconds of each that count."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 
 from whyperf.engines.contexts.blame import answering, mechanism_nodes, user_nodes
 from whyperf.engines.contexts.chains import Counted
 from whyperf.engines.contexts.costs import Costs, cost_of, side
-from whyperf.engines.contexts.idle import below, idle_places, with_siblings
+from whyperf.engines.contexts.idle import below, idle_places, own_waits, with_siblings
 from whyperf.engines.contexts.indexing import Contexts, index_contexts
 from whyperf.engines.contexts.inference import Followed, follow, has_events
+from whyperf.engines.contexts.iterations import count_iterations
 from whyperf.engines.contexts.judging import Slower, judge
 from whyperf.engines.contexts.layers import Layer, layers_of
 from whyperf.engines.contexts.records import Flags, Ints
@@ -33,7 +35,6 @@ class Comparison:
     answering: Ints  # by node: the node that answers for its time
     user: Ints  # by node: the innermost one outside the kernel
     unit: Unit
-    divisor: dict[Run, float]  # what seconds were divided by
     settings: ContextsSettings
     followed: dict[Run, Followed]
     counted: dict[Run, Counted]
@@ -41,18 +42,6 @@ class Comparison:
     bad: Costs
     spent: Floats  # by node: its part of the excess, every second once
     slower: tuple[Slower, ...]  # most first
-
-    @property
-    def total_good(self) -> float:
-        return float(self.good.own.sum(axis=1).mean())
-
-    @property
-    def total_bad(self) -> float:
-        return float(self.bad.own.sum(axis=1).mean())
-
-    @property
-    def single(self) -> bool:
-        return min(len(self.good.runs), len(self.bad.runs)) < 2
 
     @property
     def index(self) -> FunctionIndex:
@@ -99,29 +88,33 @@ def compare(
         run: follow(run, contexts.tree, contexts.node_of_stack[run], sources=sources, of=members(run).program)
         for run in runs
     }
-    resting = {run: idle_places(run, followed[run], contexts, mechanism, settings) for run in runs}
+    waiting = mechanism | own_waits([one.waits for one in followed.values()], len(contexts))
+    resting = {run: idle_places(run, followed[run], contexts, waiting, settings) for run in runs}
     heads = _idle_heads(good, bad, followed, resting, contexts)
-    idle = below(contexts, with_siblings(heads, [one.waits for one in followed.values()], contexts, mechanism))
-    unit = choose_unit(runs, followed, idle, settings)
+    places = with_siblings(heads, [one.waits for one in followed.values()], contexts, waiting)
+    idle = below(contexts, places)
     whole = ended_by_themselves(runs)
     counted = {
         run: along_the_main_thread(run, followed[run], settings) if whole else of_all_threads(run, followed[run], idle)
         for run in runs
     }
-    divisor = _divisors(unit, counted)
+    unit = choose_unit(runs, counted, count_iterations(good, followed, places, contexts, settings))
     sampled = any(len(one.samples) for one in followed.values())
-    costs = {run: cost_of(followed[run], counted[run], len(contexts), divisor[run], sampled=sampled) for run in runs}
+    costs = {
+        run: cost_of(followed[run], counted[run], len(contexts), unit.factor[run], sampled=sampled) for run in runs
+    }
     sides = side(good, costs), side(bad, costs)
     spent = _spent(contexts, *sides, by_share=unit.by_share)
     answers = answering(contexts, mechanism, [one.calls for one in followed.values()])
-    slower = judge(contexts, answers, sides, spent, settings)
+    slower = judge(
+        contexts, answers, sides, spent, settings if unit.complete else replace(settings, single_certain=inf)
+    )
     return Comparison(
         contexts=contexts,
         layers=layers,
         answering=answers,
         user=user_nodes(contexts, layers),
         unit=unit,
-        divisor=divisor,
         settings=settings,
         followed=followed,
         counted=counted,
@@ -151,12 +144,6 @@ def _idle_heads(
     new_loop = flags[1] & ~seen & ~seen[contexts.tree.parent]
     heads: Flags = flags[0] | new_loop
     return heads
-
-
-def _divisors(unit: Unit, counted: dict[Run, Counted]) -> dict[Run, float]:
-    if not unit.by_share:
-        return dict(unit.count)
-    return {run: max(1e-9, float(part.blocked.sum() + part.running.sum()) / 1e9) for run, part in counted.items()}
 
 
 def _spent(contexts: Contexts, good: Costs, bad: Costs, *, by_share: bool) -> Floats:

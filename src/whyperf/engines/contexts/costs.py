@@ -26,7 +26,6 @@ class Cost:
     runnable: Floats
     blocked: Floats
     squares: Floats  # variance of running and blocked time, if samples and waits come by chance and independently
-    waits: Floats  # how many times it was blocked
 
     @property
     def own(self) -> Floats:
@@ -50,18 +49,15 @@ class Costs:
         return figures
 
 
-def cost_of(followed: Followed, counted: Counted, nodes: int, unit: float, *, sampled: bool) -> Cost:
-    """`sampled`: whether clock samples were taken, though perhaps none in this run."""
-    waits, samples = followed.waits, followed.samples
-    at_wait, at_sample = _known(waits["node"]), _known(samples["node"])
-    blocked, runnable, running = (part / 1e9 / unit for part in (counted.blocked, counted.runnable, counted.running))
-    inferred = followed.running / 1e9 / unit
+def cost_of(followed: Followed, counted: Counted, nodes: int, factor: float | Floats, *, sampled: bool) -> Cost:
+    """`factor` makes seconds seconds per unit; `sampled`: whether samples were taken, perhaps none in this run."""
+    at_wait, at_sample = _known(followed.waits["node"]), _known(followed.samples["node"])
+    blocked, runnable, running = (part / 1e9 for part in (counted.blocked, counted.runnable, counted.running))
     return Cost(
-        sums(at_sample, running, nodes) if sampled else inferred,
-        sums(at_wait, runnable, nodes),
-        sums(at_wait, blocked, nodes),
-        sums(at_wait, blocked**2, nodes) + sums(at_sample, running**2, nodes),
-        sums(at_wait, (counted.blocked > 0) / unit, nodes),
+        factor * (sums(at_sample, running, nodes) if sampled else followed.running / 1e9),
+        factor * sums(at_wait, runnable, nodes),
+        factor * sums(at_wait, blocked, nodes),
+        factor**2 * (sums(at_wait, blocked**2, nodes) + sums(at_sample, running**2, nodes)),
     )
 
 

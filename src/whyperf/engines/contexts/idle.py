@@ -83,6 +83,14 @@ def _spread_kinds(parent: Int32s, mechanism: Flags, nodes: Int32s, kinds: Kinds,
             node = parent[node]
 
 
+def own_waits(waits: Sequence[Records], nodes: int) -> Flags:
+    """Functions that make the system call themselves in which they wait: libc's, where it is linked in."""
+    flags = np.zeros(nodes, np.bool_)
+    for rows in waits:
+        flags[rows["node"][(rows["node"] > 0) & (rows["state"] != 0)]] = True
+    return flags
+
+
 def below(contexts: Contexts, heads: Flags) -> Flags:
     """The nodes with everything below them."""
     flags = heads.copy()
