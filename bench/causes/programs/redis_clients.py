@@ -81,7 +81,7 @@ def main() -> None:
         ]
     )
     connection = connect(path)
-    fill(connection, 30)
+    fill(connection, 250)
     roles = [
         subprocess.Popen([sys.executable, __file__, stalled, command, role, path]) for role in ("victim", "intruder")
     ]

@@ -181,3 +181,16 @@ def test_a_watched_flag_names_its_writer() -> None:
     assert path.rungs[0].link is not None and path.rungs[0].link.mechanism == "watched flag"
     assert path.culprit.ending is Ending.RAN
     assert causes.graph.trace.stacks.functions(path.culprit.node)[0] == "prepare"
+
+
+def test_a_background_thread_that_idles_until_the_end_is_no_stall() -> None:
+    """jemalloc's thread waits at a second place once, until its process ends."""
+    script = conversation(slow=False)
+    for turn in range(5):
+        begin = 10 + turn * 20
+        script.asleep("server/background", begin, begin + 10, "futex", ["entry", "sleep_a", "libc:pthread_cond_wait"],
+                      by="server", waker_call="futex", waker_stack=["libc:pthread_cond_signal"], returns=0)  # fmt: skip
+    script.asleep("server/background", 120, 1900, "futex", ["entry", "sleep_b", "libc:pthread_cond_timedwait"],
+                  by="server", waker_call="exit_group")  # fmt: skip
+    script.add(1900.5, "server/background", EventKind.EXIT)
+    assert not find_causes(script.made(), [conversation(slow=False).made()]).stalls

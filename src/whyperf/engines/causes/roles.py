@@ -109,6 +109,24 @@ class Roles:
             for number, signature in enumerate(self.signatures)
         }
 
+    def like(self, signature: Signature) -> list[Ints]:
+        """Durations of waits that may be of the same signature: one's stack may have been cut where the other's was
+        not."""
+        frames = signature.functions
+        same = [
+            one
+            for one in self._by_call.get((signature.program, signature.call), ())
+            if one.functions[: len(frames)] == frames or frames[: len(one.functions)] == one.functions
+        ]
+        return [self.durations[one] for one in same]
+
+    @cached_property
+    def _by_call(self) -> dict[tuple[str, int], list[Signature]]:
+        found: dict[tuple[str, int], list[Signature]] = defaultdict(list)
+        for one in self.signatures:
+            found[one.program, one.call].append(one)
+        return dict(found)
+
     @cached_property
     def usual_wakers(self) -> dict[tuple[Role | None, Signature], Counter[Role]]:
         """Who ends such a wait as a rule: by role and signature, and by signature alone."""
