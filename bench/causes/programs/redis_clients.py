@@ -51,7 +51,7 @@ def intruder(path: str, stalled: str, command: str) -> None:
     if stalled != "stalled":
         ask(connection, "GET", "key:1")
     elif command == "KEYS":
-        ask(connection, "KEYS", "*a*b*c*z")  # tries 64 places a key
+        ask(connection, "KEYS", "*a*b*c*d*z")  # tries 256 places a key
     else:
         ask(connection, "EVAL", "local s = 0 for i = 1, 40000000 do s = s + i end return s", "0")
 
@@ -81,7 +81,7 @@ def main() -> None:
         ]
     )
     connection = connect(path)
-    fill(connection, 250)
+    fill(connection, 150)
     roles = [
         subprocess.Popen([sys.executable, __file__, stalled, command, role, path]) for role in ("victim", "intruder")
     ]

@@ -137,6 +137,14 @@ class Graph:
         """Thread t has waits wait_rows[t] .. wait_rows[t + 1]."""
         return np.searchsorted(self.waits.thread, np.arange(len(self.trace.threads) + 1))
 
+    @cached_property
+    def ready(self) -> Ints:
+        """By segment when it could have begun, had there been a CPU."""
+        before = self.segments.before
+        woken = np.append(self.waits.woken, NEVER)[before]
+        found: Ints = np.where((before >= 0) & (woken != NEVER), woken, self.segments.begin)
+        return found
+
     def waits_of(self, thread: int) -> range:
         if not 0 <= thread < len(self.wait_rows) - 1:
             return range(0)
