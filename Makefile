@@ -6,11 +6,10 @@ STAMPS := $(VENV)/.stamps
 
 # What compiles and runs whyperf, and what its tests and benchmarks need beyond that.
 PACKAGES := gcc libc6-dev make cmake ninja-build pkg-config python3-dev python3-venv libdw-dev libelf-dev zlib1g-dev \
-	clang llvm libbpf-dev bpftool \
-	valgrind
+	clang llvm libbpf-dev bpftool valgrind
 TEST_PACKAGES = g++ clang llvm gdb binutils elfutils dwz libunwind-dev libc6-dbg gcc-multilib musl-tools busybox-static \
 	redis-server redis-tools procps iproute2 nginx apache2-utils linux-perf $(SOURCE_PACKAGES)
-BENCH_PACKAGES = linux-perf valgrind $(SERVER_PACKAGES) $(SOURCE_PACKAGES)
+BENCH_PACKAGES = linux-perf strace redis-server redis-tools valgrind $(SERVER_PACKAGES) $(SOURCE_PACKAGES)
 # Programs of others that are traced.
 SERVER_PACKAGES := nginx apache2-bin apache2-dev apache2-utils postgresql pigz
 # To build and test other projects from Debian's and PyPI's sources.
@@ -22,7 +21,7 @@ C_SOURCES := $(shell find native src tests -name '*.[ch]' -not -path 'tests/debu
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint bench bench-overhead bench-false-alarms bench-cases bench-transparency bench-kills bench-debuginfo \
-	bench-values bench-relations bench-contexts bench-import docs wheel clean
+	bench-values bench-relations bench-trace bench-contexts bench-import docs wheel clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
@@ -42,7 +41,7 @@ lint: $(STAMPS)/installed $(STAMPS)/tools ## style, types, layering, C formattin
 	$(BIN)/clang-format --dry-run -Werror $(C_SOURCES)
 	$(BIN)/lint-imports
 
-bench: bench-cases bench-overhead bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-values bench-relations bench-contexts bench-import ## all benchmarks; takes hours
+bench: bench-cases bench-overhead bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-values bench-relations bench-contexts bench-import bench-trace ## all benchmarks; takes hours
 
 bench-overhead: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what recording costs, beside perf and gprof
 	$(BIN)/python -m bench.overhead
@@ -78,6 +77,10 @@ bench-relations: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ##
 
 bench-import: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## how fast perf.data is read, beside perf script
 	$(BIN)/python -m bench.import_speed
+
+bench-trace: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what kernel events cost, beside perf and strace
+	$(BIN)/python -m bench.trace_cost
+	$(BIN)/python -m bench.trace_speed
 
 docs: $(STAMPS)/installed ## docs/format.md from the schemas
 	$(BIN)/python -m whyperf.recording.describe docs/format.md

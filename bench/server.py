@@ -13,6 +13,13 @@ from pathlib import Path
 from bench.cache import SubjectError
 
 
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
 def wait_for_port(port: int, timeout_s: float = 20.0) -> None:
     end = time.monotonic() + timeout_s
     while time.monotonic() < end:

@@ -7,7 +7,8 @@
 - storm: redis-benchmark against redis-server, and condition variables: operations a second lost at saturation, and CPU
   an operation, which tells the same where other work disturbs.
 
-Each tool's figure is compared with the run without a tool of the same round.
+Tools take turns, in an order that rotates. Figures in brackets compare runs of the same round; on a busy machine the
+difference of the least disturbed runs says more. `unshed` is whyperf without its governor.
 """
 
 from __future__ import annotations
@@ -101,20 +102,25 @@ def _middle(values: list[float]) -> str:
     return f"{median(values):.2f} [{min(values):.2f}, {max(values):.2f}]"
 
 
+def _least(runs: list[Run]) -> float:
+    """CPU an operation, least disturbed by other work."""
+    return min(run.cpu_per_operation for run in runs)
+
+
 def _figures(load: str, plain: list[Run], runs: list[Run]) -> str:
     pairs = list(zip(plain, runs, strict=True))
     if load in ("calls", "switches"):
-        # Two switches and four system calls an operation of `switches`.
-        each = 1 if load == "calls" else 2
-        more = [1e9 * (run.cpu_per_operation - base.cpu_per_operation) / each for base, run in pairs]
-        return f"{_middle(more)} ns a {'call' if load == 'calls' else 'switch with its two calls and waking'}"
+        # Two switches, with two wakings and four system calls, are an operation of `switches`.
+        each, what = (1, "a call") if load == "calls" else (2, "a switch with its waking and two calls")
+        paired = [1e9 * (run.cpu_per_operation - base.cpu_per_operation) / each for base, run in pairs]
+        return f"+{1e9 * (_least(runs) - _least(plain)) / each:.0f} ns {what} (paired: {_middle(paired)})"
     if load == "desktop":
         cpus = os.cpu_count() or 1
         share = [100 * (run.cpu - base.cpu + run.recorded.cpu) / run.wall / cpus for base, run in pairs]
         return f"{_middle(share)}% of the machine"
     lost = [100 * (1 - run.rate / base.rate) for base, run in pairs]
-    more = [100 * (run.cpu_per_operation / base.cpu_per_operation - 1) for base, run in pairs]
-    return f"throughput lost {_middle(lost)}%, CPU an operation +{_middle(more)}%"
+    more = 100 * (_least(runs) / _least(plain) - 1)
+    return f"CPU an operation {more:+.1f}% (least of each), throughput lost (paired): {_middle(lost)}%"
 
 
 def _events(runs: list[Run]) -> str:
@@ -135,7 +141,7 @@ def _measure(load: str, tools: list[str], rounds: int) -> None:
         for tool in order:
             runs[tool].append(LOADS[load](tool))
     plain = runs["none"]
-    base = f"{1e6 * median(run.cpu_per_operation for run in plain):.3f} us of CPU an operation"
+    base = f"{1e6 * _least(plain):.3f} us of CPU an operation"
     print(f"{load}: plain {base}, {median(run.rate for run in plain):.0f} operations/s, {rounds} rounds")
     for tool in tools:
         if tool != "none":

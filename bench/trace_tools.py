@@ -1,7 +1,8 @@
 """Tools that record what the kernel does, each started and stopped around a load: ours, perf, strace.
 
-`python -m bench.trace_tools FOLDER` is our flight recorder without anything around it: rings that nobody reads and a
-server of unwind tables, until it is interrupted; it then prints what it counted.
+`python -m bench.trace_tools FOLDER [BUDGET]` is our flight recorder without anything around it: rings that nobody reads
+and a server of unwind tables, until it is interrupted; it then prints what it counted. As with one that has been on for
+long, what runs already is known to it.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 _RING = 64 << 20
+_BUDGET = 0.05
 _EVENTS = "sched:sched_switch,sched:sched_waking,raw_syscalls:sys_exit"
 _TRACING = Path("/sys/kernel/tracing")
 
@@ -42,11 +44,11 @@ def none(_pid: int) -> Iterator[Recorded]:
 
 
 @contextmanager
-def ours(_pid: int) -> Iterator[Recorded]:
+def _ours(budget: float) -> Iterator[Recorded]:
     recorded = Recorded()
     with tempfile.TemporaryDirectory() as folder:
         recorder = subprocess.Popen(
-            [sys.executable, "-m", "bench.trace_tools", folder], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-m", "bench.trace_tools", folder, str(budget)], stdout=subprocess.PIPE, text=True
         )
         assert recorder.stdout
         recorder.stdout.readline()
@@ -56,6 +58,15 @@ def ours(_pid: int) -> Iterator[Recorded]:
         recorder.wait()
     for name, value in said.items():
         setattr(recorded, name, value)
+
+
+def ours(_pid: int) -> AbstractContextManager[Recorded]:
+    return _ours(_BUDGET)
+
+
+def ours_unshed(_pid: int) -> AbstractContextManager[Recorded]:
+    """Whatever it costs."""
+    return _ours(0)
 
 
 @contextmanager
@@ -80,11 +91,11 @@ def _perf(options: list[str]) -> Iterator[Recorded]:
         recorded.lost = _figure(stats, r"LOST_SAMPLES events:\s+(\d+)") + _figure(log.read_text(), r"lost (\d+) chunks")
 
 
-def perf_plain(_pid: int):  # type: ignore[no-untyped-def]
+def perf_plain(_pid: int) -> AbstractContextManager[Recorded]:
     return _perf([])
 
 
-def perf_dwarf(_pid: int):  # type: ignore[no-untyped-def]
+def perf_dwarf(_pid: int) -> AbstractContextManager[Recorded]:
     return _perf(["--call-graph", "dwarf,4096"])
 
 
@@ -97,12 +108,19 @@ def strace(pid: int) -> Iterator[Recorded]:
         before = _cpu(tracer.pid)
         yield recorded
         recorded.cpu = _cpu(tracer.pid) - before
-        tracer.send_signal(signal.SIGINT)
+        tracer.terminate()  # it goes on ignoring SIGINT where that was ignored before
         tracer.wait()
         recorded.events = _figure(output.read(), r"^100\.00\s+\S+\s+\S+\s+(\d+).*total")
 
 
-TOOLS = {"none": none, "whyperf": ours, "perf": perf_plain, "perf dwarf": perf_dwarf, "strace -c": strace}
+TOOLS = {
+    "none": none,
+    "whyperf": ours,
+    "unshed": ours_unshed,
+    "perf": perf_plain,
+    "perf dwarf": perf_dwarf,
+    "strace -c": strace,
+}
 
 
 def can_use_tracepoints() -> bool:
@@ -126,11 +144,15 @@ def _cpu(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _record_until_interrupted(folder: Path) -> None:
+def _record_until_interrupted(folder: Path, budget: float) -> None:
     from whyperf.collect._tracer import Tracer
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    tracer = Tracer(_RING, 99, "all", None, folder)
+    tracer = Tracer(_RING, 99, "all", None, folder, shed_budget=budget, paused=True)
+    for pid in [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]:
+        with suppress(OSError):
+            tracer.learn(pid)
+    tracer.resume()
     usage = resource.getrusage(resource.RUSAGE_SELF)
     print("ready", flush=True)
     try:
@@ -156,4 +178,4 @@ def _record_until_interrupted(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    _record_until_interrupted(Path(sys.argv[1]))
+    _record_until_interrupted(Path(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else _BUDGET)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench import subjects
 from bench.cache import kept
+from bench.server import free_port
 
 _SQL_ROWS = 300_000
 
@@ -56,7 +56,7 @@ def _sqlite_command(flags: str, rows: int) -> list[str]:
 
 
 def _redis() -> Workload:
-    port = _free_port()
+    port = free_port()
     benchmark = [str(subjects.redis() / "src/redis-benchmark"), "-p", str(port), "-n", "120000", "-c", "20", "-P", "4"]
 
     def command(flags: str) -> list[str]:
@@ -102,10 +102,3 @@ def _lines() -> Path:
         (folder / "lines.txt").write_text("".join(f"{number:010} some text\n" for number in numbers))
 
     return kept("lines", ["260000"], make) / "lines.txt"
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port

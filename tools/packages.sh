@@ -10,6 +10,11 @@ for package in "$@"; do
             command -v perf >/dev/null && continue
             apt-cache show linux-perf >/dev/null 2>&1 || package=linux-tools-generic
         fi
+        # And bpftool's.
+        if [[ $package == bpftool ]]; then
+            [[ -n $(find /usr/lib/linux-tools* -name bpftool 2>/dev/null) ]] && continue
+            apt-cache show bpftool >/dev/null 2>&1 || package=linux-tools-generic
+        fi
         missing+=("$package")
     fi
 done

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import socket
 import subprocess
 import sys
 import tomllib
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.cache import SubjectError, kept
+from bench.server import free_port
 from bench.subjects import SUBJECTS, own
 
 CASES = Path(__file__).resolve().parent
@@ -129,7 +129,7 @@ def commands(case: Scenario, more_flags: str = "") -> Commands:
     if case.prepare:
         places["scratch"] = str(_prepared(case, places))
     if "{port}" in case.ready:
-        places["port"] = str(_free_port())
+        places["port"] = str(free_port())
 
     def filled(text: str) -> list[str]:
         return [word.format_map(places) for word in shlex.split(text)]
@@ -165,10 +165,3 @@ def _prepared(case: Scenario, places: Mapping[str, str]) -> Path:
             raise SubjectError(f"{case.id}: `{shlex.join(words)}` failed.")
 
     return kept(f"scratch-{case.id}", [case.prepare, *scripts], make)
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port

@@ -14,7 +14,7 @@ from bench.contexts import alarms, truth
 from bench.contexts.case import ContextCase, all_cases, stripped_cases
 from bench.contexts.causes import CauseOutcome, outcome_of
 from bench.contexts.instrumented import truth_runs
-from bench.contexts.report import causes_table
+from bench.contexts.report import causes_table, row
 
 _Result = TypeVar("_Result")
 _PARTS = ("truth", "causes", "stripped", "alarms")
@@ -57,7 +57,9 @@ def _cases(options: argparse.Namespace, cases: list[ContextCase], title: str, pe
     outcomes: list[CauseOutcome] = []
     for case in chosen:
         outcome = _tried(case.id, partial(outcome_of, case, options.runs, peers))
-        outcomes += [outcome] if outcome is not None else []
+        if outcome is not None:
+            outcomes.append(outcome)
+            print(row(outcome), file=sys.stderr, flush=True)
     print(f"\n## {title}\n\n{causes_table(outcomes)}", flush=True)
     return len(outcomes) == len(chosen)
 

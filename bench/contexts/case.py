@@ -50,11 +50,11 @@ _DELAY = "injected_delay"  # what is inlined into the guilty function: debug inf
 
 def all_cases() -> list[ContextCase]:
     return [
-        *(_pigz(kind, microseconds) for kind, microseconds in (("busy", 4000), ("sleep", 12000))),
-        *(_nginx_libz(kind, microseconds) for kind, microseconds in (("busy", 300), ("sleep", 600))),
+        *(_pigz(kind, microseconds) for kind, microseconds in (("busy", 12000), ("sleep", 100000))),
+        *(_nginx_libz(kind, microseconds) for kind, microseconds in (("busy", 500), ("sleep", 1000))),
         *(_apache(kind, microseconds) for kind, microseconds in (("busy", 5000), ("sleep", 10000))),
-        *(_extension(kind, microseconds) for kind, microseconds in (("busy", 40), ("sleep", 20))),
-        *(_kiosk(kind, microseconds) for kind, microseconds in (("busy", 15), ("sleep", 5))),
+        *(_extension(kind, microseconds) for kind, microseconds in (("busy", 150), ("sleep", 500))),
+        *(_kiosk(kind, microseconds) for kind, microseconds in (("busy", 500), ("sleep", 2000))),
         _resolver(),
         _postgres(),
         _nginx_gzip(),
@@ -65,13 +65,13 @@ def all_cases() -> list[ContextCase]:
 def stripped_cases() -> list[ContextCase]:
     """Those whose guilty module we build, without any symbol that can be done without."""
     return [
-        _pigz("busy", 4000, stripped=True),
-        _nginx_libz("sleep", 600, stripped=True),
+        _pigz("busy", 12000, stripped=True),
+        _nginx_libz("sleep", 1000, stripped=True),
         _apache("busy", 5000, stripped=True),
         _apache("sleep", 10000, stripped=True),
-        _extension("busy", 40, stripped=True),
-        _kiosk("busy", 15, stripped=True),
-        _kiosk("sleep", 5, stripped=True),
+        _extension("busy", 150, stripped=True),
+        _kiosk("busy", 500, stripped=True),
+        _kiosk("sleep", 2000, stripped=True),
         _kiosk_list(stripped=True),
     ]
 
@@ -98,7 +98,7 @@ def _named(what: str, stripped: bool) -> str:
 def _pigz(kind: str, microseconds: int, stripped: bool = False) -> ContextCase:
     def runs(scratch: Path) -> Runs:
         text = scratch / "text"
-        text.write_bytes((servers.web_folder(scratch) / "page.txt").read_bytes() * 60)
+        text.write_bytes((servers.web_folder(scratch) / "page.txt").read_bytes() * 40)
         command = ["/usr/bin/pigz", "--processes", "2", "--stdout", "-3", str(text)]
         return _delay(kind, microseconds, command, LD_LIBRARY_PATH=str(injected.used(injected.libz(), stripped)))
 
@@ -112,7 +112,7 @@ def _nginx_libz(kind: str, microseconds: int, stripped: bool = False) -> Context
         command = servers.nginx(scratch, port, gzip_level=1)
         library = injected.used(injected.libz(), stripped)
         delayed = _delay(kind, microseconds, command, LD_LIBRARY_PATH=str(library))
-        return _driven(delayed, f"tcp:{port}", servers.web_load(port, 100))
+        return _driven(delayed, f"tcp:{port}", servers.web_load(port, 40))
 
     name = _named(f"nginx-libz-{kind}", stripped)
     return ContextCase(name, f"nginx, libz's deflate delayed ({kind})", runs, lambda: _libz(stripped))
@@ -140,7 +140,7 @@ def _apache(kind: str, microseconds: int, stripped: bool = False) -> ContextCase
 
 def _extension(kind: str, microseconds: int, stripped: bool = False) -> ContextCase:
     def runs(_: Path) -> Runs:
-        command = [sys.executable, str(HERE / "pages.py"), "150"]
+        command = [sys.executable, str(HERE / "pages.py"), "40"]
         return _delay(kind, microseconds, command, PYTHONPATH=str(injected.used(injected.markupsafe(), stripped)))
 
     def truth() -> Truth:
@@ -155,11 +155,11 @@ def _extension(kind: str, microseconds: int, stripped: bool = False) -> ContextC
 
 def _kiosk(kind: str, microseconds: int, stripped: bool = False) -> ContextCase:
     def runs(_: Path) -> Runs:
-        return _delay(kind, microseconds, _kiosk_command(stripped, 1500, refused=50))
+        return _delay(kind, microseconds, _kiosk_command(stripped, 1000, refused=50))
 
     def truth() -> Truth:
         named = own("kiosk").parent / "printing.so" if stripped else None
-        return Truth("printing.so", ("draw_line", _DELAY), (PLUGIN,), external=True, named=named)
+        return Truth("printing.so", ("print_ticket", _DELAY), (PLUGIN,), external=True, named=named)
 
     name = _named(f"kiosk-plugin-{kind}", stripped)
     return ContextCase(name, f"our threaded server, its plug-in delayed ({kind})", runs, truth)

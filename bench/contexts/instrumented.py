@@ -86,4 +86,4 @@ def _zstd_program() -> Path:
 
 def _kiosk(_: Path, log: Path) -> tuple[Side, str]:
     kiosk = own("kiosk", flags())
-    return Side(_logged(log, [str(kiosk), str(kiosk.parent / "printing.so"), "1200", "200"])), ""
+    return Side(_logged(log, [str(kiosk), str(kiosk.parent / "printing.so"), "700", "100"])), ""

@@ -14,20 +14,23 @@ def causes_table(outcomes: Sequence[CauseOutcome]) -> str:
         "internal or external", "share", "first suspect",
     )  # fmt: skip
     rows = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    for one in outcomes:
-        ranks = (one.whyperf, one.others.excess, one.others.perf_diff, one.others.longest_waits)
-        told = {True: "external", False: "internal", None: "not said"}[one.external]
-        cells = (
-            one.case,
-            f"{one.ratio:.2f}",
-            *map(str, ranks),
-            _judged(one.layer or "not said", one.layer_right),
-            _judged(told, one.external_right),
-            f"{100 * one.share:.0f}%",
-            f"`{one.first}`",
-        )
-        rows.append(f"| {' | '.join(cells)} |")
+    rows += [row(one) for one in outcomes]
     return "\n".join([*rows, "", _summary(outcomes)])
+
+
+def row(one: CauseOutcome) -> str:
+    ranks = (one.whyperf, one.others.excess, one.others.perf_diff, one.others.longest_waits)
+    told = {True: "external", False: "internal", None: "not said"}[one.external]
+    cells = (
+        one.case,
+        f"{one.ratio:.2f}",
+        *map(str, ranks),
+        _judged(one.layer or "not said", one.layer_right),
+        _judged(told, one.external_right),
+        f"{100 * one.share:.0f}%",
+        f"`{one.first}`",
+    )
+    return f"| {' | '.join(cells)} |"
 
 
 def _judged(text: str, right: bool) -> str:

@@ -17,11 +17,13 @@ from whyperf.engines.contexts.settings import Sources
 from whyperf.recording.reader import Recording
 
 # The paper's names: system calls; with context switches; it simulated more of those where we take clock samples.
+# Without system calls: what is left when their stacks are shed.
+EVERYTHING = "HCTX"
 SOURCES = {
     "SYS": Sources.SYSTEM_CALLS,
     "LCTX": Sources.SYSTEM_CALLS | Sources.SWITCHES,
-    "HCTX": Sources.SWITCHES | Sources.SAMPLES,
-    "all": Sources.ALL,
+    EVERYTHING: Sources.ALL,
+    "no calls": Sources.SWITCHES | Sources.SAMPLES,
 }
 
 

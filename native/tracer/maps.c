@@ -1,5 +1,6 @@
 // The memory that programs and loader share.
 #include "tracer/open.h"
+#include "tracer/processes.h"
 #include "tracer/serve.h"
 
 #include <bpf/bpf.h>
@@ -110,6 +111,7 @@ void tracer_close(struct tracer *tracer) {
     for (u32 i = 0; i < tracer->program_count; i++)
         close(tracer->program_fds[i]);
     tracer->program_count = 0;
+    notices_clear(tracer);
     module_server_clear(tracer);
     tracer_unmap(tracer);
 }

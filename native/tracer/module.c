@@ -24,7 +24,7 @@ static PyObject *shed_levels(void) {
     return Py_BuildValue("(ssssssssss)", "", "stacks of system calls", "entries of system calls",
                          "system calls that neither block nor transfer", "stacks of wakings",
                          "page faults, kernel locks and workqueues", "socket data and timers", "system calls",
-                         "stacks of switches", "switches and wakings in 80 of every 100 ms");
+                         "stacks of switches", "switches and wakings, nine tenths of the time");
 }
 _Static_assert(TRACE_SHED_LEVELS == 10, "every level has a name");
 

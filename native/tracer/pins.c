@@ -1,6 +1,6 @@
 // A tracer that outlives its process: maps and links as files in bpffs.
 #include "tracer/rows.h"
-#include "tracer/serve.h"
+#include "tracer/tracer.h"
 
 #include <bpf/bpf.h>
 #include <dirent.h>

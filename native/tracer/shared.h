@@ -33,7 +33,7 @@ enum trace_shed {
     TRACE_SHED_SOCKETS_TIMERS,
     TRACE_SHED_SYSCALLS, // switches and wakings still tell the system call that they happened in
     TRACE_SHED_SWITCH_STACKS,
-    TRACE_SHED_MOST_SWITCHES, // switches and wakings but in 20 of every 100 milliseconds
+    TRACE_SHED_MOST_SWITCHES, // switches and wakings but in a tenth of the time
     TRACE_SHED_LEVELS,
 };
 

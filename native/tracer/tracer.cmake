@@ -1,7 +1,9 @@
 # The kernel side is compiled here, for every kernel (CO-RE), and lies inside the extension: nothing is compiled later.
 find_program(CLANG NAMES clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14)
 find_program(LLVM_STRIP NAMES llvm-strip llvm-strip-19 llvm-strip-18 llvm-strip-17 llvm-strip-16 llvm-strip-15 llvm-strip-14)
-find_program(BPFTOOL NAMES bpftool HINTS /usr/sbin /sbin)
+# Ubuntu's /usr/sbin/bpftool refuses to run under a kernel that it was not made for; the real one lies elsewhere.
+file(GLOB BPFTOOL_FOLDERS /usr/lib/linux-tools/* /usr/lib/linux-tools-*)
+find_program(BPFTOOL NAMES bpftool HINTS ${BPFTOOL_FOLDERS} /usr/sbin /sbin)
 find_path(BPF_INCLUDE bpf/libbpf.h)
 find_library(BPF_LIBRARY NAMES bpf) # Debian's static one is not position-independent
 foreach(needed CLANG LLVM_STRIP BPFTOOL BPF_INCLUDE BPF_LIBRARY)
@@ -27,6 +29,8 @@ add_custom_command(
   VERBATIM)
 
 Python_add_library(_tracer MODULE WITH_SOABI
+  native/tracer/answers.c
+  native/tracer/arguments.c
   native/tracer/clock.c
   native/tracer/counters.c
   native/tracer/extents.c
@@ -34,6 +38,7 @@ Python_add_library(_tracer MODULE WITH_SOABI
   native/tracer/module.c
   native/tracer/open.c
   native/tracer/pins.c
+  native/tracer/processes.c
   native/tracer/programs.c
   native/tracer/rings.c
   native/tracer/rows.c

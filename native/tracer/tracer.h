@@ -126,6 +126,7 @@ struct tracer {
     u64 received_size;
     struct ring_buffer *notices;
     struct served_list pending; // notices that wait for their answer
+    u64 notices_lost;           // when last looked at
     bool pinned;
     struct module_server server;
 };

@@ -53,13 +53,16 @@ def perf(tmp_path_factory: pytest.TempPathFactory) -> Perf:
 
 @pytest.fixture(scope="session")
 def recorded(ledger: dict[str, Path], perf: Perf) -> Callable[[str, str], Path]:
-    """A perf.data file by way (fp, dwarf, none) and behaviour (good, bad), each recorded once."""
+    """A perf.data file by way (fp, dwarf, none) and behaviour (good, bad), each recorded once.
+
+    With switches, which tell a busy machine from a program that waits.
+    """
     known: dict[tuple[str, str], Path] = {}
 
     def get(way: str, behaviour: str) -> Path:
         if (way, behaviour) not in known:
             slowly: list[str | Path] = ["slowly"] if behaviour == "bad" else []
-            known[way, behaviour] = perf(["-F", "1999", *WAYS[way]], [ledger[way], *slowly])
+            known[way, behaviour] = perf(["-F", "1999", "--switch-events", *WAYS[way]], [ledger[way], *slowly])
         return known[way, behaviour]
 
     return get

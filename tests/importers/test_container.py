@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from tests.importers import made
 from whyperf.errors import WhyperfError
+from whyperf.importers.perf_data import import_perf_data
 from whyperf.importers.perf_data.bookkeeping import Exited, Forked, Mapped, Renamed, keep_books
 from whyperf.importers.perf_data.container import open_container
-from whyperf.importers.perf_data.layout import Feature, RecordKind
+from whyperf.importers.perf_data.layout import Feature, RecordKind, SampleType
 from whyperf.importers.perf_data.reading import read_perf_data
 
 CLOCK = made.Event()
@@ -163,14 +164,16 @@ def test_a_file_of_a_killed_perf_is_read_to_its_end(tmp_path: Path) -> None:
     assert "killed" in read.container.notes[0]
 
 
-def _reads_or_says_why(path: Path) -> None:
+def _imported_or_refused(path: Path) -> None:
     try:
-        read_perf_data(path)
+        recording = import_perf_data(path, path.with_suffix(".whyperf"), force=True)
     except WhyperfError as error:
         assert error.sentence.endswith(".")
+    else:
+        assert recording.table("events").num_rows >= recording.table("samples").num_rows
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_damage_never_raises_anything_but_a_sentence(tmp_path: Path, data: st.DataObject) -> None:
     whole = bytearray(data.draw(st.sampled_from((a_file().to_bytes(), a_file().to_pipe()))))
@@ -180,7 +183,22 @@ def test_damage_never_raises_anything_but_a_sentence(tmp_path: Path, data: st.Da
     path = tmp_path / "damaged"
     path.write_bytes(whole[: data.draw(st.integers(1, len(whole)))])
 
-    _reads_or_says_why(path)
+    _imported_or_refused(path)
+
+
+def test_a_file_without_times_keeps_its_cpu_time(tmp_path: Path) -> None:
+    # GIVEN samples that do not say when they were taken
+    timeless = made.Event(sample_type=made.PLAIN & ~SampleType.TIME | SampleType.IDENTIFIER)
+    body = struct.pack("<QQIIIIQ", timeless.identity, 0x401000, 10, 10, 0, 0, 2_000_000)
+    records = [made.comm(timeless, 0, 10, "program"), *[made.record(RecordKind.SAMPLE, body)] * 50]
+    (tmp_path / "file").write_bytes(made.PerfFile([timeless], records).to_bytes())
+
+    # WHEN it is imported
+    recording = import_perf_data(tmp_path / "file", tmp_path / "recording")
+
+    # THEN nothing is lost but when it was
+    assert recording.column("samples", "weight").sum() == 100_000_000
+    assert any("without times" in note for note in recording.manifest.losses.notes)
 
 
 def test_exits_are_seen(tmp_path: Path) -> None:

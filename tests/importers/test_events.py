@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.importers import made
 from whyperf.collect.tracer.traced import RECORD, Records
+from whyperf.importers.perf_data.busy_machine import longest_wait_for_a_cpu_s
 from whyperf.importers.perf_data.importing import trace_of, traced_of
 from whyperf.importers.perf_data.layout import Feature
 from whyperf.importers.perf_data.reading import PerfData, read_perf_data
@@ -144,6 +145,22 @@ def test_raw_data_too_short_for_a_field_reads_as_zero(read_file) -> None:
     (record,) = records_of(read_file(made.raw_sample(SWITCH, 100, struct.pack("<Hxxi", 1, 10), pid=10, tid=10)))
 
     assert (record["other"], record["result"]) == (0, 0)
+
+
+def test_a_preempted_thread_waits_until_it_is_seen_again(read_file) -> None:
+    # GIVEN a thread that sleeps for a while, and is preempted twice
+    records = records_of(
+        read_file(
+            switch(1_000_000_000, 10, 1, 0),
+            switch(2_000_000_000, 10, 0x100, 0),
+            enter(2_300_000_000, 10, READ, 3),
+            switch(2_400_000_000, 10, 0, 0),
+            leave(2_600_000_000, 10, READ, 0),
+        )
+    )
+
+    # THEN only the latter counts as waiting for a CPU
+    assert longest_wait_for_a_cpu_s(records) == pytest.approx(0.5)
 
 
 STEPS = st.lists(

@@ -16,7 +16,8 @@ from whyperf.importers.perf_data.layout import RecordKind
 from whyperf.importers.perf_data.samples import decode
 
 WORD = st.integers(0, (1 << 63) - 1)
-SHORT = st.integers(0, (1 << 31) - 1)
+NUMBER = st.integers(0, (1 << 22) - 1)
+BOUNDED = {"time": st.integers(0, (1 << 60) - 1), "period": st.integers(0, (1 << 53) - 1)}
 USER_PC = st.integers(0x1000, (1 << 47) - 1)
 KERNEL_PC = st.integers(0xFFFFFFFF80000000, 0xFFFFFFFFFFFF0000)
 CONTEXT_KERNEL, CONTEXT_USER, CONTEXT_GUEST = (1 << 64) - 128, (1 << 64) - 512, (1 << 64) - 2048
@@ -40,7 +41,7 @@ class _Made:
 
     def field(self, bit: int, name: str) -> None:
         if bit in self.bits:
-            value = self.draw(WORD)
+            value = self.draw(BOUNDED.get(name, WORD))
             self.words(value)
             self.expected[name] = value
 
@@ -49,7 +50,7 @@ class _Made:
         self.words(self.event.identity)
         self.field(0, "ip")
         if 1 in self.bits:
-            self.expected["pid"], self.expected["tid"] = draw(SHORT), draw(SHORT)
+            self.expected["pid"], self.expected["tid"] = draw(NUMBER), draw(NUMBER)
             self.body += struct.pack("<II", self.expected["pid"], self.expected["tid"])
         self.field(2, "time")
         self.field(3, "address")
@@ -58,7 +59,7 @@ class _Made:
         if 9 in self.bits:
             self.words(draw(WORD))
         if 7 in self.bits:
-            self.expected["cpu"] = draw(SHORT)
+            self.expected["cpu"] = draw(NUMBER)
             self.body += struct.pack("<II", self.expected["cpu"], 0)
         self.field(8, "period")
         if 4 in self.bits:

@@ -32,9 +32,10 @@ def rendered(verdict, width, *, colour=False, **more):
 
 @pytest.mark.parametrize("colour", [False, True], ids=["plain", "colour"])
 @pytest.mark.parametrize("width", [80, 160])
-def test_report_looks_as_it_should(width, colour):
-    text = rendered(verdicts.difference(), width, colour=colour)
-    snapshot = SNAPSHOTS / f"difference-{width}{'-colour' if colour else ''}.txt"
+@pytest.mark.parametrize("situation", ["difference", "waiting"])
+def test_report_looks_as_it_should(situation, width, colour):
+    text = rendered(getattr(verdicts, situation)(), width, colour=colour)
+    snapshot = SNAPSHOTS / f"{situation}-{width}{'-colour' if colour else ''}.txt"
     if os.environ.get("WHYPERF_UPDATE_SNAPSHOTS"):
         snapshot.parent.mkdir(exist_ok=True)
         snapshot.write_text(text, encoding="utf-8")
@@ -42,14 +43,16 @@ def test_report_looks_as_it_should(width, colour):
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 160])
-def test_no_line_is_wider_than_the_terminal_or_ends_in_blanks(width):
-    for line in rendered(verdicts.difference(), width).splitlines():
+@pytest.mark.parametrize("situation", ["difference", "waiting"])
+def test_no_line_is_wider_than_the_terminal_or_ends_in_blanks(situation, width):
+    for line in rendered(getattr(verdicts, situation)(), width).splitlines():
         assert len(line) <= width
         assert line == line.rstrip()
 
 
-def test_colours_change_nothing_but_colours():
-    verdict = verdicts.difference()
+@pytest.mark.parametrize("situation", ["difference", "waiting"])
+def test_colours_change_nothing_but_colours(situation):
+    verdict = getattr(verdicts, situation)()
     assert COLOURS.sub("", rendered(verdict, 80, colour=True)) == rendered(verdict, 80)
 
 
@@ -85,6 +88,10 @@ def test_an_ascii_terminal_gets_ascii():
     show(verdicts.difference(), file=out, width=80)
     out.flush()
     assert b"main > serve > handle > find" in raw.getvalue()
+    raw.seek(0)
+    show(verdicts.waiting(), file=out, width=80)
+    out.flush()
+    assert b"[compress_response]" in raw.getvalue()
 
 
 @settings(deadline=None)

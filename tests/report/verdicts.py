@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.engines.contexts.traced import Thread, ran, slept, traced, waited
 from tests.engines.made import recording
 from whyperf.diagnose.diagnosis import diagnose
 from whyperf.diagnose.verdict import Verdict
@@ -48,6 +49,32 @@ def difference() -> Verdict:
         ]
 
     return diagnose(runs(_GOOD, also=["rehash"]), runs(_BAD))
+
+
+def waiting() -> Verdict:
+    """A traced program with a slow plug-in, deep in calls."""
+    deep = "main serve accept_one handle_connection parse_header route"
+    spaceless = _LONG.replace(" ", "")
+
+    def runs(delay):
+        return [
+            traced(
+                [
+                    Thread(
+                        [
+                            ran(f"{deep} render", 200 * noise),
+                            slept(f"{deep} render plug:compress_response", delay * noise),
+                            slept(f"{deep} {spaceless}", delay / 4 * noise),
+                            waited("main store libc:fsync kernel:ext4_sync_file", delay / 90 * noise, "fsync"),
+                        ],
+                        main=True,
+                    )
+                ]
+            )
+            for noise in (1.0, 1.02, 1.03)
+        ]
+
+    return diagnose(runs(4), runs(900))
 
 
 def nothing() -> Verdict:

@@ -44,7 +44,7 @@ def _status(whyperf: Command) -> dict[str, object]:
 @needs_bpf
 def test_a_dump_holds_what_just_happened_and_tracing_goes_on(whyperf: Command) -> None:
     # GIVEN a flight recorder, and something that happened after it was started
-    assert "the flight recorder runs" in whyperf("trace", "start", "--size", "16M").stdout
+    assert "the flight recorder runs" in whyperf("trace", "start", "--size", "128M").stdout
     subprocess.run(["sh", "-c", "for i in 1 2 3 4 5; do sleep 0.2; done"], check=True)
     # WHEN it is dumped, and again later
     first = whyperf("trace", "dump", "-o", "first").stderr
@@ -68,7 +68,7 @@ def test_a_dump_holds_what_just_happened_and_tracing_goes_on(whyperf: Command) -
 
 @needs_bpf
 def test_programs_that_start_later_have_stacks(whyperf: Command) -> None:
-    whyperf("trace", "start", "--size", "16M")
+    whyperf("trace", "start", "--size", "128M")
     subprocess.run(["python3", "-c", "import time; time.sleep(0.5); time.sleep(0.2)"], check=True)
     whyperf("trace", "dump", "-o", "rec")
     recording = whyperf.recording("rec")
@@ -79,7 +79,7 @@ def test_programs_that_start_later_have_stacks(whyperf: Command) -> None:
 
 @needs_bpf
 def test_a_killed_daemon_costs_only_stacks_of_what_starts_later(whyperf: Command) -> None:
-    whyperf("trace", "start", "--size", "16M")
+    whyperf("trace", "start", "--size", "128M")
     daemon = _status(whyperf)["daemon"]
     assert isinstance(daemon, int)
     os.kill(daemon, signal.SIGKILL)

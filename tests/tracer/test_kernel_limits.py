@@ -93,9 +93,9 @@ def test_stacks_are_stored_again_before_they_are_overwritten(tmp_path: Path) -> 
     last = last[np.argsort(last["time"])]
     kept = stacks_in(stacks)
     assert all(int(number) in kept for number in last["stack"][-20:])
-    # The steady one was met first and is needed to the end.
+    # The steady one was met first and is needed to the end; forgotten for want of room it gets another number.
     steady = last[last["detail"] == 102]
-    assert len(steady) > 1000 and len(set(steady["stack"][-1000:])) == 1
+    assert len(steady) > 1000 and len(set(steady["stack"][-1000:])) <= 5
     assert int(steady["stack"][-1]) in kept
 
 

@@ -51,7 +51,9 @@ def test_a_running_process_with_what_it_starts(whyperf: Command, server: subproc
     trace = recording.manifest.trace
     assert trace is not None and trace.scope == "tree"
     rows = recording.table("processes").to_pylist()
-    followed = {Path(row["command"][0]).name for row in rows if row["origin"] != "met" and row["command"]}
+    followed = {
+        Path(row["command"][0]).name for row in rows if row["origin"] not in ("met", "beside") and row["command"]
+    }
     assert "sleep" in followed
     assert all(name.startswith("python") or name in ("sleep", "whyperf") for name in followed), followed
     assert any(row["pid"] == server.pid and row["cgroup"].startswith("/") for row in rows)

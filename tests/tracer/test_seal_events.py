@@ -147,9 +147,10 @@ def test_what_was_only_met_is_told_from_what_was_followed(made: TracedRecording)
         event(EventKind.EXEC, 10, 7, argument=name("tool")),
         event(EventKind.FORK, 11, 7, other=thread(8), argument=name("tool")),
         event(EventKind.WAKING, 12, 8, other=thread(500)),
+        event(EventKind.SWITCH, 13, 8, other=thread(600)),
     )
     rows = sealed(made).table("processes").to_pylist()
-    assert {row["pid"]: row["origin"] for row in rows} == {7: "exec", 8: "fork", 500: "met"}
+    assert {row["pid"]: row["origin"] for row in rows} == {7: "exec", 8: "fork", 500: "met", 600: "beside"}
 
 
 def test_tracer_and_sampler_mean_the_same_processes_and_threads(tmp_path: Path) -> None:
@@ -276,3 +277,27 @@ def test_a_keys_value_is_that_of_its_last_change(
         values_at(
             *(np.array([1], d) for d in (np.int64, np.int32)), *(np.zeros(0, np.int64),) * 3, np.zeros(0, np.int32)
         )
+
+
+def test_what_does_not_sample_itself_is_sampled_by_the_tracer(tmp_path: Path) -> None:
+    """GIVEN a program that samples itself and starts one that cannot, WHEN sealed, THEN both are in `samples`."""
+    made = TracedRecording(tmp_path / "rec", sampled=True)
+    period = (10_000_000, 0, 0)
+    made.fact(Trace("bpf", "tree", 99.0), Followed(7))
+    made.events(
+        event(EventKind.EXEC, 1000, 7, argument=name("tool")),
+        event(EventKind.SAMPLE, 1250, 7, argument=period),  # the sampler's business
+        event(EventKind.FORK, 1300, 7, other=thread(8), argument=name("tool")),
+        event(EventKind.EXEC, 1400, 8, argument=name("static")),
+        event(EventKind.SAMPLE, 1500, 8, argument=period),
+        event(EventKind.WAKING, 1550, 8, other=thread(500)),
+        event(EventKind.SAMPLE, 1560, 500, argument=period),  # only met
+    )
+    main = made.rec.thread(7, start=1100)
+    main.put(sampled.process(1100, 7, 3, Origin.EXEC, executable="/opt/tool", arguments=["./tool"]))
+    main.put(sampled.sample(1200, [0x5210]))
+    main.put(sampled.sample(1700, [0x5210]))
+    recording = sealed(made)
+    processes = recording.table("processes").column("pid").to_pylist()
+    samples = recording.table("samples").to_pylist()
+    assert [(row["time"], processes[row["process"]]) for row in samples] == [(1200, 7), (1500, 8), (1700, 7)]

@@ -45,27 +45,26 @@ static long name_shared_word(struct task_struct *task, struct vm_area_struct *ar
     return 0;
 }
 
-static __always_inline bool shed_call(const struct trace_cpu *cpu, u32 class, s64 result) {
+static __always_inline bool call_shed(const struct trace_cpu *cpu, u32 class) {
     u32 level = shed_level(cpu);
-    if (level < TRACE_SHED_INERT_SYSCALLS)
-        return false;
-    return level >= TRACE_SHED_SYSCALLS || class == CALL_INERT;
+    return level >= TRACE_SHED_SYSCALLS || (level >= TRACE_SHED_INERT_SYSCALLS && class == CALL_INERT);
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(wp_sys_exit, struct pt_regs *regs, long result) {
     enum { FUTEX_PRIVATE = 128 };
+    struct trace_cpu *cpu = this_cpu();
+    u32 class = call_class((s32)regs->orig_ax);
+    if (!cpu || !globals.running || (class != CALL_MAP && call_shed(cpu, class)))
+        return 0;
     u64 thread = bpf_get_current_pid_tgid();
     u32 pid = thread >> 32;
-    if (!globals.running || !scope_of(pid))
-        return 0;
-    struct trace_cpu *cpu = this_cpu();
-    if (!cpu)
+    if (!scope_of(pid))
         return 0;
     struct under_way now = {};
     load_call(&now.call, regs);
-    bool maps_code = now.call.class == CALL_MAP && now.call.argument[2] & PROTECTION_EXECUTE && (u64)result < -4095ull;
-    bool recorded = wanted(TRACE_SYSCALL) && !shed_call(cpu, now.call.class, result);
+    bool maps_code = class == CALL_MAP && now.call.argument[2] & PROTECTION_EXECUTE && (u64)result < -4095ull;
+    bool recorded = wanted(TRACE_SYSCALL) && !call_shed(cpu, class);
     if (!maps_code && !recorded)
         return 0;
     struct trace_scratch *scratch = enter(cpu);

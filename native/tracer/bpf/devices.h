@@ -13,7 +13,7 @@ static __always_inline void begins(u8 kind, u64 object, u64 peer, s32 detail, u6
     if (!scratch)
         return;
     if (settings.scope != TRACE_SCOPE_ALL)
-        begun(object);
+        begun(object, 0);
     struct trace_record *made = record(cpu, scratch, kind, thread);
     if (made) {
         made->object = object;

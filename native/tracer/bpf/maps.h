@@ -49,11 +49,12 @@ struct {
 } wp_processes SEC(".maps");
 
 // Timers, work items, requests and locks whose beginning was recorded: their end is recorded too.
+// The value is when a timer on a stack expires: another one may lie at the same address later.
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 16384);
     __type(key, u64);
-    __type(value, u8);
+    __type(value, u64);
 } wp_begun SEC(".maps");
 
 // By thread: the process that held the file lock that it last waited for.

@@ -41,7 +41,7 @@ int BPF_PROG(wp_contended, void *lock, unsigned int flags) {
     struct trace_scratch *scratch = enter(cpu);
     if (!scratch)
         return 0;
-    begun((u64)lock ^ thread << 32);
+    begun((u64)lock ^ thread << 32, 0);
     u32 frames = kernel_stack(ctx, cpu, scratch, FRAMES_OF_PROGRAM);
     struct trace_record *made = record(cpu, scratch, TRACE_CONTENTION_BEGIN, thread);
     if (made) {
@@ -58,7 +58,7 @@ int BPF_PROG(wp_contended_end, void *lock, int result) {
     u64 thread = bpf_get_current_pid_tgid();
     struct trace_cpu *cpu = this_cpu();
     u64 wait = (u64)lock ^ thread << 32;
-    if (!cpu || !wanted(TRACE_CONTENTION_END) || !was_begun(wait))
+    if (!cpu || !wanted(TRACE_CONTENTION_END) || !mark_of(wait))
         return 0;
     struct trace_scratch *scratch = enter(cpu);
     if (!scratch)

@@ -27,82 +27,82 @@ static __always_inline void put(struct trace_record *record, const struct under_
 SEC("tp_btf/sched_switch")
 int BPF_PROG(wp_switch, bool preempted, struct task_struct *before, struct task_struct *after, unsigned int state) {
     u32 pid = before->tgid, next = after->tgid;
-    if (!wanted(TRACE_SWITCH) || !(switch_recorded(pid) || switch_recorded(next)))
-        return 0;
     struct trace_cpu *cpu = this_cpu();
-    struct trace_scratch *scratch = cpu ? enter(cpu) : NULL;
+    if (!cpu || between_bursts(shed_level(cpu)) || !wanted(TRACE_SWITCH) ||
+        !(switch_recorded(pid) || switch_recorded(next)))
+        return 0;
+    struct trace_scratch *scratch = enter(cpu);
     if (!scratch)
         return 0;
-    if (in_burst(scratch->level, scratch->time)) {
-        struct under_way now = {.call.number = -1};
-        u32 stack = 0, frames = 0;
-        if (pid && pid != settings.self && switch_recorded(pid)) {
-            if (!(before->flags & KERNEL_THREAD)) {
-                struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(before);
-                load_call(&now.call, regs);
-                if (scratch->level < TRACE_SHED_SWITCH_STACKS)
-                    stack = user_stack(cpu, scratch, regs, pid);
-                if (state && !preempted)
-                    now.extra = call_object(before, &now.call, false, &now.about);
-            }
-            if (!preempted && (state & STATE_UNINTERRUPTIBLE || (settings.kernel_stacks && state)) &&
-                scratch->level < TRACE_SHED_SWITCH_STACKS)
-                frames = kernel_stack(ctx, cpu, scratch, FRAMES_OF_PROGRAM);
+    struct under_way now = {.call.number = -1};
+    u32 stack = 0, frames = 0;
+    if (pid && pid != settings.self && switch_recorded(pid)) {
+        if (!(before->flags & KERNEL_THREAD)) {
+            struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(before);
+            load_call(&now.call, regs);
+            if (scratch->level < TRACE_SHED_SWITCH_STACKS)
+                stack = user_stack(cpu, scratch, regs, pid);
+            if (state && !preempted)
+                now.extra = call_object(before, &now.call, false, &now.about);
         }
-        struct trace_record *made = record(cpu, scratch, TRACE_SWITCH, thread_of(before));
-        if (made) {
-            put(made, &now);
-            made->stack = stack;
-            made->kernel_stack = frames;
-            made->other = thread_of(after);
-            made->result = preempted ? 0 : state;
-        }
+        if (!preempted && (state & STATE_UNINTERRUPTIBLE || (settings.kernel_stacks && state)) &&
+            scratch->level < TRACE_SHED_SWITCH_STACKS)
+            frames = kernel_stack(ctx, cpu, scratch, FRAMES_OF_PROGRAM);
+    }
+    struct trace_record *made = record(cpu, scratch, TRACE_SWITCH, thread_of(before));
+    if (made) {
+        put(made, &now);
+        made->stack = stack;
+        made->kernel_stack = frames;
+        made->other = thread_of(after);
+        made->result = preempted ? 0 : state;
     }
     leave(cpu, scratch);
     return 0;
 }
 
-static __always_inline void meet_each_other(struct trace_cpu *cpu, u64 time, u32 waker, u32 woken) {
-    if (settings.scope == TRACE_SCOPE_ALL || cpu->context & BY_CHANCE)
+// Threads of the kernel serve everybody: they are not met.
+static __always_inline void meet_each_other(struct trace_cpu *cpu, u64 time, const struct task_struct *waker,
+                                            const struct task_struct *woken) {
+    if (settings.scope == TRACE_SCOPE_ALL || cpu->context & BY_CHANCE || (waker->flags | woken->flags) & KERNEL_THREAD)
         return;
-    if (followed(waker))
-        meet(cpu, time, woken);
-    else if (followed(woken))
-        meet(cpu, time, waker);
+    if (followed(waker->tgid))
+        meet(cpu, time, woken->tgid);
+    else if (followed(woken->tgid))
+        meet(cpu, time, waker->tgid);
 }
 
 static __always_inline void waking(void *ctx, struct task_struct *woken, u8 kind) {
     u64 thread = bpf_get_current_pid_tgid();
     u32 pid = thread >> 32;
-    if (!wanted(kind) || !(switch_recorded(pid) || switch_recorded(woken->tgid)))
-        return;
     struct trace_cpu *cpu = this_cpu();
-    struct trace_scratch *scratch = cpu ? enter(cpu) : NULL;
+    if (!cpu || between_bursts(shed_level(cpu)) || !wanted(kind) ||
+        !(switch_recorded(pid) || switch_recorded(woken->tgid)))
+        return;
+    struct trace_scratch *scratch = enter(cpu);
     if (!scratch)
         return;
-    meet_each_other(cpu, scratch->time, pid, woken->tgid);
-    if (in_burst(scratch->level, scratch->time)) {
-        struct under_way now = {.call.number = -1};
-        struct task_struct *waker = bpf_get_current_task_btf();
-        bool by_chance = cpu->context & BY_CHANCE;
-        u32 stack = 0;
-        if (pid && pid != settings.self && !(waker->flags & KERNEL_THREAD)) {
-            struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(waker);
-            load_call(&now.call, regs);
-            if (scratch->level < TRACE_SHED_WAKING_STACKS && !by_chance)
-                stack = user_stack(cpu, scratch, regs, pid);
-            if (!by_chance)
-                now.extra = call_object(waker, &now.call, false, &now.about);
-        }
-        if (cpu->context & (TRACE_IN_HRTIMER | TRACE_IN_TIMER))
-            now.about.object = cpu->expiring;
-        struct trace_record *made = record(cpu, scratch, kind, whose(cpu, thread));
-        if (made) {
-            put(made, &now);
-            made->stack = stack;
-            made->other = thread_of(woken);
-            made->result = woken->__state;
-        }
+    struct under_way now = {.call.number = -1};
+    struct task_struct *waker = bpf_get_current_task_btf();
+    meet_each_other(cpu, scratch->time, waker, woken);
+    bool by_chance = cpu->context & BY_CHANCE;
+    u32 stack = 0;
+    if (pid && pid != settings.self && !(waker->flags & KERNEL_THREAD)) {
+        struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(waker);
+        load_call(&now.call, regs);
+        if (scratch->level < TRACE_SHED_WAKING_STACKS && !by_chance)
+            stack = user_stack(cpu, scratch, regs, pid);
+        if (!by_chance)
+            now.extra = call_object(waker, &now.call, false, &now.about);
+    }
+    if (cpu->context & (TRACE_IN_HRTIMER | TRACE_IN_TIMER))
+        now.about.object = cpu->expiring;
+    struct trace_record *made = record(cpu, scratch, kind, whose(cpu, thread));
+    if (made) {
+        put(made, &now);
+        made->stack = stack;
+        made->other = thread_of(woken);
+        made->result = woken->__state;
     }
     leave(cpu, scratch);
 }

@@ -69,13 +69,12 @@ static __always_inline u64 whose(const struct trace_cpu *cpu, u64 thread) {
 }
 
 // Something begun by a recorded thread: its end, which may come on anybody's behalf, is recorded too.
-static __always_inline void begun(u64 object) {
-    u8 yes = 1;
-    bpf_map_update_elem(&wp_begun, &object, &yes, BPF_ANY);
+static __always_inline void begun(u64 object, u64 mark) {
+    bpf_map_update_elem(&wp_begun, &object, &mark, BPF_ANY);
 }
 
-static __always_inline bool was_begun(u64 object) {
-    return bpf_map_lookup_elem(&wp_begun, &object) != NULL;
+static __always_inline u64 *mark_of(u64 object) {
+    return bpf_map_lookup_elem(&wp_begun, &object);
 }
 
 static __always_inline bool ended(u64 object) {

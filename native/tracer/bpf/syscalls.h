@@ -1,172 +1,19 @@
-// System calls by what they are about.
+// What a system call is about: found from its arguments, by its class.
 #ifndef WHYPERF_TRACER_SYSCALLS_H
 #define WHYPERF_TRACER_SYSCALLS_H
 
+#include "bpf/call_classes.h"
 #include "bpf/files.h"
 #include "bpf/maps.h"
 
-#include <asm/unistd_64.h>
-
-enum { SYSTEM_CALLS = 512 };
-
-enum call_class {
-    CALL_OTHER,
-    CALL_INERT,      // neither blocks nor transfers anything
-    CALL_DESCRIPTOR, // the first argument is one
-    CALL_TRANSFER,   // as well, and the result is a length
-    CALL_POLL,
-    CALL_SELECT,
-    CALL_EPOLL_CTL,
-    CALL_FUTEX,
-    CALL_FCNTL,
-    CALL_FLOCK,
-    CALL_SEMAPHORES,
-    CALL_QUEUE,
-    CALL_SHARED_MEMORY,
-    CALL_MAP, // memory that may be executable
-};
-
 // SysV objects are named by ids; these stand where inodes have their file type.
 enum { SEMAPHORES_TYPE = 1, QUEUE_TYPE = 2, SHARED_MEMORY_TYPE = 3 };
-
-static const volatile u8 CALLS[SYSTEM_CALLS] = {
-    [__NR_read] = CALL_TRANSFER,
-    [__NR_write] = CALL_TRANSFER,
-    [__NR_pread64] = CALL_TRANSFER,
-    [__NR_pwrite64] = CALL_TRANSFER,
-    [__NR_readv] = CALL_TRANSFER,
-    [__NR_writev] = CALL_TRANSFER,
-    [__NR_preadv] = CALL_TRANSFER,
-    [__NR_pwritev] = CALL_TRANSFER,
-    [__NR_preadv2] = CALL_TRANSFER,
-    [__NR_pwritev2] = CALL_TRANSFER,
-    [__NR_sendto] = CALL_TRANSFER,
-    [__NR_recvfrom] = CALL_TRANSFER,
-    [__NR_sendmsg] = CALL_TRANSFER,
-    [__NR_recvmsg] = CALL_TRANSFER,
-    [__NR_sendmmsg] = CALL_DESCRIPTOR,
-    [__NR_recvmmsg] = CALL_DESCRIPTOR,
-    [__NR_sendfile] = CALL_DESCRIPTOR,
-    [__NR_splice] = CALL_DESCRIPTOR,
-    [__NR_tee] = CALL_DESCRIPTOR,
-    [__NR_vmsplice] = CALL_DESCRIPTOR,
-    [__NR_copy_file_range] = CALL_DESCRIPTOR,
-    [__NR_close] = CALL_DESCRIPTOR,
-    [__NR_connect] = CALL_DESCRIPTOR,
-    [__NR_accept] = CALL_DESCRIPTOR,
-    [__NR_accept4] = CALL_DESCRIPTOR,
-    [__NR_shutdown] = CALL_DESCRIPTOR,
-    [__NR_listen] = CALL_DESCRIPTOR,
-    [__NR_ioctl] = CALL_DESCRIPTOR,
-    [__NR_fsync] = CALL_DESCRIPTOR,
-    [__NR_fdatasync] = CALL_DESCRIPTOR,
-    [__NR_sync_file_range] = CALL_DESCRIPTOR,
-    [__NR_syncfs] = CALL_DESCRIPTOR,
-    [__NR_ftruncate] = CALL_DESCRIPTOR,
-    [__NR_fallocate] = CALL_DESCRIPTOR,
-    [__NR_readahead] = CALL_DESCRIPTOR,
-    [__NR_getdents64] = CALL_DESCRIPTOR,
-    [__NR_getdents] = CALL_DESCRIPTOR,
-    [__NR_epoll_wait] = CALL_DESCRIPTOR,
-    [__NR_epoll_pwait] = CALL_DESCRIPTOR,
-    [__NR_epoll_pwait2] = CALL_DESCRIPTOR,
-    [__NR_epoll_ctl] = CALL_EPOLL_CTL,
-    [__NR_timerfd_settime] = CALL_DESCRIPTOR,
-    [__NR_timerfd_gettime] = CALL_DESCRIPTOR,
-    [__NR_io_uring_enter] = CALL_DESCRIPTOR,
-    [__NR_mq_timedsend] = CALL_DESCRIPTOR,
-    [__NR_mq_timedreceive] = CALL_DESCRIPTOR,
-    [__NR_mq_notify] = CALL_DESCRIPTOR,
-    [__NR_mq_getsetattr] = CALL_DESCRIPTOR,
-    [__NR_pidfd_send_signal] = CALL_DESCRIPTOR,
-    [__NR_poll] = CALL_POLL,
-    [__NR_ppoll] = CALL_POLL,
-    [__NR_select] = CALL_SELECT,
-    [__NR_pselect6] = CALL_SELECT,
-    [__NR_futex] = CALL_FUTEX,
-    [__NR_fcntl] = CALL_FCNTL,
-    [__NR_flock] = CALL_FLOCK,
-    [__NR_semop] = CALL_SEMAPHORES,
-    [__NR_semtimedop] = CALL_SEMAPHORES,
-    [__NR_semctl] = CALL_SEMAPHORES,
-    [__NR_msgsnd] = CALL_QUEUE,
-    [__NR_msgrcv] = CALL_QUEUE,
-    [__NR_msgctl] = CALL_QUEUE,
-    [__NR_shmat] = CALL_SHARED_MEMORY,
-    [__NR_mmap] = CALL_MAP,
-    [__NR_mprotect] = CALL_MAP,
-    [__NR_mremap] = CALL_OTHER,
-    [__NR_getpid] = CALL_INERT,
-    [__NR_gettid] = CALL_INERT,
-    [__NR_getppid] = CALL_INERT,
-    [__NR_getuid] = CALL_INERT,
-    [__NR_getgid] = CALL_INERT,
-    [__NR_geteuid] = CALL_INERT,
-    [__NR_getegid] = CALL_INERT,
-    [__NR_getresuid] = CALL_INERT,
-    [__NR_getresgid] = CALL_INERT,
-    [__NR_getpgid] = CALL_INERT,
-    [__NR_getpgrp] = CALL_INERT,
-    [__NR_getsid] = CALL_INERT,
-    [__NR_getgroups] = CALL_INERT,
-    [__NR_getcpu] = CALL_INERT,
-    [__NR_getrusage] = CALL_INERT,
-    [__NR_getrlimit] = CALL_INERT,
-    [__NR_prlimit64] = CALL_INERT,
-    [__NR_gettimeofday] = CALL_INERT,
-    [__NR_time] = CALL_INERT,
-    [__NR_times] = CALL_INERT,
-    [__NR_clock_gettime] = CALL_INERT,
-    [__NR_clock_getres] = CALL_INERT,
-    [__NR_uname] = CALL_INERT,
-    [__NR_sysinfo] = CALL_INERT,
-    [__NR_umask] = CALL_INERT,
-    [__NR_getcwd] = CALL_INERT,
-    [__NR_lseek] = CALL_INERT,
-    [__NR_dup] = CALL_INERT,
-    [__NR_dup2] = CALL_INERT,
-    [__NR_dup3] = CALL_INERT,
-    [__NR_brk] = CALL_INERT,
-    [__NR_madvise] = CALL_INERT,
-    [__NR_rt_sigaction] = CALL_INERT,
-    [__NR_rt_sigprocmask] = CALL_INERT,
-    [__NR_rt_sigpending] = CALL_INERT,
-    [__NR_sigaltstack] = CALL_INERT,
-    [__NR_arch_prctl] = CALL_INERT,
-    [__NR_set_tid_address] = CALL_INERT,
-    [__NR_set_robust_list] = CALL_INERT,
-    [__NR_rseq] = CALL_INERT,
-    [__NR_getsockname] = CALL_INERT,
-    [__NR_getpeername] = CALL_INERT,
-    [__NR_getsockopt] = CALL_INERT,
-    [__NR_setsockopt] = CALL_INERT,
-    [__NR_sched_getaffinity] = CALL_INERT,
-    [__NR_sched_getparam] = CALL_INERT,
-    [__NR_sched_getscheduler] = CALL_INERT,
-    [__NR_sched_get_priority_max] = CALL_INERT,
-    [__NR_sched_get_priority_min] = CALL_INERT,
-    [__NR_getpriority] = CALL_INERT,
-    [__NR_capget] = CALL_INERT,
-    [__NR_getrandom] = CALL_INERT,
-    [__NR_timer_gettime] = CALL_INERT,
-    [__NR_getitimer] = CALL_INERT,
-    [__NR_fstat] = CALL_INERT,
-    [__NR_membarrier] = CALL_OTHER,
-};
 
 struct system_call {
     s32 number;
     u32 class;
     u64 argument[3];
 };
-
-static __always_inline u32 call_class(s64 number) {
-    u64 index = (u64)number;
-    if (index >= SYSTEM_CALLS)
-        return CALL_OTHER;
-    barrier_var(index); // or the compiler folds the check into one that the verifier does not understand
-    return CALLS[index & (SYSTEM_CALLS - 1)];
-}
 
 static __always_inline void load_call(struct system_call *call, const struct pt_regs *regs) {
     call->number = (s32)regs->orig_ax;

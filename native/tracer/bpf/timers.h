@@ -1,17 +1,41 @@
-// Timers that threads wait for: those which a user thread starts in its own system call. Of the timer wheel only the
-// ones on the thread's kernel stack (sleeps with a time limit); the rest is the kernel's own business.
+// Timers that threads wait for: those on a thread's kernel stack (sleeps, and waits with a time limit) and those that a
+// system call is asked to set. The rest, the scheduler's and the network's, is the kernel's own business.
 #ifndef WHYPERF_TRACER_TIMERS_H
 #define WHYPERF_TRACER_TIMERS_H
 
 #include "bpf/interrupts.h"
 #include "bpf/scope.h"
 
-static __always_inline void timer_started(u64 timer, u64 expires, s32 wheel) {
+#include <asm/unistd_64.h>
+
+static __always_inline bool sets_timer(const struct pt_regs *regs) {
+    switch (regs->orig_ax) {
+    case __NR_timerfd_settime:
+    case __NR_timer_settime:
+    case __NR_setitimer:
+    case __NR_alarm:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static __always_inline bool lies_on_stack(u64 address, const struct task_struct *task) {
     enum { KERNEL_STACK = 1 << 14 };
+    u64 low = (u64)task->stack, high = low + KERNEL_STACK;
+    // Compared, not subtracted: older verifiers do not let pointers be reckoned with.
+    barrier_var(low);
+    barrier_var(high);
+    return address >= low && address < high;
+}
+
+static __always_inline void timer_started(u64 timer, u64 expires, s32 wheel) {
     u64 thread = bpf_get_current_pid_tgid();
     struct task_struct *task = bpf_get_current_task_btf();
-    if (!(thread >> 32) || !wanted(TRACE_TIMER_START) || task->flags & KERNEL_THREAD ||
-        (wheel && timer - (u64)task->stack >= KERNEL_STACK) || !followed(thread >> 32))
+    if (!(thread >> 32) || !wanted(TRACE_TIMER_START) || task->flags & KERNEL_THREAD || !followed(thread >> 32))
+        return;
+    bool on_stack = lies_on_stack(timer, task);
+    if (!on_stack && (wheel || !sets_timer((struct pt_regs *)bpf_task_pt_regs(task))))
         return;
     struct trace_cpu *cpu = this_cpu();
     if (!cpu || cpu->context || shed_level(cpu) >= TRACE_SHED_SOCKETS_TIMERS)
@@ -19,7 +43,7 @@ static __always_inline void timer_started(u64 timer, u64 expires, s32 wheel) {
     struct trace_scratch *scratch = enter(cpu);
     if (!scratch)
         return;
-    begun(timer);
+    begun(timer, on_stack ? expires : 0);
     struct trace_record *made = record(cpu, scratch, TRACE_TIMER_START, thread);
     if (made) {
         made->object = timer;
@@ -29,13 +53,23 @@ static __always_inline void timer_started(u64 timer, u64 expires, s32 wheel) {
     leave(cpu, scratch);
 }
 
-static __always_inline void timer_expires(u64 timer, s32 wheel) {
+// Whether it is the one that was recorded; a thread waits for a timer on its stack but once.
+static __always_inline bool expected(u64 timer, u64 expires) {
+    u64 *mark = mark_of(timer);
+    if (!mark || (*mark && *mark != expires))
+        return false;
+    if (*mark)
+        ended(timer);
+    return true;
+}
+
+static __always_inline void timer_expires(u64 timer, u64 expires, s32 wheel) {
     struct trace_cpu *cpu = this_cpu();
     if (!cpu)
         return;
     cpu->context |= wheel ? TRACE_IN_TIMER : TRACE_IN_HRTIMER;
     cpu->expiring = timer;
-    if (!wanted(TRACE_TIMER_EXPIRE) || !was_begun(timer))
+    if (!wanted(TRACE_TIMER_EXPIRE) || !expected(timer, expires))
         return;
     struct trace_scratch *scratch = enter(cpu);
     if (!scratch)
@@ -62,7 +96,7 @@ int BPF_PROG(wp_timer, struct timer_list *timer) {
 
 SEC("tp_btf/hrtimer_expire_entry")
 int BPF_PROG(wp_hrtimer_in, struct hrtimer *timer) {
-    timer_expires((u64)timer, 0);
+    timer_expires((u64)timer, (u64)timer->_softexpires, 0);
     return 0;
 }
 
@@ -74,7 +108,7 @@ int BPF_PROG(wp_hrtimer_out) {
 
 SEC("tp_btf/timer_expire_entry")
 int BPF_PROG(wp_timer_in, struct timer_list *timer) {
-    timer_expires((u64)timer, 1);
+    timer_expires((u64)timer, timer->expires, 1);
     return 0;
 }
 

@@ -157,7 +157,7 @@ def plan_of(args: argparse.Namespace) -> Plan:
         )
     programs = {Side.GOOD: command_line(args.good, os.environ), Side.BAD: command_line(args.bad, os.environ)}
     for program in programs.values():
-        (check_traceable if args.deep else check_followable)(program)
+        (check_traceable if args.deep or args.trace else check_followable)(program)
     folder = args.output or Path(_default_name(programs[Side.BAD]))
     _check_folder(folder, args.force)
     return Plan(

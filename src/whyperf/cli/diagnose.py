@@ -49,6 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--good", metavar="RECORDING", nargs="+", default=[], help="recordings of runs that behave")
     parser.add_argument("--bad", metavar="RECORDING", nargs="+", default=[], help="recordings of runs that do not")
     parser.add_argument("--no-values", action="store_true", help="pass over recorded values: compare time only")
+    parser.add_argument(
+        "--stack-events",
+        metavar="KINDS",
+        type=_stack_events,
+        help="which kernel events' stacks tell latencies: syscalls, switches, samples, joined by commas (default: all)",
+    )
     add_symptom(parser)
     parser.add_argument(
         "--plan", metavar="FILE", type=Path, help="write what to zoom into, from sketches, for `record --deep --zoom`"
@@ -65,14 +71,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_presentation(parser: argparse.ArgumentParser) -> None:
     """Options of every command that ends in a verdict."""
     parser.add_argument("--json", metavar="FILE", help="write the verdict as JSON; - prints it instead of the report")
-    parser.add_argument("--perfetto", metavar="FILE", help="write causal paths of stalls for Perfetto or chrome://tracing")
+    parser.add_argument(
+        "--perfetto", metavar="FILE", help="write causal paths of stalls for Perfetto or chrome://tracing"
+    )
     parser.add_argument("--top", metavar="N", type=count, help="suspects to show (default 10)")
     parser.add_argument("--explain", metavar="FUNCTION", help="say all that is known of one function")
     parser.add_argument(
         "--method",
         choices=["sound", "paper"],
         default="sound",
-        help="what to make of recorded values: our tests (default), or vProf's published calibration",
+        help="our tests (default), or as published: vProf's calibration of values, IntroPerf's ranking of contexts",
     )
     parser.add_argument(
         "--fail-if-slower",
@@ -120,6 +128,7 @@ def conclude(
         keep_accounts=args.explain is not None,
         method=Method.NONE if getattr(args, "no_values", False) else Method(args.method),
         where=_where(sides[1][0], args),
+        stack_events=getattr(args, "stack_events", None),
     )
     verdict = replace(diagnosis.verdict, notes=(*notes, *diagnosis.verdict.notes), warnings=tuple(warnings))
     return present(verdict, args, _explanations(diagnosis, args.explain))
@@ -237,6 +246,14 @@ def _write(target: str, text: str) -> None:
         Path(target).write_text(text, encoding="utf-8")
     except OSError as error:
         raise WhyperfError(f"{target} cannot be written: {error.strerror}.", "whyperf diagnose ... --json -") from None
+
+
+def _stack_events(text: str) -> frozenset[str]:
+    kinds = frozenset(text.split(","))
+    unknown = kinds - {"syscalls", "switches", "samples"}
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{min(unknown)!r} is none of syscalls, switches, samples")
+    return kinds
 
 
 def _percentage(text: str) -> float:

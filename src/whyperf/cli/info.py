@@ -38,6 +38,7 @@ _ENDINGS = {
     "recorder-killed": "the recorder was killed",
     "attached-end": "the watched process ended, or watching did",
     "disk-full": "the disk was full",
+    "imported": "not known: imported from another tool's recording",
     "dump": "dumped from the flight recorder, which went on",
 }
 
@@ -173,7 +174,7 @@ def _programs(recording: Recording) -> str:
     """Those that ran most come first, the kernel's own threads last."""
     processes = recording.table("processes")
     origins, commands = (processes.column(name).to_pylist() for name in ("origin", "command"))
-    own = [row for row, origin in enumerate(origins) if origin != "met"]
+    own = [row for row, origin in enumerate(origins) if origin not in ("met", "beside")]
     # What it was called as: an executable can have many names.
     called = [str(command[0]) if command else "?" for command in commands]
     names = {row: called[row] for row in own}
@@ -181,7 +182,7 @@ def _programs(recording: Recording) -> str:
     order = sorted(own, key=lambda row: (names[row].startswith("["), -ran[row]))
     shown = list(dict.fromkeys(_base_name(names[row]) for row in order))
     more = f" and {len(shown) - _PROGRAMS_SHOWN} more" if len(shown) > _PROGRAMS_SHOWN else ""
-    met = len(origins) - len(own)
+    met = origins.count("met")
     talked_to = f"; {_counted(met, 'process', 'processes')} that they talked to" if met else ""
     threads = _counted(recording.table("threads").num_rows, "thread", "threads")
     named = f"{', '.join(shown[:_PROGRAMS_SHOWN])}{more}{talked_to}"
@@ -193,13 +194,14 @@ def _base_name(command: str) -> str:
 
 
 def _overhead(manifest: Manifest) -> str:
-    overhead = manifest.overhead
+    overhead, trace = manifest.overhead, manifest.trace
+    in_kernel = f", about {trace.kernel_s:.3f} s in the kernel" if trace is not None and trace.kernel_s else ""
     if manifest.sampling.source == "trace":
-        return f"nothing inside the programs, {overhead.recorder_cpu_s:.3f} s CPU beside them"
+        return f"nothing inside the programs, {overhead.recorder_cpu_s:.3f} s CPU beside them{in_kernel}"
     return (
         f"{overhead.handler_s:.3f} s inside the program ({overhead.handler_mean_us:.1f} us a sample, mostly "
         f"{overhead.handler_median_us:.1f} us, at most {overhead.handler_max_us:.0f} us), "
-        f"{overhead.recorder_cpu_s:.3f} s CPU beside it"
+        f"{overhead.recorder_cpu_s:.3f} s CPU beside it{in_kernel}"
     )
 
 

@@ -43,6 +43,10 @@ def trace_lines(recording: Recording, trace: Trace) -> Iterator[tuple[str, str]]
     yield "events", f"{total:,} of {_SCOPES.get(trace.scope, trace.scope)} ({trace.source}): {shown}{more}"
     for what, why in trace.absent.items():
         yield "absent", f"{what}: {why}"
+    yield from shed_lines(trace)
+
+
+def shed_lines(trace: Trace) -> Iterator[tuple[str, str]]:
     for what in dict.fromkeys(shed.what for shed in trace.shed):
         seconds = sum(shed.end - shed.start for shed in trace.shed if shed.what == what) / 1e9
         yield "shed", f"{what}, for {seconds:.1f} s in which events came too fast"

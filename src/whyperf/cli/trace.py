@@ -101,7 +101,7 @@ def _status(args: argparse.Namespace) -> int:
 
 
 def _status_lines(status: Status) -> Iterator[tuple[str, str]]:
-    from whyperf.cli.info_trace import trace_losses
+    from whyperf.cli.info_trace import shed_lines, trace_losses
 
     yield "running", f"for {seconds_in_words(status.running_s)}"
     yield "rings", f"{bytes_in_words(status.flight.ring_bytes)}, which now reach back {seconds_in_words(status.held_s)}"
@@ -114,8 +114,7 @@ def _status_lines(status: Status) -> Iterator[tuple[str, str]]:
         yield "daemon", f"process {status.daemon}, {seconds_in_words(status.daemon_cpu_s)} CPU so far"
     for what, why in status.trace.absent.items():
         yield "absent", f"{what}: {why}"
-    for shed in status.trace.shed:
-        yield "shed", f"{shed.what}, for {(shed.end - shed.start) / 1e9:.1f} s in which events came too fast"
+    yield from shed_lines(status.trace)
     for loss in trace_losses(status.trace):
         yield "lost", loss
 

@@ -58,7 +58,7 @@ def check_followable(program: Program) -> None:
 
 
 def check_traceable(program: Program) -> None:
-    """Refuses programs that Valgrind would not run as they are; how they are linked does not matter to it."""
+    """Refuses programs that Valgrind or a tracer has no use for; how they are linked does not matter to them."""
     _check_architecture(executed_file(program))
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from whyperf.collect import folder as folders
 from whyperf.collect.drive import Driver
 from whyperf.collect.lifecycle import Lifecycle, Measuring, Outcome
-from whyperf.collect.program import Program, check_followable
+from whyperf.collect.program import Program, check_followable, check_traceable
 from whyperf.collect.rate import plan_sampling
 from whyperf.collect.ready import FileExists, PortAccepts, ReadyCondition, condition
 from whyperf.collect.recorder import Recorder
@@ -66,7 +66,8 @@ def record_run(
 
     The target has the recorder's own streams; with `capture_output` it writes to files in the recording instead.
     """
-    check_followable(program)
+    # Where no sampler can be loaded, the tracer still sees the program.
+    (check_traceable if measuring.trace_hz else check_followable)(program)
     plan = plan_sampling(measuring.rate_hz)
     if lifecycle.drive is not None:
         command_line(lifecycle.drive, environment)

@@ -17,6 +17,7 @@ from whyperf.engines.contexts.findings import ENGINE, findings
 from whyperf.engines.contexts.layers import Layer
 from whyperf.engines.contexts.paper import findings as paper_findings
 from whyperf.engines.contexts.ranking import RankedContext, ranked_contexts
+from whyperf.engines.contexts.settings import Sources
 from whyperf.engines.contexts.units import ITERATION
 from whyperf.engines.contexts.words import where
 from whyperf.engines.finding import Finding
@@ -29,9 +30,11 @@ _PLUG_IN_LEADS = 0.5
 _MUCH = 0.1  # of the excess: worth a note
 
 
-def view_contexts(good: Sequence[Run], bad: Sequence[Run], method: Method) -> ContextsView | None:
+def view_contexts(
+    good: Sequence[Run], bad: Sequence[Run], method: Method, sources: Sources = Sources.ALL
+) -> ContextsView | None:
     """None where a run has no kernel events."""
-    comparison = compare(good, bad)
+    comparison = compare(good, bad, sources=sources)
     return ContextsView(comparison, method) if comparison is not None else None
 
 
@@ -79,11 +82,15 @@ class ContextsView:
     def suspects(self, settings: DiagnoseSettings) -> tuple[Suspect, ...]:
         """Where the contexts lead."""
         sides = self.comparison.good.runs, self.comparison.bad.runs
-        return to_suspects(
+        found = to_suspects(
             self.findings,
             fewest_runs=min(len(side) for side in sides),
             doubtful=self.comparison.unit.by_share,
             settings=settings,
+        )
+        return tuple(
+            replace(one, process=finding.detail.get("process") or None, thread=finding.detail.get("thread") or None)
+            for one, finding in zip(found, self.findings, strict=True)
         )
 
     def joined(

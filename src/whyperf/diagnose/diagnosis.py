@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -22,6 +22,7 @@ from whyperf.diagnose.suspects import to_suspects
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.diagnose.waiting import wait_kind
 from whyperf.engines.causes.diagnosis import Where
+from whyperf.engines.contexts.settings import Sources, sources_named
 from whyperf.engines.excess.compare import DataEvidence, Excess, compare, weigh
 from whyperf.engines.excess.evenness import uneven_growth
 from whyperf.engines.excess.findings import suspects as find_suspects
@@ -55,14 +56,17 @@ def examine(
     keep_accounts: bool = False,
     method: Method = Method.SOUND,
     where: Where | None = None,
+    stack_events: Collection[str] | None = None,
 ) -> Diagnosis:
     """The verdict with what it was chosen from; `keep_accounts` asks for that even where there is nothing to choose.
 
-    `where` is what the user says of a stall.
+    `where` is what the user says of a stall. `stack_events`: kernel events whose stacks tell latencies, of syscalls,
+    switches and samples.
     """
     if not good or not bad:
         raise WhyperfError("At least one good and one bad recording are needed.", "whyperf diagnose GOOD BAD", status=2)
-    case = _Case([Run(one) for one in good], [Run(one) for one in bad], settings or DiagnoseSettings(), method)
+    runs = [Run(one) for one in good], [Run(one) for one in bad]
+    case = _Case(*runs, settings or DiagnoseSettings(), method, sources_named(stack_events))
     refuse_different_programs(case.good, case.bad)
     diagnosis = case.decide()
     verdict = diagnosis.verdict
@@ -98,9 +102,14 @@ class _Case:
     """One comparison on its way to a verdict."""
 
     def __init__(
-        self, good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSettings, method: Method = Method.SOUND
+        self,
+        good: Sequence[Run],
+        bad: Sequence[Run],
+        settings: DiagnoseSettings,
+        method: Method = Method.SOUND,
+        sources: Sources = Sources.ALL,
     ) -> None:
-        self.good, self.bad, self.settings, self.method = good, bad, settings, method
+        self.good, self.bad, self.settings, self.method, self.sources = good, bad, settings, method, sources
         self.runs = (*good, *bad)
         self.measures: Measures = take_measures(good, bad, settings)
         self.cpu: Judgement = judge(self.measures.cpu, settings.cpu)
@@ -109,7 +118,7 @@ class _Case:
     @cached_property
     def contexts(self) -> ContextsView | None:
         """What kernel events say, where all runs have them."""
-        return view_contexts(self.good, self.bad, self.method)
+        return view_contexts(self.good, self.bad, self.method, self.sources)
 
     def decide(self) -> Diagnosis:
         measures = self.measures

@@ -127,8 +127,11 @@ class Trace:
     runs_missed: int = 0  # the kernel skipped a program because another was running
     stacks_lost: int = 0  # no room to keep them
     stacks_cut: dict[str, int] = field(default_factory=dict)  # reason -> stacks
+    kernel_s: float = 0.0  # CPU time that recording took within the kernel, by the tracer's own estimate; 0: unknown
     clock: str = "monotonic"  # "unaligned": another one, whose times mean something within this recording only
-    passed_over: dict[str, int] = field(default_factory=dict)  # imported: events that whyperf makes no use of -> how many
+    passed_over: dict[str, int] = field(
+        default_factory=dict
+    )  # imported: events that whyperf makes no use of -> how many
 
 
 @dataclass(frozen=True)

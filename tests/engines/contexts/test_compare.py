@@ -72,6 +72,34 @@ def test_every_layer_can_answer(stack, name, layer):
     assert (first.function.name, first.detail["layer"], first.detail["external"]) == (name, layer.value, layer.external)
 
 
+@pytest.mark.parametrize(
+    ("program", "library", "layer"),
+    [
+        ("/src/tool", "/src/libown.so.1", Layer.OWN_LIBRARY),
+        ("/opt/app/bin/tool", "/opt/app/lib/libown.so.1", Layer.OWN_LIBRARY),
+        ("/home/me/project/src/tool", "/home/me/project/lib/libown.so.1", Layer.OWN_LIBRARY),
+        ("/opt/app/bin/tool", "/opt/other/lib/libown.so.1", Layer.THIRD_PARTY),
+        ("/usr/bin/tool", "/home/me/build/libown.so.1", Layer.THIRD_PARTY),
+        ("/usr/local/bin/tool", "/usr/local/lib/libown.so.1", Layer.OWN_LIBRARY),
+    ],
+)
+def test_own_libraries_came_with_the_program(program, library, layer):
+    def runs(delay):
+        made = []
+        for factor in NOISE:
+            one = traced([Thread([ran("main", 50), slept("main lib:parse", delay * factor)], main=True)])
+            modules = one.tables["modules"]
+            where = {"tool": program, "libown.so.1": library}
+            paths = [where.get(name, "/lib/x") for name in modules.column("name").to_pylist()]
+            at = modules.schema.get_field_index("path")
+            tables = {**one.tables, "modules": modules.set_column(at, "path", pa.array(paths))}
+            made.append(Made(one.path, one.manifest, tables))
+        return made
+
+    (first,) = found(runs(1), runs(300))
+    assert first.detail["layer"] == layer.value
+
+
 def test_libc_answers_for_connections_that_it_opens_itself():
     """A resolver's wait is the resolver's; a plain poll() is its caller's."""
 
@@ -197,6 +225,32 @@ def test_a_servers_idle_threads_are_no_cause():
     assert first.function.name == "throttle"
 
 
+def test_programs_without_a_shared_libc_rest_too():
+    def one(delay):
+        handled = [
+            step
+            for _ in range(40)
+            for step in (
+                waited("main loop epoll", 3, "epoll_wait"),
+                ran("main loop handle", 2),
+                waited("main loop handle doze", delay, "nanosleep", context=TIMER),
+            )
+        ]
+        pool = [waited("thread pop wait", 50, "futex") for _ in range(int((5 + delay) * 40 / 50))]
+        return [traced([Thread(handled, main=True), Thread(pool)], stopped_by="driver", offset_ms=at) for at in (1, 3)]
+
+    (first,) = found(one(1), one(30))
+    assert first.function.name == "doze"
+
+
+def test_one_long_wait_in_a_window_of_time_says_nothing():
+    good, bad = server(1, 40, stopped_by="for")[:1], server(1, 40, stopped_by="for")[:1]
+    stall = [waited("main loop handle libc:fsync", 5000, "fsync", state=UNINTERRUPTIBLE)]
+    events = [ran("main loop handle", 2), waited("main loop libc:epoll_wait", 3, "epoll_wait")] * 40
+    bad = [traced([Thread([*events, *stall], main=True)], stopped_by="for")]
+    assert found(good, bad) == []
+
+
 def test_work_that_was_counted_is_divided_by():
     good = server(1, 40, stopped_by="driver", units=40)
     assert found(good, server(1, 120, stopped_by="driver", units=120)) == []
@@ -210,6 +264,28 @@ def test_windows_of_time_are_compared_by_iterations():
     (first,) = found(good, server(30, 25, stopped_by="for"))
     assert (first.function.name, first.detail["unit"]) == ("throttle", "iteration")
     assert "more per iteration" in first.why
+
+
+def test_loops_that_have_nothing_to_do_with_each_other_are_compared_each_by_itself():
+    """Twice the load of another program is not half the iterations' length of this one."""
+
+    def window(turns, others):
+        def loop(name, times):
+            steps = [
+                (
+                    waited(f"{name} libc:epoll_wait", 3, "epoll_wait"),
+                    ran(f"{name} {name}_work", 2),
+                    slept(f"{name} nap", 1),
+                )
+                for _ in range(times)
+            ]
+            return [step for turn in steps for step in turn]
+
+        threads = [Thread(loop("first", turns), main=True), Thread(loop("second", others), process=1)]
+        processes = (Process("one", "attached"), Process("two", "attached"))
+        return [traced(threads, processes=processes, stopped_by="for", scope="all", offset_ms=at) for at in (1, 3, 5)]
+
+    assert found(window(100, 400), window(200, 100)) == []
 
 
 def test_windows_without_iterations_are_compared_by_share():

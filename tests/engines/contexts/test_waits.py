@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.engines.contexts.traced import FILE, PIPE, SOCKET
-from whyperf.engines.contexts.kernels import WAIT
+from whyperf.engines.contexts.records import WAIT
 from whyperf.engines.contexts.waits import WaitKind, kinds_of, woken_by_thread
 from whyperf.recording.events import InterruptContext
 from whyperf.recording.system_calls import NUMBERS

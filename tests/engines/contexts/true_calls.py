@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.engines.contexts.traced import Ran, Thread
 from tests.engines.made import Made
-from whyperf.engines.contexts.kernels import Ints
+from whyperf.engines.contexts.records import Ints
 
 FUNCTIONS = ("a", "b", "c")
 

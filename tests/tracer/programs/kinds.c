@@ -287,6 +287,25 @@ static void use_disk(const char *path) {
         exit(77);
 }
 
+static void *map_and_unmap(void *argument) {
+    (void)argument;
+    for (int i = 0; i < 20000; i++) {
+        char *memory = mmap(NULL, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        memory[0] = 1;
+        munmap(memory, 16384);
+    }
+    return NULL;
+}
+
+// All threads of a process change its one table of mappings.
+static void use_contention(void) {
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, map_and_unmap, NULL);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+}
+
 // Writes a variable after it was told to.
 static void use_flag(void) {
     char byte;
@@ -341,6 +360,8 @@ int main(int count, char **arguments) {
         use_sendfile(path);
     else if (strcmp(what, "faults") == 0)
         use_faults();
+    else if (strcmp(what, "contention") == 0)
+        use_contention();
     else if (strcmp(what, "flag") == 0)
         use_flag();
     else if (strcmp(what, "disk") == 0)

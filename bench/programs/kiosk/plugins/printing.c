@@ -7,7 +7,6 @@
 enum { LINES = 40 };
 
 static __attribute__((noinline)) void draw_line(struct buffer *page, uint64_t number, int line) {
-    injected_delay();
     buffer_padded(page, number, 12);
     for (int column = 0; column < 32; column++) {
         buffer_add(page, (number >> (column + line) % 48) & 1 ? "##" : "  ", 2);
@@ -16,6 +15,7 @@ static __attribute__((noinline)) void draw_line(struct buffer *page, uint64_t nu
 }
 
 uint32_t print_ticket(struct buffer *page, uint64_t number, unsigned seat) {
+    injected_delay();
     page->size = 0;
     buffer_text(page, "seat ");
     buffer_number(page, seat);

@@ -94,8 +94,9 @@ def events_table(records: Records, cast: TracedCast, node: Int32, cut: npt.NDArr
 
 
 def samples_of(records: Records, cast: TracedCast, node: Int32) -> pa.Table:
-    """For recordings in which nobody else samples."""
-    rows = np.flatnonzero((records["kind"] == EventKind.SAMPLE) & (cast.process >= 0))
+    """The tracer's samples of programs that do not sample themselves: it saw them all the same."""
+    unsampled = np.append(cast.unsampled, False)  # the last one is for the idle task
+    rows = np.flatnonzero((records["kind"] == EventKind.SAMPLE) & unsampled[cast.process])
     count = len(rows)
     return table_of(
         SAMPLES,
@@ -107,6 +108,19 @@ def samples_of(records: Records, cast: TracedCast, node: Int32) -> pa.Table:
         clock=np.full(count, Clock.CPU, np.int8),
         wait=np.full(count, -1, np.int16),
     )
+
+
+def in_one_order(own: pa.Table, traced: pa.Table, values: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """Samples of both in time order, and values that name their samples by the new rows."""
+    if traced.num_rows == 0:
+        return own, values
+    both = pa.concat_tables([own, traced])
+    order = np.argsort(both.column("time").to_numpy(), kind="stable")
+    row = np.empty(len(order), np.int32)
+    row[order] = np.arange(len(order), dtype=np.int32)
+    at = values.schema.get_field_index("sample")
+    renamed = pa.array(row[values.column("sample").to_numpy()], pa.int32())
+    return both.take(order), values.set_column(at, values.schema.field(at), renamed)
 
 
 def cut_stacks(stacks: TracedStacks) -> dict[str, int]:

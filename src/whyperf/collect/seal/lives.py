@@ -15,6 +15,7 @@ from whyperf.collect.tracer.traced import Records, Traced, TracedMappings, Trace
 from whyperf.recording.events import EventKind
 
 _PID_SHIFT = 32
+_PIDS = 1 << 22  # the highest that Linux gives
 
 
 @dataclass
@@ -29,7 +30,7 @@ class Life:
     executable: str = ""
     command: tuple[str, ...] = ()
     cgroup: str = ""
-    met: bool = False  # it only talked to those that were to be traced
+    standing: str = ""  # why it is there though nobody asked for it: it was "met", or merely ran "beside"
     sampled: int = -1  # row of the sampler's processes
 
     def __lt__(self, other: Life) -> bool:
@@ -57,9 +58,10 @@ class Lives:
         for mappings in traced.mappings:
             self._name_program(mappings)
         self.all = sorted(life for lives in self._of.values() for life in lives)
-        followed = set(traced.followed) | {process.pid for process in sampled}
+        self._followed = set(traced.followed) | {process.pid for process in sampled}
+        self._dealt = _dealt_with(traced.records) if self._followed else set()
         for life in self.all:
-            self._inherit(life, followed)
+            self._inherit(life)
 
     def at(self, pid: int, time: int) -> Life | None:
         """Who had the pid then; whoever had it first where nobody had it yet."""
@@ -100,12 +102,13 @@ class Lives:
             # Gone before it could be asked: a program lies below its libraries.
             life.executable = min(mappings.rows, key=lambda row: row.start).path
 
-    def _inherit(self, life: Life, followed: set[int]) -> None:
+    def _inherit(self, life: Life) -> None:
         before = self._before(life)
+        asked_for = not self._followed or life.pid in self._followed
         if before is None:
-            life.met = bool(followed) and life.pid not in followed
+            life.standing = "" if asked_for else "met" if life.pid in self._dealt else "beside"
             return
-        life.met = before.met and life.pid not in followed
+        life.standing = "" if asked_for else before.standing
         life.cgroup = life.cgroup or before.cgroup
         if life.origin == "fork":
             life.executable, life.command = life.executable or before.executable, life.command or before.command
@@ -120,6 +123,15 @@ class Lives:
             at = next(i for i, other in enumerate(lives) if other is life)
             return lives[at - 1] if at else None
         return None
+
+
+def _dealt_with(records: Records) -> set[int]:
+    """Whoever did something, or had something done to it. Merely running next on a CPU is neither."""
+    dealt = np.zeros(_PIDS, bool)
+    dealt[records["pid"] & np.uint32(_PIDS - 1)] = True
+    to_others = records["other"][records["kind"] != EventKind.SWITCH] >> np.uint64(_PID_SHIFT)
+    dealt[to_others & np.uint64(_PIDS - 1)] = True
+    return set(np.flatnonzero(dealt).tolist())
 
 
 def _born(records: Records) -> Iterator[Life]:

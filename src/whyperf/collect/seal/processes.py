@@ -30,7 +30,7 @@ class Process:
     command: tuple[str, ...]
     sequence: int  # of the slot that introduced it
     cgroup: str = ""
-    met: bool = False  # traced only because it talked to what was recorded
+    standing: str = ""  # "met", "beside": it was not to be recorded, only what was had to do with it
 
 
 @dataclass(frozen=True)

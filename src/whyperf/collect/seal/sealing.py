@@ -16,7 +16,7 @@ from whyperf.collect import _session
 from whyperf.collect.components import Components
 from whyperf.collect.dependences.raw import is_deep
 from whyperf.collect.seal.code import Code, CodeBuilder
-from whyperf.collect.seal.events import SeenTraced, cut_stacks, events_table, samples_of, seen_traced
+from whyperf.collect.seal.events import SeenTraced, cut_stacks, events_table, in_one_order, samples_of, seen_traced
 from whyperf.collect.seal.evidence import Evidence, Int32, Int64, RawStacks, read_evidence
 from whyperf.collect.seal.kernel import Kernel
 from whyperf.collect.seal.narrowing import narrowed
@@ -185,8 +185,8 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
         of_traced = leaves[stacks.of_sample[len(stacked) :]]
         event_node = np.append(of_traced, np.int32(-1))[seen_by_tracer.of_event]
         tables["events"] = events_table(traced.records, traced_cast, event_node, seen_by_tracer.cut)
-        if evidence.start.sampling.source == TRACED_SAMPLES:
-            tables["samples"] = samples_of(traced.records, traced_cast, event_node)
+        others = samples_of(traced.records, traced_cast, event_node)
+        tables["samples"], tables["values"] = in_one_order(tables["samples"], others, values.values)
     spent = _frame_weights(code, node_frames, tables["samples"])
     source = excerpts(code.frames, code.functions, code.modules, spent)
     manifest = summary(evidence, weight, (*source.notes, *values.notes, *variables.notes))
@@ -260,7 +260,7 @@ def _processes(cast: Cast) -> pa.Table:
         pid=[row.pid for row in rows],
         parent_pid=[row.parent_pid for row in rows],
         start=[row.start for row in rows],
-        origin=["met" if row.met else row.origin for row in rows],
+        origin=[row.standing or row.origin for row in rows],
         executable=[row.executable for row in rows],
         command=[list(row.command) for row in rows],
         cgroup=[row.cgroup for row in rows],

@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from whyperf.collect import _session
 from whyperf.collect.seal.evidence import Int32, Int64
@@ -24,6 +25,7 @@ class TracedCast:
     process: Int32  # of each record; -1: the idle task
     thread: Int32
     other: Int32
+    unsampled: npt.NDArray[np.bool_]  # of each process: it was to be recorded, but does not sample itself
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,8 @@ def with_traced(cast: Cast, traced: Traced) -> TracedCast:
     thread, other = (values_at(time, numbers, swaps, before) for numbers in (pair[:count], pair[count:]))
     joined = roll.joined()
     owner = np.array([*(row.process for row in joined.threads), -1], np.int32)  # the last one is for -1
-    return TracedCast(joined, owner[thread], thread, other)
+    unsampled = np.array([life.sampled < 0 and not life.standing for life in lives.all], bool)
+    return TracedCast(joined, owner[thread], thread, other, unsampled)
 
 
 @dataclass(frozen=True)
@@ -186,4 +189,6 @@ def _process(life: Life) -> Process:
     # As ps shows those without arguments: threads of the kernel, and what was gone before it could be asked.
     named = life.executable or (f"[{life.name}]" if life.name else "")
     command = life.command or ((named,) if named else ())
-    return Process(life.pid, life.parent, life.time, life.origin, life.executable, command, 0, life.cgroup, life.met)
+    return Process(
+        life.pid, life.parent, life.time, life.origin, life.executable, command, 0, life.cgroup, life.standing
+    )

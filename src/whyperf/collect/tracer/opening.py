@@ -21,8 +21,8 @@ _CUT = ("", "no_module", "no_row", "rule", "register", "unreadable", "no_progres
 _BEFORE_MODULES = "the process' modules were not known yet"
 
 
-def open_tracer(scope: str, ring_bytes: int, sample_hz: int) -> Tracer:
-    """Loaded but paused. `ring_bytes` are for all CPUs together."""
+def open_tracer(scope: str, ring_bytes: int, sample_hz: int, budget: float) -> Tracer:
+    """Loaded but paused. `ring_bytes` are for all CPUs together, `budget` is the share of each above which it sheds."""
     try:
         from whyperf.collect._tracer import Tracer
     except ImportError as error:
@@ -30,7 +30,7 @@ def open_tracer(scope: str, ring_bytes: int, sample_hz: int) -> Tracer:
             f"This whyperf was built without its tracer ({error}).", "pip install --force-reinstall whyperf"
         ) from None
     try:
-        return Tracer(ring_bytes, sample_hz, scope, None, tables_folder(), paused=True)
+        return Tracer(ring_bytes, sample_hz, scope, None, tables_folder(), paused=True, shed_budget=budget)
     except MemoryError:
         raise WhyperfError(
             f"There is no memory for rings of {ring_bytes >> 20} MB.", "whyperf trace start --size 16M"
@@ -50,7 +50,9 @@ def trace_of(tracer: Tracer, scope: str, sample_hz: float) -> Trace:
     """What the manifest says of it, as of now."""
     counters = tracer.counters()
     cut = {reason: counters.get(f"cut_{name}", 0) for name, reason in zip(_CUT, CUT_REASONS, strict=False) if name}
+    # The first reason there is counts these too.
     cut[_BEFORE_MODULES] = counters.get("stacks_before_modules", 0)
+    cut[CUT_REASONS[1]] = max(0, cut[CUT_REASONS[1]] - cut[_BEFORE_MODULES])
     return Trace(
         source="bpf",
         scope=scope,
@@ -60,6 +62,7 @@ def trace_of(tracer: Tracer, scope: str, sample_hz: float) -> Trace:
         events_lost=counters.get("events_lost", 0),
         runs_missed=counters.get("runs_missed", 0),
         stacks_cut={reason: count for reason, count in cut.items() if count},
+        kernel_s=counters.get("cost_ns", 0) / 1e9,
     )
 
 

@@ -26,8 +26,9 @@ from whyperf.recording.events import EventKind
 Served = tuple[str, int, int, int, list[tuple[int, int, int, int, str, str, int]] | None]
 
 _SERVE_MS = 50
-_PRIORITY = -10
+_BUDGET = 0.3  # of a CPU: whoever records a program wants its events; only a storm is too much
 _FACTS_EVERY_S = 2.0
+_CLOCK_SET_S = 1.0  # what gradual correction does not reach
 _PIDS = 1 << 22  # the highest that Linux gives
 EVENTS_AT_ONCE = MAX_PAYLOAD // RECORD.itemsize * RECORD.itemsize
 
@@ -57,13 +58,14 @@ class TraceSession:
 
     def __init__(self, wanted: TraceWanted) -> None:
         self._wanted = wanted
-        self._tracer = open_tracer(wanted.scope, wanted.ring_bytes, wanted.sample_hz)
+        self._tracer = open_tracer(wanted.scope, wanted.ring_bytes, wanted.sample_hz, _BUDGET)
         self._append: Callable[[int, bytes], None] = lambda _kind, _payload: None
         self._facts: FactsFile | None = None
         self._known = np.zeros(_PIDS, bool)
         self._kernel_addresses: set[int] = set()
         self._names: KernelNames | None = None
         self._told_at = time.monotonic()
+        self._clock_offset = _clock_offset()
         self._stopping = threading.Event()
         self._closed = False
         self._failure: Exception | None = None
@@ -120,6 +122,9 @@ class TraceSession:
             self.close()
         if self._names is not None and not self._names:
             notes.append("The kernel hides its addresses (kptr_restrict): its functions have no names.")
+        set_by = (_clock_offset() - self._clock_offset) / 1e9
+        if abs(set_by) > _CLOCK_SET_S:
+            notes.append(f"The system's clock was set by {set_by:+.1f} s meanwhile; recorded times go by another one.")
         if self._failure is not None:
             notes.append(f"Kernel events were not recorded to the end: {self._failure}.")
         return notes
@@ -141,8 +146,6 @@ class TraceSession:
 
     def _talk(self) -> None:
         """With the kernel, and with nothing else: a program that starts is waiting for its unwind tables."""
-        with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _PRIORITY)
         try:
             while not self._stopping.is_set():
                 served = self._tracer.serve(_SERVE_MS)
@@ -221,6 +224,10 @@ class TraceSession:
     def _sync(self) -> None:
         if self._facts is not None:
             self._facts.sync()
+
+
+def _clock_offset() -> int:
+    return time.time_ns() - time.monotonic_ns()
 
 
 def kernel_addresses(packed: bytes) -> set[int]:

@@ -11,13 +11,13 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from whyperf.engines.contexts.compare import Comparison
-from whyperf.engines.contexts.kernels import Flags, Ints, Rows
+from whyperf.engines.contexts.records import Flags, Ints, Records
 from whyperf.engines.contexts.relevance import members
 from whyperf.engines.contexts.waits import Kinds, WaitKind, kinds_of, woken_by_thread
 from whyperf.engines.excess.places import lines_around
 from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.finding import HotLine, Place
-from whyperf.engines.run import Floats, Run, column, texts
+from whyperf.engines.run import Floats, Run, column, sums, texts
 
 _PORTS = 1 << 32  # a peer below is local port << 16 | remote port
 
@@ -109,6 +109,23 @@ class Accounts:
             return processes.most_common(1)[0][0]
         return f"port {ports.most_common(1)[0][0]}" if ports else ""
 
+    def doer(self, function: int) -> tuple[str, str]:
+        """The process and the thread of the bad runs in which the function took most of its time, by name."""
+        spent: defaultdict[tuple[str, str], float] = defaultdict(float)
+        flags = np.append(self._nodes_of(function), False)
+        for run in self.comparison.bad.runs:
+            threads, processes = run.recording.table("threads"), run.recording.table("processes")
+            seconds = np.zeros(threads.num_rows)
+            for rows, times in self._times(run):
+                chosen = flags[rows["node"]]
+                seconds += sums(rows["thread"][chosen].astype(np.int64), times[chosen] / 1e9, len(seconds))
+            for thread in np.flatnonzero(seconds).tolist():
+                process = int(column(threads, "process")[thread])
+                executable = str(processes.column("executable")[process].as_py()) if process >= 0 else ""
+                name = str(threads.column("name")[thread].as_py())
+                spent[PurePosixPath(executable).name, name] += float(seconds[thread])
+        return max(spent, key=lambda one: (spent[one], one), default=("", ""))
+
     def place(self, function: int) -> tuple[Place, tuple[HotLine, ...]]:
         """The line in the function's code from which most of the added time came."""
         index = self.comparison.index
@@ -140,16 +157,16 @@ class Accounts:
         for run in runs:
             waits, blocked, kinds = self._of(run)
             chosen = self._here(run, function) & (blocked > 0)
-            divisor = self.comparison.divisor[run] * len(runs)
+            each = self._per_unit(run, waits["node"][chosen]) / len(runs)
             keys = kinds[chosen].astype(np.int64) << 32 | (waits["call"][chosen].astype(np.int64) & 0xFFFFFFFF)
-            unique, where, counts = np.unique(keys, return_inverse=True, return_counts=True)
-            seconds = np.bincount(where, weights=blocked[chosen] / 1e9, minlength=len(unique))
+            unique, where = np.unique(keys, return_inverse=True)
+            seconds, counts = (sums(where, each * one, len(unique)) for one in (blocked[chosen] / 1e9, 1.0))
             for key, one, count in zip(unique.tolist(), seconds.tolist(), counts.tolist(), strict=True):
                 call = np.int64(key & 0xFFFFFFFF).astype(np.int32)
-                found[key >> 32, int(call)] += np.array([one, count]) / divisor
+                found[key >> 32, int(call)] += np.array([one, count])
         return dict(found)
 
-    def _of(self, run: Run) -> tuple[Rows, Ints, Kinds]:
+    def _of(self, run: Run) -> tuple[Records, Ints, Kinds]:
         return self.comparison.followed[run].waits, self.comparison.counted[run].blocked, self._kinds[run]
 
     @cached_property
@@ -180,15 +197,19 @@ class Accounts:
     def _by_stack(self, run: Run, function: int) -> Iterator[tuple[int, float]]:
         """Seconds per unit of work that the function answers for, by stack."""
         flags = np.append(self._nodes_of(function), False)
-        followed, counted = self.comparison.followed[run], self.comparison.counted[run]
-        for rows, times in (
-            (followed.waits, counted.blocked),
-            (followed.samples, counted.running),
-        ):
+        for rows, times in self._times(run):
             chosen = flags[rows["node"]] & (times > 0)
             stacks, where = np.unique(rows["stack"][chosen], return_inverse=True)
-            seconds = np.bincount(where, weights=times[chosen] / 1e9, minlength=len(stacks))
-            yield from zip(stacks.tolist(), (seconds / self.comparison.divisor[run]).tolist(), strict=True)
+            seconds = sums(where, self._per_unit(run, rows["node"][chosen]) * times[chosen] / 1e9, len(stacks))
+            yield from zip(stacks.tolist(), seconds.tolist(), strict=True)
+
+    def _per_unit(self, run: Run, nodes: Ints) -> Floats:
+        return np.broadcast_to(self.comparison.unit.factor[run], len(self.comparison.contexts))[nodes]
+
+    def _times(self, run: Run) -> tuple[tuple[Records, Ints], tuple[Records, Ints]]:
+        """Waits and samples with the nanoseconds of each that count."""
+        followed, counted = self.comparison.followed[run], self.comparison.counted[run]
+        return (followed.waits, counted.blocked), (followed.samples, counted.running)
 
 
 def _alternate(good: Floats, bad: Floats) -> Iterator[float]:

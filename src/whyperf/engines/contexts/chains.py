@@ -8,19 +8,19 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from whyperf.engines.contexts.kernels import Flags, Int32s, Ints, Rows
+from whyperf.engines.contexts.records import Flags, Int32s, Ints, Records
 
 
 @dataclass(frozen=True, eq=False)
 class ByThread:
-    """Rows of each thread in time order: `order[start[thread] : start[thread + 1]]`."""
+    """Records of each thread in time order: `order[start[thread] : start[thread + 1]]`."""
 
     order: Ints
     start: Ints
 
 
 def by_thread(thread: Int32s, threads: int) -> ByThread:
-    """Rows that are in time order already."""
+    """Records that are in time order already."""
     order = np.argsort(thread, kind="stable")
     return ByThread(order, np.searchsorted(thread[order], np.arange(threads + 1)))
 
@@ -28,11 +28,11 @@ def by_thread(thread: Int32s, threads: int) -> ByThread:
 class Timelines(NamedTuple):
     """What all threads of a run did. Waits and samples are rows; of a thread as `ByThread` tells."""
 
-    waits: Rows
+    waits: Records
     wait_order: Ints
     wait_start: Ints
     causal: Flags  # waits that another thread of the program ended
-    samples: Rows
+    samples: Records
     sample_order: Ints
     sample_start: Ints
 

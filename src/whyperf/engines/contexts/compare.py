@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 
 from whyperf.engines.contexts.blame import answering, mechanism_nodes, user_nodes
 from whyperf.engines.contexts.chains import Counted
 from whyperf.engines.contexts.costs import Costs, cost_of, side
-from whyperf.engines.contexts.idle import below, idle_places, with_siblings
+from whyperf.engines.contexts.idle import below, idle_places, own_waits, with_siblings
 from whyperf.engines.contexts.indexing import Contexts, index_contexts
 from whyperf.engines.contexts.inference import Followed, follow, has_events
+from whyperf.engines.contexts.iterations import count_iterations
 from whyperf.engines.contexts.judging import Slower, judge
-from whyperf.engines.contexts.kernels import Flags, Ints
 from whyperf.engines.contexts.layers import Layer, layers_of
-from whyperf.engines.contexts.relevance import along_the_main_thread, of_all_threads
+from whyperf.engines.contexts.records import Flags, Ints
+from whyperf.engines.contexts.relevance import along_the_main_thread, members, of_all_threads
 from whyperf.engines.contexts.settings import ContextsSettings, Sources
 from whyperf.engines.contexts.totals import InstanceTotals, added
 from whyperf.engines.contexts.units import Unit, choose_unit, ended_by_themselves
@@ -33,7 +35,6 @@ class Comparison:
     answering: Ints  # by node: the node that answers for its time
     user: Ints  # by node: the innermost one outside the kernel
     unit: Unit
-    divisor: dict[Run, float]  # what seconds were divided by
     settings: ContextsSettings
     followed: dict[Run, Followed]
     counted: dict[Run, Counted]
@@ -95,29 +96,37 @@ def compare(
     contexts = index_contexts(FunctionIndex(good, bad))
     layers = layers_of(contexts.index)
     mechanism = mechanism_nodes(contexts, layers)
-    followed = {run: follow(run, contexts.tree, contexts.node_of_stack[run], sources) for run in runs}
-    resting = {run: idle_places(run, followed[run], contexts, mechanism, settings) for run in runs}
+    followed = {
+        run: follow(run, contexts.tree, contexts.node_of_stack[run], sources=sources, of=members(run).program)
+        for run in runs
+    }
+    waiting = mechanism | own_waits([one.waits for one in followed.values()], len(contexts))
+    resting = {run: idle_places(run, followed[run], contexts, waiting, settings) for run in runs}
     heads = _idle_heads(good, bad, followed, resting, contexts)
-    idle = below(contexts, with_siblings(heads, [one.waits for one in followed.values()], contexts, mechanism))
-    unit = choose_unit(runs, followed, idle, settings)
+    places = with_siblings(heads, [one.waits for one in followed.values()], contexts, waiting)
+    idle = below(contexts, places)
     whole = ended_by_themselves(runs)
     counted = {
         run: along_the_main_thread(run, followed[run], settings) if whole else of_all_threads(run, followed[run], idle)
         for run in runs
     }
-    divisor = _divisors(unit, counted)
-    costs = {run: cost_of(followed[run], counted[run], len(contexts), divisor[run]) for run in runs}
+    unit = choose_unit(runs, counted, count_iterations(good, followed, places, contexts, settings))
+    sampled = any(len(one.samples) for one in followed.values())
+    costs = {
+        run: cost_of(followed[run], counted[run], len(contexts), unit.factor[run], sampled=sampled) for run in runs
+    }
     sides = side(good, costs), side(bad, costs)
     spent = _spent(contexts, *sides, by_share=unit.by_share)
     answers = answering(contexts, mechanism, [one.calls for one in followed.values()])
-    slower = judge(contexts, answers, sides, spent, settings)
+    slower = judge(
+        contexts, answers, sides, spent, settings if unit.complete else replace(settings, single_certain=inf)
+    )
     return Comparison(
         contexts=contexts,
         layers=layers,
         answering=answers,
         user=user_nodes(contexts, layers),
         unit=unit,
-        divisor=divisor,
         settings=settings,
         followed=followed,
         counted=counted,
@@ -147,12 +156,6 @@ def _idle_heads(
     new_loop = flags[1] & ~seen & ~seen[contexts.tree.parent]
     heads: Flags = flags[0] | new_loop
     return heads
-
-
-def _divisors(unit: Unit, counted: dict[Run, Counted]) -> dict[Run, float]:
-    if not unit.by_share:
-        return dict(unit.count)
-    return {run: max(1e-9, float(part.blocked.sum() + part.running.sum()) / 1e9) for run, part in counted.items()}
 
 
 def _spent(contexts: Contexts, good: Costs, bad: Costs, *, by_share: bool) -> Floats:

@@ -14,7 +14,7 @@ import numpy as np
 
 from whyperf.engines.contexts.chains import Counted
 from whyperf.engines.contexts.inference import Followed
-from whyperf.engines.contexts.kernels import Ints
+from whyperf.engines.contexts.records import Ints
 from whyperf.engines.run import Floats, Run, sums
 
 
@@ -42,7 +42,7 @@ class Costs:
 
     @property
     def own(self) -> Floats:
-        """Rows are runs, columns are nodes."""
+        """Records are runs, columns are nodes."""
         return np.array([cost.own for cost in self.costs])
 
     def mean(self, part: str) -> Floats:
@@ -50,17 +50,16 @@ class Costs:
         return figures
 
 
-def cost_of(followed: Followed, counted: Counted, nodes: int, unit: float) -> Cost:
-    waits, samples = followed.waits, followed.samples
-    at_wait, at_sample = _known(waits["node"]), _known(samples["node"])
-    blocked, runnable, sampled = (part / 1e9 / unit for part in (counted.blocked, counted.runnable, counted.running))
-    inferred = followed.running / 1e9 / unit
+def cost_of(followed: Followed, counted: Counted, nodes: int, factor: float | Floats, *, sampled: bool) -> Cost:
+    """`factor` makes seconds seconds per unit; `sampled`: whether samples were taken, perhaps none in this run."""
+    at_wait, at_sample = _known(followed.waits["node"]), _known(followed.samples["node"])
+    blocked, runnable, running = (part / 1e9 for part in (counted.blocked, counted.runnable, counted.running))
     return Cost(
-        sums(at_sample, sampled, nodes) if len(samples) else inferred,
-        sums(at_wait, runnable, nodes),
-        sums(at_wait, blocked, nodes),
-        sums(at_wait, blocked**2, nodes) + sums(at_sample, sampled**2, nodes),
-        sums(at_wait, (counted.blocked > 0) / unit, nodes),
+        factor * (sums(at_sample, running, nodes) if sampled else followed.running / 1e9),
+        factor * sums(at_wait, runnable, nodes),
+        factor * sums(at_wait, blocked, nodes),
+        factor**2 * (sums(at_wait, blocked**2, nodes) + sums(at_sample, running**2, nodes)),
+        factor * sums(at_wait, (blocked > 0).astype(np.float64), nodes),
     )
 
 

@@ -40,9 +40,14 @@ def _finding(accounts: Accounts, rank: int, one: Slower) -> Finding:
         pattern=_pattern(layer, account),
         why=sentence(comparison.unit, key.module, layer, account),
         lines=lines,
-        detail=_detail(comparison, one, layer, account),
+        detail=_detail(comparison, one, layer, account) | _doer(accounts, one.function),
         strength=Strength(one.sigma, one.separated, one.low, one.high),
     )
+
+
+def _doer(accounts: Accounts, function: int) -> dict[str, str]:
+    process, thread = accounts.doer(function)
+    return {"process": process, "thread": thread}
 
 
 def _pattern(layer: Layer, account: Account) -> str:

@@ -16,7 +16,7 @@ from numba import njit
 
 from whyperf.engines.contexts.indexing import Contexts
 from whyperf.engines.contexts.inference import Followed
-from whyperf.engines.contexts.kernels import Flags, Int32s, Ints, Rows
+from whyperf.engines.contexts.records import Flags, Int32s, Ints, Records
 from whyperf.engines.contexts.relevance import members
 from whyperf.engines.contexts.settings import ContextsSettings
 from whyperf.engines.contexts.waits import Kinds, kinds_of, ready_for_anything
@@ -57,7 +57,7 @@ def idle_places(
     return heads
 
 
-def with_siblings(heads: Flags, waits: Sequence[Rows], contexts: Contexts, mechanism: Flags) -> Flags:
+def with_siblings(heads: Flags, waits: Sequence[Records], contexts: Contexts, mechanism: Flags) -> Flags:
     """Other calls into libc that the same loops make to wait for the same kind of thing, too."""
     kind = np.zeros(len(contexts), np.int8)
     for rows in waits:
@@ -81,6 +81,14 @@ def _spread_kinds(parent: Int32s, mechanism: Flags, nodes: Int32s, kinds: Kinds,
         while node > 0 and mechanism[node] and kinds[at] > 0 and kind[node] != kinds[at]:
             kind[node] = kinds[at]
             node = parent[node]
+
+
+def own_waits(waits: Sequence[Records], nodes: int) -> Flags:
+    """Functions that make the system call themselves in which they wait: libc's, where it is linked in."""
+    flags = np.zeros(nodes, np.bool_)
+    for rows in waits:
+        flags[rows["node"][(rows["node"] > 0) & (rows["state"] != 0)]] = True
+    return flags
 
 
 def below(contexts: Contexts, heads: Flags) -> Flags:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.contexts.kernels import Int32s
+from whyperf.engines.contexts.records import Int32s
 from whyperf.engines.excess.tree import ContextTree, TreeBuilder
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Ints, Run

@@ -13,12 +13,24 @@ import numpy as np
 
 from whyperf.engines.contexts import kernels
 from whyperf.engines.contexts.indexing import Tree
-from whyperf.engines.contexts.kernels import INSTANCE, REGISTER, SAMPLE, THREAD, WAIT, Events, Floats, Ints, State
+from whyperf.engines.contexts.kernels import Events, State
+from whyperf.engines.contexts.records import (
+    INSTANCE,
+    REGISTER,
+    SAMPLE,
+    THREAD,
+    WAIT,
+    Flags,
+    Floats,
+    Ints,
+    Records,
+)
 from whyperf.engines.contexts.settings import Sources
 from whyperf.engines.contexts.totals import InstanceTotals
 from whyperf.engines.run import Run
 from whyperf.recording.events import EventKind
-from whyperf.recording.rows import Columns, HeldRows, Rows
+from whyperf.recording.rows import Columns, HeldRows
+from whyperf.recording.rows import Rows as StoredColumns
 
 _INSTANCES_AT_ONCE = 1 << 18
 _REGISTERS = 256  # threads with open contexts at first; doubled as needed
@@ -29,12 +41,12 @@ _COLUMNS = (
     "stack", "cut",
 )  # fmt: skip
 
-TakeInstances = Callable[[kernels.Rows], None]
+TakeInstances = Callable[[Records], None]
 
 
 @runtime_checkable
 class _Streaming(Protocol):
-    def rows(self, name: str) -> Rows: ...
+    def rows(self, name: str) -> StoredColumns: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +62,8 @@ class Calls:
 class Followed:
     """One run's events in terms of contexts."""
 
-    waits: kernels.Rows  # WAIT
-    samples: kernels.Rows  # SAMPLE
+    waits: Records  # WAIT
+    samples: Records  # SAMPLE
     calls: Calls
     totals: InstanceTotals
     running: Floats  # nanoseconds on the CPU by node, told conservatively from the stacks before and after alone
@@ -67,11 +79,18 @@ def follow(
     run: Run,
     tree: Tree,
     node_of_stack: Ints,
+    *,
     sources: Sources = Sources.ALL,
+    of: Flags | None = None,
     take: TakeInstances | None = None,
 ) -> Followed:
-    """`take` is given the inferred instances in portions, if it is there at all; the array is used again."""
+    """Instances are inferred `of` these threads, or of all.
+
+    `take` is given them in portions, if it is there at all; the array is used again.
+    """
     walk = _Walk(run, tree, sources, take)
+    if of is not None:
+        walk.pass_over(~of)
     gathered = _Gathered()
     for piece in _pieces(run):
         events, weight = _events(piece, node_of_stack)
@@ -92,8 +111,11 @@ class _Walk:
     def __init__(self, run: Run, tree: Tree, sources: Sources, take: TakeInstances | None) -> None:
         self._take, self._sources = take, int(sources)
         self._end = run.manifest.window.end
-        self.waits: list[kernels.Rows] = []
+        self.waits: list[Records] = []
         self._state = _fresh_state(tree, run.recording.table("threads").num_rows, keep=take is not None)
+
+    def pass_over(self, threads: Flags) -> None:
+        self._state.threads["passed_over"] = threads
 
     @property
     def totals(self) -> InstanceTotals:
@@ -137,7 +159,7 @@ class _Gathered:
     """What needs no state."""
 
     def __init__(self) -> None:
-        self.samples: list[kernels.Rows] = [np.zeros(0, SAMPLE)]
+        self.samples: list[Records] = [np.zeros(0, SAMPLE)]
         self._calls: list[tuple[Ints, Ints]] = []
         self.stacks = dict.fromkeys((Sources.SYSTEM_CALLS, Sources.SWITCHES, Sources.SAMPLES), 0)
 
@@ -172,7 +194,9 @@ def _pieces(run: Run) -> Iterator[Columns]:
     if not has_events(run):
         return
     recording, window = run.recording, run.manifest.window
-    rows: Rows = recording.rows("events") if isinstance(recording, _Streaming) else HeldRows(recording.table("events"))
+    rows: StoredColumns = (
+        recording.rows("events") if isinstance(recording, _Streaming) else HeldRows(recording.table("events"))
+    )
     for piece in rows.pieces(_COLUMNS):
         begin, end = np.searchsorted(piece["time"], [window.start, window.end + 1])
         yield {name: values[begin:end] for name, values in piece.items()}

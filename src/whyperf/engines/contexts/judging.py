@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 
 from whyperf.engines.contexts.costs import Costs
 from whyperf.engines.contexts.indexing import Contexts
-from whyperf.engines.contexts.kernels import Ints
+from whyperf.engines.contexts.records import Ints
 from whyperf.engines.contexts.settings import ContextsSettings
 from whyperf.engines.run import Floats, sums
 from whyperf.engines.student import student_99
@@ -68,7 +68,7 @@ def judge(
             tuple(bad_runs[:, function].tolist()),
             float(min(1.0, share[function])),
             *_interval(share[function], excess[function], error[function], settings),
-            sigma=float(excess[function] / error[function]) if error[function] > 0 else 0.0,
+            sigma=float(excess[function] / error[function]) if error[function] > 0 else inf,
             separated=bool(bad_runs[:, function].min() > good_runs[:, function].max()),
         )
         if _stands_out(figures, float(excess[function]), total_good, settings):

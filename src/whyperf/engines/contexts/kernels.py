@@ -6,19 +6,14 @@ exactly the contexts from the root down to their common ancestor continue.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from whyperf.engines.contexts.records import Flags, Floats, Int32s, Ints, Records
 from whyperf.recording.events import EventKind
-
-Int32s = npt.NDArray[np.int32]
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Rows = npt.NDArray[Any]  # of one of the types below
 
 # Why `follow` comes back before the end of its events.
 DONE, INSTANCES_FULL, REGISTERS_FULL = 0, 1, 2
@@ -26,73 +21,6 @@ DONE, INSTANCES_FULL, REGISTERS_FULL = 0, 1, 2
 _SWITCH, _WAKING, _WAKEUP_NEW = int(EventKind.SWITCH), int(EventKind.WAKING), int(EventKind.WAKEUP_NEW)
 _SYSCALL, _SAMPLE, _EXIT = int(EventKind.SYSCALL), int(EventKind.SAMPLE), int(EventKind.EXIT)
 _SYSTEM_CALLS, _SWITCHES, _SAMPLES = 1, 2, 4
-
-# A stretch that a thread was off the CPU.
-WAIT = np.dtype(
-    [
-        ("start", np.int64),
-        (
-            "woken",
-            np.int64,
-        ),  # when it could have run again; of a preempted thread its start, of one never woken its end
-        ("end", np.int64),  # when it ran again
-        ("state", np.int64),  # that it left in
-        ("object", np.uint64),
-        ("peer", np.uint64),
-        ("argument1", np.uint64),
-        ("thread", np.int32),
-        ("node", np.int32),  # -1: stack unknown
-        ("stack", np.int32),
-        ("call", np.int32),  # number of the system call; -1: in none
-        ("waker", np.int32),  # -1: none, or not a thread
-        ("wake_call", np.int32),
-        ("wake_context", np.uint8),
-        ("ended", np.bool_),
-    ],
-    align=True,
-)
-
-# An inferred function instance.
-INSTANCE = np.dtype(
-    [
-        ("before", np.int64),  # the thread's last event without the context
-        ("first", np.int64),
-        ("last", np.int64),
-        ("after", np.int64),  # the thread's first event without it; its last event where the trace ends
-        ("thread", np.int32),
-        ("node", np.int32),
-    ],
-    align=True,
-)
-
-# A clock sample: what ran, and how many nanoseconds it stands for.
-SAMPLE = np.dtype(
-    [
-        ("time", np.int64),
-        ("weight", np.int64),
-        ("thread", np.int32),
-        ("node", np.int32),
-        ("stack", np.int32),
-    ],
-    align=True,
-)
-
-# What is known of a thread at the moment.
-THREAD = np.dtype(
-    [
-        ("last", np.int64),  # when it was seen in `node`
-        ("off_since_last", np.int64),  # nanoseconds off the CPU since then
-        ("unplaced", np.int64),  # its last wait, if that has no stack: where it was written; -1: it has
-        ("node", np.int32),  # -1: never seen
-        ("register", np.int32),  # its row of the registers; -1: none
-        ("off", np.bool_),  # off the CPU, as its row of the waits under way tells
-        ("gone", np.bool_),
-    ],
-    align=True,
-)
-
-# An open context of a thread, by depth.
-REGISTER = np.dtype([("before", np.int64), ("first", np.int64)], align=True)
 
 
 class Events(NamedTuple):
@@ -118,13 +46,13 @@ class State(NamedTuple):
 
     parent: Int32s  # of the tree; node 0 is the root
     depth: Int32s
-    threads: Rows
-    under_way: Rows  # waits, one a thread
-    registers: Rows  # 2-dimensional: threads with open contexts, depth
+    threads: Records
+    under_way: Records  # waits, one a thread
+    registers: Records  # 2-dimensional: threads with open contexts, depth
     free: Int32s  # rows of the registers not in use: the first `free_count[0]` of them
     free_count: Ints
-    instances: Rows  # written here, where there is room for any
-    waits: Rows
+    instances: Records  # written here, where there is room for any
+    waits: Records
     written: Ints  # how many of each
     totals: Floats  # 2-dimensional: by node how many instances, conservative and aggressive latencies
     running: Floats  # 2-dimensional: by node time on the CPU between stacks, of what both share and of the earlier one
@@ -164,6 +92,8 @@ def _close(state: State, thread: int, upto: int, now: int) -> None:
 def _seen(state: State, thread: int, now: int, node: int) -> None:
     """The thread was seen in `node`."""
     known = state.threads[thread]
+    if known.passed_over:
+        return
     if known.node < 0:
         state.free_count[0] -= 1
         known.register = state.free[state.free_count[0]]
@@ -262,7 +192,7 @@ def _place(state: State, events: Events, row: int) -> None:
 
 @njit(cache=True, nogil=True)
 def follow(state: State, events: Events, begin: int, sources: int) -> tuple[int, int]:
-    """Rows from `begin` on, until an output is full: the next row, and why."""
+    """Records from `begin` on, until an output is full: the next row, and why."""
     deepest = state.registers.shape[1]
     for row in range(begin, len(events.time)):
         if 0 < len(state.instances) < state.written[0] + 2 * deepest:

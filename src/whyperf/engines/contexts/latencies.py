@@ -8,7 +8,7 @@ import numpy as np
 
 from whyperf.engines.contexts.indexing import Contexts, index_contexts
 from whyperf.engines.contexts.inference import follow
-from whyperf.engines.contexts.kernels import INSTANCE, Int32s, Ints, Rows
+from whyperf.engines.contexts.records import INSTANCE, Int32s, Ints, Records
 from whyperf.engines.contexts.settings import Sources
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.recorded import Recorded
@@ -57,8 +57,9 @@ class Instances:
 def infer(recorded: Recorded, sources: Sources = Sources.ALL) -> Instances:
     run = Run(recorded)
     contexts = index_contexts(FunctionIndex([], [run]))
-    kept: list[Rows] = [np.zeros(0, INSTANCE)]
-    follow(run, contexts.tree, contexts.node_of_stack[run], sources, lambda rows: kept.append(rows.copy()))
+    kept: list[Records] = [np.zeros(0, INSTANCE)]
+    nodes = contexts.node_of_stack[run]
+    follow(run, contexts.tree, nodes, sources=sources, take=lambda rows: kept.append(rows.copy()))
     rows = np.concatenate(kept)
     columns = ("thread", "node", "before", "first", "last", "after")
     return Instances(contexts, *(np.ascontiguousarray(rows[name]) for name in columns))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
+from pathlib import PurePosixPath
 
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import texts
@@ -30,6 +31,8 @@ class Layer(Enum):
 
 
 _EXTERNAL = frozenset({Layer.THIRD_PARTY, Layer.PLUG_IN, Layer.LIBC, Layer.KERNEL})
+_SYSTEM, _LOCAL = ("/usr/", "/bin/", "/sbin/", "/lib"), "/usr/local/"
+_TOP_LEVEL = 2  # parts of a folder in which different programs lie side by side: /opt, /home, /tmp
 _OF_ORIGIN: Mapping[str, Layer] = {
     "program": Layer.MAIN,
     "jit": Layer.MAIN,
@@ -47,11 +50,29 @@ def layers_of(index: FunctionIndex) -> list[Layer]:
     by_module: dict[str, Layer] = {}
     for run in (*index.bad, *index.good):
         modules = run.recording.table("modules")
+        origins, paths = texts(modules, "origin"), texts(modules, "path")
         plug_ins = modules.column("plug_in").to_pylist()
-        columns = zip(index.module_names[run], texts(modules, "origin"), plug_ins, strict=True)
-        for name, origin, plug_in in columns:
-            layer = _OF_ORIGIN.get(origin, Layer.UNKNOWN)
-            if plug_in and layer in (Layer.OWN_LIBRARY, Layer.THIRD_PARTY):
-                layer = Layer.PLUG_IN
-            by_module.setdefault(name, layer)
+        programs = [path for path, origin in zip(paths, origins, strict=True) if origin == "program"]
+        columns = zip(index.module_names[run], origins, paths, plug_ins, strict=True)
+        for name, origin, path, plug_in in columns:
+            by_module.setdefault(name, _layer(origin, path, programs, bool(plug_in)))
     return [by_module.get(function.key.module, Layer.UNKNOWN) for function in index.functions]
+
+
+def _layer(origin: str, path: str, programs: Sequence[str], plug_in: bool) -> Layer:
+    layer = _OF_ORIGIN.get(origin, Layer.UNKNOWN)
+    if plug_in and layer in (Layer.OWN_LIBRARY, Layer.THIRD_PARTY):
+        return Layer.PLUG_IN
+    if layer is Layer.OWN_LIBRARY and not any(_came_with(path, program) for program in programs):
+        return Layer.THIRD_PARTY
+    return layer
+
+
+def _came_with(library: str, program: str) -> bool:
+    """Whether a library lies in the program's own tree. A program of the system owns nothing that is elsewhere."""
+    if program.startswith(_SYSTEM) and not program.startswith(_LOCAL):
+        return False
+    folder = PurePosixPath(program).parent
+    # bin/program and lib/library.so, or src/program and lib/library.so of one build.
+    tree = folder.parent if len(folder.parent.parts) > _TOP_LEVEL else folder
+    return PurePosixPath(library).is_relative_to(tree)

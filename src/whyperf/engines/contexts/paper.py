@@ -13,7 +13,7 @@ import numpy as np
 from whyperf.engines.contexts.compare import Comparison
 from whyperf.engines.contexts.findings import ENGINE
 from whyperf.engines.contexts.indexing import Contexts
-from whyperf.engines.contexts.kernels import Flags
+from whyperf.engines.contexts.records import Flags
 from whyperf.engines.contexts.totals import InstanceTotals
 from whyperf.engines.finding import Finding, Place
 from whyperf.engines.quantities import seconds

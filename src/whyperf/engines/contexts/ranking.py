@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from whyperf.engines.contexts.compare import Comparison
-from whyperf.engines.contexts.kernels import Ints
 from whyperf.engines.contexts.layers import Layer
+from whyperf.engines.contexts.records import Ints
 from whyperf.engines.run import Floats, sums
 
 _WORTH_A_ROW = 0.01  # of the excess

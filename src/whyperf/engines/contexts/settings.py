@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import IntFlag
 
@@ -15,6 +16,19 @@ class Sources(IntFlag):
     ALL = 7
 
 
+_NAMES = {"syscalls": Sources.SYSTEM_CALLS, "switches": Sources.SWITCHES, "samples": Sources.SAMPLES}
+
+
+def sources_named(names: Collection[str] | None) -> Sources:
+    """All of them where none is named."""
+    if not names:
+        return Sources.ALL
+    chosen = Sources(0)
+    for name in names:
+        chosen |= _NAMES[name]
+    return chosen
+
+
 @dataclass(frozen=True)
 class ContextsSettings:
     # A context must have become slower by this part of all the time of the good runs; the same figures as for wall
@@ -25,7 +39,7 @@ class ContextsSettings:
     # waits and samples alone, so that one long stall is within it.
     sigma: float = 3.0
     # A single run's context that took at least so much of all the time more is slower whatever its noise, as is wall
-    # time in `diagnose`: one stall in one run of that size.
+    # time in `diagnose`: one stall in one run of that size. Not in windows of time.
     single_certain: float = 0.8
     # A suspect is worth reading about from this share of the excess on.
     suspect_share: float = 0.02

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from whyperf.engines.contexts.inference import Followed
-from whyperf.engines.contexts.kernels import Flags
-from whyperf.engines.contexts.settings import ContextsSettings
-from whyperf.engines.run import ONE_RUN, Run
+from whyperf.engines.contexts.chains import Counted
+from whyperf.engines.contexts.iterations import Iterations
+from whyperf.engines.run import ONE_RUN, Floats, Run
 
 ITERATION = "iteration"
 SHARE = "share"
@@ -23,6 +20,13 @@ _COMPLETE = frozenset({"exit", "driver"})
 class Unit:
     name: str  # what the driver counted, run, iteration or share
     count: Mapping[Run, float]
+    factor: Mapping[Run, float | Floats]
+    """What seconds are multiplied by, for every node alike or by node; 0 for what cannot be compared."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether runs were done with something: in a window of time anything may have begun or ended by chance."""
+        return self.name not in (ITERATION, SHARE)
 
     @property
     def by_share(self) -> bool:
@@ -34,21 +38,18 @@ def ended_by_themselves(runs: Sequence[Run]) -> bool:
     return all(run.manifest.stopped_by == "exit" for run in runs)
 
 
-def choose_unit(runs: Sequence[Run], followed: Mapping[Run, Followed], idle: Flags, settings: ContextsSettings) -> Unit:
+def choose_unit(runs: Sequence[Run], counted: Mapping[Run, Counted], iterations: Iterations) -> Unit:
     """Work that was counted; whole runs where each did its task; else iterations of threads' loops; else shares."""
-    counted = {run.work.unit for run in runs}
-    if len(counted) == 1 and ONE_RUN not in counted:
-        return Unit(counted.pop(), {run: run.work.count for run in runs})
+    units = {run.work.unit for run in runs}
+    if len(units) == 1 and ONE_RUN not in units:
+        return _divided(units.pop(), {run: run.work.count for run in runs})
     if all(run.manifest.stopped_by in _COMPLETE for run in runs):
-        return Unit(ONE_RUN, dict.fromkeys(runs, 1.0))
-    iterations = {run: _iterations(followed[run], idle) for run in runs}
-    if min(iterations.values()) >= settings.enough_iterations:
-        return Unit(ITERATION, iterations)
-    return Unit(SHARE, dict.fromkeys(runs, 1.0))
+        return _divided(ONE_RUN, dict.fromkeys(runs, 1.0))
+    if iterations.comparable:
+        return Unit(ITERATION, iterations.count, iterations.factor)
+    seconds = {run: float(part.blocked.sum() + part.running.sum()) / 1e9 for run, part in counted.items()}
+    return _divided(SHARE, {run: max(1e-9, total) for run, total in seconds.items()})
 
 
-def _iterations(followed: Followed, idle: Flags) -> float:
-    """Returns from idle places: as system calls where their stacks were recorded, they need not have blocked."""
-    resting = np.append(idle, False)
-    calls = float(followed.calls.count[resting[followed.calls.node]].sum())
-    return calls or float(np.count_nonzero(resting[followed.waits["node"]] & (followed.waits["state"] != 0)))
+def _divided(name: str, count: Mapping[Run, float]) -> Unit:
+    return Unit(name, count, {run: 1.0 / number for run, number in count.items()})

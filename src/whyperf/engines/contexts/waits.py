@@ -7,7 +7,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.engines.contexts.kernels import Flags, Rows
+from whyperf.engines.contexts.records import Flags, Records
 from whyperf.recording.events import InterruptContext
 from whyperf.recording.system_calls import NUMBERS
 
@@ -93,7 +93,7 @@ _CALLS = _table()
 _SENDING_CALLS, _READY_CALLS = _numbers(_SENDING), _numbers(_READY)
 
 
-def kinds_of(waits: Rows) -> Kinds:
+def kinds_of(waits: Records) -> Kinds:
     """`WaitKind` of each wait: by the system call, and where that tells too little by what it was about."""
     call = waits["call"]
     known = (call >= 0) & (call < len(_CALLS))
@@ -110,11 +110,11 @@ def kinds_of(waits: Rows) -> Kinds:
     return kinds
 
 
-def ready_for_anything(waits: Rows) -> Flags:
+def ready_for_anything(waits: Records) -> Flags:
     return np.isin(waits["call"], _READY_CALLS)
 
 
-def woken_by_thread(waits: Rows) -> Flags:
+def woken_by_thread(waits: Records) -> Flags:
     """Whether the current thread at the waking really did it: interrupts come to whoever runs.
 
     Loopback traffic wakes its receiver in a network interrupt within the sender's own call.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from whyperf.importers.perf_data.attributes import Attributes
 from whyperf.importers.perf_data.container import Container
-from whyperf.importers.perf_data.layout import MODE_USER, Misc, RecordKind, SampleType
+from whyperf.importers.perf_data.layout import HIGHEST_PID, LAST_TIME, MODE_USER, NOBODY, Misc, RecordKind, SampleType
 
 _IDS = struct.Struct("<II")
 _FOUR_IDS = struct.Struct("<IIIIQ")  # pid, parent's pid, tid, parent's tid, time
@@ -18,7 +18,6 @@ _MMAP2 = struct.Struct("<IIQQQ24sII")  # the same, then device and inode or the 
 _BUILD_ID = struct.Struct("<B3x20s")
 _INODE = struct.Struct("<8xQ8x")
 _EXECUTABLE = 4
-_NO_PROCESS = 0xFFFFFFFF
 _IN_TRAILER = SampleType.ID | SampleType.STREAM_ID | SampleType.CPU | SampleType.IDENTIFIER
 
 
@@ -98,9 +97,25 @@ def keep_books(container: Container) -> Bookkeeping:
         try:
             _enter(books, kind, misc, body, trailers)
         except struct.error:
-            books.skipped["damaged"] += 1
-    books.happenings.sort(key=lambda happening: happening.time)
+            books.skipped["that make no sense"] += 1
+    sound = [one for one in books.happenings if _is_sound(one)]
+    if len(sound) < len(books.happenings):
+        books.skipped["that make no sense"] += len(books.happenings) - len(sound)
+    books.happenings = sorted(sound, key=lambda happening: happening.time)
     return books
+
+
+def _is_sound(one: Happening) -> bool:
+    if one.time >= LAST_TIME or one.pid >= HIGHEST_PID:
+        return False
+    if isinstance(one, Mapped):
+        return one.start < one.end < 1 << 64
+    numbers = [one.tid]
+    if isinstance(one, Forked):
+        numbers += [one.parent_pid, one.parent_tid]
+    elif isinstance(one, Switched):
+        numbers += [one.next_pid, one.next_tid]
+    return all(number < HIGHEST_PID for number in numbers)
 
 
 def _enter(books: Bookkeeping, kind: int, misc: int, body: memoryview, trailers: _Trailers) -> None:
@@ -144,7 +159,7 @@ def _enter_mapping(books: Bookkeeping, kind: int, misc: int, body: memoryview, t
         pid, _, start, size, offset = _MMAP.unpack_from(body)
         path = _text(body[_MMAP.size :])
     mapped = Mapped(time, pid, start, start + size, offset, path, build_id, inode)
-    if pid == _NO_PROCESS or misc & Misc.CPU_MODE != MODE_USER:
+    if pid == NOBODY or misc & Misc.CPU_MODE != MODE_USER:
         books.kernel_mappings.append(mapped)
     elif protection & _EXECUTABLE and not misc & Misc.MMAP_DATA:
         books.happenings.append(mapped)
@@ -188,4 +203,4 @@ class _Trailers:
 
 
 def _text(raw: memoryview) -> str:
-    return bytes(raw).split(b"\0", 1)[0].decode(errors="surrogateescape")
+    return bytes(raw).split(b"\0", 1)[0].decode(errors="replace")

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from whyperf.collect.tracer.traced import RECORD, Records
 from whyperf.importers._perf_data import fields
 from whyperf.importers.perf_data.container import Container
+from whyperf.importers.perf_data.layout import HIGHEST_PID, NOBODY
 from whyperf.importers.perf_data.samples import Samples
 from whyperf.importers.perf_data.tracepoints import Field, Format
 from whyperf.importers.perf_data.translation import TOLD_BY_RECORDS, Translation, translation_of
@@ -19,7 +20,6 @@ from whyperf.recording.events import EventKind
 
 NO_DETAIL = -1
 _WAKING, _WAKEUP = "sched:sched_waking", "sched:sched_wakeup"
-_NOBODY = 0xFFFFFFFF
 _COMMON_PID = Field(4, 4, signed=True)  # every tracepoint has the current thread there
 
 Int64 = npt.NDArray[np.int64]
@@ -43,14 +43,15 @@ class ThreadNumbers:
 
         Those are given to the idle task, whose time is nobody's.
         """
-        nobody = np.flatnonzero((samples["pid"] == _NOBODY) | (samples["tid"] == _NOBODY))
+        nobody = np.flatnonzero((samples["pid"] == NOBODY) | (samples["tid"] == NOBODY))
         tid = _Raw(data, samples).values(nobody, _COMMON_PID)
         both = self.both(np.maximum(tid, 0).astype(np.uint64))
-        samples["tid"][nobody], samples["pid"][nobody] = both & np.uint64(_NOBODY), both >> np.uint64(32)
+        samples["tid"][nobody], samples["pid"][nobody] = both & np.uint64(NOBODY), both >> np.uint64(32)
         return int(np.count_nonzero(samples["raw_size"][nobody] == 0))
 
     def both(self, tid: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
         """pid << 32 | tid, 0 for the idle task; a thread never met is taken for a process of its own."""
+        tid = np.where(tid < HIGHEST_PID, tid, np.uint64(0))
         if not len(self._tid):
             return tid << np.uint64(32) | tid
         at = np.minimum(np.searchsorted(self._tid, tid), len(self._tid) - 1)

@@ -104,7 +104,7 @@ def parse_build_id(body: memoryview, misc: int) -> tuple[str, str]:
     """Path and build-id of a BUILD_ID record without its header."""
     _, identity, length = _BUILD_ID.unpack_from(body)
     used = length if misc & Misc.BUILD_ID_SIZE and 0 < length <= _BUILD_ID_BYTES else _BUILD_ID_BYTES
-    path = bytes(body[_BUILD_ID.size :]).split(b"\0", 1)[0].decode(errors="surrogateescape")
+    path = bytes(body[_BUILD_ID.size :]).split(b"\0", 1)[0].decode(errors="replace")
     return path, identity[:used].hex()
 
 

@@ -16,7 +16,8 @@ from whyperf.collect.seal.evidence import Evidence, without_samples
 from whyperf.collect.seal.sealing import sealed_tables
 from whyperf.collect.seal.symbols import DebugInfo
 from whyperf.collect.start import Start
-from whyperf.collect.tracer.traced import TRACED_SAMPLES, Traced
+from whyperf.collect.tracer.traced import TRACED_SAMPLES, Records, Traced
+from whyperf.importers.perf_data.busy_machine import longest_wait_for_a_cpu_s
 from whyperf.importers.perf_data.layout import MODE_KERNEL, Misc
 from whyperf.importers.perf_data.notes import notes_of
 from whyperf.importers.perf_data.participants import participants
@@ -37,7 +38,8 @@ def import_perf_data(path: Path, output: Path, *, force: bool = False, progress:
         report(f"reading {path.name}", 0.0)
         read = read_perf_data(path)
         trace = trace_of(read, "perf.data", _scope(read.container.features.command))
-        return seal_perf_data(output, read, without_samples(_start(read), traced_of(read, trace), _said(read)), report)
+        traced = traced_of(read, trace)
+        return seal_perf_data(output, read, without_samples(_start(read), traced, _said(read, traced)), report)
     except BaseException:
         shutil.rmtree(output, ignore_errors=True)
         raise
@@ -122,19 +124,18 @@ def _start(read: PerfData) -> Start:
     )
 
 
-def _said(read: PerfData) -> list[dict[str, Any]]:
+def _said(read: PerfData, traced: Traced) -> list[dict[str, Any]]:
     """What a recorder of our own would have put into its log."""
     return [
-        {"type": "totals", "at": "stop", "totals": to_plain(_totals(read))},
+        {"type": "totals", "at": "stop", "totals": to_plain(_totals(read, traced.records))},
         {"type": "stop", "time": read.end, "stopped_by": "imported"},
     ]
 
 
-def _totals(read: PerfData) -> Totals:
+def _totals(read: PerfData, records: Records) -> Totals:
     """As far as samples tell."""
     in_kernel = (read.samples["misc"][read.timed.rows] & Misc.CPU_MODE) == MODE_KERNEL
-    kinds = read.events.records["kind"]
-    switches = read.events.records[kinds == EventKind.SWITCH]
+    switches = records[records["kind"] == EventKind.SWITCH]
     preempted = int(np.count_nonzero(switches["result"] == 0))
     return Totals(
         wall_s=(read.end - read.begin) / 1e9,
@@ -146,4 +147,5 @@ def _totals(read: PerfData) -> Totals:
         voluntary_switches=len(switches) - preempted,
         involuntary_switches=preempted,
         major_faults=0,
+        cpu_wait_s=longest_wait_for_a_cpu_s(records),
     )

@@ -74,6 +74,12 @@ class Misc(IntFlag):
 
 MODE_KERNEL, MODE_USER = 1, 2
 
+# What no sound file exceeds: Linux gives no higher numbers to threads, and no machine has run for that long.
+HIGHEST_PID = 1 << 22
+NOBODY = 0xFFFFFFFF  # a thread that has all but ended
+LAST_TIME = 1 << 60
+LONGEST_PERIOD = 1 << 53
+
 
 class SampleType(IntFlag):
     IP = 1 << 0

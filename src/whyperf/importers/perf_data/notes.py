@@ -18,6 +18,8 @@ def notes_of(read: PerfData) -> list[str]:
     if read.decoded.foreign or read.decoded.damaged:
         odd = read.decoded.foreign + read.decoded.damaged
         notes.append(f"{odd:,} samples make no sense and were passed over.")
+    if read.without_times and len(read.samples):
+        notes.append("Recorded without times (perf record -T): how long it took is not known, only its CPU time.")
     if read.nameless:
         notes.append(f"{read.nameless:,} samples of threads that had all but ended were passed over.")
     if read.books.throttled:

@@ -85,4 +85,4 @@ def _records(happenings: Sequence[Happening], switches: bool) -> Records:
 
 
 def _packed(name: str) -> tuple[int, ...]:
-    return struct.unpack("<QQ", name.encode(errors="surrogateescape")[: _NAME_BYTES - 1].ljust(_NAME_BYTES, b"\0"))
+    return struct.unpack("<QQ", name.encode()[: _NAME_BYTES - 1].ljust(_NAME_BYTES, b"\0"))

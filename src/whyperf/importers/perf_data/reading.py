@@ -16,6 +16,7 @@ from whyperf.importers.perf_data.bookkeeping import Bookkeeping, Mapped, keep_bo
 from whyperf.importers.perf_data.container import Container, open_container
 from whyperf.importers.perf_data.events import ThreadNumbers, Translated, translate
 from whyperf.importers.perf_data.kernel_names import KERNEL, KernelNames, kernel_names
+from whyperf.importers.perf_data.layout import NOBODY
 from whyperf.importers.perf_data.samples import Decoded, Samples, decode
 from whyperf.importers.perf_data.weights import Timed, timed_samples
 from whyperf.recording.ringrecords import CUT_REASONS
@@ -34,6 +35,7 @@ class PerfData:
     books: Bookkeeping
     decoded: Decoded
     nameless: int  # samples of threads that had all but ended
+    without_times: bool
     timed: Timed
     binaries: Binaries
     events: Translated
@@ -61,6 +63,10 @@ def read_perf_data(path: Path) -> PerfData:
     threads = _threads(samples, books)
     nameless = threads.name_nobodies(samples, container.data)
     timed = timed_samples(samples, container.events)
+    without_times = not samples["time"].any()
+    if without_times:
+        # One after the other, as if nothing had happened between them.
+        samples["time"][timed.rows] = 1 + np.cumsum(timed.weight)
     events = translate(container, samples, timed, threads)
     if not len(events.records) and events.passed_over:
         raise _nothing_of_use(path, events.passed_over)
@@ -73,7 +79,9 @@ def read_perf_data(path: Path) -> PerfData:
     times = [one.time for one in books.happenings if one.time]
     times += [int(samples["time"][0]), int(samples["time"][-1])] if len(samples) else []
     begin, end = (min(times), max(times)) if times else (0, 0)
-    return PerfData(container, books, decoded, nameless, timed, binaries, events, kernel, stacks, begin, end)
+    return PerfData(
+        container, books, decoded, nameless, without_times, timed, binaries, events, kernel, stacks, begin, end
+    )
 
 
 def _nothing_of_use(path: Path, passed_over: dict[str, int]) -> WhyperfError:
@@ -94,7 +102,7 @@ def _threads(samples: Samples, books: Bookkeeping) -> ThreadNumbers:
     told = told.reshape(-1, 2)
     both = samples["tid"].astype(np.uint64) << np.uint64(32) | samples["pid"]
     seen = np.unique(both[np.append(True, both[1:] != both[:-1])[: len(both)]])  # mostly one thread follows itself
-    seen = seen[seen.astype(np.uint32) != np.uint32(0xFFFFFFFF)]
+    seen = seen[seen.astype(np.uint32) != np.uint32(NOBODY)]
     tid = np.concatenate([(seen >> np.uint64(32)).astype(np.uint32), told[:, 0]])
     pid = np.concatenate([seen.astype(np.uint32), told[:, 1]])
     return ThreadNumbers(tid, pid)

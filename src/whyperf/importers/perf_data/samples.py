@@ -11,6 +11,7 @@ import numpy.typing as npt
 from whyperf.importers._perf_data import Decoder
 from whyperf.importers.perf_data.attributes import Attributes
 from whyperf.importers.perf_data.container import Container
+from whyperf.importers.perf_data.layout import HIGHEST_PID, LAST_TIME, LONGEST_PERIOD, NOBODY
 
 # `struct perf_sample` and `struct sample_layout` of native/perf_data/samples.h.
 SAMPLE = np.dtype(
@@ -54,11 +55,22 @@ def decode(container: Container, tables: Path) -> Decoded:
     decoder = _decoder(container.events, tables)
     raw, foreign, damaged = decoder.decode(container.data, container.samples.data)
     samples = np.frombuffer(raw, SAMPLE)
+    sound = _sound(samples)
+    if not sound.all():
+        damaged += int(np.count_nonzero(~sound))
+        samples = samples[sound]
     # Every CPU's buffer is in order by itself; perf's rounds only bound how far apart they are in the file.
     time = samples["time"]
     if not np.all(time[1:] >= time[:-1]):
         samples = samples[np.argsort(time, kind="stable")]
     return Decoded(samples, decoder, foreign, damaged)
+
+
+def _sound(samples: Samples) -> npt.NDArray[np.bool_]:
+    pid, tid = samples["pid"], samples["tid"]
+    numbers = ((pid < HIGHEST_PID) | (pid == NOBODY)) & ((tid < HIGHEST_PID) | (tid == NOBODY))
+    sound: npt.NDArray[np.bool_] = numbers & (samples["time"] < LAST_TIME) & (samples["period"] < LONGEST_PERIOD)
+    return sound
 
 
 def _decoder(events: tuple[Attributes, ...], tables: Path) -> Decoder:

@@ -35,8 +35,6 @@ def main(said: int) -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     memory = FactsMemory(facts_path())
     tracer = Tracer.pinned(pins_folder(), tables_folder())
-    with contextlib.suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, -5)
     os.write(said, b"ready")
     os.close(said)
     with contextlib.suppress(_Stop):

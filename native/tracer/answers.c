@@ -1,0 +1,144 @@
+#include "tracer/answers.h"
+#include "stacks/module_tuple.h"
+#include "tracer/counters.h"
+#include "tracer/rings.h"
+
+// Appends and gives the item away; false with an exception.
+static bool append(PyObject *list, PyObject *item) {
+    bool appended = item && PyList_Append(list, item) == 0;
+    Py_XDECREF(item);
+    return appended;
+}
+
+static bool put(PyObject *dict, const char *name, PyObject *value) {
+    bool stored = value && PyDict_SetItemString(dict, name, value) == 0;
+    Py_XDECREF(value);
+    return stored;
+}
+
+PyObject *records_list(struct tracer *tracer, struct cpu_position *positions, u64 since, u64 *lost) {
+    PyObject *list = PyList_New(0);
+    for (u32 cpu = 0; list && cpu < tracer->settings->cpus; cpu++) {
+        struct records_copy copy;
+        int error;
+        Py_BEGIN_ALLOW_THREADS;
+        error = copy_records(tracer, cpu, &positions[cpu].record, &copy);
+        Py_END_ALLOW_THREADS;
+        if (error) {
+            Py_DECREF(list);
+            return PyErr_NoMemory();
+        }
+        *lost += copy.lost;
+        u64 first = 0;
+        while (first < copy.count && copy.records[first].time < since)
+            first++;
+        if (first < copy.count) {
+            PyObject *item = Py_BuildValue("Iy#", cpu, (const char *)(copy.records + first),
+                                           (Py_ssize_t)((copy.count - first) * sizeof *copy.records));
+            if (!append(list, item))
+                Py_CLEAR(list);
+        }
+        free(copy.memory);
+    }
+    return list;
+}
+
+// Marks a stack as received; false if it was already, having been stored again before it was overwritten.
+static bool is_new(struct tracer *tracer, u32 number) {
+    u64 byte = number / 8;
+    if (byte >= tracer->received_size) {
+        u64 size = 2 * byte + 4096;
+        u8 *larger = realloc(tracer->received, size);
+        if (!larger)
+            return true;
+        memset(larger + tracer->received_size, 0, size - tracer->received_size);
+        tracer->received = larger;
+        tracer->received_size = size;
+    }
+    bool known = tracer->received[byte] >> number % 8 & 1;
+    tracer->received[byte] |= (u8)(1 << number % 8);
+    tracer->stacks_received += !known;
+    return !known;
+}
+
+static void drop_known(struct tracer *tracer, struct stacks_copy *copy) {
+    u64 kept = 0;
+    for (u64 at = 0; at < copy->size;) {
+        struct traced_stack head;
+        memcpy(&head, copy->bytes + at, sizeof head);
+        u64 size = sizeof head + 8 * (u64)head.depth;
+        if (is_new(tracer, head.number)) {
+            memmove(copy->bytes + kept, copy->bytes + at, size);
+            kept += size;
+        }
+        at += size;
+    }
+    copy->size = kept;
+}
+
+PyObject *stacks_bytes(struct tracer *tracer, struct cpu_position *positions, bool only_new, u64 *lost) {
+    struct stacks_copy copy = {0};
+    int error = 0;
+    Py_BEGIN_ALLOW_THREADS;
+    for (u32 cpu = 0; cpu < tracer->settings->cpus && !error; cpu++)
+        error = copy_stacks(tracer, cpu, &positions[cpu].stack, &copy);
+    if (only_new)
+        drop_known(tracer, &copy);
+    Py_END_ALLOW_THREADS;
+    *lost += copy.lost;
+    PyObject *bytes =
+        error ? PyErr_NoMemory() : PyBytes_FromStringAndSize((const char *)copy.bytes, (Py_ssize_t)copy.size);
+    free(copy.bytes);
+    return bytes;
+}
+
+static PyObject *served_tuple(const struct served *served) {
+    static const char *const NAMES[] = {
+        [TRACE_NOTICE_EXEC] = "exec", [TRACE_NOTICE_MAP] = "map",   [TRACE_NOTICE_UNKNOWN] = "unknown",
+        [TRACE_NOTICE_FORK] = "fork", [TRACE_NOTICE_EXIT] = "exit", [TRACE_NOTICE_MET] = "met",
+    };
+    PyObject *modules = served->known && !served->error ? module_tuples(&served->known->modules) : Py_NewRef(Py_None);
+    if (!modules)
+        return NULL;
+    return Py_BuildValue("sKIIN", NAMES[served->kind], served->time, served->pid, served->child, modules);
+}
+
+PyObject *served_tuples(const struct served_list *served) {
+    PyObject *list = PyList_New(0);
+    for (u32 i = 0; list && i < served->count; i++)
+        if (!append(list, served_tuple(&served->items[i])))
+            Py_CLEAR(list);
+    return list;
+}
+
+PyObject *counters_dict(const struct tracer *tracer) {
+    struct named_count counts[NAMED_COUNTS];
+    u32 count = tracer_counters(tracer, counts);
+    PyObject *result = PyDict_New();
+    for (u32 i = 0; result && i < count; i++)
+        if (!put(result, counts[i].name, PyLong_FromUnsignedLongLong(counts[i].count)))
+            Py_CLEAR(result);
+    return result;
+}
+
+PyObject *shed_tuples(const struct tracer *tracer) {
+    const struct trace_shed_change *log = tracer->maps[IN_SHED].memory;
+    u64 end = tracer->globals->shed_changes;
+    PyObject *list = PyList_New(0);
+    for (u64 i = end > TRACE_SHED_LOG ? end - TRACE_SHED_LOG : 0; list && i < end; i++) {
+        const struct trace_shed_change *change = &log[i % TRACE_SHED_LOG];
+        if (!append(list, Py_BuildValue("KIHH", change->time, change->cpu, change->before, change->after)))
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+PyObject *absent_dict(const struct tracer *tracer) {
+    PyObject *result = PyDict_New();
+    for (u32 i = 0; result && i < tracer->absent_count; i++) {
+        const struct absent_program *absent = &tracer->absent[i];
+        if (!put(result, absent->name, PyUnicode_DecodeUTF8(absent->why, (Py_ssize_t)strlen(absent->why), "replace")))
+            Py_CLEAR(result);
+    }
+    return result;
+}
