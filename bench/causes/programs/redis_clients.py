@@ -31,7 +31,7 @@ def connect(path: str) -> socket.socket:
 def fill(connection: socket.socket, thousands: int) -> None:
     """In pieces, so that none of them is a stall."""
     for thousand in range(thousands):
-        keys = [f"aaaabbbbccccddddeeeeffffgggg:{thousand}:{number}" for number in range(1000)]
+        keys = [f"{thousand}:{number}:" + "a" * 2000 for number in range(1000)]
         connection.sendall("".join(f"*3\r\n$3\r\nSET\r\n${len(key)}\r\n{key}\r\n$1\r\nv\r\n" for key in keys).encode())
         left = 5 * len(keys)  # +OK
         while left > 0:
@@ -51,7 +51,7 @@ def intruder(path: str, stalled: str, command: str) -> None:
     if stalled != "stalled":
         ask(connection, "GET", "key:1")
     elif command == "KEYS":
-        ask(connection, "KEYS", "*a*b*c*z")  # tries 64 places a key
+        ask(connection, "KEYS", "*y*z")  # goes through 2,000 characters a key
     else:
         ask(connection, "EVAL", "local s = 0 for i = 1, 40000000 do s = s + i end return s", "0")
 
@@ -81,7 +81,7 @@ def main() -> None:
         ]
     )
     connection = connect(path)
-    fill(connection, 30)
+    fill(connection, 80)
     roles = [
         subprocess.Popen([sys.executable, __file__, stalled, command, role, path]) for role in ("victim", "intruder")
     ]

@@ -73,7 +73,8 @@ def joined(verdict: Verdict, view: CausesView, settings: DiagnoseSettings) -> Ve
     ours = view.suspects(settings)
     if verdict.kind is not VerdictKind.DIFFERENCE:
         symptom = view.symptom(verdict.symptom.runs)
-        return replace(verdict, kind=VerdictKind.DIFFERENCE, symptom=symptom, suspects=ours, notes=notes)
+        kind = VerdictKind.DIFFERENCE
+        return replace(verdict, kind=kind, symptom=symptom, suspects=ours, notes=notes, next_command=None)
     told = {(one.module, one.function): one for one in ours}
     theirs = [_with(one, told.get((one.module, one.function))) for one in verdict.suspects]
     known = {(one.module, one.function) for one in theirs}

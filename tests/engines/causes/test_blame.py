@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pyarrow as pa
+
 from tests.engines.causes.scripted import FILE, PIPE, Script, socket
 from whyperf.engines.causes.diagnosis import Causes, find_causes
 from whyperf.engines.causes.path import Certainty, Ending
@@ -181,3 +185,38 @@ def test_a_watched_flag_names_its_writer() -> None:
     assert path.rungs[0].link is not None and path.rungs[0].link.mechanism == "watched flag"
     assert path.culprit.ending is Ending.RAN
     assert causes.graph.trace.stacks.functions(path.culprit.node)[0] == "prepare"
+
+
+def test_a_background_thread_that_idles_until_the_end_is_no_stall() -> None:
+    """jemalloc's thread waits at a second place once, until its process ends."""
+    script = conversation(slow=False)
+    for turn in range(5):
+        begin = 10 + turn * 20
+        script.asleep("server/background", begin, begin + 10, "futex", ["entry", "sleep_a", "libc:pthread_cond_wait"],
+                      by="server", waker_call="futex", waker_stack=["libc:pthread_cond_signal"], returns=0)  # fmt: skip
+    script.asleep("server/background", 120, 1900, "futex", ["entry", "sleep_b", "libc:pthread_cond_timedwait"],
+                  by="server", waker_call="exit_group")  # fmt: skip
+    script.asleep("server", 330, 1899, "epoll_wait", EPOLL, by="timer", returns=0)
+    script.add(1900.5, "server/background", EventKind.EXIT)
+    assert not find_causes(script.made(), [conversation(slow=False).made()]).stalls
+
+
+def test_who_got_no_cpu_is_told_apart_and_blames_the_machine() -> None:
+    """The server is woken at once, and gets a CPU 900 ms later: another program had it."""
+    script = conversation(slow=False)
+    script.thread("hog")
+    script.add(500, "client", EventKind.WAKING, other="server", call="write")
+    script.add(499, "server", EventKind.SWITCH, EPOLL, call="epoll_wait", result=1)
+    script.asleep("client", 500.05, 1401, "read", ASK, by="server", **socket(1, 2), waker_call="write",
+                  waker_stack=["main", "loop", "reply", "libc:write"], returns=5)  # fmt: skip
+    script.add(1400, "hog", EventKind.SWITCH, other="server")
+    script.did("server", 1400.1, "read", 10, **socket(2, 1))
+    made = script.made()
+    processes = made.tables["processes"].to_pylist()
+    for process in processes:
+        process["origin"] = "met" if process["executable"].endswith("hog") else process["origin"]
+    schema = made.tables["processes"].schema
+    tables = {**made.tables, "processes": pa.Table.from_pylist(processes, schema=schema)}
+    causes = find_causes(replace(made, tables=tables), [conversation(slow=False).made()])
+    assert not causes.stalls
+    assert "got no CPU; running meanwhile: hog" in causes.notes[0]

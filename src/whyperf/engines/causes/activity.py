@@ -80,8 +80,9 @@ def _told_by(graph: Graph, start: int, rows: list[int], longest: int) -> int:
 
 
 def _ran(graph: Graph, thread: int, begin: int, end: int) -> Ran | None:
+    """From being woken on: the time until a CPU was free is a part of it."""
     rows = graph.segments.of(thread)
-    first, last = graph.segments.begin[rows.start : rows.stop], graph.segments.end[rows.start : rows.stop]
+    first, last = graph.ready[rows.start : rows.stop], graph.segments.end[rows.start : rows.stop]
     low, high = np.maximum(first, begin), np.minimum(last, end)
     lengths = np.maximum(high - low, 0)
     if not lengths.any():
@@ -102,7 +103,7 @@ def kept_from_cpu(graph: Graph, thread: int, begin: int, end: int) -> Counter[in
     for row in rows.tolist():
         if int(events.other[row]) == thread:
             if off:
-                kept[rival] += int(events.time[row]) - since
+                kept[rival if since > begin else int(events.thread[row])] += int(events.time[row]) - since
             off = False
         else:
             since, rival, off = int(events.time[row]), int(events.other[row]), int(events.result[row]) == 0

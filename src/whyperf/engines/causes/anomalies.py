@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,16 +16,25 @@ from whyperf.engines.causes.rules import Call
 from whyperf.engines.causes.turns import find_turns
 
 
+@dataclass(frozen=True)
+class Limits:
+    """Excesses from which on something is out of the ordinary, in nanoseconds."""
+
+    known: int  # where the normal run has enough of the same to tell
+    unknown: int  # where it has not: as much more as its waits vary anyway
+
+
 def find_anomalies(stalled: Roles, normals: Sequence[Roles], least_excess: int | None = None) -> list[Anomaly]:
     """Largest excess first."""
     settings = stalled.graph.settings
     least = settings.least_excess_ns if least_excess is None else least_excess
-    least = max([least, *(round(settings.excess_factor * own_spread(one)) for one in normals)])
-    found = _long_waits(stalled, normals, least, ~stalled.graph.in_loop)
-    found += _long_turns(stalled, normals, least, found)
+    spread = max((round(settings.excess_factor * own_spread(one)) for one in normals), default=0)
+    limits = Limits(least, max(least, spread))
+    found = _long_waits(stalled, normals, limits, ~stalled.graph.idle)
+    found += _long_turns(stalled, normals, limits, found)
     if not found:
         # A client that waits among many descriptors looks idle: its waits for answers count where nothing else does.
-        found = _long_waits(stalled, normals, least, stalled.graph.in_loop & stalled.graph.asks)
+        found = _long_waits(stalled, normals, limits, stalled.graph.in_loop & stalled.graph.asks)
         found = [one for one in found if one.instances >= settings.own_normal_waits]
     return sorted(found, key=lambda one: -one.excess)
 
@@ -52,10 +62,11 @@ def own_spread(normal: Roles) -> int:
     return spread
 
 
-def _long_waits(stalled: Roles, normals: Sequence[Roles], least: int, which: Bools) -> list[Anomaly]:
+def _long_waits(stalled: Roles, normals: Sequence[Roles], limits: Limits, which: Bools) -> list[Anomaly]:
     graph = stalled.graph
     lasted = graph.ends - graph.waits.begin
     normal, count = _normal_waits(stalled, normals, lasted)
+    least = np.where(count >= graph.settings.own_normal_waits, limits.known, limits.unknown)
     long = which & _of_programs(graph) & is_excess(lasted, normal, least, graph.settings.excess_factor)
     if not normals:
         # A recording's own past says nothing of sites that it has hardly any waits at, but for their length.
@@ -76,7 +87,7 @@ def _long_waits(stalled: Roles, normals: Sequence[Roles], least: int, which: Boo
     ]
 
 
-def is_excess(lasted: Ints, normal: Ints, least: int, factor: float) -> Bools:
+def is_excess(lasted: Ints, normal: Ints, least: Ints, factor: float) -> Bools:
     over: Bools = (lasted - normal > least) & (lasted > factor * normal)
     return over
 
@@ -93,7 +104,7 @@ def _normal_waits(stalled: Roles, normals: Sequence[Roles], lasted: Ints) -> tup
         return _own_normal(stalled, lasted)
     longest, counts = [], []
     for signature in stalled.signatures:
-        seen = [one.durations[signature] for one in normals if signature in one.durations]
+        seen = [each for one in normals for each in one.like(signature)]
         longest.append(max((int(each[-1]) for each in seen), default=0))
         counts.append(sum(len(each) for each in seen))
     return np.array(longest, np.int64)[stalled.signature_of], np.array(counts, np.int64)[stalled.signature_of]
@@ -112,30 +123,41 @@ def _own_normal(stalled: Roles, lasted: Ints) -> tuple[Ints, Ints]:
     return normal, count
 
 
-def _long_turns(stalled: Roles, normals: Sequence[Roles], least: int, waits: Sequence[Anomaly]) -> list[Anomaly]:
+def _long_turns(stalled: Roles, normals: Sequence[Roles], limits: Limits, waits: Sequence[Anomaly]) -> list[Anomaly]:
     """Turns in which no single wait is long enough to be one itself: the thread worked, or was kept from it."""
     graph = stalled.graph
     own = find_turns(graph)
     normal = _turn_lengths(normals) if normals else _turn_lengths([stalled])
     quantile = 1.0 if normals else graph.settings.own_normal_quantile
-    limits = {role: int(np.quantile(lengths, quantile)) for role, lengths in normal.items()}
+    usuals = {role: int(np.quantile(lengths, quantile)) for role, lengths in normal.items()}
     by_thread = defaultdict(list)
     for one in waits:
         by_thread[one.thread].append(one)
     found = []
-    for row in np.flatnonzero(own.end - own.begin > least).tolist():
+    for row in np.flatnonzero(own.end - own.begin > limits.known).tolist():
         thread, begin, end = int(own.thread[row]), int(own.begin[row]), int(own.end[row])
         if not graph.trace.followed[thread]:
             continue
         role = stalled.of_thread[thread]
-        known = role if role in limits else role.broad
-        usual = limits.get(known, 0)
+        known = role if role in usuals else role.broad
+        usual, instances = usuals.get(known, 0), len(normal.get(known, ()))
+        least = limits.known if instances >= graph.settings.own_normal_waits else limits.unknown
         if end - begin - usual <= least or end - begin <= graph.settings.excess_factor * usual:
             continue
         if any(one.begin < end and one.end > begin for one in by_thread[thread]):
             continue
-        found.append(Anomaly(thread, begin, end, end - begin - usual, usual, len(normal.get(known, ()))))
+        if _mostly_idle(graph, thread, begin, end):
+            continue
+        found.append(Anomaly(thread, begin, end, end - begin - usual, usual, instances))
     return found
+
+
+def _mostly_idle(graph: Graph, thread: int, begin: int, end: int) -> bool:
+    rows = graph.waits_of(thread)
+    span = slice(rows.start, rows.stop)
+    inside = np.minimum(graph.ends[span], end) - np.maximum(graph.waits.begin[span], begin)
+    idle = inside[graph.idle[span] & (inside > 0)].sum()
+    return bool(idle > (end - begin) / 2)
 
 
 def _turn_lengths(all_roles: Sequence[Roles]) -> dict[Role | tuple[str, str], Ints]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from whyperf.engines.causes import words
+from whyperf.engines.causes.activity import samples_in
 from whyperf.engines.causes.anomalies import find_anomalies
 from whyperf.engines.causes.blame import Blame
 from whyperf.engines.causes.graph import Graph
@@ -74,10 +75,16 @@ def explain(roles: Roles, normals: Sequence[Roles], anomalies: Sequence[Anomaly]
 
 
 def _is_disturbance(graph: Graph, stall: Stall) -> bool:
-    """Others, who are not of the recorded program, had the CPU: that says something of the machine only."""
-    others = stall.path.culprit.others
-    foreign = sum(time for thread, time in others if thread < 0 or not graph.trace.followed[thread])
-    return stall.path.culprit.ending is Ending.STARVED and foreign > sum(time for _, time in others) / 2
+    """It got no CPU, and not because others of the recorded program had it: that says something of the machine only.
+
+    Of a program's own threads it must be seen that they ran; who took a CPU last need not have kept it.
+    """
+    culprit = stall.path.culprit
+    own = [thread for thread, _ in culprit.others if thread >= 0 and graph.trace.followed[thread]]
+    seen = sum(len(samples_in(graph, thread, culprit.begin, culprit.end)) for thread in own)
+    hz = graph.trace.manifest.trace.sample_hz if graph.trace.manifest.trace is not None else 0.0
+    ran = seen / hz * 1e9 if hz else 0.0
+    return culprit.ending is Ending.STARVED and ran < (culprit.end - culprit.begin) / 2
 
 
 def _leads_to(other: Stall, stall: Stall) -> bool:

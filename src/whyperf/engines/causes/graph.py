@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from whyperf.engines.causes.arrays import Bools, Int32s, Ints
 from whyperf.engines.causes.edges import Edges, Wakes, build_edges, classify_wakes
-from whyperf.engines.causes.loops import Site, asks, at_loop_sites, loop_sites
+from whyperf.engines.causes.loops import Site, asks, at_loop_sites, looks_passive, loop_sites
 from whyperf.engines.causes.messages import Channels, Messages, channels, match_messages
 from whyperf.engines.causes.rules import Call, Rules, load_rules
 from whyperf.engines.causes.segments import Segments, cut_segments
@@ -56,7 +56,18 @@ class Graph:
 
     @cached_property
     def segments(self) -> Segments:
-        return cut_segments(self.trace.events, self.waits, self._waits[1], self.call_bits, len(self.trace.threads))
+        cut = cut_segments(self.trace.events, self.waits, self._waits[1], self.call_bits, len(self.trace.threads))
+        return replace(cut, turn=cut.turn & self._begins_at_loop(cut))
+
+    def _begins_at_loop(self, cut: Segments) -> Bools:
+        """By segment: whether its first event is at its thread's loop site; a request's multiplexers begin no turn."""
+        loop = np.full(len(self.trace.threads) + 1, -2, np.int64)
+        for thread, (_, node) in self.loops.items():
+            loop[thread] = node
+        first = np.minimum(cut.event_start[:-1], max(len(cut.events) - 1, 0))
+        sites = self.trace.events.site[cut.events[first]] if len(cut.events) else np.zeros(0, np.int32)
+        begins: Bools = sites == loop[cut.thread]
+        return begins
 
     @cached_property
     def wakes(self) -> Wakes:
@@ -70,6 +81,19 @@ class Graph:
     def in_loop(self) -> Bools:
         """By wait: whether it is at its thread's loop site."""
         return at_loop_sites(self.trace, self.waits, self.loops)
+
+    @cached_property
+    def idle(self) -> Bools:
+        """By wait: whether the thread had nothing to do: in its loop, or waiting for work until all of it ended.
+
+        A library's background thread (jemalloc's) idles in several places and is waited for by nobody.
+        """
+        waits, events = self.waits, self.trace.events
+        exits = np.array([rule.name == "exit" for rule in self.rules.wakes] + [False], np.bool_)
+        pids = np.append(self.trace.pids, np.int32(-1))
+        own_end = exits[self.wakes.rule] & (pids[events.thread[waits.wake]] == pids[waits.thread])
+        found: Bools = self.in_loop | (looks_passive(self.trace, waits) & (own_end | (waits.woken == NEVER)))
+        return found
 
     @cached_property
     def asks(self) -> Bools:
@@ -112,6 +136,14 @@ class Graph:
     def wait_rows(self) -> Ints:
         """Thread t has waits wait_rows[t] .. wait_rows[t + 1]."""
         return np.searchsorted(self.waits.thread, np.arange(len(self.trace.threads) + 1))
+
+    @cached_property
+    def ready(self) -> Ints:
+        """By segment when it could have begun, had there been a CPU."""
+        before = self.segments.before
+        woken = np.append(self.waits.woken, NEVER)[before]
+        found: Ints = np.where((before >= 0) & (woken != NEVER), woken, self.segments.begin)
+        return found
 
     def waits_of(self, thread: int) -> range:
         if not 0 <= thread < len(self.wait_rows) - 1:

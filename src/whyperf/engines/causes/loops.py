@@ -25,7 +25,7 @@ def loop_sites(trace: Trace, waits: Waits, settings: CausesSettings) -> dict[int
     """
     events = trace.events
     call, site = events.call[waits.first], events.site[waits.first]
-    passive = _looks_passive(trace, waits)
+    passive = looks_passive(trace, waits)
     counts: dict[int, dict[Site, list[int]]] = defaultdict(dict)
     whole = (events.cut[waits.first] == 0) & (site >= 0)  # a stack that is cut looks shallow
     threads_with_whole = np.unique(waits.thread[whole])
@@ -66,7 +66,7 @@ def at_loop_sites(trace: Trace, waits: Waits, loops: dict[int, Site]) -> Bools:
     return at
 
 
-def _looks_passive(trace: Trace, waits: Waits) -> Bools:
+def looks_passive(trace: Trace, waits: Waits) -> Bools:
     """Waiting for work: among several descriptors, for a connection, for a request, on a futex that is no lock."""
     events, rules = trace.events, trace.rules
     bits = rules.call_bits[np.clip(events.call[waits.first], -1, len(rules.call_bits) - 1)]

@@ -35,6 +35,7 @@ class Signature:
     """What makes two waits comparable."""
 
     program: str
+    thread: str  # its name without numbers, empty for main threads: an interpreter's stacks look all alike
     call: int
     functions: tuple[str, ...]
 
@@ -68,19 +69,16 @@ class Roles:
     def _signed(self) -> tuple[list[Signature], Int32s]:
         graph = self.graph
         events, waits = graph.trace.events, graph.waits
-        programs: dict[str, int] = {}
-        program = np.array(
-            [programs.setdefault(one.program, len(programs)) for one in graph.trace.threads] or [0], np.int64
-        )
-        which, call, site = program[waits.thread], events.call[waits.first], events.site[waits.first]
+        kinds: dict[tuple[str, str], int] = {}
+        kind_of = np.array([kinds.setdefault(role.broad, len(kinds)) for role in self.of_thread] or [0], np.int64)
+        which, call, site = kind_of[waits.thread], events.call[waits.first], events.site[waits.first]
         first, where = groups(which, call, site)
-        names = list(programs)
+        names = list(kinds)
         numbers: dict[Signature, int] = {}
-        frames = graph.settings.signature_frames
         of_key = np.array(
             [
                 numbers.setdefault(
-                    Signature(names[which[row]], int(call[row]), graph.trace.stacks.functions(int(site[row]))[:frames]),
+                    self._signature(names[which[row]], int(call[row]), int(site[row])),
                     len(numbers),
                 )
                 for row in first.tolist()
@@ -88,6 +86,10 @@ class Roles:
             np.int32,
         )
         return list(numbers), of_key[where] if len(of_key) else np.zeros(0, np.int32)
+
+    def _signature(self, kind: tuple[str, str], call: int, node: int) -> Signature:
+        frames = self.graph.trace.stacks.functions(node)[: self.graph.settings.signature_frames]
+        return Signature(*kind, call=call, functions=frames)
 
     @property
     def signatures(self) -> list[Signature]:
@@ -108,6 +110,25 @@ class Roles:
             signature: lasted[order[groups[number] : groups[number + 1]]]
             for number, signature in enumerate(self.signatures)
         }
+
+    def like(self, signature: Signature) -> list[Ints]:
+        """Durations of waits that may be of the same signature: one's stack may have been cut where the other's was
+        not. A thread of that name first; whatever thread of the program where it has none."""
+        frames = signature.functions
+        same = [
+            one
+            for one in self._by_call.get((signature.program, signature.call), ())
+            if one.functions[: len(frames)] == frames or frames[: len(one.functions)] == one.functions
+        ]
+        named = [one for one in same if one.thread == signature.thread]
+        return [self.durations[one] for one in named or same]
+
+    @cached_property
+    def _by_call(self) -> dict[tuple[str, int], list[Signature]]:
+        found: dict[tuple[str, int], list[Signature]] = defaultdict(list)
+        for one in self.signatures:
+            found[one.program, one.call].append(one)
+        return dict(found)
 
     @cached_property
     def usual_wakers(self) -> dict[tuple[Role | None, Signature], Counter[Role]]:

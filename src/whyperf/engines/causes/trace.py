@@ -152,7 +152,7 @@ class Trace:
     def _program(self, executable: str, command: list[str], main_thread: str) -> str:
         """As it was called, since one file may be several programs (redis-server is redis-check-rdb); else the file's
         name. Of an interpreter with the script that it runs."""
-        called = PurePosixPath(command[0].split(" ")[0]).name if command else ""
+        called = PurePosixPath(command[0].split(" ")[0]).name.rstrip(":") if command else ""
         file = PurePosixPath(executable.removesuffix(" (deleted)")).name
         name = called if main_thread and called[: len(main_thread)] == main_thread else file
         if name.rstrip("0123456789.") not in self.rules.interpreters:

@@ -67,7 +67,8 @@ _ASLEEP, _DEAD = 1 | 2 | 4 | 8, 16 | 32 | 128  # task states
 _INTERRUPTED = (-4, -11, -110)  # EINTR, EAGAIN, ETIMEDOUT
 _RESTART_FIRST, _RESTART_LAST = -516, -512  # how the kernel tells itself to begin a call again
 _FILE_TYPE_SHIFT = np.uint64(60)
-_REGULAR_FILE, _FOLDER = 8, 4
+_SEEN_BY_OTHERS = (1, 2, 0xC)  # pipes, devices, sockets; what an eventfd does to others shows in their being woken
+_NEGLIGIBLE = 50  # a gap of a fiftieth of the wait: a busy machine takes its time between two polls
 _CALL_ENDS_SLEEP = int(Call.SLEEP | Call.FUTEX)
 _TRANSFER = int(Call.RECEIVE | Call.SEND)
 _MULTIPLEX, _ACTING, _EXITING = int(Call.MULTIPLEX), int(Call.ACTING), int(Call.EXIT)
@@ -141,7 +142,7 @@ def _is_productive(bits: int, result: int, file_type: int) -> bool:
     if bits & _MULTIPLEX:
         return False
     if bits & _TRANSFER:
-        return result > 0 and file_type not in (_REGULAR_FILE, _FOLDER)
+        return result > 0 and file_type in _SEEN_BY_OTHERS
     return bool(bits & _ACTING)
 
 
@@ -199,7 +200,10 @@ def _sleeps(  # noqa: PLR0912, PLR0915, PLR0917 -- one pass over all events, wit
                     begun = w_first[wait]
                     if call[begun] == call[at] and site[begun] == site[at] and object_[begun] == object_[at]:
                         joins = same_call[who] or (
-                            not acted[who] and w_ended[wait] != 3 and time[at] - time[w_resume[wait]] < poll_gap
+                            not acted[who]
+                            and w_ended[wait] != 3
+                            and time[at] - time[w_resume[wait]]
+                            < max(poll_gap, (time[w_resume[wait]] - time[begun]) // _NEGLIGIBLE)
                         )
                 if not joins:
                     wait = waits
