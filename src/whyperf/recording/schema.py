@@ -36,6 +36,6 @@ class Table:
         for column in self.columns:
             if column.absent is not None:
                 if column.name not in given:
-                    given[column.name] = pa.chunked_array([pa.nulls(rows.num_rows, column.type)])
+                    given[column.name] = pa.chunked_array([pa.array([None] * rows.num_rows, column.type)])
                 given[column.name] = given[column.name].fill_null(column.absent)
         return pa.table(given).select(self.schema.names).cast(self.schema)
