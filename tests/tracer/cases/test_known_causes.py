@@ -29,7 +29,7 @@ def outcome(name: str) -> CauseOutcome:
         pytest.skip(f"{case.title} cannot be had here: {error}")
 
 
-@pytest.mark.parametrize("name", ["kiosk-plugin-sleep", "python-extension-sleep", "nginx-libz-sleep"])
+@pytest.mark.parametrize("name", ["kiosk-plugin-sleep", "python-extension-sleep", "pigz-libz-sleep"])
 def test_the_module_that_sleeps_is_first_and_external(name: str) -> None:
     # GIVEN a real program, one of whose libraries, plug-ins or extensions sleeps now and then
     # WHEN a run with the delay is compared with one without
@@ -58,6 +58,9 @@ def test_a_slow_name_server_is_waited_for_in_the_c_library() -> None:
 
 
 def test_a_list_that_grew_is_the_programs_own_doing() -> None:
+    # GIVEN a list in the main binary that is searched for every request
     found = outcome("kiosk-list")
-    assert found.whyperf.function == 1, found
+    # THEN the main binary is first, and among its functions the search is one of the first two
+    assert found.whyperf.module == 1, found
+    assert found.whyperf.function in (1, 2), found
     assert found.external is False, found
