@@ -109,7 +109,11 @@ def strace(pid: int) -> Iterator[Recorded]:
         yield recorded
         recorded.cpu = _cpu(tracer.pid) - before
         tracer.terminate()  # it goes on ignoring SIGINT where that was ignored before
-        tracer.wait()
+        try:
+            tracer.wait(5)
+        except subprocess.TimeoutExpired:  # of threads that ended together it may wait for one for ever
+            tracer.kill()
+            tracer.wait()
         recorded.events = _figure(output.read(), r"^100\.00\s+\S+\s+\S+\s+(\d+).*total")
 
 

@@ -51,9 +51,9 @@ _DELAY = "injected_delay"  # what is inlined into the guilty function: debug inf
 def all_cases() -> list[ContextCase]:
     return [
         *(_pigz(kind, microseconds) for kind, microseconds in (("busy", 12000), ("sleep", 100000))),
-        *(_nginx_libz(kind, microseconds) for kind, microseconds in (("busy", 500), ("sleep", 1000))),
-        *(_apache(kind, microseconds) for kind, microseconds in (("busy", 5000), ("sleep", 10000))),
-        *(_extension(kind, microseconds) for kind, microseconds in (("busy", 150), ("sleep", 500))),
+        *(_nginx_libz(kind, microseconds) for kind, microseconds in (("busy", 500), ("sleep", 4000))),
+        *(_apache(kind, microseconds) for kind, microseconds in (("busy", 5000), ("sleep", 60000))),
+        *(_extension(kind, microseconds) for kind, microseconds in (("busy", 150), ("sleep", 1000))),
         *(_kiosk(kind, microseconds) for kind, microseconds in (("busy", 500), ("sleep", 2000))),
         _resolver(),
         _postgres(),
@@ -66,9 +66,9 @@ def stripped_cases() -> list[ContextCase]:
     """Those whose guilty module we build, without any symbol that can be done without."""
     return [
         _pigz("busy", 12000, stripped=True),
-        _nginx_libz("sleep", 1000, stripped=True),
+        _nginx_libz("sleep", 4000, stripped=True),
         _apache("busy", 5000, stripped=True),
-        _apache("sleep", 10000, stripped=True),
+        _apache("sleep", 60000, stripped=True),
         _extension("busy", 150, stripped=True),
         _kiosk("busy", 500, stripped=True),
         _kiosk("sleep", 2000, stripped=True),
@@ -140,7 +140,7 @@ def _apache(kind: str, microseconds: int, stripped: bool = False) -> ContextCase
 
 def _extension(kind: str, microseconds: int, stripped: bool = False) -> ContextCase:
     def runs(_: Path) -> Runs:
-        command = [sys.executable, str(HERE / "pages.py"), "40"]
+        command = [sys.executable, str(HERE / "pages.py"), "40" if kind == "busy" else "15"]
         return _delay(kind, microseconds, command, PYTHONPATH=str(injected.used(injected.markupsafe(), stripped)))
 
     def truth() -> Truth:

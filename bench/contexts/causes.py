@@ -75,13 +75,13 @@ def scratch_folder() -> Iterator[Path]:
 def outcome_of(case: ContextCase, count: int, peers: bool = True) -> CauseOutcome:
     with scratch_folder() as scratch:
         runs, truth = case.runs(scratch), case.truth()
-        verdict, bad = diagnosed(runs, scratch / "traced", count, *TRACED)
+        verdict, bad = diagnosed(runs, scratch / "with-events", count, *TRACED)
         others = _others(truth, runs, scratch, count, bad) if peers else Others()
         return _outcome(case, truth, verdict, others)
 
 
 def _others(truth: Truth, runs: Runs, scratch: Path, count: int, bad: Path) -> Others:
-    plain, _ = diagnosed(runs, scratch / "plain", count)
+    plain, _ = diagnosed(runs, scratch / "without-events", count)
     return Others(
         excess=_ranked(truth, _suspects(plain)),
         perf_diff=_ranked(truth, perf_diff(runs, scratch)),

@@ -74,7 +74,10 @@ def markupsafe() -> Path:
 
 
 def used(folder: Path, stripped: bool) -> Path:
-    """The folder itself, or a copy whose programs and libraries keep only the symbols that others link to."""
+    """The folder itself, or a copy whose programs and libraries keep only the symbols that others link to.
+
+    Copies get a build-id of their own: by the old one the names would be found again where somebody has read them.
+    """
     if not stripped:
         return folder
 
@@ -82,8 +85,19 @@ def used(folder: Path, stripped: bool) -> Path:
         shutil.copytree(folder, copy, dirs_exist_ok=True, ignore=shutil.ignore_patterns("source", "*.[aco]", ".done"))
         binaries = [path for path in copy.rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
         run(["strip", "--strip-all", *binaries], copy)
+        for binary in binaries:
+            _give_other_build_id(binary)
 
-    return kept(f"stripped-{folder.name}", [], make)
+    return kept(f"stripped-{folder.name}", ["other build-id"], make)
+
+
+def _give_other_build_id(binary: Path) -> None:
+    section, note = ".note.gnu.build-id", binary.with_suffix(".note")
+    run(["objcopy", "--dump-section", f"{section}={note}", binary], binary.parent)
+    told = note.read_bytes()
+    note.write_bytes(told[:-1] + bytes([told[-1] ^ 1]))
+    run(["objcopy", "--update-section", f"{section}={note}", binary], binary.parent)
+    note.unlink()
 
 
 def extension_name() -> str:

@@ -26,15 +26,17 @@ u32 tracer_counters(const struct tracer *tracer, struct named_count counts[NAMED
         "", "cut_no_module", "cut_no_row", "cut_rule", "cut_register", "cut_unreadable", "cut_no_progress", "cut_depth",
     };
     const struct module_server *server = &tracer->server;
-    u64 records = 0, bytes = 0, tables = 0;
+    u64 records = 0, bytes = 0, tables = 0, cost = 0;
     u32 count = 0, level = 0;
     for (u32 cpu = 0; cpu < tracer->settings->cpus; cpu++) {
         const struct trace_cpu *state = tracer_cpu(tracer, cpu);
         records += state->head;
         bytes += state->stack_head;
+        cost += state->cost;
         level = state->level > level ? state->level : level;
     }
     counts[count++] = (struct named_count){"events", records};
+    counts[count++] = (struct named_count){"cost_ns", cost};
     counts[count++] = (struct named_count){"events_lost", tracer->records_lost};
     counts[count++] =
         (struct named_count){"runs_missed", missed_runs(tracer) + sum(tracer, TRACE_COUNT_TOO_DEEP_NESTING)};

@@ -52,7 +52,7 @@ struct trace_globals {
 enum trace_scope { TRACE_SCOPE_ALL, TRACE_SCOPE_TREE, TRACE_SCOPE_PROCESS };
 
 // Fixed before the programs are loaded.
-enum { TRACE_LAYOUT = 2 }; // changes whenever anything in this file or in record.h does
+enum { TRACE_LAYOUT = 3 }; // changes whenever anything in this file or in record.h does
 
 struct trace_settings {
     u64 layout;
@@ -182,6 +182,7 @@ struct trace_cpu {
     u32 context;  // enum trace_context
     u64 expiring; // the timer whose function runs
     u64 window_start, window_cost;
+    u64 cost; // nanoseconds that recording took, by estimate
     u32 level;
     u32 calm;     // windows since the budget was last exceeded
     u32 patience; // calm windows before a level is taken back

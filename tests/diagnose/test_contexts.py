@@ -75,7 +75,7 @@ def test_where_a_program_waits_the_contexts_lead():
     assert (verdict.kind, verdict.symptom.kind) == (VerdictKind.DIFFERENCE, "wait")
     (suspect,) = verdict.suspects
     assert (suspect.function, suspect.module, suspect.pattern) == ("filter", "mod_plug.so", "external")
-    assert suspect.confidence == "high"
+    assert (suspect.confidence, suspect.process, suspect.thread) == ("high", "tool", "thread 0")
     assert [one.engine for one in suspect.evidence] == ["contexts"]
     assert verdict.contexts is not None
     assert verdict.contexts.contexts[0].steps[verdict.contexts.contexts[0].hot].function == "filter"

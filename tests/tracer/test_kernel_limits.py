@@ -124,7 +124,9 @@ def test_without_a_budget_nothing_is_shed(tmp_path: Path) -> None:
         seen, pid, _ = tracing.run([sys.executable, "-c", _STORM.format(count=50000)])
         assert tracing.tracer.sheds() == []
         lost = tracing.tracer.counters()["events_lost"]
+        cost = tracing.tracer.counters()["cost_ns"]
     assert len(seen.of(EventKind.SYSCALL, pid=pid, detail=110)) + lost >= 50000
+    assert 50 < cost / len(seen.records) < 50000
 
 
 def test_a_missing_tracepoint_costs_its_own_events_only(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_everybody_for_a_while(whyperf: Command, server: subprocess.Popen[str]) 
     # What happened while it was loaded and unloaded is not in it.
     time_column = recording.column("events", "time")
     assert manifest.window.start <= time_column[0]
-    assert time_column[-1] <= manifest.window.end + 200_000_000
+    assert time_column[-1] <= manifest.window.end + 2_000_000_000  # as long as a busy machine takes to pause it
 
 
 def test_interrupted_it_is_whole(whyperf: Command) -> None:

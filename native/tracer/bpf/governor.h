@@ -50,13 +50,17 @@ static __always_inline void close_window(struct trace_cpu *cpu, u32 number, u64 
 }
 
 static __always_inline void govern(struct trace_cpu *cpu, u32 number, u64 began) {
-    if (cpu->head % GOVERNOR_TIMED || !settings.shed_budget)
+    if (cpu->head % GOVERNOR_TIMED)
         return;
     u64 now = bpf_ktime_get_ns();
     u64 took = now - began;
     if (took > GOVERNOR_LONGEST)
         took = GOVERNOR_LONGEST;
-    cpu->window_cost += GOVERNOR_TIMED * (took + GOVERNOR_ENTRY_COST);
+    u64 cost = GOVERNOR_TIMED * (took + GOVERNOR_ENTRY_COST);
+    cpu->cost += cost;
+    cpu->window_cost += cost;
+    if (!settings.shed_budget)
+        return;
     u64 elapsed = now - cpu->window_start;
     if (elapsed >= GOVERNOR_WINDOW) {
         close_window(cpu, number, now, elapsed);

@@ -118,7 +118,7 @@ class Sampler:
 
     def append_chunk(self, kind: int, payload: bytes) -> None:
         """Any other chunk of the raw log, from any thread."""
-        self._write(lambda: self._log.append(kind, payload))
+        self._write(lambda: self._append_bounded(kind, payload))
 
     def live_threads(self) -> list[tuple[int, int]]:
         """Process and thread numbers of everything that samples itself now."""
@@ -184,6 +184,12 @@ class Sampler:
 
     def _drain(self) -> None:
         self._write(self._drain_rings)
+
+    def _append_bounded(self, kind: int, payload: bytes) -> None:
+        """Files must stay small where much comes at once, or the bound on all of them would drop all of it."""
+        self._log.append(kind, payload)
+        if self._log.rotate():
+            self._drainer.new_log_file()
 
     def _drain_rings(self) -> None:
         self._drainer.drain(self._log.fileno())

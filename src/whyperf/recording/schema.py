@@ -35,6 +35,7 @@ class Table:
         given = {name: rows.column(name) for name in rows.column_names}
         for column in self.columns:
             if column.absent is not None:
-                known = given.get(column.name, pa.nulls(rows.num_rows, column.type))
-                given[column.name] = known.fill_null(column.absent)
+                if column.name not in given:
+                    given[column.name] = pa.chunked_array([pa.array([None] * rows.num_rows, column.type)])
+                given[column.name] = given[column.name].fill_null(column.absent)
         return pa.table(given).select(self.schema.names).cast(self.schema)

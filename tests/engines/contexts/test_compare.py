@@ -20,6 +20,7 @@ from tests.engines.contexts.traced import (
     waited,
 )
 from tests.engines.made import Made
+from whyperf.engines.baselines import by_off_cpu_time
 from whyperf.engines.contexts.compare import compare
 from whyperf.engines.contexts.findings import findings
 from whyperf.engines.contexts.layers import Layer
@@ -87,17 +88,33 @@ def test_own_libraries_came_with_the_program(program, library, layer):
     def runs(delay):
         made = []
         for factor in NOISE:
-            one = traced([Thread([ran("main", 50), slept("main lib:parse", delay * factor)], main=True)])
-            modules = one.tables["modules"]
-            where = {"tool": program, "libown.so.1": library}
-            paths = [where.get(name, "/lib/x") for name in modules.column("name").to_pylist()]
-            at = modules.schema.get_field_index("path")
-            tables = {**one.tables, "modules": modules.set_column(at, "path", pa.array(paths))}
+            threads = [Thread([ran("main", 50), slept("main lib:parse", delay * factor)], main=True)]
+            one = traced(threads, processes=(Process(), Process("beside", "met")))
+            tables = {
+                **one.tables,
+                "modules": changed(
+                    one.tables["modules"],
+                    "path",
+                    lambda row: library if row["name"] == "libown.so.1" else row["path"],
+                ),
+                # Whose library it is does not depend on who else was seen.
+                "processes": changed(
+                    one.tables["processes"],
+                    "executable",
+                    lambda row: program if row["origin"] == "exec" else f"{library.rpartition('/')[0]}/beside",
+                ),
+            }
             made.append(Made(one.path, one.manifest, tables))
         return made
 
     (first,) = found(runs(1), runs(300))
     assert first.detail["layer"] == layer.value
+
+
+def changed(table, name, value):
+    return table.set_column(
+        table.schema.get_field_index(name), name, pa.array([value(row) for row in table.to_pylist()], pa.string())
+    )
 
 
 def test_libc_answers_for_connections_that_it_opens_itself():
@@ -388,6 +405,18 @@ def test_contexts_are_ranked_with_the_functions_on_their_way():
     assert first.steps[first.hot].rank == 1
     assert (first.share, second.share) == (pytest.approx(0.75, abs=0.01), pytest.approx(0.25, abs=0.01))
     assert [step.layer for step in first.steps[2:]] == [Layer.PLUG_IN, Layer.LIBC, Layer.KERNEL]
+
+
+def test_the_longest_off_cpu_stack_is_whoever_waits_longest():
+    """What a ranking of off-CPU stacks says: the idle thread first."""
+    main = [ran("main", 5), slept("main plug:filter", 100)]
+    idle = [waited("start_thread tick libc:futex_wait kernel:futex_wait_queue", 1000, "futex")]
+    run = Run(traced([Thread(main, main=True), Thread(idle)]))
+    ranked = by_off_cpu_time([run], [run])
+    assert [(one.function.name, round(one.value, 3)) for one in ranked] == [
+        ("futex_wait", 1.0),
+        ("clock_nanosleep", 0.1),
+    ]
 
 
 def test_timers_interrupt_whoever_runs():

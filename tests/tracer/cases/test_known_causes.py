@@ -58,6 +58,9 @@ def test_a_slow_name_server_is_waited_for_in_the_c_library() -> None:
 
 
 def test_a_list_that_grew_is_the_programs_own_doing() -> None:
+    # GIVEN a list in the main binary that is searched for every request
     found = outcome("kiosk-list")
-    assert found.whyperf.function == 1, found
+    # THEN the main binary is first, and among its functions the search is one of the first two
+    assert found.whyperf.module == 1, found
+    assert found.whyperf.function in (1, 2), found
     assert found.external is False, found

@@ -109,7 +109,7 @@ def _places(
             inside.setdefault(row["function"], (row["file"], row["line"]))
     paths = modules.column("path").to_pylist()
     places = {}
-    for number, row in zip(wanted, functions.take(wanted).to_pylist(), strict=True):
+    for number, row in zip(wanted, functions.take(np.array(wanted, np.int64)).to_pylist(), strict=True):
         file, line = (row["file"], row["line"]) if row["file"] else inside.get(number, ("", 0))
         binary = paths[row["module"]]
         if file and not _newer(file, binary):

@@ -20,7 +20,7 @@ from whyperf.collect.tracer.kallsyms import KernelNames
 from whyperf.collect.tracer.living import living_processes, read_process, read_threads
 from whyperf.collect.tracer.opening import notes_of, open_tracer, trace_of
 from whyperf.collect.tracer.traced import KERNEL_FIRST, RECORD, Records
-from whyperf.recording.chunks import MAX_PAYLOAD, ChunkKind
+from whyperf.recording.chunks import ChunkKind
 from whyperf.recording.events import EventKind
 
 Served = tuple[str, int, int, int, list[tuple[int, int, int, int, str, str, int]] | None]
@@ -30,7 +30,7 @@ _BUDGET = 0.3  # of a CPU: whoever records a program wants its events; only a st
 _FACTS_EVERY_S = 2.0
 _CLOCK_SET_S = 1.0  # what gradual correction does not reach
 _PIDS = 1 << 22  # the highest that Linux gives
-EVENTS_AT_ONCE = MAX_PAYLOAD // RECORD.itemsize * RECORD.itemsize
+EVENTS_AT_ONCE = 2048 * RECORD.itemsize  # small beside the smallest bound on a recording
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,13 @@ def record_traced(
     with alone(name), contextlib.closing(TraceSession(wanted)) as session:
         folder = folders.create(path, force=force)
         log = Log()
+
+        def append(kind: int, payload: bytes) -> None:
+            log.append(kind, payload)
+            log.keep(sync=False)  # much may come at once
+
         try:
-            session.record_into(folder.raw, log.append)
+            session.record_into(folder.raw, append)
             session.prepare(pid)
             # That took its time: what is compared begins after it.
             sampling = Sampling(float(sample_hz), "cpu", TRACED_SAMPLES, 0.0, measuring.max_bytes)

@@ -44,18 +44,6 @@ class Comparison:
     slower: tuple[Slower, ...]  # most first
 
     @property
-    def total_good(self) -> float:
-        return float(self.good.own.sum(axis=1).mean())
-
-    @property
-    def total_bad(self) -> float:
-        return float(self.bad.own.sum(axis=1).mean())
-
-    @property
-    def single(self) -> bool:
-        return min(len(self.good.runs), len(self.bad.runs)) < 2
-
-    @property
     def index(self) -> FunctionIndex:
         return self.contexts.index
 

@@ -26,7 +26,6 @@ class Cost:
     runnable: Floats
     blocked: Floats
     squares: Floats  # variance of running and blocked time, if samples and waits come by chance and independently
-    waits: Floats  # how many times it was blocked
 
     @property
     def own(self) -> Floats:
@@ -59,7 +58,6 @@ def cost_of(followed: Followed, counted: Counted, nodes: int, factor: float | Fl
         factor * sums(at_wait, runnable, nodes),
         factor * sums(at_wait, blocked, nodes),
         factor**2 * (sums(at_wait, blocked**2, nodes) + sums(at_sample, running**2, nodes)),
-        factor * sums(at_wait, (blocked > 0).astype(np.float64), nodes),
     )
 
 

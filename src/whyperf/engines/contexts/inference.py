@@ -67,7 +67,6 @@ class Followed:
     calls: Calls
     totals: InstanceTotals
     running: Floats  # nanoseconds on the CPU by node, told conservatively from the stacks before and after alone
-    stacks: dict[Sources, int]  # events with a known stack, by source
 
 
 def has_events(run: Run) -> bool:
@@ -103,7 +102,6 @@ def follow(
         gathered.calls(),
         walk.totals,
         walk.running,
-        gathered.stacks,
     )
 
 
@@ -123,7 +121,7 @@ class _Walk:
 
     @property
     def running(self) -> Floats:
-        return self._state.running[:, 0]
+        return self._state.running
 
     def through(self, events: Events) -> None:
         switches = int(np.count_nonzero(events.kind == EventKind.SWITCH))
@@ -161,7 +159,6 @@ class _Gathered:
     def __init__(self) -> None:
         self.samples: list[Records] = [np.zeros(0, SAMPLE)]
         self._calls: list[tuple[Ints, Ints]] = []
-        self.stacks = dict.fromkeys((Sources.SYSTEM_CALLS, Sources.SWITCHES, Sources.SAMPLES), 0)
 
     def add(self, events: Events, weight: Ints) -> None:
         known = events.node > 0
@@ -174,12 +171,6 @@ class _Gathered:
         called = (events.kind == EventKind.SYSCALL) & known & (events.detail >= 0) & (events.detail < _CALL_NUMBERS)
         key = events.node[called].astype(np.int64) * _CALL_NUMBERS + events.detail[called]
         self._calls.append(np.unique(key, return_counts=True))
-        for source, kind in (
-            (Sources.SYSTEM_CALLS, EventKind.SYSCALL),
-            (Sources.SWITCHES, EventKind.SWITCH),
-            (Sources.SAMPLES, EventKind.SAMPLE),
-        ):
-            self.stacks[source] += int(np.count_nonzero(known & (events.kind == kind)))
 
     def calls(self) -> Calls:
         if not self._calls:
@@ -224,7 +215,7 @@ def _fresh_state(tree: Tree, threads: int, *, keep: bool) -> State:
         waits=np.zeros(0, WAIT),
         written=np.zeros(2, np.int64),
         totals=np.zeros((len(tree.parent), 3)),
-        running=np.zeros((len(tree.parent), 2)),
+        running=np.zeros(len(tree.parent)),
     )
 
 

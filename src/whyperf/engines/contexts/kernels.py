@@ -23,6 +23,7 @@ _SYSCALL, _SAMPLE, _EXIT = int(EventKind.SYSCALL), int(EventKind.SAMPLE), int(Ev
 _SYSTEM_CALLS, _SWITCHES, _SAMPLES = 1, 2, 4
 
 
+# Compiled code is kept under the names of these two: a kept one cannot be read once they are renamed.
 class Events(NamedTuple):
     """Columns of the table `events`, and the stacks' nodes in the tree."""
 
@@ -55,7 +56,7 @@ class State(NamedTuple):
     waits: Records
     written: Ints  # how many of each
     totals: Floats  # 2-dimensional: by node how many instances, conservative and aggressive latencies
-    running: Floats  # 2-dimensional: by node time on the CPU between stacks, of what both share and of the earlier one
+    running: Floats  # by node: time on the CPU between two stacks that share it
 
 
 @njit(cache=True, nogil=True)
@@ -102,8 +103,7 @@ def _seen(state: State, thread: int, now: int, node: int) -> None:
         shared, before = common(state.parent, state.depth, known.node, node), known.last
         _close(state, thread, shared, now)
         ran = max(0, now - before - known.off_since_last)
-        state.running[shared, 0] += ran
-        state.running[known.node, 1] += ran
+        state.running[shared] += ran
     opened = node
     while opened != shared:
         register = state.registers[known.register, state.depth[opened]]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from enum import Enum
 from pathlib import PurePosixPath
 
 from whyperf.engines.functions import FunctionIndex
-from whyperf.engines.run import texts
+from whyperf.engines.run import Run, ints, texts
 
 
 class Layer(Enum):
@@ -31,6 +31,7 @@ class Layer(Enum):
 
 
 _EXTERNAL = frozenset({Layer.THIRD_PARTY, Layer.PLUG_IN, Layer.LIBC, Layer.KERNEL})
+OF_THE_PROGRAM = frozenset({"exec", "fork", "attached"})  # origins of processes; others are those that it met
 _SYSTEM, _LOCAL = ("/usr/", "/bin/", "/sbin/", "/lib"), "/usr/local/"
 _TOP_LEVEL = 2  # parts of a folder in which different programs lie side by side: /opt, /home, /tmp
 _OF_ORIGIN: Mapping[str, Layer] = {
@@ -52,14 +53,28 @@ def layers_of(index: FunctionIndex) -> list[Layer]:
         modules = run.recording.table("modules")
         origins, paths = texts(modules, "origin"), texts(modules, "path")
         plug_ins = modules.column("plug_in").to_pylist()
-        programs = [path for path, origin in zip(paths, origins, strict=True) if origin == "program"]
-        columns = zip(index.module_names[run], origins, paths, plug_ins, strict=True)
-        for name, origin, path, plug_in in columns:
+        users = _users(run, len(paths))
+        columns = zip(index.module_names[run], origins, paths, plug_ins, users, strict=True)
+        for name, origin, path, plug_in, programs in columns:
             by_module.setdefault(name, _layer(origin, path, programs, bool(plug_in)))
     return [by_module.get(function.key.module, Layer.UNKNOWN) for function in index.functions]
 
 
-def _layer(origin: str, path: str, programs: Sequence[str], plug_in: bool) -> Layer:
+def _users(run: Run, modules: int) -> list[set[str]]:
+    """By module the executables of the program's own processes that have it; all of them where nothing is known."""
+    processes, mappings = run.recording.table("processes"), run.recording.table("mappings")
+    own = dict(enumerate(texts(processes, "executable")))
+    for process, origin in enumerate(texts(processes, "origin")):
+        if origin not in OF_THE_PROGRAM:
+            del own[process]
+    found: list[set[str]] = [set() for _ in range(modules)]
+    for process, module in zip(ints(mappings, "process"), ints(mappings, "module"), strict=True):
+        if process in own and module >= 0:
+            found[module].add(own[process])
+    return [users or set(own.values()) for users in found]
+
+
+def _layer(origin: str, path: str, programs: Collection[str], plug_in: bool) -> Layer:
     layer = _OF_ORIGIN.get(origin, Layer.UNKNOWN)
     if plug_in and layer in (Layer.OWN_LIBRARY, Layer.THIRD_PARTY):
         return Layer.PLUG_IN

@@ -15,12 +15,11 @@ import numpy as np
 
 from whyperf.engines.contexts.chains import Counted, Timelines, by_thread, resolve
 from whyperf.engines.contexts.inference import Followed
+from whyperf.engines.contexts.layers import OF_THE_PROGRAM
 from whyperf.engines.contexts.records import Flags, Ints
 from whyperf.engines.contexts.settings import ContextsSettings
 from whyperf.engines.contexts.waits import woken_by_thread
 from whyperf.engines.run import Run, column, texts
-
-_OF_THE_PROGRAM = frozenset({"exec", "fork", "attached"})  # origins; others are those that it met
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +33,7 @@ class Members:
 def members(run: Run) -> Members:
     processes, threads = run.recording.table("processes"), run.recording.table("threads")
     process_of = column(threads, "process")
-    own = np.array([origin in _OF_THE_PROGRAM for origin in texts(processes, "origin")], np.bool_)
+    own = np.array([origin in OF_THE_PROGRAM for origin in texts(processes, "origin")], np.bool_)
     program = own[process_of] if len(own) else np.zeros(len(process_of), np.bool_)
     if not own.any():
         return Members(program, np.zeros(0, np.int64))
