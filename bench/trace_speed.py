@@ -122,7 +122,9 @@ def enlarged(seed: Path, path: Path, count: int) -> Path:
     records = repeated(traced.records, count)
     with RawLogWriter(path / "raw") as log:
         for chunk in ChunkReader().in_folder(seed / "raw"):
-            if chunk.kind not in (ChunkKind.EVENTS, ChunkKind.TRACED_STACKS):
+            if chunk.kind == ChunkKind.JSON and (said := chunk.json()).get("type") == "stop":
+                log.append_json({**said, "time": int(records["time"][-1])})  # all of it is to be compared
+            elif chunk.kind != ChunkKind.EVENTS:
                 log.append(chunk.kind, bytes(chunk.payload))
         for first in range(0, len(records), 100_000):
             part = records[first : first + 100_000]
