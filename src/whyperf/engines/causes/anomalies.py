@@ -154,7 +154,9 @@ def _long_turns(stalled: Roles, normals: Sequence[Roles], limits: Limits, waits:
 
 def _mostly_idle(graph: Graph, thread: int, begin: int, end: int) -> bool:
     rows = graph.waits_of(thread)
-    span = slice(rows.start, rows.stop)
+    # A thread's waits do not overlap: those that reach into the window lie together.
+    first = rows.start + int(np.searchsorted(graph.ends[rows.start : rows.stop], begin))
+    span = slice(first, rows.start + int(np.searchsorted(graph.waits.begin[rows.start : rows.stop], end)))
     inside = np.minimum(graph.ends[span], end) - np.maximum(graph.waits.begin[span], begin)
     idle = inside[graph.idle[span] & (inside > 0)].sum()
     return bool(idle > (end - begin) / 2)

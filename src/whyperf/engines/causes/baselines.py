@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whyperf.engines.causes.activity import common_place, samples_in
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.grouping import groups
 from whyperf.engines.causes.path import Anomaly
@@ -56,12 +57,13 @@ def critical_path(graph: Graph, anomaly: Anomaly, most_steps: int = 10_000) -> l
             break
         wait = _last_wait(graph, thread, time)
         if wait < 0:
-            spent[thread, _node(graph, thread, time)] += time - anomaly.begin
+            spent[thread, _node(graph, thread, anomaly.begin, time)] += time - anomaly.begin
             break
         ran_from = int(graph.waits.resumed[wait]) if graph.waits.resumed[wait] >= 0 else time
         node = int(graph.trace.events.site[graph.waits.first[wait]])
         if ran_from < time:
-            spent[thread, _node(graph, thread, time)] += time - max(ran_from, anomaly.begin)
+            since = max(ran_from, anomaly.begin)
+            spent[thread, _node(graph, thread, since, time)] += time - since
         wake = int(graph.waits.wake[wait])
         if wake < 0 or graph.waits.ended[wait] != Ended.THREAD:
             spent[thread, node] += min(ran_from, time) - max(int(graph.waits.begin[wait]), anomaly.begin)
@@ -77,10 +79,12 @@ def _last_wait(graph: Graph, thread: int, time: int) -> int:
     return rows.start + at if at >= 0 else -1
 
 
-def _node(graph: Graph, thread: int, time: int) -> int:
-    segment = graph.segments.at(thread, time)
-    if segment < 0:
-        return -1
+def _node(graph: Graph, thread: int, begin: int, end: int) -> int:
+    """Where most of a run's samples agree, else what it was seen doing last."""
+    place = common_place(graph, samples_in(graph, thread, begin, end))
+    segment = graph.segments.at(thread, end)
+    if place >= 0 or segment < 0:
+        return place
     sites = graph.trace.events.site[graph.segments.events_of(segment)]
     known = sites[sites >= 0]
     return int(known[-1]) if len(known) else -1

@@ -75,7 +75,12 @@ class Graph:
 
     @cached_property
     def loops(self) -> dict[int, Site]:
-        return loop_sites(self.trace, self.waits, self.settings)
+        return loop_sites(self.trace, self.waits, self.passive, self.settings)
+
+    @cached_property
+    def passive(self) -> Bools:
+        """By wait: whether it looks like waiting for work."""
+        return looks_passive(self.trace, self.waits)
 
     @cached_property
     def in_loop(self) -> Bools:
@@ -92,7 +97,7 @@ class Graph:
         exits = np.array([rule.name == "exit" for rule in self.rules.wakes] + [False], np.bool_)
         pids = np.append(self.trace.pids, np.int32(-1))
         own_end = exits[self.wakes.rule] & (pids[events.thread[waits.wake]] == pids[waits.thread])
-        found: Bools = self.in_loop | (looks_passive(self.trace, waits) & (own_end | (waits.woken == NEVER)))
+        found: Bools = self.in_loop | (self.passive & (own_end | (waits.woken == NEVER)))
         return found
 
     @cached_property

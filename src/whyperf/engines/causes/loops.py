@@ -17,7 +17,7 @@ from whyperf.recording.events import EventKind
 Site = tuple[int, int]  # system call, stack node
 
 
-def loop_sites(trace: Trace, waits: Waits, settings: CausesSettings) -> dict[int, Site]:
+def loop_sites(trace: Trace, waits: Waits, passive: Bools, settings: CausesSettings) -> dict[int, Site]:
     """By thread its loop's site: the shallowest repeated one, if that looks like waiting for work.
 
     Needed by every server: without it each idle worker is a long wait. The shallowest, because a request's own waits
@@ -25,7 +25,6 @@ def loop_sites(trace: Trace, waits: Waits, settings: CausesSettings) -> dict[int
     """
     events = trace.events
     call, site = events.call[waits.first], events.site[waits.first]
-    passive = looks_passive(trace, waits)
     counts: dict[int, dict[Site, list[int]]] = defaultdict(dict)
     whole = (events.cut[waits.first] == 0) & (site >= 0)  # a stack that is cut looks shallow
     threads_with_whole = np.unique(waits.thread[whole])

@@ -86,6 +86,8 @@ def usual(anomaly: Anomaly, *, compared: bool) -> str:
     what = "turn" if anomaly.is_turn else "wait"
     if not anomaly.instances:
         return f"there is no such {what} {where}"
+    if not anomaly.normal:
+        return f"there are too few such {what}s {where} to tell what is usual"
     return f"such {what}s last at most {seconds(anomaly.normal / 1e9)} {where} ({anomaly.instances:,} of them)"
 
 
