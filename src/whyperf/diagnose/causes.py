@@ -39,17 +39,25 @@ class CausesView:
         return Symptom("wait", "stall", anomaly.normal / 1e9, lasted, "wall_s", runs, sentence=self.sentence)
 
     def suspects(self, settings: DiagnoseSettings) -> tuple[Suspect, ...]:
+        """One a function: several stalls may have the same cause."""
         plain = to_suspects(self.findings, fewest_runs=1, doubtful=False, settings=settings)
-        return tuple(
-            replace(
+        alike: dict[tuple[str, str], list[Suspect]] = {}
+        for suspect, finding in zip(plain, self.findings, strict=True):
+            told = replace(
                 suspect,
                 kind="thread",
                 process=finding.detail.get("culprit_process"),
                 thread=finding.detail.get("culprit_thread"),
                 confidence=_CONFIDENCE[finding.detail.get("certainty", "weak")],
             )
-            for suspect, finding in zip(plain, self.findings, strict=True)
-        )
+            alike.setdefault((told.module, told.function), []).append(told)
+        return tuple(_one_of(same, rank) for rank, same in enumerate(alike.values(), 1))
+
+
+def _one_of(same: Sequence[Suspect], rank: int) -> Suspect:
+    first, others = same[0], len(same) - 1
+    again = f" {others} more {'stall has' if others == 1 else 'stalls have'} the same cause." if others else ""
+    return replace(first, rank=rank, why=first.why + again)
 
 
 def view_causes(

@@ -125,9 +125,7 @@ PROCESSES = Table(
         Column("pid", pa.int32(), ""),
         Column("parent_pid", pa.int32(), ""),
         Column("start", _ns, "CLOCK_MONOTONIC, nanoseconds"),
-        Column(
-            "origin", _text, "exec, fork or attached; met: it talked to what was recorded; beside: it only ran next"
-        ),
+        Column("origin", _text, "exec, fork or attached; met: talked to what was recorded; beside: only ran next"),
         Column("executable", _text, "path"),
         Column("command", pa.list_(_text), "arguments; what has none is named in brackets"),
         Column("cgroup", _text, "control group, which names its container or service; empty when unknown", absent=""),

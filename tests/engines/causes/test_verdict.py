@@ -63,6 +63,13 @@ def test_two_engines_on_one_function_are_one_suspect() -> None:
     assert one.process == "back"
 
 
+def test_several_stalls_with_one_cause_are_one_suspect() -> None:
+    once = view()
+    twice = replace(once, findings=(*once.findings, *once.findings))
+    (one,) = twice.suspects(DiagnoseSettings())
+    assert "1 more stall has the same cause" in one.why
+
+
 def test_the_published_method_can_be_asked_for() -> None:
     found = view(method=Method.PAPER)
     assert found.findings[0].detail["method"] == "paper"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -383,6 +385,21 @@ def test_system_calls_place_waits_whose_own_stacks_were_left_out():
 
     good, bad = ([without_switch_stacks(one) for one in program(steps(delay))] for delay in (5, 200))
     (first,) = found(good, bad)
+    assert (first.function.name, first.share) == ("filter", pytest.approx(1.0))
+
+
+def test_system_calls_place_waits_whose_own_stacks_were_cut():
+    # GIVEN programs that sleep as soon as they are started, some before their stacks could be told
+    def steps(delay):
+        def made(factor):
+            whole = slept("main serve plug:filter", delay * factor)
+            cut = replace(whole, cut_to=("libc:clock_nanosleep",))
+            return [ran("main serve", 50 * factor), *([cut, whole] if factor > 1 else [whole, cut])]
+
+        return made
+
+    (first,) = found(*(program(steps(delay)) for delay in (5, 200)))
+    # THEN all of it is where they sleep
     assert (first.function.name, first.share) == ("filter", pytest.approx(1.0))
 
 

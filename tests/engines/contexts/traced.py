@@ -42,6 +42,7 @@ class Waited:
     object: int = 0
     peer: int = 0
     late_ms: float = 0.0  # runnable after being woken, part of `ms`
+    cut_to: tuple[str, ...] = ()  # all that could be told of the stack on leaving the CPU
 
 
 Step = Ran | Waited
@@ -148,7 +149,8 @@ def _events(
             continue
         call = NUMBERS[step.call] if step.call else -1
         about = {"detail": call, "object": step.object, "peer": step.peer}
-        rows.append(_row(now, number, EventKind.SWITCH, stack=stack, result=step.state, **about))
+        leaving = {"stack": builder.stack(step.cut_to), "cut": 1} if step.cut_to else {"stack": stack}
+        rows.append(_row(now, number, EventKind.SWITCH, result=step.state, **leaving, **about))
         if step.state:
             woken = now + step.ms - step.late_ms
             rows.append(_row(woken, step.waker, EventKind.WAKING, other=number, context=step.context))

@@ -130,7 +130,7 @@ def _leave(state: State, events: Events, row: int) -> None:
     wait.object, wait.peer, wait.argument1 = events.object[row], events.peer[row], events.argument1[row]
     wait.woken = events.time[row] if events.result[row] == 0 else -1
     wait.waker, wait.wake_call, wait.wake_context = -1, -1, 0
-    state.threads[thread].off = True
+    state.threads[thread].off, state.threads[thread].cut = True, not events.whole[row]
 
 
 @njit(cache=True, nogil=True)
@@ -141,7 +141,7 @@ def _return(state: State, thread: int, now: int, ended: bool) -> None:
     if wait.woken < 0:
         wait.woken = now
     state.waits[state.written[1]] = wait
-    known.unplaced = state.written[1] if wait.node < 0 else -1
+    known.unplaced = state.written[1] if wait.node < 0 or known.cut else -1
     state.written[1] += 1
     known.off_since_last += now - wait.start
     known.off = False
@@ -181,11 +181,12 @@ def _exit(state: State, thread: int, now: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _place(state: State, events: Events, row: int) -> None:
-    """A wait without a stack of its own was where the system call ended in which it was."""
+    """A wait without a stack of its own was where the system call ended in which it was: a program that waits as soon
+    as it is started may do so before anybody could tell its stack."""
     known = state.threads[events.thread[row]]
     if known.unplaced >= 0:
         wait = state.waits[known.unplaced]
-        if wait.call == events.detail[row]:
+        if wait.call == events.detail[row] and (events.whole[row] or wait.node < 0):
             wait.stack, wait.node = events.stack[row], events.node[row]
         known.unplaced = -1
 

@@ -68,9 +68,10 @@ THREAD = np.dtype(
     [
         ("last", np.int64),  # when it was seen in `node`
         ("off_since_last", np.int64),  # nanoseconds off the CPU since then
-        ("unplaced", np.int64),  # its last wait, if that has no stack: where it was written; -1: it has
+        ("unplaced", np.int64),  # its last wait, if that has no whole stack: where it was written; -1: it has
         ("node", np.int32),  # -1: never seen
         ("register", np.int32),  # its row of the registers; -1: none
+        ("cut", np.bool_),  # the stack with which it last left the CPU was not whole
         ("off", np.bool_),  # off the CPU, as its row of the waits under way tells
         ("gone", np.bool_),
         ("passed_over", np.bool_),  # its stacks are of no interest
