@@ -29,9 +29,9 @@ def outcome(name: str) -> CauseOutcome:
         pytest.skip(f"{case.title} cannot be had here: {error}")
 
 
-@pytest.mark.parametrize("name", ["kiosk-plugin-sleep", "python-extension-sleep", "pigz-libz-sleep"])
+@pytest.mark.parametrize("name", ["kiosk-plugin-sleep", "pigz-libz-sleep"])
 def test_the_module_that_sleeps_is_first_and_external(name: str) -> None:
-    # GIVEN a real program, one of whose libraries, plug-ins or extensions sleeps now and then
+    # GIVEN a real program, one of whose libraries or plug-ins sleeps now and then
     # WHEN a run with the delay is compared with one without
     found = outcome(name)
     # THEN that module is named first, as one that is not the program's own
