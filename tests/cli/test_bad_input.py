@@ -44,7 +44,7 @@ from tests.cli.conftest import Whyperf, sentence
         (["compare", "--good", "true", "--bad", "true", "--good-drive", "true"], 2, "both, or neither"),
         (["compare", "--good", "true", "--bad", "true", "--runs", "0"], 2, "at least 1"),
         (["info", "no-such-recording"], 1, "no-such-recording"),
-        (["diagnose", "only-one"], 2, "good and a bad"),
+        (["diagnose", "only-one"], 1, "There is no recording only-one"),
     ],
 )
 def test_a_sentence_and_no_traceback(whyperf: Whyperf, arguments: list[str], status: int, words: str) -> None:
