@@ -9,6 +9,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,6 +184,11 @@ static int load(struct tracer *tracer, const struct tracer_options *options, con
     }
 }
 
+// Not inherited by the programs that the recorder starts: they would have strange descriptors, and keep the programs.
+static int duplicate(int descriptor) {
+    return fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+}
+
 static void take_maps(struct tracer *tracer, const struct tracer_bpf *skeleton) {
     const struct bpf_map *maps[TRACER_MAPS] = {
         [IN_RING] = skeleton->maps.wp_ring,           [IN_CPUS] = skeleton->maps.wp_cpus,
@@ -194,7 +200,7 @@ static void take_maps(struct tracer *tracer, const struct tracer_bpf *skeleton) 
         [IN_HOLDERS] = skeleton->maps.wp_holders,     [IN_NOTICES] = skeleton->maps.wp_notices,
     };
     for (int i = 0; i < TRACER_MAPS; i++)
-        tracer->maps[i].fd = dup(bpf_map__fd(maps[i]));
+        tracer->maps[i].fd = duplicate(bpf_map__fd(maps[i]));
 }
 
 static void keep_link(struct tracer *tracer, struct bpf_link *link) {
@@ -209,9 +215,9 @@ static void keep_link(struct tracer *tracer, struct bpf_link *link) {
 
 static void attach(struct tracer *tracer, struct bpf_program *program) {
     const char *name = bpf_program__name(program);
-    tracer_keep_program(tracer, dup(bpf_program__fd(program)));
+    tracer_keep_program(tracer, duplicate(bpf_program__fd(program)));
     if (strcmp(name, "wp_flag") == 0)
-        tracer->flag_program = dup(bpf_program__fd(program));
+        tracer->flag_program = duplicate(bpf_program__fd(program));
     if (bpf_program__type(program) == BPF_PROG_TYPE_PERF_EVENT)
         return;
     struct bpf_link *link = bpf_program__attach(program);

@@ -127,12 +127,21 @@ def test_two_tracers_are_refused_with_the_holders_name(whyperf: Command) -> None
             first.wait(30)
 
 
+def test_the_program_inherits_no_descriptor(whyperf: Command) -> None:
+    listed = ("python3", "-c", "import os; open('fds', 'w').write(' '.join(os.listdir('/proc/self/fd')))")
+    subprocess.run(listed, cwd=whyperf.folder, check=True)
+    alone = (whyperf.folder / "fds").read_text()
+    whyperf("record", "--trace", "-o", "rec", "--", *listed)
+    assert (whyperf.folder / "fds").read_text() == alone
+
+
 def test_a_killed_recorder_leaves_a_readable_recording(whyperf: Command) -> None:
     with whyperf.start("record", "--trace", "-o", "rec", "--", "sh", "-c", "while :; do sleep 0.01; done") as recorder:
         _wait_for(whyperf.folder / "rec" / "raw" / "start.json")
         time.sleep(3.0)
         recorder.kill()
         recorder.wait(10)
+    subprocess.run(["pkill", "-f", "^sh -c while :; do sleep 0.01; done$"], check=True)  # it ran on, as it should
     assert "the recorder was killed" in whyperf("info", "rec").stdout
     recording = whyperf.recording("rec")
     assert {"sleep", "sh"} <= names(recording)
