@@ -4,6 +4,15 @@
 
 #include "bpf/scope.h"
 
+static __always_inline void describe(struct trace_record *made, u64 object, u64 peer, s32 detail, u64 argument0,
+                                     u64 argument1) {
+    made->object = object;
+    made->peer = peer;
+    made->detail = detail;
+    made->argument[0] = argument0;
+    made->argument[1] = argument1;
+}
+
 static __always_inline void begins(u8 kind, u64 object, u64 peer, s32 detail, u64 argument0, u64 argument1) {
     u64 thread = bpf_get_current_pid_tgid();
     struct trace_cpu *cpu = this_cpu();
@@ -15,13 +24,8 @@ static __always_inline void begins(u8 kind, u64 object, u64 peer, s32 detail, u6
     if (settings.scope != TRACE_SCOPE_ALL)
         begun(object, 0);
     struct trace_record *made = record(cpu, scratch, kind, thread);
-    if (made) {
-        made->object = object;
-        made->peer = peer;
-        made->detail = detail;
-        made->argument[0] = argument0;
-        made->argument[1] = argument1;
-    }
+    if (made)
+        describe(made, object, peer, detail, argument0, argument1);
     leave(cpu, scratch);
 }
 
@@ -34,11 +38,7 @@ static __always_inline void ends(u8 kind, u64 object, u64 peer, s32 detail, u64 
         return;
     struct trace_record *made = record(cpu, scratch, kind, whose(cpu, bpf_get_current_pid_tgid()));
     if (made) {
-        made->object = object;
-        made->peer = peer;
-        made->detail = detail;
-        made->argument[0] = argument0;
-        made->argument[1] = argument1;
+        describe(made, object, peer, detail, argument0, argument1);
         made->result = result;
     }
     leave(cpu, scratch);

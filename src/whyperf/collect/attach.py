@@ -16,6 +16,7 @@ from pathlib import Path
 from whyperf.collect._stacks import Reader
 from whyperf.collect.blocked import BlockedLosses, BlockedSampler, ThreadRef
 from whyperf.collect.perf_samples import SamplesLost, ThreadEvents, ThreadForked, ThreadSample
+from whyperf.collect.process_end import ProcessEnd
 from whyperf.errors import WhyperfError
 from whyperf.recording import ringrecords
 from whyperf.recording.chunks import ChunkKind
@@ -81,7 +82,7 @@ class AttachedSampler:
         self._period_ns = round(1e9 / rate_hz)
         self._reader = Reader(tables)
         _check(pid, self._reader)
-        self._descriptor = os.pidfd_open(pid)
+        self._end = ProcessEnd(pid)
         self._sequence = 0
         self._refs: dict[int, ThreadRef] = {}
         self._events: dict[int, ThreadEvents] = {}
@@ -114,12 +115,10 @@ class AttachedSampler:
         if self._thread.ident is not None:
             self._thread.join()
         self._epoll.close()
-        os.close(self._descriptor)
+        self._end.close()
 
     def ended(self, timeout_s: float = 0.0) -> bool:
-        poll = select.poll()
-        poll.register(self._descriptor, select.POLLIN)
-        return bool(poll.poll(timeout_s * 1000))
+        return self._end.has_come(timeout_s)
 
     def new_log_file(self) -> None:
         """Repeats what the log's next file needs to be readable alone."""

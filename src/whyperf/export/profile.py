@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from whyperf.recording.identity import name_by_address
 from whyperf.recording.reader import Recording
 from whyperf.recording.tables import Clock
 
@@ -108,7 +109,7 @@ def _places(recording: Recording) -> tuple[tuple[Place, ...], list[tuple[int, ..
     of_frame = []
     for function, module, offset, file, line in columns:
         in_module = modules[module] if module >= 0 else ""
-        nameless = f"{in_module}+0x{offset:x}" if in_module else UNKNOWN
+        nameless = name_by_address(in_module, offset) if in_module else UNKNOWN
         place = Place(functions[function] if function >= 0 else nameless, in_module, file, line)
         of_frame.append(numbers.setdefault(place, len(numbers)))
     inlined_in = frames["inlined_in"]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from whyperf.errors import WhyperfError
 from whyperf.importers.named_stacks import NamedPlace, NamedProfile, NamedStack
+from whyperf.recording.identity import name_by_address
 from whyperf.recording.tables import Clock
 from whyperf.wire import BrokenMessage, fields, numbers, signed
 
@@ -151,7 +152,7 @@ def _places(raw: _Raw, mapping: int, address: int, lines: list[tuple[int, int]])
     program = min(raw.mappings, default=0)
     module = "" if mapping in (0, program) else raw.text(raw.mappings.get(mapping, 0))
     if not lines:
-        yield NamedPlace(f"{module.rsplit('/', 1)[-1] or 'program'}+0x{address:x}", module)
+        yield NamedPlace(name_by_address(module.rsplit("/", 1)[-1] or "program", address), module)
     for function, line in reversed(lines):
         name, file, declared = raw.functions.get(function, (0, 0, 0))
         yield NamedPlace(raw.text(name) or "[unknown]", module, raw.text(file), line, declared)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import select
 from pathlib import Path
 
 from whyperf.collect import folder as folders
 from whyperf.collect.attach import check_is_process, no_such_process
 from whyperf.collect.attached_run import Log, Watch, check_lifecycle, command_of
 from whyperf.collect.lifecycle import Lifecycle, Measuring, Outcome
+from whyperf.collect.process_end import ProcessEnd
 from whyperf.collect.signals import SignalWatch
 from whyperf.collect.start import start_of, write_start
 from whyperf.collect.totals import machine_usage, usage_of
@@ -66,7 +65,7 @@ class _TracedProcesses:
         self._session = session
         self._notes: list[str] = []
         try:
-            self._descriptor = -1 if pid is None else os.pidfd_open(pid)
+            self._end = ProcessEnd(pid)
         except ProcessLookupError:
             raise no_such_process(pid or 0) from None
 
@@ -75,15 +74,10 @@ class _TracedProcesses:
 
     def stop(self) -> None:
         self._notes = self._session.stop()
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
+        self._end.close()
 
     def ended(self) -> bool:
-        if self._descriptor < 0:
-            return False
-        poll = select.poll()
-        poll.register(self._descriptor, select.POLLIN)
-        return bool(poll.poll(0))
+        return self._end.has_come()
 
     def new_log_file(self) -> None:
         """Events need nothing repeated: what explains them is in a file of its own."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import select
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from whyperf.collect.attached_run import Log
+from whyperf.collect.process_end import ProcessEnd
 from whyperf.collect.program import Program
 from whyperf.errors import WhyperfError
 from whyperf.importers.perf_record.process import PerfProcess
@@ -60,22 +59,17 @@ class PerfWatch:
 
     def __init__(self, perf: PerfProcess, pid: int | None) -> None:
         self._perf = perf
-        self._descriptor = -1 if pid is None else os.pidfd_open(pid)
+        self._end = ProcessEnd(pid)
 
     def start(self) -> None:
         """perf was told already."""
 
     def stop(self) -> None:
         self._perf.stop()
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
+        self._end.close()
 
     def ended(self) -> bool:
-        if self._descriptor < 0:
-            return False
-        poll = select.poll()
-        poll.register(self._descriptor, select.POLLIN)
-        return bool(poll.poll(0))
+        return self._end.has_come()
 
     def new_log_file(self) -> None:
         """perf's file is one."""
