@@ -256,6 +256,7 @@ def test_a_module_without_build_id_is_kept_once(tmp_path: Path) -> None:
     program = compiled("sleeper.c", tmp_path, "-Wl,--build-id=none")
     counts = []
     with Tracing(tmp_path / "tables", kinds=[EventKind.SWITCH], met_limit=0) as tracing:
+        tracing.tracer.learn(os.getpid())  # what a child is before it is the program
         for _ in range(3):
             process = tracing.spawn([str(program)], stdout=subprocess.PIPE)
             assert process.stdout and process.stdout.readline()
