@@ -10,7 +10,7 @@ PACKAGES := gcc libc6-dev make cmake ninja-build pkg-config python3-dev python3-
 TEST_PACKAGES = g++ clang llvm gdb binutils elfutils dwz libunwind-dev libc6-dbg gcc-multilib musl-tools busybox-static \
 	redis-server redis-tools procps iproute2 chromium protobuf-compiler golang-github-google-pprof-dev nginx \
 	apache2-utils linux-perf $(SOURCE_PACKAGES)
-BENCH_PACKAGES = linux-perf strace redis-server redis-tools valgrind $(SERVER_PACKAGES) $(SOURCE_PACKAGES)
+BENCH_PACKAGES = linux-perf coz-profiler gdb clang strace redis-server redis-tools valgrind $(SERVER_PACKAGES) $(SOURCE_PACKAGES)
 # Programs of others that are traced.
 SERVER_PACKAGES := nginx apache2-bin apache2-dev apache2-utils postgresql pigz
 # To build and test other projects from Debian's and PyPI's sources.
@@ -26,7 +26,7 @@ WEB := $(shell find web -name node_modules -prune -o -type f -print)
 NPM := PATH=$(abspath $(BIN)):$$PATH npm --prefix web --silent
 
 .DEFAULT_GOAL := help
-.PHONY: help setup page demo test lint bench bench-overhead bench-false-alarms bench-cases bench-transparency bench-kills bench-debuginfo \
+.PHONY: help setup page demo test lint bench bench-overhead bench-false-alarms bench-accuracy bench-sensitivity bench-transparency bench-kills bench-debuginfo \
 	bench-values bench-relations bench-trace bench-contexts bench-import docs wheel clean
 
 help: ## show this
@@ -50,7 +50,7 @@ lint: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/web-tools ## style, types, l
 	$(BIN)/lint-imports
 	$(NPM) run lint
 
-bench: bench-cases bench-overhead bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-values bench-relations bench-contexts bench-import bench-trace ## all benchmarks; takes hours
+bench: bench-accuracy bench-sensitivity bench-overhead bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-values bench-relations bench-contexts bench-import bench-trace ## all benchmarks; takes hours
 
 bench-overhead: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what recording costs, beside perf and gprof
 	$(BIN)/python -m bench.overhead
@@ -58,8 +58,13 @@ bench-overhead: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## 
 bench-false-alarms: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## how often equal behaviour is called different
 	$(BIN)/python -m bench.false_alarms
 
-bench-cases: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## ranks of known causes, beside perf's
-	$(BIN)/python -m bench.cases
+bench-accuracy: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## ranks of known causes beside ten other tools', non-bugs, repetitions
+	$(BIN)/python -m bench.accuracy --keep
+	$(BIN)/python -m bench.accuracy nonbugs
+	$(BIN)/python -m bench.accuracy repeats
+
+bench-sensitivity: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## ranks when thresholds, rates, runs and compilers change
+	$(BIN)/python -m bench.sensitivity
 
 bench-transparency: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## do programs behave the same while they are watched
 	$(BIN)/python -m bench.transparency

@@ -1,1 +1,1 @@
-"""Accuracy cases: a good and a bad command, the known cause, and its rank by whyperf and by other tools."""
+"""The case book: a good and a bad command each, and the known cause."""

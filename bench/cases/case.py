@@ -29,6 +29,7 @@ class Truth:
     pattern: str
     also: tuple[str, ...]  # patterns that are right as well
     variables: tuple[str, ...]  # whose values tell; any of them is an answer
+    in_child: bool = False  # in a process that the command's own one starts
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,7 @@ def load(folder: Path) -> Case:
             pattern=truth["pattern"],
             also=tuple(truth.get("also", ())),
             variables=tuple(truth.get("variables", ())),
+            in_child=truth.get("in_child", False),
         ),
     )
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from bench.cases.case import CASES, Case, all_cases
-from bench.cases.peers import parse_symbols
 from bench.cases.ranks import rank
 from bench.subjects import PROGRAMS, SUBJECTS
 
@@ -47,13 +44,3 @@ def test_rank_is_of_the_best_wanted_name_whatever_the_compiler_appended() -> Non
     assert rank(names, ["scan"]) == 3
     assert rank(names, ["other", "BufferPool::fetch"]) == 2
     assert rank(names, ["an"]) is None
-
-
-def test_perf_listings_are_read_in_their_order(tmp_path: Path) -> None:
-    report = """
-# Overhead  Symbol
-    40.00%  [.] checksum
-    30.00%  [k] do_syscall_64
-     5.00%  [.] pool::answer[abi:cxx11]      -      -
-"""
-    assert parse_symbols(report) == ("checksum", "do_syscall_64", "pool::answer[abi:cxx11]")

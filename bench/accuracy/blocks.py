@@ -1,0 +1,118 @@
+"""Basic blocks between the lines that a suspect names and the line of the mistake, as in vProf's Table 3.3."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from statistics import fmean
+
+import numpy as np
+
+from whyperf.debuginfo import describe
+from whyperf.debuginfo.binary import Binary
+from whyperf.debuginfo.blocks import Blocks, find_blocks
+from whyperf.debuginfo.places import out_of_line_scopes
+
+_NEAR = 4  # lines: compilers give no code to every line of a statement
+_Block = tuple[int, int]  # out-of-line function and row of its blocks
+
+
+@dataclass(frozen=True)
+class BlockDistance:
+    mean: float
+    least: int
+
+
+def block_distance(programs: Sequence[Path], file: str, line: int, named: Iterable[int]) -> BlockDistance | None:
+    """By the shortest way in the flow graph, whichever direction; None where both are never in one function's code."""
+    wanted = set(named)
+    for program in programs:
+        graph = FlowOfFile(describe(str(program)), file)
+        true = graph.blocks_at(line)
+        if not true:
+            continue
+        away = graph.distances(true)
+        found = [min(hops) for one in wanted if (hops := [away[at] for at in graph.blocks_at(one) if at in away])]
+        if found:
+            return BlockDistance(round(fmean(found), 1), min(found))
+    return None
+
+
+class FlowOfFile:
+    """The blocks of the functions that hold code of one source file, inlined code included."""
+
+    def __init__(self, binary: Binary, file: str) -> None:
+        self._binary = binary
+        self._blocks: dict[int, Blocks | None] = {}
+        self._at: dict[int, set[_Block]] = defaultdict(set)
+        name = PurePath(file).name
+        files = [PurePath(one).name == name for one in binary.code.files]
+        addresses = self._addresses(np.flatnonzero(files))
+        if not len(addresses):
+            return
+        places = binary.resolve(addresses)
+        scopes = out_of_line_scopes(binary.code, addresses).tolist()
+        for number, (address, scope) in enumerate(zip(addresses.tolist(), scopes, strict=True)):
+            block = self._row(scope, address)
+            for place in range(int(places.start[number]), int(places.start[number + 1])):
+                if block >= 0 and places.file[place] >= 0 and files[places.file[place]]:
+                    self._at[int(places.line[place])].add((scope, block))
+
+    def blocks_at(self, line: int) -> set[_Block]:
+        """Of the line, or of the nearest one below that has code."""
+        for one in range(line, line + _NEAR):
+            if self._at.get(one):
+                return self._at[one]
+        return set()
+
+    def distances(self, start: set[_Block]) -> dict[_Block, int]:
+        away = dict.fromkeys(start, 0)
+        work = deque(start)
+        while work:
+            scope, block = work.popleft()
+            for neighbour in self._neighbours(scope)[block]:
+                if (scope, neighbour) not in away:
+                    away[scope, neighbour] = away[scope, block] + 1
+                    work.append((scope, neighbour))
+        return away
+
+    def _addresses(
+        self, files: np.ndarray[tuple[int], np.dtype[np.int64]]
+    ) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+        """Where lines begin and where blocks do, in every function with a line of the files."""
+        code = self._binary.code
+        rows = np.isin(code.row_file, files)
+        scopes = set(out_of_line_scopes(code, code.row_address[rows]).tolist()) - {-1}
+        found = [code.row_address[np.isin(out_of_line_scopes(code, code.row_address), list(scopes))]]
+        found += [blocks.start for scope in scopes if (blocks := self._of(scope)) is not None]
+        return np.unique(np.concatenate(found)).astype(np.uint64)
+
+    def _of(self, scope: int) -> Blocks | None:
+        if scope not in self._blocks:
+            elf = self._binary.elf
+            read = elf.code if elf else lambda _low, _high: b""
+            self._blocks[scope] = find_blocks(self._binary.code, scope, self._binary.never_return, read)
+        return self._blocks[scope]
+
+    def _row(self, scope: int, address: int) -> int:
+        blocks = self._of(scope) if scope >= 0 else None
+        return int(blocks.row(np.array([address], np.uint64))[0]) if blocks is not None else -1
+
+    def _neighbours(self, scope: int) -> list[set[int]]:
+        blocks = self._of(scope)
+        assert blocks is not None
+        return neighbours(blocks.successors, blocks.computed)
+
+
+def neighbours(successors: Sequence[Sequence[int]], computed: Sequence[bool]) -> list[set[int]]:
+    """Both directions; computed jumps may lead to every block that nothing else leads to."""
+    led_to = {0, *(to for following in successors for to in following)}
+    cases = [block for block in range(len(successors)) if block not in led_to]
+    found: list[set[int]] = [set() for _ in successors]
+    for block, following in enumerate(successors):
+        for to in (*following, *(cases if computed[block] else ())):
+            found[block].add(to)
+            found[to].add(block)
+    return found

@@ -1,0 +1,71 @@
+"""One side of a case, run by another tool: servers are driven and ended, what takes too long is cut short."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+
+from bench.cases.case import Side
+from bench.peers.peer import PeerError
+from bench.server import innermost_child, wait_for_port
+
+LIMIT_S = 60.0
+_WRITING_S = 60.0  # for what a tool does after the program's end
+
+
+def installed(program: str, package: str) -> str:
+    found = shutil.which(program)
+    if found is None:
+        raise PeerError(f"{program} is not installed; on Debian: apt-get install {package}")
+    return found
+
+
+def run_under(
+    tool: list[str],
+    side: Side,
+    ready: str = "",
+    environment: Mapping[str, str] | None = None,
+    limit_s: float = LIMIT_S,
+) -> bool:
+    """Whether the program came to its own end (or its driver did); PeerError where it ended badly."""
+    command = [*tool, *side.command]
+    started = time.monotonic()
+    process = subprocess.Popen(
+        command,
+        env={**os.environ, **(environment or {})},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        complete = _finish(process, side, ready, started + limit_s)
+        if complete and not ready and process.returncode:
+            raise PeerError(f"`{' '.join(command)}` ended with {process.returncode}.")
+        return complete
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _finish(process: subprocess.Popen[bytes], side: Side, ready: str, end: float) -> bool:
+    complete = True
+    try:
+        if ready:
+            wait_for_port(int(ready.removeprefix("tcp:")), LIMIT_S)
+            left = max(1.0, end - time.monotonic())
+            subprocess.run(side.drive, check=True, stdout=subprocess.DEVNULL, timeout=left)
+        else:
+            process.wait(max(1.0, end - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        complete = False
+    if process.poll() is None:
+        os.kill(innermost_child(process.pid), signal.SIGTERM)
+        process.wait(_WRITING_S)
+    return complete
