@@ -11,7 +11,9 @@ import argparse
 import subprocess
 import sys
 
+from bench.accuracy.nonbugs import KINDS, run_nonbugs
 from bench.accuracy.ranking import run_cases
+from bench.accuracy.repeats import run_repeats
 from bench.cases.case import all_cases
 from bench.peers.book import PEERS, peers_named
 from bench.peers.peer import Peer
@@ -29,7 +31,13 @@ def main() -> int:
     if unknown := set(options.only) - {case.id for case in cases}:
         print(f"No case is called {', '.join(sorted(unknown))}.", file=sys.stderr)
         return 2
-    return 0 if run_cases(chosen, _peers(options), options) else 1
+    if options.part == "nonbugs":
+        complete = run_nonbugs(chosen, options.kinds, options.runs, resume=options.resume)
+    elif options.part == "repeats":
+        complete = run_repeats(chosen, options.runs, options.times, resume=options.resume)
+    else:
+        complete = run_cases(chosen, _peers(options), options)
+    return 0 if complete else 1
 
 
 def _options() -> argparse.Namespace:
@@ -37,11 +45,16 @@ def _options() -> argparse.Namespace:
         prog="python -m bench.accuracy", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     names = [peer.name for peer in PEERS]
+    parser.add_argument(
+        "part", nargs="?", choices=["ranks", "nonbugs", "repeats"], default="ranks", help="(default: ranks)"
+    )
     parser.add_argument("--only", action="append", default=[], metavar="ID", help="this case; may be repeated")
     parser.add_argument("--engine", choices=["values", *_OTHER_BOOKS], default="values", help="whose cases")
     parser.add_argument("--peers", nargs="*", choices=names, metavar="PEER", help=f"of: {', '.join(names)}; none: none")
     parser.add_argument("--quick", action="store_true", help="without the peers that take minutes a case")
     parser.add_argument("--runs", type=int, default=3, help="recordings of each side (default: 3)")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="of non-bugs (default: all)")
+    parser.add_argument("--times", type=int, default=10, help="repetitions (default: 10)")
     parser.add_argument("--json", metavar="FILE", help="write the outcomes as JSON")
     parser.add_argument("--resume", action="store_true", help="run only what has no stored outcome yet")
     parser.add_argument("--keep", action="store_true", help="keep the recordings, for bench.sensitivity")
