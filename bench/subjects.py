@@ -13,6 +13,7 @@ from bench.registries import debian_source, python_source
 PROGRAMS = BENCH / "programs"
 _JOBS = f"-j{os.cpu_count() or 1}"
 _DEBUG = "-g -O2"
+_GNU = ("gcc", "g++")  # of C and C++
 _GROUNDWORK = PROGRAMS / "groundwork"  # innocent code that our programs share
 
 
@@ -62,7 +63,7 @@ def compile_job() -> list[str]:
     return ["/bin/sh", "-c", f"for file in {files}; do {compiler} -c -o /dev/null $file || exit 1; done"]
 
 
-def own(program: str, flags: str = "", patch: Path | None = None) -> Path:
+def own(program: str, flags: str = "", patch: Path | None = None, compilers: tuple[str, str] = _GNU) -> Path:
     """One of our programs under `bench/programs`: its source files and what it uses of the shared groundwork.
 
     Each file in its folder `plugins` becomes a library of that name beside the program. A patch makes another release.
@@ -73,7 +74,7 @@ def own(program: str, flags: str = "", patch: Path | None = None) -> Path:
         raise SubjectError(f"bench/programs/{program} holds no source.")
     groundwork = _sources(_GROUNDWORK)
     options = ["-Wall", "-Wextra", "-Werror", *_DEBUG.split(), *flags.split(), f"-I{_GROUNDWORK}"]
-    c, cc = ["gcc", "-std=gnu11", *options], ["g++", "-std=c++17", *options]
+    c, cc = [compilers[0], "-std=gnu11", *options], [compilers[1], "-std=c++17", *options]
     compiler = cc if any(path.suffix == ".cc" for path in sources) else c
 
     def make(folder: Path) -> None:
@@ -86,7 +87,8 @@ def own(program: str, flags: str = "", patch: Path | None = None) -> Path:
         for plugin in _units(plugins):
             run([*c, "-fPIC", "-shared", f"-I{home}", "-o", folder / f"{plugin.stem}.so", plugin], folder)
 
-    return kept(program, [_DEBUG, flags, *sources, *plugins, *groundwork], make) / program
+    others = [] if compilers == _GNU else list(compilers)
+    return kept(program, [_DEBUG, flags, *others, *sources, *plugins, *groundwork], make) / program
 
 
 def patched(program: str, patch: Path) -> Path:

@@ -18,8 +18,8 @@ from bench.tool import whyperf, whyperf_argument
 TOP = "100"
 
 
-def record(wanted: Commands, runs: int, folder: Path) -> Recordings:
-    """Good and bad runs in turn."""
+def record(wanted: Commands, runs: int, folder: Path, *options: str) -> Recordings:
+    """Good and bad runs in turn; `options` as `compare` takes them."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
     arguments = ["--good", whyperf_argument(wanted.good.command), "--bad", whyperf_argument(wanted.bad.command)]
@@ -27,7 +27,7 @@ def record(wanted: Commands, runs: int, folder: Path) -> Recordings:
         arguments += ["--ready", wanted.ready]
         arguments += ["--good-drive", whyperf_argument(wanted.good.drive)]
         arguments += ["--bad-drive", whyperf_argument(wanted.bad.drive)]
-    whyperf("compare", *arguments, "--runs", str(runs), "-o", str(folder))
+    whyperf("compare", *arguments, "--runs", str(runs), *options, "-o", str(folder))
     return recordings_in(folder)
 
 

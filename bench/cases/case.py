@@ -121,13 +121,21 @@ def all_cases() -> list[Case]:
     return [load(folder) for folder in folders("truth")]
 
 
-def commands(case: Scenario, more_flags: str = "") -> Commands:
-    """Builds and prepares what the case needs, then fills the placeholders of its commands.
+@dataclass(frozen=True)
+class Compiling:
+    """For our own programs only: others have build systems of their own."""
 
-    `more_flags` is for our own programs only: others have build systems of their own.
-    """
+    flags: str = ""  # beyond those of all builds and of the case
+    compilers: tuple[str, str] = ("gcc", "g++")
+
+
+AS_USUAL = Compiling()
+
+
+def commands(case: Scenario, compiling: Compiling = AS_USUAL) -> Commands:
+    """Builds and prepares what the case needs, then fills the placeholders of its commands."""
     places = {"python": sys.executable, "case": str(CASES / case.id)}
-    places |= {name: str(built(case, build, more_flags)) for name, build in case.builds.items()}
+    places |= {name: str(built(case, build, compiling)) for name, build in case.builds.items()}
     if case.prepare:
         places["scratch"] = str(_prepared(case, places))
     if "{port}" in case.ready:
@@ -147,11 +155,12 @@ def is_ours(case: Scenario) -> bool:
     return not any(build.subject in SUBJECTS for build in case.builds.values())
 
 
-def built(case: Scenario, build: Build, more_flags: str = "") -> Path:
+def built(case: Scenario, build: Build, compiling: Compiling = AS_USUAL) -> Path:
     """Where the program is: its folder, or of our own ones the program itself."""
     if build.subject in SUBJECTS:
         return SUBJECTS[build.subject]()
-    return own(build.subject, f"{build.flags} {more_flags}".strip(), patch_of(case, build))
+    flags = f"{build.flags} {compiling.flags}".strip()
+    return own(build.subject, flags, patch_of(case, build), compiling.compilers)
 
 
 def patch_of(case: Scenario, build: Build) -> Path | None:

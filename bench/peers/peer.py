@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.cases.case import Case, Commands, commands, is_ours
+from bench.cases.case import Case, Commands, Compiling, commands, is_ours
 
 
 class PeerError(Exception):
@@ -28,11 +28,11 @@ class Trial:
     recordings: Callable[[], Recordings]
     _built: dict[str, Commands] = field(default_factory=dict, repr=False)
 
-    def commands(self, more_flags: str = "") -> Commands:
+    def commands(self, flags: str = "") -> Commands:
         """The case's commands; our own programs can be built with more flags."""
-        if more_flags not in self._built:
-            self._built[more_flags] = commands(self.case, more_flags)
-        return self._built[more_flags]
+        if flags not in self._built:
+            self._built[flags] = commands(self.case, Compiling(flags))
+        return self._built[flags]
 
     @property
     def can_be_rebuilt(self) -> bool:

@@ -1,0 +1,151 @@
+"""How much ranks depend on settings: of the paper's method, of recording, of the subjects' build.
+
+python -m bench.accuracy --keep             makes the recordings that the first two need
+python -m bench.sensitivity discounts       DefaultDiscount, ValidDiscount and depth of unwinding (section 3.5.3)
+python -m bench.sensitivity runs            fewer recordings a side
+python -m bench.sensitivity rates           records anew at other sampling rates
+python -m bench.sensitivity builds          ... and with other compilers and levels of optimisation
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from bench.accuracy.comparing import diagnose, record, recordings_in
+from bench.accuracy.outcome import ranks_in
+from bench.accuracy.table import rows
+from bench.cache import SubjectError, cache_folder
+from bench.cases.case import AS_USUAL, Case, Compiling, all_cases, commands, is_ours
+from bench.cases.ranks import rank
+from bench.peers.peer import Recordings
+from whyperf.engines.run import Run
+from whyperf.engines.values.paper.ranking import rank as paper_rank
+from whyperf.engines.values.settings import PaperSettings
+from whyperf.recording.reader import Recording
+
+_TENTHS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
+_DEPTHS = (0, 1, 3, 7)
+_RATES = (50, 100, 200, 500)
+_LEVELS = ("-O0", "-O2", "-O3")
+_COMPILERS = (("gcc", "g++"), ("clang", "clang++"))
+
+
+@dataclass(frozen=True)
+class Found:
+    """The rank of the cause with one setting changed."""
+
+    setting: str
+    case: str
+    rank: int | None
+
+
+_Sweep = Callable[[Case, int], Iterator[Found]]
+
+
+def main() -> int:
+    options = _options()
+    chosen = [case for case in all_cases() if not options.only or case.id in options.only]
+    for name in options.sweeps or _SWEEPS:
+        found: list[Found] = []
+        for case in chosen:
+            print(f"{name}: {case.id}", file=sys.stderr, flush=True)
+            try:
+                found += _SWEEPS[name](case, options.runs)
+            except (SubjectError, subprocess.SubprocessError, ValueError) as error:
+                print(f"  left out: {error}", file=sys.stderr)
+        print(f"\n## {name}\n\n{markdown(found)}", flush=True)
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.sensitivity", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("sweeps", nargs="*", choices=[*_SWEEPS, []], help="which (default: all)")
+    parser.add_argument("--only", action="append", default=[], metavar="ID", help="this case; may be repeated")
+    parser.add_argument("--runs", type=int, default=3, help="recordings a side where they are made anew (default: 3)")
+    return parser.parse_args()
+
+
+def markdown(found: Sequence[Found]) -> str:
+    """A row a setting; counts are of cases that all settings of its kind could be tried on."""
+    if not found:
+        return "Nothing to compare: python -m bench.accuracy --keep"
+    settings = list(dict.fromkeys(one.setting for one in found))
+    ranks = {(one.setting, one.case): one.rank for one in found}
+    cases = list(dict.fromkeys(one.case for one in found))
+    complete = [case for case in cases if all((setting, case) in ranks for setting in settings)]
+    return rows(
+        ("setting", f"first, of {len(complete)}", "first 3", "first 5", *cases),
+        (
+            (
+                setting,
+                *(str(sum((ranks[setting, case] or most + 1) <= most for case in complete)) for most in (1, 3, 5)),
+                *(str(ranks[setting, case] or "-") if (setting, case) in ranks else "not run" for case in cases),
+            )
+            for setting in settings
+        ),
+    )
+
+
+def _discounts(case: Case, _runs: int) -> Iterator[Found]:
+    kept = _kept(case)
+    good, bad = ([Run(Recording(path)) for path in side] for side in (kept.good, kept.bad))
+    for setting, settings in paper_settings().items():
+        ranking = paper_rank(good, bad, settings)
+        names = [one.function.name for one in ranking.functions] if ranking else []
+        yield Found(setting, case.id, rank(names, case.truth.cause))
+
+
+def paper_settings() -> dict[str, PaperSettings]:
+    """One constant changed at a time."""
+    return {
+        **{f"DefaultDiscount {value:g}": PaperSettings(default_discount=value) for value in _TENTHS},
+        **{f"ValidDiscount {value:g}": PaperSettings(valid_discount=value) for value in _TENTHS},
+        **{f"unwinding depth {depth}": PaperSettings(unwind_depth=depth) for depth in _DEPTHS},
+    }
+
+
+def _fewer_runs(case: Case, _runs: int) -> Iterator[Found]:
+    kept = _kept(case)
+    for count in range(1, len(kept.good) + 1):
+        answer = diagnose(Recordings(kept.good[:count], kept.bad[:count]))
+        yield Found(f"{count} + {count} runs", case.id, ranks_in(answer, case.truth).cause)
+
+
+def _rates(case: Case, runs: int) -> Iterator[Found]:
+    for rate in _RATES:
+        yield _recorded_anew(case, runs, f"{rate} Hz", AS_USUAL, "--rate", str(rate))
+
+
+def _builds(case: Case, runs: int) -> Iterator[Found]:
+    if not is_ours(case):
+        return
+    for compilers in _COMPILERS:
+        for level in _LEVELS:
+            yield _recorded_anew(case, runs, f"{compilers[0]} {level}", Compiling(level, compilers))
+
+
+def _recorded_anew(case: Case, runs: int, setting: str, compiling: Compiling, *options: str) -> Found:
+    folder = cache_folder() / "recordings" / "sensitivity" / case.id
+    answer = diagnose(record(commands(case, compiling), runs, folder, *options))
+    shutil.rmtree(folder)
+    return Found(setting, case.id, ranks_in(answer, case.truth).cause)
+
+
+def _kept(case: Case) -> Recordings:
+    kept = recordings_in(cache_folder() / "recordings" / "accuracy" / case.id / "whyperf")
+    if not kept.good or not kept.bad:
+        raise ValueError(f"no recordings were kept: python -m bench.accuracy --keep --only {case.id}")
+    return kept
+
+
+_SWEEPS: dict[str, _Sweep] = {"discounts": _discounts, "runs": _fewer_runs, "rates": _rates, "builds": _builds}
+
+if __name__ == "__main__":
+    sys.exit(main())
