@@ -13,6 +13,7 @@ import numpy as np
 from whyperf.debuginfo import describe
 from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.blocks import Blocks, find_blocks
+from whyperf.debuginfo.code_map import Addresses, Int32s
 from whyperf.debuginfo.places import out_of_line_scopes
 
 _NEAR = 4  # lines: compilers give no code to every line of a statement
@@ -47,18 +48,21 @@ class FlowOfFile:
         self._binary = binary
         self._blocks: dict[int, Blocks | None] = {}
         self._at: dict[int, set[_Block]] = defaultdict(set)
+        code = binary.code
         name = PurePath(file).name
-        files = [PurePath(one).name == name for one in binary.code.files]
-        addresses = self._addresses(np.flatnonzero(files))
-        if not len(addresses):
-            return
-        places = binary.resolve(addresses)
-        scopes = out_of_line_scopes(binary.code, addresses).tolist()
-        for number, (address, scope) in enumerate(zip(addresses.tolist(), scopes, strict=True)):
+        files = np.flatnonzero([PurePath(one).name == name for one in code.files])
+        rows = np.isin(code.row_file, files)
+        self._add(code.row_line[rows], code.row_address[rows])
+        # A call that was inlined is where its code begins.
+        calls = (code.scope_parent >= 0) & np.isin(code.scope_call_file, files)
+        self._add(code.scope_call_line[calls], code.scope_entry[calls])
+
+    def _add(self, lines: Int32s, addresses: Addresses) -> None:
+        scopes = out_of_line_scopes(self._binary.code, addresses)
+        for line, address, scope in zip(lines.tolist(), addresses.tolist(), scopes.tolist(), strict=True):
             block = self._row(scope, address)
-            for place in range(int(places.start[number]), int(places.start[number + 1])):
-                if block >= 0 and places.file[place] >= 0 and files[places.file[place]]:
-                    self._at[int(places.line[place])].add((scope, block))
+            if block >= 0:
+                self._at[line].add((scope, block))
 
     def blocks_at(self, line: int) -> set[_Block]:
         """Of the line, or of the nearest one below that has code."""
@@ -77,17 +81,6 @@ class FlowOfFile:
                     away[scope, neighbour] = away[scope, block] + 1
                     work.append((scope, neighbour))
         return away
-
-    def _addresses(
-        self, files: np.ndarray[tuple[int], np.dtype[np.int64]]
-    ) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-        """Where lines begin and where blocks do, in every function with a line of the files."""
-        code = self._binary.code
-        rows = np.isin(code.row_file, files)
-        scopes = set(out_of_line_scopes(code, code.row_address[rows]).tolist()) - {-1}
-        found = [code.row_address[np.isin(out_of_line_scopes(code, code.row_address), list(scopes))]]
-        found += [blocks.start for scope in scopes if (blocks := self._of(scope)) is not None]
-        return np.unique(np.concatenate(found)).astype(np.uint64)
 
     def _of(self, scope: int) -> Blocks | None:
         if scope not in self._blocks:
