@@ -11,6 +11,7 @@ import pytest
 from bench.accuracy.nonbugs import Pair, half_a_cpu, markdown, twice, with_different_goods
 from bench.accuracy.repeats import Repeated
 from bench.accuracy.repeats import markdown as repeats_markdown
+from bench.cache import BENCH
 from bench.cases.case import Case, all_cases
 from hypothesis import given
 from hypothesis import strategies as st
@@ -71,3 +72,9 @@ def test_steady_cases_are_counted() -> None:
     assert "| a | 1 1 1 1 1 1 1 1 1 2 | 1 | 90% |" in told
     assert "| b | 1 2 - 2 | 2 | 50% |" in told
     assert "1 of 2 cases; in 11 of 14 repetitions" in told
+
+
+def test_a_case_that_does_not_exist_is_said() -> None:
+    asked = [sys.executable, "-m", "bench.accuracy", "--only", "no-such-case"]
+    told = subprocess.run(asked, capture_output=True, text=True, check=False, cwd=BENCH.parent)
+    assert (told.returncode, told.stderr) == (2, "No case is called no-such-case.\n")
