@@ -16,7 +16,7 @@ from bench.peers.peer import PeerError, Ranking, Trial
 from bench.peers.runs import installed, run_under
 from bench.relations import case as relations
 
-_LIMIT_S = 40.0
+_CPU_LIMIT_S = 30
 
 
 def ranking(trial: Trial) -> Ranking:
@@ -43,7 +43,7 @@ def _instructions(trial: Trial, name: str, side: Side, ready: str) -> tuple[Coun
     valgrind = installed("valgrind", "valgrind")
     pattern = trial.folder / f"callgrind.{name}."
     tool = [valgrind, "--quiet", "--tool=callgrind", "--trace-children=yes", f"--callgrind-out-file={pattern}%p"]
-    ended = run_under(tool, side, ready, limit_s=_LIMIT_S)
+    ended = run_under(tool, side, ready, cpu_limit_s=_CPU_LIMIT_S)
     found: Counter[str] = Counter()
     for path in sorted(trial.folder.glob(f"{pattern.name}*")):
         found += _annotated(path)
@@ -53,7 +53,7 @@ def _instructions(trial: Trial, name: str, side: Side, ready: str) -> tuple[Coun
 
 
 def _annotated(path: Path) -> Counter[str]:
-    command = [installed("callgrind_annotate", "valgrind"), "--threshold=100", str(path)]
+    command = [installed("callgrind_annotate", "valgrind"), "--threshold=100", "--auto=no", str(path)]
     return parse_annotation(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
 
 

@@ -7,7 +7,6 @@ sees no line. It follows no child processes.
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +15,13 @@ import numpy as np
 
 from bench.peers.peer import PeerError, Ranking, Trial
 from bench.peers.runs import installed, run_under
+from bench.relations.cost import cpu_of_children
 from whyperf.debuginfo import describe
 from whyperf.debuginfo.binary import Binary
 
 _FLAGS = "-gdwarf-4 -gstrict-dwarf -gno-variable-location-views"
 _EXECUTIONS = 24
-_LONGEST_S = 50.0
+_CPU_S = 50.0  # of all executions together
 _Line = tuple[str, int]
 
 
@@ -37,10 +37,10 @@ def ranking(trial: Trial) -> Ranking:
     profile = trial.folder / "profile.coz"
     profile.unlink(missing_ok=True)
     tool = [installed("coz", "coz-profiler"), "run", "--end-to-end", "-o", str(profile), "---"]
-    end = time.monotonic() + _LONGEST_S
+    before = cpu_of_children()
     for _ in range(_EXECUTIONS):
         run_under(tool, commands.bad, commands.ready)
-        if time.monotonic() > end:
+        if cpu_of_children() - before > _CPU_S:
             break
     if not profile.exists():
         raise PeerError("COZ wrote no profile.")

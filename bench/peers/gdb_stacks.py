@@ -14,7 +14,7 @@ from bench.peers.peer import PeerError, Ranking, Trial
 from bench.peers.runs import installed
 from bench.server import wait_for_port
 
-_LONGEST_S = 60.0
+_LONGEST_S = 180.0
 _STOPS = 80
 _BETWEEN_S = (0.02, 0.08)
 _ASK = ("-batch", "-nx", "-ex", "set debuginfod enabled off", "-ex", "thread apply all bt -frame-arguments none")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -141,6 +142,7 @@ def test_what_happens_in_a_child_process_is_no_fault_of_the_ranking() -> None:
 def test_a_run_that_takes_too_long_is_cut_short_and_one_that_fails_is_told() -> None:
     assert run_under([], Side(["true"], []))
     assert not run_under([], Side(["sleep", "60"], []), limit_s=0.2)
+    assert not run_under([], Side([sys.executable, "-c", "while True: pass"], []), cpu_limit_s=1)
     with pytest.raises(PeerError, match="ended with 1"):
         run_under([], Side(["false"], []))
 
@@ -166,7 +168,7 @@ def test_callgrind_names_the_function_that_does_more(tmp_path: Path) -> None:
         tool = ["valgrind", "--quiet", "--tool=callgrind", f"--callgrind-out-file={out}"]
         assert run_under(tool, Side([str(program), work], []))
         told = subprocess.run(
-            ["callgrind_annotate", "--threshold=100", out], capture_output=True, text=True, check=True
+            ["callgrind_annotate", "--threshold=100", "--auto=no", out], capture_output=True, text=True, check=True
         )
         counts[name] = parse_annotation(told.stdout)
     # THEN it is the first
