@@ -67,7 +67,7 @@ def answers_table(outcomes: Sequence[Outcome]) -> str:
     """What whyperf says besides."""
     return rows(
         ("case", "pattern", "variable", "lines away", "blocks away (mean, least)", "false suspects ahead",
-         "ranks of the cause from single runs", "diagnosis", "memory", "load", "first suspect"),
+         "ranks of the cause from single runs", "CPU of a diagnosis", "memory", "load", "first suspect"),
         (
             (
                 one.case,
@@ -77,7 +77,7 @@ def answers_table(outcomes: Sequence[Outcome]) -> str:
                 f"{one.blocks_away.mean:g}, {one.blocks_away.least}" if one.blocks_away else "-",
                 _or_dash(one.ahead),
                 " ".join(_or_dash(ranks.cause) for ranks in one.single),
-                f"{one.cost.wall_s:.1f} s",
+                f"{one.cost.cpu_s:.1f} s",
                 f"{one.cost.memory_mb:.0f} MB",
                 f"{one.load:.1f}",
                 f"`{one.suspects[0]}`" if one.suspects else one.verdict,
@@ -98,7 +98,7 @@ def summary(outcomes: Sequence[Outcome]) -> str:
         f"Block distance 0: {sum(away == 0 for away in named)}, known in {len(named)}. "
         f"A variable that tells: {sum(bool(one.variable) for one in outcomes)}. "
         f"No false suspect ahead: {sum(one == 0 for one in ahead)}. "
-        f"Diagnosis: median {median(one.cost.wall_s for one in outcomes):.1f} s, "
+        f"CPU of a diagnosis: median {median(one.cost.cpu_s for one in outcomes):.1f} s; memory: "
         f"at most {max(one.cost.memory_mb for one in outcomes):.0f} MB."
     )
 
