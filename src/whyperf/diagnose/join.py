@@ -1,0 +1,215 @@
+"""The engines' claims become one ranking: docs/how-the-verdict-is-joined.md, in code.
+
+Claims about the same thing are one suspect. Its score is the noisy-or of its engines' scores, each weighed by how far
+the engine is trusted for this kind of trouble: the chance that at least one of them is right, were they independent.
+Evidence that another engine's score holds already therefore has no weight of its own.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from whyperf.diagnose.claims import Claim, Thing
+from whyperf.diagnose.confidence import HIGH, LOW, MEDIUM
+from whyperf.diagnose.trust import ENGINES, HAS_A_SAY
+from whyperf.diagnose.verdict import Suspect
+from whyperf.engines.values.patterns import UNKNOWN, WRONG_CONSTRAINT
+
+_NEW_PATH = "new-path"
+_CONFIDENCE = (LOW, MEDIUM, HIGH)
+# A first suspect that its engine itself holds for less likely contradicts nobody.
+_WORTH_A_WORD = 0.2
+_ASKED = {
+    "excess": "where the time is",
+    "values": "whose data went wrong",
+    "relations": "which relation changed",
+    "causes": "who should have acted",
+    "contexts": "where latency appeared",
+}
+
+
+@dataclass(frozen=True)
+class Joined:
+    suspects: tuple[Suspect, ...]  # best first
+    disagreements: tuple[str, ...]  # sentences
+
+
+def join(claims: Iterable[Claim], trust: Mapping[str, float]) -> Joined:
+    """Neither the order of claims matters, nor who else might have spoken. `trust`: by engine, 0 to 1."""
+    met = _Met(_by_thing(claims), trust)
+    disputed, sentences = _disagreements(met)
+    ranked = sorted(met.named, key=met.place)
+    suspects = tuple(
+        _doubted(met.suspect(thing, rank)) if thing in disputed else met.suspect(thing, rank)
+        for rank, thing in enumerate(ranked, 1)
+    )
+    return Joined(suspects, sentences)
+
+
+def _by_thing(claims: Iterable[Claim]) -> dict[Thing, dict[str, Claim]]:
+    """Every engine's claim about every thing."""
+    functions: dict[tuple[str, str], list[Claim]] = defaultdict(list)
+    for claim in claims:
+        functions[claim.thing.module, claim.thing.name].append(claim)
+    together: dict[Thing, list[Claim]] = defaultdict(list)
+    for same in functions.values():
+        for thing, claim in zip(_things(same), same, strict=True):
+            together[thing].append(claim)
+    return {
+        thing: {engine: _one([one for one in said if one.engine == engine]) for engine in {one.engine for one in said}}
+        for thing, said in together.items()
+    }
+
+
+def _things(claims: Sequence[Claim]) -> list[Thing]:
+    """Of claims about functions of one name. Who tells no files or parts apart means the only one, or the first."""
+    files = {claim.thing.file for claim in claims} - {""}
+    unsaid_file = files.pop() if len(files) == 1 else ""
+    with_file = [replace(claim.thing, file=claim.thing.file or unsaid_file) for claim in claims]
+    first: dict[str, tuple[int, str]] = {}
+    for claim, thing in zip(claims, with_file, strict=True):
+        if thing.part:
+            first[thing.file] = min(first.get(thing.file, (claim.rank, thing.part)), (claim.rank, thing.part))
+    return [thing if thing.part or thing.file not in first else replace(thing, part=first[thing.file][1])
+            for thing in with_file]  # fmt: skip
+
+
+def _one(claims: Sequence[Claim]) -> Claim:
+    """What an engine says of a thing in several claims: the best of it."""
+    told = min(claims, key=lambda one: (one.rank, -one.score, one.suspect.line, one.suspect.why))
+    return replace(told, score=max(one.score for one in claims))
+
+
+class _Met:
+    """Claims by thing, and what they weigh."""
+
+    def __init__(self, said: Mapping[Thing, Mapping[str, Claim]], trust: Mapping[str, float]) -> None:
+        self.said, self._trust = said, trust
+
+    @cached_property
+    def named(self) -> list[Thing]:
+        """Things that somebody names who counts."""
+        return [thing for thing, said in self.said.items() if any(self.trust(one) > 0 for one in said.values())]
+
+    @cached_property
+    def by_engine(self) -> dict[str, list[Claim]]:
+        found: dict[str, list[Claim]] = defaultdict(list)
+        for said in self.said.values():
+            for claim in said.values():
+                found[claim.engine].append(claim)
+        return found
+
+    def trust(self, claim: Claim) -> float:
+        """What is hidden from an engine is claimed in its stead."""
+        return 0.0 if claim.counted_in else self._trust.get(claim.hidden_from or claim.engine, 0.0)
+
+    def own_score(self, claim: Claim) -> float:
+        """An engine's order is its word: nothing counts more than what the engine puts before it."""
+        before = (one.score for one in self.by_engine[claim.engine] if one.rank < claim.rank)
+        return min([claim.score, *before])
+
+    def left(self, thing: Thing, engine: str) -> float:
+        """The part of what an engine charges to a thing that lies in no other thing which it cannot see."""
+        hidden = (
+            self.own_score(claim)
+            for other, said in sorted(self.said.items())
+            for claim in said.values()
+            if claim.hidden_from == engine and other != thing
+        )
+        return max(0.0, 1.0 - sum(hidden))
+
+    def score(self, thing: Thing) -> float:
+        joined = 0.0
+        for engine, claim in sorted(self.said[thing].items()):
+            joined += self.trust(claim) * self.own_score(claim) * self.left(thing, engine) * (1.0 - joined)
+        return min(1.0, joined)
+
+    def told(self, thing: Thing) -> list[Claim]:
+        """The claims about a thing, the most trusted first."""
+        return sorted(self.said[thing].values(), key=lambda one: (-self.trust(one), ENGINES.index(one.engine)))
+
+    def place(self, thing: Thing) -> tuple[float, int, int, Thing]:
+        first = self.told(thing)[0]
+        return -self.score(thing), first.rank, ENGINES.index(first.engine), thing
+
+    def suspect(self, thing: Thing, rank: int) -> Suspect:
+        """As the most trusted engine shows it, with what the others know of it."""
+        first, *others = self.told(thing)
+        shown = first.suspect
+        for other in others:
+            shown = _completed(shown, other.suspect)
+        said = [*(one.preface for one in others), first.suspect.why, *(one.remark for one in others)]
+        sure = [one.suspect.confidence for one in (first, *others) if self.trust(one) >= HAS_A_SAY]
+        return replace(
+            shown,
+            rank=rank,
+            score=self.score(thing),
+            share=shown.share * self.left(thing, first.engine),
+            confidence=max([first.suspect.confidence, *sure], key=_CONFIDENCE.index),
+            why=" ".join(filter(None, said)),
+        )
+
+
+def _completed(suspect: Suspect, other: Suspect) -> Suspect:
+    at = suspect if suspect.line else other
+    return replace(
+        suspect,
+        file=at.file or suspect.file,
+        line=at.line,
+        block=at.block,
+        lines=suspect.lines or other.lines,
+        path=suspect.path or other.path,
+        process=suspect.process or other.process,
+        thread=suspect.thread or other.thread,
+        pattern=_pattern(suspect.pattern, other.pattern),
+        variables=suspect.variables or other.variables,
+        evidence=(*suspect.evidence, *other.evidence),
+    )
+
+
+def _pattern(first: str, other: str) -> str:
+    """A new path is a fact; that a flipped condition leads there explains it."""
+    if other == UNKNOWN or first not in (UNKNOWN, _NEW_PATH):
+        return first
+    return other if first == UNKNOWN or other == WRONG_CONSTRAINT else first
+
+
+def _doubted(suspect: Suspect) -> Suspect:
+    return replace(suspect, confidence=min(suspect.confidence, MEDIUM, key=_CONFIDENCE.index))
+
+
+def _disagreements(met: _Met) -> tuple[set[Thing], tuple[str, ...]]:
+    """Things in dispute, and a sentence for every engine with a say whose first is not the leader's."""
+    firsts = [(min(claims, key=lambda one: (one.rank, one.thing))) for claims in met.by_engine.values()]
+    heard = [
+        one for one in firsts if met.trust(one) >= HAS_A_SAY and met.trust(one) * met.own_score(one) >= _WORTH_A_WORD
+    ]
+    heard.sort(key=lambda one: (-met.trust(one), ENGINES.index(one.engine)))
+    if not heard:
+        return set(), ()
+    leader, *others = heard
+    against = [one for one in others if not _agree(leader, one)]
+    sentences = tuple(
+        f"The engines disagree: {_ASKED[leader.engine]} ({leader.engine}) leads to {_called(leader)}, "
+        f"{_ASKED[one.engine]} ({one.engine}) to {_called(one)}."
+        for one in against
+    )
+    disputed = {one.thing for one in (leader, *against)} if against else set()
+    return {thing for thing, said in met.said.items() if {one.thing for one in said.values()} & disputed}, sentences
+
+
+def _agree(one: Claim, other: Claim) -> bool:
+    """On the same function, or one on what the other holds to be its effect."""
+    a, b = ((claim.thing.module, claim.thing.name) for claim in (one, other))
+    return (
+        a == b
+        or a in {(thing.module, thing.name) for thing in other.also_names}
+        or b in {(thing.module, thing.name) for thing in one.also_names}
+    )
+
+
+def _called(claim: Claim) -> str:
+    return f"{claim.suspect.function} in {claim.suspect.module}"
