@@ -26,7 +26,7 @@ from whyperf.engines.excess.compare import DataEvidence, Excess, compare, weigh
 from whyperf.engines.excess.evenness import uneven_growth
 from whyperf.engines.excess.findings import suspects as find_suspects
 from whyperf.engines.finding import Finding
-from whyperf.engines.run import Run
+from whyperf.engines.run import ONE_RUN, Run
 from whyperf.engines.values.compare import compare as values_compare
 from whyperf.engines.values.paper.findings import findings as paper_findings
 from whyperf.engines.values.paper.ranking import rank as paper_rank
@@ -78,7 +78,8 @@ class Case:
         if nature is Nature.EXTERNAL:
             return self._decision(VerdictKind.NONE, wording.no_cpu(measures), nature, measures.wall)
         if nature is Nature.MEMORY and self.growth.cpu is not Change.SHRANK:
-            return self._decision(VerdictKind.DIFFERENCE, wording.more_memory(measures.memory), nature, measures.memory)
+            said = wording.more_memory(measures.memory)
+            return self._decision(VerdictKind.DIFFERENCE, said, nature, measures.memory, unit=ONE_RUN)
         return self._no_difference()
 
     def _used_more_cpu(self) -> Decision:

@@ -12,9 +12,9 @@ ENGINES = ("excess", "values", "relations", "causes", "contexts")
 # From this trust on an engine has a say of its own: what it names first may contradict others.
 HAS_A_SAY = 0.5
 
-# Samples tell who waits, but not for whom: a thread that waits along looks as guilty as the one it waits for. Contexts
-# leave those out, and causes follow the wait to whoever should have acted. Where a device is waited for, nobody is there
-# to be followed to, and the context is the answer.
+# Samples tell who waits, but not for whom: who waits along looks as guilty as the one that is waited for. Contexts
+# leave those out, and causes follow the wait to whoever should have acted. Where a device is waited for, nobody can be
+# followed to, and the context is the answer.
 _WAITING = {"excess": 0.6, "values": 0.6, "relations": 1.0, "causes": 1.0, "contexts": 0.8}
 
 TRUST: Mapping[Nature, Mapping[str, float]] = {
