@@ -40,7 +40,8 @@ def claims(draw, engines=ENGINES):
     said = []
     for engine in engines:
         named = draw(st.lists(THINGS, max_size=4, unique=True))
-        said += [claim(engine, thing, rank, draw(EXACT)) for rank, thing in enumerate(named, 1)]
+        same = draw(st.sampled_from(["", "contexts"])) if engine == "causes" else ""
+        said += [claim(engine, thing, rank, draw(EXACT), same_time_as=same) for rank, thing in enumerate(named, 1)]
     return said
 
 
@@ -152,6 +153,16 @@ def test_two_that_agree_are_believed_more_than_one_that_is_surer():
     joined = join(said, TRUST[Nature.WAIT])
     assert [(one.function, round(one.score, 2)) for one in joined.suspects] == [("lock", 0.8), ("wait_for_disk", 0.6)]
     assert [one.engine for one in joined.suspects[0].evidence] == ["causes", "contexts"]
+
+
+def test_the_same_time_seen_twice_is_one_witness():
+    said = [
+        claim("causes", "sleep", 1, 0.4, same_time_as="contexts"),
+        claim("contexts", "load", 1, 0.6),
+        claim("contexts", "sleep", 2, 0.4),
+    ]
+    joined = join(said, TRUST[Nature.WAIT])
+    assert [(one.function, round(one.score, 2)) for one in joined.suspects] == [("load", 0.48), ("sleep", 0.4)]
 
 
 def test_a_doubtful_stall_does_not_come_before_a_clear_context():

@@ -20,6 +20,8 @@ from whyperf.engines.causes import words
 from whyperf.engines.causes.diagnosis import Causes, Where, find_causes
 from whyperf.engines.causes.findings import findings
 from whyperf.engines.causes.paper.findings import paper_findings
+from whyperf.engines.causes.path import Stall
+from whyperf.engines.contexts.findings import ENGINE as CONTEXTS
 from whyperf.engines.finding import Finding
 from whyperf.engines.recorded import Recorded
 
@@ -50,7 +52,6 @@ class CausesView:
 
         `added_s`: what the bad run took longer, where that is the symptom; stalls count for what they explain of it.
         """
-        part = 1.0 if added_s is None or added_s <= 0 else min(1.0, self._stalled_s() / added_s)
         effects = self._waiting()
         plain = to_suspects(self.findings, fewest_runs=1, doubtful=False, settings=settings)
         suspects = [
@@ -64,20 +65,31 @@ class CausesView:
             for suspect, finding in zip(plain, self.findings, strict=True)
         ]
         alike: defaultdict[Thing, list[Claim]] = defaultdict(list)
-        for claim in claims_of(self.findings, suspects):
+        stalls: defaultdict[Thing, list[Stall]] = defaultdict(list)
+        for claim, stall in zip(claims_of(self.findings, suspects), self._stalls(), strict=True):
             alike[claim.thing].append(claim)
-        for rank, same in enumerate(alike.values(), 1):
-            first = same[0]
-            told = replace(first.suspect, why=first.suspect.why + _again(len(same) - 1))
-            yield replace(first, rank=rank, score=first.score * part, suspect=told, also_names=effects - {first.thing})
+            stalls[claim.thing].append(stall)
+        part = {thing: _part(same, added_s) for thing, same in stalls.items()}
+        of_the_first = next(iter(part.values()), 1.0)
+        for rank, (thing, same) in enumerate(alike.items(), 1):
+            first, shown = same[0], same[0].suspect
+            told = replace(shown, share=shown.share * part[thing], why=shown.why + _again(len(same) - 1))
+            score = first.score * of_the_first  # the engine's scores are parts of its first
+            # Who stalls by itself is seen to by contexts too; that it waits for another is news.
+            alone = all(stall.path.culprit.thread == stall.anomaly.thread for stall in stalls[thing])
+            yield replace(
+                first,
+                rank=rank,
+                score=score,
+                suspect=told,
+                same_time_as=CONTEXTS if alone else "",
+                also_names=effects - {thing},
+            )
 
-    def _stalled_s(self) -> float:
-        """How much longer than normal the thread waited that lost most: a thread's waits do not overlap."""
-        lost: defaultdict[int, int] = defaultdict(int)
-        for stall in self.causes.stalls:
-            for anomaly in (stall.anomaly, *stall.along):
-                lost[anomaly.thread] += anomaly.excess
-        return max(lost.values(), default=0) / 1e9
+    def _stalls(self) -> Sequence[Stall]:
+        """Those that the findings explain. As published, all explain the largest."""
+        stalls = self.causes.stalls
+        return stalls if len(stalls) == len(self.findings) else stalls[:1] * len(self.findings)
 
     def _waiting(self) -> frozenset[Thing]:
         """Where threads waited on the way to the culprits."""
@@ -85,6 +97,17 @@ class CausesView:
         sites = {graph.wait(rung.wait).node for stall in self.causes.stalls for rung in stall.path.rungs}
         frames = (graph.trace.stacks.own(node) for node in sites if node >= 0)
         return frozenset(thing_of(frame.key) for frame in frames if frame is not None)
+
+
+def _part(stalls: Sequence[Stall], added_s: float | None) -> float:
+    """Of the added time, what the thread lost in them that lost most: a thread's waits do not overlap."""
+    if added_s is None or added_s <= 0:
+        return 1.0
+    lost: defaultdict[int, int] = defaultdict(int)
+    for stall in stalls:
+        for anomaly in (stall.anomaly, *stall.along):
+            lost[anomaly.thread] += anomaly.excess
+    return min(1.0, max(lost.values()) / 1e9 / added_s)
 
 
 def _again(others: int) -> str:

@@ -33,6 +33,7 @@ class Claim:
     preface: str = ""  # said before what the engine says that is trusted most
     remark: str = ""  # said behind it
     counted_in: str = ""  # an engine whose scores hold this evidence already: it tells more, and adds nothing
+    same_time_as: str = ""  # an engine that sees the very same time in this thing: the larger of both counts
     hidden_from: str = ""  # an engine that cannot see the thing, and charges its time to others
     also_names: frozenset[Thing] = frozenset()  # things that the claim holds to be effects of this one
 

@@ -2,7 +2,8 @@
 
 Claims about the same thing are one suspect. Its score is the noisy-or of its engines' scores, each weighed by how far
 the engine is trusted for this kind of trouble: the chance that at least one of them is right, were they independent.
-Evidence that another engine's score holds already therefore has no weight of its own.
+So evidence that another engine's score holds already has no weight of its own, and of two engines that see the same
+time in the same place the larger counts.
 """
 
 from __future__ import annotations
@@ -122,9 +123,14 @@ class _Met:
         return max(0.0, 1.0 - sum(hidden))
 
     def score(self, thing: Thing) -> float:
+        witnesses: dict[str, float] = defaultdict(float)
+        for engine, claim in self.said[thing].items():
+            seen = claim.same_time_as or engine
+            weighed = self.trust(claim) * self.own_score(claim) * self.left(thing, engine)
+            witnesses[seen] = max(witnesses[seen], weighed)
         joined = 0.0
-        for engine, claim in sorted(self.said[thing].items()):
-            joined += self.trust(claim) * self.own_score(claim) * self.left(thing, engine) * (1.0 - joined)
+        for _, weighed in sorted(witnesses.items()):
+            joined += weighed * (1.0 - joined)
         return min(1.0, joined)
 
     def told(self, thing: Thing) -> list[Claim]:
