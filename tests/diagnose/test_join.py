@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from whyperf.diagnose.claims import Claim, Thing
-from whyperf.diagnose.join import join
+from whyperf.diagnose.join import WORTH_A_WORD, join
 from whyperf.diagnose.nature import Nature
 from whyperf.diagnose.trust import ENGINES, HAS_A_SAY, TRUST
 from whyperf.diagnose.verdict import Evidence, Suspect, Variable
 
-# Parts of two: sums and products of so few of them are exact, so that an order never hangs on a rounding.
-EXACT = st.integers(0, 32).map(lambda number: number / 32)
-TRUSTS = st.fixed_dictionaries({engine: st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]) for engine in ENGINES})
+# Fractions, so that no order hangs on a rounding.
+EXACT = st.integers(0, 20).map(lambda number: Fraction(number, 20))
+TRUSTS = st.fixed_dictionaries(
+    {engine: st.integers(0, 5).map(lambda number: Fraction(number, 5)) for engine in ENGINES}
+)
 THINGS = st.sampled_from([Thing("tool", name) for name in "abcdef"])
 
 
@@ -36,12 +39,15 @@ def claim(engine, function, rank=1, score=0.5, shown=None, **more):
 
 @st.composite
 def claims(draw, engines=ENGINES):
-    """What engines might say: each ranks some of the things, once, and scores need not follow the ranks."""
+    """What engines might say: each ranks some of the things, once."""
     said = []
     for engine in engines:
         named = draw(st.lists(THINGS, max_size=4, unique=True))
         same = draw(st.sampled_from(["", "contexts"])) if engine == "causes" else ""
-        said += [claim(engine, thing, rank, draw(EXACT), same_time_as=same) for rank, thing in enumerate(named, 1)]
+        falling = sorted((draw(EXACT) for _ in named), reverse=True)
+        for rank, (thing, score) in enumerate(zip(named, falling, strict=True), 1):
+            effects = draw(st.frozensets(THINGS, max_size=2)) - {thing} if engine == "causes" else frozenset()
+            said.append(claim(engine, thing, rank, score, same_time_as=same, effects=effects))
     return said
 
 
@@ -97,9 +103,10 @@ def test_a_higher_score_never_costs_a_rank(said, trust, data):
 def test_hiding_from_an_engine_is_no_exception(said, engine, thing, score):
     # GIVEN a claim about what the leading engine cannot see, and the same claim with a higher score
     others = [one for one in said if one.engine != "contexts"]
-    trust = dict.fromkeys(ENGINES, 1.0)
+    trust = dict.fromkeys(ENGINES, Fraction(1))
     hidden = claim("contexts", thing, 1, score, hidden_from=engine)
-    before, after = (join([*others, one], trust) for one in (hidden, replace(hidden, score=min(1.0, score + 0.25))))
+    raised = replace(hidden, score=min(Fraction(1), score + Fraction(1, 4)))
+    before, after = (join([*others, one], trust) for one in (hidden, raised))
     assert scores(after)[thing.name] >= scores(before)[thing.name]
     assert ranks(after)[thing.name] <= ranks(before)[thing.name]
 
@@ -107,7 +114,7 @@ def test_hiding_from_an_engine_is_no_exception(said, engine, thing, score):
 @given(claims(), TRUSTS, st.sampled_from(ENGINES))
 def test_a_silent_engine_changes_nothing(said, trust, silent):
     heard = [one for one in said if one.engine != silent]
-    assert join(heard, trust) == join(heard, {**trust, silent: 0.0}) == join(heard, {**trust, silent: 1.0})
+    assert join(heard, trust) == join(heard, {**trust, silent: 0}) == join(heard, {**trust, silent: 1})
 
 
 @given(claims(), TRUSTS, THINGS, EXACT)
@@ -119,7 +126,7 @@ def test_evidence_that_is_counted_already_moves_nothing(said, trust, thing, scor
     assert [one.function for one in after.suspects] == [one.function for one in before.suspects]
 
 
-@given(st.sampled_from(ENGINES), st.data(), st.sampled_from([0.25, 1.0]))
+@given(st.sampled_from(ENGINES), st.data(), st.sampled_from([Fraction(1, 4), Fraction(1)]))
 def test_one_engine_alone_keeps_its_order(engine, data, trust):
     said = data.draw(claims([engine]))
     joined = join(said, {engine: trust})
@@ -131,9 +138,10 @@ def test_one_engine_alone_keeps_its_order(engine, data, trust):
 
 @given(claims(), TRUSTS)
 def test_whoever_leads_and_is_contradicted_is_said_to_be(said, trust):
+    said = [replace(one, effects=frozenset()) for one in said]
     firsts = {
         one.engine: one.thing for one in said
-        if one.rank == 1 and trust[one.engine] >= HAS_A_SAY and trust[one.engine] * one.score >= 0.2
+        if one.rank == 1 and trust[one.engine] >= HAS_A_SAY and trust[one.engine] * one.score >= WORTH_A_WORD
     }  # fmt: skip
     assert bool(join(said, trust).disagreements) == (len(set(firsts.values())) > 1)
 
@@ -183,12 +191,14 @@ def test_a_disagreement_is_said_and_costs_confidence():
     assert [one.confidence for one in joined.suspects] == ["medium", "medium"]
 
 
-def test_where_it_is_waited_for_the_culprit_is_no_disagreement():
+def test_where_it_is_waited_for_the_culprit_is_no_disagreement_but_its_effect():
     said = [
-        claim("causes", "throttle", 1, 0.9, also_names=frozenset({Thing("tool", "ask")})),
-        claim("contexts", "ask", 1, 0.9),
+        claim("causes", "reject", 1, 0.75, effects=frozenset({Thing("tool", "ask")})),
+        claim("contexts", "ask", 1, 1.0),
     ]
-    assert join(said, TRUST[Nature.WAIT]).disagreements == ()
+    joined = join(said, TRUST[Nature.WAIT])
+    assert joined.disagreements == ()
+    assert [(one.function, round(one.score, 2)) for one in joined.suspects] == [("reject", 0.75), ("ask", 0.2)]
 
 
 def test_a_plug_in_that_samples_charge_to_the_program_takes_that_from_it():

@@ -46,7 +46,7 @@ def test_report_looks_as_it_should(situation, width, colour):
 @pytest.mark.parametrize("situation", ["difference", "waiting", "joined"])
 def test_no_line_is_wider_than_the_terminal_or_ends_in_blanks(situation, width):
     for line in rendered(getattr(verdicts, situation)(), width).splitlines():
-        assert len(line) <= width
+        assert len(line) <= width or line.startswith("Next: ")  # a command is copied as a whole
         assert line == line.rstrip()
 
 

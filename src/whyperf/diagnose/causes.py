@@ -52,7 +52,6 @@ class CausesView:
 
         `added_s`: what the bad run took longer, where that is the symptom; stalls count for what they explain of it.
         """
-        effects = self._waiting()
         plain = to_suspects(self.findings, fewest_runs=1, doubtful=False, settings=settings)
         suspects = [
             replace(
@@ -83,7 +82,7 @@ class CausesView:
                 score=score,
                 suspect=told,
                 same_time_as=CONTEXTS if alone else "",
-                also_names=effects - {thing},
+                effects=self._waiting(stalls[thing]) - {thing},
             )
 
     def _stalls(self) -> Sequence[Stall]:
@@ -91,10 +90,10 @@ class CausesView:
         stalls = self.causes.stalls
         return stalls if len(stalls) == len(self.findings) else stalls[:1] * len(self.findings)
 
-    def _waiting(self) -> frozenset[Thing]:
-        """Where threads waited on the way to the culprits."""
+    def _waiting(self, stalls: Sequence[Stall]) -> frozenset[Thing]:
+        """Where threads waited on the way to the culprit."""
         graph = self.causes.graph
-        sites = {graph.wait(rung.wait).node for stall in self.causes.stalls for rung in stall.path.rungs}
+        sites = {graph.wait(rung.wait).node for stall in stalls for rung in stall.path.rungs}
         frames = (graph.trace.stacks.own(node) for node in sites if node >= 0)
         return frozenset(thing_of(frame.key) for frame in frames if frame is not None)
 
@@ -134,7 +133,10 @@ def with_stalls(decision: Decision, view: CausesView, settings: DiagnoseSettings
     if not view.findings:
         return replace(decision, notes=notes)
     if decision.kind is VerdictKind.DIFFERENCE:
-        return replace(decision, claims=(*decision.claims, *view.claims(settings, decision.added_s)), notes=notes)
+        claims = list(view.claims(settings, decision.added_s))
+        if decision.nature is Nature.CPU:
+            claims = [replace(one, effects=frozenset()) for one in claims]  # nobody runs because another waits
+        return replace(decision, claims=(*decision.claims, *claims), notes=notes)
     symptom = view.symptom(decision.symptom.runs)
     return Decision(VerdictKind.DIFFERENCE, symptom, tuple(view.claims(settings)), notes)
 

@@ -28,14 +28,14 @@ class Claim:
     engine: str
     thing: Thing
     rank: int  # in the engine's own order
-    score: float  # 0 to 1
+    score: float  # 0 to 1, and no higher than that of what the engine ranks before it
     suspect: Suspect  # as this engine alone would show it
     preface: str = ""  # said before what the engine says that is trusted most
     remark: str = ""  # said behind it
     counted_in: str = ""  # an engine whose scores hold this evidence already: it tells more, and adds nothing
     same_time_as: str = ""  # an engine that sees the very same time in this thing: the larger of both counts
     hidden_from: str = ""  # an engine that cannot see the thing, and charges its time to others
-    also_names: frozenset[Thing] = frozenset()  # things that the claim holds to be effects of this one
+    effects: frozenset[Thing] = frozenset()  # things in which time passes because of this one
 
 
 def thing_of(function: FunctionKey, part: str = "") -> Thing:
@@ -43,7 +43,12 @@ def thing_of(function: FunctionKey, part: str = "") -> Thing:
 
 
 def claims_of(findings: Iterable[Finding], suspects: Iterable[Suspect]) -> Iterator[Claim]:
-    """`suspects`: the same, as they would be shown."""
+    """Of findings in the engine's order, which is its word: nothing counts more than what is put before it.
+
+    `suspects`: the same, as they would be shown.
+    """
+    score = 1.0
     for finding, suspect in zip(findings, suspects, strict=True):
+        score = min(score, finding.score)
         thread = f"{suspect.process}/{suspect.thread}" if finding.function.name == UNKNOWN else ""
-        yield Claim(finding.engine, thing_of(finding.function, thread), finding.rank, finding.score, suspect)
+        yield Claim(finding.engine, thing_of(finding.function, thread), finding.rank, score, suspect)

@@ -9,7 +9,7 @@ time in the same place the larger counts.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -22,7 +22,7 @@ from whyperf.engines.values.patterns import UNKNOWN, WRONG_CONSTRAINT
 _NEW_PATH = "new-path"
 _CONFIDENCE = (LOW, MEDIUM, HIGH)
 # A first suspect that its engine itself holds for less likely contradicts nobody.
-_WORTH_A_WORD = 0.2
+WORTH_A_WORD = 0.2
 _ASKED = {
     "excess": "where the time is",
     "values": "whose data went wrong",
@@ -79,9 +79,15 @@ def _things(claims: Sequence[Claim]) -> list[Thing]:
 
 
 def _one(claims: Sequence[Claim]) -> Claim:
-    """What an engine says of a thing in several claims: the best of it."""
+    """What an engine says of a thing in several claims: the best of it, with all that any of them says."""
     told = min(claims, key=lambda one: (one.rank, -one.score, one.suspect.line, one.suspect.why))
-    return replace(told, score=max(one.score for one in claims))
+    return replace(
+        told,
+        score=max(one.score for one in claims),
+        counted_in=min(one.counted_in for one in claims),
+        same_time_as=min(one.same_time_as for one in claims),
+        effects=frozenset().union(*(one.effects for one in claims)),
+    )
 
 
 class _Met:
@@ -105,33 +111,31 @@ class _Met:
 
     def trust(self, claim: Claim) -> float:
         """What is hidden from an engine is claimed in its stead."""
-        return 0.0 if claim.counted_in else self._trust.get(claim.hidden_from or claim.engine, 0.0)
-
-    def own_score(self, claim: Claim) -> float:
-        """An engine's order is its word: nothing counts more than what the engine puts before it."""
-        before = (one.score for one in self.by_engine[claim.engine] if one.rank < claim.rank)
-        return min([claim.score, *before])
+        return 0 if claim.counted_in else self._trust.get(claim.hidden_from or claim.engine, 0)
 
     def left(self, thing: Thing, engine: str) -> float:
-        """The part of what an engine charges to a thing that lies in no other thing which it cannot see."""
-        hidden = (
-            self.own_score(claim)
-            for other, said in sorted(self.said.items())
-            for claim in said.values()
-            if claim.hidden_from == engine and other != thing
-        )
-        return max(0.0, 1.0 - sum(hidden))
+        """The part of what an engine charges to a thing that no other thing answers for.
+
+        That is what lies in things which the engine cannot see, and what another engine holds to be their effect.
+        """
+        others = [claim for other, said in sorted(self.said.items()) for claim in said.values() if other != thing]
+        hidden = sum(claim.score for claim in others if claim.hidden_from == engine)
+        left: float = max(0, 1 - hidden)
+        for claim in others:
+            if claim.engine != engine and _is_among(thing, claim.effects):
+                left *= 1 - self.trust(claim) * claim.score
+        return left
 
     def score(self, thing: Thing) -> float:
-        witnesses: dict[str, float] = defaultdict(float)
+        witnesses: dict[str, float] = {}
         for engine, claim in self.said[thing].items():
             seen = claim.same_time_as or engine
-            weighed = self.trust(claim) * self.own_score(claim) * self.left(thing, engine)
-            witnesses[seen] = max(witnesses[seen], weighed)
-        joined = 0.0
+            weighed = self.trust(claim) * claim.score * self.left(thing, engine)
+            witnesses[seen] = max(witnesses.get(seen, 0), weighed)
+        joined: float = 0
         for _, weighed in sorted(witnesses.items()):
-            joined += weighed * (1.0 - joined)
-        return min(1.0, joined)
+            joined += weighed * (1 - joined)
+        return min(1, joined)
 
     def told(self, thing: Thing) -> list[Claim]:
         """The claims about a thing, the most trusted first."""
@@ -190,9 +194,7 @@ def _doubted(suspect: Suspect) -> Suspect:
 def _disagreements(met: _Met) -> tuple[set[Thing], tuple[str, ...]]:
     """Things in dispute, and a sentence for every engine with a say whose first is not the leader's."""
     firsts = [(min(claims, key=lambda one: (one.rank, one.thing))) for claims in met.by_engine.values()]
-    heard = [
-        one for one in firsts if met.trust(one) >= HAS_A_SAY and met.trust(one) * met.own_score(one) >= _WORTH_A_WORD
-    ]
+    heard = [one for one in firsts if met.trust(one) >= HAS_A_SAY and met.trust(one) * one.score >= WORTH_A_WORD]
     heard.sort(key=lambda one: (-met.trust(one), ENGINES.index(one.engine)))
     if not heard:
         return set(), ()
@@ -209,12 +211,12 @@ def _disagreements(met: _Met) -> tuple[set[Thing], tuple[str, ...]]:
 
 def _agree(one: Claim, other: Claim) -> bool:
     """On the same function, or one on what the other holds to be its effect."""
-    a, b = ((claim.thing.module, claim.thing.name) for claim in (one, other))
-    return (
-        a == b
-        or a in {(thing.module, thing.name) for thing in other.also_names}
-        or b in {(thing.module, thing.name) for thing in one.also_names}
-    )
+    same = _is_among(one.thing, {other.thing})
+    return same or _is_among(one.thing, other.effects) or _is_among(other.thing, one.effects)
+
+
+def _is_among(thing: Thing, things: Collection[Thing]) -> bool:
+    return any((one.module, one.name) == (thing.module, thing.name) for one in things)
 
 
 def _called(claim: Claim) -> str:
