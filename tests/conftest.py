@@ -1,5 +1,5 @@
-"""For all tests: a property is judged by whether it holds, not by how fast a busy machine is; and a flight recorder of one
-process that runs tests is not that of another, nor the machine's."""
+"""For all tests: a property is judged by whether it holds, not by how fast a busy machine is; tracers of one process that
+runs tests are not in the way of another's."""
 
 import os
 
