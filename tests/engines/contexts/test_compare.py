@@ -244,6 +244,54 @@ def test_a_servers_idle_threads_are_no_cause():
     assert first.function.name == "throttle"
 
 
+CONDITION = {"call": "futex", "argument1": 137, "waker": 1}  # FUTEX_WAIT_BITSET, private
+EPOLL = {"call": "epoll_wait"}
+
+
+def busy_server(delay, rest, jobs=12):
+    """A thread whose work waits so often that next to nothing else is seen of it."""
+
+    def one(factor):
+        steps = [waited("start loop libc:connect", 1, "connect")]
+        for _ in range(jobs):
+            steps.append(waited("start loop next_job libc:wait", 0.1, **rest))
+            for _ in range(20):
+                steps += [ran("start loop work", 0.2), slept("start loop work plug:throttle", delay * factor)]
+        return traced([Thread(steps, main=True), Thread([ran("start other", 1)])], stopped_by="driver")
+
+    return [one(factor) for factor in NOISE]
+
+
+@pytest.mark.parametrize("rest", [EPOLL, CONDITION])
+@pytest.mark.parametrize("delay", [0.001, 1])
+def test_what_work_waits_for_is_no_rest_however_often_it_does(delay, rest):
+    """Neither where the good runs hardly wait there, nor where they do so nearly all of the time."""
+    (first,) = found(busy_server(delay, rest), busy_server(30, rest))
+    assert first.function.name == "throttle"
+
+
+def test_what_only_the_bad_runs_wait_for_within_a_known_loop_is_no_rest():
+    def one(delay, factor):
+        work = [slept("start loop work plug:throttle", delay * factor)] * 20 if delay else []
+        job = [waited("start loop libc:read", 1, "read", object=SOCKET), ran("start loop work", 0.2), *work]
+        return traced([Thread(job * 12, main=True)], stopped_by="driver")
+
+    (first,) = found(*([one(delay, factor) for factor in NOISE] for delay in (0, 30)))
+    assert first.function.name == "throttle"
+
+
+def test_a_wait_before_the_work_began_is_no_rest():
+    """Only what a thread comes back to: it rests where it sleeps between two ticks."""
+
+    def one(ticks):
+        begun = [waited("start libc:poll", 50, "poll")]
+        steps = [step for _ in range(ticks) for step in (slept("start tick", 30), ran("start tick beat", 0.01))]
+        served = [waited("main loop libc:epoll_wait", 5, "epoll_wait"), ran("main loop handle", 5)] * 30
+        return traced([Thread(served, main=True), Thread([*begun, *steps])], stopped_by="driver")
+
+    assert found([one(10)] * 2, [one(60)] * 2) == []
+
+
 def test_programs_without_a_shared_libc_rest_too():
     def one(delay):
         handled = [
