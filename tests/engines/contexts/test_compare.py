@@ -169,6 +169,17 @@ def test_waiting_for_a_cpu_is_nobodys_latency():
     assert found(program(steps(1)), program(steps(900))) == []
 
 
+@pytest.mark.parametrize("delays", [(300,), (300, 900), (300, 900, 2000)])
+def test_what_any_two_runs_show_more_runs_do_not_make_doubtful(delays):
+    """Bad runs that differ among themselves are bad all the same."""
+
+    def run(delay):
+        return traced([Thread([ran("main", 50), slept("main serve plug:filter", delay)], main=True)])
+
+    first, *_ = found([run(1 + number) for number in range(len(delays))], [run(delay) for delay in delays])
+    assert first.function.name == "filter"
+
+
 def test_disk_waits_are_told():
     def steps(delay):
         wait = {"state": UNINTERRUPTIBLE, "context": DISK, "object": FILE}

@@ -78,18 +78,23 @@ def judge(
 
 def _stands_out(one: Slower, excess: float, total_good: float, settings: ContextsSettings) -> bool:
     """Three conditions as for the symptom itself: separation, more than the spread between runs, and a floor."""
-    good, bad = len(one.good_runs), len(one.bad_runs)
     if not one.separated:
         return False
+    # What any two runs would show alone, more of them cannot make doubtful: the spread of few runs is hardly known, and
+    # that of the bad ones grows with what is wrong.
+    gap = min(one.bad_runs) - max(one.good_runs)
+    distinct = one.sigma >= settings.sigma
+    if gap >= settings.single_certain * total_good or (distinct and gap >= settings.single_relative * total_good):
+        return True
+    good, bad = len(one.good_runs), len(one.bad_runs)
     if min(good, bad) < 2:
-        certain = excess >= settings.single_certain * total_good
-        return certain or (excess >= settings.single_relative * total_good and one.sigma >= settings.sigma)
+        return False
     freedom = good + bad - 2
     squares = sum(
         (value - mean) ** 2 for runs, mean in ((one.good_runs, one.good), (one.bad_runs, one.bad)) for value in runs
     )
     needed = student_99(freedom) * sqrt(squares / freedom) * sqrt(1 / good + 1 / bad)
-    return excess >= settings.relative * total_good and excess > needed and one.sigma >= settings.sigma
+    return distinct and excess >= settings.relative * total_good and excess > needed
 
 
 def _variance(costs: Costs, runs: Floats, by_function: Callable[[Floats], Floats]) -> Floats:
