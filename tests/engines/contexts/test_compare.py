@@ -180,6 +180,20 @@ def test_what_any_two_runs_show_more_runs_do_not_make_doubtful(delays):
     assert first.function.name == "filter"
 
 
+def test_a_handful_of_samples_is_no_difference_and_one_stall_is():
+    """Of a program that hardly ran, because others had the CPU, next to nothing is known."""
+
+    def run(*steps):
+        others = waited("main", 900, state=0)
+        return traced([Thread([ran("main a", 20), others, *steps], main=True)])
+
+    assert found([run()], [run(ran("main b", 40))]) == []
+    (first,) = found([run()], [run(slept("main b", 40))])
+    assert first.function.name == "b"
+    (first,) = found([run()], [run(ran("main b", 400))])
+    assert first.function.name == "b"
+
+
 def test_disk_waits_are_told():
     def steps(delay):
         wait = {"state": UNINTERRUPTIBLE, "context": DISK, "object": FILE}
