@@ -11,6 +11,7 @@ import pytest
 from tests.engines.contexts.traced import (
     DISK,
     FILE,
+    PIPE,
     SOCKET,
     TIMER,
     UNINTERRUPTIBLE,
@@ -180,6 +181,15 @@ def test_what_any_two_runs_show_more_runs_do_not_make_doubtful(delays):
     assert first.function.name == "filter"
 
 
+def test_runs_do_not_agree_better_than_their_samples_tell():
+    def side(samples):
+        return [traced([Thread([ran("main a", 90), ran("main b", 10 * count)], main=True)]) for count in samples]
+
+    assert found(side([0, 0, 0]), side([2, 2, 1])) == []
+    (first,) = found(side([0, 0, 0]), side([6, 6, 5]))
+    assert first.function.name == "b"
+
+
 def test_a_handful_of_samples_is_no_difference_and_one_stall_is():
     """Of a program that hardly ran, because others had the CPU, next to nothing is known."""
 
@@ -303,6 +313,20 @@ def test_what_only_the_bad_runs_wait_for_within_a_known_loop_is_no_rest():
 
     (first,) = found(*([one(delay, factor) for factor in NOISE] for delay in (0, 30)))
     assert first.function.name == "throttle"
+
+
+@pytest.mark.parametrize("stack", ["main watch libc:read", "libc:sigsuspend", "watch libc:read"])
+def test_a_thread_that_only_the_bad_runs_show_rests_too(stack):
+    """Its wait began before the good runs' windows did; its stack may have been cut."""
+
+    def one(*others):
+        served = [waited("start loop libc:epoll_wait", 5, "epoll_wait"), ran("start loop handle", 5)] * 30
+        return traced([Thread(served, main=True), *others], stopped_by="driver")
+
+    pauses = Thread([waited(stack, 250, "read", object=PIPE)])
+    assert found([one()], [one(pauses)]) == []
+    rests_beside = Thread([waited("libc:pause", 200, "pause")])
+    assert found([one(rests_beside)], [one(rests_beside, pauses)]) == []
 
 
 def test_a_wait_before_the_work_began_is_no_rest():

@@ -103,10 +103,13 @@ def _stands_out(one: Slower, excess: float, total_good: float, settings: Context
 
 
 def _variance(costs: Costs, runs: Floats, by_function: Callable[[Floats], Floats]) -> Floats:
-    """Of the mean over runs: the spread between them, of a single run what chance alone makes of it."""
+    """Of the mean over runs: the spread between them, of a single run what chance alone makes of it.
+
+    A few runs agree by luck, but not better than samples can tell.
+    """
     count = len(costs.runs)
     if count > 1:
-        spread: Floats = runs.var(axis=0, ddof=1) / count
+        spread: Floats = np.maximum(runs.var(axis=0, ddof=1) / count, _sampling_variance(costs, by_function))
         return spread
     return by_function(costs.costs[0].sampled_squares + costs.costs[0].blocked_squares)
 
