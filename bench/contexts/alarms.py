@@ -19,7 +19,9 @@ from bench.contexts.recorded import TRACED, record
 from bench.false_alarms import Pair as Dealt
 from bench.false_alarms import deal
 from bench.intervals import rate_upper_bound
-from bench.tool import whyperf
+from whyperf.diagnose.diagnosis import diagnose
+from whyperf.engines.contexts.findings import ENGINE as CONTEXTS
+from whyperf.recording.reader import Recording
 
 # Good sides of cases that differ: threads and a socket, an interpreter, a compressor, servers under load.
 _SUBJECTS = (
@@ -75,10 +77,11 @@ def subjects() -> list[ContextCase]:
 
 
 def _compared(subject: str, dealt: Dealt) -> Pair:
-    answer = whyperf("diagnose", "--good", *map(str, dealt.good), "--bad", *map(str, dealt.bad))
-    suspects = answer["suspects"]
-    slower = [one for one in suspects if any(evidence["engine"] == "contexts" for evidence in one["evidence"])]
-    return Pair(subject, len(dealt.good), answer["verdict"], tuple(one["function"] for one in suspects), len(slower))
+    good, bad = ([Recording(path) for path in side] for side in (dealt.good, dealt.bad))
+    verdict = diagnose(good, bad)
+    slower = [one for one in verdict.suspects if any(evidence.engine == CONTEXTS for evidence in one.evidence)]
+    suspects = tuple(one.function for one in verdict.suspects)
+    return Pair(subject, len(dealt.good), verdict.kind.value, suspects, len(slower))
 
 
 def markdown(pairs: Sequence[Pair]) -> str:
