@@ -35,6 +35,7 @@ class Comparison:
     answering: Ints  # by node: the node that answers for its time
     user: Ints  # by node: the innermost one outside the kernel
     unit: Unit
+    whole: bool  # programs that ended by themselves: every moment of the wall clock is counted once
     settings: ContextsSettings
     followed: dict[Run, Followed]
     counted: dict[Run, Counted]
@@ -115,6 +116,7 @@ def compare(
         answering=answers,
         user=user_nodes(contexts, layers),
         unit=unit,
+        whole=whole,
         settings=settings,
         followed=followed,
         counted=counted,
