@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.cli.deep_options import add_symptom, refuse_explaining, symptom_of
+from whyperf.cli.possible import possible_here
 from whyperf.cli.quantities import count, duration
 from whyperf.cli.symptom_from import costliest, known_in
 from whyperf.errors import WhyperfError
@@ -119,6 +120,7 @@ def conclude(
     from whyperf.collect.seal import open_recording
     from whyperf.diagnose.data import Method
     from whyperf.diagnose.diagnosis import examine
+    from whyperf.diagnose.mixture import parted
     from whyperf.diagnose.relations import are_deep
     from whyperf.report.html.examined import Examined
 
@@ -132,15 +134,17 @@ def conclude(
                 "whyperf record --deep -o NAME -- COMMAND",
                 status=2,
             )
+    sampled = parted(*recorded)
     diagnosis = examine(
         *recorded,
         keep_accounts=args.explain is not None,
         method=Method.NONE if getattr(args, "no_values", False) else Method(args.method),
         stack_events=getattr(args, "stack_events", None),
-        where=_where(recorded[1][0], args),
+        where=_where(sampled.bad[0], args),
+        possible=possible_here(),
     )
     verdict = replace(diagnosis.verdict, notes=(*notes, *diagnosis.verdict.notes), warnings=tuple(warnings))
-    examined = Examined(*recorded, diagnosis.excess, diagnosis.values)
+    examined = Examined(sampled.good, sampled.bad, diagnosis.excess, diagnosis.values)
     return present(verdict, examined, args, _explanations(diagnosis, args.explain))
 
 
@@ -225,10 +229,13 @@ def present(
 
 
 def exit_status(verdict: Verdict, slower_percent: float | None) -> int:
+    from whyperf.diagnose.verdict import PEAK_BYTES
+
     symptom = verdict.symptom
     if (
         slower_percent is not None
         and verdict.kind.value == "difference"
+        and symptom.measure != PEAK_BYTES
         and symptom.bad > symptom.good * (1 + slower_percent / 100)
     ):
         return _TOO_SLOW

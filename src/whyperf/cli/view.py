@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.cli.diagnose import add_sides, sides
+from whyperf.cli.possible import possible_here
 from whyperf.recording.layout import compared_in
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def _examined(args: argparse.Namespace) -> tuple[Verdict | None, Examined]:
     from whyperf.collect.seal import open_recording
     from whyperf.diagnose.causes import examine_stall
     from whyperf.diagnose.diagnosis import examine
+    from whyperf.diagnose.mixture import parted
     from whyperf.diagnose.relations import are_deep, examine_deep
     from whyperf.report.html.examined import Examined
 
@@ -70,8 +72,9 @@ def _examined(args: argparse.Namespace) -> tuple[Verdict | None, Examined]:
     good, bad = ([open_recording(path) for path in side] for side in sides(args))
     if are_deep([*good, *bad]):
         return examine_deep(good, bad), Examined(good, bad)
-    diagnosis = examine(good, bad)
-    return diagnosis.verdict, Examined(good, bad, diagnosis.excess, diagnosis.values)
+    diagnosis = examine(good, bad, possible=possible_here())
+    sampled = parted(good, bad)
+    return diagnosis.verdict, Examined(sampled.good, sampled.bad, diagnosis.excess, diagnosis.values)
 
 
 def _port(text: str) -> int:

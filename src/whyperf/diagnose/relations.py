@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from whyperf.diagnose.advice import compare_again, diagnose_swapped, lifecycle_reminder
+from whyperf.diagnose.claims import Claim, claims_of
 from whyperf.diagnose.confidence import HIGH, LOW, MEDIUM
+from whyperf.diagnose.join import join
 from whyperf.diagnose.losses import loss_notes
+from whyperf.diagnose.nature import Nature
 from whyperf.diagnose.sameness import refuse_different_programs
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.suspects import to_suspects
+from whyperf.diagnose.trust import TRUST
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
-from whyperf.engines.finding import Finding, HotLine
+from whyperf.engines.finding import HotLine
 from whyperf.engines.quantities import count, percent
 from whyperf.engines.recorded import Recorded
 from whyperf.engines.relations.candidates import Change
@@ -47,16 +51,7 @@ _INEXACT = {
 
 
 def are_deep(recordings: Sequence[Recorded]) -> bool:
-    """Whether they are deep recordings; a mixture with others is refused."""
-    deep = [recording.manifest.deep is not None for recording in recordings]
-    if any(deep) and not all(deep):
-        one = recordings[deep.index(True)].path
-        raise WhyperfError(
-            f"{one} is a deep recording and others are not: what was counted cannot be compared with what was sampled.",
-            "whyperf compare --deep --good COMMAND --bad COMMAND",
-            status=2,
-        )
-    return bool(deep) and all(deep)
+    return bool(recordings) and all(recording.manifest.deep is not None for recording in recordings)
 
 
 def examine_deep(
@@ -67,6 +62,24 @@ def examine_deep(
     relations_settings: RelationsSettings | None = None,
 ) -> Verdict:
     """The verdict on sketches, or on zooms."""
+    return _compared(good, bad, spec, settings, relations_settings).verdict()
+
+
+def counted_claims(
+    good: Sequence[Recorded], bad: Sequence[Recorded], settings: DiagnoseSettings
+) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
+    """What sketches or zooms claim beside what other recordings of the same program show, and what was noted."""
+    compared = _compared(good, bad, None, settings, None)
+    return tuple(compared.claims()), compared.relations.notes
+
+
+def _compared(
+    good: Sequence[Recorded],
+    bad: Sequence[Recorded],
+    spec: SymptomSpec | None,
+    settings: DiagnoseSettings | None,
+    relations_settings: RelationsSettings | None,
+) -> _Deep:
     asked = spec or _asked([*good, *bad])
     phases = {_phase(recording.manifest) for recording in (*good, *bad)}
     if len(phases) > 1:
@@ -79,7 +92,7 @@ def examine_deep(
     refuse_different_programs(*runs)
     chosen = relations_settings or RelationsSettings()
     relations = compare(good, bad, asked, chosen)
-    return _Deep(*runs, asked, relations, settings or DiagnoseSettings(), chosen).verdict()
+    return _Deep(*runs, asked, relations, settings or DiagnoseSettings(), chosen)
 
 
 def _phase(manifest: Manifest) -> str:
@@ -102,6 +115,10 @@ class _Deep:
     settings: DiagnoseSettings
     relations_settings: RelationsSettings
 
+    @property
+    def _nature(self) -> Nature:
+        return Nature.MEMORY if self.spec.kind is SymptomKind.MEMORY else Nature.CPU
+
     def verdict(self) -> Verdict:
         relations = self.relations
         if not relations.good and not relations.bad:
@@ -121,7 +138,7 @@ class _Deep:
         return self._changed(change)
 
     def _changed(self, change: Change) -> Verdict:
-        suspects = self._suspects(self.relations.findings)
+        suspects = join(self.claims(), TRUST[self._nature]).suspects
         notes, command = [], None
         if not suspects:
             notes.append(
@@ -155,10 +172,12 @@ class _Deep:
         least = self.relations_settings.few_events
         return f"The runs are too short: {self._amounts()}, and fewer than {least} say nothing. Give them more to do."
 
-    def _suspects(self, findings: Sequence[Finding]) -> tuple[Suspect, ...]:
+    def claims(self) -> Iterator[Claim]:
+        """One a relation: a function may have several."""
+        findings = self.relations.findings
         found = to_suspects(findings, fewest_runs=1, doubtful=False, settings=self.settings)
         sources = all_source_lines(self.bad) if found else {}
-        return tuple(
+        suspects = [
             replace(
                 one,
                 kind="relation",
@@ -167,7 +186,9 @@ class _Deep:
                 lines=_source(one, sources),
             )
             for one in found
-        )
+        ]
+        for claim in claims_of(findings, suspects):
+            yield replace(claim, thing=replace(claim.thing, part=f"relation {claim.rank}"))
 
     def _confidence(self, suspect: Suspect) -> str:
         """Counts are exact; what is uncertain is whether the relation is the cause of what it explains."""
@@ -188,7 +209,7 @@ class _Deep:
     ) -> Verdict:
         relations = self.relations
         symptom = Symptom(
-            kind="memory" if self.spec.kind is SymptomKind.MEMORY else "cpu",
+            kind=self._nature.value,
             unit="run",
             good=relations.good,
             bad=relations.bad,
