@@ -175,7 +175,7 @@ VARIABLES = Table(
         Column(
             "kind",
             _text,
-            "signed, unsigned, float, boolean, enum, pointer or size; scaled or scaled-size: redacted, in a secret unit",
+            "signed, unsigned, float, boolean, enum, pointer or size; redacted: scaled, scaled-size (in a secret unit)",
         ),
         Column("scope", _text, "parameter, local, global"),
         Column("order", pa.int32(), "declaration order within the function, to tell shadowed names apart"),
@@ -195,8 +195,8 @@ VALUES = Table(
         Column(
             "value",
             pa.int64(),
-            "the number; a float's (or scaled one's) IEEE bits as a double; for pointers the class (0 null, 1 module, 2 heap, 3 stack, 4 "
-            "other) in the upper 8 bits and an identity within the run below",
+            "the number; a float's IEEE bits as a double, as of scaled ones; for pointers the class (0 null, 1 module, 2 "
+            "heap, 3 stack, 4 other) in the upper 8 bits and an identity within the run below",
         ),
     ),
 )
