@@ -195,7 +195,7 @@ VALUES = Table(
         Column(
             "value",
             pa.int64(),
-            "the number; a float's IEEE bits as a double, as of scaled ones; for pointers the class (0 null, 1 module, 2 "
+            "the number; of floats and scaled ones a double's IEEE bits; for pointers the class (0 null, 1 module, 2 "
             "heap, 3 stack, 4 other) in the upper 8 bits and an identity within the run below",
         ),
     ),
