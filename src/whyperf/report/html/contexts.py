@@ -15,6 +15,7 @@ from whyperf.report.html.model import ContextsSection, ContextTreeColumns, Frame
 
 # A screen is 2,000 pixels wide: more contexts than this are narrower than one of them.
 MOST_CONTEXTS = 4000
+_FEWEST_SAMPLES = 20
 _LAYERS = {
     Layer.MAIN: "program",
     Layer.OWN_LIBRARY: "library",
@@ -29,7 +30,11 @@ _LAYERS = {
 def contexts_section(examined: Examined, unit: str, ranking: ContextRanking | None = None) -> ContextsSection | None:
     """None where there is nothing to show. `ranking`: what kernel events say of contexts."""
     index = examined.index
-    shown = [(clock, _Tree(costs)) for clock in Clock if len((costs := _costs(examined, unit, clock)).tree) > 1]
+    shown = [
+        (clock, _Tree(costs))
+        for clock in Clock
+        if _enough(index, clock) and len((costs := _costs(examined, unit, clock)).tree) > 1
+    ]
     heat = None if ranking is None or not ranking.contexts else _heat(ranking)
     if not shown and heat is None:
         return None
@@ -43,6 +48,12 @@ def contexts_section(examined: Examined, unit: str, ranking: ContextRanking | No
         trees=tuple(tree.columns(clock, number) for clock, tree in shown),
         heat=heat,
     )
+
+
+def _enough(index: FunctionIndex, clock: Clock) -> bool:
+    """Whether differences can be seen at all: a handful of samples differ in everything."""
+    samples = sum(run.time(clock).total_samples for run in (*index.good, *index.bad))
+    return not index.good or samples >= _FEWEST_SAMPLES
 
 
 def _heat(ranking: ContextRanking) -> HeatMap:
