@@ -12,6 +12,7 @@ from whyperf.engines.run import Floats
 from whyperf.recording.tables import Clock
 from whyperf.report.html.examined import Examined
 from whyperf.report.html.model import ContextsSection, ContextTreeColumns, FrameFunction, HeatMap, HeatRow, HeatStep
+from whyperf.report.traced_path import without_tracing
 
 # A screen is 2,000 pixels wide: more contexts than this are narrower than one of them.
 MOST_CONTEXTS = 4000
@@ -67,7 +68,7 @@ def _heat(ranking: ContextRanking) -> HeatMap:
                 tuple(HeatStep(step.function, step.module, step.layer, step.added) for step in row.steps),
                 row.hot,
             )
-            for row in ranking.contexts
+            for row in map(without_tracing, ranking.contexts)
         ),
     )
 
