@@ -44,9 +44,11 @@ def _redaction_notes(good: Sequence[Run], bad: Sequence[Run]) -> list[str]:
             "Some recordings are redacted and others are not, or by another key: their numbers could not be compared. "
             "Record all of them with --redact, as one user."
         ]
-    return (
-        ["Redacted: numbers are given as multiples (x) of what the good runs typically held."] if keys != {""} else []
-    )
+    if keys <= {""}:
+        return []
+    return [
+        "Redacted: numbers are multiples (x) of what the good runs typically held, or the bad ones where that is 0."
+    ]
 
 
 def lost_in(manifest: Manifest) -> Iterator[str]:
