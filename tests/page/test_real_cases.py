@@ -163,6 +163,8 @@ def test_it_fits_every_screen_and_paper(case: Path, browser: Browser, look: str)
         expect(page.locator("nav")).to_be_hidden()
     page.evaluate(_DRAWN)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    # Names such as customer->next are not broken at their hyphens.
+    assert page.evaluate("[...document.querySelectorAll('code.whole')].every(name => name.getClientRects().length < 2)")
     dark = page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(23, 24, 27)"
     assert dark == (look == "dark")
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
