@@ -23,6 +23,10 @@ def key_file() -> Path:
 def redaction_key() -> bytes:
     """This user's key, made at its first use."""
     path = key_file()
+    if not path.is_absolute():
+        raise WhyperfError(
+            "The key of redacted recordings needs a home folder, and there is none.", "export XDG_STATE_HOME=/var/lib"
+        )
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
