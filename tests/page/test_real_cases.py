@@ -161,6 +161,8 @@ def test_it_fits_every_screen_and_paper(case: Path, browser: Browser, look: str)
         page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
         assert page.locator("details:not([open])").count() == 0
         expect(page.locator("nav")).to_be_hidden()
+        for told in page.locator(".story summary").all():
+            expect(told).to_be_visible()
     page.evaluate(_DRAWN)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     # Names such as customer->next are not broken at their hyphens.
