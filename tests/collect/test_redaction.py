@@ -22,6 +22,8 @@ from whyperf.collect.seal.redaction import Scale, redacted
 from whyperf.collect.seal.values import SealedValues
 from whyperf.diagnose.diagnosis import examine
 from whyperf.errors import WhyperfError
+from whyperf.report.html.build import page_model
+from whyperf.report.html.examined import Examined
 
 _KEY, _OTHER = bytes(range(32)), bytes(range(1, 33))
 _numbers = st.one_of(
@@ -88,6 +90,16 @@ def test_the_verdict_stays_and_holds_no_number():
         variable.distance for variable in plain.suspects[0].variables
     ]
     assert any(note.startswith("Redacted: ") for note in verdict.notes)
+
+
+def test_the_page_says_so_and_holds_no_number():
+    good, bad = ([_redacted(one) for one in side] for side in (runs(1.0, ample), runs(9.0, none, first=50)))
+    diagnosis = examine(good, bad)
+    model = page_model(diagnosis.verdict, Examined(good, bad, diagnosis.excess, diagnosis.values))
+    assert all(row.sampling.endswith("; numbers redacted") for row in model.recordings.rows)
+    shown = next(row for row in model.values.variables if row.name == "available")
+    # Good values were between 410,000 and 430,000, and their middle one is what they are multiples of.
+    assert 0.9 < min(course.low[0] for course in shown.courses if course.good) <= 1 < max(shown.cells.edges) < 1.1
 
 
 def test_numbers_of_different_keys_are_not_compared():
