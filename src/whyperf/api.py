@@ -24,6 +24,7 @@ from rich.console import Console
 from whyperf.collect.seal import open_recording
 from whyperf.diagnose.data import Method
 from whyperf.diagnose.diagnosis import examine
+from whyperf.diagnose.mixture import parted
 from whyperf.diagnose.relations import are_deep, examine_deep
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.errors import WhyperfError
@@ -112,7 +113,8 @@ def diagnose(good: Paths, bad: Paths, *, method: str = "sound", symptom: str | N
         verdict = examine_deep(*sides, None if symptom is None else parse_symptom(symptom))
         return Answer(verdict, Examined(*sides))
     diagnosis = examine(*sides, method=Method(method))
-    return Answer(diagnosis.verdict, Examined(*sides, diagnosis.excess, diagnosis.values))
+    sampled = parted(*sides)
+    return Answer(diagnosis.verdict, Examined(sampled.good, sampled.bad, diagnosis.excess, diagnosis.values))
 
 
 def _recordings(paths: Paths) -> Iterator[Recording]:
