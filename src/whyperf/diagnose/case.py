@@ -88,12 +88,18 @@ class Case:
         sentence = wording.grew(cpu, self.measures.unit)
         if excess.total_s < self.settings.sampled_part * cpu.excess:
             if self._samples_in_excess(cpu.excess) < self.settings.minimum_excess_samples:
-                return self._too_few_samples(sentence, cpu.excess)
+                return self._by_events_alone(sentence) or self._too_few_samples(sentence, cpu.excess)
             note = "Most of the added CPU time is in programs or threads that were not followed: no function to name."
             return self._decision(VerdictKind.DIFFERENCE, sentence, Nature.EXTERNAL, cpu, notes=[note], excess=excess)
         if self._samples_in_excess(excess.total_s) < self.settings.minimum_excess_samples:
-            return self._too_few_samples(sentence, excess.total_s)
+            return self._by_events_alone(sentence) or self._too_few_samples(sentence, excess.total_s)
         return self._with_data(excess, sentence)
+
+    def _by_events_alone(self, sentence: str) -> Decision | None:
+        """What kernel events say of CPU time that too few samples fell into."""
+        if self.contexts is None or not self.contexts.slower:
+            return None
+        return self._in_contexts(self.contexts, Nature.CPU, sentence, self.measures.cpu)
 
     def _with_data(self, excess: Excess, sentence: str) -> Decision:
         """Whose data went wrong decides where stacks alone cannot: cheap code that makes other code run."""
