@@ -36,6 +36,7 @@ from whyperf.collect.totals import (
 from whyperf.collect.work import CalledWork, DriverWork, OneRun, WorkAccount
 from whyperf.collect.work_count import CallCounter, counter_for
 from whyperf.errors import WhyperfError
+from whyperf.recording.layout import OUTPUT
 from whyperf.recording.manifest import Sampling, Totals
 
 if TYPE_CHECKING:
@@ -82,7 +83,12 @@ def record_run(
             float(plan.rate_hz), measuring.clock, plan.source, measuring.blocked_rate_hz, measuring.max_bytes
         )
         unit = measuring.unit or ("call" if counter else "unit" if lifecycle.drive else "run")
-        wanted = ValuesWanted(measuring.components, str(measuring.compile_commands or ""), measuring.excluded_variables)
+        wanted = ValuesWanted(
+            measuring.components,
+            str(measuring.compile_commands or ""),
+            measuring.excluded_variables,
+            measuring.redact,
+        )
         start = start_of(program.command, environment, sampling, unit, round(lifecycle.skip_s * 1e9), values=wanted)
         sampler = Sampler(folder, start, plan, measuring.values_depth)
         sampler.prepare_variables(program.path)
@@ -154,7 +160,7 @@ def _captured(path: Path) -> Iterator[Streams]:
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
     with contextlib.ExitStack() as opened:
         stdin = opened.enter_context(_null())
-        files = [os.open(path / name, flags, 0o600) for name in ("stdout", "stderr")]
+        files = [os.open(path / name, flags, 0o600) for name in OUTPUT]
         for descriptor in files:
             opened.callback(os.close, descriptor)
         yield Streams(stdin, *files)
