@@ -36,9 +36,7 @@ class Case:
     def why_not(self) -> str:
         """Why it cannot be run here; empty: it can."""
         missing = [one for one in self.needs if shutil.which(one) is None]
-        if "postgres_lock.sh" in " ".join(self.command) and not list(
-            Path("/usr/lib").glob("postgresql/*/bin/postgres")
-        ):
+        if "psql" in self.needs and not list(Path("/usr/lib").glob("postgresql/*/bin/postgres")):
             missing.append("postgres")
         return f"{', '.join(missing)} not installed" if missing else ""
 
@@ -67,6 +65,13 @@ CASES: tuple[Case, ...] = (
         Truth("sleep", ending="slept"),  # the silent client behind the backend that holds the lock
         needs=("psql", "setpriv"),
         prepared="postgres",
+    ),
+    Case(
+        "web-query",
+        ("{python}", "{programs}/web.py", "{mode}", "{folder}/web"),
+        Truth("postgres", functions=("ExecutorRun", "standard_ExecutorRun"), ending="ran"),
+        needs=("nginx", "gunicorn", "psql", "setpriv"),
+        prepared="web",
     ),
     Case(
         "redis-keys",
@@ -109,6 +114,12 @@ CASES: tuple[Case, ...] = (
     ),
     _compiled("shared-flag", "flag.c", Truth("shared-flag", "preparer", ("prepare",))),
     _compiled("inotify", "watcher.c", Truth("inotify", functions=("reparse_bibliography",))),
+    Case(
+        "d-bus",
+        ("/usr/bin/python3", "{programs}/bus.py", "{mode}"),
+        Truth("python", ending="slept", words="Store"),
+        needs=("dbus-daemon",),
+    ),
     Case(
         "asyncio",
         ("{python}", "{programs}/asyncio_server.py", "{mode}"),
