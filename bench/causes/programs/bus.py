@@ -1,4 +1,4 @@
-"""D-Bus: a client asks a service, which asks another one; stalled: that one sleeps once.
+"""D-Bus: a client asks a service, which asks another one; stalled: that one sleeps once. Meanwhile others talk too.
 
 bus.py normal|stalled
 """
@@ -25,6 +25,12 @@ class Store(dbus.service.Object):  # type: ignore[misc]
         return f"entry {number}"
 
 
+class Clock(dbus.service.Object):  # type: ignore[misc]
+    @dbus.service.method(NAME + "Clock", in_signature="i", out_signature="s")
+    def tell(self, number: int) -> str:
+        return f"{time.time()} {number}"
+
+
 class Directory(dbus.service.Object):  # type: ignore[misc]
     @dbus.service.method(NAME + "Directory", in_signature="i", out_signature="s")
     def find(self, number: int) -> str:
@@ -36,19 +42,31 @@ def serve(name: str) -> None:
     dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
     bus = dbus.SessionBus()
     owned = dbus.service.BusName(NAME + name, bus)
-    served = {"Store": Store, "Directory": Directory}[name](owned, "/")
+    served = {"Store": Store, "Directory": Directory, "Clock": Clock}[name](owned, "/")
     GLib.MainLoop().run()
     served.remove_from_connection()
 
 
-def ask() -> None:
+def met(name: str) -> dbus.proxies.ProxyObject:
     bus = dbus.SessionBus()
-    while not all(bus.name_has_owner(NAME + one) for one in ("Store", "Directory")):
+    while not bus.name_has_owner(NAME + name):
         time.sleep(0.05)
-    directory = bus.get_object(NAME + "Directory", "/", introspect=False)
+    return bus.get_object(NAME + name, "/", introspect=False)
+
+
+def ask() -> None:
+    met("Store")
+    directory = met("Directory")
     for number in range(40):
         directory.find(number, dbus_interface=NAME + "Directory")
         time.sleep(0.005)
+
+
+def chat() -> None:
+    clock = met("Clock")
+    for number in range(10_000):
+        clock.tell(number, dbus_interface=NAME + "Clock")
+        time.sleep(0.02)
 
 
 def again(word: str) -> "subprocess.Popen[bytes]":
@@ -59,16 +77,16 @@ def main() -> None:
     bus = subprocess.Popen(["dbus-daemon", "--session", "--nofork", "--print-address"], stdout=subprocess.PIPE)
     assert bus.stdout is not None
     os.environ["DBUS_SESSION_BUS_ADDRESS"] = bus.stdout.readline().decode().strip()
-    services = [again("Store"), again("Directory")]
+    others = [again("Store"), again("Directory"), again("Clock"), again("chat"), again("chat")]
     again("ask").wait()
-    for one in [*services, bus]:
+    for one in [*others, bus]:
         one.kill()
         one.wait()
 
 
 if len(sys.argv) < 3:
     main()
-elif sys.argv[2] == "ask":
-    ask()
+elif sys.argv[2] in ("ask", "chat"):
+    {"ask": ask, "chat": chat}[sys.argv[2]]()
 else:
     serve(sys.argv[2])

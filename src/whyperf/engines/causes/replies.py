@@ -98,6 +98,15 @@ class Replies:
         onward = [one for one in receivers if one not in (missing.thread, turn.thread)]
         return next((one for one in reversed(onward) if self._answers(one, turn.thread)), None)
 
+    def passed_on_to(self, thread: int, waiting: Wait) -> set[int]:
+        """To whom a thread sent anything in turns that the waiting one began."""
+        graph, edges = self.graph, self.graph.edges
+        slack = graph.settings.turn_slack_ns
+        turns = self._turns(graph, thread, waiting.begin - slack, waiting.end)
+        asked = [segment for turn in turns if waiting.thread in self._feeders(turn) for segment in turn.segments]
+        rows = np.flatnonzero((edges.mechanism == MESSAGE) & np.isin(edges.source, asked))
+        return set(graph.segments.thread[edges.target[rows]].tolist())
+
     def _answers(self, thread: int, asker: int) -> bool:
         """Whether a thread ever sent anything back, here or, in the same roles, in a normal run."""
         if (thread, asker) in _talks(self.graph):

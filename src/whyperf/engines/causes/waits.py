@@ -68,6 +68,7 @@ _INTERRUPTED = (-4, -11, -110)  # EINTR, EAGAIN, ETIMEDOUT
 _RESTART_FIRST, _RESTART_LAST = -516, -512  # how the kernel tells itself to begin a call again
 _FILE_TYPE_SHIFT = np.uint64(60)
 _SEEN_BY_OTHERS = (1, 2, 0xC)  # pipes, devices, sockets; what an eventfd does to others shows in their being woken
+_ON_ITS_WAY_NS = 100_000  # from a thread's last look at what it waits for to its leaving the CPU
 _NEGLIGIBLE = 50  # a gap of a fiftieth of the wait: a busy machine takes its time between two polls
 _CALL_ENDS_SLEEP = int(Call.SLEEP | Call.FUTEX)
 _TRANSFER = int(Call.RECEIVE | Call.SEND)
@@ -102,7 +103,11 @@ def find_waits(events: Events, call_bits: Ints, threads: int, poll_gap_ns: int) 
         first,
         last,
         events.time[first],
-        np.where(wake >= 0, events.time[wake], np.where(resume >= 0, events.time[resume], NEVER)),
+        np.where(
+            wake >= 0,
+            np.maximum(events.time[wake], events.time[first]),
+            np.where(resume >= 0, events.time[resume], NEVER),
+        ),
         np.where(resume >= 0, events.time[resume], NEVER),
         wake,
         resume,
@@ -147,6 +152,27 @@ def _is_productive(bits: int, result: int, file_type: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
+def _resume(  # noqa: PLR0917 -- columns
+    wait: int,
+    at: int,
+    early: int,
+    time: Ints,
+    thread: Int32s,
+    call: Int32s,
+    context: Bytes,
+    bits: Ints,
+    w_wake: Int32s,
+    w_resume: Int32s,
+    w_ended: Int8s,
+) -> None:
+    """It runs again. If nobody was seen waking it meanwhile, whoever did when it was about to sleep ended the wait."""
+    w_resume[wait] = at
+    if w_wake[wait] < 0 and early >= 0 and time[at] >= time[early]:
+        w_wake[wait] = early
+        w_ended[wait] = _who(context[early], thread[early], call[early], bits[early])
+
+
+@njit(cache=True, nogil=True)
 def _sleeps(  # noqa: PLR0912, PLR0915, PLR0917 -- one pass over all events, with the state of all threads at hand
     time: Ints,
     thread: Int32s,
@@ -179,12 +205,15 @@ def _sleeps(  # noqa: PLR0912, PLR0915, PLR0917 -- one pass over all events, wit
     asleep = np.zeros(threads, np.bool_)
     same_call = np.zeros(threads, np.bool_)  # no system call has ended since the last sleep
     acted = np.ones(threads, np.bool_)  # something was done since the last sleep
+    early = np.full(threads, -1, np.int32)  # a wake-up while it was on its way to sleep, on another CPU
     for at in range(len(time)):
         what, who = kind[at], thread[at]
         if who >= 0:
             if asleep[who]:  # it runs, whatever was lost
                 asleep[who] = False
-                w_resume[current[who]] = at
+                _resume(current[who], at, early[who], time, thread, call, context, bits, w_wake, w_resume, w_ended)
+            if what != _SWITCH or (early[who] >= 0 and time[at] - time[early[who]] > _ON_ITS_WAY_NS):
+                early[who] = -1
             if what == _SYSCALL:
                 wait = current[who]
                 if wait >= 0 and not w_returned[wait] and call[w_first[wait]] == call[at]:
@@ -218,13 +247,15 @@ def _sleeps(  # noqa: PLR0912, PLR0915, PLR0917 -- one pass over all events, wit
         if other[at] >= 0:
             whom = other[at]
             if what == _WAKING:
-                if asleep[whom] and w_wake[current[whom]] < 0:
+                if not asleep[whom]:
+                    early[whom] = at
+                elif w_wake[current[whom]] < 0:
                     wait = current[whom]
                     w_wake[wait] = at
                     w_ended[wait] = _who(context[at], who, call[at], bits[at])
             elif what == _SWITCH and asleep[whom]:
                 asleep[whom] = False
-                w_resume[current[whom]] = at
+                _resume(current[whom], at, early[whom], time, thread, call, context, bits, w_wake, w_resume, w_ended)
     return (
         w_thread[:waits],
         w_first[:waits],
