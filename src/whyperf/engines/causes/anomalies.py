@@ -139,7 +139,7 @@ def _long_turns(stalled: Roles, normals: Sequence[Roles], limits: Limits, waits:
         if not graph.trace.followed[thread]:
             continue
         role = stalled.of_thread[thread]
-        known = role if role in usuals else role.broad
+        known = next((one for one in role.broader if one in usuals), role)
         usual, instances = usuals.get(known, 0), len(normal.get(known, ()))
         least = limits.known if instances >= graph.settings.own_normal_waits else limits.unknown
         if end - begin - usual <= least or end - begin <= graph.settings.excess_factor * usual:
@@ -162,9 +162,9 @@ def _mostly_idle(graph: Graph, thread: int, begin: int, end: int) -> bool:
     return bool(idle > (end - begin) / 2)
 
 
-def _turn_lengths(all_roles: Sequence[Roles]) -> dict[Role | tuple[str, str], Ints]:
-    """By role, and by what is known of a thread without a loop."""
-    found: dict[Role | tuple[str, str], list[Ints]] = defaultdict(list)
+def _turn_lengths(all_roles: Sequence[Roles]) -> dict[Role, Ints]:
+    """By role, and by every broader one."""
+    found: dict[Role, list[Ints]] = defaultdict(list)
     for roles in all_roles:
         turns = find_turns(roles.graph)
         bounds = np.searchsorted(turns.thread, np.arange(len(roles.of_thread) + 1))
@@ -172,6 +172,6 @@ def _turn_lengths(all_roles: Sequence[Roles]) -> dict[Role | tuple[str, str], In
             mine = slice(int(bounds[thread]), int(bounds[thread + 1]))
             if mine.start < mine.stop:
                 lengths = turns.end[mine] - turns.begin[mine]
-                found[role].append(lengths)
-                found[role.broad].append(lengths)
+                for one in dict.fromkeys(role.broader):
+                    found[one].append(lengths)
     return {role: np.concatenate(pieces) for role, pieces in found.items()}

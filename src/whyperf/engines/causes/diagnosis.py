@@ -12,7 +12,7 @@ from whyperf.engines.causes.anomalies import find_anomalies
 from whyperf.engines.causes.blame import Blame
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.path import Anomaly, Ending, Stall
-from whyperf.engines.causes.roles import Roles
+from whyperf.engines.causes.roles import Roles, play
 from whyperf.engines.causes.settings import CausesSettings
 from whyperf.engines.recorded import Recorded
 from whyperf.errors import WhyperfError
@@ -47,15 +47,14 @@ def find_causes(
     where: Where | None = None,
 ) -> Causes:
     chosen = settings or CausesSettings()
-    roles = Roles(Graph(stalled, chosen))
-    usual = tuple(Roles(Graph(one, chosen)) for one in normals)
+    roles, *usual = play(Graph(stalled, chosen), [Graph(one, chosen) for one in normals])
     anomalies = find_anomalies(roles, usual)
     if where is not None:
         anomalies = _at(roles.graph, anomalies, where)
     stalls = explain(roles, usual, anomalies[: chosen.most_candidates])
     disturbed = [] if where is not None else [stall for stall in stalls if _is_disturbance(roles.graph, stall)]
     kept = [stall for stall in stalls if stall not in disturbed]
-    return Causes(roles, usual, tuple(kept[: chosen.most_findings]), tuple(_notes(roles, kept, disturbed)))
+    return Causes(roles, tuple(usual), tuple(kept[: chosen.most_findings]), tuple(_notes(roles, kept, disturbed)))
 
 
 def explain(roles: Roles, normals: Sequence[Roles], anomalies: Sequence[Anomaly]) -> tuple[Stall, ...]:

@@ -111,9 +111,9 @@ class Replies:
         """Whether a thread ever sent anything back, here or, in the same roles, in a normal run."""
         if (thread, asker) in _talks(self.graph):
             return True
-        pair = self.roles.of_thread[thread].broad, self.roles.of_thread[asker].broad
+        pair = self.roles.parts[thread].broad, self.roles.parts[asker].broad
         return any(
-            (roles.of_thread[a].broad, roles.of_thread[b].broad) == pair
+            (roles.parts[a].broad, roles.parts[b].broad) == pair
             for roles in self.normals
             for a, b in _talks(roles.graph)
         )
@@ -160,7 +160,7 @@ class Replies:
         counted: dict[str, int] = {}
         total = 0
         for roles in self.normals:
-            threads = roles.threads_of.get(role) or roles.threads_of.get(role.broad) or []
+            threads = roles.threads_like(role)
             for one in threads[:20]:
                 turns = self._turns(roles.graph, one, roles.graph.trace.start, roles.graph.trace.end)
                 for turn in turns[:200]:
