@@ -126,6 +126,7 @@ CASES: tuple[Case, ...] = (
         Truth("sleep", ending="slept"),
     ),
     _compiled("thread-pool", "pool.c", Truth("thread-pool", "pool", ("await_task", "outer"), "cycle")),
+    _compiled("brief-lock", "brief.c", Truth("brief-lock", "saver", ("compact",), "ran")),
     _compiled("two-mutexes", "deadlock.c", Truth("two-mutexes", functions=("transfer",), ending="cycle"), killed=True),
 )
 

@@ -272,7 +272,19 @@ class Blame:
         rivals = kept_from_cpu(graph, thread, ran.begin, ran.end)
         kept = sum(rivals.values())
         # A run that is long by itself is the cause, however much longer a busy machine made it.
-        if kept > (ran.end - ran.begin) / 2 and ran.end - ran.begin - kept < graph.settings.least_excess_ns:
+        if kept > (ran.end - ran.begin) / 2 and ran.end - ran.begin - kept < self._ordinary_run(thread):
             busiest = tuple(rivals.most_common(3))
             return Culprit(Ending.STARVED, thread, ran.begin, ran.end, place, fed_by=fed, others=busiest)
         return Culprit(Ending.RAN, thread, ran.begin, ran.end, place, fed_by=fed)
+
+    def _ordinary_run(self, thread: int) -> int:
+        """How long a thread may run on end without being out of the ordinary."""
+        settings, role = self.graph.settings, self.roles.of_thread[thread]
+        if not self.normals:
+            return settings.least_excess_ns
+        longest = 0
+        for roles in self.normals:
+            segments = roles.graph.segments
+            mine = np.isin(segments.thread, roles.threads_like(role))
+            longest = max(longest, int((segments.end - segments.begin)[mine].max(initial=0)))
+        return max(settings.short_excess_ns, round(settings.excess_factor * longest))

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from whyperf.engines.causes import words
-from whyperf.engines.causes.activity import samples_in
 from whyperf.engines.causes.anomalies import find_anomalies
 from whyperf.engines.causes.blame import Blame
+from whyperf.engines.causes.disturbance import is_disturbance, is_firm
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.path import Anomaly, Ending, Stall
 from whyperf.engines.causes.roles import Roles, play
@@ -52,8 +52,10 @@ def find_causes(
     if where is not None:
         anomalies = _at(roles.graph, anomalies, where)
     stalls = explain(roles, usual, anomalies[: chosen.most_candidates])
-    disturbed = [] if where is not None else [stall for stall in stalls if _is_disturbance(roles.graph, stall)]
+    disturbed = [] if where is not None else [stall for stall in stalls if is_disturbance(roles.graph, stall)]
     kept = [stall for stall in stalls if stall not in disturbed]
+    if where is None:
+        kept = [stall for stall in kept if is_firm(roles.graph, stall)]
     return Causes(roles, tuple(usual), tuple(kept[: chosen.most_findings]), tuple(_notes(roles, kept, disturbed)))
 
 
@@ -71,19 +73,6 @@ def explain(roles: Roles, normals: Sequence[Roles], anomalies: Sequence[Anomaly]
         else:
             merged[same] = replace(merged[same], along=(*merged[same].along, stall.anomaly))
     return tuple(merged)
-
-
-def _is_disturbance(graph: Graph, stall: Stall) -> bool:
-    """It got no CPU, and not because others of the recorded program had it: that says something of the machine only.
-
-    Of a program's own threads it must be seen that they ran; who took a CPU last need not have kept it.
-    """
-    culprit = stall.path.culprit
-    own = [thread for thread, _ in culprit.others if thread >= 0 and graph.trace.followed[thread]]
-    seen = sum(len(samples_in(graph, thread, culprit.begin, culprit.end)) for thread in own)
-    hz = graph.trace.manifest.trace.sample_hz if graph.trace.manifest.trace is not None else 0.0
-    ran = seen / hz * 1e9 if hz else 0.0
-    return culprit.ending is Ending.STARVED and ran < (culprit.end - culprit.begin) / 2
 
 
 def _leads_to(other: Stall, stall: Stall) -> bool:

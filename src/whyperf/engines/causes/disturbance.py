@@ -1,0 +1,40 @@
+"""Stalls that say something of the machine rather than of the program."""
+
+from __future__ import annotations
+
+from whyperf.engines.causes.activity import kept_from_cpu, samples_in
+from whyperf.engines.causes.graph import Graph
+from whyperf.engines.causes.path import Ending, Stall
+
+# Endings that are somebody's doing; disks and whatever is outside the recording take now longer, now shorter.
+_SOMEBODYS = (Ending.RAN, Ending.SLEPT, Ending.NO_REPLY, Ending.GONE, Ending.CYCLE)
+
+
+def is_disturbance(graph: Graph, stall: Stall) -> bool:
+    """It got no CPU, and not because others of the recorded program had it.
+
+    Of a program's own threads it must be seen that they ran; who took a CPU last need not have kept it.
+    """
+    culprit = stall.path.culprit
+    own = [thread for thread, _ in culprit.others if thread >= 0 and graph.trace.followed[thread]]
+    seen = sum(len(samples_in(graph, thread, culprit.begin, culprit.end)) for thread in own)
+    hz = graph.trace.manifest.trace.sample_hz if graph.trace.manifest.trace is not None else 0.0
+    ran = seen / hz * 1e9 if hz else 0.0
+    return culprit.ending is Ending.STARVED and ran < (culprit.end - culprit.begin) / 2
+
+
+def is_firm(graph: Graph, stall: Stall) -> bool:
+    """Whether a stall is long, or is somebody's doing even without the time that a busy machine added.
+
+    A sleep that takes a little longer than another time need not have been meant to.
+    """
+    settings, path = graph.settings, stall.path
+    if stall.anomaly.excess >= settings.least_excess_ns:
+        return True
+    own_sleep = path.culprit.ending is Ending.SLEPT and path.culprit.thread == stall.anomaly.thread
+    if path.culprit.ending not in _SOMEBODYS or path.guessed or own_sleep:
+        return False
+    waited = {(path.culprit.thread, path.culprit.begin, path.culprit.end)}
+    waited |= {(rung.thread, rung.begin, rung.end) for rung in path.rungs}
+    kept = sum(sum(kept_from_cpu(graph, *one).values()) for one in waited if one[0] >= 0)
+    return stall.anomaly.excess - kept >= settings.short_excess_ns
