@@ -75,7 +75,8 @@ _TRANSFER = int(Call.RECEIVE | Call.SEND)
 _MULTIPLEX, _ACTING, _EXITING = int(Call.MULTIPLEX), int(Call.ACTING), int(Call.EXIT)
 
 
-def find_waits(events: Events, call_bits: Ints, threads: int, poll_gap_ns: int) -> tuple[Waits, Sleeps]:
+def find_waits(events: Events, call_bits: Ints, pids: Int32s, poll_gap_ns: int) -> tuple[Waits, Sleeps]:
+    """`pids`: of all threads."""
     bits = call_bits[np.clip(events.call, -1, len(call_bits) - 1)]
     sleep = _sleeps(
         events.time,
@@ -88,7 +89,7 @@ def find_waits(events: Events, call_bits: Ints, threads: int, poll_gap_ns: int) 
         events.result,
         events.site,
         bits,
-        threads,
+        pids,
         poll_gap_ns,
     )
     thread, first, last, wake, resume, ended, result, returned, count, of_switch = sleep
@@ -127,11 +128,14 @@ def places_after(order: Int32s) -> Int32s:
 
 
 @njit(cache=True, nogil=True)
-def _who(context: int, thread: int, call: int, bits: int) -> int:
+def _who(  # noqa: PLR0917 -- columns
+    context: int, call: int, bits: int, thread: int, sleeper: int, pids: Int32s
+) -> int:
     """Who is behind a wake-up: whoever runs when a timer expires has nothing to do with it."""
     if context & _TIMERS:
         return 1
-    if thread < 0 or call < 0:
+    # In no system call the kernel is at work; for the same process that is one of io_uring's threads.
+    if thread < 0 or (call < 0 and pids[thread] != pids[sleeper]):
         return 2
     if context == 0:
         return 3
@@ -156,11 +160,13 @@ def _resume(  # noqa: PLR0917 -- columns
     wait: int,
     at: int,
     early: int,
+    sleeper: int,
     time: Ints,
     thread: Int32s,
     call: Int32s,
     context: Bytes,
     bits: Ints,
+    pids: Int32s,
     w_wake: Int32s,
     w_resume: Int32s,
     w_ended: Int8s,
@@ -169,7 +175,7 @@ def _resume(  # noqa: PLR0917 -- columns
     w_resume[wait] = at
     if w_wake[wait] < 0 and early >= 0 and time[at] >= time[early]:
         w_wake[wait] = early
-        w_ended[wait] = _who(context[early], thread[early], call[early], bits[early])
+        w_ended[wait] = _who(context[early], call[early], bits[early], thread[early], sleeper, pids)
 
 
 @njit(cache=True, nogil=True)
@@ -184,10 +190,10 @@ def _sleeps(  # noqa: PLR0912, PLR0915, PLR0917 -- one pass over all events, wit
     result: Ints,
     site: Int32s,
     bits: Ints,
-    threads: int,
+    pids: Int32s,
     poll_gap: int,
 ) -> tuple[Int32s, Int32s, Int32s, Int32s, Int32s, Int8s, Ints, Bools, Int32s, Int32s]:
-    most = 0
+    threads, most = len(pids), 0
     for at in range(len(time)):
         most += kind[at] == _SWITCH
     w_thread = np.empty(most, np.int32)
@@ -211,7 +217,21 @@ def _sleeps(  # noqa: PLR0912, PLR0915, PLR0917 -- one pass over all events, wit
         if who >= 0:
             if asleep[who]:  # it runs, whatever was lost
                 asleep[who] = False
-                _resume(current[who], at, early[who], time, thread, call, context, bits, w_wake, w_resume, w_ended)
+                _resume(
+                    current[who],
+                    at,
+                    early[who],
+                    who,
+                    time,
+                    thread,
+                    call,
+                    context,
+                    bits,
+                    pids,
+                    w_wake,
+                    w_resume,
+                    w_ended,
+                )
             if what != _SWITCH or (early[who] >= 0 and time[at] - time[early[who]] > _ON_ITS_WAY_NS):
                 early[who] = -1
             if what == _SYSCALL:
@@ -221,7 +241,7 @@ def _sleeps(  # noqa: PLR0912, PLR0915, PLR0917 -- one pass over all events, wit
                 same_call[who] = False
                 if _is_productive(bits[at], result[at], int(object_[at] >> _FILE_TYPE_SHIFT)):
                     acted[who] = True
-            elif what == _WAKING and _who(context[at], who, call[at], bits[at]) == 3:
+            elif what == _WAKING and _who(context[at], call[at], bits[at], who, other[at], pids) == 3:
                 acted[who] = True
             elif what == _SWITCH and result[at] & _ASLEEP and not result[at] & _DEAD and not bits[at] & _EXITING:
                 wait, joins = current[who], False
@@ -252,10 +272,24 @@ def _sleeps(  # noqa: PLR0912, PLR0915, PLR0917 -- one pass over all events, wit
                 elif w_wake[current[whom]] < 0:
                     wait = current[whom]
                     w_wake[wait] = at
-                    w_ended[wait] = _who(context[at], who, call[at], bits[at])
+                    w_ended[wait] = _who(context[at], call[at], bits[at], who, whom, pids)
             elif what == _SWITCH and asleep[whom]:
                 asleep[whom] = False
-                _resume(current[whom], at, early[whom], time, thread, call, context, bits, w_wake, w_resume, w_ended)
+                _resume(
+                    current[whom],
+                    at,
+                    early[whom],
+                    whom,
+                    time,
+                    thread,
+                    call,
+                    context,
+                    bits,
+                    pids,
+                    w_wake,
+                    w_resume,
+                    w_ended,
+                )
     return (
         w_thread[:waits],
         w_first[:waits],
