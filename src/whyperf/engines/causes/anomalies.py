@@ -17,10 +17,16 @@ from whyperf.engines.causes.turns import find_turns
 
 
 def find_anomalies(stalled: Roles, normals: Sequence[Roles]) -> list[Anomaly]:
-    """Largest excess first. Short ones only where nothing else is found: who waits for seconds has other worries."""
-    return _beyond(stalled, normals, usual_limits(stalled, normals)) or (
-        _beyond(stalled, normals, close_limits(stalled, normals)) if normals else []
-    )
+    """Largest excess first. Short ones only where nothing else is found: who waits for seconds has other worries. The
+    last to be asked are threads that waited far longer for work than ever: whoever feeds them may have stalled."""
+    usual = usual_limits(stalled, normals)
+    found = _beyond(stalled, normals, usual)
+    if not found and normals:
+        found = _beyond(stalled, normals, close_limits(stalled, normals))
+    if not found and normals:
+        found = _long_waits(stalled, normals, usual, stalled.graph.in_loop)
+        found = [one for one in found if one.instances >= stalled.graph.settings.short_normal_waits]
+    return sorted(found, key=lambda one: -one.excess)
 
 
 def _beyond(stalled: Roles, normals: Sequence[Roles], limits: Limits) -> list[Anomaly]:
@@ -30,7 +36,7 @@ def _beyond(stalled: Roles, normals: Sequence[Roles], limits: Limits) -> list[An
         # A client that waits among many descriptors looks idle: its waits for answers count where nothing else does.
         found = _long_waits(stalled, normals, limits, stalled.graph.in_loop & stalled.graph.asks)
         found = [one for one in found if one.instances >= stalled.graph.settings.own_normal_waits]
-    return sorted(found, key=lambda one: -one.excess)
+    return found
 
 
 def _long_waits(stalled: Roles, normals: Sequence[Roles], limits: Limits, which: Bools) -> list[Anomaly]:

@@ -246,7 +246,8 @@ class Blame:
             return None
         wait = graph.wait(turn.wait)
         if turn.sender is not None and turn.sender.thread >= 0:
-            link = Link("message", Certainty.STRONG, "it brought about the turn in which the waiting thread was let go")
+            why = "it brought about the turn in which the waiting thread was let go"
+            link = Link(turn.sender.mechanism, Certainty.STRONG, why)
             rung = Rung(thread, begin, min(end, wait.end), turn.wait, link)
             until = min(end, max(begin + 1, int(graph.segments.end[turn.sender.segment])))
             on = _LetGo(wait, turn.sender.segment)
@@ -287,4 +288,5 @@ class Blame:
             segments = roles.graph.segments
             mine = np.isin(segments.thread, roles.threads_like(role))
             longest = max(longest, int((segments.end - segments.begin)[mine].max(initial=0)))
-        return max(settings.short_excess_ns, round(settings.excess_factor * longest))
+        ordinary = max(settings.short_excess_ns, round(settings.excess_factor * longest))
+        return min(ordinary, settings.least_excess_ns)

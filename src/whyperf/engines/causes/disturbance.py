@@ -26,10 +26,12 @@ def is_disturbance(graph: Graph, stall: Stall) -> bool:
 def is_firm(graph: Graph, stall: Stall) -> bool:
     """Whether a stall is long, or is somebody's doing even without the time that a busy machine added.
 
-    A sleep that takes a little longer than another time need not have been meant to.
+    A sleep that takes a little longer than another time need not have been meant to; and who had nothing to do stalled
+    only if somebody else did.
     """
     settings, path = graph.settings, stall.path
-    if stall.anomaly.excess >= settings.least_excess_ns:
+    idle = not stall.anomaly.is_turn and graph.in_loop[stall.anomaly.wait] and not graph.asks[stall.anomaly.wait]
+    if stall.anomaly.excess >= settings.least_excess_ns and not idle:
         return True
     own_sleep = path.culprit.ending is Ending.SLEPT and path.culprit.thread == stall.anomaly.thread
     if path.culprit.ending not in _SOMEBODYS or path.guessed or own_sleep:
@@ -37,4 +39,4 @@ def is_firm(graph: Graph, stall: Stall) -> bool:
     waited = {(path.culprit.thread, path.culprit.begin, path.culprit.end)}
     waited |= {(rung.thread, rung.begin, rung.end) for rung in path.rungs}
     kept = sum(sum(kept_from_cpu(graph, *one).values()) for one in waited if one[0] >= 0)
-    return stall.anomaly.excess - kept >= settings.short_excess_ns
+    return stall.anomaly.excess - kept >= (settings.least_excess_ns if idle else settings.short_excess_ns)

@@ -24,6 +24,7 @@ class Sender:
 
     thread: int
     segment: int
+    mechanism: str = "message"
 
 
 @dataclass(frozen=True)
@@ -96,4 +97,5 @@ class Relays:
         thread = int(graph.trace.events.thread[wake])
         if thread == waiting.thread:
             return None
-        return Sender(thread, graph.segments.at(thread, int(graph.trace.events.time[wake])))
+        segment = graph.segments.at(thread, int(graph.trace.events.time[wake]))
+        return Sender(thread, segment, graph.rules.wakes[rule].name)

@@ -13,6 +13,9 @@ from whyperf.engines.causes.arrays import Int32s, Ints
 from whyperf.engines.causes.cast import Part, Parts, cast
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.grouping import groups
+from whyperf.engines.causes.rules import Call
+
+_NOT_FOR_SIGNALS = Call.FUTEX | Call.RECEIVE | Call.SEND | Call.LOCK | Call.ACCEPT
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,11 @@ class Roles:
         """Who ends such a wait as a rule: by role and signature, by signature alone, by that of any like it."""
         graph = self.graph
         found: dict[tuple[Role | None, Signature], Counter[Role]] = defaultdict(Counter)
-        woken = np.flatnonzero(graph.wakes.rule >= 0)
+        # A signal interrupts a wait for a message or a lock, it is not what was waited for.
+        signals = np.array([rule.name == "signal" for rule in graph.rules.wakes] + [False], np.bool_)
+        bits = graph.call_bits[np.clip(graph.trace.events.call[graph.waits.first], -1, len(graph.call_bits) - 1)]
+        interrupted = signals[graph.wakes.rule] & (bits & _NOT_FOR_SIGNALS != 0)
+        woken = np.flatnonzero((graph.wakes.rule >= 0) & ~interrupted)
         woken = woken[graph.trace.witnessed[graph.trace.events.thread[graph.waits.wake[woken]]]]
         wakers = graph.trace.events.thread[graph.waits.wake[woken]]
         first, where = groups(self.signature_of[woken], graph.waits.thread[woken], wakers)
