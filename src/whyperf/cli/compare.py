@@ -185,7 +185,7 @@ def _measuring_of(args: argparse.Namespace, *, driven: bool) -> Measuring:
 
     choice = choose()
     if choice.means is Means.BPF:
-        return replace(measuring, trace_hz=args.trace_rate)
+        return replace(measuring, trace_hz=args.trace_rate, watched=tuple(args.watch))
     return without_privilege(measuring, choice.reason, choice.mend)
 
 

@@ -10,6 +10,7 @@ from whyperf.engines.causes import words
 from whyperf.engines.causes.anomalies import find_anomalies
 from whyperf.engines.causes.blame import Blame
 from whyperf.engines.causes.disturbance import is_disturbance, is_firm
+from whyperf.engines.causes.flags import polled_at, suggested_flags
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.path import Anomaly, Ending, Stall
 from whyperf.engines.causes.roles import Roles, play
@@ -158,6 +159,14 @@ def _notes(roles: Roles, stalls: Sequence[Stall], disturbed: Sequence[Stall]) ->
         f"{words.ending(graph, stall.path.culprit)}."
         for stall in disturbed[:1]
     ]
+    for stall in stalls[:1]:
+        if (wait := polled_at(stall)) >= 0:
+            flags = suggested_flags(graph, wait)
+            some = " ".join(f"--watch {one}" for one in flags) or "--watch VARIABLE"
+            notes.append(
+                f"{words.who(graph, graph.wait(wait).thread)} polled something that kernel events do not show. Who "
+                f"writes a variable is seen with: whyperf record --trace {some} ..."
+            )
     if trace is not None and trace.events_lost:
         notes.append(
             f"{trace.events_lost:,} kernel events were lost: wake-ups that are missing may have been among them."

@@ -53,10 +53,14 @@ class Waits:
 
 @dataclass(frozen=True)
 class Sleeps:
-    """For every event: the wait that a SWITCH belongs to, and the wait that is over at it; -1: none."""
+    """For every event: the wait that a SWITCH belongs to, and the waits that are over at it; -1: none.
+
+    Two can be: a switch goes from one thread, of whose coming back nothing was seen, to another.
+    """
 
     wait: Int32s
-    resumed: Int32s
+    resumed: Int32s  # of the event's own thread
+    resumed_other: Int32s
 
 
 _SWITCH, _WAKING, _SYSCALL = int(EventKind.SWITCH), int(EventKind.WAKING), int(EventKind.SYSCALL)
@@ -96,9 +100,11 @@ def find_waits(events: Events, call_bits: Ints, pids: Int32s, poll_gap_ns: int) 
     order = np.argsort(thread, kind="stable").astype(np.int32)  # they begin in time order: so each thread's do
     place = places_after(order)
     first, last, wake, resume = first[order], last[order], wake[order], resume[order]
-    resumed = np.full(len(events), -1, np.int32)
-    seen = resume >= 0
-    resumed[resume[seen]] = np.flatnonzero(seen)
+    resumed, resumed_other = np.full(len(events), -1, np.int32), np.full(len(events), -1, np.int32)
+    own = (resume >= 0) & (events.thread[resume] == thread[order])
+    resumed[resume[own]] = np.flatnonzero(own)
+    other = (resume >= 0) & ~own
+    resumed_other[resume[other]] = np.flatnonzero(other)
     waits = Waits(
         thread[order],
         first,
@@ -117,7 +123,7 @@ def find_waits(events: Events, call_bits: Ints, pids: Int32s, poll_gap_ns: int) 
         returned[order],
         count[order],
     )
-    return waits, Sleeps(place[of_switch], resumed)
+    return waits, Sleeps(place[of_switch], resumed, resumed_other)
 
 
 def places_after(order: Int32s) -> Int32s:
