@@ -42,7 +42,7 @@ demo: $(STAMPS)/installed $(PAGE) ## a built-in slow program, recorded and diagn
 	$(BIN)/whyperf demo
 
 test: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/test-packages $(STAMPS)/browser $(PAGE) ## all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 lint: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/web-tools ## style, types, layering, C formatting
 	$(BIN)/ruff check .

@@ -31,7 +31,7 @@ from bench.subjects import own
 from bench.trace_tools import TOOLS, Recorded, can_use_tracepoints
 
 _PORT = 7397
-_SECONDS = {"calls": 1.0, "switches": 1.0, "conditions": 1.5, "desktop": 4.0}
+_SECONDS = {"calls": 1.0, "switches": 1.0, "conditions": 4.0, "desktop": 4.0}
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def _process_cpu(pid: int) -> float:
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
 
 
-def _redis(tool: str, requests: int = 60000) -> Run:
+def _redis(tool: str, requests: int = 300000) -> Run:
     with tempfile.TemporaryDirectory() as folder:
         server = subprocess.Popen(
             ["redis-server", "--port", str(_PORT), "--save", "", "--appendonly", "no"],

@@ -1,6 +1,11 @@
-"""For all tests: a property is judged by whether it holds, not by how fast a busy machine is."""
+"""For all tests: a property is judged by whether it holds, not by how fast a busy machine is; tracers of one process that
+runs tests are not in the way of another's."""
+
+import os
 
 from hypothesis import settings
 
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+os.environ["WHYPERF_TRACE_FOLDER"] = f"/tmp/whyperf-tests-{os.getpid()}"

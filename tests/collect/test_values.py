@@ -63,8 +63,9 @@ def record(tmp_path: Path, compiler: str, *flags: str) -> tuple[Recording, Path]
     source.write_text(PROGRAM)
     subprocess.run([compiler, "-g", *flags, "-o", binary, source], check=True)
     # The first run only makes the tables.
+    rounds = "2000" if "-O0" in flags else "6000"
     for rate in ("100", "250"):
-        command = ["whyperf", "record", "--force", "--rate", rate, "-o", out, "--", binary]
+        command = ["whyperf", "record", "--force", "--rate", rate, "-o", out, "--", binary, rounds]
         subprocess.run([_python(), "-m", *command], check=True, capture_output=True)
     return Recording(out), source
 
@@ -96,7 +97,7 @@ def readings(recording: Recording) -> list[dict[str, float]]:
 def test_values_of_one_sample_agree_with_each_other(tmp_path: Path, compiler: str, level: str) -> None:
     recording, _ = record(tmp_path, compiler, level)
     samples = readings(recording)
-    assert len(samples) > 20
+    assert len(samples) > 150
 
     def held(name: str) -> list[tuple[float, float]]:
         """(seed, value) pairs of samples in which both were read."""
@@ -127,8 +128,9 @@ def test_values_of_one_sample_agree_with_each_other(tmp_path: Path, compiler: st
         # The innermost instruction may stand between two assignments: one or two samples may differ.
         wrong = [(seed, value) for seed, value in read[name] if value != rule(seed)]
         assert len(wrong) <= 2, (name, wrong[:5])
-    # What the compiler keeps it says where: at -O0 everything, at -O2 most of it. Pointers are followed now and then.
-    seen = [name for name, pairs in read.items() if len(pairs) > (0.03 if "->" in name else 0.5) * len(samples)]
+    # What the compiler keeps it says where: at -O0 everything, at -O2 most of it. Pointers are followed now and then,
+    # by chance in one of up to 16 samples.
+    seen = [name for name, pairs in read.items() if len(pairs) > (0 if "->" in name else 0.5 * len(samples))]
     assert len(seen) >= (12 if level == "-O0" else 6), sorted(set(expected) - set(seen))
 
 

@@ -48,7 +48,13 @@ class OrdinaryUser:
 
     def _environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
-        return {**kept, "HOME": str(self.home), "PYTHONPATH": str(self.home / "site"), "PYTHONDONTWRITEBYTECODE": "1"}
+        own = {
+            "HOME": str(self.home),
+            "PYTHONPATH": str(self.home / "site"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "WHYPERF_TRACE_FOLDER": str(self.home / self.home.name),
+        }
+        return {**kept, **own}
 
 
 @contextmanager

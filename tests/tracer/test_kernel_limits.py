@@ -109,7 +109,7 @@ def test_the_governor_sheds_and_says_so(tmp_path: Path) -> None:
         level = tracing.tracer.counters()["shed_level"]
     assert changes and level > 0
     for when, cpu, before, after in changes:
-        assert abs(after - before) == 1
+        assert after == before - 1 or before < after <= before + 3
         assert 0 <= after < len(SHED_LEVELS)
         assert 0 <= cpu < (os.cpu_count() or 1)
         assert when > 0
@@ -255,7 +255,8 @@ def test_a_module_without_build_id_is_kept_once(tmp_path: Path) -> None:
     """Or a server that runs such programs again and again would fill the memory for tables."""
     program = compiled("sleeper.c", tmp_path, "-Wl,--build-id=none")
     counts = []
-    with Tracing(tmp_path / "tables", kinds=[EventKind.SWITCH]) as tracing:
+    with Tracing(tmp_path / "tables", kinds=[EventKind.SWITCH], met_limit=0) as tracing:
+        tracing.tracer.learn(os.getpid())  # what a child is before it is the program
         for _ in range(3):
             process = tracing.spawn([str(program)], stdout=subprocess.PIPE)
             assert process.stdout and process.stdout.readline()

@@ -1,8 +1,8 @@
 // Keeping the cost of recording within its budget, on each CPU for itself.
 //
 // Every 16th event is timed and stands for 16. When a window of 100 ms has cost more than the budget, the next level is
-// shed at once; when many windows in a row cost less than half of it, a level is taken back, and the longer that did
-// not last, the longer the next attempt waits.
+// shed at once, and the next two with it where the budget was gone early; when many windows in a row cost less than
+// half of it, a level is taken back, and the longer that did not last, the longer the next attempt waits.
 #ifndef WHYPERF_TRACER_GOVERNOR_H
 #define WHYPERF_TRACER_GOVERNOR_H
 
@@ -49,6 +49,12 @@ static __always_inline void close_window(struct trace_cpu *cpu, u32 number, u64 
         cpu->patience = GOVERNOR_PATIENCE;
 }
 
+// A storm is met in few steps: each of them costs a budget.
+static __always_inline u32 next_level(u32 level, u64 elapsed) {
+    level += elapsed < GOVERNOR_WINDOW / 8 ? 3 : elapsed < GOVERNOR_WINDOW / 3 ? 2 : 1;
+    return level < TRACE_SHED_LEVELS ? level : TRACE_SHED_LEVELS - 1;
+}
+
 static __always_inline void govern(struct trace_cpu *cpu, u32 number, u64 began) {
     if (cpu->head % GOVERNOR_TIMED)
         return;
@@ -69,7 +75,7 @@ static __always_inline void govern(struct trace_cpu *cpu, u32 number, u64 began)
             cpu->patience = GOVERNOR_PATIENCE;
         else if (cpu->calm < cpu->patience && cpu->patience < GOVERNOR_MOST_PATIENCE)
             cpu->patience *= 2;
-        shed_to(cpu, number, now, cpu->level + 1);
+        shed_to(cpu, number, now, next_level(cpu->level, elapsed));
     }
 }
 
