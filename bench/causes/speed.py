@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -68,7 +69,8 @@ search(causes.graph.edges, vertex, ends)
 done("beam search")
 """
 _END = """
-told["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+used = resource.getrusage(resource.RUSAGE_SELF)
+told["memory"], told["cpu"] = used.ru_maxrss / 1e6, used.ru_utime + used.ru_stime
 print(json.dumps(told))
 """
 
@@ -117,14 +119,20 @@ def main() -> None:
     large = enlarged(stalled, folder / f"speed.{args.graph}", args.graph)
     told = timed(_GRAPH, large)
     print(f"{args.graph:,} events from disk: read in {told['read']:.1f} s, graph in {told['graph']:.1f} s "
-          f"({told['vertices']:,.0f} vertices, {told['edges']:,.0f} edges), {told['memory']:.1f} GB; "
+          f"({told['vertices']:,.0f} vertices, {told['edges']:,.0f} edges), {told['cpu']:.1f} s CPU of the "
+          f"process, {told['memory']:.1f} GB; "
           f"load {os.getloadavg()[0]:.1f}", flush=True)  # fmt: skip
 
     pair = [enlarged(one, folder / f"speed.{one.name}.{args.pair}", args.pair) for one in (normal, stalled)]
     told = timed(_PAIR, *pair)
     print(f"{args.pair:,} events on either side: causes in {told['causes']:.1f} s ({told['stalls']:.0f} stalls), "
-          f"{told['memory']:.1f} GB; one walk {1000 * told['walk']:.0f} ms, beam search "
-          f"{1000 * told['beam search']:.0f} ms; load {os.getloadavg()[0]:.1f}", flush=True)  # fmt: skip
+          f"{told['cpu']:.1f} s CPU of the process, {told['memory']:.1f} GB; one walk {1000 * told['walk']:.0f} ms, "
+          f"beam search {1000 * told['beam search']:.0f} ms; load {os.getloadavg()[0]:.1f}", flush=True)  # fmt: skip
+    begin = time.perf_counter()
+    command = [sys.executable, "-m", "whyperf", "diagnose", *map(str, pair), "--json", "-"]
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    print(f"the same by the command line, all engines: {time.perf_counter() - begin:.1f} s; "
+          f"load {os.getloadavg()[0]:.1f}")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -50,3 +50,23 @@ def test_not_where_little_is_known() -> None:
 @pytest.mark.parametrize("takes", [2.0, 5.0, 9.0, 25.0])
 def test_a_little_longer_than_usual_is_no_stall(takes: float) -> None:
     assert not find_causes(conversation(slow={50: takes}).made(), [conversation().made()]).stalls
+
+
+def scripted_job(*, waits_from: float, sleeps: float) -> Script:
+    """A shell waits for a child that sleeps."""
+    script = Script()
+    script.did("sh", 1, "getpid", 1)
+    script.asleep("sh", waits_from, 10 + sleeps, "wait4", ["main", "wait_for", "libc:wait4"], by="child",
+                  waker_call="exit_group", returns=7)  # fmt: skip
+    script.did("child", 9, "getpid", 1)
+    script.asleep("child", 10, 9 + sleeps, "nanosleep", ["main", "libc:sleep"], by="timer", returns=0)
+    return script
+
+
+def test_what_the_culprit_does_in_the_normal_run_too_explains_nothing_where_little_is_known() -> None:
+    # GIVEN a shell that comes to wait for its child sooner than the other time
+    normal = scripted_job(waits_from=505, sleeps=500).made()
+    # THEN the child, which sleeps as it always does, is not to blame; one that sleeps longer is
+    assert not find_causes(scripted_job(waits_from=11, sleeps=500).made(), [normal]).stalls
+    (stall,) = find_causes(scripted_job(waits_from=11, sleeps=2000).made(), [normal]).stalls
+    assert stall.path.culprit.ending is Ending.SLEPT

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from whyperf.engines.causes import words
 from whyperf.engines.causes.anomalies import find_anomalies
 from whyperf.engines.causes.blame import Blame
-from whyperf.engines.causes.disturbance import is_disturbance, is_firm
+from whyperf.engines.causes.disturbance import is_disturbance, is_firm, is_usual
 from whyperf.engines.causes.flags import polled_at, suggested_flags
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.path import Anomaly, Ending, Stall
@@ -56,7 +56,7 @@ def find_causes(
     disturbed = [] if where is not None else [stall for stall in stalls if is_disturbance(roles.graph, stall)]
     kept = [stall for stall in stalls if stall not in disturbed]
     if where is None:
-        kept = [stall for stall in kept if is_firm(roles.graph, stall)]
+        kept = [one for one in kept if is_firm(roles.graph, one) and not is_usual(roles, usual, one)]
     return Causes(roles, tuple(usual), tuple(kept[: chosen.most_findings]), tuple(_notes(roles, kept, disturbed)))
 
 

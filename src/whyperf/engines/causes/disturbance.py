@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from whyperf.engines.causes.activity import kept_from_cpu, samples_in
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.path import Ending, Stall
+from whyperf.engines.causes.roles import Roles
 
 # Endings that are somebody's doing; disks and whatever is outside the recording take now longer, now shorter.
 _SOMEBODYS = (Ending.RAN, Ending.SLEPT, Ending.NO_REPLY, Ending.GONE, Ending.CYCLE)
+
+_AS_LONG = 1.5
 
 
 def is_disturbance(graph: Graph, stall: Stall) -> bool:
@@ -21,6 +26,17 @@ def is_disturbance(graph: Graph, stall: Stall) -> bool:
     hz = graph.trace.manifest.trace.sample_hz if graph.trace.manifest.trace is not None else 0.0
     ran = seen / hz * 1e9 if hz else 0.0
     return culprit.ending is Ending.STARVED and ran < (culprit.end - culprit.begin) / 2
+
+
+def is_usual(roles: Roles, normals: Sequence[Roles], stall: Stall) -> bool:
+    """Too little is known of what stalled to say that it does not last as long as a rule, and what the culprit did
+    lasts as long in the normal run."""
+    graph, wait = roles.graph, stall.path.culprit.wait
+    if wait < 0 or stall.anomaly.instances >= graph.settings.own_normal_waits:
+        return False
+    signature = roles.signatures[roles.signature_of[wait]]
+    longest = max((int(each[-1]) for one in normals for each in one.like(signature)), default=0)
+    return int(graph.ends[wait] - graph.waits.begin[wait]) <= _AS_LONG * longest
 
 
 def is_firm(graph: Graph, stall: Stall) -> bool:
