@@ -70,3 +70,19 @@ def test_what_the_culprit_does_in_the_normal_run_too_explains_nothing_where_litt
     assert not find_causes(scripted_job(waits_from=11, sleeps=500).made(), [normal]).stalls
     (stall,) = find_causes(scripted_job(waits_from=11, sleeps=2000).made(), [normal]).stalls
     assert stall.path.culprit.ending is Ending.SLEPT
+
+
+def background(*, merged: int) -> Script:
+    """A thread that wakes every 10 ms, and now and then does something that others see."""
+    script, at = Script(), 10.0
+    for turn in range(90):
+        script.asleep("p", at, at + 10, "nanosleep", ["main", "tick", "libc:usleep"], by="timer", returns=0)
+        if turn % merged == merged - 1:
+            script.did("p", at + 10.1, "write", 4, object=0x2 << 60)
+        at += 10.2
+    return script
+
+
+def test_a_thread_that_paces_itself_does_not_stall() -> None:
+    """How many of its sleeps look like one poll is by chance."""
+    assert not find_causes(background(merged=80).made(), [background(merged=9).made()]).stalls

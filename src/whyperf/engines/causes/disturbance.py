@@ -30,13 +30,28 @@ def is_disturbance(graph: Graph, stall: Stall) -> bool:
 
 def is_usual(roles: Roles, normals: Sequence[Roles], stall: Stall) -> bool:
     """Too little is known of what stalled to say that it does not last as long as a rule, and what the culprit did
-    lasts as long in the normal run."""
+    lasts as long in the normal run. Or it sleeps again and again, as it does there most of the time."""
     graph, wait = roles.graph, stall.path.culprit.wait
+    if stall.path.culprit.ending is Ending.POLLED and any(_paces_itself(one, roles, wait) for one in normals):
+        return True
     if wait < 0 or stall.anomaly.instances >= graph.settings.own_normal_waits:
         return False
     signature = roles.signatures[roles.signature_of[wait]]
     longest = max((int(each[-1]) for one in normals for each in one.like(signature)), default=0)
     return int(graph.ends[wait] - graph.waits.begin[wait]) <= _AS_LONG * longest
+
+
+def _paces_itself(normal: Roles, roles: Roles, wait: int) -> bool:
+    """Whether such threads spend most of the time that they are seen at such a wait: how many of their sleeps look like
+    one is by chance."""
+    threads = normal.threads_like(roles.of_thread[int(roles.graph.waits.thread[wait])])
+    waited = sum(int(each.sum()) for each in normal.like(roles.signatures[roles.signature_of[wait]]))
+    graph, lived = normal.graph, 0
+    for thread in threads:
+        segments = graph.segments.of(thread)
+        if segments:
+            lived += int(graph.segments.end[segments[-1]] - graph.segments.begin[segments[0]])
+    return waited > lived / 2
 
 
 def is_firm(graph: Graph, stall: Stall) -> bool:

@@ -16,7 +16,8 @@ from numba import njit
 from whyperf.engines.causes.arrays import Bools, Bytes, Int8s, Int32s, Ints, Words
 from whyperf.engines.causes.rules import Call
 from whyperf.engines.causes.trace import Events
-from whyperf.recording.events import EventKind, InterruptContext
+from whyperf.engines.causes.wakers import is_productive, who_ended
+from whyperf.recording.events import EventKind
 
 NEVER = np.int64(-1)
 
@@ -65,18 +66,11 @@ class Sleeps:
 
 _SWITCH, _WAKING, _SYSCALL = int(EventKind.SWITCH), int(EventKind.WAKING), int(EventKind.SYSCALL)
 _EXIT = int(EventKind.EXIT)
-_TIMERS = int(InterruptContext.HRTIMER | InterruptContext.TIMER)
-_NET = int(InterruptContext.NET_SOFTIRQ)
 _ASLEEP, _DEAD = 1 | 2 | 4 | 8, 16 | 32 | 128  # task states
-_INTERRUPTED = (-4, -11, -110)  # EINTR, EAGAIN, ETIMEDOUT
-_RESTART_FIRST, _RESTART_LAST = -516, -512  # how the kernel tells itself to begin a call again
 _FILE_TYPE_SHIFT = np.uint64(60)
-_SEEN_BY_OTHERS = (1, 2, 0xC)  # pipes, devices, sockets; what an eventfd does to others shows in their being woken
 _ON_ITS_WAY_NS = 100_000  # from a thread's last look at what it waits for to its leaving the CPU
 _NEGLIGIBLE = 50  # a gap of a fiftieth of the wait: a busy machine takes its time between two polls
-_CALL_ENDS_SLEEP = int(Call.SLEEP | Call.FUTEX)
-_TRANSFER = int(Call.RECEIVE | Call.SEND)
-_MULTIPLEX, _ACTING, _EXITING = int(Call.MULTIPLEX), int(Call.ACTING), int(Call.EXIT)
+_EXITING = int(Call.EXIT)
 
 
 def find_waits(events: Events, call_bits: Ints, pids: Int32s, poll_gap_ns: int) -> tuple[Waits, Sleeps]:
@@ -134,34 +128,6 @@ def places_after(order: Int32s) -> Int32s:
 
 
 @njit(cache=True, nogil=True)
-def _who(  # noqa: PLR0917 -- columns
-    context: int, call: int, bits: int, thread: int, sleeper: int, pids: Int32s
-) -> int:
-    """Who is behind a wake-up: whoever runs when a timer expires has nothing to do with it."""
-    if context & _TIMERS:
-        return 1
-    # In no system call the kernel is at work; for the same process that is one of io_uring's threads.
-    if thread < 0 or (call < 0 and pids[thread] != pids[sleeper]):
-        return 2
-    if context == 0:
-        return 3
-    # Loopback traffic wakes its receiver in a soft interrupt within the sender's own system call.
-    return 3 if context == _NET and bits != 0 else 2
-
-
-@njit(cache=True, nogil=True)
-def _is_productive(bits: int, result: int, file_type: int) -> bool:
-    """Whether a finished system call did something that others may see."""
-    if result in _INTERRUPTED or _RESTART_FIRST <= result <= _RESTART_LAST or bits & _CALL_ENDS_SLEEP:
-        return False
-    if bits & _MULTIPLEX:
-        return False
-    if bits & _TRANSFER:
-        return result > 0 and file_type in _SEEN_BY_OTHERS
-    return bool(bits & _ACTING)
-
-
-@njit(cache=True, nogil=True)
 def _resume(  # noqa: PLR0917 -- columns
     wait: int,
     at: int,
@@ -181,7 +147,7 @@ def _resume(  # noqa: PLR0917 -- columns
     w_resume[wait] = at
     if w_wake[wait] < 0 and early >= 0 and time[at] >= time[early]:
         w_wake[wait] = early
-        w_ended[wait] = _who(context[early], call[early], bits[early], thread[early], sleeper, pids)
+        w_ended[wait] = who_ended(context[early], call[early], bits[early], thread[early], sleeper, pids)
 
 
 @njit(cache=True, nogil=True)
@@ -245,9 +211,9 @@ def _sleeps(  # noqa: PLR0912, PLR0915, PLR0917 -- one pass over all events, wit
                 if wait >= 0 and not w_returned[wait] and call[w_first[wait]] == call[at]:
                     w_result[wait], w_returned[wait] = result[at], True
                 same_call[who] = False
-                if _is_productive(bits[at], result[at], int(object_[at] >> _FILE_TYPE_SHIFT)):
+                if is_productive(bits[at], result[at], int(object_[at] >> _FILE_TYPE_SHIFT)):
                     acted[who] = True
-            elif what == _WAKING and _who(context[at], call[at], bits[at], who, other[at], pids) == 3:
+            elif what == _WAKING and who_ended(context[at], call[at], bits[at], who, other[at], pids) == 3:
                 acted[who] = True
             elif what == _SWITCH and result[at] & _ASLEEP and not result[at] & _DEAD and not bits[at] & _EXITING:
                 wait, joins = current[who], False
@@ -278,7 +244,7 @@ def _sleeps(  # noqa: PLR0912, PLR0915, PLR0917 -- one pass over all events, wit
                 elif w_wake[current[whom]] < 0:
                     wait = current[whom]
                     w_wake[wait] = at
-                    w_ended[wait] = _who(context[at], call[at], bits[at], who, whom, pids)
+                    w_ended[wait] = who_ended(context[at], call[at], bits[at], who, whom, pids)
             elif what == _SWITCH and asleep[whom]:
                 asleep[whom] = False
                 _resume(
