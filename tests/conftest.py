@@ -1,5 +1,5 @@
-"""For all tests: a property is judged by whether it holds, not by how fast a busy machine is; tracers of one process that
-runs tests are not in the way of another's."""
+"""For all tests: a property is judged by whether it holds, not by how fast a busy machine is; and each process of tests
+has tracers of its own."""
 
 import os
 

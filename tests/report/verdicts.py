@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from tests.engines.contexts.traced import Thread, ran, slept, traced, waited
-from tests.engines.made import recording
+from dataclasses import replace
+
+from tests.engines.contexts.traced import UNINTERRUPTIBLE, Thread, ran, slept, traced, waited
+from tests.engines.made import Made, recording
 from whyperf.diagnose.diagnosis import diagnose
 from whyperf.diagnose.verdict import Verdict
+from whyperf.recording.manifest import TableFile
 
 _CODE = """\
 static int find(struct table *table, const char *name)
@@ -75,6 +78,38 @@ def waiting() -> Verdict:
         ]
 
     return diagnose(runs(4), runs(900))
+
+
+def joined() -> Verdict:
+    """A traced program that reads a little slower every time, and sleeps long once: each is some engine's first."""
+
+    def runs(read, pause):
+        return [
+            _with_events(
+                traced(
+                    [
+                        Thread(
+                            [
+                                *[
+                                    waited("main serve load_page", read * noise, "pread64", state=UNINTERRUPTIBLE),
+                                    ran("main serve render", 3 * noise),
+                                ]
+                                * 60,
+                                slept("main serve refresh throttle", pause * noise),
+                            ],
+                            main=True,
+                        )
+                    ]
+                )
+            )
+            for noise in (1.0, 1.02, 1.03)
+        ]
+
+    return diagnose(runs(1, 2), runs(12, 420))
+
+
+def _with_events(made: Made) -> Made:
+    return replace(made, manifest=replace(made.manifest, tables={"events": TableFile(1, 1, 1)}))
 
 
 def nothing() -> Verdict:

@@ -219,3 +219,8 @@ def test_memory_is_the_targets_and_not_the_recorders(record: Recorder) -> None:
     # The recorder, which is Python, has some 20 MB when it starts the target: Linux lets a child inherit that peak.
     record("--", "sleep", "0.4")
     assert 0.5e6 < record.raw.objects("totals")[-1]["totals"]["max_rss_bytes"] < 8e6
+
+
+def test_memory_of_a_program_that_is_over_too_soon_is_not_the_recorders_either(record: Recorder) -> None:
+    record("--", "true")
+    assert record.raw.objects("totals")[-1]["totals"]["max_rss_bytes"] < 8e6

@@ -35,6 +35,7 @@ export interface Suspect {
   relation: number | null;
   cause: number | null;
   frame: number | null;
+  evidence: { engine: string; rank: number; why: string }[];
 }
 
 export interface Verdict {
@@ -48,6 +49,7 @@ export interface Verdict {
   runs: RunAmounts;
   warnings: string[];
   suspects: Suspect[];
+  disagreements: string[];
   notes: string[];
   next_command: string | null;
 }

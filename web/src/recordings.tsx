@@ -15,7 +15,7 @@ const COLUMNS: [string, (row: Recording) => string][] = [
   ["CPU user", (row) => seconds(row.user_s)],
   ["CPU system", (row) => seconds(row.system_s)],
   ["waited for CPU", (row) => seconds(row.cpu_wait_s)],
-  ["memory", (row) => bytes(row.memory_bytes)],
+  ["memory", (row) => (row.memory_bytes > 0 ? bytes(row.memory_bytes) : "unknown")],
   ["read", (row) => bytes(row.read_bytes)],
   ["written", (row) => bytes(row.written_bytes)],
   ["work", (row) => plural(row.work, row.unit)],

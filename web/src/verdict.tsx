@@ -22,6 +22,7 @@ const PATTERNS: Record<string, string> = {
   deadlock: "threads wait for each other in a circle",
   external: "the cause is outside of the program",
 };
+const MEASURES: Record<string, string> = { cpu_s: "CPU time", wall_s: "Time", peak_bytes: "Peak memory" };
 const OPEN = 3; // suspects shown with their source
 
 export function VerdictSection({ model, verdict }: { model: PageModel; verdict: Verdict }) {
@@ -51,12 +52,17 @@ export function VerdictSection({ model, verdict }: { model: PageModel; verdict: 
         <figure class="runs">
           <Runs runs={verdict.runs} measure={verdict.measure} />
           <figcaption>
-            {verdict.measure === "cpu_s" ? "CPU time" : verdict.measure === "wall_s" ? "Time" : verdict.measure} per{" "}
-            {verdict.unit}, a dot a run. <a href="#recordings">The recordings</a>
+            {MEASURES[verdict.measure] ?? verdict.measure} per {verdict.unit}, a dot a run.{" "}
+            <a href="#recordings">The recordings</a>
           </figcaption>
         </figure>
       )}
       {suspects.length > 1 && <Overview suspects={suspects} />}
+      {verdict.disagreements.map((sentence) => (
+        <p key={sentence} class="warning">
+          {sentence}
+        </p>
+      ))}
       {suspects.map((suspect) => (
         <SuspectArticle
           key={suspect.rank}
@@ -145,7 +151,7 @@ function mentioned(why: string, known: Set<string>): string[] {
 }
 
 function Facts({ suspect, unit, whole }: { suspect: Suspect; unit: string; whole: string }) {
-  const { interval, runs, path, inside } = suspect;
+  const { interval, runs, path, inside, evidence } = suspect;
   return (
     <dl class="facts">
       <Fact name="answers for">
@@ -177,6 +183,17 @@ function Facts({ suspect, unit, whole }: { suspect: Suspect; unit: string; whole
             <span key={`${one.function} ${one.module}`}>
               {at > 0 && ", "}
               <code>{one.function}</code> {percent(one.share)}
+            </span>
+          ))}
+        </Fact>
+      )}
+      {evidence.length > 1 && (
+        <Fact name="named by">
+          {evidence.map(({ engine, rank, why }, at) => (
+            <span key={engine}>
+              {at > 0 && ", "}
+              {engine} <small>#{rank}</small>
+              {why && `: ${why}`}
             </span>
           ))}
         </Fact>

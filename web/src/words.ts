@@ -44,7 +44,7 @@ export function short(value: number): string {
 
 export function measured(measure: string, value: number): string {
   if (measure.endsWith("_s")) return seconds(value);
-  return measure === "bytes" ? bytes(value) : count(value);
+  return measure.endsWith("bytes") ? bytes(value) : count(value);
 }
 
 export function plural(amount: number, one: string, many = `${one}s`): string {

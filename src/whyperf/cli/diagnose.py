@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.cli.deep_options import add_symptom, refuse_explaining, symptom_of
+from whyperf.cli.possible import possible_here
 from whyperf.cli.quantities import count, duration
 from whyperf.cli.symptom_from import costliest, known_in
 from whyperf.errors import WhyperfError
@@ -138,6 +139,7 @@ def conclude(
         method=Method.NONE if getattr(args, "no_values", False) else Method(args.method),
         stack_events=getattr(args, "stack_events", None),
         where=_where(recorded[1][0], args),
+        possible=possible_here(),
     )
     verdict = replace(diagnosis.verdict, notes=(*notes, *diagnosis.verdict.notes), warnings=tuple(warnings))
     examined = Examined(*recorded, diagnosis.excess, diagnosis.values)
@@ -225,10 +227,13 @@ def present(
 
 
 def exit_status(verdict: Verdict, slower_percent: float | None) -> int:
+    from whyperf.diagnose.verdict import PEAK_BYTES
+
     symptom = verdict.symptom
     if (
         slower_percent is not None
         and verdict.kind.value == "difference"
+        and symptom.measure != PEAK_BYTES
         and symptom.bad > symptom.good * (1 + slower_percent / 100)
     ):
         return _TOO_SLOW

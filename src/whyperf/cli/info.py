@@ -102,10 +102,11 @@ def _lines(recording: Recording) -> Iterator[tuple[str, str]]:
     warm_up = (window.start - manifest.start_monotonic) / 1e9
     cut = f", after {warm_up:.2f} s of start and warm-up" if warm_up >= 0.1 else ""
     yield "window", f"{(window.end - window.start) / 1e9:.2f} s{cut}"
+    memory = f"{totals.max_rss_bytes / 1e6:.1f} MB memory, " if totals.max_rss_bytes else ""
     yield (
         "used",
         f"{totals.wall_s:.2f} s elapsed, {totals.cpu_s:.2f} s CPU ({totals.cpu_user_s:.2f} user, "
-        f"{totals.cpu_system_s:.2f} system), {totals.max_rss_bytes / 1e6:.1f} MB memory, "
+        f"{totals.cpu_system_s:.2f} system), {memory}"
         f"{totals.read_bytes / 1e6:.1f} MB read, {totals.written_bytes / 1e6:.1f} MB written",
     )
     yield "work", _work(recording)

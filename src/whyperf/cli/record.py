@@ -194,9 +194,10 @@ def conclude(outcome: Outcome, *, quiet: bool) -> int:
         )
     if not quiet:
         totals = outcome.totals
+        memory = f", {bytes_in_words(totals.max_rss_bytes)} memory" if totals.max_rss_bytes else ""
         print(
             f"whyperf: {outcome.path}: {_ending(outcome)}{seconds_in_words(totals.wall_s)} elapsed, "
-            f"{seconds_in_words(totals.cpu_s)} CPU, {bytes_in_words(totals.max_rss_bytes)} memory; "
+            f"{seconds_in_words(totals.cpu_s)} CPU{memory}; "
             f"see it with: whyperf info {shlex.quote(str(outcome.path))}",
             file=sys.stderr,
         )

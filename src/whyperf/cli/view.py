@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.cli.diagnose import add_sides, sides
+from whyperf.cli.possible import possible_here
 from whyperf.recording.layout import compared_in
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _examined(args: argparse.Namespace) -> tuple[Verdict | None, Examined]:
     good, bad = ([open_recording(path) for path in side] for side in sides(args))
     if are_deep([*good, *bad]):
         return examine_deep(good, bad), Examined(good, bad)
-    diagnosis = examine(good, bad)
+    diagnosis = examine(good, bad, possible=possible_here())
     return diagnosis.verdict, Examined(good, bad, diagnosis.excess, diagnosis.values)
 
 

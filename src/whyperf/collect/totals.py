@@ -136,10 +136,10 @@ def usage_at_end(reaped: resource.struct_rusage, said: LastWords, seen: Usage, i
     """What a child used in its whole life, with all descendants that it waited for; `seen` is what it had before.
 
     Linux starts a child's peak of memory with that of the memory it was spawned from, so a peak no higher than the
-    recorder's own says nothing; the highest one seen while it ran stands in.
+    recorder's own says nothing; the highest one seen while it ran stands in, or 0, unknown, if it was over too soon.
     """
     peak = reaped.ru_maxrss * 1024
-    if peak <= inherited_rss_bytes and seen.max_rss_bytes:
+    if peak <= inherited_rss_bytes:
         peak = seen.max_rss_bytes
     return Usage(
         cpu_user_s=reaped.ru_utime,

@@ -5,15 +5,58 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from whyperf.engines.run import Run
+from whyperf.engines.run import Run, texts
+
+_SHELL = ("/bin/sh", "-c")
+_DEEP = "--deep"
 
 
 def compare_again(good: Sequence[Run], bad: Sequence[Run], *options: str) -> str:
     """The whole comparison anew with other options."""
-    traced = all(run.manifest.trace is not None for run in (*good, *bad))
-    words = ["whyperf", "compare", *(["--trace"] if traced else []), *options]
+    runs = (*good, *bad)
+    if not all(_is_started(run) for run in runs):
+        return _watch_again(runs)
+    kept = [] if _DEEP in options else _kept(runs, options)
+    words = ["whyperf", "compare", *kept, *options]
     words += ["--good", shlex.join(good[0].manifest.command), "--bad", shlex.join(bad[0].manifest.command)]
     return shlex.join(words)
+
+
+def can_go_deep(runs: Sequence[Run]) -> bool:
+    """What a shell runs, or ran before it was watched, cannot be run under Valgrind by the same words."""
+    return all(_is_started(run) and run.manifest.command[:2] != _SHELL for run in runs)
+
+
+def _is_started(run: Run) -> bool:
+    """Whether a command was recorded, rather than the whole machine or what ran already."""
+    trace, command = run.manifest.trace, run.manifest.command
+    if not command or (trace is not None and trace.scope == "all"):
+        return False
+    processes = run.recording.table("processes")
+    commands, origins = processes.column("command").to_pylist(), texts(processes, "origin")
+    own = [origin for words, origin in zip(commands, origins, strict=True) if tuple(words or ()) == command]
+    return not own or any(origin != "attached" for origin in own)
+
+
+def _kept(runs: Sequence[Run], options: Sequence[str]) -> list[str]:
+    """What the runs were recorded with, and what must not be lost."""
+    traced = all(run.manifest.trace is not None for run in runs)
+    waits = all(run.manifest.sampling.clock == "wall" for run in runs)
+    return [
+        *(["--trace"] if traced and "--trace" not in options else []),
+        *(["--clock", "wall"] if waits and "--clock" not in options else []),
+    ]
+
+
+def _watch_again(runs: Sequence[Run]) -> str:
+    """One more recording of a machine, or of processes that run by themselves, for as long as before."""
+    first = runs[0].manifest
+    if first.stopped_by == "dump":
+        return "whyperf trace dump -o NAME"
+    lasted = max(1, round((first.window.end - first.window.start) / 1e9))
+    whom = "--all" if first.trace is not None and first.trace.scope == "all" else "--pid PID"
+    traced = ["--trace"] if first.trace is not None else []
+    return " ".join(["whyperf", "record", *traced, whom, "--for", f"{lasted}s", "-o", "NAME"])
 
 
 def diagnose_swapped(good: Sequence[Run], bad: Sequence[Run]) -> str:
@@ -21,13 +64,8 @@ def diagnose_swapped(good: Sequence[Run], bad: Sequence[Run]) -> str:
     return shlex.join([*words, "--bad", *(str(run.recording.path) for run in good)])
 
 
-def explain_next(good: Sequence[Run], bad: Sequence[Run], function: str) -> str:
-    words = ["whyperf", "diagnose", "--good", *(str(run.recording.path) for run in good)]
-    return shlex.join([*words, "--bad", *(str(run.recording.path) for run in bad), "--explain", function])
-
-
 def lifecycle_reminder(runs: Sequence[Run]) -> list[str]:
     """A server's options are not in its command line."""
-    if any(run.manifest.stopped_by in ("driver", "for") for run in runs):
+    if any(run.manifest.stopped_by in ("driver", "for") and _is_started(run) for run in runs):
         return ["The next command needs the same --ready, --drive, --for and --stop options as before."]
     return []

@@ -1,19 +1,27 @@
-"""What kernel events say of stalls: who should have acted, joined with what the other engines say."""
+"""What kernel events say of stalls: who should have acted, as claims."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from whyperf.diagnose.claims import Claim, Thing, claims_of, thing_of
 from whyperf.diagnose.confidence import HIGH, LOW, MEDIUM
 from whyperf.diagnose.data import Method
+from whyperf.diagnose.decision import Decision
+from whyperf.diagnose.join import join
+from whyperf.diagnose.nature import Nature
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.suspects import to_suspects
-from whyperf.diagnose.verdict import Evidence, Suspect, Symptom, Verdict, VerdictKind
+from whyperf.diagnose.trust import TRUST
+from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.causes import words
 from whyperf.engines.causes.diagnosis import Causes, Where, find_causes
 from whyperf.engines.causes.findings import findings
 from whyperf.engines.causes.paper.findings import paper_findings
+from whyperf.engines.causes.path import Stall
+from whyperf.engines.contexts.findings import ENGINE as CONTEXTS
 from whyperf.engines.finding import Finding
 from whyperf.engines.recorded import Recorded
 
@@ -36,28 +44,75 @@ class CausesView:
     def symptom(self, runs: tuple[int, int]) -> Symptom:
         anomaly = self.causes.stalls[0].anomaly
         lasted = (anomaly.end - anomaly.begin) / 1e9
-        return Symptom("wait", "stall", anomaly.normal / 1e9, lasted, "wall_s", runs, sentence=self.sentence)
+        wait = Nature.WAIT.value
+        return Symptom(wait, "stall", anomaly.normal / 1e9, lasted, "wall_s", runs, sentence=self.sentence)
 
-    def suspects(self, settings: DiagnoseSettings) -> tuple[Suspect, ...]:
-        """One a function: several stalls may have the same cause."""
+    def claims(self, settings: DiagnoseSettings, added_s: float | None = None) -> Iterator[Claim]:
+        """One a function: several stalls may have the same cause.
+
+        `added_s`: what the bad run took longer, where that is the symptom; stalls count for what they explain of it.
+        """
         plain = to_suspects(self.findings, fewest_runs=1, doubtful=False, settings=settings)
-        alike: dict[tuple[str, str], list[Suspect]] = {}
-        for suspect, finding in zip(plain, self.findings, strict=True):
-            told = replace(
+        suspects = [
+            replace(
                 suspect,
                 kind="thread",
                 process=finding.detail.get("culprit_process"),
                 thread=finding.detail.get("culprit_thread"),
                 confidence=_CONFIDENCE[finding.detail.get("certainty", "weak")],
             )
-            alike.setdefault((told.module, told.function), []).append(told)
-        return tuple(_one_of(same, rank) for rank, same in enumerate(alike.values(), 1))
+            for suspect, finding in zip(plain, self.findings, strict=True)
+        ]
+        alike: defaultdict[Thing, list[Claim]] = defaultdict(list)
+        stalls: defaultdict[Thing, list[Stall]] = defaultdict(list)
+        for claim, stall in zip(claims_of(self.findings, suspects), self._stalls(), strict=True):
+            alike[claim.thing].append(claim)
+            stalls[claim.thing].append(stall)
+        part = {thing: _part(same, added_s) for thing, same in stalls.items()}
+        of_the_first = next(iter(part.values()), 1.0)
+        for rank, (thing, same) in enumerate(alike.items(), 1):
+            first, shown = same[0], same[0].suspect
+            told = replace(shown, share=shown.share * part[thing], why=shown.why + _again(len(same) - 1))
+            score = first.score * of_the_first  # the engine's scores are parts of its first
+            # Who stalls by itself is seen to by contexts too; that it waits for another is news.
+            alone = all(stall.path.culprit.thread == stall.anomaly.thread for stall in stalls[thing])
+            yield replace(
+                first,
+                rank=rank,
+                score=score,
+                suspect=told,
+                same_time_as=CONTEXTS if alone else "",
+                effects=self._waiting(stalls[thing]) - {thing},
+            )
+
+    def _stalls(self) -> Sequence[Stall]:
+        """Those that the findings explain. As published, all explain the largest."""
+        stalls = self.causes.stalls
+        return stalls if len(stalls) == len(self.findings) else stalls[:1] * len(self.findings)
+
+    def _waiting(self, stalls: Sequence[Stall]) -> frozenset[Thing]:
+        """Where threads waited on the way to the culprit."""
+        graph = self.causes.graph
+        sites = {graph.wait(rung.wait).node for stall in stalls for rung in stall.path.rungs}
+        frames = (graph.trace.stacks.own(node) for node in sites if node >= 0)
+        return frozenset(thing_of(frame.key) for frame in frames if frame is not None)
 
 
-def _one_of(same: Sequence[Suspect], rank: int) -> Suspect:
-    first, others = same[0], len(same) - 1
-    again = f" {others} more {'stall has' if others == 1 else 'stalls have'} the same cause." if others else ""
-    return replace(first, rank=rank, why=first.why + again)
+def _part(stalls: Sequence[Stall], added_s: float | None) -> float:
+    """Of the added time, what the thread lost in them that lost most: a thread's waits do not overlap."""
+    if added_s is None or added_s <= 0:
+        return 1.0
+    lost: defaultdict[int, int] = defaultdict(int)
+    for stall in stalls:
+        for anomaly in (stall.anomaly, *stall.along):
+            lost[anomaly.thread] += anomaly.excess
+    return min(1.0, max(lost.values()) / 1e9 / added_s)
+
+
+def _again(others: int) -> str:
+    if not others:
+        return ""
+    return f" {others} more {'stall has' if others == 1 else 'stalls have'} the same cause."
 
 
 def view_causes(
@@ -72,38 +127,18 @@ def view_causes(
     return CausesView(worst, said)
 
 
-def joined(verdict: Verdict, view: CausesView, settings: DiagnoseSettings) -> Verdict:
-    """Where the time went into waiting, or nothing else was found, the cause of the stall comes first; where it went
-    into running, behind what ran. A function that another engine suspects too is one suspect with both's evidence."""
-    notes = tuple(dict.fromkeys((*verdict.notes, *view.causes.notes)))
+def with_stalls(decision: Decision, view: CausesView, settings: DiagnoseSettings) -> Decision:
+    """Stalls beside what else was found; where nothing was, they are the symptom."""
+    notes = (*decision.notes, *view.causes.notes)
     if not view.findings:
-        return replace(verdict, notes=notes)
-    ours = view.suspects(settings)
-    if verdict.kind is not VerdictKind.DIFFERENCE:
-        symptom = view.symptom(verdict.symptom.runs)
-        kind = VerdictKind.DIFFERENCE
-        return replace(verdict, kind=kind, symptom=symptom, suspects=ours, notes=notes, next_command=None)
-    told = {(one.module, one.function): one for one in ours}
-    theirs = [_with(one, told.get((one.module, one.function))) for one in verdict.suspects]
-    known = {(one.module, one.function) for one in theirs}
-    if verdict.symptom.kind == "cpu":
-        ordered = [*theirs, *(one for one in ours if (one.module, one.function) not in known)]
-    else:
-        by_name = {(one.module, one.function): one for one in theirs}
-        first = [_with(one, by_name.get((one.module, one.function))) for one in ours]
-        ordered = [*first, *(one for one in theirs if (one.module, one.function) not in told)]
-    suspects = tuple(replace(one, rank=rank) for rank, one in enumerate(ordered, 1))
-    return replace(verdict, suspects=suspects, notes=notes)
-
-
-def _with(suspect: Suspect, other: Suspect | None) -> Suspect:
-    """The same function by another engine: its evidence, and who ran it."""
-    if other is None:
-        return suspect
-    new = [one for one in other.evidence if one.engine not in {own.engine for own in suspect.evidence}]
-    evidence: tuple[Evidence, ...] = (*suspect.evidence, *new)
-    process, thread = suspect.process or other.process, suspect.thread or other.thread
-    return replace(suspect, evidence=evidence, process=process, thread=thread)
+        return replace(decision, notes=notes)
+    if decision.kind is VerdictKind.DIFFERENCE:
+        claims = list(view.claims(settings, decision.added_s))
+        if decision.nature is Nature.CPU:
+            claims = [replace(one, effects=frozenset()) for one in claims]  # nobody runs because another waits
+        return replace(decision, claims=(*decision.claims, *claims), notes=notes)
+    symptom = view.symptom(decision.symptom.runs)
+    return Decision(VerdictKind.DIFFERENCE, symptom, tuple(view.claims(settings)), notes)
 
 
 def examine_stall(stalled: Recorded, where: Where | None = None, settings: DiagnoseSettings | None = None) -> Verdict:
@@ -114,7 +149,7 @@ def examine_stall(stalled: Recorded, where: Where | None = None, settings: Diagn
     notes = (*causes.notes, alone)
     if not view.findings:
         sentence = "Nothing stalled: no wait or turn stands out of the rest of the recording."
-        symptom = Symptom("wait", "stall", 0.0, 0.0, "wall_s", (0, 1), sentence=sentence)
+        symptom = Symptom(Nature.WAIT.value, "stall", 0.0, 0.0, "wall_s", (0, 1), sentence=sentence)
         return Verdict(VerdictKind.NONE, symptom, (), notes, f"whyperf diagnose NORMAL {stalled.path}")
-    chosen = settings or DiagnoseSettings()
-    return Verdict(VerdictKind.DIFFERENCE, view.symptom((0, 1)), view.suspects(chosen), notes)
+    suspects: tuple[Suspect, ...] = join(view.claims(settings or DiagnoseSettings()), TRUST[Nature.WAIT]).suspects
+    return Verdict(VerdictKind.DIFFERENCE, view.symptom((0, 1)), suspects, notes)

@@ -1,12 +1,13 @@
-"""What kernel events say of the contexts in which latency appeared, joined with what the other engines say."""
+"""What kernel events say of the contexts in which latency appeared, as claims."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from whyperf.diagnose import wording
+from whyperf.diagnose.claims import Claim, claims_of, thing_of
 from whyperf.diagnose.data import Method
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Measure
@@ -20,13 +21,12 @@ from whyperf.engines.contexts.ranking import RankedContext, ranked_contexts
 from whyperf.engines.contexts.settings import Sources
 from whyperf.engines.contexts.units import ITERATION
 from whyperf.engines.contexts.words import where
+from whyperf.engines.excess.findings import ENGINE as EXCESS
 from whyperf.engines.finding import Finding
 from whyperf.engines.quantities import percent
 from whyperf.engines.run import Run
 from whyperf.recording.identity import FunctionKey
 
-# A plug-in's part of the excess from which on it comes first.
-_PLUG_IN_LEADS = 0.5
 _MUCH = 0.1  # of the excess: worth a note
 
 
@@ -79,32 +79,54 @@ class ContextsView:
         measure = Measure("wall_s", *totals)
         return wording.slower_iterations(measure), measure
 
-    def suspects(self, settings: DiagnoseSettings) -> tuple[Suspect, ...]:
-        """Where the contexts lead."""
+    def claims(self, settings: DiagnoseSettings) -> Iterator[Claim]:
+        """Where the time was waited."""
         sides = self.comparison.good.runs, self.comparison.bad.runs
-        found = to_suspects(
+        plain = to_suspects(
             self.findings,
             fewest_runs=min(len(side) for side in sides),
             doubtful=self.comparison.unit.by_share,
             settings=settings,
         )
-        return tuple(
+        suspects = (
             replace(one, process=finding.detail.get("process") or None, thread=finding.detail.get("thread") or None)
-            for one, finding in zip(found, self.findings, strict=True)
+            for one, finding in zip(plain, self.findings, strict=True)
         )
+        yield from claims_of(self.findings, suspects)
 
-    def joined(
-        self, suspects: Sequence[Suspect], functions: Sequence[FunctionKey], settings: DiagnoseSettings
-    ) -> tuple[Suspect, ...]:
-        """Where other engines lead: their suspects, with what the contexts say of the same functions.
+    def claims_beside(self, functions: Collection[FunctionKey], settings: DiagnoseSettings) -> Iterator[Claim]:
+        """Where samples show the time, and lead to these functions: what contexts know of the same.
 
-        Engines that look at the program alone charge a plug-in's time to the program. The program chose to call a
-        library, but a plug-in was put into it: one that holds most of the excess comes first.
+        They see the same time again, so this adds no weight; but engines that look at the program alone charge a
+        plug-in's time to the program. The program chose to call a library, but a plug-in was put into it.
         """
-        found = tuple(self._told(suspect, key) for suspect, key in zip(suspects, functions, strict=True))
-        return _led_by(self.suspects(settings)[0], found) if self._plug_in_leads(functions) else found
+        for finding, claim in zip(self.findings, self.claims(settings), strict=True):
+            if finding.detail["layer"] == Layer.PLUG_IN.value and not self._is_own(finding.function):
+                yield replace(claim, hidden_from=EXCESS)
+        for key in functions:
+            number = self.comparison.index.number(key)
+            if number is not None:
+                yield self._layer_of(key, number)
 
-    def notes(self, functions: Sequence[FunctionKey]) -> list[str]:
+    def _is_own(self, key: FunctionKey) -> bool:
+        number = self.comparison.index.number(key)
+        return number is not None and self.comparison.index.own[number]
+
+    def _layer_of(self, key: FunctionKey, number: int) -> Claim:
+        layer, share = self.comparison.layers[number], self.comparison.share
+        finding = next((one for one in self.findings if one.function == key), None)
+        rank = finding.rank if finding else 1 + int((share > share[number]).sum())
+        score = min(1.0, max(0.0, float(share[number])))
+        detail = finding.detail if finding else {"layer": layer.value, "external": layer.external, "unit": self.unit}
+        said = where(key.module, layer)
+        evidence = Evidence(ENGINE, rank, score, detail, finding.why if finding else said)
+        suspect = Suspect(
+            rank, "function", key.name, key.module, "", 0, -1, None, None, (), score, score, "low", "unknown", said,
+            evidence=(evidence,),
+        )  # fmt: skip
+        return Claim(ENGINE, thing_of(key), rank, score, suspect, remark=said, counted_in=EXCESS)
+
+    def notes(self, functions: Collection[FunctionKey]) -> list[str]:
         """Where other engines lead, to suspects in these functions: where their time really is."""
         return [
             f"{percent(one.share)} of the added time lies in {one.function.name} ({one.function.module}, "
@@ -128,41 +150,6 @@ class ContextsView:
         )
         per = f"Compared per iteration of the threads' loops: {good:,.0f} in a good run, {bad:,.0f} in a bad one."
         return [*notes, per]
-
-    def _told(self, suspect: Suspect, key: FunctionKey) -> Suspect:
-        """The suspect with its layer, and with what the contexts know of it."""
-        number = self.comparison.index.number(key)
-        if number is None:
-            return suspect
-        layer, share = self.comparison.layers[number], self.comparison.share
-        finding = next((one for one in self.findings if one.function == key), None)
-        evidence = Evidence(
-            ENGINE,
-            finding.rank if finding else 1 + int((share > share[number]).sum()),
-            min(1.0, float(share[number])),
-            finding.detail if finding else {"layer": layer.value, "external": layer.external, "unit": self.unit},
-        )
-        why = f"{suspect.why} {where(suspect.module, layer)}"
-        return replace(suspect, why=why, evidence=(*suspect.evidence, evidence))
-
-    def _plug_in_leads(self, functions: Sequence[FunctionKey]) -> bool:
-        first = self.findings[0] if self.findings else None
-        return (
-            first is not None
-            and first.detail["layer"] == Layer.PLUG_IN.value
-            and first.function not in functions
-            and first.share >= _PLUG_IN_LEADS
-        )
-
-
-def _led_by(suspect: Suspect, others: Sequence[Suspect]) -> tuple[Suspect, ...]:
-    """The suspect first; what it answers for the others do not."""
-    left = 1.0 - suspect.share
-    behind = (
-        replace(other, rank=rank, share=other.share * left, score=other.score * left)
-        for rank, other in enumerate(others, 2)
-    )
-    return (replace(suspect, rank=1), *behind)
 
 
 def _row(row: RankedContext) -> SlowContext:

@@ -1,19 +1,21 @@
-"""What the suspects' data say, joined with what their time says."""
+"""What the functions' data say, as claims beside those of their time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from whyperf.diagnose.verdict import Evidence, Suspect, ValueSpread, Variable
+from whyperf.diagnose.claims import Claim, claims_of
+from whyperf.diagnose.settings import DiagnoseSettings
+from whyperf.diagnose.suspects import to_suspects
+from whyperf.diagnose.verdict import ValueSpread, Variable
+from whyperf.engines.excess.findings import ENGINE as EXCESS
 from whyperf.engines.finding import Finding
 from whyperf.engines.values.compare import Values
 from whyperf.engines.values.findings import ShownSpread, ShownVariable, findings, shown, shown_globals
-from whyperf.engines.values.patterns import UNKNOWN, WRONG_CONSTRAINT
 from whyperf.recording.identity import FunctionKey
 
-_NEW_PATH = "new-path"
 _NAMED = 3  # variables named in a note
 
 
@@ -32,34 +34,18 @@ class Data:
     values: Values
     findings: dict[FunctionKey, Finding]
 
+    def claims(self, functions: Collection[FunctionKey], settings: DiagnoseSettings) -> Iterator[Claim]:
+        """About these functions: their time was divided in the light of these values already."""
+        found = [self.findings[key] for key in functions if key in self.findings]
+        plain = to_suspects(found, fewest_runs=1, doubtful=True, settings=settings)
+        for finding, claim in zip(found, claims_of(found, plain), strict=True):
+            variables = tuple(to_variable(one) for one in shown(self.values, finding.function))
+            suspect = replace(claim.suspect, variables=variables)
+            yield replace(claim, suspect=suspect, preface=finding.why, counted_in=EXCESS)
+
 
 def gather(values: Values) -> Data:
     return Data(values, {finding.function: finding for finding in findings(values)})
-
-
-def join(suspects: Sequence[Suspect], functions: Sequence[FunctionKey], data: Data) -> tuple[Suspect, ...]:
-    """`functions` are those of the suspects."""
-    return tuple(
-        suspect if (finding := data.findings.get(key)) is None else _joined(suspect, key, finding, data)
-        for suspect, key in zip(suspects, functions, strict=True)
-    )
-
-
-def _joined(suspect: Suspect, key: FunctionKey, finding: Finding, data: Data) -> Suspect:
-    return replace(
-        suspect,
-        pattern=_pattern(suspect.pattern, finding.pattern),
-        why=f"{finding.why} {suspect.why}",
-        variables=tuple(to_variable(one) for one in shown(data.values, key)),
-        evidence=(*suspect.evidence, Evidence(finding.engine, finding.rank, finding.score, finding.detail)),
-    )
-
-
-def _pattern(time: str, data: str) -> str:
-    """A new path is a fact; that a flipped condition leads there explains it."""
-    if data == UNKNOWN or time not in (UNKNOWN, _NEW_PATH):
-        return time
-    return data if time == UNKNOWN or data == WRONG_CONSTRAINT else time
 
 
 def to_variable(one: ShownVariable) -> Variable:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Measure
+from whyperf.diagnose.verdict import PEAK_BYTES
 from whyperf.engines.run import ONE_RUN, Run
 from whyperf.recording.tables import Clock
 
@@ -22,6 +23,7 @@ class Measures:
     cpu_wait: Measure  # part of wall: ready to run, but other programs had the CPUs
     total_cpu: Measure  # not divided by units of work
     units: Measure
+    memory: Measure  # its peak, in bytes; not divided by units of work; 0 where it is unknown
     notes: tuple[str, ...]
 
 
@@ -50,6 +52,7 @@ def take_measures(good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSet
         cpu_wait=collect("cpu_wait_s", lambda run: run.manifest.totals.cpu_wait_s),
         total_cpu=collect(name, cpu_s, divided=False),
         units=collect("units", lambda run: run.work.count, divided=False),
+        memory=collect(PEAK_BYTES, lambda run: run.manifest.totals.max_rss_bytes, divided=False),
         notes=(*notes, *doubts),
     )
 

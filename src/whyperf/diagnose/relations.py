@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from whyperf.diagnose.advice import compare_again, diagnose_swapped, lifecycle_reminder
+from whyperf.diagnose.claims import Claim, claims_of
 from whyperf.diagnose.confidence import HIGH, LOW, MEDIUM
+from whyperf.diagnose.join import join
 from whyperf.diagnose.losses import loss_notes
+from whyperf.diagnose.nature import Nature
 from whyperf.diagnose.sameness import refuse_different_programs
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.suspects import to_suspects
+from whyperf.diagnose.trust import TRUST
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.finding import Finding, HotLine
 from whyperf.engines.quantities import count, percent
@@ -102,6 +106,10 @@ class _Deep:
     settings: DiagnoseSettings
     relations_settings: RelationsSettings
 
+    @property
+    def _nature(self) -> Nature:
+        return Nature.MEMORY if self.spec.kind is SymptomKind.MEMORY else Nature.CPU
+
     def verdict(self) -> Verdict:
         relations = self.relations
         if not relations.good and not relations.bad:
@@ -121,7 +129,7 @@ class _Deep:
         return self._changed(change)
 
     def _changed(self, change: Change) -> Verdict:
-        suspects = self._suspects(self.relations.findings)
+        suspects = join(self._claims(self.relations.findings), TRUST[self._nature]).suspects
         notes, command = [], None
         if not suspects:
             notes.append(
@@ -155,10 +163,11 @@ class _Deep:
         least = self.relations_settings.few_events
         return f"The runs are too short: {self._amounts()}, and fewer than {least} say nothing. Give them more to do."
 
-    def _suspects(self, findings: Sequence[Finding]) -> tuple[Suspect, ...]:
+    def _claims(self, findings: Sequence[Finding]) -> Iterator[Claim]:
+        """One a relation: a function may have several."""
         found = to_suspects(findings, fewest_runs=1, doubtful=False, settings=self.settings)
         sources = all_source_lines(self.bad) if found else {}
-        return tuple(
+        suspects = [
             replace(
                 one,
                 kind="relation",
@@ -167,7 +176,9 @@ class _Deep:
                 lines=_source(one, sources),
             )
             for one in found
-        )
+        ]
+        for claim in claims_of(findings, suspects):
+            yield replace(claim, thing=replace(claim.thing, part=f"relation {claim.rank}"))
 
     def _confidence(self, suspect: Suspect) -> str:
         """Counts are exact; what is uncertain is whether the relation is the cause of what it explains."""
@@ -188,7 +199,7 @@ class _Deep:
     ) -> Verdict:
         relations = self.relations
         symptom = Symptom(
-            kind="memory" if self.spec.kind is SymptomKind.MEMORY else "cpu",
+            kind=self._nature.value,
             unit="run",
             good=relations.good,
             bad=relations.bad,

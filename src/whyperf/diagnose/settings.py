@@ -29,6 +29,11 @@ class DiagnoseSettings:
     usual_runs: int = 3
     # Excess samples below which no function can be named: ten per suspect for three of them.
     minimum_excess_samples: float = 30.0
+    # Who has too few is told to sample for this many times of what is missing: the next run differs, too.
+    sampling_margin: float = 1.5
+    highest_rate_hz: float = 5000.0
+    # Two suspects are close from this ratio of their scores on: what engines say of the next runs may turn it round.
+    close_scores: float = 0.8
     # Time is a wait when CPU time explains less than half of what was added to the wall clock.
     cpu_part_of_wall: float = 0.5
     # Below this part of the measured excess the samples do not show where it is: it is outside what was followed.
@@ -42,8 +47,8 @@ class DiagnoseSettings:
     io_s_per_byte: float = 1 / 500e6
     major_fault_s: float = 1e-4
     io_part: float = 1 / 3
-    # Memory worth a note: peak twice as high, by at least 64 MB.
-    memory_ratio: float = 2.0
+    # Memory is a symptom when its peak is twice as high, by at least 64 MB: less comes and goes with the allocator.
+    memory: Floors = field(default_factory=lambda: Floors(relative=1.0, single_relative=1.0))
     memory_bytes: int = 64 << 20
     # Part of the samples with cut stacks that is worth a note, and that costs confidence.
     cut_stacks_note: float = 0.05

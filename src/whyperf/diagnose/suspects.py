@@ -30,7 +30,7 @@ def to_suspects(
             confidence=confidence(finding, fewest_runs=fewest_runs, doubtful=doubtful, settings=settings),
             pattern=finding.pattern,
             why=finding.why,
-            evidence=(Evidence(finding.engine, finding.rank, finding.score, finding.detail),),
+            evidence=(Evidence(finding.engine, finding.rank, finding.score, finding.detail, finding.why),),
             lines=finding.lines,
         )
         for finding in findings

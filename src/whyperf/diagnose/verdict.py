@@ -8,6 +8,8 @@ from typing import Any
 
 from whyperf.engines.finding import HotLine
 
+PEAK_BYTES = "peak_bytes"  # a symptom that is no slowness
+
 
 class VerdictKind(Enum):
     DIFFERENCE = "difference"
@@ -22,7 +24,7 @@ class Symptom:
     unit: str
     good: float
     bad: float
-    measure: str  # cpu_s, wall_s ...
+    measure: str  # cpu_s, wall_s, peak_bytes ...
     runs: tuple[int, int]
     good_runs: tuple[float, ...] = ()
     bad_runs: tuple[float, ...] = ()
@@ -56,6 +58,7 @@ class Evidence:
     rank: int
     score: float
     detail: dict[str, Any]
+    why: str = ""  # what the engine says of it, in a sentence
 
 
 @dataclass(frozen=True)
@@ -116,3 +119,4 @@ class Verdict:
     next_command: str | None = None
     warnings: tuple[str, ...] = ()  # what casts doubt on the runs themselves: shown before anything else
     contexts: ContextRanking | None = None  # from kernel events, where there are any
+    disagreements: tuple[str, ...] = ()  # between engines

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from math import floor
 
 from whyperf.diagnose.measures import Measures
-from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Judgement, Measure
 from whyperf.engines.quantities import count, percent, seconds
-from whyperf.engines.run import Run
 
+SPREAD_UNKNOWN = "Spread unknown: a single run of a kind cannot show how much runs differ by themselves."
+EVEN_GROWTH = (
+    "All functions grew alike: more of the same work, or a slower machine. Count units of work (work=N from the "
+    "driver, or --work-count FUNCTION) to tell."
+)
 _TIMES = {"cpu_s": "CPU time", "sampled_cpu_s": "sampled CPU time", "wall_s": "wall time"}
 
 
@@ -79,9 +82,10 @@ def unclear(measure: Measure, unit: str, judgement: Judgement, runs: int | None)
 
 
 def too_few_samples(sentence: str, have: float, need: float, times: float) -> str:
+    """Never rounded to what would be enough."""
     return (
-        f"{sentence} The excess was sampled only about {have:.0f} times; {need:.0f} are needed to name functions: run "
-        f"{times:.1f} times as long, or sample as much faster."
+        f"{sentence} The excess was sampled only about {floor(have)} times; {need:.0f} are needed to name functions: "
+        f"run {times:.1f} times as long, or sample as much faster."
     )
 
 
@@ -98,11 +102,24 @@ def wall_unclear(wall: Measure) -> str:
     return f"Wall time is {100 * wall.relative:.0f}% higher in the bad runs, but {why}."
 
 
-def memory_note(good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSettings) -> list[str]:
-    before, after = (sum(run.manifest.totals.max_rss_bytes for run in side) / len(side) for side in (good, bad))
-    if after - before < settings.memory_bytes or after < settings.memory_ratio * before:
-        return []
-    return [f"Peak memory went from {before / 1e6:,.0f} MB to {after / 1e6:,.0f} MB."]
+def memory_note(memory: Measure) -> str:
+    return f"Peak memory went from {memory.good_mean / 1e6:,.0f} MB to {memory.bad_mean / 1e6:,.0f} MB."
+
+
+def more_memory(memory: Measure) -> str:
+    return (
+        f"Bad runs are not slower, but use {factor(memory)} memory: {memory.bad_mean / 1e6:,.0f} MB at the peak, not "
+        f"{memory.good_mean / 1e6:,.0f} MB ({_runs(memory)})."
+    )
+
+
+def no_cpu(measures: Measures) -> str:
+    wall, waited = measures.wall, measures.cpu_wait
+    return (
+        f"The program is not slower, but got no CPU: {seconds(wall.bad_mean)} wall time per {measures.unit} instead of "
+        f"{seconds(wall.good_mean)} ({_runs(wall)}), {seconds(waited.excess)} more of it ready to run, at the same CPU "
+        f"time."
+    )
 
 
 def factor(measure: Measure) -> str:

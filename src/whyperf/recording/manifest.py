@@ -44,7 +44,7 @@ class Totals:
     wall_s: float
     cpu_user_s: float
     cpu_system_s: float
-    max_rss_bytes: int
+    max_rss_bytes: int  # 0: unknown
     read_bytes: int
     written_bytes: int
     voluntary_switches: int

@@ -42,6 +42,7 @@ def as_plain(verdict: Verdict, explanations: Sequence[Explanation] = (), *, top:
             "sentence": symptom.sentence,
         },
         "suspects": [_suspect(suspect) for suspect in verdict.suspects[:top]],
+        "disagreements": list(verdict.disagreements),
         "notes": [*verdict.warnings, *verdict.notes],
         "next_command": verdict.next_command,
     }
@@ -112,7 +113,7 @@ def _suspect(suspect: Suspect) -> dict[str, Any]:
             for variable in suspect.variables
         ],
         "evidence": [
-            {"engine": one.engine, "rank": one.rank, "score": one.score, "detail": one.detail}
+            {"engine": one.engine, "rank": one.rank, "score": one.score, "detail": one.detail, "why": one.why}
             for one in suspect.evidence
         ],
         "lines": [{"line": line.line, "share": line.share, "text": line.text} for line in suspect.lines],

@@ -89,6 +89,10 @@ class _Report:
             yield from self._overview(suspects)
             if len(verdict.suspects) > len(suspects):
                 yield Text(f"   and {len(verdict.suspects) - len(suspects)} more: --top {len(verdict.suspects)}", "dim")
+        if verdict.disagreements:
+            yield Text()
+        for sentence in verdict.disagreements:
+            yield self._wrapped(sentence, "yellow")
         for suspect in suspects[:_DETAILED]:
             yield from self._detail(suspect)
         if verdict.contexts is not None:
@@ -132,8 +136,7 @@ class _Report:
             path = call_path(names, self.text_width - 5, self.glyphs.arrow, self.glyphs.dots)
             yield self._indented(path, "dim")
         yield self._indented(suspect.why)
-        for evidence in suspect.evidence:
-            yield from ladder(evidence.detail, self.text_width, self.glyphs)
+        yield from self._evidence(suspect)
         if suspect.variables and suspect.pattern != "unknown":
             yield self._indented(f"Pattern: {suspect.pattern}", "dim")
         for variable in suspect.variables:
@@ -141,6 +144,17 @@ class _Report:
         if any(line.text.strip() for line in suspect.lines):
             yield Text()
             yield from self._source(suspect.lines)
+
+    def _evidence(self, suspect: Suspect) -> Iterator[Text]:
+        """Which engines name it, and what those say that do not tell it."""
+        if len(suspect.evidence) > 1:
+            named = ", ".join(f"{one.engine} #{one.rank}" for one in suspect.evidence)
+            yield self._indented(f"Named by {named}", "dim")
+        for one in suspect.evidence:
+            if one.why and one.why not in suspect.why:
+                yield self._lines(f"{one.engine}: {one.why}", self.text_width, "       ", "", first="     ")
+        for one in suspect.evidence:
+            yield from ladder(one.detail, self.text_width, self.glyphs)
 
     def _variable(self, variable: Variable) -> Iterator[Text]:
         """Good above bad, so that the histograms can be compared; then where abnormal values were read."""

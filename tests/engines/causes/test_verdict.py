@@ -11,9 +11,13 @@ import pytest
 
 from tests.engines.causes.test_blame import conversation, signalled, two_deep
 from tests.engines.made import Made
-from whyperf.diagnose.causes import examine_stall, joined, view_causes
+from whyperf.diagnose.causes import CausesView, examine_stall, view_causes, with_stalls
+from whyperf.diagnose.claims import Claim, Thing
 from whyperf.diagnose.data import Method
+from whyperf.diagnose.decision import Decision
+from whyperf.diagnose.join import join
 from whyperf.diagnose.settings import DiagnoseSettings
+from whyperf.diagnose.trust import TRUST
 from whyperf.diagnose.verdict import Evidence, Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.causes.diagnosis import Where
 from whyperf.errors import WhyperfError
@@ -34,6 +38,14 @@ def plain(kind: VerdictKind, symptom: str, *suspects: Suspect) -> Verdict:
 def suspect(function: str) -> Suspect:
     return Suspect(1, "function", function, "tool", "tool.c", 1, -1, None, None, (), 0.5, 0.5, "low", "unknown", "",
                    evidence=(Evidence("excess", 1, 0.5, {}),))  # fmt: skip
+
+
+def joined(verdict: Verdict, found: CausesView, settings: DiagnoseSettings) -> Verdict:
+    """What else was found is the excess engine's."""
+    claims = [Claim("excess", Thing(one.module, one.function), one.rank, one.score, one) for one in verdict.suspects]
+    decision = with_stalls(Decision(verdict.kind, verdict.symptom, tuple(claims)), found, settings)
+    suspects = join(decision.claims, TRUST[decision.nature]).suspects
+    return replace(verdict, kind=decision.kind, symptom=decision.symptom, suspects=suspects)
 
 
 def view(*, method: Method = Method.SOUND):  # type: ignore[no-untyped-def]
@@ -66,8 +78,8 @@ def test_two_engines_on_one_function_are_one_suspect() -> None:
 def test_several_stalls_with_one_cause_are_one_suspect() -> None:
     once = view()
     twice = replace(once, findings=(*once.findings, *once.findings))
-    (one,) = twice.suspects(DiagnoseSettings())
-    assert "1 more stall has the same cause" in one.why
+    (one,) = twice.claims(DiagnoseSettings())
+    assert "1 more stall has the same cause" in one.suspect.why
 
 
 def test_the_published_method_can_be_asked_for() -> None:

@@ -42,6 +42,15 @@ class Inside:
 
 
 @dataclass(frozen=True)
+class EvidenceRow:
+    """That an engine names a suspect."""
+
+    engine: str
+    rank: int
+    why: str  # empty where the suspect's own sentence says it
+
+
+@dataclass(frozen=True)
 class SuspectRow:
     rank: int
     function: str
@@ -61,6 +70,7 @@ class SuspectRow:
     relation: int | None  # number in `relations.graphs`
     cause: int | None  # number in `causes.stories`
     frame: int | None  # number in `contexts.functions`
+    evidence: tuple[EvidenceRow, ...]
 
 
 @dataclass(frozen=True)
@@ -75,6 +85,7 @@ class VerdictSection:
     runs: RunAmounts
     warnings: tuple[str, ...]
     suspects: tuple[SuspectRow, ...]
+    disagreements: tuple[str, ...]  # between engines
     notes: tuple[str, ...]
     next_command: str | None
 

@@ -11,6 +11,7 @@ from whyperf.report.html.excerpts import excerpt
 from whyperf.report.html.model import (
     CausesSection,
     ContextsSection,
+    EvidenceRow,
     Excerpt,
     Inside,
     RelationsSection,
@@ -60,6 +61,7 @@ def verdict_section(
             )
             for suspect in verdict.suspects
         ),
+        disagreements=verdict.disagreements,
         notes=verdict.notes,
         next_command=verdict.next_command,
     )
@@ -101,6 +103,9 @@ def _suspect(
         relation=relation,
         cause=cause,
         frame=frame,
+        evidence=tuple(
+            EvidenceRow(one.engine, one.rank, "" if one.why in suspect.why else one.why) for one in suspect.evidence
+        ),
     )
 
 

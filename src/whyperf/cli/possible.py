@@ -1,0 +1,28 @@
+"""What the verdict's next command may ask for on this machine."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from whyperf.errors import WhyperfError
+
+if TYPE_CHECKING:
+    from whyperf.diagnose.next_step import Possible
+
+
+def possible_here() -> Possible:
+    from whyperf.collect.tracer.means import Means, choose
+    from whyperf.diagnose.next_step import Possible
+
+    return Possible(trace=choose().means is not Means.SAMPLER, deep=_has_valgrind())
+
+
+def _has_valgrind() -> bool:
+    from whyperf.collect.dependences.valgrind import find_valgrind
+
+    try:
+        find_valgrind(os.environ)
+    except WhyperfError:
+        return False
+    return True

@@ -1,0 +1,266 @@
+"""One comparison: what the totals say, which engines are asked for that, and what they claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from math import ceil
+
+from whyperf.diagnose import wording
+from whyperf.diagnose.advice import compare_again, diagnose_swapped
+from whyperf.diagnose.claims import Claim, claims_of
+from whyperf.diagnose.confidence import LOW
+from whyperf.diagnose.contexts import ContextsView, view_contexts
+from whyperf.diagnose.data import Data, Method, data_notes, gather
+from whyperf.diagnose.decision import Decision
+from whyperf.diagnose.losses import cut_share
+from whyperf.diagnose.measures import Measures, take_measures
+from whyperf.diagnose.nature import Growth, Nature, growth_of, is_waited, nature_of
+from whyperf.diagnose.settings import DiagnoseSettings
+from whyperf.diagnose.significance import Change, Measure, judge, runs_needed
+from whyperf.diagnose.suspects import to_suspects
+from whyperf.diagnose.verdict import Symptom, VerdictKind
+from whyperf.engines.contexts.settings import Sources
+from whyperf.engines.excess.compare import DataEvidence, Excess, compare, weigh
+from whyperf.engines.excess.evenness import uneven_growth
+from whyperf.engines.excess.findings import suspects as find_suspects
+from whyperf.engines.finding import Finding
+from whyperf.engines.run import ONE_RUN, Run
+from whyperf.engines.values.compare import compare as values_compare
+from whyperf.engines.values.paper.findings import findings as paper_findings
+from whyperf.engines.values.paper.ranking import rank as paper_rank
+from whyperf.recording.tables import Clock
+
+_RATE_STEP_HZ = 50
+
+
+class Case:
+    def __init__(
+        self,
+        good: Sequence[Run],
+        bad: Sequence[Run],
+        settings: DiagnoseSettings,
+        method: Method = Method.SOUND,
+        sources: Sources = Sources.ALL,
+    ) -> None:
+        self.good, self.bad, self.settings, self.method, self.sources = good, bad, settings, method, sources
+        self.runs = (*good, *bad)
+        self.measures: Measures = take_measures(good, bad, settings)
+        self.growth: Growth = growth_of(good, bad, self.measures, settings)
+
+    @cached_property
+    def contexts(self) -> ContextsView | None:
+        """What kernel events say, where all runs have them."""
+        return view_contexts(self.good, self.bad, self.method, self.sources)
+
+    @property
+    def recorded_waits(self) -> bool:
+        return all(run.manifest.sampling.clock == "wall" for run in self.runs)
+
+    def decide(self) -> Decision:
+        growth, nature = self.growth, nature_of(self.growth, self.settings)
+        if nature is not None and growth.wall is Change.GREW and is_waited(growth, self.settings):
+            return self._waited(nature)
+        if nature is Nature.CPU:
+            return self._used_more_cpu()
+        if self._did_more_work():
+            return self._decision(VerdictKind.MORE_WORK, wording.more_work(self.measures))
+        if self.contexts is not None and self.contexts.has_own_unit:
+            return self._in_contexts(self.contexts, Nature.WAIT, *self.contexts.symptom())
+        return self._not_slower(nature)
+
+    def _not_slower(self, nature: Nature | None) -> Decision:
+        """Neither CPU nor wall time grew beyond doubt, or not by the program's doing."""
+        measures = self.measures
+        if (unclear := self._unclear()) is not None:
+            return unclear
+        if nature is Nature.EXTERNAL:
+            return self._decision(VerdictKind.NONE, wording.no_cpu(measures), nature, measures.wall)
+        if nature is Nature.MEMORY and self.growth.cpu is not Change.SHRANK:
+            said = wording.more_memory(measures.memory)
+            return self._decision(VerdictKind.DIFFERENCE, said, nature, measures.memory, unit=ONE_RUN)
+        return self._no_difference()
+
+    def _used_more_cpu(self) -> Decision:
+        cpu = self.measures.cpu
+        excess = compare(self.good, self.bad, per_unit=self.measures.per_unit)
+        sentence = wording.grew(cpu, self.measures.unit)
+        if excess.total_s < self.settings.sampled_part * cpu.excess:
+            if self._samples_in_excess(cpu.excess) < self.settings.minimum_excess_samples:
+                return self._too_few_samples(sentence, cpu.excess)
+            note = "Most of the added CPU time is in programs or threads that were not followed: no function to name."
+            return self._decision(VerdictKind.DIFFERENCE, sentence, Nature.EXTERNAL, cpu, notes=[note], excess=excess)
+        if self._samples_in_excess(excess.total_s) < self.settings.minimum_excess_samples:
+            return self._too_few_samples(sentence, excess.total_s)
+        return self._with_data(excess, sentence)
+
+    def _with_data(self, excess: Excess, sentence: str) -> Decision:
+        """Whose data went wrong decides where stacks alone cannot: cheap code that makes other code run."""
+        per_unit, cpu = self.measures.per_unit, self.measures.cpu
+        if self.method is Method.PAPER and (ranking := paper_rank(self.good, self.bad)) is not None:
+            return self._sampled(excess, Nature.CPU, sentence, cpu, findings=paper_findings(ranking))
+        values = values_compare(self.good, self.bad, per_unit=per_unit) if self.method is Method.SOUND else None
+        if values is None:
+            return self._sampled(excess, Nature.CPU, sentence, cpu)
+        data = gather(values)
+        evidence = DataEvidence(values.anomaly, values.own_anomaly, values.normal, values.steady)
+        return self._sampled(weigh(excess, evidence), Nature.CPU, sentence, cpu, data_notes(data), data=data)
+
+    def _waited(self, nature: Nature) -> Decision:
+        wall = self.measures.wall
+        sentence = wording.waited(self.measures)
+        if self.contexts is not None and self.contexts.slower:
+            return self._in_contexts(self.contexts, nature, sentence, wall)
+        if not self.recorded_waits:
+            return self._decision(VerdictKind.DIFFERENCE, sentence, nature, wall)
+        excess, notes = self._blocked_excess()
+        if excess.total_s < self.settings.sampled_part * wall.excess:
+            note = "The threads were neither running nor blocked meanwhile: they waited for a CPU, or outside of them."
+            return self._decision(VerdictKind.DIFFERENCE, sentence, Nature.EXTERNAL, wall, notes=[note], excess=excess)
+        return self._sampled(excess, nature, sentence, wall, notes)
+
+    def _in_contexts(self, view: ContextsView, nature: Nature, sentence: str, measure: Measure) -> Decision:
+        claims = view.claims(self.settings)
+        return self._decision(
+            VerdictKind.DIFFERENCE, sentence, nature, measure, claims=claims, notes=view.unit_notes(), unit=view.unit
+        )
+
+    def _blocked_excess(self) -> tuple[Excess, list[str]]:
+        """Waits for the outside world if they explain the added time: who waits for such a waiter only waits along."""
+        per_unit = self.measures.per_unit
+        good, bad = ([Run(run.recording, outside_waits_only=True) for run in side] for side in (self.good, self.bad))
+        outside = compare(good, bad, per_unit=per_unit, clock=Clock.BLOCKED)
+        if outside.total_s >= self.settings.cpu_part_of_wall * self.measures.wall.excess:
+            note = "Waits of threads for each other and for child processes are left out: they wait along."
+            return outside, [note]
+        return compare(self.good, self.bad, per_unit=per_unit, clock=Clock.BLOCKED), []
+
+    def _sampled(
+        self,
+        excess: Excess,
+        nature: Nature,
+        sentence: str,
+        measure: Measure,
+        more_notes: Sequence[str] = (),
+        *,
+        findings: Sequence[Finding] | None = None,
+        data: Data | None = None,
+    ) -> Decision:
+        """What samples lead to, and what others know of the same functions."""
+        findings = find_suspects(excess, self.measures.unit) if findings is None else findings
+        notes = list(more_notes)
+        uneven = uneven_growth(excess)
+        even = uneven is not None and uneven <= self.settings.even_growth
+        cut = max(cut_share(run) for run in self.runs)
+        doubtful = even or cut >= self.settings.cut_stacks_doubt
+        fewest = min(len(self.good), len(self.bad))
+        found = to_suspects(findings, fewest_runs=fewest, doubtful=doubtful, settings=self.settings)
+        if even:
+            found = tuple(replace(suspect, confidence=LOW) for suspect in found)
+            notes.append(wording.EVEN_GROWTH)
+        functions = [finding.function for finding in findings]
+        claims = [*claims_of(findings, found)]
+        if data is not None:
+            claims += data.claims(functions, self.settings)
+        if self.contexts is not None:
+            claims += self.contexts.claims_beside(functions, self.settings)
+            notes += self.contexts.notes(functions)
+        if not found:
+            notes.append("The excess is spread so thinly that no function stands out of the noise.")
+        decision = self._decision(
+            VerdictKind.DIFFERENCE, sentence, nature, measure, claims=claims, notes=notes, excess=excess
+        )
+        return replace(decision, values=data.values if data else None)
+
+    def _did_more_work(self) -> bool:
+        measures = self.measures
+        return (
+            measures.per_unit
+            and judge(measures.total_cpu, self.settings.cpu).change is Change.GREW
+            and measures.units.bad_mean >= self.settings.more_work * measures.units.good_mean
+        )
+
+    def _unclear(self) -> Decision | None:
+        """Neither CPU nor wall time grew beyond doubt: whether these runs can tell at all."""
+        cpu, wall, growth = self.measures.cpu, self.measures.wall, self.growth
+        wall_unclear = growth.wall is Change.UNCLEAR and wall.relative >= self.settings.wall.single_relative
+        waits = wall_unclear and is_waited(growth, self.settings)
+        if growth.cpu is Change.UNCLEAR and not (waits and wall.relative > cpu.relative):
+            return self._cannot_tell(cpu)
+        return self._cannot_tell(wall) if wall_unclear else None
+
+    def _cannot_tell(self, measure: Measure) -> Decision:
+        settings = self.settings
+        floors = settings.cpu if measure is self.measures.cpu else settings.wall
+        runs = runs_needed(measure, floors, settings.usual_runs, settings.most_runs_to_ask_for)
+        sentence = wording.unclear(measure, self.measures.unit, judge(measure, floors), runs)
+        options = ["--runs", str(runs)] if runs else []
+        if measure is self.measures.wall and not self.recorded_waits:
+            options = ["--clock", "wall", *options]
+        command = compare_again(self.good, self.bad, *options) if options else "whyperf doctor"
+        return self._decision(VerdictKind.INSUFFICIENT, sentence, measure=measure, next_command=command)
+
+    def _too_few_samples(self, sentence: str, excess_s: float) -> Decision:
+        """More samples by a higher rate, or where that cannot be had by more runs."""
+        settings = self.settings
+        have = self._samples_in_excess(excess_s)
+        times = settings.sampling_margin * settings.minimum_excess_samples / max(have, 0.5)
+        rate = max(run.manifest.sampling.rate_hz for run in self.runs) * times
+        said = wording.too_few_samples(sentence, have, settings.minimum_excess_samples, times)
+        options = ("--rate", str(ceil(rate / _RATE_STEP_HZ) * _RATE_STEP_HZ))
+        if rate > settings.highest_rate_hz:
+            options = ("--runs", str(ceil(len(self.bad) * times)))
+        command = compare_again(self.good, self.bad, *options)
+        return self._decision(VerdictKind.INSUFFICIENT, said, next_command=command)
+
+    def _samples_in_excess(self, excess_s: float) -> float:
+        """How many of the bad runs' samples the excess would be."""
+        samples = sum(run.time(Clock.CPU).total_samples for run in self.bad)
+        sampled_s = sum(run.time(Clock.CPU).total_s for run in self.bad)
+        units = sum(run.work.count if self.measures.per_unit else 1.0 for run in self.bad)
+        return samples * excess_s * units / sampled_s if sampled_s > 0 else 0.0
+
+    def _no_difference(self) -> Decision:
+        measures, growth = self.measures, self.growth
+        faster = growth.cpu is Change.SHRANK
+        notes = [wording.SPREAD_UNKNOWN] if measures.cpu.single else []
+        if growth.wall is Change.UNCLEAR and not faster:
+            notes.insert(0, wording.wall_unclear(measures.wall))
+        judgement = judge(measures.cpu, self.settings.cpu)
+        sentence = wording.shrank(measures.cpu, measures.unit) if faster else wording.no_difference(measures, judgement)
+        command = diagnose_swapped(self.good, self.bad) if faster else None
+        return self._decision(VerdictKind.NONE, sentence, notes=notes, next_command=command)
+
+    def _decision(
+        self,
+        kind: VerdictKind,
+        sentence: str,
+        nature: Nature = Nature.CPU,
+        measure: Measure | None = None,
+        *,
+        claims: Iterable[Claim] = (),
+        notes: Sequence[str] = (),
+        next_command: str | None = None,
+        excess: Excess | None = None,
+        unit: str | None = None,
+    ) -> Decision:
+        shown = measure or self.measures.cpu
+        symptom = Symptom(
+            kind=nature.value,
+            unit=unit or self.measures.unit,
+            good=shown.good_mean,
+            bad=shown.bad_mean,
+            measure=shown.name,
+            runs=(len(self.good), len(self.bad)),
+            good_runs=shown.good,
+            bad_runs=shown.bad,
+            sentence=sentence,
+        )
+        units = self.measures.units.bad_mean if self.measures.per_unit else 1.0
+        grown = self.growth.memory is Change.GREW and shown is not self.measures.memory
+        more = [wording.memory_note(self.measures.memory)] if grown else []
+        timed = any(shown is one for one in (self.measures.cpu, self.measures.wall))
+        return Decision(
+            kind, symptom, tuple(claims), (*notes, *more), next_command, shown.excess * units if timed else None, excess
+        )

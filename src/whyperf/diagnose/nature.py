@@ -1,0 +1,96 @@
+"""What kind of trouble it is: told from totals, before any engine is asked, since it decides who leads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from whyperf.diagnose.measures import Measures
+from whyperf.diagnose.settings import DiagnoseSettings
+from whyperf.diagnose.significance import Change, Measure, judge
+from whyperf.engines.run import Run
+from whyperf.recording.manifest import Totals
+
+
+class Nature(Enum):
+    CPU = "cpu"
+    WAIT = "wait"
+    IO = "io"  # a wait for storage
+    MEMORY = "memory"  # more of it, or a wait for it
+    EXTERNAL = "external"  # other programs, or what was not followed
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What bad runs have more of: whether beyond doubt, and how much. Seconds are per unit of work."""
+
+    cpu: Change
+    wall: Change
+    memory: Change  # of its peak
+    cpu_s: float
+    wall_s: float
+    cpu_wait_s: float  # ready to run without getting a CPU
+    paging_s: float  # wall time that the added major faults explain at most
+    transfer_s: float  # wall time that the added bytes from and to storage explain at most
+
+
+def nature_of(growth: Growth, settings: DiagnoseSettings) -> Nature | None:
+    """None: nothing grew beyond doubt."""
+    if growth.wall is Change.GREW and is_waited(growth, settings):
+        return _wait(growth, settings)
+    if growth.cpu is Change.GREW:
+        return Nature.CPU
+    if growth.wall is Change.GREW and growth.cpu_wait_s >= settings.cpu_part_of_wall * growth.wall_s:
+        return Nature.EXTERNAL
+    return Nature.MEMORY if growth.memory is Change.GREW else None
+
+
+def is_waited(growth: Growth, settings: DiagnoseSettings) -> bool:
+    """Whether the added wall time is the program's own waiting.
+
+    On a busy machine more CPU time also means more waiting for a CPU: that is no wait of the program's.
+    """
+    running = growth.cpu_s + max(growth.cpu_wait_s, 0.0)
+    return running < settings.cpu_part_of_wall * growth.wall_s
+
+
+def _wait(growth: Growth, settings: DiagnoseSettings) -> Nature:
+    enough = settings.io_part * growth.wall_s
+    if growth.paging_s >= enough:
+        return Nature.MEMORY
+    return Nature.IO if growth.transfer_s >= enough else Nature.WAIT
+
+
+def growth_of(good: Sequence[Run], bad: Sequence[Run], measures: Measures, settings: DiagnoseSettings) -> Growth:
+    def added(figure: Callable[[Totals], float]) -> float:
+        means = [
+            sum(figure(run.manifest.totals) / (run.work.count if measures.per_unit else 1.0) for run in side)
+            / len(side)
+            for side in (good, bad)
+        ]
+        return means[1] - means[0]
+
+    return Growth(
+        cpu=judge(measures.cpu, settings.cpu).change,
+        wall=_wall_change(measures, settings),
+        memory=_memory_change(measures.memory, settings),
+        cpu_s=measures.cpu.excess,
+        wall_s=measures.wall.excess,
+        cpu_wait_s=measures.cpu_wait.excess,
+        paging_s=added(lambda totals: totals.major_faults) * settings.major_fault_s,
+        transfer_s=added(lambda totals: totals.read_bytes + totals.written_bytes) * settings.io_s_per_byte,
+    )
+
+
+def _wall_change(measures: Measures, settings: DiagnoseSettings) -> Change:
+    units = measures.units.bad_mean if measures.per_unit else 1.0
+    tiny = abs(measures.wall.excess) * units < settings.least_wait_s
+    return Change.SAME if tiny else judge(measures.wall, settings.wall).change
+
+
+def _memory_change(peak: Measure, settings: DiagnoseSettings) -> Change:
+    known = min(*peak.good, *peak.bad) > 0
+    if not known or abs(peak.excess) < settings.memory_bytes:
+        return Change.SAME
+    return judge(peak, settings.memory).change
