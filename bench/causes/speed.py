@@ -128,10 +128,12 @@ def main() -> None:
     print(f"{args.pair:,} events on either side: causes in {told['causes']:.1f} s ({told['stalls']:.0f} stalls), "
           f"{told['cpu']:.1f} s CPU of the process, {told['memory']:.1f} GB; one walk {1000 * told['walk']:.0f} ms, "
           f"beam search {1000 * told['beam search']:.0f} ms; load {os.getloadavg()[0]:.1f}", flush=True)  # fmt: skip
-    begin = time.perf_counter()
+    begin, before = time.perf_counter(), os.times()
     command = [sys.executable, "-m", "whyperf", "diagnose", *map(str, pair), "--json", "-"]
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-    print(f"the same by the command line, all engines: {time.perf_counter() - begin:.1f} s; "
+    after = os.times()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    print(f"the same by the command line, all engines: {time.perf_counter() - begin:.1f} s, {used:.1f} s CPU; "
           f"load {os.getloadavg()[0]:.1f}")  # fmt: skip
 
 
