@@ -34,6 +34,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--runs", type=int, default=3, help="recordings of each side of a case (default: 3)")
     parser.add_argument("--pool", type=int, default=18, help="recordings a program for false alarms (default: 18)")
+    parser.add_argument("--reuse", action="store_true", help="compare the pools of the last time again")
     return parser.parse_args()
 
 
@@ -69,7 +70,7 @@ def _alarms(options: argparse.Namespace) -> bool:
     pairs: list[alarms.Pair] = []
     complete = True
     for case in chosen:
-        found = _tried(case.id, partial(alarms.pairs_of, case, options.pool, dealings=2))
+        found = _tried(case.id, partial(alarms.pairs_of, case, options.pool, reuse=options.reuse))
         pairs += found or []
         complete = complete and found is not None
     print(f"\n## The same behaviour twice\n\n{alarms.markdown(pairs)}", flush=True)

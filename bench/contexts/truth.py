@@ -45,7 +45,8 @@ def truth_of(run: TruthRun) -> TruthResult:
         record(side, ready, path, *TRACED)
         recording = Recording(path)
         times, tids = recording.column("events", "time"), recording.column("threads", "tid")
-        truth = read_entries(log).within(int(times[0]), int(times[-1]))
+        window = recording.manifest.window  # from when it was ready: nothing before is looked at
+        truth = read_entries(log).within(max(int(times[0]), window.start), min(int(times[-1]), window.end))
         held = {name: held_against(truth, infer(recording, sources), tids) for name, sources in SOURCES.items()}
         return TruthResult(run.name, run.title, len(truth.names), truth.node.size, held)
     finally:

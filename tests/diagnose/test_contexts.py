@@ -70,6 +70,22 @@ def test_a_plug_in_that_computes_comes_before_the_program_that_called_it():
     assert sum(one.share for one in verdict.suspects) <= 1.0
 
 
+def test_waits_that_a_busy_machine_hides_in_the_wall_time_are_found():
+    """The good runs took as long: others had the CPUs."""
+
+    def runs(asleep, without_cpu):
+        def steps(factor):
+            away = waited("main serve", without_cpu * factor, state=0)
+            return [ran("main serve", 50 * factor), away, slept("main serve plug:filter", asleep * factor)]
+
+        return [traced([Thread(steps(factor), main=True)]) for factor in NOISE]
+
+    verdict = diagnose(runs(10, 500), runs(400, 110))
+    assert (verdict.kind, verdict.suspects[0].function) == (VerdictKind.DIFFERENCE, "filter")
+    assert verdict.symptom.sentence.startswith("Without the time in which others had the CPUs")
+    assert diagnose(runs(10, 100), runs(10, 110)).kind is VerdictKind.NONE
+
+
 def test_where_a_program_waits_the_contexts_lead():
     verdict = diagnose(waiting(5), waiting(400))
     assert (verdict.kind, verdict.symptom.kind) == (VerdictKind.DIFFERENCE, "wait")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import jsonschema
 import pytest
 
 from tests.diagnose.test_diagnosis import NOISE, STACKS, runs
+from whyperf.cli.diagnose import exit_status
 from whyperf.diagnose.diagnosis import diagnose
 from whyperf.diagnose.nature import Growth, Nature, nature_of
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Change
 from whyperf.diagnose.verdict import VerdictKind
+from whyperf.report.json import as_plain, schema
 
 NOTHING = Growth(Change.SAME, Change.SAME, Change.SAME, 0.0, 0.0, 0.0, 0.0, 0.0)
 WAITED = replace(NOTHING, wall=Change.GREW, wall_s=9.0)
@@ -46,6 +49,8 @@ def test_more_memory_alone_is_a_difference_that_is_no_slowness():
     assert verdict.symptom.sentence == (
         "Bad runs are not slower, but use 4.5 times the memory: 900 MB at the peak, not 200 MB (3+3 runs)."
     )
+    assert exit_status(verdict, 5.0) == 0
+    jsonschema.validate(as_plain(verdict), schema())
 
 
 @pytest.mark.parametrize("sizes", [(200, 390), (10, 70), (0, 900)], ids=["not-twice", "not-much", "unknown"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -104,27 +105,37 @@ def test_without_perf_the_sentence_names_the_package(
     assert not (tmp_path / "recording").exists()
 
 
-def test_root_without_bpf_records_by_perf_and_says_so(ledger: dict[str, Path], tmp_path: Path) -> None:
-    # GIVEN a kernel that permits root everything but BPF
+def without_bpf(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """whyperf on a kernel that permits root everything but BPF."""
     sandbox = [sys.executable, str(SANDBOX), "--deny", "EPERM", "--only", "bpf", "--"]
+    command = [*sandbox, sys.executable, "-m", "whyperf", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
+
+def test_root_without_bpf_records_by_perf_and_says_so(ledger: dict[str, Path], tmp_path: Path) -> None:
     # WHEN a program is traced
-    command = [
-        *sandbox,
-        sys.executable,
-        "-m",
-        "whyperf",
-        "record",
-        "--trace",
-        "-o",
-        "traced",
-        "--",
-        str(ledger["dwarf"]),
-    ]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = without_bpf(tmp_path, "record", "--trace", "-o", "traced", "--", str(ledger["dwarf"]))
 
     # THEN perf records it
     assert done.returncode == 0, done.stderr
     assert "recorded by perf" in done.stderr
     trace = Recording(tmp_path / "traced").manifest.trace
     assert trace is not None and trace.source == "perf"
+
+
+def test_root_without_bpf_compares_by_perf(tmp_path: Path) -> None:
+    # GIVEN two commands of which one waits
+    sides = ["--good", "sleep 0.1", "--bad", "sleep 0.6", "--runs", "2", "-o", "both"]
+
+    # WHEN they are compared with kernel events
+    done = without_bpf(tmp_path, "compare", "--trace", *sides, "--json", "verdict.json")
+
+    # THEN perf records them, said once, and kernel events tell where the time went
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("recorded by perf") == 1
+    traces = [
+        Recording(tmp_path / "both" / f"{side}-{run}").manifest.trace for side in ("good", "bad") for run in (1, 2)
+    ]
+    assert [trace.source for trace in traces if trace is not None] == ["perf"] * 4
+    verdict = json.loads((tmp_path / "verdict.json").read_text())
+    assert {one["engine"] for one in verdict["suspects"][0]["evidence"]} & {"contexts", "causes"}

@@ -16,6 +16,7 @@ from tests.engines.made import Made, recording
 from tests.engines.values.made import Read, with_values
 from tests.page.made import model_of
 from tests.page.stalls import stalled
+from tests.report import verdicts
 from whyperf.engines.run import Run
 from whyperf.report.html import model as page
 from whyperf.report.html.build import page_model
@@ -52,6 +53,15 @@ def test_every_claim_of_the_verdict_leads_to_its_evidence(slower: page.PageModel
     assert first.runs is not None and len(first.runs.good) == len(first.runs.bad) == 3
     assert first.interval is not None and first.interval[0] <= first.share <= first.interval[1]
     assert slower.relations is None
+
+
+def test_which_engines_name_a_suspect_and_what_its_sentence_does_not_say(slower: page.PageModel) -> None:
+    assert slower.verdict is not None
+    assert [(one.engine, one.why) for one in slower.verdict.suspects[0].evidence] == [("excess", ""), ("values", "")]
+    both = page_model(verdicts.joined(), Examined([run(slow=False)], [run(slow=True)])).verdict
+    assert both is not None and len(both.disagreements) == 1
+    causes, contexts = both.suspects[1].evidence
+    assert causes.why == "" and contexts.why.startswith("It sleeps for")
 
 
 def test_source_is_shown_with_what_lies_around_the_line(slower: page.PageModel) -> None:

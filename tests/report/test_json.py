@@ -12,7 +12,7 @@ from tests.report import verdicts
 from whyperf.report.json import schema, to_json
 
 
-@pytest.mark.parametrize("make", [verdicts.difference, verdicts.nothing, verdicts.hostile])
+@pytest.mark.parametrize("make", [verdicts.difference, verdicts.nothing, verdicts.joined, verdicts.hostile])
 def test_every_verdict_keeps_to_the_schema(make):
     jsonschema.validate(json.loads(to_json(make())), schema())
 
@@ -48,3 +48,12 @@ def test_top_cuts_the_suspects():
 def test_the_text_is_plain_ascii():
     assert to_json(verdicts.hostile()).isascii()
     assert "\x1b" not in to_json(verdicts.hostile())
+
+
+def test_what_several_engines_say_is_told_apart():
+    plain = json.loads(to_json(verdicts.joined()))
+    (sentence,) = plain["disagreements"]
+    assert "throttle" in sentence and "load_page" in sentence
+    both = plain["suspects"][1]["evidence"]
+    assert [(one["engine"], one["rank"]) for one in both] == [("causes", 1), ("contexts", 2)]
+    assert "stalled for" in both[0]["why"] and "It sleeps for" in both[1]["why"]

@@ -10,10 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.collect.open_recording import FakeBinary, FakeSymbols
-from tests.tracer.made_trace import TracedRecording, event, name, stack, thread
+from tests.tracer.made_trace import TracedRecording, event, name, records, stack, thread
 from whyperf.collect._session import number_distinct, values_at
+from whyperf.collect.seal import events as events_part
 from whyperf.collect.tracer.facts import FACTS, Followed, KernelCode
-from whyperf.collect.tracer.traced import KernelSymbol, TracedMapping, TracedMappings, TracedProcess, TracedThread
+from whyperf.collect.tracer.reading import TracedReading
+from whyperf.collect.tracer.traced import (
+    RECORD,
+    KernelSymbol,
+    TracedMapping,
+    TracedMappings,
+    TracedProcess,
+    TracedThread,
+)
 from whyperf.recording import ringrecords as sampled
 from whyperf.recording.chunks import ChunkKind
 from whyperf.recording.events import EventKind
@@ -76,6 +85,43 @@ def test_events_of_all_cpus_are_in_one_order(made: TracedRecording) -> None:
     assert events.column("time").to_pylist() == [10, 20, 30, 40, 50, 60, 70]
     assert events.column("cpu").to_pylist() == [0, 1, 0, 1, 0, 0, 0]
     assert events.column("detail").to_pylist() == [-1] * 7
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.lists(st.tuples(st.integers(0, 50), st.booleans()), min_size=1, max_size=6)),
+        max_size=8,
+    )
+)
+def test_any_parts_are_put_in_the_order_of_time(parts: list[tuple[int, list[tuple[int, bool]]]]) -> None:
+    # GIVEN parts of the log, each of one CPU, with records among them that make no sense
+    reading, sensible, number = TracedReading(), [], 0
+    for cpu, told in parts:
+        rows = records(*(event(EventKind.SYSCALL if sense else 0, time, 7, cpu=cpu) for time, sense in told))
+        rows["extra"] = np.arange(number, number + len(rows))
+        number += len(rows)
+        sensible += [
+            (time, cpu, int(row["extra"])) for (time, sense), row in zip(told, rows, strict=True) if sense and time
+        ]
+        reading.add_events(memoryview(rows.tobytes()))
+
+    # WHEN all of it is read
+    traced = reading.result()
+
+    # THEN they are in the order of time, those of one CPU at one moment as they came
+    found = [] if traced is None else traced.records[["time", "cpu", "extra"]].tolist()
+    assert found == sorted(sensible)
+    assert (0 if traced is None else traced.damaged_bytes) == (number - len(sensible)) * RECORD.itemsize
+
+
+def test_many_events_are_written_piece_by_piece(made: TracedRecording, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events_part, "_EVENTS_AT_ONCE", 3)
+    made.events(*(event(EventKind.SYSCALL, t, 7, extra=t) for t in range(1, 9)))
+    recording = sealed(made)
+    assert recording.table("events").column("extra").to_pylist() == list(range(1, 9))
+    assert [len(piece["time"]) for piece in recording.rows("events").pieces(["time"])] == [3, 3, 2]
+    assert recording.manifest.tables["events"].rows == 8
 
 
 def test_kernel_frames_are_innermost_and_named_as_they_were_then(made: TracedRecording) -> None:

@@ -8,8 +8,9 @@ import shlex
 import statistics
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from whyperf.cli.alternation import Side, order, pairs_for
@@ -18,7 +19,7 @@ from whyperf.cli.endings import Outcomes, endings, last_output, remarks
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
 from whyperf.cli.progress import Progress, progress
 from whyperf.cli.quantities import count
-from whyperf.cli.trace_options import add_trace, check_trace, without_privilege
+from whyperf.cli.trace_options import add_trace, check_trace, say_by_perf, without_privilege
 from whyperf.collect.lifecycle import Lifecycle, Measuring, Outcome
 from whyperf.collect.program import Program, check_followable, check_traceable
 from whyperf.collect.shell import command_line
@@ -69,6 +70,7 @@ class Plan:
     runs: int | None
     show_output: bool
     force: bool
+    perf_hz: int = 0  # kernel events are recorded by perf, not by us; 0: they are not
 
 
 def run(args: argparse.Namespace) -> int:
@@ -166,27 +168,29 @@ def plan_of(args: argparse.Namespace) -> Plan:
         (check_traceable if args.deep or args.trace else check_followable)(program)
     folder = args.output or Path(_default_name(programs[Side.BAD]))
     _check_folder(folder, args.force)
-    return Plan(
+    plan = Plan(
         programs,
         {side: lifecycle_of(args, drive) for side, drive in drives.items()},
-        _measuring_of(args, driven=drives[Side.GOOD] is not None),
+        measuring_of(args, driven=drives[Side.GOOD] is not None),
         folder,
         args.runs,
         args.show_output,
         args.force,
     )
+    return _traced(plan, args.trace_rate, tuple(args.watch)) if args.trace else plan
 
 
-def _measuring_of(args: argparse.Namespace, *, driven: bool) -> Measuring:
-    measuring = measuring_of(args, driven=driven)
-    if not args.trace:
-        return measuring
+def _traced(plan: Plan, hz: int, watched: tuple[str, ...]) -> Plan:
+    """With kernel events, by the best means that this machine permits."""
     from whyperf.collect.tracer.means import Means, choose
 
     choice = choose()
     if choice.means is Means.BPF:
-        return replace(measuring, trace_hz=args.trace_rate, watched=tuple(args.watch))
-    return without_privilege(measuring, choice.reason, choice.mend)
+        return replace(plan, measuring=replace(plan.measuring, trace_hz=hz, watched=watched))
+    if choice.means is Means.PERF:
+        say_by_perf(choice.reason)
+        return replace(plan, perf_hz=hz)
+    return replace(plan, measuring=without_privilege(plan.measuring, choice.reason, choice.mend))
 
 
 def _default_name(program: Program) -> str:
@@ -222,14 +226,21 @@ def _left(turns: list[tuple[Side, int]], seconds: Mapping[Side, list[float]]) ->
     return sum(known.get(side, max(known.values())) for side, _ in turns)
 
 
-def _record(plan: Plan, side: Side, number: int, shown: Progress) -> Outcome:
+def _recorder(plan: Plan) -> Callable[..., Outcome]:
+    if plan.perf_hz:
+        from whyperf.importers.perf_record import record_with_perf
+
+        return partial(record_with_perf, sample_hz=plan.perf_hz, unit=plan.measuring.unit)
     from whyperf.collect.runner import record_run
 
-    outcome = record_run(
+    return partial(record_run, measuring=plan.measuring)
+
+
+def _record(plan: Plan, side: Side, number: int, shown: Progress) -> Outcome:
+    outcome = _recorder(plan)(
         plan.programs[side],
         plan.folder / f"{side.value}-{number}",
         lifecycle=plan.lifecycles[side],
-        measuring=plan.measuring,
         environment=dict(os.environ),
         capture_output=not plan.show_output,
         force=plan.force,

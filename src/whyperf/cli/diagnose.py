@@ -120,6 +120,7 @@ def conclude(
     from whyperf.collect.seal import open_recording
     from whyperf.diagnose.data import Method
     from whyperf.diagnose.diagnosis import examine
+    from whyperf.diagnose.mixture import parted
     from whyperf.diagnose.relations import are_deep
     from whyperf.report.html.examined import Examined
 
@@ -133,16 +134,17 @@ def conclude(
                 "whyperf record --deep -o NAME -- COMMAND",
                 status=2,
             )
+    sampled = parted(*recorded)
     diagnosis = examine(
         *recorded,
         keep_accounts=args.explain is not None,
         method=Method.NONE if getattr(args, "no_values", False) else Method(args.method),
         stack_events=getattr(args, "stack_events", None),
-        where=_where(recorded[1][0], args),
+        where=_where(sampled.bad[0], args),
         possible=possible_here(),
     )
     verdict = replace(diagnosis.verdict, notes=(*notes, *diagnosis.verdict.notes), warnings=tuple(warnings))
-    examined = Examined(*recorded, diagnosis.excess, diagnosis.values)
+    examined = Examined(sampled.good, sampled.bad, diagnosis.excess, diagnosis.values)
     return present(verdict, examined, args, _explanations(diagnosis, args.explain))
 
 

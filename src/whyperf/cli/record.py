@@ -13,7 +13,7 @@ from pathlib import Path
 from whyperf.cli.deep_options import add_deep, check_deep, symptom_of
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
 from whyperf.cli.quantities import bytes_in_words, count, seconds_in_words
-from whyperf.cli.trace_options import add_trace, check_trace, without_privilege
+from whyperf.cli.trace_options import add_trace, check_trace, say_by_perf, without_privilege
 from whyperf.cli.zoom_planning import in_words
 from whyperf.collect.lifecycle import Lifecycle, Measuring, Outcome
 from whyperf.collect.program import Program, find_program
@@ -128,7 +128,7 @@ def _record_traced(command: list[str], args: argparse.Namespace, lifecycle: Life
 def _record_with_perf(command: list[str], args: argparse.Namespace, lifecycle: Lifecycle, reason: str) -> Outcome:
     from whyperf.importers.perf_record import record_with_perf
 
-    print(f"whyperf: kernel events are recorded by perf: {reason}.", file=sys.stderr)
+    say_by_perf(reason)
     program = find_program(command, os.environ) if command else None
     named = program.command[0] if program else "all" if args.all else str(args.pid)
     return record_with_perf(

@@ -69,3 +69,7 @@ def without_privilege(measuring: Measuring, why: str, mend: str | None) -> Measu
         file=sys.stderr,
     )
     return replace(measuring, clock="wall", trace_hz=0)
+
+
+def say_by_perf(why: str) -> None:
+    print(f"whyperf: kernel events are recorded by perf: {why}.", file=sys.stderr)

@@ -59,6 +59,7 @@ def _examined(args: argparse.Namespace) -> tuple[Verdict | None, Examined]:
     from whyperf.collect.seal import open_recording
     from whyperf.diagnose.causes import examine_stall
     from whyperf.diagnose.diagnosis import examine
+    from whyperf.diagnose.mixture import parted
     from whyperf.diagnose.relations import are_deep, examine_deep
     from whyperf.report.html.examined import Examined
 
@@ -72,7 +73,8 @@ def _examined(args: argparse.Namespace) -> tuple[Verdict | None, Examined]:
     if are_deep([*good, *bad]):
         return examine_deep(good, bad), Examined(good, bad)
     diagnosis = examine(good, bad, possible=possible_here())
-    return diagnosis.verdict, Examined(good, bad, diagnosis.excess, diagnosis.values)
+    sampled = parted(good, bad)
+    return diagnosis.verdict, Examined(sampled.good, sampled.bad, diagnosis.excess, diagnosis.values)
 
 
 def _port(text: str) -> int:

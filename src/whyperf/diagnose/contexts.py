@@ -64,8 +64,11 @@ class ContextsView:
 
     @property
     def has_own_unit(self) -> bool:
-        """Windows of any length say nothing by their wall and CPU time: what happens within them does."""
-        return self.slower and (self.unit == ITERATION or self.comparison.unit.by_share)
+        """Windows of any length say nothing by their wall and CPU time: what happens within them does.
+
+        Of whole runs wall time says less than their waits, if others had the CPUs meanwhile.
+        """
+        return self.slower and (self.unit == ITERATION or self.comparison.unit.by_share or self._waits_grew)
 
     def symptom(self) -> tuple[str, Measure]:
         """In the unit that the contexts have found by themselves."""
@@ -77,7 +80,15 @@ class ContextsView:
             return wording.divided_differently(measure, name), measure
         totals = (tuple(side.own.sum(axis=1).tolist()) for side in (comparison.good, comparison.bad))
         measure = Measure("wall_s", *totals)
-        return wording.slower_iterations(measure), measure
+        said = wording.slower_itself if comparison.whole else wording.slower_iterations
+        return said(measure), measure
+
+    @property
+    def _waits_grew(self) -> bool:
+        """In runs that ended by themselves, by most of what was added."""
+        good, bad = self.comparison.good, self.comparison.bad
+        own, blocked = (float((bad.mean(part) - good.mean(part)).sum()) for part in ("own", "blocked"))
+        return self.comparison.whole and own > 0 and 2 * blocked >= own
 
     def claims(self, settings: DiagnoseSettings) -> Iterator[Claim]:
         """Where the time was waited."""

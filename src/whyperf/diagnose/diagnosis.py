@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from whyperf.diagnose.advice import can_go_deep, compare_again, lifecycle_reminder
 from whyperf.diagnose.case import Case
@@ -13,6 +13,7 @@ from whyperf.diagnose.data import Method
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.join import Joined, join
 from whyperf.diagnose.losses import loss_notes
+from whyperf.diagnose.mixture import Mixture, parted
 from whyperf.diagnose.next_step import Possible, Recordings, next_step
 from whyperf.diagnose.sameness import refuse_different_programs
 from whyperf.diagnose.settings import DiagnoseSettings
@@ -52,10 +53,12 @@ def examine(
     """The verdict with what it was chosen from; `keep_accounts` asks for that even where there is nothing to choose.
 
     `stack_events`: kernel events whose stacks tell latencies, of syscalls, switches and samples. `where` is what the
-    user says of a stall, `possible` what could be recorded next.
+    user says of a stall, `possible` what could be recorded next. Deep recordings among both add relations.
     """
     if not good or not bad:
         raise WhyperfError("At least one good and one bad recording are needed.", "whyperf diagnose GOOD BAD", status=2)
+    mixture = parted(good, bad)
+    good, bad = mixture.good, mixture.bad
     runs = [Run(one) for one in good], [Run(one) for one in bad]
     case = Case(*runs, settings or DiagnoseSettings(), method, sources_named(stack_events))
     refuse_different_programs(case.good, case.bad)
@@ -63,10 +66,23 @@ def examine(
     stalls = view_causes(good, bad, method, where)
     if stalls is not None:
         decision = with_stalls(decision, stalls, case.settings)
+    possible = possible or Possible()
+    if mixture.counted_good:
+        decision = _with_counts(decision, mixture, case.settings)
+        possible = replace(possible, deep=False)
     excess = decision.excess
     if excess is None and keep_accounts:
         excess = compare(case.good, case.bad, per_unit=case.measures.per_unit)
-    return Diagnosis(_concluded(case, decision, possible or Possible()), excess, decision.values)
+    return Diagnosis(_concluded(case, decision, possible), excess, decision.values)
+
+
+def _with_counts(decision: Decision, mixture: Mixture[Recorded], settings: DiagnoseSettings) -> Decision:
+    """Changed relations beside what else explains a difference."""
+    from whyperf.diagnose.relations import counted_claims  # compiled code, for those few who have counted
+
+    claims, notes = counted_claims(mixture.counted_good, mixture.counted_bad, settings)
+    claims = claims if decision.kind is VerdictKind.DIFFERENCE else ()
+    return replace(decision, claims=(*decision.claims, *claims), notes=(*decision.notes, *notes))
 
 
 def _concluded(case: Case, decision: Decision, possible: Possible) -> Verdict:

@@ -17,7 +17,7 @@ from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.suspects import to_suspects
 from whyperf.diagnose.trust import TRUST
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
-from whyperf.engines.finding import Finding, HotLine
+from whyperf.engines.finding import HotLine
 from whyperf.engines.quantities import count, percent
 from whyperf.engines.recorded import Recorded
 from whyperf.engines.relations.candidates import Change
@@ -51,16 +51,7 @@ _INEXACT = {
 
 
 def are_deep(recordings: Sequence[Recorded]) -> bool:
-    """Whether they are deep recordings; a mixture with others is refused."""
-    deep = [recording.manifest.deep is not None for recording in recordings]
-    if any(deep) and not all(deep):
-        one = recordings[deep.index(True)].path
-        raise WhyperfError(
-            f"{one} is a deep recording and others are not: what was counted cannot be compared with what was sampled.",
-            "whyperf compare --deep --good COMMAND --bad COMMAND",
-            status=2,
-        )
-    return bool(deep) and all(deep)
+    return bool(recordings) and all(recording.manifest.deep is not None for recording in recordings)
 
 
 def examine_deep(
@@ -71,6 +62,24 @@ def examine_deep(
     relations_settings: RelationsSettings | None = None,
 ) -> Verdict:
     """The verdict on sketches, or on zooms."""
+    return _compared(good, bad, spec, settings, relations_settings).verdict()
+
+
+def counted_claims(
+    good: Sequence[Recorded], bad: Sequence[Recorded], settings: DiagnoseSettings
+) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
+    """What sketches or zooms claim beside what other recordings of the same program show, and what was noted."""
+    compared = _compared(good, bad, None, settings, None)
+    return tuple(compared.claims()), compared.relations.notes
+
+
+def _compared(
+    good: Sequence[Recorded],
+    bad: Sequence[Recorded],
+    spec: SymptomSpec | None,
+    settings: DiagnoseSettings | None,
+    relations_settings: RelationsSettings | None,
+) -> _Deep:
     asked = spec or _asked([*good, *bad])
     phases = {_phase(recording.manifest) for recording in (*good, *bad)}
     if len(phases) > 1:
@@ -83,7 +92,7 @@ def examine_deep(
     refuse_different_programs(*runs)
     chosen = relations_settings or RelationsSettings()
     relations = compare(good, bad, asked, chosen)
-    return _Deep(*runs, asked, relations, settings or DiagnoseSettings(), chosen).verdict()
+    return _Deep(*runs, asked, relations, settings or DiagnoseSettings(), chosen)
 
 
 def _phase(manifest: Manifest) -> str:
@@ -129,7 +138,7 @@ class _Deep:
         return self._changed(change)
 
     def _changed(self, change: Change) -> Verdict:
-        suspects = join(self._claims(self.relations.findings), TRUST[self._nature]).suspects
+        suspects = join(self.claims(), TRUST[self._nature]).suspects
         notes, command = [], None
         if not suspects:
             notes.append(
@@ -163,8 +172,9 @@ class _Deep:
         least = self.relations_settings.few_events
         return f"The runs are too short: {self._amounts()}, and fewer than {least} say nothing. Give them more to do."
 
-    def _claims(self, findings: Sequence[Finding]) -> Iterator[Claim]:
+    def claims(self) -> Iterator[Claim]:
         """One a relation: a function may have several."""
+        findings = self.relations.findings
         found = to_suspects(findings, fewest_runs=1, doubtful=False, settings=self.settings)
         sources = all_source_lines(self.bad) if found else {}
         suspects = [

@@ -39,6 +39,13 @@ def slower_iterations(measure: Measure) -> str:
     )
 
 
+def slower_itself(measure: Measure) -> str:
+    return (
+        f"Without the time in which others had the CPUs, bad runs take {factor(measure)} time: "
+        f"{seconds(measure.bad_mean)} instead of {seconds(measure.good_mean)} ({_runs(measure)})."
+    )
+
+
 def divided_differently(measure: Measure, function: str) -> str:
     return (
         f"The time is divided differently: {function} takes {percent(measure.bad_mean)} of it in the bad runs, "

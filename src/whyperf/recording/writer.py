@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,14 @@ from whyperf.recording.schema import Table
 from whyperf.recording.storage import make_folder, sync_folder, write_atomically, write_new
 from whyperf.recording.tables import TABLES
 
+Content = pa.Table | pa.RecordBatchReader  # the latter for what is made while it is written
+
 
 def table_file(folder: Path, name: str) -> Path:
     return folder / f"{name}.parquet"
 
 
-def write_recording(folder: Path, manifest: Manifest, tables: Mapping[str, pa.Table]) -> Manifest:
+def write_recording(folder: Path, manifest: Manifest, tables: Mapping[str, Content]) -> Manifest:
     """Writes a sealed recording and returns its manifest. Tables not given are empty; optional ones are absent.
 
     Until the manifest is in place the folder is what it was before: an open recording, or none.
@@ -62,21 +64,30 @@ def remove_raw(folder: Path) -> None:
     shutil.rmtree(folder / RAW, ignore_errors=True)
 
 
-def _write_table(path: Path, table: Table, rows: pa.Table | None) -> TableFile:
-    content = table.schema.empty_table() if rows is None else table.completed(rows)
-    sink = pa.BufferOutputStream()
+def _write_table(path: Path, table: Table, content: Content | None) -> TableFile:
+    sink, rows = pa.BufferOutputStream(), 0
     # Differences take a fraction of the room, and of the time.
     rising = [column.name for column in table.columns if column.rising]
     in_dictionaries: Any = [column.name for column in table.columns if not column.rising]  # annotated as bool only
-    pq.write_table(
-        content,
+    with pq.ParquetWriter(
         sink,
+        table.schema,
         compression="zstd",
         use_dictionary=in_dictionaries,
         column_encoding=dict.fromkeys(rising, "DELTA_BINARY_PACKED"),
         write_page_checksum=True,
         store_schema=False,
-    )
+    ) as writer:
+        for piece in _pieces(table, content):
+            writer.write_table(piece)
+            rows += piece.num_rows
     buffer = sink.getvalue()
     write_new(path, buffer)
-    return TableFile(content.num_rows, buffer.size, zlib.crc32(buffer))
+    return TableFile(rows, buffer.size, zlib.crc32(buffer))
+
+
+def _pieces(table: Table, content: Content | None) -> Iterator[pa.Table]:
+    if isinstance(content, pa.RecordBatchReader):
+        yield from (pa.Table.from_batches([batch]) for batch in content)
+    else:
+        yield table.schema.empty_table() if content is None else table.completed(content)

@@ -11,6 +11,7 @@ import pytest
 from tests.engines.contexts.traced import (
     DISK,
     FILE,
+    PIPE,
     SOCKET,
     TIMER,
     UNINTERRUPTIBLE,
@@ -169,6 +170,40 @@ def test_waiting_for_a_cpu_is_nobodys_latency():
     assert found(program(steps(1)), program(steps(900))) == []
 
 
+@pytest.mark.parametrize("delays", [(300,), (300, 900), (300, 900, 2000)])
+def test_what_any_two_runs_show_more_runs_do_not_make_doubtful(delays):
+    """Bad runs that differ among themselves are bad all the same."""
+
+    def run(delay):
+        return traced([Thread([ran("main", 50), slept("main serve plug:filter", delay)], main=True)])
+
+    first, *_ = found([run(1 + number) for number in range(len(delays))], [run(delay) for delay in delays])
+    assert first.function.name == "filter"
+
+
+def test_runs_do_not_agree_better_than_their_samples_tell():
+    def side(samples):
+        return [traced([Thread([ran("main a", 90), ran("main b", 10 * count)], main=True)]) for count in samples]
+
+    assert found(side([0, 0, 0]), side([2, 2, 1])) == []
+    (first,) = found(side([0, 0, 0]), side([6, 6, 5]))
+    assert first.function.name == "b"
+
+
+def test_a_handful_of_samples_is_no_difference_and_one_stall_is():
+    """Of a program that hardly ran, because others had the CPU, next to nothing is known."""
+
+    def run(*steps):
+        others = waited("main", 900, state=0)
+        return traced([Thread([ran("main a", 20), others, *steps], main=True)])
+
+    assert found([run()], [run(ran("main b", 40))]) == []
+    (first,) = found([run()], [run(slept("main b", 40))])
+    assert first.function.name == "b"
+    (first,) = found([run()], [run(ran("main b", 400))])
+    assert first.function.name == "b"
+
+
 def test_disk_waits_are_told():
     def steps(delay):
         wait = {"state": UNINTERRUPTIBLE, "context": DISK, "object": FILE}
@@ -242,6 +277,68 @@ def server(delay, requests=40, **more):
 def test_a_servers_idle_threads_are_no_cause():
     (first,) = found(server(1, stopped_by="driver"), server(30, stopped_by="driver"))
     assert first.function.name == "throttle"
+
+
+CONDITION = {"call": "futex", "argument1": 137, "waker": 1}  # FUTEX_WAIT_BITSET, private
+EPOLL = {"call": "epoll_wait"}
+
+
+def busy_server(delay, rest, jobs=12):
+    """A thread whose work waits so often that next to nothing else is seen of it."""
+
+    def one(factor):
+        steps = [waited("start loop libc:connect", 1, "connect")]
+        for _ in range(jobs):
+            steps.append(waited("start loop next_job libc:wait", 0.1, **rest))
+            for _ in range(20):
+                steps += [ran("start loop work", 0.2), slept("start loop work plug:throttle", delay * factor)]
+        return traced([Thread(steps, main=True), Thread([ran("start other", 1)])], stopped_by="driver")
+
+    return [one(factor) for factor in NOISE]
+
+
+@pytest.mark.parametrize("rest", [EPOLL, CONDITION])
+@pytest.mark.parametrize("delay", [0.001, 1])
+def test_what_work_waits_for_is_no_rest_however_often_it_does(delay, rest):
+    """Neither where the good runs hardly wait there, nor where they do so nearly all of the time."""
+    (first,) = found(busy_server(delay, rest), busy_server(30, rest))
+    assert first.function.name == "throttle"
+
+
+def test_what_only_the_bad_runs_wait_for_within_a_known_loop_is_no_rest():
+    def one(delay, factor):
+        work = [slept("start loop work plug:throttle", delay * factor)] * 20 if delay else []
+        job = [waited("start loop libc:read", 1, "read", object=SOCKET), ran("start loop work", 0.2), *work]
+        return traced([Thread(job * 12, main=True)], stopped_by="driver")
+
+    (first,) = found(*([one(delay, factor) for factor in NOISE] for delay in (0, 30)))
+    assert first.function.name == "throttle"
+
+
+@pytest.mark.parametrize("stack", ["main watch libc:read", "libc:sigsuspend", "watch libc:read"])
+def test_a_thread_that_only_the_bad_runs_show_rests_too(stack):
+    """Its wait began before the good runs' windows did; its stack may have been cut."""
+
+    def one(*others):
+        served = [waited("start loop libc:epoll_wait", 5, "epoll_wait"), ran("start loop handle", 5)] * 30
+        return traced([Thread(served, main=True), *others], stopped_by="driver")
+
+    pauses = Thread([waited(stack, 250, "read", object=PIPE)])
+    assert found([one()], [one(pauses)]) == []
+    rests_beside = Thread([waited("libc:pause", 200, "pause")])
+    assert found([one(rests_beside)], [one(rests_beside, pauses)]) == []
+
+
+def test_a_wait_before_the_work_began_is_no_rest():
+    """Only what a thread comes back to: it rests where it sleeps between two ticks."""
+
+    def one(ticks):
+        begun = [waited("start libc:poll", 50, "poll")]
+        steps = [step for _ in range(ticks) for step in (slept("start tick", 30), ran("start tick beat", 0.01))]
+        served = [waited("main loop libc:epoll_wait", 5, "epoll_wait"), ran("main loop handle", 5)] * 30
+        return traced([Thread(served, main=True), Thread([*begun, *steps])], stopped_by="driver")
+
+    assert found([one(10)] * 2, [one(60)] * 2) == []
 
 
 def test_programs_without_a_shared_libc_rest_too():

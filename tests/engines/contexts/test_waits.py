@@ -7,7 +7,7 @@ import pytest
 
 from tests.engines.contexts.traced import FILE, PIPE, SOCKET
 from whyperf.engines.contexts.records import WAIT
-from whyperf.engines.contexts.waits import WaitKind, kinds_of, woken_by_thread
+from whyperf.engines.contexts.waits import WaitKind, kinds_of, ready_for_anything, woken_by_thread
 from whyperf.recording.events import InterruptContext
 from whyperf.recording.system_calls import NUMBERS
 
@@ -67,3 +67,17 @@ def test_interrupts_come_to_whoever_runs(context, call, by_thread):
 
 def test_nobody_woke_a_thread_that_has_no_waker():
     assert not woken_by_thread(wait())[0]
+
+
+@pytest.mark.parametrize(
+    ("call", "operation", "ready"),
+    [
+        ("epoll_wait", 0, True),
+        ("futex", 9 | 128 | 256, True),  # FUTEX_WAIT_BITSET: a condition
+        ("futex", 0 | 128, False),  # FUTEX_WAIT: a lock
+        ("clock_nanosleep", 9, False),
+        ("read", 0, False),
+    ],
+)
+def test_what_serves_whatever_comes_next(call, operation, ready):
+    assert bool(ready_for_anything(wait(call=NUMBERS[call], argument1=operation))[0]) is ready

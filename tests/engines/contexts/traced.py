@@ -41,6 +41,7 @@ class Waited:
     context: int = 0
     object: int = 0
     peer: int = 0
+    argument1: int = 0
     late_ms: float = 0.0  # runnable after being woken, part of `ms`
     cut_to: tuple[str, ...] = ()  # all that could be told of the stack on leaving the CPU
 
@@ -148,7 +149,7 @@ def _events(
             now += left
             continue
         call = NUMBERS[step.call] if step.call else -1
-        about = {"detail": call, "object": step.object, "peer": step.peer}
+        about = {"detail": call, "object": step.object, "peer": step.peer, "argument1": step.argument1}
         leaving = {"stack": builder.stack(step.cut_to), "cut": 1} if step.cut_to else {"stack": stack}
         rows.append(_row(now, number, EventKind.SWITCH, result=step.state, **leaving, **about))
         if step.state:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ from whyperf.recording.ringrecords import CUT_REASONS
 from whyperf.recording.tables import SAMPLES, Clock
 
 _CUT_SHIFT = 8  # in the flags of a stack
+_EVENTS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -79,15 +81,26 @@ def _joined(stacks: TracedStacks, inner: Int64, outer: Int64) -> RawStacks:
     return RawStacks(pcs, ends[1::2])
 
 
-def events_table(records: Records, cast: TracedCast, node: Int32, cut: npt.NDArray[np.uint8]) -> pa.Table:
+def events_table(records: Records, cast: TracedCast, node: Int32, cut: npt.NDArray[np.uint8]) -> pa.RecordBatchReader:
+    """Made piece by piece while it is written: events are many, and nobody needs them all twice."""
+
+    def pieces() -> Iterator[pa.RecordBatch]:
+        for begin in range(0, len(records), _EVENTS_AT_ONCE):
+            rows = slice(begin, begin + _EVENTS_AT_ONCE)
+            table = _events(
+                records[rows], thread=cast.thread[rows], other=cast.other[rows], stack=node[rows], cut=cut[rows]
+            )
+            yield from table.to_batches()
+
+    return pa.RecordBatchReader.from_batches(EVENTS.schema, pieces())
+
+
+def _events(records: Records, **columns: np.ndarray) -> pa.Table:
     plain = ("cpu", "kind", "context", "detail", "object", "peer", "result", "extra")
     return table_of(
         EVENTS,
         time=records["time"].astype(np.int64),
-        thread=cast.thread,
-        other=cast.other,
-        stack=node,
-        cut=cut,
+        **columns,
         **{name: np.ascontiguousarray(records[name]) for name in plain},
         **{f"argument{i}": np.ascontiguousarray(records["argument"][:, i]) for i in range(3)},
     )

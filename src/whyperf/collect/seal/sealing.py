@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -37,7 +37,7 @@ from whyperf.recording.layout import LOCK, MANIFEST, RAW, is_open
 from whyperf.recording.manifest import Manifest, Trace
 from whyperf.recording.reader import Recording, not_a_recording, still_being_written
 from whyperf.recording.tables import MAPPINGS, PROCESSES, SAMPLES, STACKS, THREADS, Clock
-from whyperf.recording.writer import remove_raw, write_recording
+from whyperf.recording.writer import Content, remove_raw, write_recording
 
 Progress = Callable[[str, float], None]  # what is being done, and which share of the whole is done
 _SEALING = b"sealing"
@@ -99,11 +99,11 @@ def _seal_open(folder: Path, progress: Progress, symbols: Symbols) -> None:
     if is_deep(raw):
         from whyperf.collect.dependences.sealing import sealed_deep
 
-        manifest, tables = sealed_deep(folder, evidence, progress)
+        sealed: tuple[Manifest, Mapping[str, Content]] = sealed_deep(folder, evidence, progress)
     else:
-        manifest, tables = sealed_tables(evidence, progress, symbols)
+        sealed = sealed_tables(evidence, progress, symbols)
     progress("writing tables", 0.9)
-    write_recording(folder, manifest, tables)
+    write_recording(folder, *sealed)
     progress("sealed", 1.0)
 
 
@@ -120,7 +120,7 @@ def _evidence(folder: Path) -> Evidence:
         raise WhyperfError(f"{folder} cannot be read: {error.strerror}.", f"ls -l {raw}") from error
 
 
-def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> tuple[Manifest, dict[str, pa.Table]]:
+def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> tuple[Manifest, Mapping[str, Content]]:
     """What a sealed recording consists of. Reads binaries and source, writes nothing."""
     samples, traced = evidence.samples, evidence.traced
     cast = cast_of(evidence)
@@ -182,10 +182,11 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
         "variables": variables.variables,
         "values": values.values,
     }
+    events: dict[str, Content] = {}
     if traced is not None and traced_cast is not None and seen_by_tracer is not None:
         of_traced = leaves[stacks.of_sample[len(stacked) :]]
         event_node = np.append(of_traced, np.int32(-1))[seen_by_tracer.of_event]
-        tables["events"] = events_table(traced.records, traced_cast, event_node, seen_by_tracer.cut)
+        events["events"] = events_table(traced.records, traced_cast, event_node, seen_by_tracer.cut)
         others = samples_of(traced.records, traced_cast, event_node)
         tables["samples"], tables["values"] = in_one_order(tables["samples"], others, values.values)
     spent = _frame_weights(code, node_frames, tables["samples"])
@@ -197,7 +198,7 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
             on_cpu = int(tables["samples"].column("weight").to_numpy().sum())
             manifest = replace(manifest, totals=replace(manifest.totals, cpu_user_s=on_cpu / 1e9))
     tables |= {"work": work_table(evidence, manifest), "source": source.table}
-    return manifest, tables
+    return manifest, {**tables, **events}
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class TracedReading:
     """Takes chunks in the order of the log."""
 
     def __init__(self) -> None:
-        self._events: dict[int, list[Records]] = {}  # by CPU, since each of them is in time order
+        self._events: list[Records] = []  # each of one CPU and in time order
         self._stacks = _StackReading()
         self._facts: list[Fact] = []
         self._damaged_bytes = 0
@@ -42,7 +42,7 @@ class TracedReading:
         self._damaged_bytes += len(payload) - whole * RECORD.itemsize
         records = np.frombuffer(payload, RECORD, whole)
         if whole:
-            self._events.setdefault(int(records["cpu"][0]), []).append(records)
+            self._events.append(records)
 
     def add_stacks(self, payload: memoryview) -> None:
         self._stacks.add(payload)
@@ -55,12 +55,12 @@ class TracedReading:
         return fact is not None
 
     def result(self) -> Traced | None:
-        """None where nothing was traced."""
+        """None where nothing was traced. To be asked once: what was read is let go."""
         traces = self._of(Trace)
         if not traces and not self._events:
             return None
         trace = traces[-1] if traces else Trace("bpf", "all", 0.0)
-        records, nonsense = _in_time_order([part for cpu in sorted(self._events) for part in self._events[cpu]])
+        records, nonsense = _in_time_order(self._events)
         symbols: dict[int, KernelSymbol] = {}
         kernel = self._of(KernelCode)
         for code in kernel:
@@ -93,22 +93,32 @@ def ordered(traced: Traced) -> Traced:
 
 
 def _in_time_order(parts: list[Records]) -> tuple[Records, int]:
-    """All of them but those that make no sense, and how many those are. Each record is copied once."""
+    """All of them but those that make no sense, and how many those are.
+
+    Parts are emptied from the log's beginning on, which is time's too: at no moment is everything held twice.
+    """
     if not parts:
         return np.zeros(0, RECORD), 0
-    kind, time = (np.concatenate([part[name] for part in parts]) for name in ("kind", "time"))
+    by_cpu = sorted(range(len(parts)), key=lambda at: int(parts[at]["cpu"][0]) if len(parts[at]) else 0)
+    begin = np.zeros(len(parts), np.int64)
+    begin[by_cpu] = np.cumsum([0, *(len(parts[at]) for at in by_cpu)])[:-1]
+    kind, time = (np.concatenate([parts[at][name] for at in by_cpu]) for name in ("kind", "time"))
     sound = (kind >= 1) & (kind <= _LAST_KIND) & (time > 0) & (time < _NEVER)
-    nonsense = len(sound) - int(np.count_nonzero(sound))
-    if nonsense:
-        parts, time = [np.concatenate(parts)[sound]], time[sound]
+    place = np.full(len(time), -1, np.int64)
     # CPUs one after the other are a few rising runs, which a merge sort puts together in one pass.
-    place = np.empty(len(time), np.int64)
-    place[np.argsort(time.astype(np.int64), kind="stable")] = np.arange(len(time))
-    ordered = np.empty((len(time), RECORD.itemsize // 8), np.uint64)
-    at = 0
-    for part in parts:
-        ordered[place[at : at + len(part)]] = part.view(np.uint8).reshape(-1, RECORD.itemsize).view(np.uint64)
-        at += len(part)
+    kept = np.flatnonzero(sound)
+    place[kept[np.argsort(time[kept].astype(np.int64), kind="stable")]] = np.arange(len(kept))
+    ordered = np.empty((len(kept), RECORD.itemsize // 8), np.uint64)
+    nonsense = len(sound) - len(kept)
+    begins = begin.tolist()
+    parts.reverse()
+    for at in begins:
+        part = parts.pop()
+        rows = part.view(np.uint8).reshape(-1, RECORD.itemsize).view(np.uint64)
+        to = place[at : at + len(part)]
+        if nonsense:
+            rows, to = rows[to >= 0], to[to >= 0]
+        ordered[to] = rows
     return ordered.view(RECORD).ravel(), nonsense
 
 

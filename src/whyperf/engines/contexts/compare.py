@@ -35,6 +35,7 @@ class Comparison:
     answering: Ints  # by node: the node that answers for its time
     user: Ints  # by node: the innermost one outside the kernel
     unit: Unit
+    whole: bool  # programs that ended by themselves: every moment of the wall clock is counted once
     settings: ContextsSettings
     followed: dict[Run, Followed]
     counted: dict[Run, Counted]
@@ -115,6 +116,7 @@ def compare(
         answering=answers,
         user=user_nodes(contexts, layers),
         unit=unit,
+        whole=whole,
         settings=settings,
         followed=followed,
         counted=counted,
@@ -140,8 +142,14 @@ def _idle_heads(
             seen[rows["node"][rows["node"] > 0]] = True
     for node in range(len(contexts) - 1, 0, -1):
         seen[contexts.tree.parent[node]] |= seen[node]
-    # A thread's loop that the good runs never entered: the parent of its idle place is new to them.
-    new_loop = flags[1] & ~seen & ~seen[contexts.tree.parent]
+    # A thread's loop that the good runs never entered: the parent of its idle place is new to them, or there is none,
+    # and no loop of theirs is around it: what waits within that is work.
+    parent = contexts.tree.parent
+    seen[0] = False
+    known_loops = np.zeros(len(contexts), np.bool_)
+    known_loops[parent[np.flatnonzero(flags[0])]] = True
+    known_loops[0] = False
+    new_loop = flags[1] & ~seen & ~seen[parent] & ~below(contexts, known_loops)
     heads: Flags = flags[0] | new_loop
     return heads
 

@@ -25,7 +25,8 @@ class Cost:
     running: Floats
     runnable: Floats
     blocked: Floats
-    squares: Floats  # variance of running and blocked time, if samples and waits come by chance and independently
+    sampled_squares: Floats  # variance of running time: samples come by chance
+    blocked_squares: Floats  # variance of blocked time, if waits come by chance and independently
 
     @property
     def own(self) -> Floats:
@@ -57,7 +58,8 @@ def cost_of(followed: Followed, counted: Counted, nodes: int, factor: float | Fl
         factor * (sums(at_sample, running, nodes) if sampled else followed.running / 1e9),
         factor * sums(at_wait, runnable, nodes),
         factor * sums(at_wait, blocked, nodes),
-        factor**2 * (sums(at_wait, blocked**2, nodes) + sums(at_sample, running**2, nodes)),
+        factor**2 * sums(at_sample, running**2, nodes),
+        factor**2 * sums(at_wait, blocked**2, nodes),
     )
 
 

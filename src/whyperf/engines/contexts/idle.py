@@ -1,9 +1,13 @@
 """Where threads of a server rest: the place of their loop at which they ask for the next thing to do.
 
 A thread's loop is the innermost context of its own code that nearly everything seen of the thread lies under. Below it
-something waits and hardly runs; of several such places it is the one that serves whatever comes next (epoll, accept),
-else the one with the fewest functions between, else the one with the most waiting. Each return from it begins an
-iteration. A loop that rests in libc rests in every such call that waits for the same kind of thing.
+something waits and hardly runs; of several such places it is the one that serves whatever comes next (epoll, accept, a
+condition), else the one with the fewest functions between, else the one with the most waiting. Each return from it
+begins an iteration. A loop that rests in libc rests in every such call that waits for the same kind of thing.
+
+Work that waits again and again hides the loop that it is done for: nearly everything lies under the work then. So where
+the innermost loop has no place that serves whatever comes next, the loops around it are asked for one that the thread
+came back to after it had been working.
 """
 
 from __future__ import annotations
@@ -28,6 +32,8 @@ class _Seen:
     """What was seen of one thread, by node; inclusive of everything below where it says so."""
 
     nodes: Ints
+    first: Ints
+    last: Ints
     count: Floats
     waited: Floats
     ready: Floats  # part of `waited`: in calls that serve whatever comes next
@@ -106,6 +112,7 @@ def _by_thread(run: Run, followed: Followed) -> list[_Seen]:
     blocked = (waits["state"] != 0) & (waits["node"] > 0)
     waits, samples = waits[blocked], samples[samples["node"] > 0]
     thread = np.concatenate([waits["thread"], samples["thread"]]).astype(np.int64)
+    time = np.concatenate([waits["start"], samples["time"]])
     node = np.concatenate([waits["node"], samples["node"]]).astype(np.int64)
     seconds = (waits["woken"] - waits["start"]) / 1e9
     nothing = np.zeros(len(samples))
@@ -113,11 +120,19 @@ def _by_thread(run: Run, followed: Followed) -> list[_Seen]:
     ready = np.concatenate([np.where(ready_for_anything(waits), seconds, 0.0), nothing])
     ran = np.concatenate([np.zeros(len(waits)), samples["weight"] / 1e9])
     keys, where, counts = np.unique(thread << 32 | node, return_inverse=True, return_counts=True)
-    columns = [sums(where, values, len(keys)) for values in (waited, ready, ran)]
+    first, last = np.full(len(keys), np.iinfo(np.int64).max), np.zeros(len(keys), np.int64)
+    np.minimum.at(first, where, time)
+    np.maximum.at(last, where, time)
+    columns = [
+        first,
+        last,
+        counts.astype(np.float64),
+        *(sums(where, values, len(keys)) for values in (waited, ready, ran)),
+    ]
     starts = np.flatnonzero(np.diff(keys >> 32, prepend=-1))
     ends = [*starts[1:].tolist(), len(keys)][: len(starts)]
     return [
-        _Seen(keys[begin:end] & 0xFFFFFFFF, counts[begin:end].astype(np.float64), *(c[begin:end] for c in columns))
+        _Seen(keys[begin:end] & 0xFFFFFFFF, *(values[begin:end] for values in columns))
         for begin, end in zip(starts.tolist(), ends, strict=True)
         if who.program[keys[begin] >> 32]
     ]
@@ -130,15 +145,21 @@ def _resting_place(
     tree = contexts.tree
     scratch.hold(seen)
     loop = _loop(tree.parent, mechanism, seen.nodes, scratch.arrays, settings.loop_cover)
-    child, between = _callees(tree.parent, mechanism, seen.nodes, loop)
-    under = child > 0
-    places, where = np.unique(child[under], return_inverse=True)
-    waited, ready, ran = (sums(where, values[under], len(places)) for values in (seen.waited, seen.ready, seen.ran))
-    nearest = np.full(len(places), len(tree.parent))
-    np.minimum.at(nearest, where, between[under])
+    child, between, level = _callees(tree.parent, tree.depth, mechanism, seen.nodes, loop)
+    places, where = np.unique(child, return_inverse=True)
+    waited, ready, ran = (sums(where, values, len(places)) for values in (seen.waited, seen.ready, seen.ran))
+    nearest, last = np.full(len(places), len(tree.parent)), np.zeros(len(places), np.int64)
+    np.minimum.at(nearest, where, between)
+    np.maximum.at(last, where, seen.last)
+    depth = tree.depth[tree.parent[places]]
+    serves = 2 * ready > waited
+    # Of the loops around, only what was come back to.
+    work_began = np.array([seen.first[level > one].min(initial=np.iinfo(np.int64).max) for one in depth.tolist()])
+    eligible = (depth == tree.depth[loop]) | (serves & (last > work_began))
     # What runs in libc and the kernel there is what waiting costs.
-    rests = np.flatnonzero((waited > 0) & (mechanism[places] | (ran <= settings.idle_running * waited)))
-    best = min(rests.tolist(), key=lambda at: (2 * ready[at] <= waited[at], nearest[at], -waited[at]), default=None)
+    hardly_runs = mechanism[places] | (ran <= settings.idle_running * waited)
+    rests = np.flatnonzero((places > 0) & (waited > 0) & hardly_runs & eligible)
+    best = min(rests.tolist(), key=lambda at: (not serves[at], -depth[at], nearest[at], -waited[at]), default=None)
     return None if best is None else int(places[best])
 
 
@@ -172,15 +193,20 @@ def _loop(parent: Int32s, mechanism: Flags, nodes: Ints, scratch: tuple[Floats, 
 
 
 @njit(cache=True, nogil=True)
-def _callees(parent: Int32s, mechanism: Flags, nodes: Ints, loop: int) -> tuple[Ints, Ints]:
-    """For every node what the loop calls on its path, 0 where it does not lie below; and the functions between."""
+def _callees(parent: Int32s, depth: Int32s, mechanism: Flags, nodes: Ints, loop: int) -> tuple[Ints, Ints, Ints]:
+    """For every node where its path leaves the loop's: what is called there (0: nothing, it is on the loop's path), the
+    functions between, and the depth of the caller."""
+    on_path = np.zeros(depth[loop] + 1, np.int64)
+    node = loop
+    while node > 0:
+        on_path[depth[node]] = node
+        node = parent[node]
     child, between = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64)
+    level = np.zeros(len(nodes), np.int64)
     for at in range(len(nodes)):
         node, functions = nodes[at], 0
-        while node > 0:
+        while depth[node] > depth[loop] or on_path[depth[node]] != node:
             functions += not mechanism[node]
-            if parent[node] == loop:
-                child[at], between[at] = node, functions
-                break
-            node = parent[node]
-    return child, between
+            child[at], node = node, parent[node]
+        between[at], level[at] = functions, depth[node]
+    return child, between, level

@@ -28,6 +28,7 @@ class Slower:
     low: float
     high: float
     sigma: float
+    sampling_sigma: float  # by the chance of sampling alone
     separated: bool
 
     @property
@@ -55,6 +56,7 @@ def judge(
     excess = bad_runs.mean(axis=0) - good_runs.mean(axis=0)
     both = zip(sides, (good_runs, bad_runs), strict=True)
     error = np.sqrt(sum(_variance(costs, runs, by_function) for costs, runs in both))
+    sampling_error = np.sqrt(sum(_sampling_variance(costs, by_function) for costs in sides))
     total_good = float(good_runs.sum(axis=1).mean())
     if total_good <= 0 or spent.sum() < settings.relative * total_good:
         return ()
@@ -68,7 +70,8 @@ def judge(
             tuple(bad_runs[:, function].tolist()),
             float(min(1.0, share[function])),
             *_interval(share[function], excess[function], error[function], settings),
-            sigma=float(excess[function] / error[function]) if error[function] > 0 else inf,
+            sigma=_sigmas(excess[function], error[function]),
+            sampling_sigma=_sigmas(excess[function], sampling_error[function]),
             separated=bool(bad_runs[:, function].min() > good_runs[:, function].max()),
         )
         if _stands_out(figures, float(excess[function]), total_good, settings):
@@ -78,27 +81,47 @@ def judge(
 
 def _stands_out(one: Slower, excess: float, total_good: float, settings: ContextsSettings) -> bool:
     """Three conditions as for the symptom itself: separation, more than the spread between runs, and a floor."""
-    good, bad = len(one.good_runs), len(one.bad_runs)
     if not one.separated:
         return False
+    # What any two runs would show alone, more of them cannot make doubtful: the spread of few runs is hardly known, and
+    # that of the bad ones grows with what is wrong.
+    gap = min(one.bad_runs) - max(one.good_runs)
+    distinct = one.sigma >= settings.sigma
+    if distinct and gap >= settings.single_relative * total_good:
+        return True
+    if one.sampling_sigma >= settings.sigma and gap >= settings.single_certain * total_good:
+        return True
+    good, bad = len(one.good_runs), len(one.bad_runs)
     if min(good, bad) < 2:
-        certain = excess >= settings.single_certain * total_good
-        return certain or (excess >= settings.single_relative * total_good and one.sigma >= settings.sigma)
+        return False
     freedom = good + bad - 2
     squares = sum(
         (value - mean) ** 2 for runs, mean in ((one.good_runs, one.good), (one.bad_runs, one.bad)) for value in runs
     )
     needed = student_99(freedom) * sqrt(squares / freedom) * sqrt(1 / good + 1 / bad)
-    return excess >= settings.relative * total_good and excess > needed and one.sigma >= settings.sigma
+    return distinct and excess >= settings.relative * total_good and excess > needed
 
 
 def _variance(costs: Costs, runs: Floats, by_function: Callable[[Floats], Floats]) -> Floats:
-    """Of the mean over runs: the spread between them, of a single run what chance alone makes of it."""
+    """Of the mean over runs: the spread between them, of a single run what chance alone makes of it.
+
+    A few runs agree by luck, but not better than samples can tell.
+    """
     count = len(costs.runs)
     if count > 1:
-        spread: Floats = runs.var(axis=0, ddof=1) / count
+        spread: Floats = np.maximum(runs.var(axis=0, ddof=1) / count, _sampling_variance(costs, by_function))
         return spread
-    return by_function(costs.costs[0].squares)
+    return by_function(costs.costs[0].sampled_squares + costs.costs[0].blocked_squares)
+
+
+def _sampling_variance(costs: Costs, by_function: Callable[[Floats], Floats]) -> Floats:
+    """Of the mean over runs."""
+    squares: Floats = np.sum([cost.sampled_squares for cost in costs.costs], axis=0) / len(costs.runs) ** 2
+    return by_function(squares)
+
+
+def _sigmas(excess: float, error: float) -> float:
+    return float(excess / error) if error > 0 else inf
 
 
 def _interval(share: float, excess: float, error: float, settings: ContextsSettings) -> tuple[float, float]:

@@ -38,8 +38,8 @@ class ContextsSettings:
     # ... and stand out of the noise by so many standard errors; with a single run of a kind the noise is that of its
     # waits and samples alone, so that one long stall is within it.
     sigma: float = 3.0
-    # A single run's context that took at least so much of all the time more is slower whatever its noise, as is wall
-    # time in `diagnose`: one stall in one run of that size. Not in windows of time.
+    # A single run's context that took at least so much of all the time more is slower however few its waits, as is wall
+    # time in `diagnose`: one stall in one run of that size. Not in windows of time, nor by a handful of samples.
     single_certain: float = 0.8
     # A suspect is worth reading about from this share of the excess on.
     suspect_share: float = 0.02

@@ -70,6 +70,8 @@ _SENDING = "sendto sendmsg sendmmsg write writev sendfile splice shutdown close 
 _BY_FILE_TYPE = {0x1: WaitKind.PIPE, 0x2: WaitKind.DEVICE, 0x4: WaitKind.DISK, 0x6: WaitKind.DISK, 0x8: WaitKind.DISK,
                  0xC: WaitKind.SOCKET}  # fmt: skip
 _FILE_TYPE_SHIFT = 48
+# Locks are waited for by FUTEX_WAIT. The other bits say private, and by which clock.
+_FUTEX_WAIT_BITSET, _FUTEX_OPERATION = 9, 0x7F
 _TASK_UNINTERRUPTIBLE, _TASK_NOLOAD = 0x2, 0x400  # both: an idle thread of the kernel
 # Calls that serve whatever comes next: a thread that waits in them has nothing to do.
 _READY = (
@@ -111,7 +113,11 @@ def kinds_of(waits: Records) -> Kinds:
 
 
 def ready_for_anything(waits: Records) -> Flags:
-    return np.isin(waits["call"], _READY_CALLS)
+    """Whatever comes next ends such a wait; a condition or semaphore is how other threads hand out work."""
+    operation = waits["argument1"] & np.uint64(_FUTEX_OPERATION)
+    condition = (waits["call"] == NUMBERS["futex"]) & (operation == _FUTEX_WAIT_BITSET)
+    flags: Flags = np.isin(waits["call"], _READY_CALLS) | condition
+    return flags
 
 
 def woken_by_thread(waits: Records) -> Flags:
