@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 
 from whyperf.cli.quantities import count
@@ -58,6 +59,12 @@ def check_trace(args: argparse.Namespace) -> None:
         raise WhyperfError(
             "The highest --trace-rate is 10000.", "whyperf record --trace --trace-rate 999 ...", status=2
         )
+
+
+def refuse_watching(watched: Sequence[str], why: str, mend: str | None) -> None:
+    """Where kernel events do not come by BPF."""
+    if watched:
+        raise WhyperfError(f"Variables cannot be watched here: {why}.", mend)
 
 
 def without_privilege(measuring: Measuring, why: str, mend: str | None) -> Measuring:

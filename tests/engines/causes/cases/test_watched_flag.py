@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from tests.engines.causes.cases.test_real_stalls import diagnosed, stalls
 from tests.tracer.recording import Command, needs_bpf
+from whyperf.cli.trace_options import refuse_watching
 from whyperf.collect.tracer.flags import watched_bytes
 from whyperf.debuginfo.data_symbols import data_symbols
+from whyperf.errors import WhyperfError
 
 CASE = next(case for case in CASES if case.name == "shared-flag")
 
@@ -48,6 +50,16 @@ def test_without_it_the_variables_to_watch_are_suggested_and_a_wrong_name_is_tol
     assert isinstance(notes, list)
     assert "No program has a variable reday" in said + " ".join(notes)
     assert any("--watch ready" in note for note in notes)
+
+
+def test_what_cannot_be_watched_is_refused(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    assert "--trace" in command("record", "--watch", "ready", "--", "true", status=2).stderr
+    five = [word for name in "abcde" for word in ("--watch", name)]
+    assert "four" in command("record", "--trace", *five, "--", "true", status=2).stderr
+    with pytest.raises(WhyperfError, match="no BPF"):
+        refuse_watching(["ready"], "no BPF", None)
+    refuse_watching([], "no BPF", None)
 
 
 def test_static_variables_are_found_by_name_where_they_lie(program: Path) -> None:
