@@ -50,6 +50,18 @@ def test_where_a_program_computes_they_tell_the_layer():
     assert first.why.endswith("The cause is internal: main binary.")
 
 
+def test_where_hardly_a_sample_fell_events_tell_it_alone():
+    def runs(ms):
+        return [
+            Made(one.path, one.manifest, {**one.tables, "samples": one.tables["samples"].slice(0, 2)})
+            for one in computing("main crunch", ms)
+        ]
+
+    verdict = diagnose(runs(100), runs(2000))
+    assert (verdict.kind, verdict.symptom.kind) == (VerdictKind.DIFFERENCE, "cpu")
+    assert verdict.suspects[0].function == "crunch"
+
+
 def test_a_plug_in_that_computes_comes_before_the_program_that_called_it():
     """A plug-in of the system is library code to engines that look at the program alone."""
 

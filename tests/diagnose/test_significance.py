@@ -68,6 +68,18 @@ def test_a_real_difference_passes():
     assert judge(Measure("cpu_s", (1.0, 1.02, 0.99), (1.2, 1.22, 1.19)), FLOORS).change is Change.GREW
 
 
+@pytest.mark.parametrize(
+    ("good", "bad", "change"),
+    [
+        ((1.0, 1.1), (6.0, 13.0), Change.GREW),  # their own spread does not hide nine times the time
+        ((6.0, 13.0), (1.0, 1.1), Change.SHRANK),
+        ((1.0, 1.1), (1.6, 3.0), Change.UNCLEAR),
+    ],
+)
+def test_a_spread_of_two_runs_does_not_hide_what_any_of_them_shows(good, bad, change):
+    assert judge(Measure("cpu_s", good, bad), FLOORS).change is change
+
+
 def test_the_number_of_runs_asked_for_would_do():
     # GIVEN a difference of 15% that a spread of 8% hides
     measure = Measure("cpu_s", (0.92, 1.0, 1.08), (1.07, 1.15, 1.23))

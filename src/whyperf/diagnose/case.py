@@ -86,14 +86,23 @@ class Case:
         cpu = self.measures.cpu
         excess = compare(self.good, self.bad, per_unit=self.measures.per_unit)
         sentence = wording.grew(cpu, self.measures.unit)
-        if excess.total_s < self.settings.sampled_part * cpu.excess:
-            if self._samples_in_excess(cpu.excess) < self.settings.minimum_excess_samples:
-                return self._too_few_samples(sentence, cpu.excess)
+        unsampled = excess.total_s < self.settings.sampled_part * cpu.excess
+        shown = cpu.excess if unsampled else excess.total_s
+        too_few = self._samples_in_excess(shown) < self.settings.minimum_excess_samples
+        if (unsampled or too_few) and (by_events := self._by_events_alone(sentence)) is not None:
+            return by_events
+        if too_few:
+            return self._too_few_samples(sentence, shown)
+        if unsampled:
             note = "Most of the added CPU time is in programs or threads that were not followed: no function to name."
             return self._decision(VerdictKind.DIFFERENCE, sentence, Nature.EXTERNAL, cpu, notes=[note], excess=excess)
-        if self._samples_in_excess(excess.total_s) < self.settings.minimum_excess_samples:
-            return self._too_few_samples(sentence, excess.total_s)
         return self._with_data(excess, sentence)
+
+    def _by_events_alone(self, sentence: str) -> Decision | None:
+        """What kernel events say of CPU time that hardly a sample fell into."""
+        if self.contexts is None or not self.contexts.slower:
+            return None
+        return self._in_contexts(self.contexts, Nature.CPU, sentence, self.measures.cpu)
 
     def _with_data(self, excess: Excess, sentence: str) -> Decision:
         """Whose data went wrong decides where stacks alone cannot: cheap code that makes other code run."""

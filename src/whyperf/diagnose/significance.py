@@ -2,7 +2,8 @@
 
 1. Complete separation: every bad run above every good run. If both kinds behave the same this happens in 1 of
    C(n+m, n) orders: 1 of 20 for three and three.
-2. The excess exceeds the spread between runs of the same kind: Student's t, one-sided, 1%.
+2. The excess exceeds the spread between runs of the same kind: Student's t, one-sided, 1%. Or any bad run exceeds any
+   good one by twice over what would do for single runs: the spread of two and two is hardly known.
 3. The excess exceeds a floor, below which nobody should act on it.
 """
 
@@ -100,8 +101,11 @@ def pooled_spread(measure: Measure) -> float:
 
 
 def _grew(measure: Measure, floors: Floors, spread: float) -> bool:
-    if min(measure.bad) <= max(measure.good):
+    least, most = min(measure.bad), max(measure.good)
+    if least <= most:
         return False
+    if not measure.single and least >= (1.0 + floors.single_relative) ** 2 * most:
+        return True
     return measure.excess > _needed(measure, spread) and measure.relative >= _floor(measure, floors)
 
 
