@@ -76,7 +76,7 @@ def record_run(
     with contextlib.ExitStack() as held:
         if counter is not None:
             held.callback(counter.close)
-        tracing = held.enter_context(_tracing(program, measuring.trace_hz)) if measuring.trace_hz else None
+        tracing = held.enter_context(_tracing(program, measuring)) if measuring.trace_hz else None
         folder = folders.create(path, force=force)
         held.callback(folder.release)
         sampling = Sampling(
@@ -136,14 +136,15 @@ def run_to_the_end(
 
 
 @contextlib.contextmanager
-def _tracing(program: Program, sample_hz: int) -> Iterator[TraceSession]:
+def _tracing(program: Program, measuring: Measuring) -> Iterator[TraceSession]:
     """A tracer to run beside the sampler, which leaves nothing in the kernel whatever happens."""
     from whyperf.collect.tracer.holder import alone, command_name
     from whyperf.collect.tracer.session import TraceSession, TraceWanted
 
+    wanted = TraceWanted("tree", measuring.trace_hz, watched=measuring.watched)
     with (
         alone(command_name("record", "--trace", "--", *program.command)),
-        contextlib.closing(TraceSession(TraceWanted("tree", sample_hz))) as session,
+        contextlib.closing(TraceSession(wanted)) as session,
     ):
         yield session
 
