@@ -9,10 +9,12 @@ PACKAGES := gcc libc6-dev make cmake ninja-build pkg-config python3-dev python3-
 	clang llvm libbpf-dev bpftool valgrind
 TEST_PACKAGES = g++ clang llvm gdb binutils elfutils dwz libunwind-dev libc6-dbg gcc-multilib musl-tools busybox-static \
 	redis-server redis-tools procps iproute2 chromium protobuf-compiler golang-github-google-pprof-dev nginx \
-	apache2-utils linux-perf $(SOURCE_PACKAGES)
-BENCH_PACKAGES = linux-perf coz-profiler gdb clang strace redis-server redis-tools valgrind $(SERVER_PACKAGES) $(SOURCE_PACKAGES)
+	apache2-utils linux-perf liburing-dev $(SOURCE_PACKAGES)
+BENCH_PACKAGES = linux-perf coz-profiler gdb clang strace redis-server redis-tools valgrind $(SERVER_PACKAGES) $(STALL_PACKAGES) $(SOURCE_PACKAGES)
 # Programs of others that are traced.
 SERVER_PACKAGES := nginx apache2-bin apache2-dev apache2-utils postgresql pigz
+# Parts of programs that stall.
+STALL_PACKAGES := xvfb xdotool python3-tk dbus-daemon python3-dbus python3-gi gunicorn python3-psycopg2 liburing-dev git rsync util-linux
 # To build and test other projects from Debian's and PyPI's sources.
 SOURCE_PACKAGES := dpkg-dev xz-utils perl tcl
 
@@ -27,7 +29,7 @@ NPM := PATH=$(abspath $(BIN)):$$PATH npm --prefix web --silent
 
 .DEFAULT_GOAL := help
 .PHONY: help setup page demo test lint bench bench-overhead bench-false-alarms bench-accuracy bench-sensitivity bench-transparency bench-kills bench-debuginfo \
-	bench-values bench-relations bench-trace bench-contexts bench-import docs wheel clean
+	bench-values bench-relations bench-trace bench-contexts bench-causes bench-import docs wheel clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
@@ -50,7 +52,7 @@ lint: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/web-tools ## style, types, l
 	$(BIN)/lint-imports
 	$(NPM) run lint
 
-bench: bench-accuracy bench-sensitivity bench-overhead bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-values bench-relations bench-contexts bench-import bench-trace ## all benchmarks; takes hours
+bench: bench-accuracy bench-sensitivity bench-overhead bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-values bench-relations bench-contexts bench-causes bench-import bench-trace ## all benchmarks; takes hours
 
 bench-overhead: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what recording costs, beside perf and gprof
 	$(BIN)/python -m bench.overhead
@@ -83,6 +85,11 @@ bench-values: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## fa
 
 bench-contexts: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## inferred latencies against true ones, injected delays, stripped binaries, false alarms (as root)
 	$(BIN)/python -m bench.contexts
+
+bench-causes: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## who is blamed for real stalls, beside other methods; false alarms; speed (as root)
+	$(BIN)/python -m bench.causes.run
+	$(BIN)/python -m bench.causes.false_alarms --runs 4
+	$(BIN)/python -m bench.causes.speed
 
 bench-relations: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## changed relations: ranks, false candidates, cost beside Valgrind's tools
 	$(BIN)/python -m bench.relations

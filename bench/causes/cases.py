@@ -31,14 +31,14 @@ class Case:
     truth: Truth
     source: str = ""
     needs: tuple[str, ...] = ()  # programs that must be installed
+    libraries: tuple[str, ...] = ()  # that the C source is linked with
     prepared: str = ""  # a folder that the same command makes beforehand when its mode is `prepare`
 
     def why_not(self) -> str:
         """Why it cannot be run here; empty: it can."""
         missing = [one for one in self.needs if shutil.which(one) is None]
-        if "postgres_lock.sh" in " ".join(self.command) and not list(
-            Path("/usr/lib").glob("postgresql/*/bin/postgres")
-        ):
+        missing += [one for one in self.libraries if not Path("/usr/include", f"lib{one}.h").exists()]
+        if "psql" in self.needs and not list(Path("/usr/lib").glob("postgresql/*/bin/postgres")):
             missing.append("postgres")
         return f"{', '.join(missing)} not installed" if missing else ""
 
@@ -46,18 +46,18 @@ class Case:
         """The command line of either run; compiles what it needs."""
         program = folder / self.name
         if self.source:
-            subprocess.run(
-                ["gcc", "-g", "-O1", "-pthread", "-o", str(program), str(PROGRAMS / self.source)], check=True
-            )
+            built = ["gcc", "-g", "-O1", "-pthread", "-o", str(program), str(PROGRAMS / self.source)]
+            subprocess.run([*built, *(f"-l{one}" for one in self.libraries)], check=True)
         known = {"program": str(program), "programs": str(PROGRAMS), "python": sys.executable, "folder": str(folder)}
         if self.prepared and not (folder / self.prepared).exists():
             subprocess.run([word.format(mode="prepare", **known) for word in self.command], check=True, timeout=100)
         return {mode: [word.format(mode=mode, **known) for word in self.command] for mode in ("normal", "stalled")}
 
 
-def _compiled(name: str, source: str, truth: Truth, *, killed: bool = False) -> Case:
+def _compiled(name: str, source: str, truth: Truth, *, killed: bool = False, libraries: tuple[str, ...] = ()) -> Case:
     command = ("{program}", "{mode}")
-    return Case(name, ("timeout", "-s", "KILL", "4", *command) if killed else command, truth, source, ("gcc",))
+    limited = ("timeout", "-s", "KILL", "4", *command) if killed else command
+    return Case(name, limited, truth, source, ("gcc",), libraries)
 
 
 CASES: tuple[Case, ...] = (
@@ -67,6 +67,13 @@ CASES: tuple[Case, ...] = (
         Truth("sleep", ending="slept"),  # the silent client behind the backend that holds the lock
         needs=("psql", "setpriv"),
         prepared="postgres",
+    ),
+    Case(
+        "web-query",
+        ("{python}", "{programs}/web.py", "{mode}", "{folder}/web"),
+        Truth("postgres", functions=("ExecutorRun", "standard_ExecutorRun"), ending="ran"),
+        needs=("nginx", "gunicorn", "psql", "setpriv"),
+        prepared="web",
     ),
     Case(
         "redis-keys",
@@ -110,17 +117,25 @@ CASES: tuple[Case, ...] = (
     _compiled("shared-flag", "flag.c", Truth("shared-flag", "preparer", ("prepare",))),
     _compiled("inotify", "watcher.c", Truth("inotify", functions=("reparse_bibliography",))),
     Case(
+        "d-bus",
+        ("/usr/bin/python3", "{programs}/bus.py", "{mode}"),
+        Truth("python", ending="slept", words="Store"),
+        needs=("dbus-daemon",),
+    ),
+    Case(
         "asyncio",
         ("{python}", "{programs}/asyncio_server.py", "{mode}"),
         Truth("sleep", ending="slept"),
     ),
     _compiled("thread-pool", "pool.c", Truth("thread-pool", "pool", ("await_task", "outer"), "cycle")),
+    _compiled("io-uring", "ring.c", Truth("io-uring", functions=("prepare",), ending="ran"), libraries=("uring",)),
+    _compiled("brief-lock", "brief.c", Truth("brief-lock", "saver", ("compact",), "ran")),
     _compiled("two-mutexes", "deadlock.c", Truth("two-mutexes", functions=("transfer",), ending="cycle"), killed=True),
 )
 
 
-def _frozen(name: str, truth: Truth, needs: tuple[str, ...] = ()) -> Case:
-    return Case(name, ("{python}", "{programs}/frozen.py", "{mode}", name), truth, needs=needs)
+def _frozen(name: str, truth: Truth, needs: tuple[str, ...] = (), script: str = "frozen.py") -> Case:
+    return Case(name, ("{python}", f"{{programs}}/{script}", "{mode}", name), truth, needs=needs)
 
 
 # Made after the rules were frozen; reported apart.
@@ -131,6 +146,8 @@ FROZEN: tuple[Case, ...] = (
     _frozen("batch", Truth("python", ending="ran", words="batch-daemon")),
     _frozen("stopped", Truth("python", words="stopped")),
     _frozen("nginx", Truth("python", ending="slept", words="backend"), ("nginx",)),
+    _frozen("git", Truth("sleep", ending="slept"), ("git", "flock"), "frozen_tools.py"),
+    _frozen("rsync", Truth("python", ending="ran", words="packer"), ("rsync",), "frozen_tools.py"),
 )
 
 

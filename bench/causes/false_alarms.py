@@ -1,16 +1,20 @@
 """The same behaviour twice: any culprit is a false alarm.
 
 python -m bench.causes.false_alarms [--runs N] [--folder FOLDER] [CASE...]
+
+Pairs of neighbouring runs that share no recording are independent; all other ordered pairs are counted apart.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
+from collections import Counter
 from itertools import permutations
 from pathlib import Path
 
-from bench.causes.cases import named, record
+from bench.causes.cases import CASES, FROZEN, named, record
 from whyperf.engines.causes.diagnosis import find_causes
 from whyperf.engines.causes.words import why
 from whyperf.recording.reader import Recording
@@ -24,18 +28,25 @@ def main() -> None:
     args = parser.parse_args()
     folder = args.folder or Path(tempfile.mkdtemp(prefix="whyperf-causes-"))
     folder.mkdir(exist_ok=True, parents=True)
-    pairs = alarms = 0
-    for case in named(args.cases):
+    pairs: Counter[bool] = Counter()
+    alarms: Counter[bool] = Counter()
+    for case in named(args.cases) if args.cases else (*CASES, *FROZEN):
         if case.why_not():
             continue
         runs = [Recording(record(case, "normal", folder, number=number)) for number in range(args.runs)]
-        for one, other in permutations(runs, 2):
+        for (first, one), (second, other) in permutations(enumerate(runs), 2):
+            independent = first % 2 == 0 and second == first + 1
             causes = find_causes(other, [one])
-            pairs += 1
+            pairs[independent] += 1
             if causes.stalls:
-                alarms += 1
-                print(f"{case.name}: {why(causes.graph, causes.stalls[0], compared=True)}", flush=True)
-        print(f"{case.name}: {pairs} pairs so far, {alarms} false alarms", flush=True)
+                alarms[independent] += 1
+                said = why(causes.graph, causes.stalls[0], compared=True)
+                print(f"{case.name} {first} {second}: {said}", flush=True)
+        print(
+            f"{case.name}: so far {alarms[True]} false alarms in {pairs[True]} independent pairs, {alarms[False]} in "
+            f"{pairs[False]} others; load {os.getloadavg()[0]:.0f}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ int watch_flag(struct tracer *tracer, pid_t thread, const struct watched_flag *f
         .bp_len = flag->length,
         .sample_period = 1,
         .exclude_kernel = 1,
+        .inherit = 1, // whatever thread it starts may be the one that writes
     };
     if (tracer->flag_program <= 0)
         return ENOTSUP;

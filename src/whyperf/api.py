@@ -14,7 +14,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,16 @@ from rich.console import Console
 from whyperf.collect.seal import open_recording
 from whyperf.diagnose.data import Method
 from whyperf.diagnose.diagnosis import examine
+from whyperf.diagnose.mixture import parted
 from whyperf.diagnose.relations import are_deep, examine_deep
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
+from whyperf.errors import WhyperfError
 from whyperf.recording.layout import compared_in
 from whyperf.recording.reader import Recording
 from whyperf.recording.symptom import parse_symptom
+from whyperf.report.html.build import page_model
+from whyperf.report.html.examined import Examined
+from whyperf.report.html.page import render as render_page
 from whyperf.report.json import to_json
 from whyperf.report.terminal import render
 
@@ -44,6 +49,7 @@ class Answer:
     """A verdict that shows itself."""
 
     verdict: Verdict
+    _examined: Examined = field(repr=False, compare=False)
 
     @property
     def suspects(self) -> tuple[Suspect, ...]:
@@ -60,6 +66,19 @@ class Answer:
 
     def to_json(self) -> str:
         return to_json(self.verdict)
+
+    def to_html(self) -> str:
+        """What `--html` writes: one file that needs no other."""
+        return render_page(page_model(self.verdict, self._examined))
+
+    def page(self, path: str | PathLike[str]) -> Path:
+        """Writes the page, and returns where it is."""
+        target = Path(path).absolute()
+        try:
+            target.write_text(self.to_html(), encoding="utf-8")
+        except OSError as error:
+            raise WhyperfError(f"{target} cannot be written: {error.strerror}.", f"mkdir -p {target.parent}") from None
+        return target
 
     def __str__(self) -> str:
         return _console(self).export_text()
@@ -91,8 +110,11 @@ def diagnose(good: Paths, bad: Paths, *, method: str = "sound", symptom: str | N
     """
     sides = list(_recordings(good)), list(_recordings(bad))
     if are_deep([*sides[0], *sides[1]]):
-        return Answer(examine_deep(*sides, None if symptom is None else parse_symptom(symptom)))
-    return Answer(examine(*sides, method=Method(method)).verdict)
+        verdict = examine_deep(*sides, None if symptom is None else parse_symptom(symptom))
+        return Answer(verdict, Examined(*sides))
+    diagnosis = examine(*sides, method=Method(method))
+    sampled = parted(*sides)
+    return Answer(diagnosis.verdict, Examined(sampled.good, sampled.bad, diagnosis.excess, diagnosis.values))
 
 
 def _recordings(paths: Paths) -> Iterator[Recording]:

@@ -13,6 +13,7 @@ from tests.engines.made import recording
 from whyperf.diagnose.verdict import VerdictKind  # the part of the same name as the function
 from whyperf.errors import WhyperfError
 from whyperf.recording.writer import write_recording
+from whyperf.report.html.page import is_installed
 
 
 @pytest.fixture
@@ -40,6 +41,17 @@ def test_an_answer_shows_itself(stored):
     assert "store&lt;int&gt;" in shown
     assert "<int>" not in shown  # names of the target are text
     assert json.loads(answer.to_json()) == answer.to_dict()
+
+
+def test_an_answer_is_written_as_a_page(stored, tmp_path):
+    if not is_installed():
+        pytest.skip("the page is not built: make page")
+    answer = whyperf.diagnose(*whyperf.compared(stored))
+    written = answer.page(tmp_path / "why.html")
+    assert written == tmp_path / "why.html"
+    assert "store\\u003cint\\u003e" in written.read_text(encoding="utf-8")  # as data, never as markup
+    with pytest.raises(WhyperfError, match="cannot be written"):
+        answer.page(tmp_path / "nowhere" / "why.html")
 
 
 def test_a_recording_shows_itself(stored):

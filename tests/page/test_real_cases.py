@@ -1,4 +1,4 @@
-"""Four real cases in a real browser: from the verdict to its evidence, one click each."""
+"""Real cases in a real browser, one for each kind of evidence at least: from the verdict to it, one click each."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.page.conftest import SCREENSHOTS, open_page
+from tests.page.conftest import SCREENSHOTS, eventually, open_page
 
-CASES = ("ledger", "pool", "orders", "shelf")
+CASES = ("ledger", "pool", "orders", "shelf", "convoy")
 
 
 @pytest.fixture(params=CASES)
 def case(request: pytest.FixtureRequest) -> Path:
     written: Path = request.getfixturevalue(request.param)
     return written
+
+
+# Fonts are there, and two frames were drawn since.
+_DRAWN = "document.fonts.ready.then(() => new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r))))"
 
 
 def model_in(page: Page) -> dict[str, Any]:
@@ -29,7 +33,6 @@ def model_in(page: Page) -> dict[str, Any]:
 
 def full_width_frames(page: Page) -> list[str]:
     """Functions that the flame graph is zoomed to, and what lies around them."""
-    expect(page.locator("g.frame.fade")).not_to_have_count(0)
     shown: list[str] = page.locator(".flames").evaluate(
         "box => [...box.querySelectorAll('g.frame')].filter(g => g.getAttribute('width') >= box.clientWidth - 1)"
         ".map(g => g.getAttribute('name'))"
@@ -44,9 +47,7 @@ def test_it_opens_by_itself_and_quickly(case: Path, browser: Browser) -> None:
     # THEN the verdict is the first thing that is read
     model = model_in(opened.page)
     expect(opened.page.locator("h1")).to_have_text(model["verdict"]["sentence"])
-    # AND it is drawn in no time, even on a busy machine; nothing is asked for, nothing is complained of
-    drawn = opened.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0")
-    assert 0 < drawn < 3000
+    # AND nothing is asked for, nothing is complained of
     assert opened.requests == [case.as_uri()] and opened.complaints == []
     opened.page.close()
 
@@ -66,17 +67,35 @@ def test_every_piece_of_evidence_is_one_click_from_the_verdict(case: Path, brows
             expect(section.locator(".chart svg").first).to_be_visible()
             expect(section.locator("h3")).to_have_text(model["values"]["variables"][int(number)]["name"])
         elif kind == "frame":
-            assert model["contexts"]["functions"][int(number)]["name"] in full_width_frames(page)
+            name = model["contexts"]["functions"][int(number)]["name"]
+            eventually(page, lambda name=name: name in full_width_frames(page))
+        elif kind == "cause":
+            # A bar leads to its thread's stack.
+            story = model["causes"]["stories"][int(number)]
+            rung = next(at for at, one in enumerate(story["rungs"]) if one["stack"])
+            section.locator(".chart a").nth(rung).click()
+            expect(page.locator(f"[id='{target}-{rung}'] .stack")).to_contain_text(story["rungs"][rung]["stack"][0])
         elif kind == "relation":
             expect(section.locator(".edge.changed").first).to_be_visible()
     assert opened.complaints == []
     page.close()
 
 
+@pytest.mark.parametrize(
+    ("name", "section"), [("ledger", "values"), ("pool", "contexts"), ("convoy", "causes"), ("shelf", "relations")]
+)
+def test_every_kind_of_evidence_is_met_in_a_real_case(
+    name: str, section: str, request: pytest.FixtureRequest, browser: Browser
+) -> None:
+    opened = open_page(browser, request.getfixturevalue(name).as_uri())
+    expect(opened.page.locator(f"#{section}")).to_have_count(1)
+    opened.page.close()
+
+
 def test_sections_without_data_do_not_appear(case: Path, browser: Browser) -> None:
     opened = open_page(browser, case.as_uri())
     model = model_in(opened.page)
-    for name in ("values", "contexts", "relations"):
+    for name in ("values", "contexts", "causes", "relations"):
         assert opened.page.locator(f"#{name}").count() == (0 if model[name] is None else 1)
         assert opened.page.locator(f"nav a[href='#{name}']").count() == (0 if model[name] is None else 1)
     expect(opened.page.locator("#recordings tbody tr")).to_have_count(len(model["recordings"]["rows"]))
@@ -109,7 +128,7 @@ def test_the_flame_graph_is_searched_inverted_and_walked(pool: Path, browser: Br
     outermost = rows()
     # WHEN it is inverted, THEN functions that call nothing are on top
     page.get_by_text("inverted", exact=True).click()
-    assert rows() != outermost and any("find_victim" in name for name in rows())
+    eventually(page, lambda: rows() != outermost and any("find_victim" in name for name in rows()))
     # WHEN something is searched for, THEN it is told how much that is
     page.get_by_placeholder("function or module").fill("find_victim")
     expect(page.locator(".looked")).to_contain_text("find_victim")
@@ -122,8 +141,7 @@ def test_the_flame_graph_is_searched_inverted_and_walked(pool: Path, browser: Br
     # AND the keyboard reaches every frame
     flames.focus()
     page.keyboard.press("ArrowDown")
-    walked = page.locator(".looked code").text_content()
-    assert walked in rows()
+    eventually(page, lambda: page.locator(".looked code").text_content() in rows())
     page.keyboard.press("Enter")
     expect(flames.locator("g.frame.fade")).not_to_have_count(0)
     page.keyboard.press("Escape")
@@ -143,8 +161,12 @@ def test_it_fits_every_screen_and_paper(case: Path, browser: Browser, look: str)
         page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
         assert page.locator("details:not([open])").count() == 0
         expect(page.locator("nav")).to_be_hidden()
-    page.wait_for_timeout(300)
+        for told in page.locator(".story summary").all():
+            expect(told).to_be_visible()
+    page.evaluate(_DRAWN)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    # Names such as customer->next are not broken at their hyphens.
+    assert page.evaluate("[...document.querySelectorAll('code.whole')].every(name => name.getClientRects().length < 2)")
     dark = page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(23, 24, 27)"
     assert dark == (look == "dark")
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)

@@ -18,6 +18,7 @@ const LAYERS: Record<string, string> = {
 };
 const CLOCKS = { cpu: "on the CPU", blocked: "waiting" };
 const SHOWN = 12;
+const NOTICEABLE = 0.02;
 
 export function ContextsSection({ contexts }: { contexts: Contexts }) {
   return (
@@ -156,8 +157,10 @@ function Legend({ colouring, layers }: { colouring: Colouring; layers: string[] 
 
 /** The same in numbers: functions by how much the time in their own code changed. */
 function OwnTimes({ contexts, tree }: { contexts: Contexts; tree: ContextTree }) {
-  const rows = useMemo(() => ownTimes(tree), [tree]).slice(0, SHOWN);
-  const most = Math.max(...rows.map((row) => Math.abs(row.bad - row.good)));
+  const all = useMemo(() => ownTimes(tree), [tree]);
+  const most = Math.max(...all.map((row) => Math.abs(row.bad - row.good)));
+  // Beside a large change, changes by a sample or two say nothing.
+  const rows = all.filter((row) => Math.abs(row.bad - row.good) >= NOTICEABLE * most).slice(0, SHOWN);
   return (
     <table class="numbers">
       <caption>

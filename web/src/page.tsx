@@ -18,9 +18,9 @@ export function Page({ model }: { model: PageModel }) {
   const reading = useReading();
   const sections = [
     verdict && (["verdict", "Verdict"] as const),
+    causes && (["causes", "Causes"] as const),
     values && (["values", "Values"] as const),
     contexts && (["contexts", "Contexts"] as const),
-    causes && (["causes", "Causes"] as const),
     relations && (["relations", "Relations"] as const),
     ["recordings", "Recordings"] as const,
   ].filter((section) => section !== null);
@@ -41,9 +41,10 @@ export function Page({ model }: { model: PageModel }) {
       </nav>
       <main>
         {verdict ? <VerdictSection model={model} verdict={verdict} /> : <h1>What was recorded of {model.title}</h1>}
+        {/* Where there is a stall, who waited for whom is what the verdict rests on. */}
+        {causes && <CausesSection causes={causes} />}
         {values && <ValuesSection values={values} />}
         {contexts && <ContextsSection contexts={contexts} />}
-        {causes && <CausesSection causes={causes} />}
         {relations && <RelationsSection relations={relations} />}
         <RecordingsSection rows={recordings.rows} />
         <footer>

@@ -1,3 +1,5 @@
+const LONGEST = 36; // characters
+
 interface Names {
   variables: string[];
   functions: string[];
@@ -10,10 +12,15 @@ export function Prose({ text, variables, functions }: { text: string } & Names) 
     <>
       {text.split(any).map((part, at) =>
         // Every second part is what was matched.
-        at % 2 === 1 ? <code key={`${at} ${part}`}>{part}</code> : part,
+        at % 2 === 1 ? <Name key={`${at} ${part}`}>{part}</Name> : part,
       )}
     </>
   );
+}
+
+/** In one piece, where it fits into a line of a phone: `customer->next` must not end a line at its hyphen. */
+function Name({ children }: { children: string }) {
+  return <code class={children.length <= LONGEST ? "whole" : undefined}>{children}</code>;
 }
 
 /** Functions may be called what sentences are made of (`run`, `time`): such count only where a function is spoken of. */

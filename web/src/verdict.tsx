@@ -247,6 +247,19 @@ function Changed({ variables }: { variables: [number, Variable][] }) {
   );
 }
 
+/** Lines end between its words only: never after a hyphen, where `--bad` would become two. */
+function Command({ text }: { text: string }) {
+  return (
+    <code>
+      {text.split(/(?<= )/).map((word, at) => (
+        <span key={`${at} ${word}`} class="word">
+          {word}
+        </span>
+      ))}
+    </code>
+  );
+}
+
 function Notes({ verdict }: { verdict: Verdict }) {
   if (verdict.notes.length === 0 && !verdict.next_command) return null;
   return (
@@ -259,7 +272,7 @@ function Notes({ verdict }: { verdict: Verdict }) {
       </ul>
       {verdict.next_command && (
         <p class="next">
-          What would settle it: <code>{verdict.next_command}</code>
+          What would settle it: <Command text={verdict.next_command} />
         </p>
       )}
     </aside>

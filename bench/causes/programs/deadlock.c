@@ -9,6 +9,8 @@ static pthread_barrier_t both;
 static int stalled;
 
 __attribute__((noinline)) static void transfer(pthread_mutex_t *first, pthread_mutex_t *second, int at_once) {
+    if (at_once)
+        pthread_barrier_wait(&both);
     pthread_mutex_lock(first);
     if (at_once)
         pthread_barrier_wait(&both);

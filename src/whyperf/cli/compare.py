@@ -19,7 +19,7 @@ from whyperf.cli.endings import Outcomes, endings, last_output, remarks
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
 from whyperf.cli.progress import Progress, progress
 from whyperf.cli.quantities import count
-from whyperf.cli.trace_options import add_trace, check_trace, say_by_perf, without_privilege
+from whyperf.cli.trace_options import add_trace, check_trace, refuse_watching, say_by_perf, without_privilege
 from whyperf.collect.lifecycle import Lifecycle, Measuring, Outcome
 from whyperf.collect.program import Program, check_followable, check_traceable
 from whyperf.collect.shell import command_line
@@ -177,16 +177,17 @@ def plan_of(args: argparse.Namespace) -> Plan:
         args.show_output,
         args.force,
     )
-    return _traced(plan, args.trace_rate) if args.trace else plan
+    return _traced(plan, args.trace_rate, tuple(args.watch)) if args.trace else plan
 
 
-def _traced(plan: Plan, hz: int) -> Plan:
+def _traced(plan: Plan, hz: int, watched: tuple[str, ...]) -> Plan:
     """With kernel events, by the best means that this machine permits."""
     from whyperf.collect.tracer.means import Means, choose
 
     choice = choose()
     if choice.means is Means.BPF:
-        return replace(plan, measuring=replace(plan.measuring, trace_hz=hz))
+        return replace(plan, measuring=replace(plan.measuring, trace_hz=hz, watched=watched))
+    refuse_watching(watched, choice.reason, choice.mend)
     if choice.means is Means.PERF:
         say_by_perf(choice.reason)
         return replace(plan, perf_hz=hz)

@@ -90,6 +90,7 @@ def check_deep(args: argparse.Namespace) -> None:
         "--rate": args.rate != usual.rate_hz,
         "--values-depth": args.values_depth != usual.values_depth,
         "--component": bool(args.component),
+        "--redact": args.redact,
         "--work-count": args.work_count is not None,
     }
     for option, given in measured.items():

@@ -143,9 +143,15 @@ def conclude(
         where=_where(sampled.bad[0], args),
         possible=possible_here(),
     )
-    verdict = replace(diagnosis.verdict, notes=(*notes, *diagnosis.verdict.notes), warnings=tuple(warnings))
+    told = diagnosis.verdict.notes
+    verdict = replace(diagnosis.verdict, notes=(*_untold(notes, told), *told), warnings=tuple(warnings))
     examined = Examined(sampled.good, sampled.bad, diagnosis.excess, diagnosis.values)
     return present(verdict, examined, args, _explanations(diagnosis, args.explain))
+
+
+def _untold(notes: Sequence[str], told: Sequence[str]) -> list[str]:
+    """What a recording knows of itself, the verdict says already: "Good run 1: ..." as "The good run 1: ..."."""
+    return [note for note in notes if not any(one.endswith(note.partition(": ")[2] or note) for one in told)]
 
 
 def _conclude_deep(good: Sequence[Recording], bad: Sequence[Recording], args: argparse.Namespace) -> int:

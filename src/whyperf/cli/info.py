@@ -149,6 +149,8 @@ def _sampled(recording: Recording) -> Iterator[tuple[str, str]]:
         f"{len(clock) - blocked} of running threads ({sampling.rate_hz:g} Hz, {sampling.source}), standing for "
         f"{weight[clock == 0].sum() / 1e9:.2f} s CPU{extra}",
     )
+    if recording.manifest.redaction:
+        yield "values", f"redacted: numbers in secret units (key {recording.manifest.redaction})"
     yield "programs", _programs(recording)
 
 

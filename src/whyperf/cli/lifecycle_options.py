@@ -8,6 +8,7 @@ from pathlib import Path
 from whyperf.cli.quantities import count, duration, positive_duration, signal_number, size
 from whyperf.collect.lifecycle import Lifecycle, Measuring
 from whyperf.collect.ready import check_condition
+from whyperf.collect.redaction_key import redaction_key
 from whyperf.collect.variables import DEFAULT_DEPTH
 from whyperf.errors import WhyperfError
 
@@ -93,6 +94,11 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
         help="keep no values of variables so named, or of FUNCTION.NAME (may be repeated)",
     )
     group.add_argument(
+        "--redact",
+        action="store_true",
+        help="keep numbers only as ranks and distances: in a secret unit, another one for each variable",
+    )
+    group.add_argument(
         "--compile-commands",
         metavar="PATH",
         type=Path,
@@ -136,6 +142,7 @@ def measuring_of(args: argparse.Namespace, *, driven: bool) -> Measuring:
     about_values = {
         "--component": args.component,
         "--exclude-variable": args.exclude_variable,
+        "--redact": args.redact,
         "--compile-commands": args.compile_commands,
     }
     option = next((name for name, given in about_values.items() if given), None)
@@ -145,6 +152,8 @@ def measuring_of(args: argparse.Namespace, *, driven: bool) -> Measuring:
             f"whyperf record {option} ... -- ./program",
             status=2,
         )
+    if args.redact:
+        redaction_key()  # what is wrong with it is said before anything is run
     return Measuring(
         rate_hz=args.rate,
         clock=args.clock,
@@ -154,6 +163,7 @@ def measuring_of(args: argparse.Namespace, *, driven: bool) -> Measuring:
         values_depth=min(args.values_depth, 16),
         components=tuple(args.component),
         excluded_variables=tuple(args.exclude_variable),
+        redact=args.redact,
         compile_commands=args.compile_commands and _database(args.compile_commands),
     )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from whyperf.cli.deep_options import add_deep, check_deep, symptom_of
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
 from whyperf.cli.quantities import bytes_in_words, count, seconds_in_words
-from whyperf.cli.trace_options import add_trace, check_trace, say_by_perf, without_privilege
+from whyperf.cli.trace_options import add_trace, check_trace, refuse_watching, say_by_perf, without_privilege
 from whyperf.cli.zoom_planning import in_words
 from whyperf.collect.lifecycle import Lifecycle, Measuring, Outcome
 from whyperf.collect.program import Program, find_program
@@ -98,6 +98,8 @@ def _record_traced(command: list[str], args: argparse.Namespace, lifecycle: Life
     from whyperf.collect.tracer.means import Means, choose
 
     choice = choose()
+    if choice.means is not Means.BPF:
+        refuse_watching(args.watch, choice.reason, choice.mend)
     runs_already = args.pid is not None or args.all
     if choice.means is Means.SAMPLER:
         if args.all:
@@ -108,7 +110,7 @@ def _record_traced(command: list[str], args: argparse.Namespace, lifecycle: Life
         return _record_program(command, args, lifecycle, measuring)
     if choice.means is Means.PERF:
         return _record_with_perf(command, args, lifecycle, choice.reason)
-    measuring = replace(measuring, trace_hz=args.trace_rate)
+    measuring = replace(measuring, trace_hz=args.trace_rate, watched=tuple(args.watch))
     if not runs_already:
         return _record_program(command, args, lifecycle, measuring)
     from whyperf.collect.tracer.watching import record_traced

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 
 from whyperf.cli.quantities import count
 from whyperf.collect.lifecycle import Measuring
 from whyperf.errors import WhyperfError
 
+_MOST_WATCHED = 4  # breakpoints of a CPU
 DEFAULT_TRACE_HZ = 99  # beside the round rates of timers, so that it does not fall into step with them
 
 
@@ -29,11 +31,24 @@ def add_trace(parser: argparse.ArgumentParser, *, everything: bool = False) -> N
         default=DEFAULT_TRACE_HZ,
         help=f"samples a second of each CPU among them (default {DEFAULT_TRACE_HZ})",
     )
+    group.add_argument(
+        "--watch",
+        metavar="VARIABLE",
+        action="append",
+        default=[],
+        help="with --trace: who writes this global variable, which others poll; may be repeated, four at most",
+    )
 
 
 def check_trace(args: argparse.Namespace) -> None:
     if getattr(args, "all", False) and not args.trace:
         raise WhyperfError("--all is for kernel events.", "whyperf record --trace --all --for 30s", status=2)
+    if args.watch and not args.trace:
+        raise WhyperfError("--watch is for kernel events.", "whyperf record --trace --watch VARIABLE ...", status=2)
+    if len(args.watch) > _MOST_WATCHED:
+        raise WhyperfError(
+            "A processor can watch four variables at most.", "whyperf record --trace --watch VARIABLE ...", status=2
+        )
     if args.trace and getattr(args, "deep", False):
         raise WhyperfError(
             "--trace and --deep exclude each other: times mean nothing under Valgrind.",
@@ -44,6 +59,12 @@ def check_trace(args: argparse.Namespace) -> None:
         raise WhyperfError(
             "The highest --trace-rate is 10000.", "whyperf record --trace --trace-rate 999 ...", status=2
         )
+
+
+def refuse_watching(watched: Sequence[str], why: str, mend: str | None) -> None:
+    """Where kernel events do not come by BPF."""
+    if watched:
+        raise WhyperfError(f"Variables cannot be watched here: {why}.", mend)
 
 
 def without_privilege(measuring: Measuring, why: str, mend: str | None) -> Measuring:

@@ -35,8 +35,10 @@ class Measuring:
     values_depth: int = DEFAULT_DEPTH  # frames whose variables are read; 0: none
     components: tuple[str, ...] = ()  # globs that narrow what is read
     excluded_variables: tuple[str, ...] = ()  # globs of what shall not be kept
+    redact: bool = False  # keep numbers in a secret unit only
     compile_commands: Path | None = None  # how the program was compiled; None: to be looked for
     trace_hz: int = 0  # kernel events too, with so many samples a second of each CPU; 0: none
+    watched: tuple[str, ...] = ()  # variables whose writes are among them
 
     @property
     def blocked_rate_hz(self) -> float:

@@ -36,6 +36,7 @@ from whyperf.collect.totals import (
 from whyperf.collect.work import CalledWork, DriverWork, OneRun, WorkAccount
 from whyperf.collect.work_count import CallCounter, counter_for
 from whyperf.errors import WhyperfError
+from whyperf.recording.layout import OUTPUT
 from whyperf.recording.manifest import Sampling, Totals
 
 if TYPE_CHECKING:
@@ -75,14 +76,19 @@ def record_run(
     with contextlib.ExitStack() as held:
         if counter is not None:
             held.callback(counter.close)
-        tracing = held.enter_context(_tracing(program, measuring.trace_hz)) if measuring.trace_hz else None
+        tracing = held.enter_context(_tracing(program, measuring)) if measuring.trace_hz else None
         folder = folders.create(path, force=force)
         held.callback(folder.release)
         sampling = Sampling(
             float(plan.rate_hz), measuring.clock, plan.source, measuring.blocked_rate_hz, measuring.max_bytes
         )
         unit = measuring.unit or ("call" if counter else "unit" if lifecycle.drive else "run")
-        wanted = ValuesWanted(measuring.components, str(measuring.compile_commands or ""), measuring.excluded_variables)
+        wanted = ValuesWanted(
+            measuring.components,
+            str(measuring.compile_commands or ""),
+            measuring.excluded_variables,
+            measuring.redact,
+        )
         start = start_of(program.command, environment, sampling, unit, round(lifecycle.skip_s * 1e9), values=wanted)
         sampler = Sampler(folder, start, plan, measuring.values_depth)
         sampler.prepare_variables(program.path)
@@ -130,14 +136,15 @@ def run_to_the_end(
 
 
 @contextlib.contextmanager
-def _tracing(program: Program, sample_hz: int) -> Iterator[TraceSession]:
+def _tracing(program: Program, measuring: Measuring) -> Iterator[TraceSession]:
     """A tracer to run beside the sampler, which leaves nothing in the kernel whatever happens."""
     from whyperf.collect.tracer.holder import alone, command_name
     from whyperf.collect.tracer.session import TraceSession, TraceWanted
 
+    wanted = TraceWanted("tree", measuring.trace_hz, watched=measuring.watched)
     with (
         alone(command_name("record", "--trace", "--", *program.command)),
-        contextlib.closing(TraceSession(TraceWanted("tree", sample_hz))) as session,
+        contextlib.closing(TraceSession(wanted)) as session,
     ):
         yield session
 
@@ -154,7 +161,7 @@ def _captured(path: Path) -> Iterator[Streams]:
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
     with contextlib.ExitStack() as opened:
         stdin = opened.enter_context(_null())
-        files = [os.open(path / name, flags, 0o600) for name in ("stdout", "stderr")]
+        files = [os.open(path / name, flags, 0o600) for name in OUTPUT]
         for descriptor in files:
             opened.callback(os.close, descriptor)
         yield Streams(stdin, *files)

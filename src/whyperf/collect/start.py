@@ -28,6 +28,7 @@ class ValuesWanted:
     components: tuple[str, ...] = ()
     compile_commands: str = ""  # absolute path; empty: to be looked for
     excluded: tuple[str, ...] = ()  # variables that shall not be kept
+    redact: bool = False  # keep numbers in a secret unit only
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ def _kept(runs: Sequence[Run], options: Sequence[str]) -> list[str]:
     return [
         *(["--trace"] if traced and "--trace" not in options else []),
         *(["--clock", "wall"] if waits and "--clock" not in options else []),
+        *(["--redact"] if any(run.manifest.redaction for run in runs) else []),
     ]
 
 

@@ -34,7 +34,21 @@ def loss_notes(
         f"{'All runs' if len(runs) == everybody else ', '.join(runs).capitalize()}: {note}"
         for note, runs in told.items()
     ]
-    return notes + _debug_notes(good, bad, concerned)
+    return notes + _redaction_notes(good, bad) + _debug_notes(good, bad, concerned)
+
+
+def _redaction_notes(good: Sequence[Run], bad: Sequence[Run]) -> list[str]:
+    keys = {run.manifest.redaction for run in (*good, *bad)}
+    if len(keys) > 1:
+        return [
+            "Some recordings are redacted and others are not, or by another key: their numbers could not be compared. "
+            "Record all of them with --redact, as one user."
+        ]
+    if keys <= {""}:
+        return []
+    return [
+        "Redacted: numbers are multiples (x) of what the good runs typically held, or the bad ones where that is 0."
+    ]
 
 
 def lost_in(manifest: Manifest) -> Iterator[str]:

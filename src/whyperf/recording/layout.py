@@ -10,6 +10,7 @@ MANIFEST = "manifest.json"
 RAW = "raw"
 LOCK = "lock"
 START = "start.json"
+OUTPUT = ("stdout", "stderr")  # what `compare` keeps of what a program printed
 _SIDES = ("good", "bad")
 
 

@@ -168,6 +168,7 @@ class Manifest:
     tables: dict[str, TableFile] = field(default_factory=dict)
     deep: Deep | None = None
     trace: Trace | None = None
+    redaction: str = ""  # which key gave numbers their secret unit; empty: they are as they were
 
 
 def _checksum(plain: dict[str, Any]) -> str:

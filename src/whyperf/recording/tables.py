@@ -172,7 +172,11 @@ VARIABLES = Table(
         Column("module", _id, "row of `modules`", "modules"),
         Column("name", _text, "as in the source: n, *p, p->n, this->size"),
         Column("type", _text, "as in the source"),
-        Column("kind", _text, "signed, unsigned, float, boolean, enum, pointer or size"),
+        Column(
+            "kind",
+            _text,
+            "signed, unsigned, float, boolean, enum, pointer or size; redacted: scaled, scaled-size (in a secret unit)",
+        ),
         Column("scope", _text, "parameter, local, global"),
         Column("order", pa.int32(), "declaration order within the function, to tell shadowed names apart"),
         Column("file", _text, "of the declaration"),
@@ -191,8 +195,8 @@ VALUES = Table(
         Column(
             "value",
             pa.int64(),
-            "the number; a float's IEEE bits as a double; for pointers the class (0 null, 1 module, 2 heap, 3 stack, 4 "
-            "other) in the upper 8 bits and an identity within the run below",
+            "the number; of floats and scaled ones a double's IEEE bits; for pointers the class (0 null, 1 module, 2 "
+            "heap, 3 stack, 4 other) in the upper 8 bits and an identity within the run below",
         ),
     ),
 )

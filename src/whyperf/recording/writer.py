@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from whyperf.errors import WhyperfError
 from whyperf.recording import manifest as manifest_json
-from whyperf.recording.layout import MANIFEST, RAW
+from whyperf.recording.layout import MANIFEST, OUTPUT, RAW
 from whyperf.recording.manifest import Manifest, TableFile
 from whyperf.recording.schema import Table
 from whyperf.recording.storage import make_folder, sync_folder, write_atomically, write_new
@@ -62,6 +62,12 @@ def write_recording(folder: Path, manifest: Manifest, tables: Mapping[str, Conte
 def remove_raw(folder: Path) -> None:
     """The raw log of a sealed recording says nothing that the tables do not."""
     shutil.rmtree(folder / RAW, ignore_errors=True)
+
+
+def remove_output(folder: Path) -> None:
+    """What a program printed may hold the very numbers that a redacted recording shall not."""
+    for name in OUTPUT:
+        (folder / name).unlink(missing_ok=True)
 
 
 def _write_table(path: Path, table: Table, content: Content | None) -> TableFile:

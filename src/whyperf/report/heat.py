@@ -12,6 +12,7 @@ from whyperf.engines.quantities import percent, seconds
 from whyperf.report.glyphs import Glyphs
 from whyperf.report.printable import printable
 from whyperf.report.shorten import short_name
+from whyperf.report.traced_path import without_tracing
 
 _DECADES = 3  # between the hottest cell and the coldest that is not empty
 _STYLES = ("dim", "blue", "cyan", "yellow", "bold red")
@@ -20,7 +21,7 @@ _SHORTEST_NAME = 8
 
 
 def heat_map(ranking: ContextRanking, width: int, top: int, glyphs: Glyphs) -> Iterator[Text]:
-    rows = ranking.contexts[:top]
+    rows = [without_tracing(row) for row in ranking.contexts[:top]]
     if not rows:
         return
     amounts = [_amount(row, ranking.unit) for row in rows]

@@ -175,3 +175,16 @@ def test_bytes_come_out_as_they_went_in(sent: list[int], read: list[int]) -> Non
             position += length
         first = end
     assert got == expected
+
+
+def test_a_switch_may_bring_one_thread_back_and_show_that_another_had_come_back() -> None:
+    """Of a thread that only took turns with the recorded one not every switch is known."""
+    script = Script()
+    for name in ("p", "q"):
+        script.did(name, 1, "getpid", 1)
+        script.add(5, name, EventKind.SWITCH, ["main", "libc:read"], call="read", result=1)
+    script.add(20, "q", EventKind.SWITCH, other="p")
+    script.did("p", 21, "getpid", 1)
+    graph = Graph(script.made(), CausesSettings())
+    for thread in (0, 1):
+        assert [int(graph.segments.before[one]) >= 0 for one in graph.segments.of(thread)] == [False, True]

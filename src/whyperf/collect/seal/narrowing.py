@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from whyperf.collect.components import Components
+from whyperf.collect.seal.tables import texts, with_column
 from whyperf.collect.seal.values import SealedValues
 
 _PARTS = re.compile(r"->|\.|\*|\[|\]")
@@ -22,8 +23,8 @@ def narrowed(sealed: SealedValues, components: Components, functions: pa.Table, 
     variables = sealed.variables
     if not components or not variables.num_rows:
         return sealed
-    whole = [bool(components.of_module(path)) for path in _texts(modules, "path")]
-    names, files = _texts(functions, "name"), _texts(functions, "file")
+    whole = [bool(components.of_module(path)) for path in texts(modules, "path")]
+    names, files = texts(functions, "name"), texts(functions, "file")
 
     def is_meant(function: int, module: int, file: str) -> bool:
         if module >= 0 and whole[module]:
@@ -39,7 +40,7 @@ def without(sealed: SealedValues, excluded: Sequence[str], functions: pa.Table) 
     that function's."""
     if not excluded or not sealed.variables.num_rows:
         return sealed
-    names = _texts(functions, "name")
+    names = texts(functions, "name")
 
     def is_excluded(function: int, name: str) -> bool:
         parts = [name, *filter(None, _PARTS.split(name))]
@@ -59,19 +60,10 @@ def _keeping(sealed: SealedValues, kept: npt.NDArray[np.bool_]) -> SealedValues:
     values = sealed.values.filter(pa.array(of_kept))
     return replace(
         sealed,
-        variables=_with(sealed.variables.filter(pa.array(kept)), number[kept]),
-        values=_with(values, number[values.column("variable").to_numpy()]),
+        variables=with_column(sealed.variables.filter(pa.array(kept)), "variable", number[kept]),
+        values=with_column(values, "variable", number[values.column("variable").to_numpy()]),
         origins=tuple(
             replace(one, rows=number[one.rows[kept[one.rows]]].astype(np.int64), numbers=one.numbers[kept[one.rows]])
             for one in sealed.origins
         ),
     )
-
-
-def _texts(table: pa.Table, name: str) -> list[str]:
-    return [str(text) for text in table.column(name).to_pylist()]
-
-
-def _with(table: pa.Table, number: np.ndarray[tuple[int], np.dtype[np.int32]]) -> pa.Table:
-    at = table.schema.get_field_index("variable")
-    return table.set_column(at, table.schema.field(at), pa.array(number))

@@ -15,6 +15,7 @@ import pyarrow as pa
 from whyperf.collect import _session
 from whyperf.collect.components import Components
 from whyperf.collect.dependences.raw import is_deep
+from whyperf.collect.redaction_key import fingerprint, redaction_key
 from whyperf.collect.seal.code import Code, CodeBuilder
 from whyperf.collect.seal.events import SeenTraced, cut_stacks, events_table, in_one_order, samples_of, seen_traced
 from whyperf.collect.seal.evidence import Evidence, Int32, Int64, RawStacks, read_evidence
@@ -23,6 +24,7 @@ from whyperf.collect.seal.narrowing import narrowed, without
 from whyperf.collect.seal.places import seen_stacks
 from whyperf.collect.seal.plug_ins import plug_ins
 from whyperf.collect.seal.processes import Cast, cast_of
+from whyperf.collect.seal.redaction import redacted
 from whyperf.collect.seal.roles import with_roles
 from whyperf.collect.seal.source import excerpts
 from whyperf.collect.seal.spaces import Module, Spaces, spaces_of
@@ -37,7 +39,7 @@ from whyperf.recording.layout import LOCK, MANIFEST, RAW, is_open
 from whyperf.recording.manifest import Manifest, Trace
 from whyperf.recording.reader import Recording, not_a_recording, still_being_written
 from whyperf.recording.tables import MAPPINGS, PROCESSES, SAMPLES, STACKS, THREADS, Clock
-from whyperf.recording.writer import Content, remove_raw, write_recording
+from whyperf.recording.writer import Content, remove_output, remove_raw, write_recording
 
 Progress = Callable[[str, float], None]  # what is being done, and which share of the whole is done
 _SEALING = b"sealing"
@@ -103,6 +105,8 @@ def _seal_open(folder: Path, progress: Progress, symbols: Symbols) -> None:
     else:
         sealed = sealed_tables(evidence, progress, symbols)
     progress("writing tables", 0.9)
+    if sealed[0].redaction:
+        remove_output(folder)
     write_recording(folder, *sealed)
     progress("sealed", 1.0)
 
@@ -158,6 +162,8 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
     values = sealed_values(seen, code, Path(evidence.tables))
     values = narrowed(values, Components(wanted.components), code.functions, code.modules)
     values = without(values, wanted.excluded, code.functions)
+    key = redaction_key() if wanted.redact else None
+    values = values if key is None else redacted(values, code.functions, key)
     progress("reading source", 0.85)
     variables = with_roles(values, code, wanted.compile_commands)
     weight = _weight_ns(evidence)
@@ -192,6 +198,7 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
     spent = _frame_weights(code, node_frames, tables["samples"])
     source = excerpts(code.frames, code.functions, code.modules, spent)
     manifest = summary(evidence, weight, (*source.notes, *values.notes, *variables.notes))
+    manifest = replace(manifest, redaction="" if key is None else fingerprint(key))
     if traced is not None and seen_by_tracer is not None:
         manifest = replace(manifest, trace=_trace(traced, seen_by_tracer.missing))
         if evidence.start.sampling.source == TRACED_SAMPLES and not evidence.last_said("totals"):

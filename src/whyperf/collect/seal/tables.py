@@ -26,3 +26,14 @@ def work_table(evidence: Evidence, manifest: Manifest) -> pa.Table:
     rows = rows or [(manifest.end_monotonic, "run", 1.0)]
     time, unit, count = zip(*rows, strict=True)
     return table_of(WORK, time=list(time), unit=list(unit), count=list(count))
+
+
+def texts(table: pa.Table, name: str) -> list[str]:
+    return [str(text) for text in table.column(name).to_pylist()]
+
+
+def with_column(table: pa.Table, name: str, column: Any) -> pa.Table:
+    """Another column in the place of the one of that name."""
+    at = table.schema.get_field_index(name)
+    field = table.schema.field(at)
+    return table.set_column(at, field, pa.array(column, field.type))

@@ -16,6 +16,7 @@ import numpy as np
 from whyperf.collect.totals import process_tree
 from whyperf.collect.tracer.facts import FACTS, Fact, Followed, mappings_of
 from whyperf.collect.tracer.facts_file import FactsFile
+from whyperf.collect.tracer.flags import WatchedFlags
 from whyperf.collect.tracer.kallsyms import KernelNames
 from whyperf.collect.tracer.living import living_processes, read_process, read_threads
 from whyperf.collect.tracer.opening import notes_of, open_tracer, trace_of
@@ -38,6 +39,7 @@ class TraceWanted:
     scope: str  # "tree", "process" or "all"
     sample_hz: int = 99
     ring_bytes: int = 64 << 20  # of all CPUs together: what comes between two looks
+    watched: tuple[str, ...] = ()  # variables
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class TraceSession:
     def __init__(self, wanted: TraceWanted) -> None:
         self._wanted = wanted
         self._tracer = open_tracer(wanted.scope, wanted.ring_bytes, wanted.sample_hz, _BUDGET)
+        self._flags = WatchedFlags(wanted.watched)
         self._append: Callable[[int, bytes], None] = lambda _kind, _payload: None
         self._facts: FactsFile | None = None
         self._known = np.zeros(_PIDS, bool)
@@ -114,7 +117,7 @@ class TraceSession:
                 self._write_down(_Taken([], self._tracer.drain(), self._tracer.new_stacks()))
                 self._tell_kernel()
             trace = trace_of(self._tracer, self._wanted.scope, self._wanted.sample_hz)
-            notes = notes_of(trace)
+            notes = [*notes_of(trace), *self._flags.notes()]
             self._write([trace])
         except OSError as error:
             self._failure = error
@@ -149,6 +152,8 @@ class TraceSession:
         try:
             while not self._stopping.is_set():
                 served = self._tracer.serve(_SERVE_MS)
+                for _, _, pid, _, modules in served:
+                    self._flags.met(self._tracer, pid, modules or ())
                 self._taken.put(_Taken(served, self._tracer.drain(), self._tracer.new_stacks()))
         except Exception as error:  # the target runs on; `stop` says it
             self._failure = error
@@ -185,6 +190,7 @@ class TraceSession:
         with contextlib.suppress(OSError):
             modules = self._tracer.learn(pid)
             if modules:
+                self._flags.met(self._tracer, pid, modules)
                 self._write([mappings_of(time.monotonic_ns(), pid, modules)])
 
     def _look(self, records: Records) -> None:

@@ -4,69 +4,46 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from whyperf.engines.causes.arrays import Bools, Ints
 from whyperf.engines.causes.graph import Graph
+from whyperf.engines.causes.limits import Limits, close_limits, usual_limits
 from whyperf.engines.causes.path import Anomaly
 from whyperf.engines.causes.roles import Role, Roles
 from whyperf.engines.causes.rules import Call
 from whyperf.engines.causes.turns import find_turns
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Excesses from which on something is out of the ordinary, in nanoseconds."""
+def find_anomalies(stalled: Roles, normals: Sequence[Roles]) -> list[Anomaly]:
+    """Largest excess first. Short ones only where nothing else is found: who waits for seconds has other worries. The
+    last to be asked are threads that waited far longer for work than ever: whoever feeds them may have stalled."""
+    usual = usual_limits(stalled, normals)
+    found = _beyond(stalled, normals, usual)
+    if not found and normals:
+        found = _beyond(stalled, normals, close_limits(stalled, normals))
+    if not found and normals:
+        found = _long_waits(stalled, normals, usual, stalled.graph.in_loop)
+        found = [one for one in found if one.instances >= stalled.graph.settings.short_normal_waits]
+    return sorted(found, key=lambda one: -one.excess)
 
-    known: int  # where the normal run has enough of the same to tell
-    unknown: int  # where it has not: as much more as its waits vary anyway
 
-
-def find_anomalies(stalled: Roles, normals: Sequence[Roles], least_excess: int | None = None) -> list[Anomaly]:
-    """Largest excess first."""
-    settings = stalled.graph.settings
-    least = settings.least_excess_ns if least_excess is None else least_excess
-    spread = max((round(settings.excess_factor * own_spread(one)) for one in normals), default=0)
-    limits = Limits(least, max(least, spread))
+def _beyond(stalled: Roles, normals: Sequence[Roles], limits: Limits) -> list[Anomaly]:
     found = _long_waits(stalled, normals, limits, ~stalled.graph.idle)
     found += _long_turns(stalled, normals, limits, found)
     if not found:
         # A client that waits among many descriptors looks idle: its waits for answers count where nothing else does.
         found = _long_waits(stalled, normals, limits, stalled.graph.in_loop & stalled.graph.asks)
-        found = [one for one in found if one.instances >= settings.own_normal_waits]
-    return sorted(found, key=lambda one: -one.excess)
-
-
-def own_spread(normal: Roles) -> int:
-    """How much a site's longest wait differs between the halves of a normal recording, at most sites with many waits.
-
-    A machine that is busy, or a program whose waits vary, raises what counts as out of the ordinary.
-    """
-    graph = normal.graph
-    middle = (graph.trace.start + graph.trace.end) // 2
-    lasted = graph.ends - graph.waits.begin
-    early = graph.waits.begin < middle
-    usable = ~graph.in_loop & (graph.waits.woken >= 0)
-    spread = 0
-    longest = []
-    for half in (early & usable, ~early & usable):
-        most = np.zeros(len(normal.signatures), np.int64)
-        np.maximum.at(most, normal.signature_of[half], lasted[half])
-        count = np.bincount(normal.signature_of[half], minlength=len(normal.signatures))
-        longest.append(np.where(count >= graph.settings.own_normal_waits, most, -1))
-    both = (longest[0] >= 0) & (longest[1] >= 0)
-    if both.any():
-        spread = int(np.quantile(np.abs(longest[0][both] - longest[1][both]), graph.settings.own_normal_quantile))
-    return spread
+        found = [one for one in found if one.instances >= stalled.graph.settings.own_normal_waits]
+    return found
 
 
 def _long_waits(stalled: Roles, normals: Sequence[Roles], limits: Limits, which: Bools) -> list[Anomaly]:
     graph = stalled.graph
     lasted = graph.ends - graph.waits.begin
     normal, count = _normal_waits(stalled, normals, lasted)
-    least = np.where(count >= graph.settings.own_normal_waits, limits.known, limits.unknown)
+    least = limits.for_instances(count)
     long = which & _of_programs(graph) & is_excess(lasted, normal, least, graph.settings.excess_factor)
     if not normals:
         # A recording's own past says nothing of sites that it has hardly any waits at, but for their length.
@@ -139,9 +116,9 @@ def _long_turns(stalled: Roles, normals: Sequence[Roles], limits: Limits, waits:
         if not graph.trace.followed[thread]:
             continue
         role = stalled.of_thread[thread]
-        known = role if role in usuals else role.broad
+        known = next((one for one in role.broader if one in usuals), role)
         usual, instances = usuals.get(known, 0), len(normal.get(known, ()))
-        least = limits.known if instances >= graph.settings.own_normal_waits else limits.unknown
+        least = int(limits.for_instances(np.array(instances)))
         if end - begin - usual <= least or end - begin <= graph.settings.excess_factor * usual:
             continue
         if any(one.begin < end and one.end > begin for one in by_thread[thread]):
@@ -162,9 +139,9 @@ def _mostly_idle(graph: Graph, thread: int, begin: int, end: int) -> bool:
     return bool(idle > (end - begin) / 2)
 
 
-def _turn_lengths(all_roles: Sequence[Roles]) -> dict[Role | tuple[str, str], Ints]:
-    """By role, and by what is known of a thread without a loop."""
-    found: dict[Role | tuple[str, str], list[Ints]] = defaultdict(list)
+def _turn_lengths(all_roles: Sequence[Roles]) -> dict[Role, Ints]:
+    """By role, and by every broader one."""
+    found: dict[Role, list[Ints]] = defaultdict(list)
     for roles in all_roles:
         turns = find_turns(roles.graph)
         bounds = np.searchsorted(turns.thread, np.arange(len(roles.of_thread) + 1))
@@ -172,6 +149,6 @@ def _turn_lengths(all_roles: Sequence[Roles]) -> dict[Role | tuple[str, str], In
             mine = slice(int(bounds[thread]), int(bounds[thread + 1]))
             if mine.start < mine.stop:
                 lengths = turns.end[mine] - turns.begin[mine]
-                found[role].append(lengths)
-                found[role.broad].append(lengths)
+                for one in dict.fromkeys(role.broader):
+                    found[one].append(lengths)
     return {role: np.concatenate(pieces) for role, pieces in found.items()}

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from whyperf.engines.causes.activity import Activity, Ran, activity, common_place, kept_from_cpu, samples_in
+from whyperf.engines.causes.activity import Activity, Ran, Waited, activity, common_place, kept_from_cpu, samples_in
 from whyperf.engines.causes.edges import MESSAGE
 from whyperf.engines.causes.expected import Expectations, Expected, lock_holder
 from whyperf.engines.causes.graph import Wait
 from whyperf.engines.causes.path import Anomaly, Certainty, Culprit, Ending, Link, Path, Rung
+from whyperf.engines.causes.relays import Relays, Sender
 from whyperf.engines.causes.replies import Replies
 from whyperf.engines.causes.roles import Roles
 from whyperf.engines.causes.rules import Call, Strength
@@ -30,11 +31,20 @@ _REGULAR_FILE = 8
 _BUSY = (-11, -16, -17, -35)  # EAGAIN, EBUSY, EEXIST, EDEADLK: what a failing try-lock returns
 
 
+@dataclass(frozen=True)
+class _LetGo:
+    """How a thread ended another's wait."""
+
+    waiting: Wait
+    segment: int
+
+
 class Blame:
     def __init__(self, stalled: Roles, normals: Sequence[Roles]) -> None:
         self.roles, self.graph, self.normals = stalled, stalled.graph, normals
         self.expected = Expectations(stalled, normals)
         self.replies = Replies(stalled, normals)
+        self.relays = Relays(stalled.graph, self.replies)
 
     def explain(self, anomaly: Anomaly) -> Path:
         if anomaly.is_turn:
@@ -57,8 +67,9 @@ class Blame:
                 ending = Ending.DEVICE if self._for_device(wait) else Ending.OUTSIDE
                 return Path((*rungs, rung), Culprit(ending, wait.thread, begin, end, wait.node, number))
             return self._thread(party.thread, begin, end, (*rungs, replace(rung, link=party.link)), missing=wait)
-        waker = self._waker(wait)
-        return self._thread(waker.thread, begin, end, (*rungs, replace(rung, link=waker.link)))
+        waker, segment = self._waker(wait)
+        on = (*rungs, replace(rung, link=waker.link))
+        return self._thread(waker.thread, begin, end, on, let_go=_LetGo(wait, segment))
 
     def _nobody_ended(self, wait: Wait) -> bool:
         """It was not woken, or only by the clock, by the kernel, or to die."""
@@ -90,23 +101,25 @@ class Blame:
         uninterruptible = bool(int(events.result[first]) & _UNINTERRUPTIBLE)
         return uninterruptible or (on_file and not graph.does(wait.call, Call.LOCK))
 
-    def _waker(self, wait: Wait) -> Expected:
-        """Whoever woke it; the sender of what it then read, where the wake-up itself was for something else."""
+    def _waker(self, wait: Wait) -> tuple[Expected, int]:
+        """Whoever woke it, and in which segment; the sender of what it then read, where the wake-up itself was for
+        something else."""
         graph = self.graph
         wake = int(graph.waits.wake[wait.number])
         rule = int(graph.wakes.rule[wait.number])
-        sender = self._sender_seen(wait)
+        thread = int(graph.trace.events.thread[wake])
         if rule < 0 or graph.rules.wakes[rule].name == "reading":
+            sender = self._sender_seen(wait)
             if sender is not None and not graph.does(wait.call, Call.SEND):
-                return Expected(sender, Link("message", Certainty.STRONG, "it sent what was read then"))
-            if rule < 0:
-                thread = int(graph.trace.events.thread[wake])
-                return Expected(thread, Link("wake-up", Certainty.WEAK, "it woke it, for an unknown reason"))
+                link = Link("message", Certainty.STRONG, "it sent what was read then")
+                return Expected(sender.thread, link), sender.segment
+        segment = graph.segments.at(thread, int(graph.trace.events.time[wake]))
+        if rule < 0:
+            return Expected(thread, Link("wake-up", Certainty.WEAK, "it woke it, for an unknown reason")), segment
         chosen = graph.rules.wakes[rule]
-        link = Link(chosen.name, _CERTAINTY[chosen.strength], chosen.why)
-        return Expected(int(graph.trace.events.thread[wake]), link)
+        return Expected(thread, Link(chosen.name, _CERTAINTY[chosen.strength], chosen.why)), segment
 
-    def _sender_seen(self, wait: Wait) -> int | None:
+    def _sender_seen(self, wait: Wait) -> Sender | None:
         """Who had sent what the thread received right after the wait."""
         graph = self.graph
         segment = int(graph.followers[wait.number])
@@ -114,8 +127,9 @@ class Blame:
             return None
         for edge in graph.edges.into(segment):
             if graph.edges.mechanism[edge] == MESSAGE:
-                sender = int(graph.segments.thread[graph.edges.source[edge]])
-                if sender != wait.thread and graph.segments.end[graph.edges.source[edge]] >= wait.begin:
+                source = int(graph.edges.source[edge])
+                sender = Sender(int(graph.segments.thread[source]), source)
+                if sender.thread != wait.thread and graph.segments.end[source] >= wait.begin:
                     return sender
         return None
 
@@ -179,9 +193,19 @@ class Blame:
         return (activity(self.graph, one, wait.begin, wait.end) for one in threads)
 
     def _thread(
-        self, thread: int, begin: int, end: int, rungs: tuple[Rung, ...], *, missing: Wait | None = None
+        self,
+        thread: int,
+        begin: int,
+        end: int,
+        rungs: tuple[Rung, ...],
+        *,
+        missing: Wait | None = None,
+        let_go: _LetGo | None = None,
     ) -> Path:
-        """What a thread did in the window that kept the one before it waiting."""
+        """What a thread did in the window that kept the one before it waiting.
+
+        `missing`: that one's wait, which nobody ended; `let_go`: how the thread ended it.
+        """
         graph = self.graph
         if thread < 0 or not graph.trace.witnessed[thread]:
             return Path(rungs, Culprit(Ending.OUTSIDE, thread, begin, end, -1))
@@ -192,17 +216,53 @@ class Blame:
         site = did.mostly_waited
         if site is None:
             return Path(rungs, self._running(thread, did.ran, begin, end))
-        if missing is not None and graph.in_loop[site.longest]:
-            answered = self.replies.last_turn(thread, missing)
-            if answered is not None:
-                onward = self.replies.forwarded_to(answered, missing)
-                if onward is not None:
-                    link = Link("onward request", Certainty.INFERRED, "it was asked on behalf of the waiting thread")
-                    rung = Rung(thread, site.begin, site.end, site.longest, link)
-                    if not any(one.thread == onward for one in rungs):
-                        return self._thread(onward, begin, end, (*rungs, rung), missing=graph.wait(site.longest))
-                return Path(rungs, self.replies.culprit(answered, begin, end))
-        return self._wait(site.longest, site.begin, site.end, rungs)
+        found = None
+        if graph.in_loop[site.longest]:
+            if missing is not None:
+                found = self._unanswered(thread, begin, end, rungs, missing, site)
+            elif let_go is not None:
+                found = self._relayed(thread, begin, end, rungs, let_go)
+        return found or self._wait(site.longest, site.begin, site.end, rungs)
+
+    def _unanswered(  # noqa: PLR0917 -- the walk's own arguments
+        self, thread: int, begin: int, end: int, rungs: tuple[Rung, ...], missing: Wait, site: Waited
+    ) -> Path | None:
+        """Idle after a turn that should have ended a wait: it passed the request on, or did not reply."""
+        graph, answered = self.graph, self.replies.last_turn(thread, missing)
+        if answered is None:
+            return None
+        onward = self.replies.forwarded_to(answered, missing)
+        if onward is not None and not any(one.thread == onward for one in rungs):
+            link = Link("onward request", Certainty.INFERRED, "it was asked on behalf of the waiting thread")
+            rung = Rung(thread, site.begin, site.end, site.longest, link)
+            return self._thread(onward, begin, end, (*rungs, rung), missing=graph.wait(site.longest))
+        return Path(rungs, self.replies.culprit(answered, begin, end))
+
+    def _relayed(self, thread: int, begin: int, end: int, rungs: tuple[Rung, ...], let_go: _LetGo) -> Path | None:
+        """An idle thread went on to let another go: because of somebody's message, or by its own clock."""
+        graph = self.graph
+        turn = self.relays.turn(let_go.segment, let_go.waiting, begin)
+        if turn.wait < 0 or len(rungs) >= graph.settings.longest_chain:
+            return None
+        wait = graph.wait(turn.wait)
+        if turn.sender is not None and turn.sender.thread >= 0:
+            why = "it brought about the turn in which the waiting thread was let go"
+            link = Link(turn.sender.mechanism, Certainty.STRONG, why)
+            rung = Rung(thread, begin, min(end, wait.end), turn.wait, link)
+            until = min(end, max(begin + 1, int(graph.segments.end[turn.sender.segment])))
+            on = _LetGo(wait, turn.sender.segment)
+            return self._thread(turn.sender.thread, begin, until, (*rungs, rung), let_go=on)
+        if turn.by_clock and self._rested_by_clock(thread, begin, end) < graph.settings.polls:
+            culprit = Culprit(Ending.SLEPT, thread, begin, end, wait.node, turn.wait)
+            return Path(rungs, replace(culprit, fed_by=(let_go.waiting.thread,)))
+        return None
+
+    def _rested_by_clock(self, thread: int, begin: int, end: int) -> int:
+        """How often its clock alone roused it from its loop: often, and it looks for something again and again."""
+        graph, rows = self.graph, self.graph.waits_of(thread)
+        span = slice(rows.start, rows.stop)
+        inside = (graph.waits.begin[span] < end) & (graph.ends[span] > begin)
+        return int((inside & graph.in_loop[span] & (graph.waits.ended[span] == Ended.TIMER)).sum())
 
     def _running(self, thread: int, ran: Ran | None, begin: int, end: int) -> Culprit:
         graph = self.graph
@@ -213,7 +273,20 @@ class Blame:
         rivals = kept_from_cpu(graph, thread, ran.begin, ran.end)
         kept = sum(rivals.values())
         # A run that is long by itself is the cause, however much longer a busy machine made it.
-        if kept > (ran.end - ran.begin) / 2 and ran.end - ran.begin - kept < graph.settings.least_excess_ns:
+        if kept > (ran.end - ran.begin) / 2 and ran.end - ran.begin - kept < self._ordinary_run(thread):
             busiest = tuple(rivals.most_common(3))
             return Culprit(Ending.STARVED, thread, ran.begin, ran.end, place, fed_by=fed, others=busiest)
         return Culprit(Ending.RAN, thread, ran.begin, ran.end, place, fed_by=fed)
+
+    def _ordinary_run(self, thread: int) -> int:
+        """How long a thread may run on end without being out of the ordinary."""
+        settings, role = self.graph.settings, self.roles.of_thread[thread]
+        if not self.normals:
+            return settings.least_excess_ns
+        longest = 0
+        for roles in self.normals:
+            segments = roles.graph.segments
+            mine = np.isin(segments.thread, roles.threads_like(role))
+            longest = max(longest, int((segments.end - segments.begin)[mine].max(initial=0)))
+        ordinary = max(settings.short_excess_ns, round(settings.excess_factor * longest))
+        return min(ordinary, settings.least_excess_ns)

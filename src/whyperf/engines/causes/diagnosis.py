@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from whyperf.engines.causes import words
-from whyperf.engines.causes.activity import samples_in
 from whyperf.engines.causes.anomalies import find_anomalies
 from whyperf.engines.causes.blame import Blame
+from whyperf.engines.causes.disturbance import is_disturbance, is_firm, is_usual
+from whyperf.engines.causes.flags import polled_at, suggested_flags
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.path import Anomaly, Ending, Stall
-from whyperf.engines.causes.roles import Roles
+from whyperf.engines.causes.roles import Roles, play
 from whyperf.engines.causes.settings import CausesSettings
 from whyperf.engines.recorded import Recorded
 from whyperf.errors import WhyperfError
@@ -47,15 +48,16 @@ def find_causes(
     where: Where | None = None,
 ) -> Causes:
     chosen = settings or CausesSettings()
-    roles = Roles(Graph(stalled, chosen))
-    usual = tuple(Roles(Graph(one, chosen)) for one in normals)
+    roles, *usual = play(Graph(stalled, chosen), [Graph(one, chosen) for one in normals])
     anomalies = find_anomalies(roles, usual)
     if where is not None:
         anomalies = _at(roles.graph, anomalies, where)
     stalls = explain(roles, usual, anomalies[: chosen.most_candidates])
-    disturbed = [] if where is not None else [stall for stall in stalls if _is_disturbance(roles.graph, stall)]
+    disturbed = [] if where is not None else [stall for stall in stalls if is_disturbance(roles.graph, stall)]
     kept = [stall for stall in stalls if stall not in disturbed]
-    return Causes(roles, usual, tuple(kept[: chosen.most_findings]), tuple(_notes(roles, kept, disturbed)))
+    if where is None:
+        kept = [one for one in kept if is_firm(roles.graph, one) and not is_usual(roles, usual, one)]
+    return Causes(roles, tuple(usual), tuple(kept[: chosen.most_findings]), tuple(_notes(roles, kept, disturbed)))
 
 
 def explain(roles: Roles, normals: Sequence[Roles], anomalies: Sequence[Anomaly]) -> tuple[Stall, ...]:
@@ -72,19 +74,6 @@ def explain(roles: Roles, normals: Sequence[Roles], anomalies: Sequence[Anomaly]
         else:
             merged[same] = replace(merged[same], along=(*merged[same].along, stall.anomaly))
     return tuple(merged)
-
-
-def _is_disturbance(graph: Graph, stall: Stall) -> bool:
-    """It got no CPU, and not because others of the recorded program had it: that says something of the machine only.
-
-    Of a program's own threads it must be seen that they ran; who took a CPU last need not have kept it.
-    """
-    culprit = stall.path.culprit
-    own = [thread for thread, _ in culprit.others if thread >= 0 and graph.trace.followed[thread]]
-    seen = sum(len(samples_in(graph, thread, culprit.begin, culprit.end)) for thread in own)
-    hz = graph.trace.manifest.trace.sample_hz if graph.trace.manifest.trace is not None else 0.0
-    ran = seen / hz * 1e9 if hz else 0.0
-    return culprit.ending is Ending.STARVED and ran < (culprit.end - culprit.begin) / 2
 
 
 def _leads_to(other: Stall, stall: Stall) -> bool:
@@ -170,6 +159,14 @@ def _notes(roles: Roles, stalls: Sequence[Stall], disturbed: Sequence[Stall]) ->
         f"{words.ending(graph, stall.path.culprit)}."
         for stall in disturbed[:1]
     ]
+    for stall in stalls[:1]:
+        if (wait := polled_at(stall)) >= 0:
+            flags = suggested_flags(graph, wait)
+            some = " ".join(f"--watch {one}" for one in flags) or "--watch VARIABLE"
+            notes.append(
+                f"{words.who(graph, graph.wait(wait).thread)} polled something that kernel events do not show. Who "
+                f"writes a variable is seen with: whyperf record --trace {some} ..."
+            )
     if trace is not None and trace.events_lost:
         notes.append(
             f"{trace.events_lost:,} kernel events were lost: wake-ups that are missing may have been among them."

@@ -9,6 +9,7 @@ from numba import njit
 
 from whyperf.engines.causes.arrays import Bools, Int8s, Int32s, Ints
 from whyperf.engines.causes.grouping import groups
+from whyperf.engines.causes.handovers import armed_by_others, handed_over
 from whyperf.engines.causes.messages import Messages
 from whyperf.engines.causes.rules import Strength
 from whyperf.engines.causes.segments import Segments
@@ -18,7 +19,7 @@ from whyperf.engines.causes.waits import Ended, Waits
 from whyperf.recording.events import EventKind
 
 # Mechanisms that no rule of the file names.
-NEIGHBOUR, MESSAGE, FORK, FLAG, UNKNOWN = -1, -2, -3, -4, -5
+NEIGHBOUR, MESSAGE, FORK, FLAG, UNKNOWN, REQUEST, WORK, TIMER = -1, -2, -3, -4, -5, -6, -7, -8
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,16 @@ def build_edges(
     child = np.array([segments.of(int(one)).start if segments.of(int(one)) else -1 for one in events.other[forks]])
     parent = segments_at(segments, events.thread[forks], events.time[forks])
     pieces.append(_uniform(parent, child.astype(np.int32), Strength.STRONG, FORK))
+
+    for (asked, taken), kind in zip(handed_over(events), (REQUEST, WORK), strict=True):
+        asker = segments_at(segments, events.thread[asked], events.time[asked])
+        doer = segments_at(segments, events.thread[taken], events.time[taken])
+        pieces.append(_uniform(asker, doer, Strength.STRONG, kind))
+
+    clocked = np.flatnonzero((waits.ended == Ended.TIMER) & (waits.wake >= 0))
+    armed, fired = armed_by_others(events, waits.wake[clocked])
+    setter = segments_at(segments, events.thread[armed], events.time[armed])
+    pieces.append(_uniform(setter, follower[clocked[fired]], Strength.STRONG, TIMER))
 
     source, target, strength, mechanism = (np.concatenate(column) for column in zip(*pieces, strict=True))
     known = (source >= 0) & (target >= 0) & (source != target)

@@ -123,7 +123,7 @@ class Expectations:
         signature = self.roles.signatures[self.roles.signature_of[wait.number]]
         role = self.roles.of_thread[wait.thread]
         sources = [(one, "in the normal run") for one in self.normals] + [(self.roles, "as a rule")]
-        for key in ((role, signature), (None, signature)):
+        for key in ((role, signature), (None, signature), (None, signature.broad)):
             for roles, where in sources:
                 for usual, _ in roles.usual_wakers.get(key, Counter[Role]()).most_common(2):
                     thread = self._best_of_role(usual, wait)
@@ -133,8 +133,7 @@ class Expectations:
 
     def _best_of_role(self, role: Role, wait: Wait) -> int | None:
         """Of several threads of the role the one that did one thing for most of the time."""
-        of = self.roles.threads_of
-        threads = [one for one in of.get(role) or of.get(role.broad) or () if one != wait.thread]
+        threads = [one for one in self.roles.threads_like(role) if one != wait.thread]
         return max(threads, key=lambda one: self._coverage(one, wait), default=None)
 
     def _coverage(self, thread: int, wait: Wait) -> int:

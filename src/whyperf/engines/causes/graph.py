@@ -47,8 +47,7 @@ class Graph:
 
     @cached_property
     def _waits(self) -> tuple[Waits, Sleeps]:
-        threads = len(self.trace.threads)
-        return find_waits(self.trace.events, self.call_bits, threads, self.settings.poll_gap_ns)
+        return find_waits(self.trace.events, self.call_bits, self.trace.pids, self.settings.poll_gap_ns)
 
     @property
     def waits(self) -> Waits:
@@ -80,7 +79,7 @@ class Graph:
     @cached_property
     def passive(self) -> Bools:
         """By wait: whether it looks like waiting for work."""
-        return looks_passive(self.trace, self.waits)
+        return looks_passive(self.trace, self.waits, self.asks)
 
     @cached_property
     def in_loop(self) -> Bools:
@@ -103,7 +102,7 @@ class Graph:
     @cached_property
     def asks(self) -> Bools:
         """By wait: whether it is for somebody whom the thread had spoken to first."""
-        return asks(self.trace, self.waits)
+        return asks(self.trace, self.waits, self.messages)
 
     @cached_property
     def channels(self) -> Channels:

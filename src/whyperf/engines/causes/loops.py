@@ -8,6 +8,7 @@ import numpy as np
 
 from whyperf.engines.causes.arrays import Bools, Int32s, Words
 from whyperf.engines.causes.grouping import groups
+from whyperf.engines.causes.messages import Messages
 from whyperf.engines.causes.rules import Call
 from whyperf.engines.causes.settings import CausesSettings
 from whyperf.engines.causes.trace import Trace
@@ -65,13 +66,12 @@ def at_loop_sites(trace: Trace, waits: Waits, loops: dict[int, Site]) -> Bools:
     return at
 
 
-def looks_passive(trace: Trace, waits: Waits) -> Bools:
+def looks_passive(trace: Trace, waits: Waits, asked: Bools) -> Bools:
     """Waiting for work: among several descriptors, for a connection, for a request, on a futex that is no lock."""
     events, rules = trace.events, trace.rules
     bits = rules.call_bits[np.clip(events.call[waits.first], -1, len(rules.call_bits) - 1)]
     several = (bits & Call.MULTIPLEX != 0) & ~_single_descriptor(trace, waits)
     one_object = ((bits & Call.RECEIVE) != 0) | ((bits & Call.MULTIPLEX != 0) & ~several)
-    asked = asks(trace, waits)
     passive: Bools = (
         (bits & Call.ACCEPT != 0)
         | several
@@ -81,15 +81,15 @@ def looks_passive(trace: Trace, waits: Waits) -> Bools:
     return passive
 
 
-def asks(trace: Trace, waits: Waits) -> Bools:
-    """By wait: whether those who end waits at its site were mostly woken by the thread before they ever woke it.
+def asks(trace: Trace, waits: Waits, messages: Messages) -> Bools:
+    """By wait: whether the thread had mostly spoken to those who end waits at its site before they ever spoke to it.
 
     Whoever asks and whoever serves wait alike, each for the other, in turns; who spoke first tells them apart. Needed
     for a main thread that hands tasks to a worker through condition variables, and for two processes with two pipes.
     """
     events = trace.events
     rows, group = groups(waits.thread, events.call[waits.first], events.site[waits.first])
-    spoke = _first_wake_ups(trace)
+    spoke = _first_words(trace, messages)
     woken = np.flatnonzero(waits.ended == Ended.THREAD)
     partner = events.thread[waits.wake[woken]]
     balance = np.zeros(len(rows), np.int64)
@@ -105,14 +105,18 @@ def asks(trace: Trace, waits: Waits) -> Bools:
 _NEVER = np.iinfo(np.int64).max
 
 
-def _first_wake_ups(trace: Trace) -> dict[tuple[int, int], int]:
-    """When a thread first woke another."""
+def _first_words(trace: Trace, messages: Messages) -> dict[tuple[int, int], int]:
+    """When a thread first woke another, or sent it something: who is not asleep need not be woken."""
     events = trace.events
-    rows = np.flatnonzero(
+    woke = np.flatnonzero(
         (events.kind == EventKind.WAKING) & (events.thread >= 0) & (events.other >= 0) & (events.call >= 0)
     )
-    first = rows[groups(events.thread[rows], events.other[rows])[0]]
-    columns = (events.thread[first].tolist(), events.other[first].tolist(), events.time[first].tolist())
+    speaker = np.concatenate((events.thread[woke], events.thread[messages.send]))
+    hearer = np.concatenate((events.other[woke], events.thread[messages.receive]))
+    time = np.concatenate((events.time[woke], events.time[messages.send]))
+    order = np.argsort(time, kind="stable")
+    first = order[groups(speaker[order], hearer[order])[0]]
+    columns = (speaker[first].tolist(), hearer[first].tolist(), time[first].tolist())
     return {(thread, other): time for thread, other, time in zip(*columns, strict=True)}
 
 

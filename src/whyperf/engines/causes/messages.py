@@ -33,7 +33,7 @@ class Messages:
 class Channels:
     """All transfers through pipes and sockets, and the one-way channel that each went through."""
 
-    rows: Int32s  # events: ends of system calls that moved bytes
+    rows: Int32s  # events that moved bytes
     channel: Words
     sends: Bools
 
@@ -57,9 +57,12 @@ def channel_of(object_: Words, peer: Words, sends: Bools) -> Words:
 def channels(trace: Trace) -> Channels:
     events = trace.events
     bits = trace.rules.call_bits[np.clip(events.call, -1, len(trace.rules.call_bits) - 1)]
-    moved = (events.kind == EventKind.SYSCALL) & (events.result > 0) & (bits & (Call.RECEIVE | Call.SEND) != 0)
-    rows = np.flatnonzero(moved & (events.thread >= 0)).astype(np.int32)
-    sends = (bits[rows] & Call.SEND) != 0
+    by_call = (events.kind == EventKind.SYSCALL) & (bits & (Call.RECEIVE | Call.SEND) != 0)
+    # What goes through io_uring is in no system call of its own.
+    by_socket = (events.kind == EventKind.SOCKET_SEND) | (events.kind == EventKind.SOCKET_RECEIVE)
+    moved = (by_call | by_socket) & (events.result > 0) & (events.thread >= 0)
+    rows = np.flatnonzero(moved).astype(np.int32)
+    sends = np.where(by_call[rows], bits[rows] & Call.SEND != 0, events.kind[rows] == EventKind.SOCKET_SEND)
     channel = channel_of(events.object[rows], events.peer[rows], sends)
     known = channel != 0
     return Channels(rows[known], channel[known], sends[known])

@@ -98,13 +98,22 @@ class Replies:
         onward = [one for one in receivers if one not in (missing.thread, turn.thread)]
         return next((one for one in reversed(onward) if self._answers(one, turn.thread)), None)
 
+    def passed_on_to(self, thread: int, waiting: Wait) -> set[int]:
+        """To whom a thread sent anything in turns that the waiting one began."""
+        graph, edges = self.graph, self.graph.edges
+        slack = graph.settings.turn_slack_ns
+        turns = self._turns(graph, thread, waiting.begin - slack, waiting.end)
+        asked = [segment for turn in turns if waiting.thread in self._feeders(turn) for segment in turn.segments]
+        rows = np.flatnonzero((edges.mechanism == MESSAGE) & np.isin(edges.source, asked))
+        return set(graph.segments.thread[edges.target[rows]].tolist())
+
     def _answers(self, thread: int, asker: int) -> bool:
         """Whether a thread ever sent anything back, here or, in the same roles, in a normal run."""
         if (thread, asker) in _talks(self.graph):
             return True
-        pair = self.roles.of_thread[thread].broad, self.roles.of_thread[asker].broad
+        pair = self.roles.parts[thread].broad, self.roles.parts[asker].broad
         return any(
-            (roles.of_thread[a].broad, roles.of_thread[b].broad) == pair
+            (roles.parts[a].broad, roles.parts[b].broad) == pair
             for roles in self.normals
             for a, b in _talks(roles.graph)
         )
@@ -151,7 +160,7 @@ class Replies:
         counted: dict[str, int] = {}
         total = 0
         for roles in self.normals:
-            threads = roles.threads_of.get(role) or roles.threads_of.get(role.broad) or []
+            threads = roles.threads_like(role)
             for one in threads[:20]:
                 turns = self._turns(roles.graph, one, roles.graph.trace.start, roles.graph.trace.end)
                 for turn in turns[:200]:

@@ -1,76 +1,86 @@
-"""Who is who in another recording: numbers of processes and threads mean nothing there."""
+"""What a recording's threads are for, and which waits are comparable."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from whyperf.engines.causes.arrays import Int32s, Ints
+from whyperf.engines.causes.cast import Part, Parts, cast
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.grouping import groups
+from whyperf.engines.causes.rules import Call
 
-_DIGITS = re.compile(r"[\d:/#-]+")
+_NOT_FOR_SIGNALS = Call.FUTEX | Call.RECEIVE | Call.SEND | Call.LOCK | Call.ACCEPT
 
 
 @dataclass(frozen=True)
 class Role:
-    """What a thread is for: its program, its name without numbers, and where it waits for work."""
+    """What a thread is for, and where it waits for work."""
 
-    program: str
-    name: str
+    part: Part
     loop: tuple[str, ...]
 
     @property
-    def broad(self) -> tuple[str, str]:
-        """Of a thread that never came to its loop no more is known."""
-        return self.program, self.name
+    def broader(self) -> tuple[Role, ...]:
+        """Itself, then with ever less known: a thread may never have come to its loop, or have another command line."""
+        return self, Role(self.part, ()), Role(self.part.broad, self.loop), Role(self.part.broad, ())
 
 
 @dataclass(frozen=True)
 class Signature:
     """What makes two waits comparable."""
 
-    program: str
-    thread: str  # its name without numbers, empty for main threads: an interpreter's stacks look all alike
+    part: Part
     call: int
     functions: tuple[str, ...]
+
+    @property
+    def broad(self) -> Signature:
+        return Signature(self.part.broad, self.call, self.functions)
+
+
+def play(stalled: Graph, normals: Sequence[Graph]) -> tuple[Roles, ...]:
+    """Roles in all recordings, the stalled one's first."""
+    parts = cast(stalled.trace, [one.trace for one in normals])
+    return tuple(Roles(graph, each) for graph, each in zip((stalled, *normals), parts, strict=True))
 
 
 class Roles:
     """Roles of a graph's threads, and signatures of its waits."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, parts: Parts) -> None:
+        self.graph, self.parts = graph, parts
 
     @cached_property
     def of_thread(self) -> list[Role]:
         frames = self.graph.settings.signature_frames
-        found = []
-        for number, thread in enumerate(self.graph.trace.threads):
-            site = self.graph.loops.get(number)
-            loop = self.graph.trace.stacks.functions(site[1])[:frames] if site else ()
-            name = "" if thread.main else _DIGITS.sub("", thread.name)
-            found.append(Role(thread.program, name, loop))
-        return found
+        sites = [self.graph.loops.get(number) for number in range(len(self.parts))]
+        loops = [self.graph.trace.stacks.functions(site[1])[:frames] if site else () for site in sites]
+        return [Role(part, loop) for part, loop in zip(self.parts, loops, strict=True)]
 
     @cached_property
-    def threads_of(self) -> dict[Role | tuple[str, str], list[int]]:
-        found: dict[Role | tuple[str, str], list[int]] = defaultdict(list)
+    def _threads_of(self) -> dict[Role, list[int]]:
+        found: dict[Role, list[int]] = defaultdict(list)
         for number, role in enumerate(self.of_thread):
-            found[role].append(number)
-            found[role.broad].append(number)
+            for one in dict.fromkeys(role.broader):
+                found[one].append(number)
         return dict(found)
+
+    def threads_like(self, role: Role) -> list[int]:
+        """Of the same role, as closely as there are any."""
+        return next((found for one in role.broader if (found := self._threads_of.get(one))), [])
 
     @cached_property
     def _signed(self) -> tuple[list[Signature], Int32s]:
         graph = self.graph
         events, waits = graph.trace.events, graph.waits
-        kinds: dict[tuple[str, str], int] = {}
-        kind_of = np.array([kinds.setdefault(role.broad, len(kinds)) for role in self.of_thread] or [0], np.int64)
+        kinds: dict[Part, int] = {}
+        kind_of = np.array([kinds.setdefault(part, len(kinds)) for part in self.parts] or [0], np.int64)
         which, call, site = kind_of[waits.thread], events.call[waits.first], events.site[waits.first]
         first, where = groups(which, call, site)
         names = list(kinds)
@@ -87,9 +97,8 @@ class Roles:
         )
         return list(numbers), of_key[where] if len(of_key) else np.zeros(0, np.int32)
 
-    def _signature(self, kind: tuple[str, str], call: int, node: int) -> Signature:
-        frames = self.graph.trace.stacks.functions(node)[: self.graph.settings.signature_frames]
-        return Signature(*kind, call=call, functions=frames)
+    def _signature(self, part: Part, call: int, node: int) -> Signature:
+        return Signature(part, call, self.graph.trace.stacks.functions(node)[: self.graph.settings.signature_frames])
 
     @property
     def signatures(self) -> list[Signature]:
@@ -113,29 +122,36 @@ class Roles:
 
     def like(self, signature: Signature) -> list[Ints]:
         """Durations of waits that may be of the same signature: one's stack may have been cut where the other's was
-        not. A thread of that name first; whatever thread of the program where it has none."""
-        frames = signature.functions
+        not. Of the same part, if it has enough of them to tell; else of threads of that name; else of the program."""
+        frames, part = signature.functions, signature.part
         same = [
             one
-            for one in self._by_call.get((signature.program, signature.call), ())
+            for one in self._by_call.get((part.program, signature.call), ())
             if one.functions[: len(frames)] == frames or frames[: len(one.functions)] == one.functions
         ]
-        named = [one for one in same if one.thread == signature.thread]
+        exactly = [self.durations[one] for one in same if one.part == part]
+        if sum(len(one) for one in exactly) >= self.graph.settings.own_normal_waits:
+            return exactly
+        named = [one for one in same if one.part.name == part.name]
         return [self.durations[one] for one in named or same]
 
     @cached_property
     def _by_call(self) -> dict[tuple[str, int], list[Signature]]:
         found: dict[tuple[str, int], list[Signature]] = defaultdict(list)
         for one in self.signatures:
-            found[one.program, one.call].append(one)
+            found[one.part.program, one.call].append(one)
         return dict(found)
 
     @cached_property
     def usual_wakers(self) -> dict[tuple[Role | None, Signature], Counter[Role]]:
-        """Who ends such a wait as a rule: by role and signature, and by signature alone."""
+        """Who ends such a wait as a rule: by role and signature, by signature alone, by that of any like it."""
         graph = self.graph
         found: dict[tuple[Role | None, Signature], Counter[Role]] = defaultdict(Counter)
-        woken = np.flatnonzero(graph.wakes.rule >= 0)
+        # A signal interrupts a wait for a message or a lock, it is not what was waited for.
+        signals = np.array([rule.name == "signal" for rule in graph.rules.wakes] + [False], np.bool_)
+        bits = graph.call_bits[np.clip(graph.trace.events.call[graph.waits.first], -1, len(graph.call_bits) - 1)]
+        interrupted = signals[graph.wakes.rule] & (bits & _NOT_FOR_SIGNALS != 0)
+        woken = np.flatnonzero((graph.wakes.rule >= 0) & ~interrupted)
         woken = woken[graph.trace.witnessed[graph.trace.events.thread[graph.waits.wake[woken]]]]
         wakers = graph.trace.events.thread[graph.waits.wake[woken]]
         first, where = groups(self.signature_of[woken], graph.waits.thread[woken], wakers)
@@ -143,5 +159,6 @@ class Roles:
             signed = self.signatures[self.signature_of[woken[row]]]
             sleeper, waker = self.of_thread[graph.waits.thread[woken[row]]], self.of_thread[wakers[row]]
             found[sleeper, signed][waker] += count
-            found[None, signed][waker] += count
+            for one in {signed, signed.broad}:
+                found[None, one][waker] += count
         return dict(found)

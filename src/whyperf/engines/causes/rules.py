@@ -42,6 +42,7 @@ class Call(IntFlag):
     FUTEX = 128
     EXIT = 256
     ACTING = 512
+    CLOSE = 1024
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,7 @@ def cut_segments(events: Events, waits: Waits, sleeps: Sleeps, call_bits: Ints, 
         bits,
         sleeps.wait,
         sleeps.resumed,
+        sleeps.resumed_other,
         waits.thread,
         threads,
     )
@@ -78,7 +79,7 @@ def cut_segments(events: Events, waits: Waits, sleeps: Sleeps, call_bits: Ints, 
 
 
 @njit(cache=True, nogil=True)
-def _cut(  # noqa: PLR0915, PLR0917 -- columns, one pass
+def _cut(  # noqa: PLR0917 -- columns, one pass
     time: Ints,
     thread: Int32s,
     kind: Bytes,
@@ -87,6 +88,7 @@ def _cut(  # noqa: PLR0915, PLR0917 -- columns, one pass
     bits: Ints,
     sleep_wait: Int32s,
     resumed_wait: Int32s,
+    resumed_other: Int32s,
     wait_thread: Int32s,
     threads: int,
 ) -> tuple[Int32s, Ints, Ints, Int32s, Int32s, Bools, Int32s]:
@@ -108,16 +110,16 @@ def _cut(  # noqa: PLR0915, PLR0917 -- columns, one pass
     filled = np.zeros(threads, np.int32)
     peer = np.zeros(threads, np.uint64)
     for at in range(len(time)):
-        back = resumed_wait[at]
-        who = wait_thread[back] if back >= 0 else thread[at]
-        if who < 0:
-            continue
-        if back >= 0 or (current[who] < 0 and waiting[who] < 0):
-            current[who] = segments
-            s_thread[segments], s_begin[segments], s_end[segments] = who, time[at], time[at]
-            s_before[segments] = back
-            waiting[who], filled[who], peer[who] = -1, 0, 0
-            segments += 1
+        for back, who in (
+            (resumed_wait[at], thread[at]),
+            (resumed_other[at], wait_thread[resumed_other[at]] if resumed_other[at] >= 0 else np.int32(-1)),
+        ):
+            if who >= 0 and (back >= 0 or (current[who] < 0 and waiting[who] < 0)):
+                current[who] = segments
+                s_thread[segments], s_begin[segments], s_end[segments] = who, time[at], time[at]
+                s_before[segments] = back
+                waiting[who], filled[who], peer[who] = -1, 0, 0
+                segments += 1
         who = thread[at]
         if who < 0 or current[who] < 0:
             continue

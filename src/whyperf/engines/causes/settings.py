@@ -14,6 +14,11 @@ class CausesSettings:
     late_send_ns: int = 2_000_000
     # What a user notices; the same behaviour twice showed excesses up to 20 ms on 22 recorded pairs.
     least_excess_ns: int = 250_000_000
+    # A shorter stall is told apart where the normal run has so many waits of the kind, from this excess on, or from so
+    # many times as much as the normal run's own pieces differ.
+    short_excess_ns: int = 30_000_000
+    short_normal_waits: int = 20
+    short_spread_factor: float = 2.0
     # How many times the normal maximum a wait must last.
     excess_factor: float = 3.0
     # Within one recording the normal maximum is this quantile of the site's other waits, of which so many are needed.

@@ -50,7 +50,8 @@ class Thread:
     pid: int
     name: str
     process: int
-    program: str
+    file: str  # the program's name
+    program: str  # of an interpreter with its script, as shown
     main: bool
 
     @property
@@ -109,7 +110,7 @@ class Trace:
         pids = ints(processes, "pid")
         names = dict(zip(ints(table, "tid"), texts(table, "name"), strict=True))
         programs = [
-            self._program(executable, command or [], names.get(pid, ""))
+            self._names(executable, command or [], names.get(pid, ""))
             for pid, executable, command in zip(
                 pids, texts(processes, "executable"), processes.column("command").to_pylist(), strict=True
             )
@@ -117,8 +118,8 @@ class Trace:
         found = []
         for process, tid, name in zip(ints(table, "process"), ints(table, "tid"), texts(table, "name"), strict=True):
             pid = pids[process] if process >= 0 else 0
-            program = (programs[process] if process >= 0 else "") or name
-            found.append(Thread(tid, pid, name, process, program, tid == pid))
+            file, program = programs[process] if process >= 0 else ("", "")
+            found.append(Thread(tid, pid, name, process, file or name, program or name, tid == pid))
         return found
 
     @cached_property
@@ -149,13 +150,13 @@ class Trace:
         """The last thread that had the number: numbers are taken again only when they run out."""
         return {thread.tid: number for number, thread in enumerate(self.threads)}
 
-    def _program(self, executable: str, command: list[str], main_thread: str) -> str:
+    def _names(self, executable: str, command: list[str], main_thread: str) -> tuple[str, str]:
         """As it was called, since one file may be several programs (redis-server is redis-check-rdb); else the file's
-        name. Of an interpreter with the script that it runs."""
+        name. The second one: of an interpreter with the script that it runs."""
         called = PurePosixPath(command[0].split(" ")[0]).name.rstrip(":") if command else ""
         file = PurePosixPath(executable.removesuffix(" (deleted)")).name
         name = called if main_thread and called[: len(main_thread)] == main_thread else file
         if name.rstrip("0123456789.") not in self.rules.interpreters:
-            return name
+            return name, name
         scripts = [word for word in command[1:] if not word.startswith("-")]
-        return f"{name} {PurePosixPath(scripts[0]).name}" if scripts and len(scripts[0]) < 200 else name
+        return name, f"{name} {PurePosixPath(scripts[0]).name}" if scripts and len(scripts[0]) < 200 else name

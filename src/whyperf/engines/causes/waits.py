@@ -16,7 +16,8 @@ from numba import njit
 from whyperf.engines.causes.arrays import Bools, Bytes, Int8s, Int32s, Ints, Words
 from whyperf.engines.causes.rules import Call
 from whyperf.engines.causes.trace import Events
-from whyperf.recording.events import EventKind, InterruptContext
+from whyperf.engines.causes.wakers import is_productive, who_ended
+from whyperf.recording.events import EventKind
 
 NEVER = np.int64(-1)
 
@@ -53,28 +54,27 @@ class Waits:
 
 @dataclass(frozen=True)
 class Sleeps:
-    """For every event: the wait that a SWITCH belongs to, and the wait that is over at it; -1: none."""
+    """For every event: the wait that a SWITCH belongs to, and the waits that are over at it; -1: none.
+
+    Two can be: a switch goes from one thread, of whose coming back nothing was seen, to another.
+    """
 
     wait: Int32s
-    resumed: Int32s
+    resumed: Int32s  # of the event's own thread
+    resumed_other: Int32s
 
 
 _SWITCH, _WAKING, _SYSCALL = int(EventKind.SWITCH), int(EventKind.WAKING), int(EventKind.SYSCALL)
 _EXIT = int(EventKind.EXIT)
-_TIMERS = int(InterruptContext.HRTIMER | InterruptContext.TIMER)
-_NET = int(InterruptContext.NET_SOFTIRQ)
 _ASLEEP, _DEAD = 1 | 2 | 4 | 8, 16 | 32 | 128  # task states
-_INTERRUPTED = (-4, -11, -110)  # EINTR, EAGAIN, ETIMEDOUT
-_RESTART_FIRST, _RESTART_LAST = -516, -512  # how the kernel tells itself to begin a call again
 _FILE_TYPE_SHIFT = np.uint64(60)
-_SEEN_BY_OTHERS = (1, 2, 0xC)  # pipes, devices, sockets; what an eventfd does to others shows in their being woken
+_ON_ITS_WAY_NS = 100_000  # from a thread's last look at what it waits for to its leaving the CPU
 _NEGLIGIBLE = 50  # a gap of a fiftieth of the wait: a busy machine takes its time between two polls
-_CALL_ENDS_SLEEP = int(Call.SLEEP | Call.FUTEX)
-_TRANSFER = int(Call.RECEIVE | Call.SEND)
-_MULTIPLEX, _ACTING, _EXITING = int(Call.MULTIPLEX), int(Call.ACTING), int(Call.EXIT)
+_EXITING = int(Call.EXIT)
 
 
-def find_waits(events: Events, call_bits: Ints, threads: int, poll_gap_ns: int) -> tuple[Waits, Sleeps]:
+def find_waits(events: Events, call_bits: Ints, pids: Int32s, poll_gap_ns: int) -> tuple[Waits, Sleeps]:
+    """`pids`: of all threads."""
     bits = call_bits[np.clip(events.call, -1, len(call_bits) - 1)]
     sleep = _sleeps(
         events.time,
@@ -87,22 +87,28 @@ def find_waits(events: Events, call_bits: Ints, threads: int, poll_gap_ns: int) 
         events.result,
         events.site,
         bits,
-        threads,
+        pids,
         poll_gap_ns,
     )
     thread, first, last, wake, resume, ended, result, returned, count, of_switch = sleep
     order = np.argsort(thread, kind="stable").astype(np.int32)  # they begin in time order: so each thread's do
     place = places_after(order)
     first, last, wake, resume = first[order], last[order], wake[order], resume[order]
-    resumed = np.full(len(events), -1, np.int32)
-    seen = resume >= 0
-    resumed[resume[seen]] = np.flatnonzero(seen)
+    resumed, resumed_other = np.full(len(events), -1, np.int32), np.full(len(events), -1, np.int32)
+    own = (resume >= 0) & (events.thread[resume] == thread[order])
+    resumed[resume[own]] = np.flatnonzero(own)
+    other = (resume >= 0) & ~own
+    resumed_other[resume[other]] = np.flatnonzero(other)
     waits = Waits(
         thread[order],
         first,
         last,
         events.time[first],
-        np.where(wake >= 0, events.time[wake], np.where(resume >= 0, events.time[resume], NEVER)),
+        np.where(
+            wake >= 0,
+            np.maximum(events.time[wake], events.time[first]),
+            np.where(resume >= 0, events.time[resume], NEVER),
+        ),
         np.where(resume >= 0, events.time[resume], NEVER),
         wake,
         resume,
@@ -111,7 +117,7 @@ def find_waits(events: Events, call_bits: Ints, threads: int, poll_gap_ns: int) 
         returned[order],
         count[order],
     )
-    return waits, Sleeps(place[of_switch], resumed)
+    return waits, Sleeps(place[of_switch], resumed, resumed_other)
 
 
 def places_after(order: Int32s) -> Int32s:
@@ -122,28 +128,26 @@ def places_after(order: Int32s) -> Int32s:
 
 
 @njit(cache=True, nogil=True)
-def _who(context: int, thread: int, call: int, bits: int) -> int:
-    """Who is behind a wake-up: whoever runs when a timer expires has nothing to do with it."""
-    if context & _TIMERS:
-        return 1
-    if thread < 0 or call < 0:
-        return 2
-    if context == 0:
-        return 3
-    # Loopback traffic wakes its receiver in a soft interrupt within the sender's own system call.
-    return 3 if context == _NET and bits != 0 else 2
-
-
-@njit(cache=True, nogil=True)
-def _is_productive(bits: int, result: int, file_type: int) -> bool:
-    """Whether a finished system call did something that others may see."""
-    if result in _INTERRUPTED or _RESTART_FIRST <= result <= _RESTART_LAST or bits & _CALL_ENDS_SLEEP:
-        return False
-    if bits & _MULTIPLEX:
-        return False
-    if bits & _TRANSFER:
-        return result > 0 and file_type in _SEEN_BY_OTHERS
-    return bool(bits & _ACTING)
+def _resume(  # noqa: PLR0917 -- columns
+    wait: int,
+    at: int,
+    early: int,
+    sleeper: int,
+    time: Ints,
+    thread: Int32s,
+    call: Int32s,
+    context: Bytes,
+    bits: Ints,
+    pids: Int32s,
+    w_wake: Int32s,
+    w_resume: Int32s,
+    w_ended: Int8s,
+) -> None:
+    """It runs again. If nobody was seen waking it meanwhile, whoever did when it was about to sleep ended the wait."""
+    w_resume[wait] = at
+    if w_wake[wait] < 0 and early >= 0 and time[at] >= time[early]:
+        w_wake[wait] = early
+        w_ended[wait] = who_ended(context[early], call[early], bits[early], thread[early], sleeper, pids)
 
 
 @njit(cache=True, nogil=True)
@@ -158,10 +162,10 @@ def _sleeps(  # noqa: PLR0912, PLR0915, PLR0917 -- one pass over all events, wit
     result: Ints,
     site: Int32s,
     bits: Ints,
-    threads: int,
+    pids: Int32s,
     poll_gap: int,
 ) -> tuple[Int32s, Int32s, Int32s, Int32s, Int32s, Int8s, Ints, Bools, Int32s, Int32s]:
-    most = 0
+    threads, most = len(pids), 0
     for at in range(len(time)):
         most += kind[at] == _SWITCH
     w_thread = np.empty(most, np.int32)
@@ -179,20 +183,37 @@ def _sleeps(  # noqa: PLR0912, PLR0915, PLR0917 -- one pass over all events, wit
     asleep = np.zeros(threads, np.bool_)
     same_call = np.zeros(threads, np.bool_)  # no system call has ended since the last sleep
     acted = np.ones(threads, np.bool_)  # something was done since the last sleep
+    early = np.full(threads, -1, np.int32)  # a wake-up while it was on its way to sleep, on another CPU
     for at in range(len(time)):
         what, who = kind[at], thread[at]
         if who >= 0:
             if asleep[who]:  # it runs, whatever was lost
                 asleep[who] = False
-                w_resume[current[who]] = at
+                _resume(
+                    current[who],
+                    at,
+                    early[who],
+                    who,
+                    time,
+                    thread,
+                    call,
+                    context,
+                    bits,
+                    pids,
+                    w_wake,
+                    w_resume,
+                    w_ended,
+                )
+            if what != _SWITCH or (early[who] >= 0 and time[at] - time[early[who]] > _ON_ITS_WAY_NS):
+                early[who] = -1
             if what == _SYSCALL:
                 wait = current[who]
                 if wait >= 0 and not w_returned[wait] and call[w_first[wait]] == call[at]:
                     w_result[wait], w_returned[wait] = result[at], True
                 same_call[who] = False
-                if _is_productive(bits[at], result[at], int(object_[at] >> _FILE_TYPE_SHIFT)):
+                if is_productive(bits[at], result[at], int(object_[at] >> _FILE_TYPE_SHIFT)):
                     acted[who] = True
-            elif what == _WAKING and _who(context[at], who, call[at], bits[at]) == 3:
+            elif what == _WAKING and who_ended(context[at], call[at], bits[at], who, other[at], pids) == 3:
                 acted[who] = True
             elif what == _SWITCH and result[at] & _ASLEEP and not result[at] & _DEAD and not bits[at] & _EXITING:
                 wait, joins = current[who], False
@@ -218,13 +239,29 @@ def _sleeps(  # noqa: PLR0912, PLR0915, PLR0917 -- one pass over all events, wit
         if other[at] >= 0:
             whom = other[at]
             if what == _WAKING:
-                if asleep[whom] and w_wake[current[whom]] < 0:
+                if not asleep[whom]:
+                    early[whom] = at
+                elif w_wake[current[whom]] < 0:
                     wait = current[whom]
                     w_wake[wait] = at
-                    w_ended[wait] = _who(context[at], who, call[at], bits[at])
+                    w_ended[wait] = who_ended(context[at], call[at], bits[at], who, whom, pids)
             elif what == _SWITCH and asleep[whom]:
                 asleep[whom] = False
-                w_resume[current[whom]] = at
+                _resume(
+                    current[whom],
+                    at,
+                    early[whom],
+                    whom,
+                    time,
+                    thread,
+                    call,
+                    context,
+                    bits,
+                    pids,
+                    w_wake,
+                    w_resume,
+                    w_ended,
+                )
     return (
         w_thread[:waits],
         w_first[:waits],

@@ -12,7 +12,7 @@ from whyperf.engines.values.compare import Abnormal, Values
 from whyperf.engines.values.kinds import Dimension
 from whyperf.engines.values.patterns import Pattern, infer
 from whyperf.engines.values.spread import ReadAt, Spread
-from whyperf.engines.values.words import sentence, writing
+from whyperf.engines.values.words import sentence, unit_of, writing
 from whyperf.recording.identity import FunctionKey
 
 ENGINE = "values"
@@ -100,7 +100,7 @@ def _detail(one: Abnormal) -> dict[str, Any]:
         "distance_within_kind": one.within,
         "p": one.p,
         "anomaly": one.anomaly,
-        "abnormal_ranges": [list(both) for both in one.contrast.abnormal],
+        "abnormal_ranges": [[end / unit_of(one) for end in both] for both in one.contrast.abnormal],
         "abnormal_share": one.contrast.abnormal_share,
         "read_at": [asdict(place) for place in one.contrast.read_at[:8]],
     }

@@ -6,17 +6,18 @@ moments.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from whyperf.engines.run import Floats, Ints
 from whyperf.engines.values.compare import Abnormal, Values
-from whyperf.engines.values.kinds import Dimension, Kind, numbers, ordered, written
+from whyperf.engines.values.kinds import Dimension, Kind, first_size, numbers, ordered, written
 from whyperf.engines.values.readings import Readings, SideReadings, sequences
 from whyperf.engines.values.spread import cells_of, plain
 from whyperf.engines.values.variables import VariableIndex
+from whyperf.engines.values.words import unit_of
 
 _CELLS = 48
 _NAMED_VALUES = 12  # up to so many different values are told apart by name instead of by cell
@@ -63,14 +64,15 @@ class Histories:
     def of(self, one: Abnormal) -> History:
         kind, number = one.variable.kind, self._number[one.variable]
         both = [(side, side.of(number, kind)) for side in self._sides]
-        good, bad = (_compared(side, readings, kind, one.dimension) for side, readings in both)
+        good, bad = (_compared(side, readings, kind, one.dimension) / unit_of(one) for side, readings in both)
+        unit = _unit(kind, [readings for _, readings in both])
         courses = (
             []
             if kind is Kind.POINTER
             else [
                 course
                 for (side, readings), is_good in zip(both, (True, False), strict=True)
-                for course in _courses(side, readings, kind, is_good)
+                for course in _courses(side, readings, kind, is_good, unit)
             ]
         )
         return History(distribution(good, bad, kind, one.dimension), tuple(courses))
@@ -79,7 +81,8 @@ class Histories:
 def distribution(good: Floats, bad: Floats, kind: Kind, dimension: Dimension) -> Distribution:
     different = np.union1d(good, bad)
     if len(different) <= _NAMED_VALUES:
-        named = kind if dimension is Dimension.VALUE else Kind.SIGNED
+        is_number = dimension is Dimension.DURATION or (dimension is Dimension.DELTA and not kind.is_scaled)
+        named = Kind.SIGNED if is_number else kind
         shares = [_shares(np.searchsorted(different, side), len(different)) for side in (good, bad)]
         return Distribution((), tuple(written(named, value) for value in different.tolist()), *shares)
     edges = _edges(good, bad, different)
@@ -106,9 +109,16 @@ def _compared(side: SideReadings, readings: Readings, kind: Kind, dimension: Dim
     return values[np.isfinite(values)]
 
 
-def _courses(side: SideReadings, readings: Readings, kind: Kind, good: bool) -> Iterator[Course]:
+def _unit(kind: Kind, sides: Iterable[Readings]) -> float:
+    """Of redacted numbers the middle one, of the good runs if it can be one."""
+    if not kind.is_scaled:
+        return 1.0
+    return first_size(float(np.median(one.raw.view(np.float64))) for one in sides if len(one))
+
+
+def _courses(side: SideReadings, readings: Readings, kind: Kind, good: bool, unit: float) -> Iterator[Course]:
     times = side.timeline.time[readings.sample]
-    values = numbers(kind, ordered(kind, np.ascontiguousarray(readings.raw)))
+    values = numbers(kind, ordered(kind, np.ascontiguousarray(readings.raw))) / unit
     bounds = readings.starts.tolist()
     for number, (run, start, stop) in enumerate(zip(side.runs, bounds[:-1], bounds[1:], strict=True), 1):
         since = (times[start:stop] - run.manifest.window.start) / 1e9

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
 
 import numpy as np
@@ -34,10 +35,26 @@ class Kind(Enum):
     ENUM = "enum"
     POINTER = "pointer"
     SIZE = "size"
+    # Of redacted recordings: numbers and sizes in a unit that is kept secret.
+    SCALED = "scaled"
+    SCALED_SIZE = "scaled-size"
 
     @property
     def numeric(self) -> bool:
-        return self in (Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT, Kind.SIZE)
+        return self in (Kind.SIGNED, Kind.UNSIGNED, Kind.SIZE) or self.is_double
+
+    @property
+    def is_double(self) -> bool:
+        """Stored as the bits of one."""
+        return self is Kind.FLOAT or self.is_scaled
+
+    @property
+    def is_scaled(self) -> bool:
+        return self in (Kind.SCALED, Kind.SCALED_SIZE)
+
+    @property
+    def is_size(self) -> bool:
+        return self in (Kind.SIZE, Kind.SCALED_SIZE)
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:
@@ -55,7 +72,7 @@ def kind_named(name: str) -> Kind:
 
 def ordered(kind: Kind, raw: Ints) -> Ints:
     """Integers that sort as the values do, so that every kind is compared by one set of kernels."""
-    if kind is Kind.FLOAT:
+    if kind.is_double:
         return from_floats(raw.view(np.float64))
     if kind in (Kind.UNSIGNED, Kind.SIZE):
         return raw ^ _SIGN
@@ -76,7 +93,7 @@ def to_floats(codes: Ints) -> Floats:
 
 def numbers(kind: Kind, codes: Ints) -> Floats:
     """What ordered integers stand for."""
-    if kind is Kind.FLOAT:
+    if kind.is_double:
         return to_floats(np.ascontiguousarray(codes))
     if kind in (Kind.UNSIGNED, Kind.SIZE):
         return (codes ^ _SIGN).view(np.uint64).astype(np.float64)
@@ -85,7 +102,7 @@ def numbers(kind: Kind, codes: Ints) -> Floats:
 
 def steps(kind: Kind, raw: Ints, same_sequence: Flags) -> Ints:
     """Differences of adjacent readings, where both are of one sequence; in ordered form."""
-    if kind is Kind.FLOAT:
+    if kind.is_double:
         values = raw.view(np.float64)
         return from_floats(np.diff(values)[same_sequence])
     with np.errstate(over="ignore"):
@@ -93,12 +110,12 @@ def steps(kind: Kind, raw: Ints, same_sequence: Flags) -> Ints:
 
 
 def step_numbers(kind: Kind, codes: Ints) -> Floats:
-    return to_floats(np.ascontiguousarray(codes)) if kind is Kind.FLOAT else codes.astype(np.float64)
+    return to_floats(np.ascontiguousarray(codes)) if kind.is_double else codes.astype(np.float64)
 
 
 def usable(kind: Kind, raw: Ints) -> Flags:
     """Which readings are values at all: not-a-number is none."""
-    if kind is Kind.FLOAT:
+    if kind.is_double:
         return ~np.isnan(raw.view(np.float64))
     return np.ones(len(raw), np.bool_)
 
@@ -106,9 +123,21 @@ def usable(kind: Kind, raw: Ints) -> Flags:
 def written(kind: Kind, value: float, digits: int = USUAL_DIGITS) -> str:
     if kind is Kind.POINTER:
         return POINTER_CLASSES[int(value)] if 0 <= value < len(POINTER_CLASSES) else "elsewhere"
+    if kind.is_scaled:
+        return multiple(value, digits)
     if kind is Kind.BOOLEAN and value in (0.0, 1.0):
         return "true" if value else "false"
     return number_text(value, digits)
+
+
+def first_size(values: Iterable[float]) -> float:
+    """Of the first one that can be a unit."""
+    return next((abs(value) for value in values if value and np.isfinite(value)), 1.0)
+
+
+def multiple(value: float, digits: int = USUAL_DIGITS) -> str:
+    """How redacted numbers are written."""
+    return f"{number_text(value, digits)}x" if value else "0"
 
 
 def number_text(value: float, digits: int = USUAL_DIGITS) -> str:

@@ -82,7 +82,7 @@ def _flipped(one: Abnormal, settings: ValuesSettings) -> Pattern | None:
         return Pattern(
             WRONG_CONSTRAINT, f"{one.variable.name} decides a branch, and is stuck at one value", one.variable.name
         )
-    if "loop" not in one.variable.roles and one.variable.kind is not Kind.SIZE and bad.high < good.low:
+    if "loop" not in one.variable.roles and not one.variable.kind.is_size and bad.high < good.low:
         return Pattern(
             WRONG_CONSTRAINT, f"{one.variable.name} decides a branch, and is lower than it ever was", one.variable.name
         )
@@ -98,7 +98,7 @@ def _grew(one: Abnormal, settings: ValuesSettings, bounded: bool) -> Pattern | N
         return Pattern(MISSING_CONSTRAINT, f"the loop over {name} goes on where it used to stop", name)
     if "loop" in roles:
         return Pattern(SCALABILITY, f"the loop over {name} has more to go through", name)
-    if one.variable.kind is Kind.SIZE:
+    if one.variable.kind.is_size:
         return Pattern(SCALABILITY, f"the size {name} grew", name)
     if "condition" in roles:
         return Pattern(SCALABILITY, f"the bound {name} grew", name)

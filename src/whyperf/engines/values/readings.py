@@ -114,7 +114,7 @@ class SideReadings:
         sample, frame = columns["sample"], columns["frame"]
         begin = self.timeline.start[run]
         kept = self.timeline.counted[begin + np.maximum(sample, 0)] & (sample >= 0) & (frame >= 0)
-        if kind is Kind.FLOAT:
+        if kind.is_double:
             kept &= usable(kind, columns["value"])
         return slice(None) if kept.all() else kept
 

@@ -39,6 +39,7 @@ class Variable:
     roles: frozenset[str]
     file: str
     line: int
+    unit: str = ""  # of redacted numbers: those of another unit are not to be compared with
 
     @property
     def is_identity(self) -> bool:
@@ -105,8 +106,7 @@ class VariableIndex:
             number
             for function in relatives
             for number in self._scopes.get((function, ""), [])
-            if number not in rows
-            and (self.variables[number].name, self.variables[number].type) == (variable.name, variable.type)
+            if number not in rows and _same_declaration(self.variables[number], variable)
         ]
         return found[0] if len(found) == 1 else None
 
@@ -114,11 +114,11 @@ class VariableIndex:
 def match(known: Sequence[Variable], found: Sequence[Variable]) -> dict[int, int]:
     """Which of the variables of a function found in one run are which of those known from others."""
     pairs: dict[int, int] = {}
-    by_type = _grouped(known, lambda v: (v.name, v.type)), _grouped(found, lambda v: (v.name, v.type))
+    by_type = _grouped(known, lambda v: (v.name, v.unit, v.type)), _grouped(found, lambda v: (v.name, v.unit, v.type))
     for key, there in by_type[1].items():
         pairs |= _in_order(known, by_type[0].get(key, []), found, there)
     taken = set(pairs.values())
-    by_name = _grouped(known, lambda v: (v.name, "")), _grouped(found, lambda v: (v.name, ""))
+    by_name = _grouped(known, lambda v: (v.name, v.unit)), _grouped(found, lambda v: (v.name, v.unit))
     for key, there in by_name[1].items():
         here = by_name[0].get(key, [])
         alone = len(here) == len(there) == 1 and there[0] not in pairs and here[0] not in taken
@@ -137,11 +137,11 @@ def match_renamed(known: Sequence[Variable], found: Sequence[Variable], matches:
     )
     same = {there[new]: here[old] for new, old in pairs.items()}
     old_names = {_base(found[new].name): _base(known[old].name) for new, old in same.items()}
-    by_name = {(one.name, one.type): at for at, one in enumerate(known) if at not in taken}
+    by_name = {(one.name, one.type, one.unit): at for at, one in enumerate(known) if at not in taken}
     for at, one in enumerate(found):
         base = _base(one.name)
         if at not in matches and at not in same and base in old_names:
-            old = by_name.get((_with_base(one.name, old_names[base]), one.type))
+            old = by_name.get((_with_base(one.name, old_names[base]), one.type, one.unit))
             if old is not None:
                 same[at] = old
     return same
@@ -153,8 +153,12 @@ def _by_declaration(variables: Sequence[Variable]) -> list[int]:
     return sorted(declared, key=lambda at: (not variables[at].is_parameter, variables[at].file, variables[at].line, at))
 
 
-def _kept_by_renaming(variable: Variable) -> tuple[str, str, str]:
-    return variable.type, variable.scope, variable.kind.value
+def _same_declaration(one: Variable, other: Variable) -> bool:
+    return (one.name, one.type, one.unit) == (other.name, other.type, other.unit)
+
+
+def _kept_by_renaming(variable: Variable) -> tuple[str, ...]:
+    return variable.type, variable.scope, variable.kind.value, variable.unit
 
 
 def _base(name: str) -> str:
@@ -181,9 +185,9 @@ def _in_order(
 
 
 def _grouped(
-    variables: Sequence[Variable], key: Callable[[Variable], tuple[str, str]]
-) -> dict[tuple[str, str], list[int]]:
-    groups: dict[tuple[str, str], list[int]] = defaultdict(list)
+    variables: Sequence[Variable], key: Callable[[Variable], tuple[str, ...]]
+) -> dict[tuple[str, ...], list[int]]:
+    groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for at, variable in enumerate(variables):
         groups[key(variable)].append(at)
     return groups
@@ -193,13 +197,14 @@ def _comparable(one: Kind, other: Kind) -> bool:
     if one is other:
         return True
     integers = {Kind.SIGNED, Kind.UNSIGNED, Kind.SIZE, Kind.ENUM, Kind.BOOLEAN}
-    return one in integers and other in integers
+    return (one in integers and other in integers) or (one.is_scaled and other.is_scaled)
 
 
 def _declared(run: Run, functions: FunctionIndex) -> _Declared:
     table = run.recording.table("variables")
     numbers = functions.of_row[run]
     modules = functions.module_names[run]
+    called = texts(run.recording.table("functions"), "name")
     found: _Declared = defaultdict(list)
     columns = zip(
         ints(table, "function"),
@@ -219,7 +224,10 @@ def _declared(run: Run, functions: FunctionIndex) -> _Declared:
         if number is None:  # of a function that is on no stack: nothing of it can have been read
             continue
         named = frozenset(role for role in roles.split("|") if role)
-        variable = Variable(number, name, type_, kind_named(kind), scope, order, named, file, line)
+        known = kind_named(kind)
+        owner = called[function] if function >= 0 else ""
+        unit = f"{run.manifest.redaction} {owner} {name}" if known.is_scaled else ""
+        variable = Variable(number, name, type_, known, scope, order, named, file, line, unit)
         where = modules[module] if number == GLOBAL and module >= 0 else ""
         found[number, where].append((row, variable))
     return found

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from whyperf.engines.quantities import percent
 from whyperf.engines.values.compare import Abnormal
-from whyperf.engines.values.kinds import USUAL_DIGITS, Dimension, Kind, number_text, written
+from whyperf.engines.values.kinds import USUAL_DIGITS, Dimension, Kind, first_size, multiple, number_text, written
 from whyperf.engines.values.settings import ValuesSettings
 from whyperf.engines.values.spread import Spread
 
@@ -20,8 +20,11 @@ class Written:
     kind: Kind
     dimension: Dimension
     digits: int
+    unit: float = 1.0
 
     def value(self, value: float) -> str:
+        if self.kind.is_scaled and self.dimension is not Dimension.DURATION:
+            return multiple(value / self.unit, self.digits)
         match self.dimension:
             case Dimension.VALUE:
                 return written(self.kind, value, self.digits)
@@ -44,13 +47,21 @@ class Written:
 def writing(one: Abnormal) -> Written:
     good, bad = one.contrast.good, one.contrast.bad
     shown = {value for spread in (good, bad) for value in (spread.low, spread.typical, spread.high)}
-    kind = one.variable.kind
+    kind, unit = one.variable.kind, unit_of(one)
     if kind.numeric:
         for digits in range(USUAL_DIGITS, _MOST_DIGITS):
-            written_so = Written(kind, one.dimension, digits)
+            written_so = Written(kind, one.dimension, digits, unit)
             if len({written_so.value(value) for value in shown}) == len(shown):
                 return written_so
-    return Written(kind, one.dimension, USUAL_DIGITS)
+    return Written(kind, one.dimension, USUAL_DIGITS, unit)
+
+
+def unit_of(one: Abnormal) -> float:
+    """What its numbers are shown as multiples of: of redacted ones nothing else is known."""
+    if not one.variable.kind.is_scaled or one.dimension is Dimension.DURATION:
+        return 1.0
+    good, bad = one.contrast.good, one.contrast.bad
+    return first_size((good.typical, bad.typical, good.high, bad.high, good.low, bad.low))
 
 
 def sentence(one: Abnormal, settings: ValuesSettings) -> str:

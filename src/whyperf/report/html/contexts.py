@@ -12,9 +12,11 @@ from whyperf.engines.run import Floats
 from whyperf.recording.tables import Clock
 from whyperf.report.html.examined import Examined
 from whyperf.report.html.model import ContextsSection, ContextTreeColumns, FrameFunction, HeatMap, HeatRow, HeatStep
+from whyperf.report.traced_path import without_tracing
 
 # A screen is 2,000 pixels wide: more contexts than this are narrower than one of them.
 MOST_CONTEXTS = 4000
+_FEWEST_SAMPLES = 20
 _LAYERS = {
     Layer.MAIN: "program",
     Layer.OWN_LIBRARY: "library",
@@ -29,7 +31,11 @@ _LAYERS = {
 def contexts_section(examined: Examined, unit: str, ranking: ContextRanking | None = None) -> ContextsSection | None:
     """None where there is nothing to show. `ranking`: what kernel events say of contexts."""
     index = examined.index
-    shown = [(clock, _Tree(costs)) for clock in Clock if len((costs := _costs(examined, unit, clock)).tree) > 1]
+    shown = [
+        (clock, _Tree(costs))
+        for clock in Clock
+        if _enough(index, clock) and len((costs := _costs(examined, unit, clock)).tree) > 1
+    ]
     heat = None if ranking is None or not ranking.contexts else _heat(ranking)
     if not shown and heat is None:
         return None
@@ -45,6 +51,12 @@ def contexts_section(examined: Examined, unit: str, ranking: ContextRanking | No
     )
 
 
+def _enough(index: FunctionIndex, clock: Clock) -> bool:
+    """Whether differences can be seen at all: a handful of samples differ in everything."""
+    samples = sum(run.time(clock).total_samples for run in (*index.good, *index.bad))
+    return not index.good or samples >= _FEWEST_SAMPLES
+
+
 def _heat(ranking: ContextRanking) -> HeatMap:
     return HeatMap(
         ranking.unit,
@@ -56,7 +68,7 @@ def _heat(ranking: ContextRanking) -> HeatMap:
                 tuple(HeatStep(step.function, step.module, step.layer, step.added) for step in row.steps),
                 row.hot,
             )
-            for row in ranking.contexts
+            for row in map(without_tracing, ranking.contexts)
         ),
     )
 

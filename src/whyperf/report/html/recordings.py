@@ -57,4 +57,6 @@ def _sampling(manifest: Manifest) -> str:
     if deep is not None:
         return f"{deep.phase} under Valgrind {deep.valgrind}: {deep.instructions:,} instructions"
     waits = f", blocked threads {sampling.blocked_rate_hz:g} Hz" if sampling.blocked_rate_hz else ""
-    return f"{sampling.rate_hz:g} Hz of {'CPU time' if sampling.clock == 'cpu' else 'time'} ({sampling.source}){waits}"
+    redacted = "; numbers redacted" if manifest.redaction else ""
+    clock = "CPU time" if sampling.clock == "cpu" else "time"
+    return f"{sampling.rate_hz:g} Hz of {clock} ({sampling.source}){waits}{redacted}"

@@ -110,7 +110,7 @@ class PaperMethod:
         graph = self.stalled.graph
         role = self.normal.of_thread[int(self.normal.graph.segments.thread[normal_vertex])]
         victim = int(graph.segments.thread[anomaly])
-        threads = self.stalled.threads_of.get(role) or self.stalled.threads_of.get(role.broad) or []
+        threads = self.stalled.threads_like(role)
         threads = [one for one in threads if one != victim]
         segments = [segment for thread in threads for segment in self._around(thread, anomaly)]
         if not segments:

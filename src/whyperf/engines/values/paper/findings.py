@@ -7,7 +7,7 @@ from typing import Any
 
 from whyperf.engines.finding import Finding, Place
 from whyperf.engines.quantities import seconds
-from whyperf.engines.values.kinds import number_text
+from whyperf.engines.values.kinds import multiple, number_text
 from whyperf.engines.values.paper.patterns import AbnormalSamples, abnormal_samples, classify
 from whyperf.engines.values.paper.ranking import Calibrated, Ranking
 
@@ -48,10 +48,11 @@ def _sentence(ranking: Ranking, one: Calibrated, abnormal: AbnormalSamples | Non
         return f"{cost}; no variable is anomalous."
     if abnormal is None or abnormal.abnormal is None:
         return f"{cost}; {name} is anomalous by {one.of_variable.dimension.value}."
-    low, high = (number_text(value) for value in abnormal.abnormal)
+    write = multiple if abnormal.scaled else number_text
+    low, high = (write(value) for value in abnormal.abnormal)
     normally = "normally never read"
     if abnormal.normal is not None:
-        normally = "normally " + " .. ".join(number_text(value) for value in abnormal.normal)
+        normally = "normally " + " .. ".join(write(value) for value in abnormal.normal)
     return f"{cost}; {name} is anomalous by {one.of_variable.dimension.value}: {low} .. {high}, {normally}."
 
 

@@ -37,6 +37,6 @@ def _pointed_to(variable: Variable) -> bool:
 
 def _whole(variable: Variable) -> bool:
     """Neither a member, nor a container's size, nor what a pointer to a pointer points to."""
-    if variable.kind is Kind.SIZE or any(sign in variable.name for sign in _MEMBERS):
+    if variable.kind.is_size or any(sign in variable.name for sign in _MEMBERS):
         return False
     return basic(variable.kind) or not variable.name.startswith("*")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from whyperf.engines.run import Floats, Ints
-from whyperf.engines.values.kinds import Dimension, Flags, Kind, numbers, step_numbers
+from whyperf.engines.values.kinds import Dimension, Flags, Kind, first_size, numbers, step_numbers
 from whyperf.engines.values.paper.discounts import dimensions, shallow
 from whyperf.engines.values.paper.ranking import Calibrated, Ranking
 from whyperf.engines.values.patterns import MISSING_CONSTRAINT, SCALABILITY, UNKNOWN, WRONG_CONSTRAINT
@@ -20,6 +20,7 @@ class AbnormalSamples:
     normal: tuple[float, float] | None  # range of the normal execution; None where it was never read
     abnormal: tuple[float, float] | None  # range of what lies outside of it
     read_at: tuple[ReadAt, ...]
+    scaled: bool = False  # both are multiples: of a redacted variable
 
 
 def classify(ranking: Ranking, at: int) -> str:
@@ -50,10 +51,14 @@ def abnormal_samples(ranking: Ranking, one: Calibrated) -> AbnormalSamples | Non
     here, there = dimensions(normal, kind)[dimension], dimensions(buggy, kind)[dimension]
     outside = (there < here.min()) | (there > here.max()) if len(here) else np.ones(len(there), np.bool_)
     strange = buggy.frame[_readings(dimension, there, outside)]
+    usual, unusual = _plain(kind, dimension, here), _plain(kind, dimension, there[outside])
+    scaled = kind.is_scaled and dimension is not Dimension.DURATION
+    unit = first_size(float(np.median(side)) for side in (usual, unusual) if len(side)) if scaled else 1.0
     return AbnormalSamples(
-        _range(_plain(kind, dimension, here)),
-        _range(_plain(kind, dimension, there[outside])),
+        _range(usual / unit),
+        _range(unusual / unit),
         _read_at(strange, Places(ranking.bad.runs, ranking.bad.frame_start)),
+        scaled,
     )
 
 
