@@ -10,7 +10,6 @@ from math import ceil
 from whyperf.diagnose import wording
 from whyperf.diagnose.advice import compare_again, diagnose_swapped
 from whyperf.diagnose.claims import Claim, claims_of
-from whyperf.diagnose.confidence import LOW
 from whyperf.diagnose.contexts import ContextsView, view_contexts
 from whyperf.diagnose.data import Data, Method, data_notes, gather
 from whyperf.diagnose.decision import Decision
@@ -23,7 +22,7 @@ from whyperf.diagnose.suspects import to_suspects
 from whyperf.diagnose.verdict import Symptom, VerdictKind
 from whyperf.engines.contexts.settings import Sources
 from whyperf.engines.excess.compare import DataEvidence, Excess, compare, weigh
-from whyperf.engines.excess.evenness import uneven_growth
+from whyperf.engines.excess.evenness import grew_alike
 from whyperf.engines.excess.findings import suspects as find_suspects
 from whyperf.engines.finding import Finding
 from whyperf.engines.run import ONE_RUN, Run
@@ -157,17 +156,14 @@ class Case:
         data: Data | None = None,
     ) -> Decision:
         """What samples lead to, and what others know of the same functions."""
+        if findings is None and grew_alike(excess):
+            said, notes = wording.grew_alike(sentence), [*more_notes, wording.COUNT_UNITS]
+            return self._decision(VerdictKind.DIFFERENCE, said, nature, measure, notes=notes, excess=excess)
         findings = find_suspects(excess, self.measures.unit) if findings is None else findings
         notes = list(more_notes)
-        uneven = uneven_growth(excess)
-        even = uneven is not None and uneven <= self.settings.even_growth
-        cut = max(cut_share(run) for run in self.runs)
-        doubtful = even or cut >= self.settings.cut_stacks_doubt
-        fewest = min(len(self.good), len(self.bad))
+        fewest, cut = min(len(self.good), len(self.bad)), max(cut_share(run) for run in self.runs)
+        doubtful = cut >= self.settings.cut_stacks_doubt
         found = to_suspects(findings, fewest_runs=fewest, doubtful=doubtful, settings=self.settings)
-        if even:
-            found = tuple(replace(suspect, confidence=LOW) for suspect in found)
-            notes.append(wording.EVEN_GROWTH)
         functions = [finding.function for finding in findings]
         claims = [*claims_of(findings, found)]
         if data is not None:

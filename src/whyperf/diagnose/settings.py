@@ -64,6 +64,3 @@ class DiagnoseSettings:
     relation_medium_share: float = 0.2
     # What could not be followed exactly is worth a note from this part of the executions on.
     inexact_part: float = 0.02
-    # Functions' growth counts as even when their ratios of bad to good time lie this close together: the weighted
-    # coefficient of variation, over functions that hold together 90% of the time.
-    even_growth: float = 0.1

@@ -9,10 +9,7 @@ from whyperf.diagnose.significance import Judgement, Measure
 from whyperf.engines.quantities import count, percent, seconds
 
 SPREAD_UNKNOWN = "Spread unknown: a single run of a kind cannot show how much runs differ by themselves."
-EVEN_GROWTH = (
-    "All functions grew alike: more of the same work, or a slower machine. Count units of work (work=N from the "
-    "driver, or --work-count FUNCTION) to tell."
-)
+COUNT_UNITS = "Count units of work to tell more work from slower work: work=N from the driver or --work-count FUNCTION."
 _TIMES = {"cpu_s": "CPU time", "sampled_cpu_s": "sampled CPU time", "wall_s": "wall time"}
 
 
@@ -21,6 +18,10 @@ def grew(measure: Measure, unit: str) -> str:
         f"Bad runs use {factor(measure)} {_TIMES[measure.name]}: {seconds(measure.bad_mean)} per {unit}, not "
         f"{seconds(measure.good_mean)} ({_runs(measure)})."
     )
+
+
+def grew_alike(sentence: str) -> str:
+    return f"{sentence} Every part of the program grew alike: more of the same work, or a slower machine."
 
 
 def waited(measures: Measures) -> str:

@@ -1,36 +1,56 @@
-"""Did everything grow alike? Then no function is to blame: more of the same work, or a slower machine."""
+"""Did everything grow alike? Then no function is to blame: more of the same work, or a slower machine.
+
+Two things must hold. No calling context has another share of the time than before, beyond chance. And whatever function
+takes most of the time, the others demonstrably grew as well: else growth of that one would look the same.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from whyperf.engines.excess.compare import Excess
+from whyperf.engines.excess.costs import Costs, Side
+from whyperf.engines.run import Floats, sums
 
-_FEWEST_FUNCTIONS = 3
-_WORTH_COUNTING = 0.05  # of the bad runs' time
-_COVER = 0.8
+_CHANCE = 3.0  # standard errors by which a share may differ
+_NEGLIGIBLE = 0.03  # of all time, beyond that
+_SURE = 2.0  # standard errors
 
 
-def uneven_growth(excess: Excess) -> float | None:
-    """Spread of the functions' growth factors around the common one, relative; None where too few can be told.
+def grew_alike(excess: Excess) -> bool:
+    costs = excess.costs
+    if not (costs.good.samples.any() and costs.bad.samples.any()):
+        return False
+    return _shares_stayed(costs) and _the_rest_grew(costs, len(excess.index.functions))
 
-    Sampling noise is taken out: few samples alone do not make growth uneven.
-    """
-    bad_total = sum(account.bad_s for account in excess.accounts)
-    good_total = sum(account.good_s for account in excess.accounts)
-    large = [account for account in excess.accounts if account.bad_s >= _WORTH_COUNTING * bad_total > 0]
-    covered_good = sum(account.good_s for account in large)
-    covered_bad = sum(account.bad_s for account in large)
-    if len(large) < _FEWEST_FUNCTIONS or covered_good < _COVER * good_total or covered_bad < _COVER * bad_total:
-        return None
-    good = np.array([account.good_s for account in large])
-    bad = np.array([account.bad_s for account in large])
-    if not good.all():
-        return float("inf")
-    common = covered_bad / covered_good
-    weight = bad / covered_bad
-    seconds = float(excess.costs.bad.mean.sum())
-    samples = float(excess.costs.bad.samples.sum()), float(excess.costs.good.samples.sum())
-    noise = seconds / samples[0] / bad + good_total / samples[1] / np.maximum(good, good_total / samples[1])
-    variance = float((weight * ((bad / good / common - 1) ** 2 - noise)).sum())
-    return float(np.sqrt(max(0.0, variance)))
+
+def _shares_stayed(costs: Costs) -> bool:
+    good, bad = (costs.tree.inclusive(_samples(side)) for side in (costs.good, costs.bad))
+    of_good, of_bad = good[0], bad[0]
+    common = (good + bad) / (of_good + of_bad)
+    error = np.sqrt(common * (1 - common) * (1 / of_good + 1 / of_bad))
+    return bool((np.abs(bad / of_bad - good / of_good) <= _CHANCE * error + _NEGLIGIBLE).all())
+
+
+def _the_rest_grew(costs: Costs, functions: int) -> bool:
+    """Without the function with the most time of its own: by half of the common growth at least, beyond doubt."""
+    good, bad = (_own(costs, side.mean, functions) for side in (costs.good, costs.bad))
+    count_good, count_bad = (_own(costs, _samples(side), functions) for side in (costs.good, costs.bad))
+    rest = np.arange(functions) != bad.argmax()
+    common = bad.sum() / good.sum()
+    if common <= 1 or not (good[rest].sum() > 0 and count_good[rest].sum() > 0 and count_bad[rest].sum() > 0):
+        return False
+    grown = bad[rest].sum() / good[rest].sum()
+    error = np.sqrt(1 / count_good[rest].sum() + 1 / count_bad[rest].sum())
+    return bool(grown * (1 - _SURE * error) > (1 + common) / 2)
+
+
+def _samples(side: Side) -> Floats:
+    total: Floats = side.samples.sum(axis=0)
+    return total
+
+
+def _own(costs: Costs, of_nodes: Floats, functions: int) -> Floats:
+    """By function; what belongs to none is left out."""
+    known = costs.tree.function >= 0
+    return sums(costs.tree.function[known], of_nodes[known], functions)
