@@ -26,9 +26,10 @@ static void *listen_to_it(void *unused) {
 
 int main(void) {
     pthread_t listener;
+    usleep(400 * 1000); // the tracer learns of new modules a moment after they are mapped
     if (pipe(channel) || pthread_create(&listener, NULL, listen_to_it, NULL))
         return 1;
-    usleep(100 * 1000); // the tracer learns of new modules a moment after they are mapped
+    usleep(100 * 1000); // it listens
     for (int i = 0; i < 4; i++)
         wait_a_while();
     if (write(channel[1], "x", 1) != 1)

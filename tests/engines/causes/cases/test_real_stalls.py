@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def recorded(command: Command, case: Case) -> None:
     for mode, words in case.commands(command.folder).items():
-        command("record", "--trace", "-o", f"{case.name}.{mode}", "--", *words, status=None)
+        command("record", "--trace", "--force", "-o", f"{case.name}.{mode}", "--", *words, status=None)
 
 
 def diagnosed(command: Command, *recordings: str) -> dict[str, object]:
@@ -61,5 +61,5 @@ def test_the_same_behaviour_twice_has_no_culprit(folder: Path) -> None:
     case, command = QUICK["mutex-over-io"], Command(folder)
     words = case.commands(folder)["normal"]
     for number in (1, 2):
-        command("record", "--trace", "-o", f"again.{number}", "--", *words)
+        command("record", "--trace", "--force", "-o", f"again.{number}", "--", *words)
     assert not stalls(diagnosed(command, "again.1", "again.2"))
