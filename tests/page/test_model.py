@@ -232,6 +232,7 @@ def test_pages_stay_small_whatever_was_recorded() -> None:
     def long_run(slow: bool) -> Made:
         names = [f"space::{'nested<' * 600}{number}" for number in range(40)]
         stacks = [(("main", f"{name}@{40 + at % 15}"), 0.5 if slow else 0.05) for at, name in enumerate(names)]
+        stacks.append((("main", "steady"), 2.0))
         values = np.arange(2000) % (977 if slow else 31)
         reads = [Read(name, f"v{at}", values, roles="loop|condition") for at, name in enumerate(names)]
         source = {"/src/tool.c": (30, "\n".join("x" * 50_000 for _ in range(30)))}
