@@ -19,6 +19,12 @@ from whyperf.engines.causes.trace import Events
 from whyperf.engines.causes.wakers import is_productive, who_ended
 from whyperf.recording.events import EventKind
 
+# Columns that the end of a wait needs: each thread's last wait and early wake-up; of events time, thread, call, context and
+# what the call is, with the threads' processes; of waits what is filled in.
+_Latest = tuple[Int32s, Int32s]
+_Seen = tuple[Ints, Int32s, Int32s, Bytes, Ints, Int32s]
+_Ends = tuple[Int32s, Int32s, Int8s]
+
 NEVER = np.int64(-1)
 
 
@@ -128,22 +134,11 @@ def places_after(order: Int32s) -> Int32s:
 
 
 @njit(cache=True, nogil=True)
-def _resume(  # noqa: PLR0917 -- columns
-    wait: int,
-    at: int,
-    early: int,
-    sleeper: int,
-    time: Ints,
-    thread: Int32s,
-    call: Int32s,
-    context: Bytes,
-    bits: Ints,
-    pids: Int32s,
-    w_wake: Int32s,
-    w_resume: Int32s,
-    w_ended: Int8s,
-) -> None:
+def _resume(sleeper: int, at: int, latest: _Latest, events: _Seen, ends: _Ends) -> None:
     """It runs again. If nobody was seen waking it meanwhile, whoever did when it was about to sleep ended the wait."""
+    wait, early = latest[0][sleeper], latest[1][sleeper]
+    time, thread, call, context, bits, pids = events
+    w_wake, w_resume, w_ended = ends
     w_resume[wait] = at
     if w_wake[wait] < 0 and early >= 0 and time[at] >= time[early]:
         w_wake[wait] = early
@@ -184,26 +179,14 @@ def _sleeps(  # noqa: PLR0912, PLR0915, PLR0917 -- one pass over all events, wit
     same_call = np.zeros(threads, np.bool_)  # no system call has ended since the last sleep
     acted = np.ones(threads, np.bool_)  # something was done since the last sleep
     early = np.full(threads, -1, np.int32)  # a wake-up while it was on its way to sleep, on another CPU
+    latest, events = (current, early), (time, thread, call, context, bits, pids)
+    ends = w_wake, w_resume, w_ended
     for at in range(len(time)):
         what, who = kind[at], thread[at]
         if who >= 0:
             if asleep[who]:  # it runs, whatever was lost
                 asleep[who] = False
-                _resume(
-                    current[who],
-                    at,
-                    early[who],
-                    who,
-                    time,
-                    thread,
-                    call,
-                    context,
-                    bits,
-                    pids,
-                    w_wake,
-                    w_resume,
-                    w_ended,
-                )
+                _resume(who, at, latest, events, ends)
             if what != _SWITCH or (early[who] >= 0 and time[at] - time[early[who]] > _ON_ITS_WAY_NS):
                 early[who] = -1
             if what == _SYSCALL:
@@ -247,21 +230,7 @@ def _sleeps(  # noqa: PLR0912, PLR0915, PLR0917 -- one pass over all events, wit
                     w_ended[wait] = who_ended(context[at], call[at], bits[at], who, whom, pids)
             elif what == _SWITCH and asleep[whom]:
                 asleep[whom] = False
-                _resume(
-                    current[whom],
-                    at,
-                    early[whom],
-                    whom,
-                    time,
-                    thread,
-                    call,
-                    context,
-                    bits,
-                    pids,
-                    w_wake,
-                    w_resume,
-                    w_ended,
-                )
+                _resume(whom, at, latest, events, ends)
     return (
         w_thread[:waits],
         w_first[:waits],

@@ -11,7 +11,7 @@ import numpy as np
 from whyperf.engines.excess.blame import NOTHING_KNOWN, Anomaly, Charges, charge, find_hub
 from whyperf.engines.excess.costs import Costs, Side, measure
 from whyperf.engines.excess.growth import Growth
-from whyperf.engines.excess.novelty import Novelty, by_function, find_novelty
+from whyperf.engines.excess.novelty import Novelty, by_function, find_novelty, own_by_function
 from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.excess.spending import spend
 from whyperf.engines.functions import FunctionIndex
@@ -129,7 +129,7 @@ def _accounts(
 ) -> tuple[Account, ...]:
     size = len(index.functions)
     total = float(spent.sum())
-    own_good, own_bad = (_own(costs, side, size) for side in (costs.good, costs.bad))
+    own_good, own_bad = (own_by_function(costs.tree, side.mean, size) for side in (costs.good, costs.bad))
     all_good, all_bad = (by_function(costs.tree, side.mean, size) for side in (costs.good, costs.bad))
     charged = charges.sum(spent, size)
     good_runs, bad_runs = (_answered_for(charges, side, size) for side in (costs.good, costs.bad))
@@ -158,10 +158,6 @@ def _accounts(
     keys = [function.key for function in index.functions]
     accounts.sort(key=lambda a: (-a.charged_s, keys[a.function].name, keys[a.function].module, keys[a.function].file))
     return tuple(accounts)
-
-
-def _own(costs: Costs, side: Side, size: int) -> Floats:
-    return sums(costs.tree.function[1:], side.mean[1:], size)
 
 
 def _answered_for(charges: Charges, side: Side, size: int) -> Floats:

@@ -28,6 +28,12 @@ class Side:
         mean: Floats = self.seconds.mean(axis=0)
         return mean
 
+    @property
+    def sampled(self) -> Floats:
+        """Samples of all runs together."""
+        total: Floats = self.samples.sum(axis=0)
+        return total
+
 
 @dataclass(frozen=True)
 class Costs:

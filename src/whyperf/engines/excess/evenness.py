@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from whyperf.engines.excess.compare import Excess
-from whyperf.engines.excess.costs import Costs, Side
-from whyperf.engines.run import Floats, sums
+from whyperf.engines.excess.costs import Costs
+from whyperf.engines.excess.novelty import own_by_function
 
 _CHANCE = 3.0  # standard errors by which a share may differ
 _NEGLIGIBLE = 0.03  # of all time, beyond that
@@ -25,7 +25,7 @@ def grew_alike(excess: Excess) -> bool:
 
 
 def _shares_stayed(costs: Costs) -> bool:
-    good, bad = (costs.tree.inclusive(_samples(side)) for side in (costs.good, costs.bad))
+    good, bad = (costs.tree.inclusive(side.sampled) for side in (costs.good, costs.bad))
     of_good, of_bad = good[0], bad[0]
     common = (good + bad) / (of_good + of_bad)
     error = np.sqrt(common * (1 - common) * (1 / of_good + 1 / of_bad))
@@ -34,8 +34,8 @@ def _shares_stayed(costs: Costs) -> bool:
 
 def _the_rest_grew(costs: Costs, functions: int) -> bool:
     """Without the function with the most time of its own: by half of the common growth at least, beyond doubt."""
-    good, bad = (_own(costs, side.mean, functions) for side in (costs.good, costs.bad))
-    count_good, count_bad = (_own(costs, _samples(side), functions) for side in (costs.good, costs.bad))
+    good, bad = (own_by_function(costs.tree, side.mean, functions) for side in (costs.good, costs.bad))
+    count_good, count_bad = (own_by_function(costs.tree, side.sampled, functions) for side in (costs.good, costs.bad))
     rest = np.arange(functions) != bad.argmax()
     common = bad.sum() / good.sum()
     if common <= 1 or not (good[rest].sum() > 0 and count_good[rest].sum() > 0 and count_bad[rest].sum() > 0):
@@ -43,14 +43,3 @@ def _the_rest_grew(costs: Costs, functions: int) -> bool:
     grown = bad[rest].sum() / good[rest].sum()
     error = np.sqrt(1 / count_good[rest].sum() + 1 / count_bad[rest].sum())
     return bool(grown * (1 - _SURE * error) > (1 + common) / 2)
-
-
-def _samples(side: Side) -> Floats:
-    total: Floats = side.samples.sum(axis=0)
-    return total
-
-
-def _own(costs: Costs, of_nodes: Floats, functions: int) -> Floats:
-    """By function; what belongs to none is left out."""
-    known = costs.tree.function >= 0
-    return sums(costs.tree.function[known], of_nodes[known], functions)

@@ -49,7 +49,7 @@ class Growth:
         self._tree, self._settings = costs.tree, settings
         self._good, self._bad = (costs.tree.inclusive(side.mean) for side in (costs.good, costs.bad))
         self._own_bad = costs.bad.mean
-        self._good_samples = costs.tree.inclusive(costs.good.samples.sum(axis=0))
+        self._good_samples = costs.tree.inclusive(costs.good.sampled)
         # So much was certainly missed: growth from nothing is not infinite.
         self._unseen = settings.unseen_samples * max(_one_sample(costs.good), _one_sample(costs.bad))
         self.of: Floats = _log_ratio(self._bad, self._good, self._unseen)

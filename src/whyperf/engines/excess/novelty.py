@@ -40,7 +40,7 @@ class _Seen:
 
 def _seen(costs: Costs, side: Side, functions: int) -> _Seen:
     return _Seen(
-        by_function(costs.tree, side.samples.sum(axis=0), functions),
+        by_function(costs.tree, side.sampled, functions),
         by_function(costs.tree, side.mean, functions),
         float(side.samples.sum()),
         float(side.mean.sum()),
@@ -52,6 +52,10 @@ def by_function(tree: ContextTree, own: Floats, functions: int) -> Floats:
     inclusive = tree.inclusive(own)
     nodes = tree.outermost()
     return sums(tree.function[nodes], inclusive[nodes], functions)
+
+
+def own_by_function(tree: ContextTree, own: Floats, functions: int) -> Floats:
+    return sums(tree.function[1:], own[1:], functions)
 
 
 def heads(tree: ContextTree, new: Flags) -> Ints:
