@@ -19,8 +19,8 @@ from whyperf.engines.causes.trace import Events
 from whyperf.engines.causes.wakers import is_productive, who_ended
 from whyperf.recording.events import EventKind
 
-# Columns that the end of a wait needs: each thread's last wait and early wake-up; of events time, thread, call, context and
-# what the call is, with the threads' processes; of waits what is filled in.
+# Columns that the end of a wait needs: each thread's last wait and early wake-up; of events time, thread, call, context
+# and what the call is, with the threads' processes; of waits what is filled in.
 _Latest = tuple[Int32s, Int32s]
 _Seen = tuple[Ints, Int32s, Int32s, Bytes, Ints, Int32s]
 _Ends = tuple[Int32s, Int32s, Int8s]
