@@ -34,7 +34,7 @@ std::string MessageKey(unsigned user, unsigned number) {
 }
 
 class Store {
-public:
+  public:
     explicit Store(const std::string &folder) {
         leveldb::Options options;
         options.create_if_missing = true;
@@ -82,7 +82,7 @@ public:
 
     unsigned checksum() const { return checksum_; }
 
-private:
+  private:
     void Count(const leveldb::Slice &text) {
         for (size_t k = 0; k < text.size(); k++) {
             checksum_ = checksum_ * 31 + static_cast<unsigned char>(text[k]);
@@ -103,7 +103,7 @@ void RemoveFolder(const std::string &folder) {
     rmdir(folder.c_str());
 }
 
-}  // namespace
+} // namespace
 
 int main(int argc, char **argv) {
     char folder[] = "/tmp/mailboxes-XXXXXX";
