@@ -73,7 +73,7 @@ def driven(library: str, driver: Path, flags: str = "", compilers: tuple[str, st
     headers = [f"-isystem{home / folder}" for folder in recipe.headers]
 
     def make(folder: Path) -> None:
-        # A C driver of a C++ library would lack the C++ runtime: the source's own language decides for both.
+        # A C++ library needs the C++ runtime, so that its driver has to be C++ as well.
         compiler = compilers[driver.suffix == ".cc"]
         made = home / recipe.made if recipe.made else home / "library.a"
         run([compiler, *options, *headers, "-o", folder / driver.stem, driver, made, "-lpthread", "-lm"], folder)
