@@ -1,4 +1,4 @@
-"""Makes two databases of the same orders, with statistics of their indexes and without, and what a shop asks all day."""
+"""Makes two databases of the same orders, with statistics of their indexes and without, and what a shop asks."""
 
 import sqlite3
 import sys
