@@ -39,6 +39,7 @@ class Store {
         leveldb::Options options;
         options.create_if_missing = true;
         options.compression = leveldb::kNoCompression;
+        options.write_buffer_size = 64 << 20; // all of it stays there: no compaction comes in between
         leveldb::DB *opened = nullptr;
         Check(leveldb::DB::Open(options, folder, &opened));
         store_.reset(opened);
