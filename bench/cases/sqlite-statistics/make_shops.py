@@ -16,10 +16,9 @@ for name in ("analysed", "plain"):
         database.execute("CREATE INDEX orders_by_state ON orders(state)")
         if name == "analysed":
             database.execute("ANALYZE")
-for name, queries in (("once", QUERIES), ("twice", 2 * QUERIES)):
-    lines = []
-    for n in range(queries):
-        customer, first = n * 37 % CUSTOMERS, n * 101 % ORDERS
-        lines.append(f"SELECT count(*), sum(price) FROM orders WHERE state = 1 AND customer = 'customer {customer}';")
-        lines.append(f"SELECT max(price), avg(price) FROM orders WHERE number BETWEEN {first} AND {first + 3000};")
-    (folder / f"{name}.sql").write_text("\n".join(lines) + "\n")
+lines = []
+for n in range(QUERIES):
+    customer, first = n * 37 % CUSTOMERS, n * 101 % ORDERS
+    lines.append(f"SELECT count(*), sum(price) FROM orders WHERE state = 1 AND customer = 'customer {customer}';")
+    lines.append(f"SELECT max(price), avg(price) FROM orders WHERE number BETWEEN {first} AND {first + 3000};")
+(folder / "queries.sql").write_text("\n".join(lines) + "\n")

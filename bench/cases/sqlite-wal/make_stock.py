@@ -7,22 +7,22 @@ from pathlib import Path
 ROWS, CHANGING, ROUNDS, ASKED = 200_000, 40_000, 250, 1500
 
 
-def statements(rounds: int) -> list[str]:
+def statements() -> list[str]:
     lines = []
-    for step in range(rounds):
+    for step in range(ROUNDS):
+        first = CHANGING + step * 100
         lines += [
             f"UPDATE stock SET pieces = pieces + 1 WHERE id <= {CHANGING} AND id % 23 = {step % 23};",
             f"WITH RECURSIVE asked(i, x) AS (SELECT 1, {step * 7919 + 1} UNION ALL",
             f"  SELECT i + 1, (x * 1103515245 + 12345) % 2147483648 FROM asked WHERE i < {ASKED})",
             f"  SELECT sum((SELECT pieces FROM stock WHERE id = {CHANGING} + x % {ROWS - CHANGING})) FROM asked;",
-            f"SELECT sum(pieces), max(name) FROM stock WHERE id > {CHANGING + step * 100} LIMIT 500;",
+            f"SELECT sum(pieces), max(name) FROM stock WHERE id BETWEEN {first} AND {first + 500};",
         ]
     return lines
 
 
 folder = Path(sys.argv[1])
-for name, rounds in (("once", ROUNDS), ("twice", 2 * ROUNDS)):
-    (folder / f"{name}.sql").write_text("\n".join(statements(rounds)) + "\n")
+(folder / "queries.sql").write_text("\n".join(statements()) + "\n")
 with sqlite3.connect(folder / "stock.db") as database:
     database.execute("PRAGMA page_size = 512")
     database.execute("PRAGMA journal_mode = WAL")
