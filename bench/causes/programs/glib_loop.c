@@ -77,16 +77,20 @@ static gpointer loader(gpointer unused) {
     return NULL;
 }
 
+static __attribute__((noinline)) void await_item(Item *item) {
+    g_mutex_lock(&item->mutex);
+    while (!item->done)
+        g_cond_wait(&item->shown, &item->mutex);
+    g_mutex_unlock(&item->mutex);
+}
+
 static gpointer client(gpointer unused) {
     for (int turn = 0; turn < 60; turn++) {
         Item item = {0};
         g_mutex_init(&item.mutex);
         g_cond_init(&item.shown);
         g_async_queue_push(wanted, &item);
-        g_mutex_lock(&item.mutex);
-        while (!item.done)
-            g_cond_wait(&item.shown, &item.mutex);
-        g_mutex_unlock(&item.mutex);
+        await_item(&item);
         g_usleep(15000);
     }
     ended = TRUE;
