@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.causes.cases import CASES, FROZEN, Case, Truth, named, record
+from bench.causes.cases import CASES, FROZEN, QUEUES, Case, Truth, named, record
 from whyperf.engines.causes.baselines import Blamed, critical_path, longest_off_cpu, wake_up_chains
 from whyperf.engines.causes.diagnosis import Causes, find_causes
 from whyperf.engines.causes.edges import Edges
@@ -133,7 +133,7 @@ def main() -> None:
     folder = args.folder or Path(tempfile.mkdtemp(prefix="whyperf-causes-"))
     folder.mkdir(exist_ok=True, parents=True)
     print(f"{'case':18} {' '.join(f'{name:>13}' for name in METHODS)}   events      s")
-    for case in named(args.cases) if args.cases else (*CASES, *FROZEN):
+    for case in named(args.cases) if args.cases else (*CASES, *QUEUES, *FROZEN):
         if reason := case.why_not():
             print(f"{case.name:18} left out: {reason}")
             continue
