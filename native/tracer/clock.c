@@ -74,10 +74,7 @@ static int uprobe_type(void) {
     return type;
 }
 
-int probe_tasks(const struct tracer *tracer, pid_t process, const char *path, u64 offset, u64 cookie) {
-    int type = tracer->task_program > 0 ? uprobe_type() : -1;
-    if (type < 0)
-        return -ENOTSUP;
+static int probe(int program, int type, pid_t process, const char *path, u64 offset, u64 cookie) {
     struct perf_event_attr attributes = {
         .type = (u32)type,
         .uprobe_path = (u64)(uintptr_t)path,
@@ -87,8 +84,16 @@ int probe_tasks(const struct tracer *tracer, pid_t process, const char *path, u6
     if (fd < 0)
         return -errno;
     LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = cookie);
-    int link = bpf_link_create(tracer->task_program, fd, BPF_PERF_EVENT, &options);
+    int link = bpf_link_create(program, fd, BPF_PERF_EVENT, &options);
     int error = link < 0 ? errno : 0;
     close(fd); // the link holds the event
     return error ? -error : link;
+}
+
+int probe_tasks(int program, pid_t process, const char *path, u64 offset, u64 cookie) {
+    int type = program >= 0 ? uprobe_type() : -1;
+    int link = type >= 0 ? probe(program, type, process, path, offset, cookie) : -ENOTSUP;
+    if (program >= 0)
+        close(program);
+    return link;
 }

@@ -7,6 +7,7 @@
 #include "tracer/serve.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -262,18 +263,19 @@ static PyObject *tracer_watch(Tracer *self, PyObject *arguments, PyObject *keywo
 }
 
 static PyObject *tracer_probe(Tracer *self, PyObject *arguments) {
-    int process, link;
+    int process, link, program = -1;
     PyObject *path;
     unsigned long long offset, cookie;
     if (!PyArg_ParseTuple(arguments, "iO&KK:probe", &process, PyUnicode_FSConverter, &path, &offset, &cookie))
         return NULL;
     bool entered = tracer_enter(self);
     if (entered) {
-        // The kernel looks through every process that maps the file.
-        Py_BEGIN_ALLOW_THREADS;
-        link = probe_tasks(self->tracer, process, PyBytes_AS_STRING(path), offset, cookie);
-        Py_END_ALLOW_THREADS;
+        program = self->tracer->task_program > 0 ? fcntl(self->tracer->task_program, F_DUPFD_CLOEXEC, 0) : -1;
         tracer_leave(self);
+        // The kernel takes its time (tens of milliseconds), in which others use the tracer.
+        Py_BEGIN_ALLOW_THREADS;
+        link = probe_tasks(program, process, PyBytes_AS_STRING(path), offset, cookie);
+        Py_END_ALLOW_THREADS;
     }
     Py_DECREF(path);
     if (!entered)
