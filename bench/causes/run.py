@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from bench.causes.cases import CASES, FROZEN, QUEUES, Case, Truth, named, record
 from whyperf.engines.causes.baselines import Blamed, critical_path, longest_off_cpu, wake_up_chains
@@ -22,9 +23,32 @@ from whyperf.engines.causes.paper.beam import origins, search
 from whyperf.engines.causes.paper.comparison import PaperMethod, anomaly_vertex
 from whyperf.engines.causes.path import Stall
 from whyperf.engines.causes.rules import Strength
+from whyperf.recording.events import EventKind
+from whyperf.recording.manifest import Manifest
 from whyperf.recording.reader import Recording
 
-METHODS = ("ours", "paper", "beam search", "no weak edges", "critical path", "off-CPU", "wake-up chain")
+METHODS = ("ours", "no queues", "paper", "beam search", "no weak edges", "critical path", "off-CPU", "wake-up chain")
+
+
+@dataclass(frozen=True)
+class WithoutTasks:
+    """A recording as if nobody had looked for queues within programs."""
+
+    recording: Recording
+
+    @property
+    def path(self) -> Path:
+        return self.recording.path
+
+    @property
+    def manifest(self) -> Manifest:
+        return self.recording.manifest
+
+    def table(self, name: str) -> pa.Table:
+        table = self.recording.table(name)
+        if name != "events":
+            return table
+        return table.filter(~np.isin(table.column("kind").to_numpy(), (EventKind.TASK_PUT, EventKind.TASK_RUN)))
 
 
 @dataclass(frozen=True)
@@ -91,6 +115,7 @@ def try_case(case: Case, folder: Path) -> Outcome:
     graph, truth = causes.graph, case.truth
     ranks: dict[str, int | None] = dict.fromkeys(METHODS)
     ranks["ours"] = our_rank(causes, truth)
+    ranks["no queues"] = our_rank(find_causes(WithoutTasks(stalled), [WithoutTasks(normal)]), truth)
     ranks["off-CPU"] = blamed_rank(graph, truth, longest_off_cpu(graph))
     ranks["wake-up chain"] = blamed_rank(graph, truth, wake_up_chains(graph))
     said = "no stall found"
