@@ -76,7 +76,7 @@ static Task report;
 
 static void scheduler() {
     pthread_setname_np(pthread_self(), "scheduler");
-    rest(400000);
+    rest(1200000);
     report.work = print_report;
     Executor::submit(&report);
 }
@@ -90,7 +90,7 @@ int main(int argc, char **argv) {
     stalled = argc > 1 && std::strcmp(argv[1], "stalled") == 0;
     printer = open("/dev/null", O_WRONLY);
     std::thread threads[] = {std::thread(worker), std::thread(decoder), std::thread(scheduler)};
-    for (int turn = 0; turn < 60; turn++) {
+    for (int turn = 0; turn < 150; turn++) {
         Task query;
         query.work = answer_query;
         Executor::submit(&query);

@@ -59,9 +59,9 @@ static gpointer gossip(gpointer unused) {
 }
 
 static gpointer importer(gpointer unused) {
-    for (int turn = 0; turn < 40; turn++) {
+    for (int turn = 0; turn < 70; turn++) {
         g_usleep(20000);
-        g_idle_add(import_catalogue, GINT_TO_POINTER(!late && stalled && turn == 30 ? 1200 : 1));
+        g_idle_add(import_catalogue, GINT_TO_POINTER(!late && stalled && turn == 60 ? 1200 : 1));
     }
     return NULL;
 }
@@ -69,9 +69,9 @@ static gpointer importer(gpointer unused) {
 static GAsyncQueue *wanted;
 
 static gpointer loader(gpointer unused) {
-    for (int turn = 0; turn < 60; turn++) {
+    for (int turn = 0; turn < 100; turn++) {
         Item *item = g_async_queue_pop(wanted);
-        decode_image(late && stalled && turn == 30 ? 1200 : 1);
+        decode_image(late && stalled && turn == 60 ? 1200 : 1);
         g_idle_add(show_item, item);
     }
     return NULL;
@@ -85,7 +85,7 @@ static __attribute__((noinline)) void await_item(Item *item) {
 }
 
 static gpointer client(gpointer unused) {
-    for (int turn = 0; turn < 60; turn++) {
+    for (int turn = 0; turn < 100; turn++) {
         Item item = {0};
         g_mutex_init(&item.mutex);
         g_cond_init(&item.shown);

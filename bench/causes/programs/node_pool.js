@@ -8,9 +8,9 @@ const stalled = process.argv[2] === "stalled";
 let turn = 0;
 const timer = setInterval(() => {
   turn += 1;
-  if (turn === 30) {
+  if (turn === 60) {
     for (let i = 0; i < 4; i++) crypto.pbkdf2("secret", `salt ${i}`, stalled ? 250_000 : 100, 64, "sha512", () => {});
   }
   fs.stat(__filename, () => {});
-  if (turn === 90) clearInterval(timer);
+  if (turn === 120) clearInterval(timer);
 }, 20);

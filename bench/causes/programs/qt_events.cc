@@ -52,9 +52,9 @@ static Window *window;
 
 class Indexer : public QThread {
     void run() override {
-        for (int turn = 0; turn < 40; turn++) {
+        for (int turn = 0; turn < 70; turn++) {
             msleep(20);
-            QCoreApplication::postEvent(window, new Index(stalled && turn == 30 ? 1200 : 1));
+            QCoreApplication::postEvent(window, new Index(stalled && turn == 60 ? 1200 : 1));
         }
     }
 };
@@ -67,7 +67,7 @@ class Client : public QThread {
     }
 
     void run() override {
-        for (int turn = 0; turn < 60; turn++) {
+        for (int turn = 0; turn < 100; turn++) {
             Item item;
             QCoreApplication::postEvent(window, new Show(item));
             await_item(item);

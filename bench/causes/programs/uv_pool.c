@@ -39,11 +39,11 @@ static void queue(uv_loop_t *loop, uv_work_cb work) {
 
 static void on_turn(uv_timer_t *timer) {
     turn++;
-    if (turn == 30)
+    if (turn == 60)
         for (int i = 0; i < 4; i++)
             queue(timer->loop, archive);
     queue(timer->loop, look_up);
-    if (turn == 100)
+    if (turn == 130)
         uv_timer_stop(timer);
 }
 
