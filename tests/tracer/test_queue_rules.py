@@ -33,7 +33,7 @@ def test_a_users_queues_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     )
     monkeypatch.setenv(MORE_RULES, str(more))
     first, *others = load_queues()
-    assert first == QueueRule("pool", ("server",), "submit", Value(1, 16), "", Value(3), Value(1), "strong")
+    assert first == QueueRule("pool", ("server",), "submit", Value(1, 16), "", Value(3), Value(1), "strong", str(more))
     assert others
 
 
@@ -80,7 +80,7 @@ values = st.builds(Value, st.integers(1, 6), st.one_of(st.none(), st.integers(0,
 
 @given(st.integers(0, 65535), values, st.one_of(st.none(), values))
 def test_a_cookie_says_what_the_kernel_side_reads_from_it(number: int, task: Value, function: Value | None) -> None:
-    rule = QueueRule("q", ("f",), "put", task, "" if function else "run", function, task, "strong")
+    rule = QueueRule("q", ("f",), "put", task, "" if function else "run", function, task, "strong", "")
     queue, runs, about, key_offset, function_offset = struct.unpack(
         "<HBBhh", rule.put_cookie(number).to_bytes(8, "little")
     )

@@ -83,8 +83,13 @@ def test_tasks_are_seen_being_put_and_run(folder: Path, rules: Callable[..., Non
 
 @needs_bpf
 def test_where_there_is_no_such_function_nothing_is_recorded(folder: Path, rules: Callable[..., None]) -> None:
-    rules({**PLAIN, "put": "put_nowhere", "run": "run_nowhere"}, {**PLAIN, "files": ["another"]})
-    assert not rows_of(recorded(folder, "./tasks"), EventKind.TASK_PUT)
+    rules({**PLAIN, "put": "put_nowhere", "run": "run_nowhere"}, {**PLAIN, "name": "other", "files": ["another"]})
+    command = Command(folder)
+    said = command("record", "--trace", "--force", "-o", "nowhere", "--", "./tasks").stderr
+    assert not rows_of(command.recording("nowhere"), EventKind.TASK_PUT)
+    # AND whoever wrote the rules is told
+    assert "No traced program has put_nowhere or run_nowhere in tasks" in said
+    assert "No traced program has put_plain or run_plain in another" in said
 
 
 @needs_bpf
@@ -108,36 +113,41 @@ def test_no_queues_records_none(folder: Path, rules: Callable[..., None]) -> Non
     assert not rows_of(recording, EventKind.TASK_PUT)
 
 
-@needs_bpf
-def test_a_queue_that_is_used_too_often_is_let_go_and_that_is_said(folder: Path, rules: Callable[..., None]) -> None:
-    rules(PLAIN)
-    command = Command(folder)
-    said = command("record", "--trace", "--force", "-o", "hot", "--", "./tasks", "3000000", "0").stderr
-    trace = command.recording("hot").manifest.trace
-    assert trace is not None and [one.what for one in trace.shed if one.what.startswith("tasks")] == ["tasks of plain"]
-    assert "Tasks of plain came too often" in said
-
-
 @dataclass(frozen=True)
 class Running:
     pid: int
-    code: int  # where the put function is
+    put: int  # where these functions are
+    run: int
 
     def has_breakpoint(self) -> bool:
+        return self._has_one_at(self.put)
+
+    def has_both(self) -> bool:
+        return self._has_one_at(self.put) and self._has_one_at(self.run)
+
+    def _has_one_at(self, address: int) -> bool:
         with Path(f"/proc/{self.pid}/mem").open("rb") as memory:
-            memory.seek(self.code)
+            memory.seek(address)
             return memory.read(1) == BREAKPOINT
 
+    def turns(self) -> int:
+        """How often it has slept."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        (count,) = re.findall(r"^voluntary_ctxt_switches:\s+(\d+)$", status, re.MULTILINE)
+        return int(count)
 
-@pytest.fixture
-def running(folder: Path) -> Iterator[Running]:
-    process = subprocess.Popen([str(folder / "tasks"), "100000", "1000"], stdout=subprocess.DEVNULL)
+
+@pytest.fixture(params=[1000])
+def running(folder: Path, request: pytest.FixtureRequest) -> Iterator[Running]:
+    """A program that puts tasks until it is killed, with so many microseconds between them."""
+    process = subprocess.Popen([str(folder / "tasks"), "2000000000", str(request.param)], stdout=subprocess.DEVNULL)
     listed = subprocess.run(["nm", str(folder / "tasks")], capture_output=True, text=True, check=True).stdout
-    (symbol,) = re.findall(r"^([0-9a-f]+) T put_plain$", listed, re.MULTILINE)
+    found = re.findall(r"^([0-9a-f]+) T (\w+)$", listed, re.MULTILINE)
+    symbols = {name: int(address, 16) for address, name in found}
     while "tasks" not in (maps := Path(f"/proc/{process.pid}/maps").read_text()):
         time.sleep(0.01)
     (first,) = re.findall(r"^([0-9a-f]+)-\S+ r--p 00000000 .*/tasks$", maps, re.MULTILINE)
-    yield Running(process.pid, int(first, 16) + int(symbol, 16))
+    yield Running(process.pid, int(first, 16) + symbols["put_plain"], int(first, 16) + symbols["run_plain"])
     process.kill()
     process.wait()
 
@@ -171,12 +181,34 @@ def test_a_killed_target_leaves_a_recording(folder: Path, rules: Callable[..., N
     rules(PLAIN)
     command = Command(folder)
     recorder = command.start("record", "--trace", "--force", "-o", "ended", "--pid", str(running.pid))
-    until(running.has_breakpoint)
-    time.sleep(0.3)
+    until(running.has_both)
+    before = running.turns()
+    until(lambda: running.turns() > before + 20)
     os.kill(running.pid, 9)
     _, said = recorder.communicate(timeout=60)
     assert "Traceback" not in said
     assert tasks(command.recording("ended"), EventKind.TASK_RUN, "plain")
+
+
+@needs_bpf
+@pytest.mark.parametrize("running", [0], indirect=True)
+def test_a_queue_that_is_used_too_often_is_let_go_and_that_is_said(
+    folder: Path, rules: Callable[..., None], running: Running
+) -> None:
+    # GIVEN a program that does nothing but put tasks
+    rules(PLAIN)
+    command = Command(folder)
+    recorder = command.start("record", "--trace", "--force", "-o", "hot", "--pid", str(running.pid))
+    # WHEN
+    until(running.has_breakpoint)
+    # THEN it is not bothered for long
+    until(lambda: not running.has_breakpoint())
+    os.kill(running.pid, 9)
+    _, said = recorder.communicate(timeout=60)
+    assert "Tasks of plain came too often" in said
+    trace = command.recording("hot").manifest.trace
+    assert trace is not None
+    assert [one.what for one in trace.shed if one.what.startswith("tasks")] == ["tasks of plain"]
 
 
 @needs_bpf

@@ -1,4 +1,5 @@
-// So many tasks through a GLib main loop, a thousand a second; prints the CPU time of the process in nanoseconds a task.
+// So many tasks through a GLib main loop, a thousand a second; prints the CPU time of the process in nanoseconds a
+// task.
 #include <glib.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -41,6 +41,7 @@ class QueueRule:
     function: Value | None
     run_task: Value
     strength: str
+    file: str  # where the rule stands; empty: it comes with whyperf
 
     def concerns(self, file: str) -> bool:
         return any(fnmatchcase(file, pattern) for pattern in self.files)
@@ -65,7 +66,7 @@ def _cookie(number: int, runs: bool, key: Value, function: Value | None) -> int:
 def load_queues() -> tuple[QueueRule, ...]:
     """Those that come with whyperf, and the user's."""
     own = resources.files("whyperf.collect.tracer").joinpath("queues.toml").read_text(encoding="utf-8")
-    return (*parse_queues(users_rules(), users_file()), *parse_queues(tomllib.loads(own), "queues.toml"))
+    return (*parse_queues(users_rules(), users_file()), *parse_queues(tomllib.loads(own), ""))
 
 
 def parse_queues(rules: Mapping[str, Any], file: str) -> tuple[QueueRule, ...]:
@@ -73,13 +74,18 @@ def parse_queues(rules: Mapping[str, Any], file: str) -> tuple[QueueRule, ...]:
     sections = rules.get("queue", [])
     if not isinstance(sections, list) or not all(isinstance(one, dict) for one in sections):
         raise unusable(f"{file}: queue is not a list of sections, each begun with [[queue]].")
-    return tuple(_Section(plain, f"{file}: [[queue]] number {row}").rule() for row, plain in enumerate(sections, 1))
+    return tuple(_Section(plain, file, row).rule() for row, plain in enumerate(sections, 1))
 
 
 @dataclass(frozen=True)
 class _Section:
     plain: Mapping[str, Any]
-    where: str
+    file: str
+    row: int
+
+    @property
+    def where(self) -> str:
+        return f"{self.file}: [[queue]] number {self.row}"
 
     def rule(self) -> QueueRule:
         if strange := set(self.plain) - {*_TEXTS, "files"}:
@@ -98,6 +104,7 @@ class _Section:
             self._value("function") if "function" in self.plain else None,
             self._value("run_task", "arg1"),
             strength,
+            self.file,
         )
 
     def _text(self, key: str, default: str | None = None) -> str:

@@ -74,6 +74,7 @@ class TaskProbes:
         self._aside = ThreadPoolExecutor(_AT_ONCE, "probes")
         self._modules: dict[int, list[Module]] = {}
         self._code = _Code()
+        self._found: list[set[str]] = [set() for _ in rules]  # names that some file had
         self._stacks: dict[tuple[int, int], int] = {}
         self._hits: Counter[int] = Counter()
         self._lost = 0
@@ -126,7 +127,15 @@ class TaskProbes:
             f"Tasks of {self._rules[one].name} came too often to be recorded to the end ({self._rules[one].put})."
             for one in self._dropped
         )
-        return [*often, *dict.fromkeys(self._failures())]
+        return [*often, *dict.fromkeys(self._failures()), *self._in_vain()]
+
+    def _in_vain(self) -> Iterator[str]:
+        """Functions that the user's own rules name, and that nobody has."""
+        for queue, rule in enumerate(self._rules):
+            missing = {name for name in (rule.put, rule.run) if name and name not in self._found[queue]}
+            if rule.file and missing:
+                files = ", ".join(rule.files)
+                yield f"No traced program has {' or '.join(sorted(missing))} in {files} ({rule.name} in {rule.file})."
 
     def _failures(self) -> Iterator[str]:
         for probe, placed in self._placed.items():
@@ -144,6 +153,7 @@ class TaskProbes:
 
     def _place_symbols(self, tracer: Tracer, pid: int, module: Module, queue: int, rule: QueueRule) -> None:
         for symbol in self._code.functions(pid, module, frozenset({rule.put, rule.run} - {""})):
+            self._found[queue].add(symbol.name)
             self._place(tracer, pid, module, symbol.address, queue, runs=symbol.name == rule.run)
 
     def _place_functions(self, tracer: Tracer, records: Records) -> None:
