@@ -68,9 +68,9 @@ def test_tasks_are_seen_being_put_and_run(folder: Path, rules: Callable[..., Non
     # GIVEN a program with a queue that has one function for all tasks, and one whose tasks bring their own
     rules(PLAIN, OWN)
     # WHEN
-    recording = recorded(folder, "./tasks", "150", "4000")
+    recording = recorded(folder, "./tasks", "600", "4000")
     # THEN all but those of the first moments, before the program was known, are there, by their identity
-    for queue, last in (("plain", 2**64 - 150), ("own", 150)):
+    for queue, last in (("plain", 2**64 - 600), ("own", 600)):
         put, run = tasks(recording, EventKind.TASK_PUT, queue), tasks(recording, EventKind.TASK_RUN, queue)
         assert len(run) > 75 and run[-1] == put[-1] == last
         assert run == put[len(put) - len(run) :]
@@ -97,7 +97,7 @@ def test_a_rule_that_names_the_wrong_argument_does_not_harm_the_program(
     folder: Path, rules: Callable[..., None]
 ) -> None:
     rules(*({**OWN, "name": wrong, "function": wrong} for wrong in ("arg2", "arg1", "*(arg1+0)")))
-    recording = recorded(folder, "./tasks", "100", "3000")
+    recording = recorded(folder, "./tasks", "400", "3000")
     for wrong in ("arg2", "arg1", "*(arg1+0)"):
         assert tasks(recording, EventKind.TASK_PUT, wrong)
     assert not rows_of(recording, EventKind.TASK_RUN)

@@ -19,7 +19,7 @@ int main(void) {
     int (*made_now)(void *);
     memcpy(made, RETURN_0, sizeof RETURN_0);
     memcpy(&made_now, &made, sizeof made);
-    for (int turn = 0; turn < 100; turn++) {
+    for (int turn = 0; turn < 400; turn++) {
         void *loop = g_main_loop_new(NULL, 0);
         g_idle_add(made_now, NULL);
         g_idle_add(stop, loop);
