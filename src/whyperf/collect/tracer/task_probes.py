@@ -140,8 +140,7 @@ class TaskProbes:
     def _failures(self) -> Iterator[str]:
         for probe, placed in self._placed.items():
             error = placed.exception() if placed.done() else None
-            # A process that has ended is no failure.
-            if isinstance(error, OSError) and not isinstance(error, FileNotFoundError | ProcessLookupError):
+            if isinstance(error, OSError) and not _came_too_late(placed):
                 rule = self._rules[probe.queue]
                 yield f"Tasks of {rule.name} are not recorded: {error.strerror} ({rule.put} in {probe.file[0]})."
 
@@ -171,7 +170,7 @@ class TaskProbes:
         offset = bias + address - start + file_offset
         whose = _EVERYBODY if self._everywhere else pid
         probe = _Probe(whose, _file(module), offset, queue, runs)
-        if probe in self._placed:
+        if probe in self._placed and not _came_too_late(self._placed[probe]):
             return
         rule = self._rules[queue]
         cookie = rule.run_cookie(queue) if runs else rule.put_cookie(queue)
@@ -200,6 +199,11 @@ class TaskProbes:
 def _take_away(placed: Future[int]) -> None:
     with contextlib.suppress(OSError, ValueError):  # it could not be placed
         os.close(placed.result())
+
+
+def _came_too_late(placed: Future[int]) -> bool:
+    """The process had ended: no failure, and with another one it can be tried again."""
+    return placed.done() and isinstance(placed.exception(), FileNotFoundError | ProcessLookupError)
 
 
 def _path(pid: int, module: Module) -> str:

@@ -47,10 +47,10 @@ class Expectations:
             self._mutex_owner,
             self._file_lock_holder,
             self._timer_setter,
-            self.task_runner,
             self._live_child,
             self._reader,
             self._sender,
+            self.task_runner,
             self._last_partner,
             self._usual_waker,
         ):

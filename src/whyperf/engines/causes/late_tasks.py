@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.causes.arrays import Ints
+from whyperf.engines.causes.arrays import Int32s, Ints
 from whyperf.engines.causes.graph import Graph
+from whyperf.engines.causes.grouping import groups
 from whyperf.engines.causes.limits import Limits
 from whyperf.engines.causes.path import Anomaly
 from whyperf.engines.causes.roles import Roles
@@ -34,12 +35,13 @@ def late_tasks(stalled: Roles, normals: Sequence[Roles], limits: Limits) -> list
     events, tasks, settings = graph.trace.events, graph.tasks, graph.settings
     usual = _stays([one.graph for one in normals] or [graph])
     stayed = events.time[tasks.run] - events.time[tasks.put]
+    kinds, of_task = _kinds(graph)
     worst: dict[tuple[TaskKind, int], Anomaly] = {}
     for row in np.flatnonzero(stayed > limits.known).tolist():
         thread = int(events.thread[tasks.run[row]])
         if not graph.trace.followed[thread]:
             continue
-        kind = task_kind(graph, row)
+        kind = kinds[of_task[row]]
         normal, instances = _normal(usual, kind, None if normals else settings.own_normal_quantile)
         excess = int(stayed[row]) - normal
         if excess <= int(limits.for_instances(np.array(instances))) or stayed[row] <= settings.excess_factor * normal:
@@ -51,23 +53,31 @@ def late_tasks(stalled: Roles, normals: Sequence[Roles], limits: Limits) -> list
     return list(worst.values())
 
 
-def task_kind(graph: Graph, row: int) -> TaskKind:
-    site, functions = graph.trace.events.site, graph.trace.stacks.functions
-    put, run = int(graph.tasks.put[row]), int(graph.tasks.run[row])
-    queue = graph.trace.queues[graph.tasks.queue[row]].name
-    return TaskKind(queue, functions(int(site[run]))[:1], functions(int(site[put]))[:2])
+def _kinds(graph: Graph) -> tuple[list[TaskKind], Int32s]:
+    """All kinds, some perhaps twice, and by task the number of its own."""
+    tasks, functions = graph.tasks, graph.trace.stacks.functions
+    put, run = graph.trace.events.site[tasks.put], graph.trace.events.site[tasks.run]
+    first, of_task = groups(tasks.queue, put, run)
+    kinds = [
+        TaskKind(graph.trace.queues[tasks.queue[row]].name, functions(int(run[row]))[:1], functions(int(put[row]))[:2])
+        for row in first.tolist()
+    ]
+    return kinds, of_task
 
 
 def _stays(graphs: Sequence[Graph]) -> Mapping[TaskKind, Ints]:
     """How long tasks stayed in their queues, by kind and by every broader one."""
-    found: dict[TaskKind, list[int]] = defaultdict(list)
+    found: dict[TaskKind, list[Ints]] = defaultdict(list)
     for graph in graphs:
         events, tasks = graph.trace.events, graph.tasks
-        stayed = (events.time[tasks.run] - events.time[tasks.put]).tolist()
-        for row, length in enumerate(stayed):
-            for kind in task_kind(graph, row).broader:
-                found[kind].append(length)
-    return {kind: np.array(lengths, np.int64) for kind, lengths in found.items()}
+        kinds, of_task = _kinds(graph)
+        order = np.argsort(of_task, kind="stable")
+        stayed = (events.time[tasks.run] - events.time[tasks.put])[order]
+        bounds = np.searchsorted(of_task[order], np.arange(len(kinds) + 1)).tolist()
+        for number, kind in enumerate(kinds):
+            for one in kind.broader:
+                found[one].append(stayed[bounds[number] : bounds[number + 1]])
+    return {kind: np.concatenate(lengths) for kind, lengths in found.items()}
 
 
 def _normal(usual: Mapping[TaskKind, Ints], kind: TaskKind, quantile: float | None) -> tuple[int, int]:
