@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.cache import SubjectError, kept
+from bench.packages import PACKAGES, package
 from bench.server import free_port
 from bench.subjects import SUBJECTS, own
 
@@ -36,7 +37,7 @@ class Truth:
 class Build:
     subject: str
     flags: str = ""
-    patch: str = ""  # a file in the case's folder that makes another release of one of our programs
+    patch: str = ""  # a file in the case's folder that makes another release of one of our programs or of a package
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +124,7 @@ def all_cases() -> list[Case]:
 
 @dataclass(frozen=True)
 class Compiling:
-    """For our own programs only: others have build systems of their own."""
+    """For our own programs and for packages: the others are built in one way only."""
 
     flags: str = ""  # beyond those of all builds and of the case
     compilers: tuple[str, str] = ("gcc", "g++")
@@ -151,7 +152,8 @@ def commands(case: Scenario, compiling: Compiling = AS_USUAL) -> Commands:
     )
 
 
-def is_ours(case: Scenario) -> bool:
+def can_be_rebuilt(case: Scenario) -> bool:
+    """Whether other flags and compilers make a difference."""
     return not any(build.subject in SUBJECTS for build in case.builds.values())
 
 
@@ -160,6 +162,8 @@ def built(case: Scenario, build: Build, compiling: Compiling = AS_USUAL) -> Path
     if build.subject in SUBJECTS:
         return SUBJECTS[build.subject]()
     flags = f"{build.flags} {compiling.flags}".strip()
+    if build.subject in PACKAGES:
+        return package(build.subject, patch_of(case, build), flags, compiling.compilers[0])
     return own(build.subject, flags, patch_of(case, build), compiling.compilers)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from bench.cases.case import CASES, Case, all_cases
 from bench.cases.ranks import rank
+from bench.packages import PACKAGES
 from bench.subjects import PROGRAMS, SUBJECTS
 
 PATTERNS = {"wrong-constraint", "missing-constraint", "scalability", "new-path"}
@@ -12,7 +13,7 @@ PATTERNS = {"wrong-constraint", "missing-constraint", "scalability", "new-path"}
 
 def test_there_are_six_cases_and_two_real_programs() -> None:
     cases = all_cases()
-    real = {build.subject for case in cases for build in case.builds.values()} & set(SUBJECTS)
+    real = {build.subject for case in cases for build in case.builds.values()} & {*SUBJECTS, *PACKAGES}
     assert len(cases) >= 6
     assert len(real) >= 2
 
@@ -24,7 +25,8 @@ def test_case_is_complete(case: Case) -> None:
     assert case.truth.pattern in PATTERNS
     assert bool(case.ready) == bool(case.good_drive) == bool(case.bad_drive)
     for build in case.builds.values():
-        assert build.subject in SUBJECTS or (PROGRAMS / build.subject).is_dir()
+        assert build.subject in SUBJECTS or build.subject in PACKAGES or (PROGRAMS / build.subject).is_dir()
+        assert not build.patch or (CASES / case.id / build.patch).is_file()
 
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.id)
