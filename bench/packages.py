@@ -65,6 +65,7 @@ PACKAGES = {
              "-o lua src/*.c -lm"),
         ),
     ),
+    "mawk": Recipe("mawk", (("./configure", "--quiet", "CC={compiler}", "CFLAGS={flags}"), (*_MAKE, "mawk"))),
     "rsync": Recipe(
         "rsync",
         (
