@@ -37,7 +37,14 @@ _LEFT_OUT_OF_RSYNC = ("openssl", "xxhash", "zstd", "lz4", "md2man", "acl-support
 
 PACKAGES = {
     "bash": Recipe("bash", ((*_CONFIGURE, "--disable-nls", "--without-bash-malloc"), _MAKE)),
-    "bzip2": Recipe("bzip2", (("make", "-s", "CC={compiler}", "CFLAGS={flags} -D_FILE_OFFSET_BITS=64", "bzip2"),)),
+    # Debian's makefile links the system's library, which has no debug information.
+    "bzip2": Recipe(
+        "bzip2",
+        (
+            (*_MAKE, "CC={compiler}", "CFLAGS={flags} -D_FILE_OFFSET_BITS=64", "libbz2.a", "bzip2.o"),
+            ("sh", "-c", "{compiler} {flags} -o bzip2 bzip2.o libbz2.a"),
+        ),
+    ),
     "cmark": Recipe("cmark", ((*_CMAKE, "-DCMARK_TESTS=OFF", "-DCMARK_SHARED=OFF"), (*_MAKE, "-Cbuild", "cmark_exe"))),
     "expat": Recipe(
         "expat",

@@ -8,7 +8,8 @@ ORDERS = 150_000
 
 
 def order(chance: random.Random, number: int) -> str:
-    return f'{{"id":{number},"customer":{chance.randrange(10_000)},"sum":{chance.randrange(1, 100_000) / 100},"paid":true}}'
+    amount = chance.randrange(1, 100_000) / 100
+    return f'{{"id":{number},"customer":{chance.randrange(10_000)},"sum":{amount},"paid":true}}'
 
 
 def main(folder: Path) -> None:
