@@ -6,9 +6,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from bench import packages
 from bench.cache import SubjectError
 from bench.packages import Recipe, package
+
+from bench import packages
 
 SOURCE = '#include <stdio.h>\nint main(void) { return puts(QUICK ? "quick" : "slow") < 0; }\n'
 PATCH = """--- a/program.c
