@@ -14,7 +14,8 @@ BENCH_PACKAGES = linux-perf coz-profiler gdb clang strace redis-server redis-too
 # Programs of others that are traced.
 SERVER_PACKAGES := nginx apache2-bin apache2-dev apache2-utils postgresql pigz
 # Parts of programs that stall.
-STALL_PACKAGES := xvfb xdotool python3-tk dbus-daemon python3-dbus python3-gi gunicorn python3-psycopg2 liburing-dev git rsync util-linux
+STALL_PACKAGES := xvfb xdotool python3-tk dbus-daemon python3-dbus python3-gi gunicorn python3-psycopg2 liburing-dev git rsync util-linux \
+	libglib2.0-dev libuv1-dev qtbase5-dev pkg-config nodejs g++
 # To build and test other projects from Debian's and PyPI's sources.
 SOURCE_PACKAGES := dpkg-dev xz-utils perl tcl
 

@@ -20,7 +20,7 @@ from bench.accuracy.comparing import diagnose, record, recordings_in
 from bench.accuracy.outcome import ranks_in
 from bench.accuracy.table import rows
 from bench.cache import SubjectError, cache_folder
-from bench.cases.case import AS_USUAL, Case, Compiling, all_cases, commands, is_ours
+from bench.cases.case import AS_USUAL, Case, Compiling, all_cases, can_be_rebuilt, commands
 from bench.cases.ranks import rank
 from bench.peers.peer import Recordings
 from whyperf.engines.run import Run
@@ -124,7 +124,7 @@ def _rates(case: Case, runs: int) -> Iterator[Found]:
 
 
 def _builds(case: Case, runs: int) -> Iterator[Found]:
-    if not is_ours(case):
+    if not can_be_rebuilt(case):
         return
     for compilers in _COMPILERS:
         for level in _LEVELS:

@@ -13,6 +13,7 @@ from typing import Any
 
 from bench.cache import SubjectError, kept
 from bench.carried import driven
+from bench.packages import PACKAGES, package
 from bench.server import free_port
 from bench.subjects import SUBJECTS, own
 
@@ -37,7 +38,7 @@ class Truth:
 class Build:
     subject: str
     flags: str = ""
-    patch: str = ""  # a file in the case's folder that makes another release of one of our programs
+    patch: str = ""  # a file in the case's folder that makes another release of one of our programs or of a package
     driver: str = ""  # a file in the case's folder, the program that uses the subject, which is a library
 
 
@@ -125,7 +126,7 @@ def all_cases() -> list[Case]:
 
 @dataclass(frozen=True)
 class Compiling:
-    """For our own programs and drivers only: others have build systems of their own."""
+    """For our own programs, for drivers and for packages: the others are built in one way only."""
 
     flags: str = ""  # beyond those of all builds and of the case
     compilers: tuple[str, str] = ("gcc", "g++")
@@ -153,7 +154,8 @@ def commands(case: Scenario, compiling: Compiling = AS_USUAL) -> Commands:
     )
 
 
-def is_ours(case: Scenario) -> bool:
+def can_be_rebuilt(case: Scenario) -> bool:
+    """Whether other flags and compilers make a difference."""
     return not any(build.subject in SUBJECTS for build in case.builds.values())
 
 
@@ -164,6 +166,8 @@ def built(case: Scenario, build: Build, compiling: Compiling = AS_USUAL) -> Path
     flags = f"{build.flags} {compiling.flags}".strip()
     if build.driver:
         return driven(build.subject, CASES / case.id / build.driver, flags, compiling.compilers)
+    if build.subject in PACKAGES:
+        return package(build.subject, patch_of(case, build), flags, compiling.compilers[0])
     return own(build.subject, flags, patch_of(case, build), compiling.compilers)
 
 

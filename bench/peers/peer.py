@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.cases.case import Case, Commands, Compiling, commands, is_ours
+from bench.cases.case import Case, Commands, Compiling, can_be_rebuilt, commands
 
 
 class PeerError(Exception):
@@ -29,14 +29,14 @@ class Trial:
     _built: dict[str, Commands] = field(default_factory=dict, repr=False)
 
     def commands(self, flags: str = "") -> Commands:
-        """The case's commands; our own programs can be built with more flags."""
+        """The case's commands; our own programs and packages can be built with more flags."""
         if flags not in self._built:
             self._built[flags] = commands(self.case, Compiling(flags))
         return self._built[flags]
 
     @property
     def can_be_rebuilt(self) -> bool:
-        return is_ours(self.case)
+        return can_be_rebuilt(self.case)
 
 
 @dataclass(frozen=True)

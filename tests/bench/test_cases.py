@@ -6,6 +6,7 @@ import pytest
 from bench.carried import LIBRARIES
 from bench.cases.case import CASES, Case, all_cases
 from bench.cases.ranks import rank
+from bench.packages import PACKAGES
 from bench.subjects import PROGRAMS, SUBJECTS
 
 PATTERNS = {"wrong-constraint", "missing-constraint", "scalability", "new-path"}
@@ -13,7 +14,7 @@ PATTERNS = {"wrong-constraint", "missing-constraint", "scalability", "new-path"}
 
 def test_there_are_six_cases_and_two_real_programs() -> None:
     cases = all_cases()
-    real = {build.subject for case in cases for build in case.builds.values()} & set(SUBJECTS)
+    real = {build.subject for case in cases for build in case.builds.values()} & {*SUBJECTS, *PACKAGES}
     assert len(cases) >= 6
     assert len(real) >= 2
 
@@ -29,7 +30,8 @@ def test_case_is_complete(case: Case) -> None:
             assert build.subject in LIBRARIES
             assert (CASES / case.id / build.driver).is_file()
         else:
-            assert build.subject in SUBJECTS or (PROGRAMS / build.subject).is_dir()
+            assert build.subject in SUBJECTS or build.subject in PACKAGES or (PROGRAMS / build.subject).is_dir()
+        assert not build.patch or (CASES / case.id / build.patch).is_file()
 
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.id)

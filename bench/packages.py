@@ -1,0 +1,104 @@
+"""Programs of Debian's source packages, as they are shipped or with the edit of a case: where a fix was taken back."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.cache import kept, run
+from bench.registries import debian_source
+
+USUAL = "-g -O2"
+_JOBS = f"-j{os.cpu_count() or 1}"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Build steps in the source's folder; `{flags}`, `{compiler}` and `{jobs}` are filled in."""
+
+    package: str
+    steps: tuple[tuple[str, ...], ...]
+
+
+_CONFIGURE = ("./configure", "-q", "CC={compiler}", "CFLAGS={flags}")
+_MAKE = ("make", "-s", "{jobs}")
+_CMAKE = (
+    "cmake",
+    "-Bbuild",
+    "-DCMAKE_BUILD_TYPE=None",
+    "-DCMAKE_C_COMPILER={compiler}",
+    "-DCMAKE_C_FLAGS={flags}",
+    "-DBUILD_SHARED_LIBS=OFF",
+)
+# What would need further libraries, and hand-written vector code, which has no variables.
+_LEFT_OUT_OF_RSYNC = ("openssl", "xxhash", "zstd", "lz4", "md2man", "acl-support", "xattr-support", "roll-simd", "ipv6")
+
+PACKAGES = {
+    "bash": Recipe("bash", ((*_CONFIGURE, "--disable-nls", "--without-bash-malloc"), _MAKE)),
+    # Debian's makefile links the system's library, which has no debug information.
+    "bzip2": Recipe(
+        "bzip2",
+        (
+            (*_MAKE, "CC={compiler}", "CFLAGS={flags} -D_FILE_OFFSET_BITS=64", "libbz2.a", "bzip2.o"),
+            ("sh", "-c", "{compiler} {flags} -o bzip2 bzip2.o libbz2.a"),
+        ),
+    ),
+    "cmark": Recipe("cmark", ((*_CMAKE, "-DCMARK_TESTS=OFF", "-DCMARK_SHARED=OFF"), (*_MAKE, "-Cbuild", "cmark_exe"))),
+    "expat": Recipe(
+        "expat",
+        (
+            (*_CMAKE, "-Sexpat", "-DEXPAT_SHARED_LIBS=OFF", "-DEXPAT_BUILD_DOCS=OFF"),
+            # Debian's patches of 2.5.0 ask for its value, which only the other build system gives to it.
+            ("sed", "-i", "s/^#define XML_DTD$/#define XML_DTD 1/", "build/expat_config.h"),
+            (*_MAKE, "-Cbuild", "xmlwf"),
+        ),
+    ),
+    "libxml2": Recipe(
+        "libxml2",
+        (
+            (*_CMAKE, *(f"-DLIBXML2_WITH_{part}=OFF" for part in ("PYTHON", "LZMA", "ZLIB", "ICU", "TESTS"))),
+            (*_MAKE, "-Cbuild", "xmllint"),
+        ),
+    ),
+    # Debian's makefile wants libtool and a header that says where modules are.
+    "lua": Recipe(
+        "lua5.3",
+        (
+            ("rm", "src/luac.c"),
+            ("touch", "src/lua5.3-deb-multiarch.h"),
+            ("sh", "-c", "{compiler} {flags} -std=gnu99 -DLUA_COMPAT_5_2 -DLUA_USE_POSIX '-DDEB_HOST_MULTIARCH=\"\"' "
+             "-o lua src/*.c -lm"),
+        ),
+    ),
+    "mawk": Recipe("mawk", (("./configure", "--quiet", "CC={compiler}", "CFLAGS={flags}"), (*_MAKE, "mawk"))),
+    "rsync": Recipe(
+        "rsync",
+        (
+            (*_CONFIGURE, *(f"--disable-{part}" for part in _LEFT_OUT_OF_RSYNC)),
+            (*_MAKE, "rsync"),
+        ),
+    ),
+    "tar": Recipe("tar", ((*_CONFIGURE, "--disable-nls", "--without-posix-acls", "--without-selinux"), _MAKE)),
+}  # fmt: skip
+
+
+def package(name: str, patch: Path | None = None, flags: str = "", compiler: str = "gcc") -> Path:
+    """The folder in which the package was built; `flags` beyond those of all builds."""
+    recipe = PACKAGES[name]
+    filled = {"flags": f"{USUAL} {flags}".strip(), "compiler": compiler, "jobs": _JOBS}
+    steps = [[word.format_map(filled) for word in step] for step in recipe.steps]
+
+    def make(folder: Path) -> None:
+        shutil.copytree(debian_source(recipe.package), folder, dirs_exist_ok=True, symlinks=True)
+        if patch:
+            run(["patch", "--strip=1", f"--input={patch}"], folder)
+        for step in steps:
+            # As root, tar's and others' configure scripts refuse to work unless told that this is meant.
+            run(step, folder, {"FORCE_UNSAFE_CONFIGURE": "1"})
+
+    edits = [patch] if patch else []
+    # Jobs differ from machine to machine, what comes out does not.
+    words = [word for step in steps for word in step if word != _JOBS]
+    return kept(name, [recipe.package, *words, *edits], make)
