@@ -31,7 +31,7 @@ def run_cases(cases: Sequence[Case], peers: Sequence[Peer], options: argparse.Na
                 continue
             print(f"[{number}/{len(cases)}] {case.id}: {case.title}", file=sys.stderr, flush=True)
             try:
-                _run(case, peers, options.runs, resume=options.resume, keep=options.keep)
+                _run(case, peers, options)
             except (SubjectError, subprocess.SubprocessError, ValueError) as error:
                 print(f"  left out: {error}", file=sys.stderr)
     outcomes = [one for case in cases if (one := _read(case)) is not None]
@@ -41,9 +41,10 @@ def run_cases(cases: Sequence[Case], peers: Sequence[Peer], options: argparse.Na
     return len(outcomes) == len(cases)
 
 
-def _run(case: Case, peers: Sequence[Peer], runs: int, *, resume: bool, keep: bool) -> None:
+def _run(case: Case, peers: Sequence[Peer], options: argparse.Namespace) -> None:
     folder = cache_folder() / "recordings" / "accuracy" / case.id
-    outcome = _read(case) if resume else None
+    before = _read(case) if options.resume or options.again else None
+    outcome = None if options.again else before
     if outcome is None:
         shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
@@ -51,11 +52,11 @@ def _run(case: Case, peers: Sequence[Peer], runs: int, *, resume: bool, keep: bo
     @cache
     def recordings() -> Recordings:
         found = recordings_in(folder / "whyperf")
-        return found if found.good and found.bad else record(commands(case), runs, folder / "whyperf")
+        return found if found.good and found.bad else record(commands(case), options.runs, folder / "whyperf")
 
     if outcome is None:
         started = time.monotonic()
-        outcome = compare(case, recordings())
+        outcome = replace(compare(case, recordings()), peers=before.peers if before else {})
         store.write([outcome], store.stored(case.id))
         print(f"  whyperf {outcome.ours} ({time.monotonic() - started:.0f} s)", file=sys.stderr, flush=True)
     trial = Trial(case, folder, recordings)
@@ -67,7 +68,7 @@ def _run(case: Case, peers: Sequence[Peer], runs: int, *, resume: bool, keep: bo
         outcome = replace(outcome, peers={**outcome.peers, peer.name: ranks})
         store.write([outcome], store.stored(case.id))
         print(f"  {peer.name} {ranks} ({time.monotonic() - started:.0f} s)", file=sys.stderr, flush=True)
-    if not keep:
+    if not options.keep:
         shutil.rmtree(folder)
 
 
