@@ -12,7 +12,7 @@ from tests.engines.values.made import Read, with_values
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run
 from whyperf.engines.values.compare import compare
-from whyperf.engines.values.kinds import Dimension, Kind
+from whyperf.engines.values.kinds import Dimension
 from whyperf.engines.values.loading import SideReadings
 from whyperf.engines.values.readings import NO_CALLEE, Sequence
 from whyperf.engines.values.settings import ValuesSettings

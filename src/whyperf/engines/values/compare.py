@@ -81,7 +81,10 @@ def compare(
     limit = _limit(outcomes, settings)
     analysed = {outcome.variable.function for outcome in outcomes if outcome.variable.roles}
     keys = [function.key for function in index.functions]
-    found = (_abnormal(outcomes[one.at], one, limit, keys, analysed, settings) for one in candidates)
+    found = (
+        _abnormal(outcomes[one.at], one, limit=limit, keys=keys, analysed=analysed, settings=settings)
+        for one in candidates
+    )
     abnormal = sorted((one for one in found if one is not None), key=_telling_first)
     deciding = [one for one in abnormal if one.decides]
     anomaly = _most_abnormal(one for one in deciding if one.dimension is Dimension.VALUE)
@@ -107,6 +110,7 @@ def _limit(outcomes: Sequence[Outcome], settings: ValuesSettings) -> float:
 def _abnormal(
     outcome: Outcome,
     candidate: Candidate,
+    *,
     limit: float,
     keys: Sequence[FunctionKey],
     analysed: Set[int],

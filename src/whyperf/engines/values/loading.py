@@ -1,4 +1,4 @@
-"""Readings from the recordings: some variables at a time, run after run, so that what is held does not grow with either.
+"""Readings from the recordings: some variables at a time, run after run: what is held does not grow with either.
 
 What is read of a run is read in one go, for all of the variables asked for; nothing of it stays but the readings.
 """
@@ -6,7 +6,7 @@ What is read of a run is read in one go, for all of the variables asked for; not
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from threading import Lock
@@ -30,7 +30,7 @@ _VARIABLES_AT_ONCE = 512
 _SAMPLES_KEPT = 4_000_000
 
 _Span = tuple[int, int]  # rows of one variable
-_KEPT_COLUMNS = ("value", "sample", "depth", "frame", "line", "callee", "time")
+_COLUMNS = ("raw", "sample", "depth", "frame", "line", "callee", "time")
 
 
 @runtime_checkable
@@ -90,16 +90,14 @@ class SideReadings:
         when = self._timelines.of(self.runs[at])
         columns = _read(_rows(self.runs[at]), [span for span, _ in spans])
         variable = np.repeat(np.array([one for _, one in spans]), [stop - start for (start, stop), _ in spans])
-        kept = _kept(columns, variable, kinds, when)
-        if np.any(variable[1:] < variable[:-1]):
-            order = np.argsort(variable, kind="stable")
-            kept = order[kept[order]]
+        kept = np.flatnonzero(_kept(columns, variable, kinds, when))
+        kept = kept[_in_order(variable[kept])]
         columns, variable = {name: values[kept] for name, values in columns.items()}, variable[kept]
         sample, frame = columns["sample"].astype(np.int64), columns["frame"].astype(np.int64)
         columns["callee"] = _callees(sample, columns["depth"], when, self.runs[at].stack_parent, self._called[at])
         columns["line"], columns["time"] = self._line[at][frame], when.time[sample]
         succession = _succession(variable, sample, columns, when)
-        columns |= {"sample": sample, "frame": frame + self.frame_start[at]}
+        columns |= {"raw": columns["value"], "sample": sample, "frame": frame + self.frame_start[at]}
         return _OfRun(variable, columns, *succession)
 
 
@@ -144,11 +142,9 @@ class Loaded:
             counts[:, run] = np.bincount(piece.variable, minlength=len(numbers))
             chosen[:, run] = np.bincount(piece.reading_variable, minlength=len(numbers))
         self._starts, self._chosen_starts = _starts(counts), _starts(chosen)
-        order = _by_variable([piece.variable for piece in pieces.values()])
-        self._columns = {
-            name: _joined([piece.columns[name] for piece in pieces.values()])[order] for name in _KEPT_COLUMNS
-        }
-        order = _by_variable([piece.reading_variable for piece in pieces.values()])
+        order = _in_order(_joined([piece.variable for piece in pieces.values()]))
+        self._columns = {name: _joined([piece.columns[name] for piece in pieces.values()])[order] for name in _COLUMNS}
+        order = _in_order(_joined([piece.reading_variable for piece in pieces.values()]))
         reading = [
             piece.reading + self._starts[piece.reading_variable, run] - self._starts[piece.reading_variable, 0]
             for run, piece in pieces.items()
@@ -160,8 +156,7 @@ class Loaded:
     def of(self, number: int) -> Readings:
         starts = self._starts[self._at[number]]
         here = slice(starts[0], starts[-1])
-        raw, *others = (self._columns[name][here] for name in _KEPT_COLUMNS)
-        return Readings(raw, *others, starts - starts[0])
+        return Readings(**{name: values[here] for name, values in self._columns.items()}, starts=starts - starts[0])
 
     def succession(self, number: int) -> Succession:
         starts = self._chosen_starts[self._at[number]]
@@ -266,9 +261,8 @@ def _starts(counts: Ints) -> Ints:
     return np.concatenate((ends - counts, ends[:, -1:]), axis=1)
 
 
-def _by_variable(pieces: Iterable[Ints]) -> Ints | slice:
-    """The order in which pieces, each sorted by variable, become sorted by variable and piece."""
-    variable = _joined(list(pieces))
+def _in_order(variable: Ints) -> Ints | slice:
+    """What sorts by variable and leaves everything else as it is."""
     if np.all(variable[1:] >= variable[:-1]):
         return slice(None)
     return np.argsort(variable, kind="stable")

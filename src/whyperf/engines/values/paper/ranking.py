@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run
+from whyperf.engines.values.loading import SideReadings, has_values, portions
 from whyperf.engines.values.paper.costs import RawCosts, history_discount
 from whyperf.engines.values.paper.discounts import Discount, discount, shallow
 from whyperf.engines.values.paper.monitored import basic, monitored
-from whyperf.engines.values.loading import SideReadings, has_values, portions
 from whyperf.engines.values.settings import PaperSettings, ValuesSettings
 from whyperf.engines.values.statistics import Compare
 from whyperf.engines.values.timeline import timeline
