@@ -37,6 +37,8 @@ _COLUMNS = ("raw", "sample", "depth", "frame", "line", "callee", "time")
 class _Streaming(Protocol):
     def rows(self, name: str) -> Rows: ...
 
+    def was_checked(self, name: str) -> None: ...
+
 
 def has_values(run: Run) -> bool:
     listed = run.manifest.tables
@@ -56,6 +58,8 @@ class SideReadings:
         self._where: dict[int, list[tuple[int, int, int]]] = defaultdict(list)  # by variable: runs and rows
         found = executor.map("looking for values", _spans, None, runs)
         for at, (run, spans) in enumerate(zip(runs, found, strict=True)):
+            if isinstance(run.recording, _Streaming):
+                run.recording.was_checked("values")
             for number, row in variables.rows[run].items():
                 if row in spans:
                     self._where[number].append((at, *spans[row]))
