@@ -27,15 +27,21 @@ class OwnCluster:
         self.complete()
 
     def complete(self) -> None:
-        """Two workers, whatever became of those before."""
+        """Two workers, whatever became of those before: one with one thread, one with two, as users have them."""
         alive = [worker for worker in self._workers if worker.poll() is None]
-        new = [self._start("worker", self.address, "--nthreads=1", "--no-nanny", "--memory-limit=0")
-               for _ in range(2 - len(alive))]  # fmt: skip
+        new = [
+            self._start("worker", self.address, f"--nthreads={threads}", "--no-nanny", "--memory-limit=0")
+            for threads in (1, 2)[len(alive) :]
+        ]
         self._workers = alive + new
 
     @property
+    def worker_pids(self) -> list[int]:
+        return [worker.pid for worker in self._workers if worker.poll() is None]
+
+    @property
     def alive(self) -> int:
-        return sum(worker.poll() is None for worker in self._workers)
+        return len(self.worker_pids)
 
     def stop(self) -> None:
         for process in (*self._workers, self._scheduler):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from bench.tool import record
 
 from tests.diagnose import work
 from tests.diagnose.dask import OwnCluster, eventually
@@ -25,7 +25,7 @@ from whyperf.recording.layout import MANIFEST, compared_in
 from whyperf.recording.reader import Recording
 from whyperf.report.json import to_json
 
-_ROUNDS = 4
+_ROUNDS = 10
 
 
 def silent(doing: str, done: int, total: int) -> None:
@@ -49,11 +49,11 @@ def workers(own_cluster: OwnCluster) -> OwnCluster:
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two good and two bad runs of a real program; with kernel events where they can be had."""
-    folder = tmp_path_factory.mktemp("recorded") / "orders"
-    sides = [f"{build()} {argument} {_ROUNDS}" for argument in (GOOD_ARGUMENT, BAD_ARGUMENT)]
+    folder = tmp_path_factory.mktemp("recorded")
     trace = ["--trace"] if choose().means is Means.BPF else []
-    command = ["compare", *trace, "--runs", "2", "--good", sides[0], "--bad", sides[1], "-o", str(folder)]
-    subprocess.run([sys.executable, "-m", "whyperf", *command], check=True, capture_output=True)
+    for kind, argument in (("good", GOOD_ARGUMENT), ("bad", BAD_ARGUMENT)):
+        for number in (1, 2):
+            record(folder / f"{kind}-{number}", [str(build()), argument, str(_ROUNDS)], *trace)
     return folder
 
 
