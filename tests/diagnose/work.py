@@ -27,7 +27,8 @@ def deadly(shared: Any, item: Any) -> None:
 def waiting(until: Path, item: int) -> int:
     """Says that it has begun."""
     (until.parent / f"begun-{item}").touch()
-    while not until.exists():
+    end = time.monotonic() + 60
+    while not until.exists() and time.monotonic() < end:
         time.sleep(0.02)
     return item
 
