@@ -43,6 +43,9 @@ class OwnCluster:
     def alive(self) -> int:
         return len(self.worker_pids)
 
+    def kill_scheduler(self) -> None:
+        self._scheduler.kill()
+
     def stop(self) -> None:
         for process in (*self._workers, self._scheduler):
             process.kill()

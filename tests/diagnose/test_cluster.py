@@ -158,6 +158,22 @@ def test_interrupted_work_is_called_off(workers: OwnCluster, tmp_path: Path) -> 
     assert begun() < 10
 
 
+def test_a_scheduler_that_dies_is_one_sentence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    doomed = OwnCluster(tmp_path)
+
+    def killing(doing: str, done: int, total: int) -> None:
+        eventually(lambda: any(tmp_path.glob("begun-*")))
+        doomed.kill_scheduler()
+
+    try:
+        with Cluster(doomed.address, killing) as cluster, pytest.raises(WhyperfError) as said:
+            list(cluster.map("waiting", work.waiting, tmp_path / "release", range(5)))
+    finally:
+        doomed.stop()
+    assert said.value.sentence == f"The Dask scheduler at {doomed.address} has gone."
+    assert capfd.readouterr().err == ""
+
+
 def test_results_come_in_the_order_of_the_items(workers: OwnCluster) -> None:
     with Cluster(workers.address, silent) as cluster:
         assert list(cluster.map("multiplying", work.product, 7, range(50))) == [7 * item for item in range(50)]

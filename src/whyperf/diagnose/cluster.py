@@ -6,6 +6,7 @@ costs what it was doing, which others do again.
 
 from __future__ import annotations
 
+import logging
 import pickle
 import platform
 import time
@@ -176,6 +177,13 @@ def _lacks(module: str) -> WhyperfError:
     )
 
 
+def _silence_dask() -> None:
+    """What concerns users is said in sentences, not in tracebacks."""
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] in ("asyncio", "distributed", "tornado"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
 def _connected(address: str) -> Client:
     try:
         from distributed import Client
@@ -183,9 +191,7 @@ def _connected(address: str) -> Client:
         raise WhyperfError(
             "A cluster is reached by Dask, which is not installed.", "pip install 'whyperf[cluster]'"
         ) from None
-    import logging
-
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what concerns users is said in sentences
+    _silence_dask()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of versions: those that matter are compared
