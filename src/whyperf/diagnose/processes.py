@@ -17,7 +17,7 @@ from typing import Any
 from whyperf.engines.execution import HERE, Item, Result, Shared
 from whyperf.errors import WhyperfError
 
-# What is done within this time is done before copies could have started.
+# What takes less CPU time than this is done before copies could have started.
 _ALONE_S = 0.5
 _PR_SET_PDEATHSIG = 1
 
@@ -33,12 +33,12 @@ class Processes:
     def map(
         self, doing: str, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
     ) -> Iterator[Result]:
-        begun = time.monotonic()
+        begun = time.process_time()
         done = 0
         for result in HERE.map(doing, function, shared, items):
             done += 1
             yield result
-            if time.monotonic() - begun > _ALONE_S:
+            if time.process_time() - begun > _ALONE_S:
                 break
         left = items[done:]
         if min(len(left), self._count) < 2:

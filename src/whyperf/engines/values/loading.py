@@ -23,9 +23,10 @@ from whyperf.engines.values.timeline import Timeline, timeline
 from whyperf.engines.values.variables import VariableIndex
 from whyperf.recording.rows import Columns, HeldRows, Rows
 
-# Readings and variables that are held at once; a variable with more readings is held alone.
+# Readings and variables that are held at once; a variable with more readings is held alone. Fewer variables would be
+# shared by more workers, but what is done for every run each time would show.
 _READINGS_AT_ONCE = 1 << 19
-_VARIABLES_AT_ONCE = 512
+_VARIABLES_AT_ONCE = 256
 # Samples whose timelines are kept for the next variables: a few hundred megabytes.
 _SAMPLES_KEPT = 4_000_000
 
