@@ -30,7 +30,7 @@ NPM := PATH=$(abspath $(BIN)):$$PATH npm --prefix web --silent
 
 .DEFAULT_GOAL := help
 .PHONY: help setup page demo test lint bench bench-overhead bench-false-alarms bench-accuracy bench-sensitivity bench-transparency bench-kills bench-debuginfo \
-	bench-values bench-relations bench-trace bench-contexts bench-causes bench-import docs wheel clean
+	bench-values bench-relations bench-trace bench-contexts bench-causes bench-import bench-fleet docs wheel clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
@@ -53,10 +53,13 @@ lint: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/web-tools ## style, types, l
 	$(BIN)/lint-imports
 	$(NPM) run lint
 
-bench: bench-accuracy bench-sensitivity bench-overhead bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-values bench-relations bench-contexts bench-causes bench-import bench-trace ## all benchmarks; takes hours
+bench: bench-accuracy bench-sensitivity bench-overhead bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-values bench-relations bench-contexts bench-causes bench-import bench-trace bench-fleet ## all benchmarks; takes hours
 
 bench-overhead: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what recording costs, beside perf and gprof
 	$(BIN)/python -m bench.overhead
+
+bench-fleet: $(STAMPS)/installed $(STAMPS)/tools ## many recordings: time and memory, on one machine and on a cluster
+	$(BIN)/python -m bench.fleet
 
 bench-false-alarms: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## how often equal behaviour is called different
 	$(BIN)/python -m bench.false_alarms

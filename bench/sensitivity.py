@@ -5,6 +5,9 @@ python -m bench.sensitivity discounts       DefaultDiscount, ValidDiscount and d
 python -m bench.sensitivity runs            fewer recordings a side
 python -m bench.sensitivity rates           records anew at other sampling rates
 python -m bench.sensitivity builds          ... and with other compilers and levels of optimisation
+python -m bench.sensitivity stalls          beam width, lookback, a and b of the search for stalls' culprits
+python -m bench.sensitivity paths           the same where whatever lies on the paths that it finds is a suspect
+                                            (both record the cases of bench.causes where they have not been yet)
 """
 
 from __future__ import annotations
@@ -13,16 +16,16 @@ import argparse
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 
 from bench.accuracy.comparing import diagnose, record, recordings_in
 from bench.accuracy.outcome import ranks_in
-from bench.accuracy.table import rows
 from bench.cache import SubjectError, cache_folder
 from bench.cases.case import AS_USUAL, Case, Compiling, all_cases, can_be_rebuilt, commands
 from bench.cases.ranks import rank
+from bench.causes.sensitivity import Suspects, by_comparison, by_paths, stalls
 from bench.peers.peer import Recordings
+from bench.setting_table import Found, markdown
 from whyperf.engines.run import Run
 from whyperf.engines.values.paper.ranking import rank as paper_rank
 from whyperf.engines.values.settings import PaperSettings
@@ -35,28 +38,20 @@ _LEVELS = ("-O0", "-O2", "-O3")
 _COMPILERS = (("gcc", "g++"), ("clang", "clang++"))
 
 
-@dataclass(frozen=True)
-class Found:
-    """The rank of the cause with one setting changed."""
-
-    setting: str
-    case: str
-    rank: int | None
-
-
-_Sweep = Callable[[Case, int], Iterator[Found]]
+_ByCase = Iterator[tuple[str, Iterator[Found]]]  # ranks are looked for when they are asked for
 
 
 def main() -> int:
     options = _options()
-    chosen = [case for case in all_cases() if not options.only or case.id in options.only]
     for name in options.sweeps or _SWEEPS:
         found: list[Found] = []
-        for case in chosen:
-            print(f"{name}: {case.id}", file=sys.stderr, flush=True)
+        for case, ranks in _SWEEPS[name](options.runs):
+            if options.only and case not in options.only:
+                continue
+            print(f"{name}: {case}", file=sys.stderr, flush=True)
             try:
-                found += _SWEEPS[name](case, options.runs)
-            except (SubjectError, subprocess.SubprocessError, ValueError) as error:
+                found += ranks
+            except (SubjectError, subprocess.SubprocessError, RuntimeError, ValueError) as error:
                 print(f"  left out: {error}", file=sys.stderr)
         print(f"\n## {name}\n\n{markdown(found)}", flush=True)
     return 0
@@ -70,27 +65,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", action="append", default=[], metavar="ID", help="this case; may be repeated")
     parser.add_argument("--runs", type=int, default=3, help="recordings a side where they are made anew (default: 3)")
     return parser.parse_args()
-
-
-def markdown(found: Sequence[Found]) -> str:
-    """A row a setting; counts are of cases that all settings of its kind could be tried on."""
-    if not found:
-        return "Nothing to compare: python -m bench.accuracy --keep"
-    settings = list(dict.fromkeys(one.setting for one in found))
-    ranks = {(one.setting, one.case): one.rank for one in found}
-    cases = list(dict.fromkeys(one.case for one in found))
-    complete = [case for case in cases if all((setting, case) in ranks for setting in settings)]
-    return rows(
-        ("setting", f"first, of {len(complete)}", "first 3", "first 5", *cases),
-        (
-            (
-                setting,
-                *(str(sum((ranks[setting, case] or most + 1) <= most for case in complete)) for most in (1, 3, 5)),
-                *(str(ranks[setting, case] or "-") if (setting, case) in ranks else "not run" for case in cases),
-            )
-            for setting in settings
-        ),
-    )
 
 
 def _discounts(case: Case, _runs: int) -> Iterator[Found]:
@@ -145,7 +119,22 @@ def _kept(case: Case) -> Recordings:
     return kept
 
 
-_SWEEPS: dict[str, _Sweep] = {"discounts": _discounts, "runs": _fewer_runs, "rates": _rates, "builds": _builds}
+def _of_cases(ranks: Callable[[Case, int], Iterator[Found]]) -> Callable[[int], _ByCase]:
+    return lambda runs: ((case.id, ranks(case, runs)) for case in all_cases())
+
+
+def _of_stalls(suspects: Suspects) -> Callable[[int], _ByCase]:
+    return lambda _runs: stalls(cache_folder() / "recordings" / "causes", suspects)
+
+
+_SWEEPS: dict[str, Callable[[int], _ByCase]] = {
+    "discounts": _of_cases(_discounts),
+    "runs": _of_cases(_fewer_runs),
+    "rates": _of_cases(_rates),
+    "builds": _of_cases(_builds),
+    "stalls": _of_stalls(by_comparison),
+    "paths": _of_stalls(by_paths),
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -15,9 +15,10 @@ from bench.peers.peer import Ranking, Trial
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Floats, Run
 from whyperf.engines.values.kinds import Kind, numbers, ordered
+from whyperf.engines.values.loading import SideReadings, has_values
 from whyperf.engines.values.paper.costs import RawCosts
 from whyperf.engines.values.paper.monitored import monitored
-from whyperf.engines.values.readings import Readings, SideReadings, has_values
+from whyperf.engines.values.readings import Readings
 from whyperf.engines.values.settings import PaperSettings
 from whyperf.engines.values.timeline import timeline
 from whyperf.engines.values.variables import VariableIndex
@@ -36,17 +37,17 @@ def ranking(trial: Trial) -> Ranking:
     variables = VariableIndex(functions)
     normal, buggy = (SideReadings(runs, functions, variables) for runs in (good, bad))
     first = SideReadings(bad[:1], functions, variables)
-    holder = RawCosts(bad[0], functions, timeline(bad[:1]), PaperSettings())
+    holder = RawCosts(bad[0], functions, timeline(bad[0]), PaperSettings())
     score: dict[int, float] = {}
     for number in monitored(variables.variables):
         variable = variables.variables[number]
         if variable.roles and not variable.roles & _DECIDING:
             continue
-        here, there = normal.of(number, variable.kind), buggy.of(number, variable.kind)
+        here, there = normal.of(number), buggy.of(number)
         if min(len(here), len(there)) < _OBSERVED:
             continue
         unlike = _distance(_signs(here, variable.kind), _signs(there, variable.kind))
-        for function in holder.attributed_to(variable, first.of(number, variable.kind)):
+        for function in holder.attributed_to(variable, first.of(number)):
             score[function] = max(score.get(function, 0.0), unlike)
     ranked = sorted((one for one in score if score[one] > 0), key=lambda one: (-score[one], one))
     return Ranking(tuple(dict.fromkeys(functions.functions[one].key.name for one in ranked)))

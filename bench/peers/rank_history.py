@@ -16,7 +16,7 @@ def ranking(trial: Trial) -> Ranking:
     good, bad = ([Run(Recording(path)) for path in paths] for paths in (recordings.good, recordings.bad))
     functions = FunctionIndex(good, bad)
     normal, buggy = (
-        [RawCosts(run, functions, timeline([run]), settings).seconds() for run in runs] for runs in (good, bad)
+        [RawCosts(run, functions, timeline(run), settings).seconds() for run in runs] for runs in (good, bad)
     )
     cost = {
         number: float(raw) * (1.0 - history_discount(normal, buggy, number, settings))

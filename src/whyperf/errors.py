@@ -11,3 +11,11 @@ class WhyperfError(Exception):
         self.sentence = sentence
         self.next_command = next_command
         self.status = status
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Workers raise it too, elsewhere."""
+        return _again, (type(self), self.sentence, self.next_command, self.status)
+
+
+def _again(kind: type[WhyperfError], sentence: str, next_command: str | None, status: int) -> WhyperfError:
+    return kind(sentence, next_command, status=status)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from bench.sensitivity import Found, markdown, paper_settings
+from bench.causes.sensitivity import path_settings
+from bench.sensitivity import paper_settings
+from bench.setting_table import Found, markdown
 
+from whyperf.engines.causes.settings import PaperSettings as PathSettings
 from whyperf.engines.values.settings import PaperSettings
 
 
@@ -17,10 +20,18 @@ def test_every_setting_differs_from_the_papers_in_one_constant_at_most() -> None
     assert list(paper_settings().values()).count(PaperSettings()) == 3
 
 
+def test_so_does_every_setting_of_the_search_for_stalls() -> None:
+    usual = asdict(PathSettings())
+    for name, settings in path_settings().items():
+        changed = {key for key, value in asdict(settings).items() if value != usual[key]}
+        assert changed <= {name.split()[0]}, name
+    assert list(path_settings().values()).count(PathSettings()) == 4
+
+
 def test_cases_that_not_every_setting_was_tried_on_are_shown_but_not_counted() -> None:
     found = [Found("50 Hz", "a", 1), Found("50 Hz", "b", 1), Found("200 Hz", "a", 4), Found("200 Hz", "c", None)]
     told = markdown(found).splitlines()
     assert told[0] == "| setting | first, of 1 | first 3 | first 5 | a | b | c |"
     assert told[2] == "| 50 Hz | 1 | 1 | 1 | 1 | 1 | not run |"
     assert told[3] == "| 200 Hz | 0 | 0 | 1 | 4 | not run | - |"
-    assert "bench.accuracy --keep" in markdown([])
+    assert "bench.sensitivity --help" in markdown([])

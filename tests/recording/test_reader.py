@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
+import pickle
 import shutil
+import weakref
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -233,3 +236,34 @@ def _store(path: Path, name: str, table: pa.Table, group: int) -> None:
     manifest = Recording(path).manifest
     described = {**manifest.tables, name: TableFile(table.num_rows, len(content), zlib.crc32(content))}
     (path / "manifest.json").write_text(manifest_json.dump(replace(manifest, tables=described)))
+
+
+def test_long_tables_are_let_go_when_nobody_uses_them(tmp_path: Path) -> None:
+    recording = Recording(make_recording(tmp_path / "rec"))
+    held = recording.table("samples")
+    assert recording.table("samples") is held
+    assert recording.table("frames") is recording.table("frames")
+    gone = weakref.ref(held)
+    del held
+    gc.collect()
+    assert gone() is None
+    assert recording.table("samples").num_rows == len(ROWS["samples"])
+
+
+def test_a_recording_travels_by_name(tmp_path: Path) -> None:
+    # GIVEN a recording whose values were checked
+    recording = Recording(make_recording(tmp_path / "rec"))
+    recording.rows("values")
+    sent = pickle.dumps(recording)
+    # THEN whoever gets it reads what is there, and need not check again
+    assert pickle.loads(sent).table("frames") == recording.table("frames")
+    assert pickle.loads(sent)._checked == {"values"}
+    # and says so if it is not there, or is another
+    other = make_recording(tmp_path / "other")
+    text = (other / "manifest.json").read_text()
+    (tmp_path / "rec" / "manifest.json").write_text(text + "\n")
+    with pytest.raises(WhyperfError, match="sees another recording than you"):
+        pickle.loads(sent)
+    shutil.rmtree(tmp_path / "rec")
+    with pytest.raises(WhyperfError, match="cannot see the recording"):
+        pickle.loads(sent)

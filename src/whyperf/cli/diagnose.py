@@ -14,6 +14,7 @@ from whyperf.cli.deep_options import add_symptom, refuse_explaining, symptom_of
 from whyperf.cli.possible import possible_here
 from whyperf.cli.quantities import count, duration
 from whyperf.cli.symptom_from import costliest, known_in
+from whyperf.cli.workers import add_workers, executor_for, refuse_cluster
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import compared_in
 
@@ -36,6 +37,7 @@ examples:
   whyperf diagnose good bad --html verdict.html
   whyperf diagnose stall --at 12.5s --thread main
   whyperf diagnose good bad --json verdict.json --fail-if-slower 10
+  whyperf diagnose --good fleet/good-* --bad fleet/bad-* --cluster dask://scheduler:8786
 
 exit status: 0 a difference was found, 3 none (or merely more work), 4 not enough evidence,
 5 slower than --fail-if-slower permits, 1 and 2 errors
@@ -65,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--thread", metavar="NAME", help="of traced recordings: which thread stalled, by name or number"
     )
+    add_workers(parser)
     add_presentation(parser)
 
 
@@ -135,14 +138,16 @@ def conclude(
                 status=2,
             )
     sampled = parted(*recorded)
-    diagnosis = examine(
-        *recorded,
-        keep_accounts=args.explain is not None,
-        method=Method.NONE if getattr(args, "no_values", False) else Method(args.method),
-        stack_events=getattr(args, "stack_events", None),
-        where=_where(sampled.bad[0], args),
-        possible=possible_here(),
-    )
+    with executor_for(args) as executor:
+        diagnosis = examine(
+            *recorded,
+            keep_accounts=args.explain is not None,
+            method=Method.NONE if getattr(args, "no_values", False) else Method(args.method),
+            stack_events=getattr(args, "stack_events", None),
+            where=_where(sampled.bad[0], args),
+            possible=possible_here(),
+            executor=executor,
+        )
     told = diagnosis.verdict.notes
     verdict = replace(diagnosis.verdict, notes=(*_untold(notes, told), *told), warnings=tuple(warnings))
     examined = Examined(sampled.good, sampled.bad, diagnosis.excess, diagnosis.values)
@@ -159,6 +164,7 @@ def _conclude_deep(good: Sequence[Recording], bad: Sequence[Recording], args: ar
     from whyperf.report.html.examined import Examined
 
     refuse_explaining(args)
+    refuse_cluster(args, "a deep one")
     symptom, notes = symptom_of(args), list[str]()
     if args.symptom_from:
         chosen = costliest(args.symptom_from, known_in([*good, *bad]))
@@ -175,6 +181,7 @@ def _stalled_alone(path: Path, args: argparse.Namespace) -> int:
     from whyperf.diagnose.causes import examine_stall
     from whyperf.report.html.examined import Examined
 
+    refuse_cluster(args, "a single one")
     recording = open_recording(path)
     if recording.manifest.trace is None:
         raise WhyperfError(

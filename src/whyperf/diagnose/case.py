@@ -24,6 +24,7 @@ from whyperf.engines.contexts.settings import Sources
 from whyperf.engines.excess.compare import DataEvidence, Excess, compare, weigh
 from whyperf.engines.excess.evenness import grew_alike
 from whyperf.engines.excess.findings import suspects as find_suspects
+from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.finding import Finding
 from whyperf.engines.run import ONE_RUN, Run
 from whyperf.engines.values.compare import compare as values_compare
@@ -42,7 +43,10 @@ class Case:
         settings: DiagnoseSettings,
         method: Method = Method.SOUND,
         sources: Sources = Sources.ALL,
+        *,
+        executor: Executor = HERE,
     ) -> None:
+        self._executor = executor
         self.good, self.bad, self.settings, self.method, self.sources = good, bad, settings, method, sources
         self.runs = (*good, *bad)
         self.measures: Measures = take_measures(good, bad, settings)
@@ -51,7 +55,7 @@ class Case:
     @cached_property
     def contexts(self) -> ContextsView | None:
         """What kernel events say, where all runs have them."""
-        return view_contexts(self.good, self.bad, self.method, self.sources)
+        return view_contexts(self.good, self.bad, self.method, self.sources, self._executor)
 
     @property
     def recorded_waits(self) -> bool:
@@ -108,7 +112,9 @@ class Case:
         per_unit, cpu = self.measures.per_unit, self.measures.cpu
         if self.method is Method.PAPER and (ranking := paper_rank(self.good, self.bad)) is not None:
             return self._sampled(excess, Nature.CPU, sentence, cpu, findings=paper_findings(ranking))
-        values = values_compare(self.good, self.bad, per_unit=per_unit) if self.method is Method.SOUND else None
+        values = None
+        if self.method is Method.SOUND:
+            values = values_compare(self.good, self.bad, per_unit=per_unit, executor=self._executor)
         if values is None:
             return self._sampled(excess, Nature.CPU, sentence, cpu)
         data = gather(values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from whyperf.diagnose.claims import Claim, Thing, claims_of, thing_of
 from whyperf.diagnose.confidence import HIGH, LOW, MEDIUM
@@ -22,6 +23,7 @@ from whyperf.engines.causes.findings import findings
 from whyperf.engines.causes.paper.findings import paper_findings
 from whyperf.engines.causes.path import Stall
 from whyperf.engines.contexts.findings import ENGINE as CONTEXTS
+from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.finding import Finding
 from whyperf.engines.recorded import Recorded
 
@@ -115,16 +117,46 @@ def _again(others: int) -> str:
     return f" {others} more {'stall has' if others == 1 else 'stalls have'} the same cause."
 
 
+@dataclass(frozen=True)
+class _Compared:
+    """What a stalled recording is compared with, and what is said of the stall."""
+
+    good: Sequence[Recorded]
+    where: Where | None
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Stalls of a recording, by the longest. They hold all of its events: those stay where they were found."""
+
+    excess: int
+    stalled: Recorded
+    causes: Causes | None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"excess": self.excess, "stalled": self.stalled, "causes": None}
+
+
+def _find(compared: _Compared, stalled: Recorded) -> _Found:
+    causes = find_causes(stalled, compared.good, where=compared.where)
+    return _Found(causes.stalls[0].anomaly.excess if causes.stalls else 0, stalled, causes)
+
+
 def view_causes(
-    good: Sequence[Recorded], bad: Sequence[Recorded], method: Method, where: Where | None = None
+    good: Sequence[Recorded],
+    bad: Sequence[Recorded],
+    method: Method,
+    where: Where | None = None,
+    executor: Executor = HERE,
 ) -> CausesView | None:
     """None where a recording has no kernel events."""
     if not all(one.manifest.trace is not None and "events" in one.manifest.tables for one in (*good, *bad)):
         return None
-    found = [find_causes(one, good, where=where) for one in bad]
-    worst = max(found, key=lambda one: one.stalls[0].anomaly.excess if one.stalls else 0)
-    said = paper_findings(worst) if method is Method.PAPER else findings(worst)
-    return CausesView(worst, said)
+    executor = executor if len(bad) > 1 else HERE  # the only one is the worst
+    worst = max(executor.map("explaining stalls", _find, _Compared(good, where), bad), key=lambda one: one.excess)
+    causes = worst.causes or find_causes(worst.stalled, good, where=where)
+    said = paper_findings(causes) if method is Method.PAPER else findings(causes)
+    return CausesView(causes, said)
 
 
 def with_stalls(decision: Decision, view: CausesView, settings: DiagnoseSettings) -> Decision:

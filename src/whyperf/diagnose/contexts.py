@@ -22,6 +22,7 @@ from whyperf.engines.contexts.settings import Sources
 from whyperf.engines.contexts.units import ITERATION
 from whyperf.engines.contexts.words import where
 from whyperf.engines.excess.findings import ENGINE as EXCESS
+from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.finding import Finding
 from whyperf.engines.quantities import percent
 from whyperf.engines.run import Run
@@ -31,10 +32,14 @@ _MUCH = 0.1  # of the excess: worth a note
 
 
 def view_contexts(
-    good: Sequence[Run], bad: Sequence[Run], method: Method, sources: Sources = Sources.ALL
+    good: Sequence[Run],
+    bad: Sequence[Run],
+    method: Method,
+    sources: Sources = Sources.ALL,
+    executor: Executor = HERE,
 ) -> ContextsView | None:
     """None where a run has no kernel events."""
-    comparison = compare(good, bad, sources=sources)
+    comparison = compare(good, bad, sources=sources, executor=executor)
     return ContextsView(comparison, method) if comparison is not None else None
 
 

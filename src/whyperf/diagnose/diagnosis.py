@@ -22,8 +22,9 @@ from whyperf.diagnose.verdict import Verdict, VerdictKind
 from whyperf.engines.causes.diagnosis import Where
 from whyperf.engines.contexts.settings import sources_named
 from whyperf.engines.excess.compare import Excess, compare
+from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.recorded import Recorded
-from whyperf.engines.run import Run
+from whyperf.engines.run import Run, tally
 from whyperf.engines.values.compare import Values
 from whyperf.errors import WhyperfError
 
@@ -49,21 +50,25 @@ def examine(
     stack_events: Collection[str] | None = None,
     where: Where | None = None,
     possible: Possible | None = None,
+    executor: Executor = HERE,
 ) -> Diagnosis:
     """The verdict with what it was chosen from; `keep_accounts` asks for that even where there is nothing to choose.
 
     `stack_events`: kernel events whose stacks tell latencies, of syscalls, switches and samples. `where` is what the
-    user says of a stall, `possible` what could be recorded next. Deep recordings among both add relations.
+    user says of a stall, `possible` what could be recorded next. Deep recordings among both add relations. `executor`:
+    who does the work; the verdict is the same.
     """
     if not good or not bad:
         raise WhyperfError("At least one good and one bad recording are needed.", "whyperf diagnose GOOD BAD", status=2)
     mixture = parted(good, bad)
     good, bad = mixture.good, mixture.bad
-    runs = [Run(one) for one in good], [Run(one) for one in bad]
-    case = Case(*runs, settings or DiagnoseSettings(), method, sources_named(stack_events))
+    tallied = executor.map("reading recordings", tally, False, (*good, *bad))
+    runs = [Run(one, tally=known) for one, known in zip((*good, *bad), tallied, strict=True)]
+    sides, sources = (runs[: len(good)], runs[len(good) :]), sources_named(stack_events)
+    case = Case(*sides, settings or DiagnoseSettings(), method, sources, executor=executor)
     refuse_different_programs(case.good, case.bad)
     decision = case.decide()
-    stalls = view_causes(good, bad, method, where)
+    stalls = view_causes(good, bad, method, where, executor)
     if stalls is not None:
         decision = with_stalls(decision, stalls, case.settings)
     possible = possible or Possible()

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from whyperf.engines.recorded import Recorded
+from whyperf.recording.manifest import Manifest, Window
 from whyperf.recording.tables import Clock
 
 Floats = npt.NDArray[np.float64]
@@ -52,62 +53,49 @@ class StackTime:
         return int(self.samples.sum())
 
 
+@dataclass(frozen=True)
+class Tally:
+    """What a run's samples come to, however many there are."""
+
+    work: Work
+    times: dict[Clock, StackTime]
+
+
 class Run:
     """A recording with its columns at hand. Tables are read when first asked for."""
 
-    def __init__(self, recording: Recorded, *, outside_waits_only: bool = False) -> None:
-        """`outside_waits_only` leaves waits for the program's own threads and children out."""
+    def __init__(self, recording: Recorded, *, outside_waits_only: bool = False, tally: Tally | None = None) -> None:
+        """`outside_waits_only` leaves waits for the program's own threads and children out; `tally`, if it is known."""
         self.recording = recording
         self._outside_waits_only = outside_waits_only
-        self.manifest = recording.manifest
+        if tally is not None:
+            self._tally = tally
 
-    @cached_property
+    def __getstate__(self) -> dict[str, Any]:
+        """What was read is read again by whoever gets the run."""
+        return {name: value for name, value in vars(self).items() if name in ("recording", "_outside_waits_only")}
+
+    @property
+    def manifest(self) -> Manifest:
+        return self.recording.manifest
+
+    @property
     def work(self) -> Work:
-        """The last count of the window; one per run where nothing was counted."""
-        table = self.recording.table("work")
-        if table.num_rows == 0:
-            return Work(ONE_RUN, 1.0)
-        times, counts = column(table, "time"), column(table, "count")
-        inside = np.flatnonzero(times <= self.manifest.window.end)
-        last = inside[np.argmax(times[inside])] if len(inside) else int(np.argmin(times))
-        unit = str(table.column("unit")[int(last)].as_py())
-        if not np.isfinite(counts[last]) or counts[last] <= 0:
-            return Work(ONE_RUN, 1.0)
-        return Work(unit, float(counts[last]))
+        return self._tally.work
 
     def time(self, clock: Clock) -> StackTime:
-        return self._times[clock]
+        return self._tally.times[clock]
 
     def threads_in(self, clock: Clock, stacks: Ints) -> int:
         """How many threads were seen in any of these stacks."""
         table = self.recording.table("samples")
-        seen = self._counted[clock] & np.isin(column(table, "stack"), stacks)
+        counted = _counted(table, self.manifest.window, self._outside_waits_only)
+        seen = counted[clock] & np.isin(column(table, "stack"), stacks)
         return len(np.unique(column(table, "thread")[seen]))
 
     @cached_property
-    def _counted(self) -> dict[Clock, npt.NDArray[np.bool_]]:
-        """Which samples count for each clock."""
-        table = self.recording.table("samples")
-        window = self.manifest.window
-        time = column(table, "time")
-        inside = (time >= window.start) & (time <= window.end)
-        clocks = column(table, "clock")
-        blocked = inside & (clocks == Clock.BLOCKED)
-        if self._outside_waits_only:
-            blocked &= ~np.isin(column(table, "wait"), _WAITS_FOR_ITS_OWN)
-        return {Clock.CPU: inside & (clocks == Clock.CPU), Clock.BLOCKED: blocked}
-
-    @cached_property
-    def _times(self) -> dict[Clock, StackTime]:
-        table = self.recording.table("samples")
-        stacks, seconds = column(table, "stack"), column(table, "weight") / 1e9
-        running, blocked = self._counted[Clock.CPU], self._counted[Clock.BLOCKED]
-        look = 1 / (self.manifest.sampling.blocked_rate_hz or _USUAL_BLOCKED_RATE_HZ)
-        waits = seconds[blocked]
-        return {
-            Clock.CPU: _by_stack(stacks[running], seconds[running], seconds[running], np.ones(running.sum())),
-            Clock.BLOCKED: _by_stack(stacks[blocked], waits, np.minimum(waits, look), np.ceil(waits / look)),
-        }
+    def _tally(self) -> Tally:
+        return tally(self._outside_waits_only, self.recording)
 
     @cached_property
     def stack_parent(self) -> list[int]:
@@ -154,6 +142,44 @@ class Run:
                 chain.append(outer)
             chains.append(tuple(reversed(chain)))
         return chains
+
+
+def tally(outside_waits_only: bool, recording: Recorded) -> Tally:
+    table, manifest = recording.table("samples"), recording.manifest
+    stacks, seconds = column(table, "stack"), column(table, "weight") / 1e9
+    counted = _counted(table, manifest.window, outside_waits_only)
+    running, blocked = counted[Clock.CPU], counted[Clock.BLOCKED]
+    look = 1 / (manifest.sampling.blocked_rate_hz or _USUAL_BLOCKED_RATE_HZ)
+    waits = seconds[blocked]
+    times = {
+        Clock.CPU: _by_stack(stacks[running], seconds[running], seconds[running], np.ones(running.sum())),
+        Clock.BLOCKED: _by_stack(stacks[blocked], waits, np.minimum(waits, look), np.ceil(waits / look)),
+    }
+    return Tally(_work_done(recording), times)
+
+
+def _work_done(recording: Recorded) -> Work:
+    """The last count of the window; one per run where nothing was counted."""
+    table = recording.table("work")
+    if table.num_rows == 0:
+        return Work(ONE_RUN, 1.0)
+    times, counts = column(table, "time"), column(table, "count")
+    inside = np.flatnonzero(times <= recording.manifest.window.end)
+    last = inside[np.argmax(times[inside])] if len(inside) else int(np.argmin(times))
+    unit = str(table.column("unit")[int(last)].as_py())
+    if not np.isfinite(counts[last]) or counts[last] <= 0:
+        return Work(ONE_RUN, 1.0)
+    return Work(unit, float(counts[last]))
+
+
+def _counted(samples: pa.Table, window: Window, outside_waits_only: bool) -> dict[Clock, npt.NDArray[np.bool_]]:
+    """Which samples count for each clock."""
+    time, clocks = column(samples, "time"), column(samples, "clock")
+    inside = (time >= window.start) & (time <= window.end)
+    blocked = inside & (clocks == Clock.BLOCKED)
+    if outside_waits_only:
+        blocked &= ~np.isin(column(samples, "wait"), _WAITS_FOR_ITS_OWN)
+    return {Clock.CPU: inside & (clocks == Clock.CPU), Clock.BLOCKED: blocked}
 
 
 def source_lines(runs: Sequence[Run], file: str) -> dict[int, str]:

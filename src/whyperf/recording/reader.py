@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import html
+import platform
 import shlex
 import zlib
+from collections.abc import MutableMapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -21,14 +24,25 @@ from whyperf.recording.schema import Column
 from whyperf.recording.tables import table_named
 from whyperf.recording.writer import table_file
 
+# Tables that grow with the run's length. They are let go as soon as nobody uses them: many recordings may be open.
+_LONG = frozenset({"samples", "values", "events"})
+
 
 class Recording:
     """A sealed recording. Tables are read when first asked for, and checked against the manifest and the schema."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.manifest = _read_manifest(self.path)
+        text = _manifest_text(self.path)
+        self.manifest: Manifest = manifest_json.load(text, str(self.path))
+        self._manifest_crc32 = zlib.crc32(text)
         self._tables: dict[str, pa.Table] = {}
+        self._long_tables: MutableMapping[str, pa.Table] = WeakValueDictionary()
+        self._checked: set[str] = set()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Recordings travel by name: whoever gets one reads it where it is."""
+        return _opened, (self.path.absolute(), self._manifest_crc32, frozenset(self._checked))
 
     def __repr__(self) -> str:
         return f"<Recording {self.path}: {' '.join(self.manifest.command)}>"
@@ -47,13 +61,19 @@ class Recording:
         return f"<table>{''.join(rows)}</table>"
 
     def table(self, name: str) -> pa.Table:
-        if name not in self._tables:
-            self._tables[name] = self._read(name)
-        return self._tables[name]
+        tables = self._long_tables if name in _LONG else self._tables
+        found = tables.get(name)
+        if found is None:
+            found = tables[name] = self._read(name)
+        return found
 
     def column(self, table: str, name: str) -> np.ndarray:
         """A numeric column as an array."""
         return self.table(table).column(name).to_numpy()
+
+    def was_checked(self, name: str) -> None:
+        """Somebody else has found that the table's checksum holds."""
+        self._checked.add(name)
 
     def rows(self, name: str) -> StoredRows:
         """A table too large to be held in memory, to be read piece by piece; checked as it is read."""
@@ -62,10 +82,12 @@ class Recording:
         if expected is None:
             raise self._damaged(name, "the manifest does not list it")
         try:
-            with table_file(self.path, name).open("rb") as file:
-                size, checksum = _checksum(file)
-            if size != expected.bytes or checksum != expected.crc32:
-                raise self._damaged(name, "its checksum does not hold")
+            if name not in self._checked:
+                with table_file(self.path, name).open("rb") as file:
+                    size, checksum = _checksum(file)
+                if size != expected.bytes or checksum != expected.crc32:
+                    raise self._damaged(name, "its checksum does not hold")
+                self._checked.add(name)
             stored = StoredRows(
                 pq.ParquetFile(table_file(self.path, name), memory_map=True),
                 table,
@@ -133,6 +155,24 @@ class Recording:
         )
 
 
+def _opened(path: Path, manifest_crc32: int, checked: frozenset[str]) -> Recording:
+    """A recording that was opened elsewhere, where these tables' checksums were found to hold."""
+    if not path.exists():
+        raise WhyperfError(
+            f"The worker on {platform.node()} cannot see the recording {path}: workers need it under the same path, "
+            f"in a filesystem that all share.",
+            f"ls {shlex.quote(str(path))}",
+        )
+    recording = Recording(path)
+    if recording._manifest_crc32 != manifest_crc32:
+        raise WhyperfError(
+            f"The worker on {platform.node()} sees another recording than you under {path}.",
+            f"cksum {shlex.quote(str(path / MANIFEST))}",
+        )
+    recording._checked |= checked
+    return recording
+
+
 def _checksum(file: BinaryIO) -> tuple[int, int]:
     size = checksum = 0
     while piece := file.read(1 << 22):
@@ -160,15 +200,14 @@ def not_a_recording(path: Path) -> WhyperfError:
     return WhyperfError(f"{path} is not a recording.", "whyperf record -o NAME -- COMMAND")
 
 
-def _read_manifest(path: Path) -> Manifest:
+def _manifest_text(path: Path) -> bytes:
     if is_open(path):
         if is_being_written(path):
             raise still_being_written(path)
         raise WhyperfError(f"The recording {path} was not sealed: its recorder was killed.", f"whyperf info {path}")
     try:
-        text = (path / MANIFEST).read_bytes()
+        return (path / MANIFEST).read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         raise not_a_recording(path) from None
     except OSError as error:
         raise WhyperfError(f"{path / MANIFEST} cannot be read: {error.strerror}.", f"ls -l {path}") from error
-    return manifest_json.load(text, str(path))

@@ -20,6 +20,10 @@ from whyperf.recording.schema import Table
 from whyperf.recording.storage import make_folder, sync_folder, write_atomically, write_new
 from whyperf.recording.tables import TABLES
 
+# Values are read a few variables at a time, from many recordings: smaller groups than usual take 4% more room and
+# spare decoding the rest.
+_ROWS_A_GROUP = {"values": 1 << 15}
+
 Content = pa.Table | pa.RecordBatchReader  # the latter for what is made while it is written
 
 
@@ -85,7 +89,7 @@ def _write_table(path: Path, table: Table, content: Content | None) -> TableFile
         store_schema=False,
     ) as writer:
         for piece in _pieces(table, content):
-            writer.write_table(piece)
+            writer.write_table(piece, _ROWS_A_GROUP.get(table.name))
             rows += piece.num_rows
     buffer = sink.getvalue()
     write_new(path, buffer)

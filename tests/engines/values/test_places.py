@@ -12,8 +12,9 @@ from tests.engines.values.made import Read, with_values
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run
 from whyperf.engines.values.compare import compare
-from whyperf.engines.values.kinds import Dimension, Kind
-from whyperf.engines.values.readings import NO_CALLEE, Sequence, SideReadings
+from whyperf.engines.values.kinds import Dimension
+from whyperf.engines.values.loading import SideReadings
+from whyperf.engines.values.readings import NO_CALLEE, Sequence
 from whyperf.engines.values.settings import ValuesSettings
 from whyperf.engines.values.sound import Status, examine_dimension
 from whyperf.engines.values.strata import match_lines
@@ -118,6 +119,6 @@ def test_the_callee_is_the_next_function_inwards(stacks):
     run = Run(made)
     functions = FunctionIndex([run], [run])
     variables = VariableIndex(functions)
-    readings = SideReadings([run], functions, variables).of(0, Kind.SIGNED)
+    readings = SideReadings([run], functions, variables).of(0)
     names = [None if one == NO_CALLEE else functions.functions[one].key.name for one in readings.callee.tolist()]
     assert names == [callee_by_hand(words) for words in stacks]

@@ -13,7 +13,8 @@ from tests.engines.values.made import Read, one_function, with_values
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run
 from whyperf.engines.values.kinds import Dimension, Kind, from_floats, numbers, ordered, to_floats, written
-from whyperf.engines.values.readings import SideReadings, sequences
+from whyperf.engines.values.loading import SideReadings
+from whyperf.engines.values.readings import sequences
 from whyperf.engines.values.timeline import timeline
 from whyperf.engines.values.variables import VariableIndex
 
@@ -24,9 +25,10 @@ def read(*runs, name="x", kind=Kind.SIGNED):
     side = [Run(one) for one in runs]
     functions = FunctionIndex(side, side)
     variables = VariableIndex(functions)
-    readings = SideReadings(side, functions, variables)
     number = next(n for n, variable in enumerate(variables.variables) if variable.name == name)
-    return sequences(readings.of(number, kind), kind, ALL if kind.numeric else kind.dimensions, readings.timeline)
+    loaded = SideReadings(side, functions, variables).load(range(len(variables.variables)))
+    dimensions = ALL if kind.numeric else kind.dimensions
+    return sequences(loaded.of(number), loaded.succession(number), kind, dimensions)
 
 
 @settings(deadline=None)
@@ -107,7 +109,7 @@ def test_samples_outside_the_window_and_not_a_number_do_not_count():
     made = one_function(Read("work", "x", bits, kind="float"), samples=4)
     found = read(made, kind=Kind.FLOAT)
     assert numbers(Kind.FLOAT, found[Dimension.VALUE].codes).tolist() == [1.5, 2.5, 3.5]
-    when = timeline([Run(made)])
+    when = timeline(Run(made))
     assert when.counted.all()
     assert len(when) == 4
 
@@ -116,7 +118,7 @@ def test_samples_outside_the_window_and_not_a_number_do_not_count():
 @given(st.lists(st.lists(st.sampled_from(["a", "b", "c"]), max_size=4), min_size=2, max_size=30))
 def test_frames_that_all_stacks_between_two_samples_share_are_counted_one_by_one(stacks):
     paths = [("main", *stack) for stack in stacks]
-    when = timeline([Run(recording([(path, 1 / 200) for path in paths]))])
+    when = timeline(Run(recording([(path, 1 / 200) for path in paths])))
     pairs = [(one, other) for one in range(len(paths)) for other in range(one + 1, len(paths))]
     first, second = (np.array(side) for side in zip(*pairs, strict=True))
     expected = []

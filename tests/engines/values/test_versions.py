@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.engines.made import recording
 from tests.engines.values.made import Read, with_values
@@ -14,7 +16,7 @@ from whyperf.engines.run import Run
 from whyperf.engines.values.compare import compare
 from whyperf.engines.values.kinds import Kind
 from whyperf.engines.values.sound import Status
-from whyperf.engines.values.variables import Variable, match, match_renamed
+from whyperf.engines.values.variables import Variable, declaration_of, match, match_exactly, match_renamed
 
 N = 400
 
@@ -144,3 +146,16 @@ def test_a_variable_that_only_came_or_changed_its_type_is_not_a_renamed_one():
     assert match_renamed(known, found, match(known, found)) == {}
     known, found = [variable("a", 0), variable("x", 0)], [variable("a", 0), variable("y", 0, "double", Kind.FLOAT)]
     assert match_renamed(known, found, match(known, found)) == {}
+
+
+declared = st.lists(
+    st.builds(variable, st.sampled_from("abc"), st.integers(0, 4), st.sampled_from(["int", "long"])), max_size=8
+)
+
+
+@given(declared, declared)
+def test_the_short_way_to_match_finds_the_same(known, found):
+    by_declaration = {declaration_of(one): at for at, one in enumerate(known)}
+    matches = match_exactly(by_declaration, found)
+    if len(set(matches.values())) == len(found):
+        assert matches == match(known, found)

@@ -12,7 +12,7 @@ from whyperf.engines.contexts.blame import answering, mechanism_nodes, user_node
 from whyperf.engines.contexts.chains import Counted
 from whyperf.engines.contexts.costs import Costs, cost_of, side
 from whyperf.engines.contexts.idle import below, idle_places, own_waits, with_siblings
-from whyperf.engines.contexts.indexing import Contexts, index_contexts
+from whyperf.engines.contexts.indexing import Contexts, Tree, index_contexts
 from whyperf.engines.contexts.inference import Followed, follow, has_events
 from whyperf.engines.contexts.iterations import count_iterations
 from whyperf.engines.contexts.judging import Slower, judge
@@ -24,6 +24,7 @@ from whyperf.engines.contexts.totals import InstanceTotals, added
 from whyperf.engines.contexts.units import Unit, choose_unit, ended_by_themselves
 from whyperf.engines.excess.novelty import Novelty
 from whyperf.engines.excess.spending import spend
+from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Floats, Run, sums
 
@@ -76,6 +77,7 @@ def compare(
     *,
     sources: Sources = Sources.ALL,
     settings: ContextsSettings | None = None,
+    executor: Executor = HERE,
 ) -> Comparison | None:
     """None where a run has no kernel events: then there is nothing to say."""
     runs = (*good, *bad)
@@ -85,10 +87,13 @@ def compare(
     contexts = index_contexts(FunctionIndex(good, bad))
     layers = layers_of(contexts.index)
     mechanism = mechanism_nodes(contexts, layers)
-    followed = {
-        run: follow(run, contexts.tree, contexts.node_of_stack[run], sources=sources, of=members(run).program)
-        for run in runs
-    }
+    each = executor.map(
+        "following events",
+        _follow,
+        _Along(contexts.tree, sources),
+        [(run, contexts.node_of_stack[run]) for run in runs],
+    )
+    followed = dict(zip(runs, each, strict=True))
     waiting = mechanism | own_waits([one.waits for one in followed.values()], len(contexts))
     resting = {run: idle_places(run, followed[run], contexts, waiting, settings) for run in runs}
     heads = _idle_heads(good, bad, followed, resting, contexts)
@@ -125,6 +130,17 @@ def compare(
         spent=spent,
         slower=slower,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Along:
+    tree: Tree
+    sources: Sources
+
+
+def _follow(along: _Along, of: tuple[Run, Ints]) -> Followed:
+    run, node_of_stack = of
+    return follow(run, along.tree, node_of_stack, sources=along.sources, of=members(run).program)
 
 
 def _idle_heads(

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run
 from whyperf.engines.values.counters import Growth, Tracking
 from whyperf.engines.values.judging import Candidate, Judging, Outcome
 from whyperf.engines.values.kinds import Dimension, Kind
-from whyperf.engines.values.readings import has_values
+from whyperf.engines.values.loading import has_values
 from whyperf.engines.values.settings import ValuesSettings
 from whyperf.engines.values.sound import Status, Tested
 from whyperf.engines.values.spread import Contrast
@@ -63,28 +64,32 @@ class Values:
 
 
 def compare(
-    good: Sequence[Run], bad: Sequence[Run], *, per_unit: bool = True, settings: ValuesSettings | None = None
+    good: Sequence[Run],
+    bad: Sequence[Run],
+    *,
+    per_unit: bool = True,
+    settings: ValuesSettings | None = None,
+    executor: Executor = HERE,
 ) -> Values | None:
     """None where recordings of either kind hold no values."""
     settings = settings or ValuesSettings()
     good, bad = [run for run in good if has_values(run)], [run for run in bad if has_values(run)]
     if not good or not bad:
         return None
-    judging = Judging(good, bad, per_unit, settings)
-    outcomes, candidates = judging.all()
+    index = FunctionIndex(good, bad)
+    outcomes, candidates = Judging(index, per_unit, settings, executor).all(executor)
     limit = _limit(outcomes, settings)
     analysed = {outcome.variable.function for outcome in outcomes if outcome.variable.roles}
-    abnormal = [
-        accepted
+    keys = [function.key for function in index.functions]
+    found = (
+        _abnormal(outcomes[one.at], one, limit=limit, keys=keys, analysed=analysed, settings=settings)
         for one in candidates
-        if (accepted := _abnormal(judging, outcomes[one.at], one, limit, analysed)) is not None
-    ]
-    abnormal.sort(key=_telling_first)
-    keys = [function.key for function in judging.functions.functions]
+    )
+    abnormal = sorted((one for one in found if one is not None), key=_telling_first)
     deciding = [one for one in abnormal if one.decides]
     anomaly = _most_abnormal(one for one in deciding if one.dimension is Dimension.VALUE)
     return Values(
-        functions=judging.functions,
+        functions=index,
         outcomes=tuple(outcomes),
         abnormal=tuple(abnormal),
         anomaly=anomaly,
@@ -103,7 +108,13 @@ def _limit(outcomes: Sequence[Outcome], settings: ValuesSettings) -> float:
 
 
 def _abnormal(
-    judging: Judging, outcome: Outcome, candidate: Candidate, limit: float, analysed: Set[int]
+    outcome: Outcome,
+    candidate: Candidate,
+    *,
+    limit: float,
+    keys: Sequence[FunctionKey],
+    analysed: Set[int],
+    settings: ValuesSettings,
 ) -> Abnormal | None:
     """The most telling of the dimensions that hold; None if none does."""
     several = sum(test.status not in (Status.NEW, Status.FEW) for test in outcome.tests)
@@ -114,12 +125,11 @@ def _abnormal(
     ]
     if not holds:
         return None
-    settings, functions = judging.settings, judging.functions.functions
     best = max(holds, key=lambda test: _weight(test, settings))
     variable = outcome.variable
     return Abnormal(
         variable=variable,
-        function=None if variable.function == GLOBAL else functions[variable.function].key,
+        function=None if variable.function == GLOBAL else keys[variable.function],
         dimension=best.dimension,
         distance=best.distance,
         within=best.within,

@@ -14,7 +14,8 @@ import numpy as np
 from whyperf.engines.run import Floats, Ints
 from whyperf.engines.values.compare import Abnormal, Values
 from whyperf.engines.values.kinds import Dimension, Kind, first_size, numbers, ordered, written
-from whyperf.engines.values.readings import Readings, SideReadings, sequences
+from whyperf.engines.values.loading import Loaded, SideReadings
+from whyperf.engines.values.readings import Readings, sequences
 from whyperf.engines.values.spread import cells_of, plain
 from whyperf.engines.values.variables import VariableIndex
 from whyperf.engines.values.words import unit_of
@@ -63,8 +64,9 @@ class Histories:
 
     def of(self, one: Abnormal) -> History:
         kind, number = one.variable.kind, self._number[one.variable]
-        both = [(side, side.of(number, kind)) for side in self._sides]
-        good, bad = (_compared(side, readings, kind, one.dimension) / unit_of(one) for side, readings in both)
+        loaded = [side.load([number]) for side in self._sides]
+        both = [(side, one.of(number)) for side, one in zip(self._sides, loaded, strict=True)]
+        good, bad = (_compared(side, number, kind, one.dimension) / unit_of(one) for side in loaded)
         unit = _unit(kind, [readings for _, readings in both])
         courses = (
             []
@@ -103,8 +105,8 @@ def _shares(cell: Ints, cells: int) -> tuple[float, ...]:
     return tuple((np.bincount(cell, minlength=cells) / max(1, len(cell))).tolist())
 
 
-def _compared(side: SideReadings, readings: Readings, kind: Kind, dimension: Dimension) -> Floats:
-    codes = sequences(readings, kind, (dimension,), side.timeline)[dimension].codes
+def _compared(loaded: Loaded, number: int, kind: Kind, dimension: Dimension) -> Floats:
+    codes = sequences(loaded.of(number), loaded.succession(number), kind, (dimension,))[dimension].codes
     values = plain(kind, dimension, codes)
     return values[np.isfinite(values)]
 
@@ -117,11 +119,10 @@ def _unit(kind: Kind, sides: Iterable[Readings]) -> float:
 
 
 def _courses(side: SideReadings, readings: Readings, kind: Kind, good: bool, unit: float) -> Iterator[Course]:
-    times = side.timeline.time[readings.sample]
     values = numbers(kind, ordered(kind, np.ascontiguousarray(readings.raw))) / unit
     bounds = readings.starts.tolist()
     for number, (run, start, stop) in enumerate(zip(side.runs, bounds[:-1], bounds[1:], strict=True), 1):
-        since = (times[start:stop] - run.manifest.window.start) / 1e9
+        since = (readings.time[start:stop] - run.manifest.window.start) / 1e9
         if start < stop:
             yield _course(since, values[start:stop], good, number)
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run, texts
 from whyperf.engines.values.counters import Growth, Track, Tracking, evenly, judge_growth
 from whyperf.engines.values.kinds import Dimension, Kind, numbers, ordered
-from whyperf.engines.values.readings import Readings, SideReadings, sequences
+from whyperf.engines.values.loading import Loaded, SideReadings, portions
+from whyperf.engines.values.readings import Readings, sequences
 from whyperf.engines.values.readings import Sequence as Compared
 from whyperf.engines.values.settings import ValuesSettings
 from whyperf.engines.values.sound import Status, Tested, examine_dimension, examine_few
@@ -60,116 +62,142 @@ class Candidate:
     contrasts: Mapping[Dimension, Contrast]
 
 
+_Judged = tuple[Outcome, Mapping[Dimension, Contrast]]  # contrasts in the dimensions that may tell
+
+
+@dataclass(frozen=True)
+class _Both:
+    """What one variable held on either side."""
+
+    variable: Variable
+    number: int
+    sides: tuple[Loaded, Loaded]
+    good: Readings
+    bad: Readings
+
+    def sequences(self, dimensions: Sequence[Dimension]) -> tuple[dict[Dimension, Compared], dict[Dimension, Compared]]:
+        good, bad = (
+            sequences(readings, loaded.succession(self.number), self.variable.kind, dimensions)
+            for readings, loaded in zip((self.good, self.bad), self.sides, strict=True)
+        )
+        return good, bad
+
+
 class Judging:
     """Walks through all variables, in the order in which they are stored."""
 
-    def __init__(self, good: Sequence[Run], bad: Sequence[Run], per_unit: bool, settings: ValuesSettings) -> None:
-        self.settings = settings
-        self.functions = FunctionIndex(good, bad)
-        self.variables = VariableIndex(self.functions)
-        self.good = SideReadings(good, self.functions, self.variables)
-        self.bad = SideReadings(bad, self.functions, self.variables)
-        self.places = Places(bad, self.bad.frame_start)
-        self.units = {run: run.work.count if per_unit else 1.0 for run in (*good, *bad)}
-        self.same_text = len({_builds(run) for run in (*good, *bad)}) == 1
+    def __init__(
+        self, functions: FunctionIndex, per_unit: bool, settings: ValuesSettings, executor: Executor = HERE
+    ) -> None:
+        good, bad = functions.good, functions.bad
+        index = VariableIndex(functions)
+        self.settings, self._variables = settings, index.variables
+        self._good = SideReadings(good, functions, index, executor)
+        self._bad = SideReadings(bad, functions, index, executor)
+        self._places = Places(bad, self._bad.frame_start)
+        self._units = {run: run.work.count if per_unit else 1.0 for run in (*good, *bad)}
+        self._same_text = len({_builds(run) for run in (*good, *bad)}) == 1
         rates = [run.manifest.sampling.rate_hz for run in (*good, *bad)]
-        self.same_rate = max(rates) <= _SAME_RATE * min(rates)
-        self.merge = self._merge()
+        self._same_rate = max(rates) <= _SAME_RATE * min(rates)
+        self._compiled = self._good.total + self._bad.total >= settings.compiled_from
 
+    @property
     def _merge(self) -> Compare | None:
-        if self.good.total + self.bad.total < self.settings.compiled_from:
+        if not self._compiled:
             return None
         from whyperf.engines.values.kernels import merge_sorted
 
         compiled: Compare = merge_sorted
         return compiled
 
-    def all(self) -> tuple[list[Outcome], list[Candidate]]:
+    def all(self, executor: Executor = HERE) -> tuple[list[Outcome], list[Candidate]]:
         numbered = [
             number
-            for number, variable in enumerate(self.variables.variables)
-            if not variable.is_identity and self.bad.count(number)
+            for number, variable in enumerate(self._variables)
+            if not variable.is_identity and self._bad.count(number)
         ]
-        numbered.sort(key=self.bad.first_row)
+        numbered.sort(key=self._bad.first_row)
+        several = list(portions(numbered, (self._good, self._bad)))
         outcomes: list[Outcome] = []
         candidates: list[Candidate] = []
-        for number in numbered:
-            outcome, candidate = self._one(number, len(outcomes))
-            outcomes.append(outcome)
-            if candidate is not None:
-                candidates.append(candidate)
+        for judged in executor.map("comparing values", _judge, self, several):
+            for outcome, contrasts in judged:
+                if contrasts:
+                    candidates.append(Candidate(len(outcomes), contrasts))
+                outcomes.append(outcome)
         return outcomes, candidates
 
-    def _one(self, number: int, at: int) -> tuple[Outcome, Candidate | None]:
-        variable = self.variables.variables[number]
-        fewest = self.settings.minimum_readings
-        good_count, bad_count = self.good.count(number), self.bad.count(number)
-        if good_count == 0 and bad_count >= fewest:
-            return Outcome(variable, (Tested(Dimension.VALUE, Status.NEW),), Growth(Tracking.NO)), None
-        good, bad = self.good.of(number, variable.kind), self.bad.of(number, variable.kind)
-        if min(len(good), len(bad)) < fewest:
-            return self._few(variable, good, bad, at)
-        growth = self._growth(variable, good, bad)
+    def judge(self, portion: Sequence[int]) -> list[_Judged]:
+        known = [number for number in portion if not self._is_new(number)]
+        sides = self._good.load(known), self._bad.load(known)
+        judged: list[_Judged] = []
+        for number in portion:
+            variable = self._variables[number]
+            if self._is_new(number):
+                judged.append((Outcome(variable, (Tested(Dimension.VALUE, Status.NEW),), Growth(Tracking.NO)), {}))
+            else:
+                judged.append(self._one(_Both(variable, number, sides, *(side.of(number) for side in sides))))
+        return judged
+
+    def _is_new(self, number: int) -> bool:
+        return self._good.count(number) == 0 and self._bad.count(number) >= self.settings.minimum_readings
+
+    def _one(self, both: _Both) -> _Judged:
+        if min(len(both.good), len(both.bad)) < self.settings.minimum_readings:
+            return self._few(both)
+        growth = self._growth(both)
         if growth.tracking in (Tracking.CLOCK, Tracking.SAME):
-            return Outcome(variable, (Tested(Dimension.VALUE, Status.SAME),), growth), None
+            return Outcome(both.variable, (Tested(Dimension.VALUE, Status.SAME),), growth), {}
         if growth.tracking is Tracking.UNSURE:
             test = Tested(Dimension.VALUE, Status.INSUFFICIENT, growth.distance, growth.within)
-            return Outcome(variable, (test,), growth), None
-        return self._compared(variable, good, bad, growth, at)
+            return Outcome(both.variable, (test,), growth), {}
+        return self._compared(both, growth)
 
-    def _few(self, variable: Variable, good: Readings, bad: Readings, at: int) -> tuple[Outcome, Candidate | None]:
-        test = None
-        if variable.kind.numeric and len(good) and len(bad):
-            sides = [numbers(variable.kind, ordered(variable.kind, side.raw)) for side in (good, bad)]
-            test = examine_few(sides[0], sides[1], (_runs_with(good), _runs_with(bad)), self.settings)
+    def _few(self, both: _Both) -> _Judged:
+        test, variable = None, both.variable
+        if variable.kind.numeric and len(both.good) and len(both.bad):
+            sides = [numbers(variable.kind, ordered(variable.kind, side.raw)) for side in (both.good, both.bad)]
+            test = examine_few(sides[0], sides[1], (_runs_with(both.good), _runs_with(both.bad)), self.settings)
         if test is None:
-            return Outcome(variable, (Tested(Dimension.VALUE, Status.FEW),), Growth(Tracking.NO)), None
-        value = (Dimension.VALUE,)
-        here = sequences(good, variable.kind, value, self.good.timeline)[Dimension.VALUE]
-        there = sequences(bad, variable.kind, value, self.bad.timeline)[Dimension.VALUE]
-        contrasts = {Dimension.VALUE: self._contrast(variable, Dimension.VALUE, here, there)}
-        return Outcome(variable, (test,), Growth(Tracking.NO)), Candidate(at, contrasts)
+            return Outcome(variable, (Tested(Dimension.VALUE, Status.FEW),), Growth(Tracking.NO)), {}
+        here, there = both.sequences((Dimension.VALUE,))
+        contrasts = self._contrast(variable, Dimension.VALUE, here[Dimension.VALUE], there[Dimension.VALUE])
+        return Outcome(variable, (test,), Growth(Tracking.NO)), {Dimension.VALUE: contrasts}
 
     def _contrast(self, variable: Variable, dimension: Dimension, good: Compared, bad: Compared) -> Contrast:
-        return contrast(good, bad, self.places, self.settings, kind=variable.kind, dimension=dimension)
+        return contrast(good, bad, self._places, self.settings, kind=variable.kind, dimension=dimension)
 
-    def _compared(
-        self, variable: Variable, good: Readings, bad: Readings, growth: Growth, at: int
-    ) -> tuple[Outcome, Candidate | None]:
+    def _compared(self, both: _Both, growth: Growth) -> _Judged:
         tests: list[Tested] = []
         contrasts: dict[Dimension, Contrast] = {}
-        dimensions = self._dimensions(variable, growth)
-        here = sequences(good, variable.kind, dimensions, self.good.timeline)
-        there = sequences(bad, variable.kind, dimensions, self.bad.timeline)
+        variable, dimensions = both.variable, self._dimensions(both.variable, growth)
+        here, there = both.sequences(dimensions)
         for dimension in dimensions:
             test = self._test(dimension, here[dimension], there[dimension], growth)
             tests.append(test)
             if test.telling and test.p <= self.settings.discovery_rate:
                 contrasts[dimension] = self._contrast(variable, dimension, here[dimension], there[dimension])
-        outcome = Outcome(variable, tuple(tests), growth)
-        if not contrasts:
-            return outcome, None
-        return outcome, Candidate(at, contrasts)
+        return Outcome(variable, tuple(tests), growth), contrasts
 
     def _test(self, dimension: Dimension, good: Compared, bad: Compared, growth: Growth) -> Tested:
         if growth.tracking is Tracking.CHANGED:
             return Tested(dimension, Status.APART, growth.distance, growth.within, 0.0)
-        return examine_dimension(dimension, good, bad, self.settings, same_text=self.same_text, merge=self.merge)
+        return examine_dimension(dimension, good, bad, self.settings, same_text=self._same_text, merge=self._merge)
 
     def _dimensions(self, variable: Variable, growth: Growth) -> tuple[Dimension, ...]:
         if growth.tracking is Tracking.CHANGED:
             return (Dimension.VALUE,)
         dimensions = variable.kind.dimensions
-        if variable.function == GLOBAL or not self.same_rate:
+        if variable.function == GLOBAL or not self._same_rate:
             # A global is not read in every sample: how long it stays is not seen.
             return tuple(one for one in dimensions if one is Dimension.VALUE)
         return dimensions
 
-    def _growth(self, variable: Variable, good: Readings, bad: Readings) -> Growth:
-        if not variable.kind.numeric:
+    def _growth(self, both: _Both) -> Growth:
+        kind = both.variable.kind
+        if not kind.numeric:
             return Growth(Tracking.NO)
-        here = self._tracks(variable.kind, good, self.good)
-        there = self._tracks(variable.kind, bad, self.bad)
+        here, there = self._tracks(kind, both.good, self._good), self._tracks(kind, both.bad, self._bad)
         return judge_growth(here, there, self.settings)
 
     def _tracks(self, kind: Kind, readings: Readings, side: SideReadings) -> list[Track]:
@@ -179,8 +207,12 @@ class Judging:
         ):
             few = evenly(start, stop)
             values = numbers(kind, ordered(kind, np.ascontiguousarray(readings.raw[few])))
-            tracks.append(Track(values, side.timeline.time[readings.sample[few]], self.units[run]))
+            tracks.append(Track(values, readings.time[few], self._units[run]))
         return tracks
+
+
+def _judge(judging: Judging, portion: Sequence[int]) -> list[_Judged]:
+    return judging.judge(portion)
 
 
 def _runs_with(readings: Readings) -> int:

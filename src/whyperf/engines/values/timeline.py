@@ -6,7 +6,6 @@ from one place between two samples look like one; what is seen to end, has ended
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,18 +17,18 @@ from whyperf.recording.tables import Clock
 
 @dataclass(frozen=True)
 class Timeline:
-    """All samples of the runs of one kind, one run after the other; threads of two runs are never the same."""
+    """All samples of one run. Sorted by thread, those that do not count come last."""
 
-    start: tuple[int, ...]  # first sample of each run, and the end
     counted: Flags  # within the window, on the CPU
     time: Ints
     thread: Ints
+    stack: Ints
     height: Ints  # out-of-line frames on the stack
     position: Ints  # of each sample when sorted by thread
     shared: tuple[Ints, ...]  # by position: frames shared with the next; then minima over 2, 4, 8 ... of them
 
     def __len__(self) -> int:
-        return self.start[-1]
+        return len(self.counted)
 
     def fewest_shared(self, first: Ints, second: Ints) -> Ints:
         """Frames from the root on that all stacks between two samples of one thread have in common."""
@@ -46,31 +45,24 @@ class Timeline:
         return result
 
 
-def timeline(runs: Sequence[Run]) -> Timeline:
-    start = [0]
-    columns: list[tuple[Flags, Ints, Ints, Ints, Ints]] = []
-    shared: list[Ints] = []
-    threads = 0
-    for run in runs:
-        table = run.recording.table("samples")
-        time, thread, stack = (column(table, name).astype(np.int64) for name in ("time", "thread", "stack"))
-        window = run.manifest.window
-        counted = (time >= window.start) & (time <= window.end) & (column(table, "clock") == Clock.CPU)
-        order = np.lexsort((thread, ~counted))
-        position = np.empty(len(order), np.int64)
-        position[order] = np.arange(start[-1], start[-1] + len(order))
-        parent = np.array(run.stack_parent, np.int64)
-        height = _heights(parent)
-        own_heights = np.where(stack >= 0, height[stack], 0) if len(height) else np.zeros(len(stack), np.int64)
-        columns.append((counted, time, thread + threads, own_heights, position))
-        ordered = stack[order]
-        follows = _shared_frames(parent, height, ordered[:-1], ordered[1:])
-        follows[thread[order][:-1] != thread[order][1:]] = 0
-        shared.append(np.append(follows, 0)[: len(order)])
-        threads += int(thread.max(initial=-1)) + 1
-        start.append(start[-1] + len(order))
-    counted, time, thread, heights, position = (np.concatenate(parts) for parts in zip(*columns, strict=True))
-    return Timeline(tuple(start), counted, time, thread, heights, position, _minima(np.concatenate(shared)))
+def timeline(run: Run) -> Timeline:
+    table = run.recording.table("samples")
+    time, thread, stack = (column(table, name).astype(np.int64) for name in ("time", "thread", "stack"))
+    window = run.manifest.window
+    counted = (time >= window.start) & (time <= window.end) & (column(table, "clock") == Clock.CPU)
+    order = np.lexsort((thread, ~counted))
+    position = np.empty(len(order), np.int64)
+    position[order] = np.arange(len(order))
+    parent = np.array(run.stack_parent, np.int64)
+    height = _heights(parent)
+    own_heights = np.where(stack >= 0, height[stack], 0) if len(height) else np.zeros(len(stack), np.int64)
+    ordered = stack[order]
+    follows = _shared_frames(parent, height, ordered[:-1], ordered[1:])
+    follows[thread[order][:-1] != thread[order][1:]] = 0
+    # The minima are many, and stacks are never that high.
+    narrow = np.int16 if height.max(initial=0) < np.iinfo(np.int16).max else np.int64
+    shared = _minima(np.append(follows, 0)[: len(order)].astype(narrow))
+    return Timeline(counted, time, thread, stack, own_heights, position, shared)
 
 
 def _heights(parent: Ints) -> Ints:

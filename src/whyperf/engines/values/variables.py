@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.renames import Declaration, renamed
@@ -24,6 +25,7 @@ GLOBAL = -1
 _IDENTITIES = re.compile(r"\b_*(ino|dev|pid|uid|gid|id|time|clock|clockid|timer|key)(64)?_t\b")
 _Scope = tuple[int, str]  # function number (or GLOBAL) and, for globals, the module
 _Declared = dict[_Scope, list[tuple[int, "Variable"]]]  # rows and variables of one run
+_Declaration = tuple[str, str, str, int]  # name, unit, type and order
 _BASE = re.compile(r"[^\W\d][\w:]*")
 _LENGTH = "length of "  # how the debug information reader calls that of an array
 
@@ -58,6 +60,7 @@ class VariableIndex:
         self.variables: list[Variable] = []
         self.rows: dict[Run, dict[int, int]] = {}  # by number
         self._scopes: dict[_Scope, list[int]] = defaultdict(list)
+        self._declarations: dict[_Scope, dict[_Declaration, int]] = defaultdict(dict)  # where in the scope
         self._first_build: dict[_Scope, str] = {}
         self._functions = functions
         for run in (*functions.bad, *functions.good):  # the bad runs' spelling is the one shown
@@ -67,11 +70,14 @@ class VariableIndex:
         rows: dict[int, int] = {}
         unknown: list[tuple[_Scope, int, Variable]] = []
         for scope, found in declared.items():
-            known = [self.variables[number] for number in self._scopes[scope]]
             variables = [variable for _, variable in found]
-            matches = match(known, variables)
-            if self._is_other_build(run, scope):
-                matches |= match_renamed(known, variables, matches)
+            other_build = self._is_other_build(run, scope)
+            matches = match_exactly(self._declarations[scope], variables)
+            if len(set(matches.values())) < len(variables):
+                known = [self.variables[number] for number in self._scopes[scope]]
+                matches = match(known, variables)
+                if other_build:
+                    matches |= match_renamed(known, variables, matches)
             for at, (row, variable) in enumerate(found):
                 if at in matches:
                     rows[self._scopes[scope][matches[at]]] = row
@@ -83,6 +89,7 @@ class VariableIndex:
         return rows
 
     def _added(self, scope: _Scope, variable: Variable) -> int:
+        self._declarations[scope][declaration_of(variable)] = len(self._scopes[scope])
         self.variables.append(variable)
         self._scopes[scope].append(len(self.variables) - 1)
         return len(self.variables) - 1
@@ -109,6 +116,16 @@ class VariableIndex:
             if number not in rows and _same_declaration(self.variables[number], variable)
         ]
         return found[0] if len(found) == 1 else None
+
+
+def declaration_of(variable: Variable) -> _Declaration:
+    return variable.name, variable.unit, variable.type, variable.order
+
+
+def match_exactly(known: Mapping[_Declaration, int], found: Sequence[Variable]) -> dict[int, int]:
+    """Most runs are of one build: where this finds another one for each, `match` would find the same."""
+    declared = enumerate(map(declaration_of, found))
+    return {at: known[declaration] for at, declaration in declared if declaration in known}
 
 
 def match(known: Sequence[Variable], found: Sequence[Variable]) -> dict[int, int]:
@@ -200,11 +217,16 @@ def _comparable(one: Kind, other: Kind) -> bool:
     return (one in integers and other in integers) or (one.is_scaled and other.is_scaled)
 
 
+@cache
+def _roles(text: str) -> frozenset[str]:
+    return frozenset(role for role in text.split("|") if role)
+
+
 def _declared(run: Run, functions: FunctionIndex) -> _Declared:
     table = run.recording.table("variables")
     numbers = functions.of_row[run]
     modules = functions.module_names[run]
-    called = texts(run.recording.table("functions"), "name")
+    names = run.recording.table("functions").column("name")
     found: _Declared = defaultdict(list)
     columns = zip(
         ints(table, "function"),
@@ -223,11 +245,11 @@ def _declared(run: Run, functions: FunctionIndex) -> _Declared:
         number = numbers.get(function) if function >= 0 else GLOBAL
         if number is None:  # of a function that is on no stack: nothing of it can have been read
             continue
-        named = frozenset(role for role in roles.split("|") if role)
-        known = kind_named(kind)
-        owner = called[function] if function >= 0 else ""
-        unit = f"{run.manifest.redaction} {owner} {name}" if known.is_scaled else ""
-        variable = Variable(number, name, type_, known, scope, order, named, file, line, unit)
+        known, unit = kind_named(kind), ""
+        if known.is_scaled:
+            owner = names[function].as_py() if function >= 0 else ""
+            unit = f"{run.manifest.redaction} {owner} {name}"
+        variable = Variable(number, name, type_, known, scope, order, _roles(roles), file, line, unit)
         where = modules[module] if number == GLOBAL and module >= 0 else ""
         found[number, where].append((row, variable))
     return found

@@ -38,6 +38,7 @@ def shallow(readings: Readings, settings: PaperSettings) -> Readings:
         readings.frame[kept],
         readings.line[kept],
         readings.callee[kept],
+        readings.time[kept],
         np.array([0, int(kept.sum())]),
     )
 

@@ -46,8 +46,8 @@ def abnormal_samples(ranking: Ranking, one: Calibrated) -> AbnormalSamples | Non
     if one.variable is None or one.of_variable is None:
         return None
     kind, dimension = ranking.variables[one.variable].kind, one.of_variable.dimension
-    normal = shallow(ranking.good.of(one.variable, kind), ranking.settings)
-    buggy = shallow(ranking.bad.of(one.variable, kind), ranking.settings)
+    normal = shallow(ranking.good.of(one.variable), ranking.settings)
+    buggy = shallow(ranking.bad.of(one.variable), ranking.settings)
     here, there = dimensions(normal, kind)[dimension], dimensions(buggy, kind)[dimension]
     outside = (there < here.min()) | (there > here.max()) if len(here) else np.ones(len(there), np.bool_)
     strange = buggy.frame[_readings(dimension, there, outside)]

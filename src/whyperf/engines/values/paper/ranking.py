@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run
+from whyperf.engines.values.loading import SideReadings, has_values, portions
 from whyperf.engines.values.paper.costs import RawCosts, history_discount
 from whyperf.engines.values.paper.discounts import Discount, discount, shallow
 from whyperf.engines.values.paper.monitored import basic, monitored
-from whyperf.engines.values.readings import SideReadings, has_values
 from whyperf.engines.values.settings import PaperSettings, ValuesSettings
 from whyperf.engines.values.statistics import Compare
+from whyperf.engines.values.timeline import timeline
 from whyperf.engines.values.variables import Variable, VariableIndex
 from whyperf.recording.identity import FunctionKey
 
@@ -66,7 +67,7 @@ def rank(good: Sequence[Run], bad: Sequence[Run], settings: PaperSettings | None
     functions = FunctionIndex(good, bad)
     variables = VariableIndex(functions)
     sides = {run: SideReadings([run], functions, variables) for run in (*good, *bad)}
-    costs = {run: RawCosts(run, functions, side.timeline, settings) for run, side in sides.items()}
+    costs = {run: RawCosts(run, functions, timeline(run), settings) for run in sides}
     lowest = _discounts(variables, sides, costs, (good[0], bad[0]), settings)
     raw = {run: cost.seconds() for run, cost in costs.items()}
     normal, buggy = [raw[run] for run in good], [raw[run] for run in bad]
@@ -92,17 +93,19 @@ def _discounts(
     merge = _merge(sides)
     lowest: dict[int, _Lowest] = {}
     order = sorted(monitored(variables.variables), key=sides[buggy].first_row)
-    for number in order:
-        variable = variables.variables[number]
-        read = {run: shallow(side.of(number, variable.kind), settings) for run, side in sides.items()}
-        for run, readings in read.items():
-            costs[run].mark(readings)
-        if not len(read[buggy]):
-            continue
-        found = discount(read[normal], read[buggy], variable.kind, settings, merge)
-        for function in costs[buggy].attributed_to(variable, read[buggy]):
-            fresh = _Lowest(found.ratio, number, found, basic(variable.kind))
-            lowest.setdefault(function, fresh).add(number, found, basic(variable.kind))
+    for portion in portions(order, list(sides.values())):
+        loaded = {run: side.load(portion) for run, side in sides.items()}
+        for number in portion:
+            variable = variables.variables[number]
+            read = {run: shallow(side.of(number), settings) for run, side in loaded.items()}
+            for run, readings in read.items():
+                costs[run].mark(readings)
+            if not len(read[buggy]):
+                continue
+            found = discount(read[normal], read[buggy], variable.kind, settings, merge)
+            for function in costs[buggy].attributed_to(variable, read[buggy]):
+                fresh = _Lowest(found.ratio, number, found, basic(variable.kind))
+                lowest.setdefault(function, fresh).add(number, found, basic(variable.kind))
     return lowest
 
 
