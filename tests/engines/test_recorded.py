@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engines.made import Made, recording
 
+from tests.engines.made import Made, recording
 from whyperf.engines.recorded import columns_of, rows_of
 from whyperf.recording.reader import Recording
 from whyperf.recording.tables import SAMPLES
@@ -33,7 +33,7 @@ def _sealed(made: Made, samples: pa.Table, folder: Path, groups: list[int]) -> R
 
 
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=6))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_columns_are_those_of_the_table_however_rows_are_grouped(groups: list[int]) -> None:
     # GIVEN samples stored in groups of any size
     made = recording([(["main", f"work@{number % 7}"], 0.01) for number in range(sum(groups))])
