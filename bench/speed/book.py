@@ -30,7 +30,8 @@ _PARTS = (
     ),
     (
         "### From `diagnose` to the verdict",
-        "The whole command, process start included. Fitted: start + size^exponent, least relative squares.",
+        "The whole command, process start included. Fitted is a start plus a power of the size; in brackets the powers "
+        "of curves that differ from the measured costs by 10% on average, as other work on a machine disturbs them.",
         growth.tables,
     ),
     (

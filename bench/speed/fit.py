@@ -10,7 +10,8 @@ from scipy import optimize  # type: ignore[import-untyped]
 
 LINEAR = 1.1  # an exponent up to here counts as linear
 _STEEPEST = 3.0
-_STEPS = 301
+_STEPS = 300
+_DISTURBED = 0.1  # how far off costs may be by what else happens on a machine
 
 
 @dataclass(frozen=True)
@@ -20,12 +21,14 @@ class Growth:
     start: float
     each: float
     exponent: float
+    least: float  # exponents of curves that are as near to the costs as disturbances allow: from here
+    most: float
     at_the_end: float  # slope between the two largest sizes, both axes logarithmic, the start left in
 
     @property
     def is_linear(self) -> bool:
         """The slope at the end has the start in it, which only lessens it: what is above one there is growth."""
-        return max(self.exponent if self.each > 0 else 0.0, self.at_the_end) <= LINEAR
+        return self.least <= LINEAR and self.at_the_end <= LINEAR
 
 
 def fit_growth(sizes: Sequence[float], costs: Sequence[float]) -> Growth:
@@ -36,8 +39,9 @@ def fit_growth(sizes: Sequence[float], costs: Sequence[float]) -> Growth:
     size, cost = np.asarray(sizes, float)[order], np.asarray(costs, float)[order]
     size = size / size[0]
     coarse = np.linspace(0.01, _STEEPEST, _STEPS)
-    best = coarse[int(np.argmin([_solved(size, cost, one)[1] for one in coarse]))]
-    step = coarse[1] - coarse[0]
+    distance = np.array([_solved(size, cost, one)[1] for one in coarse])
+    best, step = coarse[int(np.argmin(distance))], coarse[1] - coarse[0]
+    near = coarse[distance <= max(float(distance.min()), _DISTURBED * np.sqrt(len(size)))]
     found = optimize.minimize_scalar(
         lambda one: _solved(size, cost, one)[1],
         bounds=(max(best - step, 0.001), best + step),
@@ -47,7 +51,14 @@ def fit_growth(sizes: Sequence[float], costs: Sequence[float]) -> Growth:
     (start, each), _ = _solved(size, cost, float(found.x))
     slope = np.log(cost[-1] / cost[-2]) / np.log(size[-1] / size[-2])
     scale = float(np.min(sizes)) ** float(found.x)
-    return Growth(float(start), float(each) / scale, float(found.x), float(slope))
+    return Growth(
+        start=float(start),
+        each=float(each) / scale,
+        exponent=float(found.x),
+        least=float(near.min()),
+        most=float(near.max()),
+        at_the_end=float(slope),
+    )
 
 
 def _solved(size: np.ndarray, cost: np.ndarray, exponent: float) -> tuple[np.ndarray, float]:

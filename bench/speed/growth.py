@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.speed import seeds, store
-from bench.speed.fit import Growth, fit_growth
+from bench.speed.fit import fit_growth
 from bench.speed.fresh import Spent, command_measured
 from bench.speed.multiplied import count_of, multiplied
 from bench.speed.table import markdown, seconds, size_of
@@ -80,7 +80,7 @@ def _sizes(kind: str, *, quick: bool) -> Iterator[Sized]:
             yield Sized(f"{records} records", good, bad, size, ("--symptom", seeds.DEEP_SYMPTOM))
         return
     seed: Callable[[], seeds.Pair] = seeds.sampled if kind == "values" else seeds.traced
-    for times in (1, 3, 10) if quick else (1, 3, 10, 30, 100):
+    for times in _TIMES[kind][: _QUICK if quick else None]:
         paths = [_made(one, times) for one in seed()]
         try:
             yield Sized(f"{times}x", paths[0], paths[1], sum(count_of(one, _TABLES[kind]) for one in paths))
@@ -90,6 +90,8 @@ def _sizes(kind: str, *, quick: bool) -> Iterator[Sized]:
 
 
 _TABLES = {"values": "values", "trace": "events"}
+_TIMES = {"values": (1, 10, 100, 300, 1000), "trace": (1, 3, 10, 30, 100)}
+_QUICK = 3  # sizes
 
 
 def _made(seed: Path, times: int) -> Path:
@@ -134,28 +136,15 @@ def _rows(kind: str, points: Sequence[Point]) -> str:
 def _verdict(points: Sequence[Point]) -> str:
     if len(points) < 3:
         return "Too few sizes to tell how it grows."
-    time, memory = (
-        fit_growth([one.size for one in points], [figure(one) for one in points]) for figure in (_cpu_s, _memory)
-    )
+    time = fit_growth([one.size for one in points], [one.spent.cpu_s for one in points])
     linear = "linear or less" if time.is_linear else "**more than linear**"
+    before, last = points[-2:]
+    more = max(last.spent.peak_bytes - before.spent.peak_bytes, 0) / (last.size - before.size)
     return (
-        f"CPU time: {seconds(time.start)} + size^{time.exponent:.2f}, at the end {time.at_the_end:.2f}: {linear}. "
-        f"Memory: {size_of(memory.start)} + {_memory_words(memory, points)}."
+        f"CPU time grows with the {time.exponent:.2f}th power of the size [{time.least:.2f}, {time.most:.2f}], above a "
+        f"start of {seconds(time.start)}; slope at the end {time.at_the_end:.2f}: {linear}. Memory: {more:.0f} bytes "
+        f"more for each of them at the end."
     )
-
-
-def _memory_words(memory: Growth, points: Sequence[Point]) -> str:
-    first, last = points[-2], points[-1]
-    each = (last.spent.peak_bytes - first.spent.peak_bytes) / (last.size - first.size)
-    return f"size^{memory.exponent:.2f}, {max(each, 0.0):.0f} bytes more for each at the end"
-
-
-def _cpu_s(point: Point) -> float:
-    return point.spent.cpu_s
-
-
-def _memory(point: Point) -> float:
-    return float(point.spent.peak_bytes)
 
 
 def _told(told: dict[str, Any]) -> Point:

@@ -29,6 +29,7 @@ def test_exponent_of_a_true_curve_is_found(exponent: float, start: float, at_the
     growth = fit_growth(_SIZES.tolist(), costs.tolist())
     # THEN it goes through the points, with that exponent
     assert growth.exponent == pytest.approx(exponent, abs=0.02)
+    assert growth.least - 0.02 <= exponent <= growth.most + 0.02
     fitted = growth.start + growth.each * _SIZES**growth.exponent
     np.testing.assert_allclose(fitted, costs, rtol=1e-3)
 
@@ -49,6 +50,15 @@ def test_no_curve_of_the_kind_is_nearer_than_the_fitted_one(seed: int, exponent:
     oracle = optimize.minimize(distance, (1.0, 9.0, exponent), bounds=bounds)
     ours = distance(np.array([growth.start, growth.each * _SIZES[-1] ** growth.exponent, growth.exponent]))
     assert ours <= oracle.fun + 1e-6
+
+
+def test_a_start_that_hides_the_growth_leaves_the_exponent_open() -> None:
+    # GIVEN costs that are nearly all start, disturbed by what else happens on the machine
+    growth = fit_growth([1, 3, 10], [2.25, 2.32, 2.41])
+    # THEN nothing is claimed of the exponent
+    assert growth.least < 0.1
+    assert growth.most > 2
+    assert growth.is_linear
 
 
 def test_growth_is_linear_only_up_to_the_limit() -> None:
