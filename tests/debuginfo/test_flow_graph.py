@@ -1,11 +1,11 @@
-"""Post-dominators and loops, against their definitions on small random graphs."""
+"""Dominators, post-dominators and loops, against their definitions on small random graphs."""
 
 from __future__ import annotations
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from whyperf.debuginfo.flow_graph import EXIT, find_loops, post_dominators
+from whyperf.debuginfo.flow_graph import EXIT, dominators, find_loops, post_dominators
 
 Graph = tuple[list[list[int]], list[bool]]
 
@@ -50,6 +50,28 @@ def test_post_dominators_are_what_every_path_to_the_end_passes_first(graph: Grap
         # The immediate one is post-dominated by all others.
         nearest = [one for one in passed if all(o == one or not can_end(one, {o}) for o in passed)]
         assert found[block] == (nearest[0] if nearest else EXIT)
+
+
+@given(graphs())
+def test_dominators_are_what_every_path_from_the_entry_passes_last(graph: Graph) -> None:
+    successors, _ = graph
+    count = len(successors)
+    found = dominators(successors, 0)
+    assert found[0] == 0
+    for block in range(1, count):
+        passed = {one for one in range(count) if one != block and block not in reachable([0], successors, {one})}
+        # The immediate one is dominated by all others.
+        (nearest,) = [
+            one for one in passed if all(o == one or one not in reachable([0], successors, {o}) for o in passed)
+        ]
+        assert found[block] == nearest
+
+
+@given(graphs())
+def test_what_nothing_leads_to_has_no_dominator(graph: Graph) -> None:
+    successors, _ = graph
+    found = dominators([*successors, [0]], 0)
+    assert found == [*dominators(successors, 0), -1]
 
 
 @given(graphs())

@@ -135,6 +135,7 @@ def recording(
     folder: str = "/src",
     debug: str = "full",
     also: Sequence[str] = (),
+    passed: Sequence[tuple[str, str]] = (),
     declared: Mapping[str, int] | None = None,
     source: Mapping[str, tuple[int, str]] | None = None,
     losses: Losses | None = None,
@@ -142,7 +143,8 @@ def recording(
     threads: int = 1,
     **manifest: Any,
 ) -> Made:
-    """`noise` draws each stack's number of samples from Poisson's distribution. `also`: functions never sampled.
+    """`noise` draws each stack's number of samples from Poisson's distribution. `also`: functions never sampled,
+    `passed`: calls that certainly happened.
 
     Samples take `threads` in turns.
     """
@@ -175,7 +177,9 @@ def recording(
             used += seconds if which is Clock.CPU else 0.0
     for word in also:
         made.function(word, sampled=False)
+    calls = [{"caller": made.function(one), "callee": made.function(other)} for one, other in passed]
     rows = {
+        "passed": calls,
         "samples": made.samples,
         "stacks": made.stacks,
         "frames": made.frames,

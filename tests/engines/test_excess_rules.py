@@ -87,6 +87,18 @@ def test_a_new_path_is_charged_to_who_took_it_or_to_new_code(binary_has_it, call
     assert findings["store"].pattern == findings["compact"].pattern == "new-path"
 
 
+@pytest.mark.parametrize(
+    ("passed", "first"),
+    [((), "store"), ((("store", "compact"),), "compact"), ((("main", "compact"),), "store")],
+)
+def test_what_was_certainly_called_is_no_new_path(passed, first):
+    # GIVEN a function in which the good run was never seen, which it did call, by the code: from the same caller or not
+    good = run(BASE, also=["compact"], passed=passed)
+    bad = run([*BASE, (("main", "store", "compact"), 6.0)])
+    # THEN from the same caller it is not the call that is new: the function takes longer
+    assert suspects(compare([good], [bad]), "run")[0].function.name == first
+
+
 def test_rare_functions_are_not_called_new():
     # GIVEN a function with so little time that the good run could have missed it
     bad = [*BASE, (("main", "store", "flush"), 0.04), (("main", "parse"), 2.0)]

@@ -15,7 +15,7 @@ from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.blocks import Parts, parts_of
 from whyperf.debuginfo.code_map import Addresses, Bools, CodeMap, Int32s, ScopeKind
 from whyperf.debuginfo.elf import ElfFile
-from whyperf.debuginfo.flow_graph import find_loops, post_dominators
+from whyperf.debuginfo.flow_graph import dominators, find_loops, post_dominators
 from whyperf.debuginfo.flow_instructions import Instruction, Step, decode
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.jump_tables import table_targets
@@ -44,6 +44,8 @@ class Flow:
     """The first instruction of each block."""
     join: Int32s
     """The immediate post-dominator of each block; -1: the function's end."""
+    dominator: Int32s
+    """The last block that every path from the entry passes before each; the entry's is itself."""
     branches: Bools
     """Several ways lead on from the block."""
     loop: Int32s
@@ -140,7 +142,8 @@ class _Graph:
         self._successors: list[list[int]] = []
         self._leaves: list[bool] = []
         self.unresolved = 0
-        for last in [*(row - 1 for row in self._first[1:]), len(code) - 1]:
+        self._lasts = [*(row - 1 for row in self._first[1:]), len(code) - 1]
+        for last in self._lasts:
             followers, leaves = self._after(last)
             self._successors.append(followers)
             self._leaves.append(leaves)
@@ -176,10 +179,9 @@ class _Graph:
     def can_return(self) -> bool:
         """Whether a return or a jump to elsewhere can be reached from the entry."""
         seen, work = {0}, [0]
-        lasts = [*(row - 1 for row in self._first[1:]), len(self._code) - 1]
         while work:
             block = work.pop()
-            one = self._code[lasts[block]]
+            one = self._code[self._lasts[block]]
             returns = one.step is Step.STOP and not one.trap
             if returns or (self._leaves[block] and one.step in (Step.JUMP, Step.BRANCH)):
                 return True
@@ -201,12 +203,25 @@ class _Graph:
             block=self._block.astype(np.int32),
             first=np.array(self._first, np.int32),
             join=np.array(post_dominators(self._successors, self._leaves), np.int32),
+            dominator=np.array(dominators(self._all_ways(), 0), np.int32),
             branches=np.array(ways) > 1,
             loop=np.array(loops.of_block, np.int32),
             header=np.array(loops.header, np.int32),
             parent=np.array(loops.parent, np.int32),
             unresolved=self.unresolved,
         )
+
+    def _all_ways(self) -> list[list[int]]:
+        """Successors that miss no way: a jump through an unknown table may go anywhere, and what nothing leads to, such
+        as a handler of exceptions, may be entered from anywhere."""
+        ways = [list(to) for to in self._successors]
+        everywhere = list(range(len(ways)))
+        for block, row in enumerate(self._lasts):
+            if self._tables.get(self._code[row].address) == []:
+                ways[block] = everywhere
+        led_to = {0, *(to for following in ways for to in following)}
+        ways[0] += [block for block in everywhere if block not in led_to]
+        return ways
 
     def _called(self, one: Instruction) -> int:
         leaves = one.step is Step.CALL or (one.step is not Step.NEXT and one.target not in self._row)

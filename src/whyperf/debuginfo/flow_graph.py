@@ -1,4 +1,4 @@
-"""Graphs of blocks: where a branch's arms meet again, and which blocks form loops."""
+"""Graphs of blocks: what every path passes, where a branch's arms meet again, and which blocks form loops."""
 
 from __future__ import annotations
 
@@ -32,12 +32,11 @@ class Loops:
 def post_dominators(successors: Successors, leaves: Sequence[bool]) -> list[int]:
     """The first block that every path from a block passes afterwards; EXIT if that is only the function's end.
 
-    `leaves[b]`: the function may be left from b. From loops without an end one is taken to be left as well. (Cooper,
-    Harvey and Kennedy's iteration on the reversed graph.)
+    `leaves[b]`: the function may be left from b. From loops without an end one is taken to be left as well.
     """
     count = len(successors)
     end = count
-    after: list[list[int]] = [[*successors[b], *([end] if leaves[b] else [])] for b in range(count)]
+    after: list[list[int]] = [[*successors[b], *([end] if leaves[b] else [])] for b in range(count)] + [[]]
     before: list[list[int]] = [[] for _ in range(count + 1)]
     for block in range(count):
         for follower in after[block]:
@@ -48,23 +47,42 @@ def post_dominators(successors: Successors, leaves: Sequence[bool]) -> list[int]
         if not reached[block]:
             after[block].append(end)
             order[-1:] = [*_postorder(block, before, reached), end]
-    rank = [0] * (count + 1)
+    immediate = _immediate(order, after)
+    return [EXIT if immediate[block] == end else immediate[block] for block in range(count)]
+
+
+def dominators(successors: Successors, entry: int) -> list[int]:
+    """The last block that every path from the entry passes before a block; the entry's is itself.
+
+    -1 for blocks to which no path leads.
+    """
+    before: list[list[int]] = [[] for _ in successors]
+    for block, followers in enumerate(successors):
+        for follower in followers:
+            before[follower].append(block)
+    return _immediate(list(_postorder(entry, successors, [False] * len(successors))), before)
+
+
+def _immediate(order: Sequence[int], towards_root: Sequence[Sequence[int]]) -> list[int]:
+    """Cooper, Harvey and Kennedy's iteration; `order` is a postorder that ends with the root."""
+    root = order[-1]
+    rank = [0] * len(towards_root)
     for position, block in enumerate(order):
         rank[block] = position
-    immediate = [-1] * (count + 1)
-    immediate[end] = end
+    immediate = [-1] * len(towards_root)
+    immediate[root] = root
     changed = True
     while changed:
         changed = False
         for block in reversed(order[:-1]):
-            known = [follower for follower in after[block] if immediate[follower] >= 0]
+            known = [one for one in towards_root[block] if immediate[one] >= 0]
             meeting = known[0]
             for other in known[1:]:
                 meeting = _meet(meeting, other, immediate, rank)
             if immediate[block] != meeting:
                 immediate[block] = meeting
                 changed = True
-    return [EXIT if immediate[block] == end else immediate[block] for block in range(count)]
+    return immediate
 
 
 def _meet(one: int, other: int, immediate: list[int], rank: list[int]) -> int:

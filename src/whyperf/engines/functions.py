@@ -26,6 +26,7 @@ UNKNOWN = "[unknown]"
 
 # Where compilers and distributions keep headers and standard libraries: code from there is a part of its caller.
 _SYSTEM_HEADERS = ("/usr/include/", "/usr/lib/gcc/", "/usr/lib/llvm", "/usr/lib/clang/", "/usr/local/lib/gcc/")
+_CALL = ("caller", "callee")
 _STANDARD_LIBRARY_PARTS = ("/rustc/", "/lib/rustlib/src/", "/include/c++/")
 
 
@@ -86,6 +87,20 @@ class FunctionIndex:
         """Whether the good runs' binaries hold the function, run or not."""
         wanted = self.functions[number].key
         return self.builds.good_has(wanted.module, wanted.name)
+
+    @cached_property
+    def called_in_good(self) -> set[tuple[int, int]]:
+        """Callers and callees of calls that certainly happened in a good run, seen or not."""
+        found: set[tuple[int, int]] = set()
+        for run in self.good:
+            passed = run.recording.table("passed")
+            rows = pc.unique(pa.chunked_array([*passed.column("caller").chunks, *passed.column("callee").chunks]))
+            table = run.recording.table("functions").take(rows)
+            declared = zip(rows.to_pylist(), self._declarations(table, run), strict=True)
+            number = {row: self.number(self._key(run, what)) for row, what in declared}
+            calls = ((number[a], number[b]) for a, b in zip(*(ints(passed, name) for name in _CALL), strict=True))
+            found |= {(caller, callee) for caller, callee in calls if caller is not None and callee is not None}
+        return found
 
     def innermost_frame(self, run: Run, stack: int, function: int) -> int | None:
         """Where a stack is in the function."""

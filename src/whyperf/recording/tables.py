@@ -87,6 +87,15 @@ FUNCTIONS = Table(
         Column("sampled", pa.bool_(), "some frame lies in it"),
     ),
 )
+PASSED = Table(
+    "passed",
+    "Calls that certainly happened, seen or not: every path to some sampled place leads through them.",
+    (
+        Column("caller", _id, "row of `functions`", "functions"),
+        Column("callee", _id, "row of `functions`", "functions"),
+    ),
+    optional=True,
+)
 MODULES = Table(
     "modules",
     "Programs and libraries in which code ran.",
@@ -206,6 +215,7 @@ TABLES: tuple[Table, ...] = (
     STACKS,
     FRAMES,
     FUNCTIONS,
+    PASSED,
     MODULES,
     MAPPINGS,
     PROCESSES,

@@ -10,17 +10,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from whyperf.collect import _session
 from whyperf.collect.components import Components
 from whyperf.collect.dependences.raw import is_deep
 from whyperf.collect.redaction_key import fingerprint, redaction_key
-from whyperf.collect.seal.code import Code, CodeBuilder
+from whyperf.collect.seal.code import CodeBuilder
 from whyperf.collect.seal.events import SeenTraced, cut_stacks, events_table, in_one_order, samples_of, seen_traced
 from whyperf.collect.seal.evidence import Evidence, Int32, Int64, RawStacks, read_evidence
 from whyperf.collect.seal.kernel import Kernel
 from whyperf.collect.seal.narrowing import narrowed, without
+from whyperf.collect.seal.passed import passed_table
 from whyperf.collect.seal.places import seen_stacks
 from whyperf.collect.seal.plug_ins import plug_ins
 from whyperf.collect.seal.processes import Cast, cast_of
@@ -195,8 +197,8 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
         events["events"] = events_table(traced.records, traced_cast, event_node, seen_by_tracer.cut)
         others = samples_of(traced.records, traced_cast, event_node)
         tables["samples"], tables["values"] = in_one_order(tables["samples"], others, values.values)
-    spent = _frame_weights(code, node_frames, tables["samples"])
-    source = excerpts(code.frames, code.functions, code.modules, spent)
+    spent = _node_weights(len(node_frames), tables["samples"])
+    source = excerpts(code.frames, code.functions, code.modules, _by_frame(spent, node_frames, code.frames.num_rows))
     manifest = summary(evidence, weight, (*source.notes, *values.notes, *variables.notes))
     manifest = replace(manifest, redaction="" if key is None else fingerprint(key))
     if traced is not None and seen_by_tracer is not None:
@@ -204,7 +206,11 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
         if evidence.start.sampling.source == TRACED_SAMPLES and not evidence.last_said("totals"):
             on_cpu = int(tables["samples"].column("weight").to_numpy().sum())
             manifest = replace(manifest, totals=replace(manifest.totals, cpu_user_s=on_cpu / 1e9))
-    tables |= {"work": work_table(evidence, manifest), "source": source.table}
+    tables |= {
+        "passed": passed_table(code, parents, node_frames, spent),
+        "work": work_table(evidence, manifest),
+        "source": source.table,
+    }
     return manifest, {**tables, **events}
 
 
@@ -239,12 +245,15 @@ def _weight_ns(evidence: Evidence) -> Int64:
     return np.where(samples.clock == Clock.CPU, np.rint(samples.weight * period).astype(np.int64), samples.weight)
 
 
-def _frame_weights(code: Code, node_frames: Int32, samples: pa.Table) -> Int64:
-    """What was spent in each frame itself."""
+def _node_weights(nodes: int, samples: pa.Table) -> npt.NDArray[np.float64]:
+    """What was spent in each context itself."""
     node, weight = samples.column("stack").to_numpy(), samples.column("weight").to_numpy()
     known = node >= 0
-    per_node = np.bincount(node[known], weight[known], minlength=len(node_frames))
-    return np.bincount(node_frames, per_node, minlength=code.frames.num_rows).astype(np.int64)
+    return np.bincount(node[known], weight[known], minlength=nodes).astype(np.float64)
+
+
+def _by_frame(node_weight: npt.NDArray[np.float64], node_frames: Int32, frames: int) -> Int64:
+    return np.bincount(node_frames, node_weight, minlength=frames).astype(np.int64)
 
 
 def _mappings(spaces: Spaces, module_row: Int32) -> pa.Table:

@@ -93,7 +93,7 @@ def compare(
     index = FunctionIndex(good, bad)
     units = {run: run.work.count if per_unit else 1.0 for run in (*good, *bad)}
     costs = measure(index, units, clock, folded=True)
-    novelty = find_novelty(costs, len(index.functions), settings)
+    novelty = find_novelty(costs, len(index.functions), index.called_in_good, settings)
     entries = frozenset(n for n, function in enumerate(index.functions) if function.key.name in _ENTRY_POINTS)
     growth = Growth(costs, entries, settings)
     charges = charge(costs.tree, novelty, growth, NOTHING_KNOWN, existed=index.exists_in_good, settings=settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,9 +24,26 @@ class Novelty:
     gone: Flags
 
 
-def find_novelty(costs: Costs, functions: int, settings: ExcessSettings) -> Novelty:
+def find_novelty(
+    costs: Costs, functions: int, called_in_good: Set[tuple[int, int]], settings: ExcessSettings
+) -> Novelty:
+    """`called_in_good`: callers and callees of calls that certainly happened there, too quick to be seen or not."""
     good, bad = _seen(costs, costs.good, functions), _seen(costs, costs.bad, functions)
-    return Novelty(_only_here(bad, good, settings), _only_here(good, bad, settings))
+    new, gone = _only_here(bad, good, settings), _only_here(good, bad, settings)
+    return Novelty(new & ~_called_as_ever(costs, new, called_in_good), gone)
+
+
+def _called_as_ever(costs: Costs, new: Flags, called_in_good: Set[tuple[int, int]]) -> Flags:
+    """Functions whose bad time is, for the most part, in calls that the good runs made as well."""
+    tree = costs.tree
+    inclusive = tree.inclusive(costs.bad.mean)
+    known, balance = np.zeros(len(new), np.bool_), np.zeros(len(new))
+    for node in tree.outermost().tolist():
+        function, caller = int(tree.function[node]), int(tree.function[tree.parent[node]])
+        if new[function] and not (caller >= 0 and new[caller]):
+            balance[function] += inclusive[node] if (caller, function) in called_in_good else -inclusive[node]
+    known[balance > 0.0] = True
+    return known
 
 
 @dataclass(frozen=True)

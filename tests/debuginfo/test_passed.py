@@ -1,0 +1,81 @@
+"""Calls that must have happened, against what a run of the very program says happened."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from whyperf.debuginfo.passed import passed_calls
+
+from .building import Builder, run
+from .conftest import Describe
+
+NOTED = ["always", "odd", "falls_through", "second", "third", "in_loop", "deep", "late"]
+CERTAIN = {
+    "mark_start": {"always"},
+    "mark_odd": {"always", "odd"},
+    "mark_case": {"always", "second"},
+    "mark_loop": {"always", "in_loop"},
+    "mark_end": {"always", "deep"},
+}
+AMPLE_S = 60.0
+
+
+def _calls_of(program: Path, name: str) -> list[int]:
+    listing = run("objdump", "-d", "--no-show-raw-insn", "-j", ".text", program)
+    found = re.findall(rf"^\s*([0-9a-f]+):\t(?:bnd )?call\s+[0-9a-f]+ <{name}>$", listing, re.MULTILINE)
+    return [int(address, 16) for address in found]
+
+
+def _always_called_before(program: Path) -> dict[str, set[str]]:
+    """By mark: what every run that came there had called."""
+    arguments = [str(value) for pair in product(range(80), range(3)) for value in pair]
+    always: dict[str, set[str]] = {}
+    for line in run(program, *arguments).splitlines():
+        mark, _, bits = line.partition(" ")
+        if mark.startswith("mark_"):
+            called = {name for number, name in enumerate(NOTED) if int(bits) >> number & 1}
+            always[mark] = always.get(mark, called) & called
+    return always
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("level", ["-O0", "-O1", "-O2", "-O3"])
+def test_what_is_certain_happened_in_every_run(build: Builder, described: Describe, compiler: str, level: str) -> None:
+    # GIVEN branches, a jump table whose cases fall through, a loop, an inlined function
+    program = build.ways(level, "-g", compiler=compiler)
+    binary = described(program)
+    names = binary.functions.names
+    happened = _always_called_before(program)
+    for mark, expected in CERTAIN.items():
+        places = _calls_of(program, mark)
+        assert places, mark
+        # WHEN: each copy of the place for itself
+        found = [
+            {names[callee] for _, callee in passed_calls(binary, np.array([place], np.uint64), AMPLE_S)}
+            for place in places
+        ]
+        # THEN nothing is called certain that a run did without, and what the source makes certain is found
+        for certain in found:
+            assert certain & set(NOTED) <= happened[mark] or len(places) > 1
+        assert set.intersection(*found) & set(NOTED) == expected
+
+
+def test_callers_are_told_even_of_inlined_code(build: Builder, described: Describe) -> None:
+    program = build.ways("-O2", "-g")
+    binary = described(program)
+    names = binary.functions.names
+    end = np.array(_calls_of(program, "mark_end"), np.uint64)
+    pairs = {(names[caller], names[callee]) for caller, callee in passed_calls(binary, end, AMPLE_S)}
+    assert {("shape", "always"), ("shape", "folded"), ("folded", "deep")} <= pairs
+    assert ("shape", "deep") not in pairs
+
+
+def test_without_time_nothing_is_read(build: Builder, described: Describe) -> None:
+    program = build.ways("-O2", "-g")
+    places = np.array(_calls_of(program, "mark_end"), np.uint64)
+    assert passed_calls(described(program), places, 0.0) == set()
