@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence as Several
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from whyperf.engines.functions import FunctionIndex
-from whyperf.engines.recorded import rows_of
 from whyperf.engines.run import Ints, Run, ints
 from whyperf.engines.values.kinds import Dimension, Flags, Kind, ordered, steps, usable
 from whyperf.engines.values.timeline import Timeline, timeline
 from whyperf.engines.values.variables import VariableIndex
-from whyperf.recording.rows import Columns
+from whyperf.recording.rows import Columns, HeldRows, Rows
 
 ANY_LINE = 0
 NO_CALLEE = -1
+
+
+@runtime_checkable
+class _Streaming(Protocol):
+    def rows(self, name: str) -> Rows: ...
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ class SideReadings:
         self.runs = tuple(runs)
         self.timeline: Timeline = timeline(runs)
         self._variable_rows = [variables.rows[run] for run in runs]
-        self._rows = [rows_of(run.recording, "values") for run in runs]
+        self._rows = [_rows(run) for run in runs]
         self._spans = [rows.spans("variable") for rows in self._rows]
         lines = [_relative_lines(run, functions) for run in runs]
         self._line = np.concatenate(lines)
@@ -205,6 +210,11 @@ def run_lengths(stays: Flags) -> Ints:
     ends = np.append(np.flatnonzero(~stays), len(stays)) + 1
     ends[1:] -= ends[:-1].copy()
     return ends
+
+
+def _rows(run: Run) -> Rows:
+    recording = run.recording
+    return recording.rows("values") if isinstance(recording, _Streaming) else HeldRows(recording.table("values"))
 
 
 def _relative_lines(run: Run, functions: FunctionIndex) -> Ints:
