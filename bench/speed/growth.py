@@ -42,15 +42,14 @@ class Point:
     spent: Spent
 
 
-def run(kinds: Sequence[str], *, quick: bool, resume: bool) -> None:
-    for kind in kinds:
-        if resume and store.read(PART, kind) is not None:
-            continue
-        points: list[Point] = []
-        for sized in _sizes(kind, quick=quick):
-            print(f"growth of {kind}: {sized.label}, {sized.size:,}", file=sys.stderr, flush=True)
-            points.append(_point(sized))
-            store.write(PART, kind, {"points": [asdict(one) for one in points]})
+def run(kind: str, *, quick: bool, resume: bool) -> None:
+    if resume and store.read(PART, kind) is not None:
+        return
+    points: list[Point] = []
+    for sized in _sizes(kind, quick=quick):
+        print(f"growth of {kind}: {sized.label}, {sized.size:,} {_UNITS[kind]}", file=sys.stderr, flush=True)
+        points.append(_point(sized))
+    store.write(PART, kind, {"points": [asdict(one) for one in points]})
 
 
 def tables() -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from statistics import median
 from typing import Any
 
-from bench.cache import SubjectError
 from bench.intervals import paired_ratio
 from bench.speed import store
 from bench.speed.meter import Cost, Inside
@@ -30,20 +28,15 @@ _MEASURES: tuple[tuple[str, Callable[[Cost], float]], ...] = (
 )
 
 
-def run(names: Sequence[str], tools: Sequence[Tool], rounds: int, *, resume: bool) -> None:
-    for workload in all_workloads():
-        if workload.name not in names:
-            continue
-        known = _rounds(store.read(PART, workload.name)) if resume else Rounds()
+def run(name: str, tools: Sequence[Tool], rounds: int, *, resume: bool) -> None:
+    workload = next(one for one in all_workloads() if one.name == name)
+    known = _rounds(store.read(PART, name)) if resume else Rounds()
 
-        def keep(now: Rounds, name: str = workload.name) -> None:
-            costs = [{tool: asdict(cost) for tool, cost in one.items()} for one in now.costs]
-            store.write(PART, name, {"rounds": costs, "problems": now.problems})
+    def keep(now: Rounds) -> None:
+        costs = [{tool: asdict(cost) for tool, cost in one.items()} for one in now.costs]
+        store.write(PART, name, {"rounds": costs, "problems": now.problems})
 
-        try:
-            run_rounds(workload, tools, rounds, known, keep)
-        except SubjectError as error:
-            print(f"{workload.name}: left out: {error}", file=sys.stderr)
+    run_rounds(workload, tools, rounds, known, keep)
 
 
 def tables() -> str:

@@ -6,7 +6,7 @@ import math
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -37,14 +37,13 @@ class Line:
     spent: Spent
 
 
-def run(names: Sequence[str], part: float, *, resume: bool) -> None:
-    for name in names:
-        if resume and store.read(PART, name) is not None:
-            continue
-        print(f"sizes: {name}", file=sys.stderr, flush=True)
-        with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=seeds.folder()) as scratch:
-            lines = SIZES[name](Path(scratch), part)
-        store.write(PART, name, {"part": part, "lines": [asdict(one) for one in lines]})
+def run(name: str, part: float, *, resume: bool) -> None:
+    if resume and store.read(PART, name) is not None:
+        return
+    print(f"sizes: {name}", file=sys.stderr, flush=True)
+    with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=seeds.folder()) as scratch:
+        lines = SIZES[name](Path(scratch), part)
+    store.write(PART, name, {"part": part, "lines": [asdict(one) for one in lines]})
 
 
 def tables() -> str:

@@ -39,10 +39,10 @@ def contexts(paths: Sequence[Path]) -> Told:
 
     good, bad = (Run(Recording(path)) for path in paths)
     view = view_contexts([good], [bad], Method.SOUND)
-    ranking = None if view is None else view.ranking
-    if ranking is None:
+    if view is None:
         raise ValueError("The recordings hold no kernel events.")
-    return {"contexts": len(ranking.contexts)}
+    ranking = view.ranking
+    return {"contexts": 0 if ranking is None else len(ranking.contexts)}
 
 
 def causal_graph(paths: Sequence[Path]) -> Told:
