@@ -33,8 +33,9 @@ _DEEP_CASE = "go-909"
 class Line:
     what: str
     size: str
-    published: str  # what the paper says it took
     spent: Spent
+    part: float = 1.0  # of the size, that was measured
+    published: str = ""  # what the paper says it took
 
 
 def run(name: str, part: float, *, resume: bool) -> None:
@@ -43,7 +44,7 @@ def run(name: str, part: float, *, resume: bool) -> None:
     print(f"sizes: {name}", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=seeds.folder()) as scratch:
         lines = SIZES[name](Path(scratch), part)
-    store.write(PART, name, {"part": part, "lines": [asdict(one) for one in lines]})
+    store.write(PART, name, {"lines": [asdict(one) for one in lines]})
 
 
 def tables() -> str:
@@ -56,7 +57,7 @@ def tables() -> str:
             besides = ", ".join(f"{value:,.3g} {name}" if value < 1000 else f"{value:,.0f} {name}"
                                 for name, value in line.spent.told.items())  # fmt: skip
             figures = (seconds(line.spent.wall_s), seconds(line.spent.cpu_s), size_of(line.spent.peak_bytes))
-            part = f" (1/{1 / told['part']:.0f} of it)" if told["part"] < 1 else ""
+            part = f" (1/{1 / line.part:.0f} of it)" if line.part < 1 else ""
             rows.append([line.what, f"{line.size}{part}", line.published, *figures, besides, str(told["load"])])
     head = ("what", "size", "published", "elapsed", "CPU time", "peak memory", "besides", "load average")
     return markdown(head, rows)
@@ -69,8 +70,8 @@ def vprof(scratch: Path, part: float) -> list[Line]:
         make_large(side, rows_of(GIGABYTES * part / 2), bad=side.name == "bad")
     size = "17,930 variables, 7 GB of values"
     return [
-        Line("vProf: values compared by our tests", size, "", measured("values", *sides)),
-        Line("vProf: by the published method", size, "about 6 hours", measured("values_as_published", *sides)),
+        Line("vProf: values compared by our tests", size, measured("values", *sides), part),
+        Line("vProf: by the published method", size, measured("values_as_published", *sides), part, "about 6 hours"),
     ]
 
 
@@ -78,18 +79,17 @@ def argus(scratch: Path, part: float) -> list[Line]:
     """Table 5: the largest of its traces; a pair of two million events each besides."""
     normal, stalled = seeds.traced()
     large = _events(stalled, scratch / "large", _GRAPH_EVENTS * part)
-    lines = [Line("Argus: the graph of one recording", "12.3 million events", "", _second_of("causal_graph", large))]
+    lines = [Line("Argus: the graph of one recording", "12.3 million events", _second_of("causal_graph", large), part)]
     shutil.rmtree(large)
     pair = [_events(one, scratch / one.name, 2_000_000 * part) for one in (normal, stalled)]
-    return [
-        *lines,
-        Line("causes of a stall beside a normal run", "2 x 2 million events", "", measured("causes", *pair)),
-    ]
+    spent = measured("causes", *pair)
+    return [*lines, Line("causes of a stall beside a normal run", "2 x 2 million events", spent, part)]
 
 
 def introperf(scratch: Path, part: float) -> list[Line]:
     pair = [_events(one, scratch / one.name, _STACKS * part / 2) for one in seeds.traced()]
-    return [Line("IntroPerf: contexts ranked", "2 x 10 million stacks", "", _second_of("contexts", *pair))]
+    what = "IntroPerf: latencies of contexts inferred and compared"
+    return [Line(what, "2 x 10 million stacks", _second_of("contexts", *pair), part)]
 
 
 def perspect(_scratch: Path, _part: float) -> list[Line]:
@@ -101,9 +101,8 @@ def perspect(_scratch: Path, _part: float) -> list[Line]:
     manifests = [Recording(path).manifest.deep for path in zooms]
     executions = sum(one.executions for one in manifests if one is not None)
     size = f"{executions / 1e6:.1f} million executions (the paper's largest graph: 1.4)"
-    return [
-        Line("Perspect: relations of Go-909, recorded already", size, "a few minutes", command_measured(command, (0,)))
-    ]
+    spent = command_measured(command, (0,))
+    return [Line("Perspect: relations of Go-909, recorded already", size, spent, published="a few minutes")]
 
 
 def sealing(scratch: Path, part: float) -> list[Line]:
@@ -111,13 +110,13 @@ def sealing(scratch: Path, part: float) -> list[Line]:
     warm = [enlarged(seed, scratch / f"small-{side}", 50_000) for side in range(2)]
     measured("sealing", *warm)
     both = [enlarged(seed, scratch / f"large-{side}", round(_SEALED_EVENTS * part / 2)) for side in range(2)]
-    return [Line("sealing what the tracer wrote", "2 x 5 million events", "", measured("sealing", *both))]
+    return [Line("sealing what the tracer wrote", "2 x 5 million events", measured("sealing", *both), part)]
 
 
 def dump(scratch: Path, _part: float) -> list[Line]:
     with full_ring(scratch):
         spent = _second_of("dump", scratch / "dump")
-    return [Line("dump of the flight recorder, tracing going on", f"a full ring of {RING}B a CPU", "", spent)]
+    return [Line("dump of the flight recorder, tracing going on", f"a full ring of {RING}B a CPU", spent)]
 
 
 SIZES: dict[str, Callable[[Path, float], list[Line]]] = {
