@@ -61,10 +61,8 @@ def test_growth_says_whether_it_is_linear() -> None:
 
 
 def test_sizes_say_which_part_of_them_was_measured() -> None:
-    line = Line(
-        "graph", "12 million events", "", Spent(1.5, 2.5, 3_000_000_000, {"vertices": 12345, "ms a walk": 1.25})
-    )
-    store.write(sizes.PART, "argus", {"part": 0.05, "lines": [asdict(line)]})
+    spent = Spent(1.5, 2.5, 3_000_000_000, {"vertices": 12345, "ms a walk": 1.25})
+    store.write(sizes.PART, "argus", {"lines": [asdict(Line("graph", "12 million events", spent, 0.05))]})
     (row,) = [one for one in sizes.tables().splitlines() if "graph" in one]
     assert "12 million events (1/20 of it)" in row
     assert "1.5 s | 2.5 s | 3 GB | 12,345 vertices, 1.25 ms a walk" in row
@@ -81,7 +79,7 @@ def test_dependences_are_told_in_times_of_the_plain_run() -> None:
 
 
 def test_stored_results_are_what_is_written_as_json() -> None:
-    store.write(sizes.PART, "dump", {"part": 1.0, "lines": []})
+    store.write(sizes.PART, "dump", {"lines": []})
     told = book.stored()
     assert set(told) == {"overhead", "deep", "growth", "sizes"}
     assert told["sizes"]["dump"]["lines"] == []
