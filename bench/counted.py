@@ -15,6 +15,7 @@ class Counted:
     user_s: float
     system_s: float
     elapsed_s: float
+    peak_bytes: int  # of the largest process
 
     @property
     def cpu_s(self) -> float:
@@ -27,4 +28,5 @@ def counting(file: Path) -> list[str]:
 
 
 def counted(file: Path) -> Counted:
-    return Counted(*map(float, file.read_text().split()))
+    user, system, elapsed, peak_kb = file.read_text().split()
+    return Counted(float(user), float(system), float(elapsed), 1024 * int(peak_kb))

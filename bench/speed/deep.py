@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from bench.counted import counted, counting
 from bench.speed import store
 from bench.speed.table import markdown, seconds, size_of
 from bench.subjects import sqlite
@@ -72,18 +73,13 @@ def zoomed(files: Sequence[LoadedFile], starts: tuple[str, ...], *, values_pass:
 def fastest(command: Sequence[str], text: str, environment: dict[str, str], rounds: int) -> tuple[float, int]:
     """CPU seconds, since others may be at work on the machine, and bytes that the process held at most."""
     best, most = float("inf"), 0
-    for _ in range(rounds):
-        process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment, text=True
-        )
-        assert process.stdin
-        with process.stdin as script_in:
-            script_in.write(text)
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)  # it was waited for already
-        if process.returncode:
-            raise subprocess.CalledProcessError(process.returncode, command)
-        best, most = min(best, used.ru_utime + used.ru_stime), max(most, used.ru_maxrss * 1024)
+    with tempfile.NamedTemporaryFile() as file:
+        counter = counting(Path(file.name))
+        for _ in range(rounds):
+            whole = [*counter, *command]
+            subprocess.run(whole, input=text, env=environment, text=True, check=True, stdout=subprocess.DEVNULL)
+            used = counted(Path(file.name))
+            best, most = min(best, used.cpu_s), max(most, used.peak_bytes)
     return best, most
 
 

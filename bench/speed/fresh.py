@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 import json
-import os
-import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from bench.counted import counted, counting
+from bench.speed.memory import peak_bytes
 from bench.speed.steps import STEPS
 
 
@@ -40,20 +41,19 @@ def measured(step: str, *paths: Path) -> Spent:
 
 def command_measured(command: Sequence[str], statuses: Sequence[int]) -> Spent:
     """A whole command, the start of its process and the loading of its code included."""
-    begin = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)  # it was waited for already
-    if process.returncode not in statuses:
-        raise FailedStepError(f"`{' '.join(command)}` ended with {process.returncode}.")
-    return Spent(time.perf_counter() - begin, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
+    with tempfile.NamedTemporaryFile() as file:
+        counter = counting(Path(file.name))
+        done = subprocess.run([*counter, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        if done.returncode not in statuses:
+            raise FailedStepError(f"`{' '.join(command)}` ended with {done.returncode}.")
+        used = counted(Path(file.name))
+    return Spent(used.elapsed_s, used.cpu_s, used.peak_bytes)
 
 
 def _spent(step: Callable[[Sequence[Path]], Mapping[str, float]], paths: Sequence[Path]) -> Spent:
     wall, cpu = time.perf_counter(), time.process_time()
     told = step(paths)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return Spent(time.perf_counter() - wall, time.process_time() - cpu, peak, told)
+    return Spent(time.perf_counter() - wall, time.process_time() - cpu, peak_bytes("self"), told)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from bench.speed.memory import sampler_memory
+from bench.speed.memory import peak_bytes, sampler_memory
 from bench.subjects import own
 
 _LOOK_EVERY_S = 0.1
@@ -53,7 +53,7 @@ class Watch:
     def _follow(self) -> None:
         seen = 0
         while not self._ended.wait(_LOOK_EVERY_S):
-            peaks = [_peak_bytes(pid) for pid in _below(self._root, stop_at=self._is_counter)]
+            peaks = [peak_bytes(pid) for pid in _below(self._root, stop_at=self._is_counter)]
             self.tool_bytes = max(self.tool_bytes, sum(peaks))
             if self._looks_inside and not self.sampler_bytes and (program := self._program()):
                 seen += 1
@@ -99,16 +99,6 @@ def _command(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
     except OSError:
         return ""
-
-
-def _peak_bytes(pid: int) -> int:
-    """Most that the process ever held, as the kernel keeps it; 0 when it is gone."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return 0
-    line = next((one for one in status.splitlines() if one.startswith("VmHWM:")), "VmHWM: 0 kB")
-    return int(line.split()[1]) * 1024
 
 
 def _sampler_bytes(pid: int) -> int:

@@ -92,3 +92,12 @@ def test_a_command_is_measured_as_a_whole_and_must_end_as_expected() -> None:
     assert spent.peak_bytes > 100_000
     with pytest.raises(FailedStepError, match="ended with 7"):
         command_measured(["sh", "-c", "exit 7"], (0,))
+
+
+def test_memory_of_who_starts_a_command_is_not_the_commands() -> None:
+    # GIVEN a process that holds far more than what it starts
+    ballast = bytearray(400_000_000)
+    ballast[::4096] = b"x" * len(ballast[::4096])
+    # THEN that is not counted
+    assert command_measured(["true"], (0,)).peak_bytes < 50_000_000
+    assert len(ballast) == 400_000_000

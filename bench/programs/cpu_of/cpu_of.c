@@ -1,6 +1,7 @@
 // cpu_of FILE COMMAND...: runs the command and writes the CPU seconds, user and system, that it and its waited-for
-// children used, and the seconds that went by. Stands between a tool and its target, so that the tool's own time is not
-// counted.
+// children used, the seconds that went by, and the kilobytes that the largest process held. Stands between a tool and
+// its target, so that the tool's own time is not counted; and below large processes, whose memory would otherwise count
+// as that of what they start.
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -49,7 +50,7 @@ int main(int argc, char **argv) {
         perror(argv[1]);
         return 1;
     }
-    fprintf(file, "%.6f %.6f %.6f\n", seconds(used.ru_utime), seconds(used.ru_stime), elapsed);
+    fprintf(file, "%.6f %.6f %.6f %ld\n", seconds(used.ru_utime), seconds(used.ru_stime), elapsed, used.ru_maxrss);
     fclose(file);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
