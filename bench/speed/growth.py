@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,14 @@ from typing import Any
 from bench.speed import seeds, store
 from bench.speed.fit import fit_growth
 from bench.speed.fresh import Spent, command_measured
+from bench.speed.made_stacks import make_stacks
 from bench.speed.multiplied import count_of, multiplied
 from bench.speed.table import markdown, seconds, size_of
 from bench.tool import whyperf_command
 from whyperf.recording.reader import Recording
 
 PART = "growth"
-KINDS = ("values", "trace", "relations")
+KINDS = ("values", "stacks", "trace", "relations")
 _ANSWERS = (0, 3, 4)
 _SHORT_S = 10.0  # what takes less is measured three times, and the least disturbed one counts
 
@@ -64,11 +65,12 @@ def tables() -> str:
 
 _TITLES = {
     "values": "Samples and values: redis' `LREM` case, recorded once and repeated in time",
+    "stacks": "Call paths: as many functions as paths, made; each path is one or a few samples",
     "trace": "Kernel events, by causes and contexts: redis' clients and one that asks for all keys, recorded once and "
     "repeated in time",
     "relations": "Counted executions, by relations: `documents`, really recorded, with ever more records",
 }
-_UNITS = {"values": "values", "trace": "events", "relations": "executions"}
+_UNITS = {"values": "values", "stacks": "call paths", "trace": "events", "relations": "executions"}
 
 
 def _sizes(kind: str, *, quick: bool) -> Iterator[Sized]:
@@ -78,25 +80,25 @@ def _sizes(kind: str, *, quick: bool) -> Iterator[Sized]:
             size = sum(_executions(one) for one in (good, bad))
             yield Sized(f"{records} records", good, bad, size, ("--symptom", seeds.DEEP_SYMPTOM))
         return
-    seed: Callable[[], seeds.Pair] = seeds.sampled if kind == "values" else seeds.traced
     for times in _TIMES[kind][: _QUICK if quick else None]:
-        paths = [_made(one, times) for one in seed()]
-        try:
-            yield Sized(f"{times}x", paths[0], paths[1], sum(count_of(one, _TABLES[kind]) for one in paths))
-        finally:
-            for path in paths:
-                shutil.rmtree(path)
+        with tempfile.TemporaryDirectory(prefix=f"{kind}-", dir=seeds.folder()) as scratch:
+            good, bad = (Path(scratch) / side for side in ("good", "bad"))
+            if kind == "stacks":
+                size = times * _PATHS
+                make_stacks(good, size, bad=False)
+                make_stacks(bad, size, bad=True)
+            else:
+                seed = seeds.sampled() if kind == "values" else seeds.traced()
+                for one, path in zip(seed, (good, bad), strict=True):
+                    multiplied(one, path, times)
+                size = sum(count_of(one, _TABLES[kind]) for one in (good, bad))
+            yield Sized(f"{times}x", good, bad, size)
 
 
 _TABLES = {"values": "values", "trace": "events"}
-_TIMES = {"values": (1, 10, 100, 300, 1000), "trace": (1, 3, 10, 30, 100)}
+_TIMES = {"values": (1, 10, 100, 300, 1000), "stacks": (1, 3, 10, 30, 100), "trace": (1, 3, 10, 30, 100)}
+_PATHS = 300  # at the smallest size
 _QUICK = 3  # sizes
-
-
-def _made(seed: Path, times: int) -> Path:
-    path = seeds.folder() / f"{seed.name}-x{times}"
-    shutil.rmtree(path, ignore_errors=True)
-    return multiplied(seed, path, times)
 
 
 def _executions(path: Path) -> int:
