@@ -73,8 +73,10 @@ def parts_with_fragments(code: CodeMap, scope: int) -> Parts:
 class Flows:
     """The flows of one binary's functions."""
 
-    def __init__(self, binary: Binary) -> None:
-        self._binary = binary
+    def __init__(self, binary: Binary, callee_depth: int = _CALLEE_DEPTH) -> None:
+        """`callee_depth`: through how many calls the code of callees is read to see whether they return. Where it is
+        not read they are taken to return, which adds ways and takes none away."""
+        self._binary, self._callee_depth = binary, callee_depth
         self._returns: dict[int, bool] = {}
 
     @cached_property
@@ -119,7 +121,7 @@ class Flows:
             slots = (one.slot for one in decode(self._image.read(entry, _STUB_BYTES), entry) if one.slot is not None)
             return never_returns_by_name(self._image.imports.get(next(slots, 0), ""))
         scope = self._binary.scope_entered_at(entry)
-        if scope < 0 or depth >= _CALLEE_DEPTH:
+        if scope < 0 or depth >= self._callee_depth:
             return False
         if never_returns_by_name(self._binary.functions.names[int(self._binary.code.scope_function[scope])]):
             return True

@@ -28,7 +28,7 @@ def passed_calls(binary: Binary, addresses: Addresses, budget_s: float) -> set[t
     Code is read for as long as there is time: that of the first addresses first.
     """
     outer = out_of_line_scopes(binary.code, addresses)
-    flows, deadline = Flows(binary), time.process_time() + budget_s
+    flows, deadline = Flows(binary, callee_depth=0), time.process_time() + budget_s
     found: set[tuple[int, int]] = set()
     for scope in dict.fromkeys(outer[outer >= 0].tolist()):
         flow = flows.of(scope) if time.process_time() < deadline else None
