@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-from bench.speed import seeds, store
+from bench.speed import store
 from bench.speed.fit import fit_growth
 from bench.speed.fresh import Spent, command_measured
-from bench.speed.made_stacks import make_stacks
-from bench.speed.multiplied import count_of, multiplied
+from bench.speed.sized import UNITS, Sized, growing
 from bench.speed.table import markdown, seconds, size_of
 from bench.tool import whyperf_command
-from whyperf.recording.reader import Recording
 
 PART = "growth"
-KINDS = ("values", "stacks", "trace", "relations")
+KINDS = tuple(UNITS)
 _ANSWERS = (0, 3, 4)
 _SHORT_S = 10.0  # what takes less is measured three times, and the least disturbed one counts
-
-
-@dataclass(frozen=True)
-class Sized:
-    """Recordings of one size. The size is that of both sides together, in what the kind counts."""
-
-    label: str
-    good: Path
-    bad: Path
-    size: int
-    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,8 +32,8 @@ def run(kind: str, *, quick: bool, resume: bool) -> None:
     if resume and store.read(PART, kind) is not None:
         return
     points: list[Point] = []
-    for sized in _sizes(kind, quick=quick):
-        print(f"growth of {kind}: {sized.label}, {sized.size:,} {_UNITS[kind]}", file=sys.stderr, flush=True)
+    for sized in growing(kind, quick=quick):
+        print(f"growth of {kind}: {sized.label}, {sized.size:,} {UNITS[kind]}", file=sys.stderr, flush=True)
         points.append(_point(sized))
     store.write(PART, kind, {"points": [asdict(one) for one in points]})
 
@@ -70,40 +55,6 @@ _TITLES = {
     "repeated in time",
     "relations": "Counted executions, by relations: `documents`, really recorded, with ever more records",
 }
-_UNITS = {"values": "values", "stacks": "call paths", "trace": "events", "relations": "executions"}
-
-
-def _sizes(kind: str, *, quick: bool) -> Iterator[Sized]:
-    if kind == "relations":
-        for records in (50, 100, 200) if quick else (50, 100, 200, 400, 800):
-            good, bad = seeds.deep(records)
-            size = sum(_executions(one) for one in (good, bad))
-            yield Sized(f"{records} records", good, bad, size, ("--symptom", seeds.DEEP_SYMPTOM))
-        return
-    for times in _TIMES[kind][: _QUICK if quick else None]:
-        with tempfile.TemporaryDirectory(prefix=f"{kind}-", dir=seeds.folder()) as scratch:
-            good, bad = (Path(scratch) / side for side in ("good", "bad"))
-            if kind == "stacks":
-                size = times * _PATHS
-                make_stacks(good, size, bad=False)
-                make_stacks(bad, size, bad=True)
-            else:
-                seed = seeds.sampled() if kind == "values" else seeds.traced()
-                for one, path in zip(seed, (good, bad), strict=True):
-                    multiplied(one, path, times)
-                size = sum(count_of(one, _TABLES[kind]) for one in (good, bad))
-            yield Sized(f"{times}x", good, bad, size)
-
-
-_TABLES = {"values": "values", "trace": "events"}
-_TIMES = {"values": (1, 10, 100, 300, 1000), "stacks": (1, 3, 10, 30, 100), "trace": (1, 3, 10, 30, 100)}
-_PATHS = 300  # at the smallest size
-_QUICK = 3  # sizes
-
-
-def _executions(path: Path) -> int:
-    deep = Recording(path).manifest.deep
-    return deep.executions if deep else 0
 
 
 def _point(sized: Sized) -> Point:
@@ -116,7 +67,7 @@ def _point(sized: Sized) -> Point:
 
 
 def _rows(kind: str, points: Sequence[Point]) -> str:
-    head = ("size", _UNITS[kind], "on disk", "elapsed", "CPU time", "peak memory", "bytes of memory each")
+    head = ("size", UNITS[kind], "on disk", "elapsed", "CPU time", "peak memory", "bytes of memory each")
     return markdown(
         head,
         [

@@ -1,4 +1,4 @@
-"""Recordings repeated in time: as if the run had gone on."""
+"""Large recordings made for the speed book: runs repeated in time as if they had gone on, and many call paths."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from bench.speed.made_stacks import make_stacks
 from bench.speed.multiplied import ONCE, count_of, multiplied
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engines.made import recording
+from whyperf.diagnose.diagnosis import diagnose
+from whyperf.diagnose.verdict import VerdictKind
 from whyperf.recording.events import EVENTS, EventKind
 from whyperf.recording.manifest import Deep
 from whyperf.recording.reader import Recording
@@ -87,3 +90,11 @@ def test_counted_executions_have_no_time_to_be_repeated(tmp_path: Path) -> None:
     write_recording(tmp_path / "seed", replace(made.manifest, deep=deep), made.tables)
     with pytest.raises(ValueError, match="counts executions"):
         multiplied(tmp_path / "seed", tmp_path / "longer", 2)
+
+
+def test_made_call_paths_are_a_comparison_like_any_other(tmp_path: Path) -> None:
+    # GIVEN recordings of many call paths, some of which take longer in the bad one
+    good, bad = (Recording(make_stacks(tmp_path / side, 50, bad=side == "bad")) for side in ("good", "bad"))
+    assert good.column("functions", "function").size > 40
+    # THEN a difference is found
+    assert diagnose([good], [bad]).kind is VerdictKind.DIFFERENCE
