@@ -25,7 +25,8 @@ _PARTS = (
     ),
     (
         "### Dependences",
-        "SQLite filling and querying a small table; CPU seconds, the least of the rounds.",
+        "SQLite filling and querying a small table; CPU time, the least of the rounds. So short a run is mostly Valgrind's "
+        "start: the column beside `--tool=none` says more.",
         deep.tables,
     ),
     (
