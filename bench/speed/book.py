@@ -25,8 +25,8 @@ _PARTS = (
     ),
     (
         "### Dependences",
-        "SQLite filling and querying a small table; CPU time, the least of the rounds. So short a run is mostly Valgrind's "
-        "start: the column beside `--tool=none` says more.",
+        "SQLite filling and querying a small table; CPU time, the least of the rounds. So short a run is mostly the "
+        "start of Valgrind: the column beside `--tool=none` says more.",
         deep.tables,
     ),
     (
