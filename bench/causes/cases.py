@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from whyperf.recording.rules_file import MORE_RULES
+
 PROGRAMS = Path(__file__).parent / "programs"
 
 
@@ -33,6 +35,8 @@ class Case:
     needs: tuple[str, ...] = ()  # programs that must be installed
     libraries: tuple[str, ...] = ()  # that the C source is linked with
     prepared: str = ""  # a folder that the same command makes beforehand when its mode is `prepare`
+    packages: tuple[str, ...] = ()  # as pkg-config knows them
+    rules: str = ""  # a file of rules about the program's own queues
 
     def why_not(self) -> str:
         """Why it cannot be run here; empty: it can."""
@@ -40,18 +44,34 @@ class Case:
         missing += [one for one in self.libraries if not Path("/usr/include", f"lib{one}.h").exists()]
         if "psql" in self.needs and not list(Path("/usr/lib").glob("postgresql/*/bin/postgres")):
             missing.append("postgres")
+        missing += [one for one in self.packages if not shutil.which("pkg-config") or not _exists(one)]
         return f"{', '.join(missing)} not installed" if missing else ""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What recording it needs besides."""
+        return {MORE_RULES: str(PROGRAMS / self.rules)} if self.rules else {}
 
     def commands(self, folder: Path) -> dict[str, list[str]]:
         """The command line of either run; compiles what it needs."""
         program = folder / self.name
         if self.source:
-            built = ["gcc", "-g", "-O1", "-pthread", "-o", str(program), str(PROGRAMS / self.source)]
-            subprocess.run([*built, *(f"-l{one}" for one in self.libraries)], check=True)
+            compiler = "g++" if self.source.endswith(".cc") else "gcc"
+            built = [compiler, "-g", "-O1", "-fPIC", "-pthread", "-o", str(program), str(PROGRAMS / self.source)]
+            flags = [word for one in self.packages for word in _pkg_config("--cflags", "--libs", one).split()]
+            subprocess.run([*built, *(f"-l{one}" for one in self.libraries), *flags], check=True)
         known = {"program": str(program), "programs": str(PROGRAMS), "python": sys.executable, "folder": str(folder)}
         if self.prepared and not (folder / self.prepared).exists():
             subprocess.run([word.format(mode="prepare", **known) for word in self.command], check=True, timeout=100)
         return {mode: [word.format(mode=mode, **known) for word in self.command] for mode in ("normal", "stalled")}
+
+
+def _exists(package: str) -> bool:
+    return subprocess.run(["pkg-config", "--exists", package], check=False).returncode == 0
+
+
+def _pkg_config(*words: str) -> str:
+    return subprocess.run(["pkg-config", *words], capture_output=True, text=True, check=True).stdout
 
 
 def _compiled(name: str, source: str, truth: Truth, *, killed: bool = False, libraries: tuple[str, ...] = ()) -> Case:
@@ -134,6 +154,53 @@ CASES: tuple[Case, ...] = (
 )
 
 
+# Tasks handed over through queues of the programs' own.
+QUEUES: tuple[Case, ...] = (
+    Case(
+        "glib-late",
+        ("{program}", "{mode}", "late"),
+        Truth("glib-late", "loader", ("decode_image",), "ran"),
+        "glib_loop.c",
+        packages=("glib-2.0",),
+    ),
+    Case(
+        "glib-busy",
+        ("{program}", "{mode}", "busy"),
+        Truth("glib-busy", "glib-busy", ("import_catalogue",), "ran"),
+        "glib_loop.c",
+        packages=("glib-2.0",),
+    ),
+    Case(
+        "uv-pool",
+        ("{program}", "{mode}"),
+        Truth("uv-pool", functions=("archive",), ending="slept"),
+        "uv_pool.c",
+        packages=("libuv",),
+    ),
+    Case(
+        "node-pool",
+        ("node", "{programs}/node_pool.js", "{mode}"),
+        Truth("node", functions=("kdf_pbkdf2_derive",), ending="ran"),
+        needs=("node",),
+    ),
+    Case(
+        "qt-events",
+        ("{program}", "{mode}"),
+        Truth("qt-events", functions=("rebuild_index",), ending="slept"),
+        "qt_events.cc",
+        packages=("Qt5Core",),
+    ),
+    Case(
+        "own-executor",
+        ("{program}", "{mode}"),
+        Truth("own-executor", "worker", ("print_page",), "slept"),
+        "executor.cc",
+        needs=("g++",),
+        rules="executor.toml",
+    ),
+)
+
+
 def _frozen(name: str, truth: Truth, needs: tuple[str, ...] = (), script: str = "frozen.py") -> Case:
     return Case(name, ("{python}", f"{{programs}}/{script}", "{mode}", name), truth, needs=needs)
 
@@ -157,7 +224,7 @@ def record(case: Case, mode: str, folder: Path, *, number: int = 0) -> Path:
     if out.exists():
         return out
     command = case.commands(folder)[mode]
-    environment = {**os.environ, "WHYPERF_TRACE_FOLDER": str(folder / "tracer")}
+    environment = {**os.environ, **case.environment, "WHYPERF_TRACE_FOLDER": str(folder / "tracer")}
     done = subprocess.run(
         [sys.executable, "-m", "whyperf", "record", "--trace", "-o", str(out), "--", *command],
         env=environment,
@@ -174,4 +241,4 @@ def record(case: Case, mode: str, folder: Path, *, number: int = 0) -> Path:
 def named(names: Sequence[str]) -> list[Case]:
     if not names:
         return list(CASES)
-    return [case for case in (*CASES, *FROZEN) if case.name in names]
+    return [case for case in (*CASES, *QUEUES, *FROZEN) if case.name in names]

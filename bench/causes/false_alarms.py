@@ -14,7 +14,7 @@ from collections import Counter
 from itertools import permutations
 from pathlib import Path
 
-from bench.causes.cases import CASES, FROZEN, named, record
+from bench.causes.cases import CASES, FROZEN, QUEUES, named, record
 from whyperf.engines.causes.diagnosis import find_causes
 from whyperf.engines.causes.words import why
 from whyperf.recording.reader import Recording
@@ -30,7 +30,7 @@ def main() -> None:
     folder.mkdir(exist_ok=True, parents=True)
     pairs: Counter[bool] = Counter()
     alarms: Counter[bool] = Counter()
-    for case in named(args.cases) if args.cases else (*CASES, *FROZEN):
+    for case in named(args.cases) if args.cases else (*CASES, *QUEUES, *FROZEN):
         if case.why_not():
             continue
         runs = [Recording(record(case, "normal", folder, number=number)) for number in range(args.runs)]

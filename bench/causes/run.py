@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
-from bench.causes.cases import CASES, FROZEN, Case, Truth, named, record
+from bench.causes.cases import CASES, FROZEN, QUEUES, Case, Truth, named, record
 from whyperf.engines.causes.baselines import Blamed, critical_path, longest_off_cpu, wake_up_chains
 from whyperf.engines.causes.diagnosis import Causes, find_causes
 from whyperf.engines.causes.edges import Edges
@@ -22,9 +23,32 @@ from whyperf.engines.causes.paper.beam import origins, search
 from whyperf.engines.causes.paper.comparison import PaperMethod, anomaly_vertex
 from whyperf.engines.causes.path import Stall
 from whyperf.engines.causes.rules import Strength
+from whyperf.recording.events import EventKind
+from whyperf.recording.manifest import Manifest
 from whyperf.recording.reader import Recording
 
-METHODS = ("ours", "paper", "beam search", "no weak edges", "critical path", "off-CPU", "wake-up chain")
+METHODS = ("ours", "no queues", "paper", "beam search", "no weak edges", "critical path", "off-CPU", "wake-up chain")
+
+
+@dataclass(frozen=True)
+class WithoutTasks:
+    """A recording as if nobody had looked for queues within programs."""
+
+    recording: Recording
+
+    @property
+    def path(self) -> Path:
+        return self.recording.path
+
+    @property
+    def manifest(self) -> Manifest:
+        return self.recording.manifest
+
+    def table(self, name: str) -> pa.Table:
+        table = self.recording.table(name)
+        if name != "events":
+            return table
+        return table.filter(~np.isin(table.column("kind").to_numpy(), (EventKind.TASK_PUT, EventKind.TASK_RUN)))
 
 
 @dataclass(frozen=True)
@@ -91,6 +115,7 @@ def try_case(case: Case, folder: Path) -> Outcome:
     graph, truth = causes.graph, case.truth
     ranks: dict[str, int | None] = dict.fromkeys(METHODS)
     ranks["ours"] = our_rank(causes, truth)
+    ranks["no queues"] = our_rank(find_causes(WithoutTasks(stalled), [WithoutTasks(normal)]), truth)
     ranks["off-CPU"] = blamed_rank(graph, truth, longest_off_cpu(graph))
     ranks["wake-up chain"] = blamed_rank(graph, truth, wake_up_chains(graph))
     said = "no stall found"
@@ -133,7 +158,7 @@ def main() -> None:
     folder = args.folder or Path(tempfile.mkdtemp(prefix="whyperf-causes-"))
     folder.mkdir(exist_ok=True, parents=True)
     print(f"{'case':18} {' '.join(f'{name:>13}' for name in METHODS)}   events      s")
-    for case in named(args.cases) if args.cases else (*CASES, *FROZEN):
+    for case in named(args.cases) if args.cases else (*CASES, *QUEUES, *FROZEN):
         if reason := case.why_not():
             print(f"{case.name:18} left out: {reason}")
             continue

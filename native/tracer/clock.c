@@ -1,10 +1,11 @@
-// Programs at events of perf: clocks and watched variables.
+// Programs at events of perf: clocks, watched variables, functions.
 #include "tracer/open.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,4 +61,39 @@ int watch_flag(struct tracer *tracer, pid_t thread, const struct watched_flag *f
     if (!error)
         tracer->flag_links[tracer->flag_count++] = link;
     return error;
+}
+
+// The kernel's number for events of this kind; it differs from boot to boot.
+static int uprobe_type(void) {
+    FILE *file = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
+    int type = -1;
+    if (file && fscanf(file, "%d", &type) != 1)
+        type = -1;
+    if (file)
+        fclose(file);
+    return type;
+}
+
+static int probe(int program, int type, pid_t process, const char *path, u64 offset, u64 cookie) {
+    struct perf_event_attr attributes = {
+        .type = (u32)type,
+        .uprobe_path = (u64)(uintptr_t)path,
+        .probe_offset = offset,
+    };
+    int fd = open_event(&attributes, process, process == -1 ? 0 : -1);
+    if (fd < 0)
+        return -errno;
+    LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = cookie);
+    int link = bpf_link_create(program, fd, BPF_PERF_EVENT, &options);
+    int error = link < 0 ? errno : 0;
+    close(fd); // the link holds the event
+    return error ? -error : link;
+}
+
+int probe_tasks(int program, pid_t process, const char *path, u64 offset, u64 cookie) {
+    int type = program >= 0 ? uprobe_type() : -1;
+    int link = type >= 0 ? probe(program, type, process, path, offset, cookie) : -ENOTSUP;
+    if (program >= 0)
+        close(program);
+    return link;
 }

@@ -50,6 +50,7 @@ u32 tracer_counters(const struct tracer *tracer, struct named_count counts[NAMED
         counts[count++] = (struct named_count){CUT_NAMES[reason], sum(tracer, TRACE_COUNT_CUT + reason)};
     counts[count++] = (struct named_count){"stacks_before_modules", sum(tracer, TRACE_COUNT_NO_PROCESS)};
     counts[count++] = (struct named_count){"notices_lost", sum(tracer, TRACE_COUNT_NOTICES_LOST)};
+    counts[count++] = (struct named_count){"tasks_lost", sum(tracer, TRACE_COUNT_TASKS_LOST)};
     counts[count++] = (struct named_count){"processes_without_room",
                                            sum(tracer, TRACE_COUNT_PROCESSES_FULL) + server->mappings_without_room};
     for (const struct installed_table *table = server->installed; table; table = table->next)

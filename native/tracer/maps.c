@@ -16,7 +16,7 @@ const char *tracer_map_name(enum tracer_map map) {
         [IN_RING] = "ring",         [IN_CPUS] = "cpus",       [IN_PAGES] = "pages",         [IN_INTERNED] = "interned",
         [IN_SHED] = "shed",         [IN_RULES] = "rules",     [IN_MAPPINGS] = "mappings",   [IN_GLOBALS] = "globals",
         [IN_SETTINGS] = "settings", [IN_CHUNKS] = "chunks",   [IN_PROCESSES] = "processes", [IN_BEGUN] = "begun",
-        [IN_HOLDERS] = "holders",   [IN_NOTICES] = "notices",
+        [IN_HOLDERS] = "holders",   [IN_NOTICES] = "notices", [IN_TASKS] = "tasks",
     };
     return NAMES[map];
 }
@@ -102,6 +102,8 @@ void tracer_close(struct tracer *tracer) {
         close(tracer->flag_links[i]);
     if (tracer->flag_program > 0)
         close(tracer->flag_program);
+    if (tracer->task_program > 0)
+        close(tracer->task_program);
     free(tracer->flag_links);
     tracer->flag_links = NULL;
     tracer->flag_count = 0;

@@ -198,6 +198,7 @@ static void take_maps(struct tracer *tracer, const struct tracer_bpf *skeleton) 
         [IN_SETTINGS] = skeleton->maps.rodata,        [IN_CHUNKS] = skeleton->maps.wp_chunks,
         [IN_PROCESSES] = skeleton->maps.wp_processes, [IN_BEGUN] = skeleton->maps.wp_begun,
         [IN_HOLDERS] = skeleton->maps.wp_holders,     [IN_NOTICES] = skeleton->maps.wp_notices,
+        [IN_TASKS] = skeleton->maps.wp_tasks,
     };
     for (int i = 0; i < TRACER_MAPS; i++)
         tracer->maps[i].fd = duplicate(bpf_map__fd(maps[i]));
@@ -218,7 +219,10 @@ static void attach(struct tracer *tracer, struct bpf_program *program) {
     tracer_keep_program(tracer, duplicate(bpf_program__fd(program)));
     if (strcmp(name, "wp_flag") == 0)
         tracer->flag_program = duplicate(bpf_program__fd(program));
-    if (bpf_program__type(program) == BPF_PROG_TYPE_PERF_EVENT)
+    if (strcmp(name, "wp_task") == 0)
+        tracer->task_program = duplicate(bpf_program__fd(program));
+    // Those at events of perf are attached to each of them; those at functions, as functions are found.
+    if (bpf_program__type(program) == BPF_PROG_TYPE_PERF_EVENT || bpf_program__type(program) == BPF_PROG_TYPE_KPROBE)
         return;
     struct bpf_link *link = bpf_program__attach(program);
     if (link)

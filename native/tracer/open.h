@@ -19,6 +19,10 @@ struct watched_flag {
 // Records every access that the thread makes. 0 or an errno.
 int watch_flag(struct tracer *tracer, pid_t thread, const struct watched_flag *flag);
 
+// A descriptor that keeps a probe at a place in a file, in one process or, if that is -1, in all; or -errno. The
+// program's descriptor is closed.
+int probe_tasks(int program, pid_t process, const char *path, u64 offset, u64 cookie);
+
 // Where the programs' variables lie in their maps.
 const struct trace_settings *tracer_settings(const void *rodata);
 struct trace_globals *tracer_globals(void *bss);

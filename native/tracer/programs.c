@@ -36,6 +36,7 @@ static const struct tracer_program PROGRAMS[] = {
     {"wp_contended", TRACE_CONTENTION_BEGIN, "CONTENTION_BEGIN", NULL},
     {"wp_contended_end", TRACE_CONTENTION_END, "CONTENTION_END", NULL},
     {"wp_flag", TRACE_FLAG_ACCESS, "FLAG_ACCESS", NULL},
+    {"wp_task", TRACE_TASK_PUT, "TASK_PUT", NULL},
     {"wp_posix_lock", 0, "holders of fcntl locks", NULL},
     {"wp_flock", 0, "holders of flock locks", NULL},
     {"wp_irq_entry", 0, "interrupt context", NULL},

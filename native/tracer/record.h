@@ -10,6 +10,7 @@ typedef uint64_t u64;
 typedef uint32_t u32;
 typedef uint16_t u16;
 typedef uint8_t u8;
+typedef int16_t s16;
 typedef int32_t s32;
 typedef int64_t s64;
 #endif
@@ -45,6 +46,10 @@ enum trace_kind {
     TRACE_CONTENTION_BEGIN, // of a lock within the kernel. object: the lock; detail: flags
     TRACE_CONTENTION_END,   // object: the lock; result
     TRACE_FLAG_ACCESS,      // a watched variable. argument[0]: address; argument[1]: value now
+    // Of a program's own queue, number `detail` of the recording's. object: the task; peer: its function, where tasks
+    // are told apart by it too; argument[0]: where the probe is; argument[1]: where its function returns to
+    TRACE_TASK_PUT,
+    TRACE_TASK_RUN, // the same, when the task begins
     TRACE_KINDS,
 };
 

@@ -32,6 +32,22 @@ static int take_notice(void *context, void *data, size_t size) {
     return 0;
 }
 
+static int take_task(void *context, void *data, size_t size) {
+    struct task_records *tasks = context;
+    if (size < sizeof *tasks->items)
+        return 0;
+    if (tasks->count == tasks->capacity) {
+        u32 capacity = tasks->capacity ? 2 * tasks->capacity : 256;
+        struct trace_record *larger = realloc(tasks->items, capacity * sizeof *larger);
+        if (!larger)
+            return 0;
+        tasks->items = larger;
+        tasks->capacity = capacity;
+    }
+    memcpy(&tasks->items[tasks->count++], data, sizeof *tasks->items);
+    return 0;
+}
+
 static void answer(struct tracer *tracer, struct served *notice) {
     enum { PATIENCE = 100, MOST_PATIENCE = 10000 };
     if (notice->kind == TRACE_NOTICE_EXIT) {
@@ -103,10 +119,11 @@ static void answer_forks(struct tracer *tracer, struct served_list *waiting, str
 }
 
 int notices_to_wait_for(struct tracer *tracer) {
-    if (!tracer->notices)
+    if (!tracer->notices) {
         tracer->notices = ring_buffer__new(tracer->maps[IN_NOTICES].fd, take_notice, &tracer->pending, NULL);
-    if (!tracer->notices)
-        return -1;
+        if (!tracer->notices || ring_buffer__add(tracer->notices, tracer->maps[IN_TASKS].fd, take_task, &tracer->tasks))
+            return -1;
+    }
     return tracer->pending.count ? 0 : ring_buffer__epoll_fd(tracer->notices);
 }
 
@@ -149,4 +166,6 @@ void notices_clear(struct tracer *tracer) {
     tracer->notices = NULL;
     free(tracer->pending.items);
     tracer->pending = (struct served_list){0};
+    free(tracer->tasks.items);
+    tracer->tasks = (struct task_records){0};
 }

@@ -52,7 +52,7 @@ struct trace_globals {
 enum trace_scope { TRACE_SCOPE_ALL, TRACE_SCOPE_TREE, TRACE_SCOPE_PROCESS };
 
 // Fixed before the programs are loaded.
-enum { TRACE_LAYOUT = 3 }; // changes whenever anything in this file or in record.h does
+enum { TRACE_LAYOUT = 4 }; // changes whenever anything in this file or in record.h does
 
 struct trace_settings {
     u64 layout;
@@ -130,6 +130,16 @@ struct trace_notice {
     u64 address; // of an unknown module; the child of a fork
 };
 
+// A probe at a function that puts or runs tasks carries this as its cookie. A value is an argument of the function, or
+// the word at an offset from where that points to.
+struct trace_task_probe {
+    u16 queue;
+    u8 runs;                                                             // not puts
+    u8 key : 3, key_in_memory : 1, function : 3, function_in_memory : 1; // arguments 1 to 6; function 0: not asked for
+    s16 key_offset, function_offset;
+};
+_Static_assert(sizeof(struct trace_task_probe) == 8, "a cookie is a word");
+
 struct trace_shed_change {
     u64 time;
     u32 cpu;
@@ -144,6 +154,7 @@ enum trace_counter {
     TRACE_COUNT_NOTICES_LOST = TRACE_COUNT_CUT + 9,
     TRACE_COUNT_PROCESSES_FULL,
     TRACE_COUNT_TOO_DEEP_NESTING,
+    TRACE_COUNT_TASKS_LOST,
     TRACE_COUNTERS,
 };
 

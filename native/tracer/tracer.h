@@ -34,6 +34,7 @@ enum tracer_map {
     IN_BEGUN,
     IN_HOLDERS,
     IN_NOTICES,
+    IN_TASKS,
     TRACER_MAPS,
 };
 
@@ -107,12 +108,19 @@ struct module_server {
     u64 modules_without_room, rules_without_room, mappings_without_room, unreadable_processes;
 };
 
+// Of tasks, as they came; not yet asked for.
+struct task_records {
+    struct trace_record *items;
+    u32 count, capacity;
+};
+
 struct tracer {
     struct bpf_link **links;
     u32 link_count;
     int program_fds[TRACER_PROGRAMS];
     u32 program_count;
     int flag_program; // descriptor of the program at watched variables
+    int task_program; // and of the one at functions of task queues
     int *flag_links;
     u32 flag_count;
     struct shared_map maps[TRACER_MAPS];
@@ -126,7 +134,8 @@ struct tracer {
     u64 received_size;
     struct ring_buffer *notices;
     struct served_list pending; // notices that wait for their answer
-    u64 notices_lost;           // when last looked at
+    struct task_records tasks;
+    u64 notices_lost; // when last looked at
     bool pinned;
     struct module_server server;
 };

@@ -7,6 +7,7 @@
 #include "tracer/serve.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -261,6 +262,39 @@ static PyObject *tracer_watch(Tracer *self, PyObject *arguments, PyObject *keywo
     Py_RETURN_NONE;
 }
 
+static PyObject *tracer_probe(Tracer *self, PyObject *arguments) {
+    int process, link, program = -1;
+    PyObject *path;
+    unsigned long long offset, cookie;
+    if (!PyArg_ParseTuple(arguments, "iO&KK:probe", &process, PyUnicode_FSConverter, &path, &offset, &cookie))
+        return NULL;
+    bool entered = tracer_enter(self);
+    if (entered) {
+        program = self->tracer->task_program > 0 ? fcntl(self->tracer->task_program, F_DUPFD_CLOEXEC, 0) : -1;
+        tracer_leave(self);
+        // The kernel takes its time (tens of milliseconds), in which others use the tracer.
+        Py_BEGIN_ALLOW_THREADS;
+        link = probe_tasks(program, process, PyBytes_AS_STRING(path), offset, cookie);
+        Py_END_ALLOW_THREADS;
+    }
+    Py_DECREF(path);
+    if (!entered)
+        return NULL;
+    return link < 0 ? raise(-link, "") : PyLong_FromLong(link);
+}
+
+static PyObject *tracer_tasks(Tracer *self, PyObject *unused) {
+    (void)unused;
+    if (!tracer_enter(self))
+        return NULL;
+    struct task_records *tasks = &self->tracer->tasks;
+    PyObject *bytes =
+        PyBytes_FromStringAndSize((const char *)tasks->items, (Py_ssize_t)(tasks->count * sizeof *tasks->items));
+    tasks->count = 0;
+    tracer_leave(self);
+    return bytes;
+}
+
 static PyObject *set_running(Tracer *self, u32 running) {
     if (!tracer_enter(self))
         return NULL;
@@ -320,6 +354,8 @@ static PyMethodDef methods[] = {
     {"follow", (PyCFunction)(void (*)(void))tracer_follow, METH_VARARGS | METH_KEYWORDS, NULL},
     {"unfollow", (PyCFunction)tracer_unfollow, METH_O, NULL},
     {"watch", (PyCFunction)(void (*)(void))tracer_watch, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"probe", (PyCFunction)tracer_probe, METH_VARARGS, NULL},
+    {"tasks", (PyCFunction)tracer_tasks, METH_NOARGS, NULL},
     {"pause", (PyCFunction)tracer_pause, METH_NOARGS, NULL},
     {"resume", (PyCFunction)tracer_resume, METH_NOARGS, NULL},
     {"pin", (PyCFunction)tracer_type_pin, METH_O, NULL},

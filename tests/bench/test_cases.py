@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from bench.carried import LIBRARIES
 from bench.cases.case import CASES, Case, all_cases
 from bench.cases.ranks import rank
 from bench.subjects import PROGRAMS, SUBJECTS
@@ -24,7 +25,11 @@ def test_case_is_complete(case: Case) -> None:
     assert case.truth.pattern in PATTERNS
     assert bool(case.ready) == bool(case.good_drive) == bool(case.bad_drive)
     for build in case.builds.values():
-        assert build.subject in SUBJECTS or (PROGRAMS / build.subject).is_dir()
+        if build.driver:
+            assert build.subject in LIBRARIES
+            assert (CASES / case.id / build.driver).is_file()
+        else:
+            assert build.subject in SUBJECTS or (PROGRAMS / build.subject).is_dir()
 
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.id)

@@ -70,4 +70,21 @@ struct {
     __uint(max_entries, 1 << 18);
 } wp_notices SEC(".maps");
 
+// Records of tasks, and the functions that some were put with, by process.
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 1 << 20);
+} wp_tasks SEC(".maps");
+
+struct task_function {
+    u64 address;
+    u64 pid;
+};
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 1024);
+    __type(key, struct task_function);
+    __type(value, u8);
+} wp_functions SEC(".maps");
+
 #endif

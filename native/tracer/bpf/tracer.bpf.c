@@ -11,6 +11,7 @@
 #include "bpf/processes.h"
 #include "bpf/scheduling.h"
 #include "bpf/sockets.h"
+#include "bpf/tasks.h"
 #include "bpf/timers.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

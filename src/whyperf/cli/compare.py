@@ -177,20 +177,21 @@ def plan_of(args: argparse.Namespace) -> Plan:
         args.show_output,
         args.force,
     )
-    return _traced(plan, args.trace_rate, tuple(args.watch)) if args.trace else plan
+    return _traced(plan, args) if args.trace else plan
 
 
-def _traced(plan: Plan, hz: int, watched: tuple[str, ...]) -> Plan:
+def _traced(plan: Plan, args: argparse.Namespace) -> Plan:
     """With kernel events, by the best means that this machine permits."""
     from whyperf.collect.tracer.means import Means, choose
 
-    choice = choose()
+    choice, watched = choose(), tuple(args.watch)
     if choice.means is Means.BPF:
-        return replace(plan, measuring=replace(plan.measuring, trace_hz=hz, watched=watched))
+        measuring = replace(plan.measuring, trace_hz=args.trace_rate, watched=watched, queues=not args.no_queues)
+        return replace(plan, measuring=measuring)
     refuse_watching(watched, choice.reason, choice.mend)
     if choice.means is Means.PERF:
         say_by_perf(choice.reason)
-        return replace(plan, perf_hz=hz)
+        return replace(plan, perf_hz=args.trace_rate)
     return replace(plan, measuring=without_privilege(plan.measuring, choice.reason, choice.mend))
 
 

@@ -110,7 +110,7 @@ def _record_traced(command: list[str], args: argparse.Namespace, lifecycle: Life
         return _record_program(command, args, lifecycle, measuring)
     if choice.means is Means.PERF:
         return _record_with_perf(command, args, lifecycle, choice.reason)
-    measuring = replace(measuring, trace_hz=args.trace_rate, watched=tuple(args.watch))
+    measuring = replace(measuring, trace_hz=args.trace_rate, watched=tuple(args.watch), queues=not args.no_queues)
     if not runs_already:
         return _record_program(command, args, lifecycle, measuring)
     from whyperf.collect.tracer.watching import record_traced

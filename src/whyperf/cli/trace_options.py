@@ -38,6 +38,11 @@ def add_trace(parser: argparse.ArgumentParser, *, everything: bool = False) -> N
         default=[],
         help="with --trace: who writes this global variable, which others poll; may be repeated, four at most",
     )
+    group.add_argument(
+        "--no-queues",
+        action="store_true",
+        help="with --trace: no probes at functions of GLib, libuv, Qt and your own rules that queue tasks",
+    )
 
 
 def check_trace(args: argparse.Namespace) -> None:
@@ -45,6 +50,8 @@ def check_trace(args: argparse.Namespace) -> None:
         raise WhyperfError("--all is for kernel events.", "whyperf record --trace --all --for 30s", status=2)
     if args.watch and not args.trace:
         raise WhyperfError("--watch is for kernel events.", "whyperf record --trace --watch VARIABLE ...", status=2)
+    if args.no_queues and not args.trace:
+        raise WhyperfError("--no-queues is for kernel events.", "whyperf record --trace --no-queues ...", status=2)
     if len(args.watch) > _MOST_WATCHED:
         raise WhyperfError(
             "A processor can watch four variables at most.", "whyperf record --trace --watch VARIABLE ...", status=2

@@ -90,6 +90,15 @@ class Tracer:
     def watch(self, tid: int, address: int, length: int = 4, reads: bool = False) -> None:
         """Records every write (and read) of a variable by a thread, with a hardware breakpoint; a CPU has four."""
 
+    def probe(self, pid: int, path: _Path, offset: int, cookie: int) -> int:
+        """Records tasks at a place in a file, in one process or (-1) in all; `struct trace_task_probe` says how.
+
+        Returns a descriptor: closed, the probe is gone. What comes is given by `tasks`, after `serve`.
+        """
+
+    def tasks(self) -> bytes:
+        """`struct trace_record` of tasks put and begun, since the last time."""
+
     def pause(self) -> None: ...
     def resume(self) -> None: ...
     def pin(self, folder: _Path) -> None:

@@ -39,6 +39,7 @@ class Measuring:
     compile_commands: Path | None = None  # how the program was compiled; None: to be looked for
     trace_hz: int = 0  # kernel events too, with so many samples a second of each CPU; 0: none
     watched: tuple[str, ...] = ()  # variables whose writes are among them
+    queues: bool = True  # and tasks that programs put into queues of their own
 
     @property
     def blocked_rate_hz(self) -> float:

@@ -141,7 +141,7 @@ def _tracing(program: Program, measuring: Measuring) -> Iterator[TraceSession]:
     from whyperf.collect.tracer.holder import alone, command_name
     from whyperf.collect.tracer.session import TraceSession, TraceWanted
 
-    wanted = TraceWanted("tree", measuring.trace_hz, watched=measuring.watched)
+    wanted = TraceWanted("tree", measuring.trace_hz, watched=measuring.watched, queues=measuring.queues)
     with (
         alone(command_name("record", "--trace", "--", *program.command)),
         contextlib.closing(TraceSession(wanted)) as session,

@@ -39,6 +39,8 @@ class EventKind(IntEnum):
     CONTENTION_BEGIN = 25
     CONTENTION_END = 26
     FLAG_ACCESS = 27
+    TASK_PUT = 28
+    TASK_RUN = 29
 
 
 class InterruptContext(IntFlag):

@@ -116,6 +116,14 @@ class Shed:
 
 
 @dataclass(frozen=True)
+class TaskQueue:
+    """A queue within programs whose tasks were recorded; events name it by its place."""
+
+    name: str
+    strength: str = "strong"  # "weak": that a task was run need not be because it was put
+
+
+@dataclass(frozen=True)
 class Trace:
     """How kernel events were recorded, and what was not."""
 
@@ -129,6 +137,7 @@ class Trace:
     stacks_lost: int = 0  # no room to keep them
     stacks_cut: dict[str, int] = field(default_factory=dict)  # reason -> stacks
     kernel_s: float = 0.0  # CPU time that recording took within the kernel, by the tracer's own estimate; 0: unknown
+    queues: tuple[TaskQueue, ...] = ()  # that were looked for; empty: none were
     clock: str = "monotonic"  # "unaligned": another one, whose times mean something within this recording only
     passed_over: dict[str, int] = field(
         default_factory=dict

@@ -23,6 +23,7 @@ CUT_REASONS = (
     "damaged or switched stack",
     "deeper than 1024 frames",
     "no system calls allowed (seccomp)",
+    "only the function and its caller were asked for",
 )
 UNFOLLOWED_REASONS = {
     1: "statically linked",

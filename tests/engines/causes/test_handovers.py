@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.engines.causes.scripted import HRTIMER, Script, socket
+from whyperf.engines.causes.diagnosis import find_causes
 from whyperf.engines.causes.edges import MESSAGE, REQUEST, TIMER, WORK
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.handovers import begun_before
+from whyperf.engines.causes.path import Certainty, Ending
 from whyperf.engines.causes.settings import CausesSettings
 from whyperf.engines.causes.waits import Ended
 from whyperf.recording.events import EventKind
@@ -69,6 +71,48 @@ def test_a_timer_leads_from_who_set_it_to_who_it_wakes_but_a_sleep_is_ones_own()
     script.add(80, "", EventKind.WAKING, other="p", context=HRTIMER, object=0x66)
     script.did("p", 80.2, "nanosleep", 0)
     assert linked(graph_of(script), TIMER) == [("p/setter", "p")]
+
+
+def ticking(*, late: bool) -> Script:
+    """A thread waits for a timer that another one sets, after some work; the rest of the wait is as long as ever."""
+    script = Script()
+    script.thread("p")
+    at = 20.0
+    for turn in range(12):
+        armed = at + (800 if late and turn == 9 else 1)
+        script.busy("p/setter", at, armed - 0.1, ["start", "compute_delay"])
+        script.add(armed, "p/setter", EventKind.TIMER_START, object=0x55)
+        script.did("p/setter", armed + 0.01, "timerfd_settime", 0, ["start", "compute_delay"])
+        script.asleep("p/setter", armed + 0.1, armed + 20, "nanosleep", ["start", "libc:sleep"], by="timer", returns=0)
+        script.add(at + 0.1, "p", EventKind.SWITCH, ["main", "tick", "libc:read"], call="read", result=1)
+        script.add(armed + 5, "", EventKind.WAKING, other="p", context=HRTIMER, object=0x55)
+        script.add(armed + 5.01, "", EventKind.SWITCH, other="p")
+        script.did("p", armed + 5.02, "read", 8, ["main", "tick", "libc:read"])
+        script.asleep("p", armed + 6, armed + 18, "nanosleep", ["main", "libc:sleep"], by="timer", returns=0)
+        at = armed + 22
+    return script
+
+
+def test_a_wait_that_a_timer_ended_leads_to_who_set_it_late() -> None:
+    causes = find_causes(ticking(late=True).made(), [ticking(late=False).made()])
+    stall = next(one for one in causes.stalls if causes.graph.thread(one.anomaly.thread).label == "p")
+    link = stall.path.rungs[0].link
+    assert link is not None and (link.mechanism, link.certainty) == ("timer", Certainty.STRONG)
+    culprit = stall.path.culprit
+    assert (causes.graph.thread(culprit.thread).label, culprit.ending) == ("p/setter", Ending.RAN)
+    assert "compute_delay" in causes.graph.trace.stacks.functions(culprit.node)
+
+
+def test_a_timer_that_was_set_before_is_not_its_setters_fault() -> None:
+    script, normal = ticking(late=False), ticking(late=False)
+    at = 1000.0
+    script.add(at, "p/setter", EventKind.TIMER_START, object=0x55)
+    script.add(at + 0.1, "p", EventKind.SWITCH, ["main", "tick", "libc:read"], call="read", result=1)
+    script.add(at + 900, "", EventKind.WAKING, other="p", context=HRTIMER, object=0x55)
+    script.add(at + 900.01, "", EventKind.SWITCH, other="p")
+    script.did("p", at + 900.02, "read", 8, ["main", "tick", "libc:read"])
+    for stall in find_causes(script.made(), [normal.made()]).stalls:
+        assert all(rung.link is None or rung.link.mechanism != "timer" for rung in stall.path.rungs)
 
 
 def test_what_goes_through_a_ring_is_a_message_too() -> None:

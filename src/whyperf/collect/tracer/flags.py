@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whyperf.debuginfo.data_symbols import DataSymbol, data_symbols
+from whyperf.debuginfo.named_symbols import NamedSymbol, data_symbols
 
 if TYPE_CHECKING:
     from whyperf.collect._tracer import Tracer
@@ -17,7 +17,7 @@ _WIDEST = 8
 class WatchedFlags:
     def __init__(self, names: Sequence[str]) -> None:
         self._names = frozenset(names)
-        self._symbols: dict[str, tuple[DataSymbol, ...]] = {}  # by file
+        self._symbols: dict[str, tuple[NamedSymbol, ...]] = {}  # by file
         self._watched: set[tuple[int, int]] = set()  # process, address
         self._seen: set[str] = set()
         self._failure = ""
@@ -32,13 +32,13 @@ class WatchedFlags:
                     self._watched.add((pid, bias + symbol.address))
                     self._watch(tracer, pid, bias + symbol.address, symbol)
 
-    def _defined(self, path: str) -> tuple[DataSymbol, ...]:
+    def _defined(self, path: str) -> tuple[NamedSymbol, ...]:
         if path not in self._symbols:
             found = {one.address: one for one in data_symbols(Path(path), self._names)}
             self._symbols[path] = tuple(found.values())
         return self._symbols[path]
 
-    def _watch(self, tracer: Tracer, pid: int, address: int, symbol: DataSymbol) -> None:
+    def _watch(self, tracer: Tracer, pid: int, address: int, symbol: NamedSymbol) -> None:
         watched: set[int] = set()
         try:
             # One that was started meanwhile inherits from its starter only if that was watched by then.

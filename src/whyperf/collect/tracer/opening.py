@@ -59,7 +59,7 @@ def trace_of(tracer: Tracer, scope: str, sample_hz: float) -> Trace:
         sample_hz=sample_hz,
         absent=dict(tracer.absent),
         shed=tuple(shed_spans(tracer.sheds(), time.monotonic_ns())),
-        events_lost=counters.get("events_lost", 0),
+        events_lost=counters.get("events_lost", 0) + counters.get("tasks_lost", 0),
         runs_missed=counters.get("runs_missed", 0),
         stacks_cut={reason: count for reason, count in cut.items() if count},
         kernel_s=counters.get("cost_ns", 0) / 1e9,

@@ -7,8 +7,8 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,11 +20,14 @@ from whyperf.collect.tracer.flags import WatchedFlags
 from whyperf.collect.tracer.kallsyms import KernelNames
 from whyperf.collect.tracer.living import living_processes, read_process, read_threads
 from whyperf.collect.tracer.opening import notes_of, open_tracer, trace_of
+from whyperf.collect.tracer.queue_rules import load_queues
+from whyperf.collect.tracer.task_probes import Module, TaskProbes
 from whyperf.collect.tracer.traced import KERNEL_FIRST, RECORD, Records
 from whyperf.recording.chunks import ChunkKind
 from whyperf.recording.events import EventKind
+from whyperf.recording.manifest import Trace
 
-Served = tuple[str, int, int, int, list[tuple[int, int, int, int, str, str, int]] | None]
+Served = tuple[str, int, int, int, list[Module] | None]
 
 _SERVE_MS = 50
 _BUDGET = 0.3  # of a CPU: whoever records a program wants its events; only a storm is too much
@@ -40,6 +43,7 @@ class TraceWanted:
     sample_hz: int = 99
     ring_bytes: int = 64 << 20  # of all CPUs together: what comes between two looks
     watched: tuple[str, ...] = ()  # variables
+    queues: bool = True  # tasks that programs put into queues of their own
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,7 @@ class TraceSession:
 
     def __init__(self, wanted: TraceWanted) -> None:
         self._wanted = wanted
+        self._tasks = TaskProbes(load_queues() if wanted.queues else (), everywhere=wanted.scope == "all")
         self._tracer = open_tracer(wanted.scope, wanted.ring_bytes, wanted.sample_hz, _BUDGET)
         self._flags = WatchedFlags(wanted.watched)
         self._append: Callable[[int, bytes], None] = lambda _kind, _payload: None
@@ -79,7 +84,7 @@ class TraceSession:
         """Before anything else. OSError when the disk is full."""
         self._append = append
         self._facts = FactsFile(raw / FACTS)
-        self._write([trace_of(self._tracer, self._wanted.scope, self._wanted.sample_hz)])
+        self._write([self._trace()])
 
     def expect_child(self) -> None:
         """From now on, whatever this process starts is followed."""
@@ -114,10 +119,10 @@ class TraceSession:
         notes: list[str] = []
         try:
             if self._failure is None:
-                self._write_down(_Taken([], self._tracer.drain(), self._tracer.new_stacks()))
+                self._write_down(self._take(self._tracer.serve(0)))
                 self._tell_kernel()
-            trace = trace_of(self._tracer, self._wanted.scope, self._wanted.sample_hz)
-            notes = [*notes_of(trace), *self._flags.notes()]
+            trace = self._trace()
+            notes = [*notes_of(trace), *self._flags.notes(), *self._tasks.notes()]
             self._write([trace])
         except OSError as error:
             self._failure = error
@@ -137,6 +142,7 @@ class TraceSession:
         if not self._closed:
             self._closed = True
             self._join()
+            self._tasks.close()
             self._tracer.close()
             if self._facts is not None:
                 self._facts.close()
@@ -152,12 +158,30 @@ class TraceSession:
         try:
             while not self._stopping.is_set():
                 served = self._tracer.serve(_SERVE_MS)
-                for _, _, pid, _, modules in served:
-                    self._flags.met(self._tracer, pid, modules or ())
-                self._taken.put(_Taken(served, self._tracer.drain(), self._tracer.new_stacks()))
+                for kind, _, pid, child, modules in served:
+                    self._met(pid, modules or ())
+                    if kind == "fork":
+                        self._tasks.forked(self._tracer, pid, child)
+                    elif kind == "exit":
+                        self._tasks.ended(pid)
+                self._taken.put(self._take(served))
         except Exception as error:  # the target runs on; `stop` says it
             self._failure = error
         self._taken.put(None)
+
+    def _met(self, pid: int, modules: Sequence[Module]) -> None:
+        self._flags.met(self._tracer, pid, modules)
+        self._tasks.met(self._tracer, pid, modules)
+
+    def _take(self, served: list[Served]) -> _Taken:
+        tasks = self._tasks.take(self._tracer)
+        events = [*self._tracer.drain(), *([(0, tasks.records)] if tasks.records else [])]
+        return _Taken(served, events, self._tracer.new_stacks() + tasks.stacks)
+
+    def _trace(self) -> Trace:
+        """As of now."""
+        trace = trace_of(self._tracer, self._wanted.scope, self._wanted.sample_hz)
+        return replace(trace, queues=self._tasks.queues, shed=trace.shed + self._tasks.shed())
 
     def _keep(self) -> None:
         """Writes down what was taken."""
@@ -190,7 +214,7 @@ class TraceSession:
         with contextlib.suppress(OSError):
             modules = self._tracer.learn(pid)
             if modules:
-                self._flags.met(self._tracer, pid, modules)
+                self._met(pid, modules)
                 self._write([mappings_of(time.monotonic_ns(), pid, modules)])
 
     def _look(self, records: Records) -> None:

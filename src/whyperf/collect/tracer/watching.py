@@ -30,7 +30,8 @@ def record_traced(
     check_lifecycle(lifecycle, measuring, "whyperf record --trace --all --for 30s")
     if pid is not None and not check_is_process(pid):
         raise no_such_process(pid)
-    wanted = TraceWanted("all" if pid is None else "tree", sample_hz, watched=measuring.watched)
+    scope = "all" if pid is None else "tree"
+    wanted = TraceWanted(scope, sample_hz, watched=measuring.watched, queues=measuring.queues)
     with alone(name), contextlib.closing(TraceSession(wanted)) as session:
         folder = folders.create(path, force=force)
         log = Log()

@@ -9,6 +9,7 @@ import numpy as np
 
 from whyperf.engines.causes.arrays import Bools, Ints
 from whyperf.engines.causes.graph import Graph
+from whyperf.engines.causes.late_tasks import late_tasks
 from whyperf.engines.causes.limits import Limits, close_limits, usual_limits
 from whyperf.engines.causes.path import Anomaly
 from whyperf.engines.causes.roles import Role, Roles
@@ -32,6 +33,7 @@ def find_anomalies(stalled: Roles, normals: Sequence[Roles]) -> list[Anomaly]:
 def _beyond(stalled: Roles, normals: Sequence[Roles], limits: Limits) -> list[Anomaly]:
     found = _long_waits(stalled, normals, limits, ~stalled.graph.idle)
     found += _long_turns(stalled, normals, limits, found)
+    found += late_tasks(stalled, normals, limits)
     if not found:
         # A client that waits among many descriptors looks idle: its waits for answers count where nothing else does.
         found = _long_waits(stalled, normals, limits, stalled.graph.in_loop & stalled.graph.asks)

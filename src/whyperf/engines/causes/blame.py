@@ -47,7 +47,7 @@ class Blame:
         self.relays = Relays(stalled.graph, self.replies)
 
     def explain(self, anomaly: Anomaly) -> Path:
-        if anomaly.is_turn:
+        if anomaly.wait < 0:
             return self._thread(anomaly.thread, anomaly.begin, anomaly.end, ())
         return self._wait(anomaly.wait, anomaly.begin, anomaly.end, ())
 
@@ -140,7 +140,12 @@ class Blame:
             culprit = Culprit(Ending.SLEPT, wait.thread, rung.begin, rung.end, wait.node, wait.number)
             fed = self.replies.fed_by(wait.thread, wait.begin)
             return Path((*rungs, rung), replace(culprit, fed_by=fed))
-        awaited = self._flag_writer(wait) or self._busy_lock(wait) or self._busiest_sibling(wait)
+        awaited = (
+            self._flag_writer(wait)
+            or self.expected.task_runner(wait)
+            or self._busy_lock(wait)
+            or self._busiest_sibling(wait)
+        )
         if awaited is None:
             return Path(
                 (*rungs, rung), Culprit(Ending.POLLED, wait.thread, rung.begin, rung.end, wait.node, wait.number)
@@ -246,8 +251,7 @@ class Blame:
             return None
         wait = graph.wait(turn.wait)
         if turn.sender is not None and turn.sender.thread >= 0:
-            why = "it brought about the turn in which the waiting thread was let go"
-            link = Link(turn.sender.mechanism, Certainty.STRONG, why)
+            link = Link(turn.sender.mechanism, turn.sender.certainty, turn.sender.why)
             rung = Rung(thread, begin, min(end, wait.end), turn.wait, link)
             until = min(end, max(begin + 1, int(graph.segments.end[turn.sender.segment])))
             on = _LetGo(wait, turn.sender.segment)

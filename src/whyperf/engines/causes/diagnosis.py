@@ -79,9 +79,9 @@ def explain(roles: Roles, normals: Sequence[Roles], anomalies: Sequence[Anomaly]
 def _leads_to(other: Stall, stall: Stall) -> bool:
     """Whether a stall's wait is on another's path, and not the other way round too, as in a circle."""
     wait = stall.anomaly.wait
-    if other is stall or stall.anomaly.is_turn or wait == other.anomaly.wait or wait not in _waits_on(other):
+    if other is stall or wait < 0 or wait == other.anomaly.wait or wait not in _waits_on(other):
         return False
-    return other.anomaly.is_turn or other.anomaly.wait not in _waits_on(stall)
+    return other.anomaly.wait < 0 or other.anomaly.wait not in _waits_on(stall)
 
 
 def _waits_on(stall: Stall) -> set[int]:
@@ -89,12 +89,12 @@ def _waits_on(stall: Stall) -> set[int]:
 
 
 def _is_part_of_another(stall: Stall, stalls: Sequence[Stall]) -> bool:
-    """A long turn of a thread that others were found to wait for."""
-    if not stall.anomaly.is_turn:
-        return False
+    """A long turn of a thread that others were found to wait for; or a task that came late because of it."""
     mine = stall.anomaly
+    if mine.wait >= 0:
+        return False
     for other in stalls:
-        if other is stall:
+        if other is stall or (not mine.is_turn and other.anomaly.wait < 0):
             continue
         culprit = other.path.culprit
         if culprit.thread == mine.thread and culprit.begin < mine.end and culprit.end > mine.begin:

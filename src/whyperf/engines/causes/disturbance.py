@@ -61,7 +61,7 @@ def is_firm(graph: Graph, stall: Stall) -> bool:
     only if somebody else did.
     """
     settings, path = graph.settings, stall.path
-    idle = not stall.anomaly.is_turn and graph.in_loop[stall.anomaly.wait] and not graph.asks[stall.anomaly.wait]
+    idle = stall.anomaly.wait >= 0 and graph.in_loop[stall.anomaly.wait] and not graph.asks[stall.anomaly.wait]
     if stall.anomaly.excess >= settings.least_excess_ns and not idle:
         return True
     own_sleep = path.culprit.ending is Ending.SLEPT and path.culprit.thread == stall.anomaly.thread

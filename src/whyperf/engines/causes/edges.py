@@ -14,12 +14,19 @@ from whyperf.engines.causes.messages import Messages
 from whyperf.engines.causes.rules import Strength
 from whyperf.engines.causes.segments import Segments
 from whyperf.engines.causes.symbols import Symbols
+from whyperf.engines.causes.tasks import Tasks
 from whyperf.engines.causes.trace import Trace
 from whyperf.engines.causes.waits import Ended, Waits
 from whyperf.recording.events import EventKind
 
 # Mechanisms that no rule of the file names.
 NEIGHBOUR, MESSAGE, FORK, FLAG, UNKNOWN, REQUEST, WORK, TIMER = -1, -2, -3, -4, -5, -6, -7, -8
+TASK = -16  # and below: TASK less the number of the queue
+
+
+def queue_of(mechanism: int) -> int:
+    """Whose tasks an edge is about; -1: it is not about tasks."""
+    return TASK - mechanism if mechanism <= TASK else -1
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,7 @@ def build_edges(
     wakes: Wakes,
     loops: Bools,
     messages: Messages,
+    tasks: Tasks,
     symbols: Symbols,
     rare: float,
 ) -> Edges:
@@ -93,6 +101,12 @@ def build_edges(
         asker = segments_at(segments, events.thread[asked], events.time[asked])
         doer = segments_at(segments, events.thread[taken], events.time[taken])
         pieces.append(_uniform(asker, doer, Strength.STRONG, kind))
+
+    putter = segments_at(segments, events.thread[tasks.put], events.time[tasks.put])
+    runner = segments_at(segments, events.thread[tasks.run], events.time[tasks.run])
+    weak = np.array([queue.strength == "weak" for queue in trace.queues], np.bool_)[tasks.queue]
+    strength = np.where(weak, np.int8(Strength.WEAK), np.int8(Strength.STRONG))
+    pieces.append((putter, runner, strength, TASK - tasks.queue))
 
     clocked = np.flatnonzero((waits.ended == Ended.TIMER) & (waits.wake >= 0))
     armed, fired = armed_by_others(events, waits.wake[clocked])

@@ -12,10 +12,12 @@ import numpy as np
 from whyperf.engines.causes.activity import activity
 from whyperf.engines.causes.arrays import Int32s, Words
 from whyperf.engines.causes.graph import Graph, Wait
+from whyperf.engines.causes.handovers import armed_by_others
 from whyperf.engines.causes.messages import channel_of
 from whyperf.engines.causes.path import Certainty, Link
 from whyperf.engines.causes.roles import Role, Roles
 from whyperf.engines.causes.rules import Call
+from whyperf.engines.causes.waits import Ended
 from whyperf.recording.events import EventKind
 from whyperf.recording.system_calls import NUMBERS
 
@@ -44,9 +46,11 @@ class Expectations:
         for ask in (
             self._mutex_owner,
             self._file_lock_holder,
+            self._timer_setter,
             self._live_child,
             self._reader,
             self._sender,
+            self.task_runner,
             self._last_partner,
             self._usual_waker,
         ):
@@ -72,6 +76,33 @@ class Expectations:
             return _inferred(named, "file lock", "the kernel names it as the holder of the lock")
         holder = lock_holder(graph, self._object(wait), wait.begin, wait.thread)
         return _inferred(holder, "file lock", "it took the lock on the file last and had not released it")
+
+    def _timer_setter(self, wait: Wait) -> Expected | None:
+        """Whoever set the clock that ended it, if that took most of the wait: the rest is what it was set to."""
+        graph, events = self.graph, self.graph.trace.events
+        if graph.waits.ended[wait.number] != Ended.TIMER or graph.waits.wake[wait.number] < 0:
+            return None
+        armed, _ = armed_by_others(events, graph.waits.wake[[wait.number]])
+        if not len(armed) or int(events.time[armed[0]]) < (wait.begin + wait.end) // 2:
+            return None
+        link = Link("timer", Certainty.STRONG, "it set, late, the timer that ended the wait")
+        return Expected(int(events.thread[armed[0]]), link)
+
+    def task_runner(self, wait: Wait) -> Expected | None:
+        """Whoever ran the task that the thread had queued last, if its turn came during the wait, or may have lasted
+        into it."""
+        graph, events, tasks = self.graph, self.graph.trace.events, self.graph.tasks
+        mine = np.flatnonzero((events.thread[tasks.put] == wait.thread) & (events.time[tasks.put] <= wait.begin))
+        if not len(mine):
+            return None
+        last = mine[np.argmax(tasks.put[mine])]
+        previous = wait.number - 1
+        rested = int(graph.ends[previous]) if previous in graph.waits_of(wait.thread) else graph.trace.start
+        put, run = int(events.time[tasks.put[last]]), int(events.time[tasks.run[last]])
+        if run > wait.end or (run < wait.begin and put < rested):
+            return None
+        why = "it ran the task that the waiting thread had queued just before"
+        return _inferred(int(events.thread[tasks.run[last]]), graph.trace.queues[tasks.queue[last]].name, why)
 
     def _live_child(self, wait: Wait) -> Expected | None:
         graph = self.graph

@@ -84,7 +84,7 @@ def _detail(graph: Graph, stall: Stall, *, compared: bool) -> dict[str, Any]:
             **_thread(graph, anomaly.thread),
             "time_s": _since(graph, anomaly.begin),
             "for_s": (anomaly.end - anomaly.begin) / 1e9,
-            "what": "turn" if anomaly.is_turn else "wait",
+            "what": words.what(anomaly),
             "normal_s": anomaly.normal / 1e9,
             "normal_instances": anomaly.instances,
             "usual": words.usual(anomaly, compared=compared),

@@ -16,6 +16,7 @@ from whyperf.engines.causes.segments import Segments, cut_segments
 from whyperf.engines.causes.settings import CausesSettings, PaperSettings
 from whyperf.engines.causes.stacks import Frame
 from whyperf.engines.causes.symbols import Symbols
+from whyperf.engines.causes.tasks import Tasks, find_tasks
 from whyperf.engines.causes.trace import Thread, Trace
 from whyperf.engines.causes.waits import NEVER, Sleeps, Waits, find_waits
 from whyperf.engines.recorded import Recorded
@@ -55,17 +56,27 @@ class Graph:
 
     @cached_property
     def segments(self) -> Segments:
-        cut = cut_segments(self.trace.events, self.waits, self._waits[1], self.call_bits, len(self.trace.threads))
-        return replace(cut, turn=cut.turn & self._begins_at_loop(cut))
+        begins = self.tasks.begins
+        cut = cut_segments(
+            self.trace.events, self.waits, self._waits[1], self.call_bits, begins, len(self.trace.threads)
+        )
+        return replace(cut, turn=cut.turn & self._begins_turn(cut))
 
-    def _begins_at_loop(self, cut: Segments) -> Bools:
-        """By segment: whether its first event is at its thread's loop site; a request's multiplexers begin no turn."""
+    @cached_property
+    def tasks(self) -> Tasks:
+        return find_tasks(self.trace.events, self.trace.pids)
+
+    def _begins_turn(self, cut: Segments) -> Bools:
+        """By segment: whether its first event is at its thread's loop site, or a task's beginning; a request's
+        multiplexers begin no turn."""
         loop = np.full(len(self.trace.threads) + 1, -2, np.int64)
         for thread, (_, node) in self.loops.items():
             loop[thread] = node
         first = np.minimum(cut.event_start[:-1], max(len(cut.events) - 1, 0))
-        sites = self.trace.events.site[cut.events[first]] if len(cut.events) else np.zeros(0, np.int32)
-        begins: Bools = sites == loop[cut.thread]
+        if not len(cut.events):
+            return np.zeros(len(cut), np.bool_)
+        rows = cut.events[first]
+        begins: Bools = (self.trace.events.site[rows] == loop[cut.thread]) | self.tasks.begins[rows]
         return begins
 
     @cached_property
@@ -79,7 +90,7 @@ class Graph:
     @cached_property
     def passive(self) -> Bools:
         """By wait: whether it looks like waiting for work."""
-        return looks_passive(self.trace, self.waits, self.asks)
+        return looks_passive(self.trace, self.waits, self.asks, self.tasks)
 
     @cached_property
     def in_loop(self) -> Bools:
@@ -126,6 +137,7 @@ class Graph:
             wakes=self.wakes,
             loops=self.in_loop,
             messages=self.messages,
+            tasks=self.tasks,
             symbols=self.symbols,
             rare=rare,
         )

@@ -11,6 +11,7 @@ from whyperf.engines.causes.grouping import groups
 from whyperf.engines.causes.messages import Messages
 from whyperf.engines.causes.rules import Call
 from whyperf.engines.causes.settings import CausesSettings
+from whyperf.engines.causes.tasks import Tasks
 from whyperf.engines.causes.trace import Trace
 from whyperf.engines.causes.waits import Ended, Waits
 from whyperf.recording.events import EventKind
@@ -22,7 +23,8 @@ def loop_sites(trace: Trace, waits: Waits, passive: Bools, settings: CausesSetti
     """By thread its loop's site: the shallowest repeated one, if that looks like waiting for work.
 
     Needed by every server: without it each idle worker is a long wait. The shallowest, because a request's own waits
-    (for a disk, a lock, a database) lie deeper. A thread whose shallowest site is a sleep paces itself and has none.
+    (for a disk, a lock, a database) lie deeper. A thread whose shallowest site is a sleep paces itself and has none,
+    unless it looks for tasks that way.
     """
     events = trace.events
     call, site = events.call[waits.first], events.site[waits.first]
@@ -40,10 +42,9 @@ def loop_sites(trace: Trace, waits: Waits, passive: Bools, settings: CausesSetti
         repeated = {one: n for one, n in sites.items() if n[0] >= settings.loop_waits} or sites
         least = min(depth(node) for _, node in repeated)
         shallow = {one: n for one, n in repeated.items() if depth(one[1]) == least}
-        if any(bits[number] & Call.SLEEP for number, _ in shallow):
-            continue
         idle = {one: n[0] for one, n in shallow.items() if n[1] >= settings.loop_part * n[0]}
-        if idle:
+        paced = any(bits[one[0]] & Call.SLEEP and one not in idle for one in shallow)
+        if idle and not paced:
             loops[thread] = max(idle, key=lambda one: idle[one])
     return loops
 
@@ -66,19 +67,31 @@ def at_loop_sites(trace: Trace, waits: Waits, loops: dict[int, Site]) -> Bools:
     return at
 
 
-def looks_passive(trace: Trace, waits: Waits, asked: Bools) -> Bools:
-    """Waiting for work: among several descriptors, for a connection, for a request, on a futex that is no lock."""
+def looks_passive(trace: Trace, waits: Waits, asked: Bools, tasks: Tasks) -> Bools:
+    """Waiting for work: among several descriptors, for a connection, for a request, on a futex that is no lock; in
+    whatever way, but for a lock, where the thread runs tasks that others have put (GLib polls one descriptor)."""
     events, rules = trace.events, trace.rules
     bits = rules.call_bits[np.clip(events.call[waits.first], -1, len(rules.call_bits) - 1)]
     several = (bits & Call.MULTIPLEX != 0) & ~_single_descriptor(trace, waits)
     one_object = ((bits & Call.RECEIVE) != 0) | ((bits & Call.MULTIPLEX != 0) & ~several)
+    waiting = (bits & (Call.MULTIPLEX | Call.RECEIVE | Call.FUTEX | Call.SLEEP)) != 0
+    locked = _in_locks(trace, waits)
     passive: Bools = (
         (bits & Call.ACCEPT != 0)
         | several
         | (one_object & _served_here(trace, waits) & ~asked)
-        | ((bits & Call.FUTEX != 0) & ~_in_locks(trace, waits) & ~asked)
+        | ((bits & Call.FUTEX != 0) & ~locked & ~asked)
+        | (waiting & ~locked & _runs_tasks(trace, tasks)[waits.thread])
     )
     return passive
+
+
+def _runs_tasks(trace: Trace, tasks: Tasks) -> Bools:
+    """By thread: whether it runs what others have put."""
+    putter, runner = trace.events.thread[tasks.put], trace.events.thread[tasks.run]
+    runs = np.zeros(len(trace.threads), np.bool_)
+    runs[runner[putter != runner]] = True
+    return runs
 
 
 def asks(trace: Trace, waits: Waits, messages: Messages) -> Bools:

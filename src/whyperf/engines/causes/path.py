@@ -76,7 +76,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Anomaly:
-    """A wait, or a turn of a thread's loop, that lasted far longer than normal."""
+    """A wait, a turn of a thread's loop, or a task's time in its queue, that lasted far longer than normal."""
 
     thread: int
     begin: int
@@ -84,11 +84,12 @@ class Anomaly:
     excess: int
     normal: int  # how long it lasts at most
     instances: int  # on which that rests
-    wait: int = -1  # -1: it is a turn
+    wait: int = -1  # -1: it is a turn or a task
+    task: int = -1  # row of the tasks: one that stayed in its queue, for this thread to run it
 
     @property
     def is_turn(self) -> bool:
-        return self.wait < 0
+        return self.wait < 0 and self.task < 0
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.causes.edges import MESSAGE
+from whyperf.engines.causes.edges import MESSAGE, queue_of
 from whyperf.engines.causes.graph import Graph, Wait
+from whyperf.engines.causes.path import Certainty
 from whyperf.engines.causes.replies import Replies
 from whyperf.engines.causes.rules import Strength
 from whyperf.engines.causes.waits import Ended
@@ -25,6 +26,8 @@ class Sender:
     thread: int
     segment: int
     mechanism: str = "message"
+    certainty: Certainty = Certainty.STRONG
+    why: str = "it brought about the turn in which the waiting thread was let go"
 
 
 @dataclass(frozen=True)
@@ -83,10 +86,16 @@ class Relays:
         return rows.start + int(rests[-1]) if len(rests) else -1
 
     def _senders(self, segment: int) -> Iterator[Sender]:
-        edges, thread = self.graph.edges, self.graph.segments.thread
-        rows = [row for row in edges.into(segment) if edges.mechanism[row] == MESSAGE]
-        sources = sorted((int(edges.source[row]) for row in rows), key=lambda one: -int(self.graph.segments.end[one]))
-        return (Sender(int(thread[source]), source) for source in sources)
+        """Whoever queued the task that the segment is; else those whose messages came in it, the last first."""
+        edges, segments = self.graph.edges, self.graph.segments
+        rows = sorted(edges.into(segment), key=lambda row: -int(segments.end[edges.source[row]]))
+        for row in [one for one in rows if queue_of(int(edges.mechanism[one])) >= 0]:
+            queue, source = self.graph.trace.queues[queue_of(int(edges.mechanism[row]))], int(edges.source[row])
+            why = "it queued the task in which the waiting thread was let go"
+            yield Sender(int(segments.thread[source]), source, queue.name, Certainty(queue.strength), why)
+        for row in [one for one in rows if edges.mechanism[one] == MESSAGE]:
+            source = int(edges.source[row])
+            yield Sender(int(segments.thread[source]), source)
 
     def _waker(self, wait: int, waiting: Wait) -> Sender | None:
         """Whoever roused it from its loop on purpose, by an eventfd or a signal."""

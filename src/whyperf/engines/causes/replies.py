@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.causes.edges import FORK, MESSAGE, NEIGHBOUR
+from whyperf.engines.causes.edges import FORK, MESSAGE, NEIGHBOUR, queue_of
 from whyperf.engines.causes.graph import Graph, Wait
 from whyperf.engines.causes.path import Culprit, Ending
 from whyperf.engines.causes.roles import Roles
@@ -27,7 +27,8 @@ class Replies:
         self.roles, self.graph, self.normals = stalled, stalled.graph, normals
 
     def fed_by(self, thread: int, time: int) -> tuple[int, ...]:
-        """Who had asked for what the thread did at a time: senders and wakers, back to the beginning of its turn."""
+        """Who had asked for what the thread did at a time: whoever queued the task; else senders and wakers, back to
+        the beginning of its turn."""
         graph = self.graph
         segment = graph.segments.at(thread, time)
         for _ in range(50):
@@ -35,9 +36,10 @@ class Replies:
                 return ()
             edges = graph.edges
             into = edges.into(segment)
+            queued = [edge for edge in into if queue_of(int(edges.mechanism[edge])) >= 0]
             feeders = [
                 int(graph.segments.thread[edges.source[edge]])
-                for edge in into
+                for edge in queued or into
                 if edges.mechanism[edge] not in (NEIGHBOUR, FORK)
             ]
             feeders = [one for one in dict.fromkeys(feeders) if one != thread]

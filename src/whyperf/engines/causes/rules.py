@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.errors import WhyperfError
+from whyperf.recording.rules_file import unusable, users_rules
 from whyperf.recording.system_calls import NAMES, NUMBERS
-
-MORE_RULES = "WHYPERF_CAUSES_RULES"
 
 
 class Strength(IntEnum):
@@ -100,17 +96,7 @@ def _any_begins(functions: Sequence[str], beginnings: tuple[str, ...]) -> bool:
 def load_rules() -> Rules:
     """The rules that come with whyperf, and the user's."""
     own = resources.files("whyperf.engines.causes").joinpath("rules.toml").read_text(encoding="utf-8")
-    tables = [tomllib.loads(own)]
-    if more := os.environ.get(MORE_RULES):
-        tables.insert(0, _read(Path(more)))
-    return parse(tables)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise _unusable(f"{path} ({MORE_RULES}) cannot be read: {error}.") from None
+    return parse([users_rules(), tomllib.loads(own)])
 
 
 def parse(tables: Sequence[Mapping[str, Any]]) -> Rules:
@@ -118,7 +104,7 @@ def parse(tables: Sequence[Mapping[str, Any]]) -> Rules:
     calls = _joined(tables, "system_calls")
     functions = _joined(tables, "functions")
     if strange := set(calls) - {one.name.lower() for one in Call if one.name}:
-        raise _unusable(f"[system_calls] knows no {', '.join(sorted(strange))}.")
+        raise unusable(f"[system_calls] knows no {', '.join(sorted(strange))}.")
     return Rules(
         {name: _numbers(names) for name, names in calls.items()},
         tuple(_wake_rule(one) for table in tables for one in table.get("wake", ())),
@@ -134,7 +120,7 @@ def _joined(tables: Sequence[Mapping[str, Any]], section: str) -> dict[str, list
     for table in tables:
         for name, words in table.get(section, {}).items():
             if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-                raise _unusable(f"[{section}] {name} is not a list of names.")
+                raise unusable(f"[{section}] {name} is not a list of names.")
             joined.setdefault(name, []).extend(words)
     return joined
 
@@ -149,7 +135,7 @@ def _wake_rule(plain: Mapping[str, Any]) -> WakeRule:
             str(plain["why"]),
         )
     except (KeyError, TypeError) as error:
-        raise _unusable(f"A [[wake]] rule lacks, or has a wrong, {error}.") from None
+        raise unusable(f"A [[wake]] rule lacks, or has a wrong, {error}.") from None
 
 
 def _bare(names: Iterable[str]) -> tuple[str, ...]:
@@ -159,7 +145,3 @@ def _bare(names: Iterable[str]) -> tuple[str, ...]:
 def _numbers(names: Iterable[str]) -> frozenset[int]:
     """Calls that this kernel's table does not have are passed over: a rules file may be newer."""
     return frozenset(NUMBERS[name] for name in names if name in NUMBERS)
-
-
-def _unusable(sentence: str) -> WhyperfError:
-    return WhyperfError(f"The rules of causes cannot be used. {sentence}", f"unset {MORE_RULES}")

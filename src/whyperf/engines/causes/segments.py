@@ -24,7 +24,7 @@ class Segments:
     end: Ints
     before: Int32s  # the wait that it follows, -1: none
     after: Int32s  # the wait that ends it, -1: none
-    turn: Bools  # it begins with a multiplexer's return that did not have to wait
+    turn: Bools  # it begins with a multiplexer's return that did not have to wait, or with a task
     of_thread: Ints  # thread t has rows of_thread[t] .. of_thread[t + 1]
     event_start: Ints
     events: Int32s  # those of segment s are events[event_start[s]:event_start[s + 1]]
@@ -55,7 +55,10 @@ _SOCKET = 0xC
 _FILE_TYPE_SHIFT = np.uint64(60)
 
 
-def cut_segments(events: Events, waits: Waits, sleeps: Sleeps, call_bits: Ints, threads: int) -> Segments:
+def cut_segments(  # noqa: PLR0917 -- columns
+    events: Events, waits: Waits, sleeps: Sleeps, call_bits: Ints, begins: Bools, threads: int
+) -> Segments:
+    """`begins` tells with which events tasks of a program's own queues begin."""
     bits = call_bits[np.clip(events.call, -1, len(call_bits) - 1)]
     thread, begin, end, before, after, turn, of_event = _cut(
         events.time,
@@ -64,6 +67,7 @@ def cut_segments(events: Events, waits: Waits, sleeps: Sleeps, call_bits: Ints, 
         events.object,
         events.result,
         bits,
+        begins,
         sleeps.wait,
         sleeps.resumed,
         sleeps.resumed_other,
@@ -79,13 +83,14 @@ def cut_segments(events: Events, waits: Waits, sleeps: Sleeps, call_bits: Ints, 
 
 
 @njit(cache=True, nogil=True)
-def _cut(  # noqa: PLR0917 -- columns, one pass
+def _cut(  # noqa: PLR0912, PLR0915, PLR0917 -- columns, one pass
     time: Ints,
     thread: Int32s,
     kind: Bytes,
     object_: Words,
     result: Ints,
     bits: Ints,
+    begins: Bools,
     sleep_wait: Int32s,
     resumed_wait: Int32s,
     resumed_other: Int32s,
@@ -93,10 +98,11 @@ def _cut(  # noqa: PLR0917 -- columns, one pass
     threads: int,
 ) -> tuple[Int32s, Ints, Ints, Int32s, Int32s, Bools, Int32s]:
     """Cut where a thread waits, where a multiplexer returns, and at a receive from another peer: daemons handle several
-    clients in one turn, and what one asked for is not the other's cause."""
+    clients in one turn, and what one asked for is not the other's cause. Nor is one task another's."""
     most = threads + len(wait_thread)
     for at in range(len(time)):
         most += kind[at] == _SYSCALL and bits[at] & (_MULTIPLEX | _RECEIVE) != 0 and result[at] > 0
+        most += begins[at]
     s_thread = np.empty(most, np.int32)
     s_begin = np.empty(most, np.int64)
     s_end = np.empty(most, np.int64)
@@ -133,9 +139,11 @@ def _cut(  # noqa: PLR0917 -- columns, one pass
             continue
         if waiting[who] >= 0:
             continue
-        if kind[at] == _SYSCALL and result[at] > 0:
+        if begins[at] or (kind[at] == _SYSCALL and result[at] > 0):
             ready = bits[at] & _MULTIPLEX != 0 and filled[who] > 0
             received = bits[at] & _RECEIVE != 0 and object_[at] >> _FILE_TYPE_SHIFT == _SOCKET
+            if begins[at]:
+                ready, received = True, False
             if ready or (received and peer[who] != 0 and peer[who] != object_[at]):
                 s_end[current[who]] = time[at]
                 current[who] = segments

@@ -15,7 +15,7 @@ from whyperf.engines.recorded import Recorded, columns_of
 from whyperf.engines.run import ints, texts
 from whyperf.errors import WhyperfError
 from whyperf.recording.events import EventKind
-from whyperf.recording.manifest import Manifest
+from whyperf.recording.manifest import Manifest, TaskQueue
 
 _COLUMNS = (
     "time", "thread", "kind", "context", "detail", "other", "object", "peer", "argument0", "argument1", "result",
@@ -91,6 +91,15 @@ class Trace:
     @property
     def end(self) -> int:
         return int(self.events.time[-1])
+
+    @cached_property
+    def queues(self) -> tuple[TaskQueue, ...]:
+        """Whose tasks were recorded, by the number that events have; more than that are nobody's."""
+        events = self.events
+        tasks = events.call[(events.kind == EventKind.TASK_PUT) | (events.kind == EventKind.TASK_RUN)]
+        told = self.manifest.trace.queues if self.manifest.trace is not None else ()
+        untold = int(tasks.max(initial=-1)) + 1 - len(told)
+        return (*told, *[TaskQueue("queue", "weak")] * untold)
 
     @cached_property
     def threads(self) -> list[Thread]:

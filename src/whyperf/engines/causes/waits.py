@@ -72,6 +72,7 @@ class Sleeps:
 
 _SWITCH, _WAKING, _SYSCALL = int(EventKind.SWITCH), int(EventKind.WAKING), int(EventKind.SYSCALL)
 _EXIT = int(EventKind.EXIT)
+_TASK_PUT, _TASK_RUN = int(EventKind.TASK_PUT), int(EventKind.TASK_RUN)
 _ASLEEP, _DEAD = 1 | 2 | 4 | 8, 16 | 32 | 128  # task states
 _FILE_TYPE_SHIFT = np.uint64(60)
 _ON_ITS_WAY_NS = 100_000  # from a thread's last look at what it waits for to its leaving the CPU
@@ -196,7 +197,9 @@ def _sleeps(  # noqa: PLR0912, PLR0915, PLR0917 -- one pass over all events, wit
                 same_call[who] = False
                 if is_productive(bits[at], result[at], int(object_[at] >> _FILE_TYPE_SHIFT)):
                     acted[who] = True
-            elif what == _WAKING and who_ended(context[at], call[at], bits[at], who, other[at], pids) == 3:
+            elif what in (_TASK_PUT, _TASK_RUN) or (
+                what == _WAKING and who_ended(context[at], call[at], bits[at], who, other[at], pids) == 3
+            ):
                 acted[who] = True
             elif what == _SWITCH and result[at] & _ASLEEP and not result[at] & _DEAD and not bits[at] & _EXITING:
                 wait, joins = current[who], False

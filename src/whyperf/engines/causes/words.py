@@ -76,25 +76,35 @@ def _some(names: tuple[str, ...]) -> str:
 
 def stalled(graph: Graph, anomaly: Anomaly) -> str:
     lasted = seconds((anomaly.end - anomaly.begin) / 1e9)
-    what = "one turn" if anomaly.is_turn else "one wait"
-    return f"{who(graph, anomaly.thread)} stalled for {lasted} in {what}"
+    if anomaly.task >= 0:
+        put = int(graph.tasks.put[anomaly.task])
+        queue = graph.trace.queues[graph.tasks.queue[anomaly.task]].name
+        caller = int(graph.trace.stacks.parent[graph.trace.events.site[put]])
+        by = f"{who(graph, int(graph.trace.events.thread[put]))}{place(graph, caller)}"
+        return f"A task ({queue}) queued by {by} waited {lasted} until {who(graph, anomaly.thread)} ran it"
+    return f"{who(graph, anomaly.thread)} stalled for {lasted} in one {what(anomaly)}"
+
+
+def what(anomaly: Anomaly) -> str:
+    return "wait" if anomaly.wait >= 0 else "turn" if anomaly.is_turn else "task"
 
 
 def usual(anomaly: Anomaly, *, compared: bool) -> str:
     """What the normal run, or the rest of the same one, says."""
     where = "in the normal run" if compared else "elsewhere in the recording"
-    what = "turn" if anomaly.is_turn else "wait"
+    kind = what(anomaly)
     if not anomaly.instances:
-        return f"there is no such {what} {where}"
+        return f"there is no such {kind} {where}"
     if not anomaly.normal:
-        return f"there are too few such {what}s {where} to tell what is usual"
-    return f"such {what}s last at most {seconds(anomaly.normal / 1e9)} {where} ({anomaly.instances:,} of them)"
+        return f"there are too few such {kind}s {where} to tell what is usual"
+    lasts = "last" if anomaly.task < 0 else "stay there"
+    return f"such {kind}s {lasts} at most {seconds(anomaly.normal / 1e9)} {where} ({anomaly.instances:,} of them)"
 
 
 def why(graph: Graph, stall: Stall, *, compared: bool) -> str:
     culprit, anomaly = stall.path.culprit, stall.anomaly
     first = f"{stalled(graph, anomaly)}; {usual(anomaly, compared=compared)}."
-    itself = not stall.path.rungs[1:] and culprit.thread == anomaly.thread
+    itself = not stall.path.rungs[1:] and culprit.thread == anomaly.thread and anomaly.task < 0
     subject = "It" if itself else who(graph, culprit.thread)
     if culprit.ending is Ending.CYCLE:
         names = " -> ".join(who(graph, rung.thread) for rung in stall.path.rungs)

@@ -7,14 +7,14 @@ import shutil
 from pathlib import Path
 
 import pytest
-from bench.causes.cases import CASES, Case
+from bench.causes.cases import CASES, QUEUES, Case
 
 from tests.tracer.recording import Command, needs_bpf
 
 pytestmark = [needs_bpf, pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")]
 
-_NAMES = ("mutex-over-io", "missing-signal", "two-mutexes", "io-uring")
-QUICK = {case.name: case for case in CASES if case.name in _NAMES}
+_NAMES = ("mutex-over-io", "missing-signal", "two-mutexes", "io-uring", "glib-late", "uv-pool", "own-executor")
+QUICK = {case.name: case for case in (*CASES, *QUEUES) if case.name in _NAMES}
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +40,13 @@ def stalls(verdict: dict[str, object]) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("name", sorted(QUICK))
-def test_the_culprit_comes_first(folder: Path, name: str) -> None:
+def test_the_culprit_comes_first(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # GIVEN a program, recorded as it should be and stalled
     case, command = QUICK[name], Command(folder)
     if case.why_not():
         pytest.skip(case.why_not())
+    for variable, value in case.environment.items():
+        monkeypatch.setenv(variable, value)
     recorded(command, case)
     # WHEN
     verdict = diagnosed(command, f"{name}.normal", f"{name}.stalled")

@@ -14,7 +14,7 @@ from tests.engines.causes.cases.test_real_stalls import diagnosed, stalls
 from tests.tracer.recording import Command, needs_bpf
 from whyperf.cli.trace_options import refuse_watching
 from whyperf.collect.tracer.flags import watched_bytes
-from whyperf.debuginfo.data_symbols import data_symbols
+from whyperf.debuginfo.named_symbols import data_symbols
 from whyperf.errors import WhyperfError
 
 CASE = next(case for case in CASES if case.name == "shared-flag")

@@ -35,7 +35,7 @@ class PaperMethod:
         vertex = anomaly_vertex(self.stalled.graph, anomaly)
         if vertex < 0:
             return []
-        if anomaly.is_turn:
+        if anomaly.wait < 0:
             paths = self.paths(vertex)
             return [Suspicious(vertex, paths[0].penalty if paths else 0, False)]
         found = self._compare(vertex, self.settings.recursion, {vertex}, 0)
@@ -143,8 +143,8 @@ def _whole(graph: Graph, segment: int) -> int:
 
 
 def anomaly_vertex(graph: Graph, anomaly: Anomaly) -> int:
-    """The vertex that the stalled wait ends; of a turn its longest."""
-    if anomaly.is_turn:
+    """The vertex that the stalled wait ends; of a turn, or of what kept a task from being run, the longest."""
+    if anomaly.wait < 0:
         inside = [
             one
             for one in graph.segments.of(anomaly.thread)

@@ -39,7 +39,7 @@ def _finding(graph: Graph, rank: int, culprit: Suspicious, stall: Stall) -> Find
         score=1 / rank,
         share=1 / rank,
         path=tuple(each.function for each in reversed(graph.stack(node))) if node >= 0 else (),
-        pattern="long-run" if stall.anomaly.is_turn else "long-wait",
+        pattern="long-run" if stall.anomaly.wait < 0 else "long-wait",
         why=f"{stalled(graph, stall.anomaly)}. A segment of {who(graph, thread)} ({seconds(lasted / 1e9)}) {verb}: "
         f"penalty {culprit.penalty}.",
         detail={

@@ -1,0 +1,139 @@
+"""Libraries whose C and C++ sources Python packages carry: linked with a case's own driver, or built as extensions."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tarfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.cache import SubjectError, kept, run
+from bench.registries import python_source
+
+_DEBUG = "-g -O2"
+_JOBS = os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class Library:
+    """What becomes of a source distribution. Paths are patterns in the library's folder.
+
+    Versions are fixed: a case names the line of a mistake, which the next release may have mended.
+    """
+
+    distribution: str
+    headers: tuple[str, ...]  # folders
+    sources: tuple[str, ...] = ()
+    no_sources: tuple[str, ...] = ()  # among those: tests and tools
+    options: tuple[str, ...] = ()  # of the compiler
+    inside: str = ""  # an archive in the distribution that holds the library
+    steps: tuple[tuple[str, ...], ...] = ()  # of the library's build system, instead of sources; {flags} is filled in
+    made: str = ""  # the archive that the steps make
+
+
+def _jq(distribution: str, version: str) -> Library:
+    configure = ("./configure", "-q", "--disable-maintainer-mode", "--disable-docs", "--without-oniguruma")
+    return Library(
+        distribution,
+        headers=("src",),
+        inside=f"deps/jq-{version}.tar.gz",
+        steps=((*configure, "--disable-shared", "CFLAGS={flags}"), ("make", "-s", f"-j{_JOBS}")),
+        made=".libs/libjq.a",
+    )
+
+
+LIBRARIES = {
+    "gumbo": Library("html5-parser==0.5.0", headers=("gumbo",), sources=("gumbo/*.c",)),
+    "jq-1.6": _jq("jq==1.5.0", "1.6"),
+    "jq-1.7": _jq("jq==1.6.0", "1.7"),
+    "leveldb": Library(
+        "leveldb==0.201",
+        headers=("leveldb/include", "leveldb"),
+        sources=("leveldb/db/*.cc", "leveldb/port/*.cc", "leveldb/table/*.cc", "leveldb/util/*.cc"),
+        no_sources=("*_test.cc", "test*.cc", "db_bench.cc", "leveldbutil.cc"),
+        options=("-DOS_LINUX", "-DLEVELDB_PLATFORM_POSIX", "-DNDEBUG", "-fno-builtin-memcmp"),
+    ),
+    "libyaml": Library(
+        "ruamel.yaml.clib==0.2.8", headers=(".",), sources=("[!_]*.c",), options=("-DHAVE_CONFIG_H",)
+    ),
+    "lmdb": Library("lmdb==1.4.1", headers=("lib",), sources=("lib/*.c",)),
+}  # fmt: skip
+
+EXTENSIONS = {"multidict": "multidict==6.7.1"}
+
+
+def driven(library: str, driver: Path, flags: str = "", compilers: tuple[str, str] = ("gcc", "g++")) -> Path:
+    """A program: the driver, a source file of ours, linked with the library, which keeps its debug information."""
+    recipe = LIBRARIES[library]
+    home = _library(library, flags, compilers)
+    options = ["-Wall", "-Wextra", "-Werror", *_DEBUG.split(), *flags.split(), *recipe.options]
+    headers = [f"-isystem{home / folder}" for folder in recipe.headers]
+
+    def make(folder: Path) -> None:
+        # A C++ library needs the C++ runtime, so that its driver has to be C++ as well.
+        compiler = compilers[driver.suffix == ".cc"]
+        made = home / recipe.made if recipe.made else home / "library.a"
+        run([compiler, *options, *headers, "-o", folder / driver.stem, driver, made, "-lpthread", "-lm"], folder)
+
+    return kept(f"{library}-{driver.stem}", [*options, *compilers, *_words(recipe), driver], make) / driver.stem
+
+
+def extension(name: str) -> Path:
+    """The folder that holds an importable Python package, its extension built with debug information."""
+    distribution = EXTENSIONS[name]
+
+    def make(folder: Path) -> None:
+        source = folder / "source"
+        shutil.copytree(python_source(distribution), source)
+        install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", f"--target={folder / 'packages'}"]
+        run([*install, source], folder, {"CFLAGS": _DEBUG})
+
+    return kept(f"extension-{name}", [distribution, sys.version, _DEBUG], make) / "packages"
+
+
+def _library(name: str, flags: str, compilers: tuple[str, str]) -> Path:
+    """The library's folder, its archive of objects in it."""
+    recipe = LIBRARIES[name]
+    given = f"{_DEBUG} {flags}".strip()
+
+    def make(folder: Path) -> None:
+        source = python_source(recipe.distribution)
+        if recipe.inside:
+            with tarfile.open(source / recipe.inside) as packed:
+                packed.extractall(folder / "unpacked", filter="data")
+            (source,) = (folder / "unpacked").iterdir()
+        shutil.copytree(source, folder, dirs_exist_ok=True, symlinks=True)
+        for step in recipe.steps:
+            run([word.format(flags=given) for word in step], folder, {"CC": compilers[0], "CXX": compilers[1]})
+        if recipe.sources:
+            _archive(recipe, folder, given.split(), compilers)
+
+    return kept(f"library-{name}", [given, *compilers, *_words(recipe)], make)
+
+
+def _archive(recipe: Library, folder: Path, flags: list[str], compilers: tuple[str, str]) -> None:
+    units = [path for pattern in recipe.sources for path in sorted(folder.glob(pattern))]
+    units = [path for path in units if not any(path.match(pattern) for pattern in recipe.no_sources)]
+    if not units:
+        raise SubjectError(f"{recipe.distribution} holds none of {', '.join(recipe.sources)}.")
+    headers = [f"-I{folder / place}" for place in recipe.headers]
+
+    def compile_one(unit: Path) -> Path:
+        compiler = compilers[unit.suffix == ".cc"]
+        made = unit.with_suffix(".o")
+        run([compiler, "-w", *flags, *recipe.options, *headers, "-c", "-o", made, unit], folder)
+        return made
+
+    with ThreadPoolExecutor(_JOBS) as pool:
+        objects = list(pool.map(compile_one, units))
+    run(["ar", "rcs", "library.a", *objects], folder)
+
+
+def _words(recipe: Library) -> list[str]:
+    """What of a recipe changes what comes out."""
+    steps = [word for step in recipe.steps for word in step if not word.startswith("-j")]
+    patterns = [*recipe.headers, *recipe.sources, *recipe.no_sources]
+    return [recipe.distribution, recipe.inside, *patterns, *recipe.options, *steps, recipe.made]
