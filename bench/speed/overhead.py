@@ -17,7 +17,7 @@ from bench.workloads import all_workloads
 
 PART = "overhead"
 WORKLOADS = ("redis", "pgbench", "sqlite", "compile", "threads")
-ROUNDS, QUICK_ROUNDS = 10, 2
+ROUNDS, QUICK_ROUNDS = 8, 2
 _MEASURES: tuple[tuple[str, Callable[[Cost], float]], ...] = (
     ("CPU time of the program", lambda cost: cost.cpu_s),
     ("Elapsed time of the program, of servers of their load", lambda cost: cost.elapsed_s),
