@@ -29,8 +29,8 @@ WEB := $(shell find web -name node_modules -prune -o -type f -print)
 NPM := PATH=$(abspath $(BIN)):$$PATH npm --prefix web --silent
 
 .DEFAULT_GOAL := help
-.PHONY: help setup page demo test lint bench bench-overhead bench-false-alarms bench-accuracy bench-sensitivity bench-transparency bench-kills bench-debuginfo \
-	bench-values bench-relations bench-trace bench-contexts bench-causes bench-import bench-fleet docs wheel clean
+.PHONY: help setup page demo test lint bench bench-speed bench-false-alarms bench-accuracy bench-sensitivity bench-transparency bench-kills bench-debuginfo \
+	bench-values bench-relations bench-kernel-events bench-contexts bench-causes bench-import bench-fleet docs wheel clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
@@ -53,10 +53,10 @@ lint: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/web-tools ## style, types, l
 	$(BIN)/lint-imports
 	$(NPM) run lint
 
-bench: bench-accuracy bench-sensitivity bench-overhead bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-values bench-relations bench-contexts bench-causes bench-import bench-trace bench-fleet ## all benchmarks; takes hours
+bench: bench-accuracy bench-sensitivity bench-speed bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-values bench-relations bench-contexts bench-causes bench-import bench-kernel-events bench-fleet ## all benchmarks; takes hours
 
-bench-overhead: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what recording costs, beside perf and gprof
-	$(BIN)/python -m bench.overhead
+bench-speed: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what recording costs beside other tools, how diagnosis grows, the papers' sizes (as root)
+	$(BIN)/python -m bench.speed --write
 
 bench-fleet: $(STAMPS)/installed $(STAMPS)/tools ## many recordings: time and memory, on one machine and on a cluster
 	$(BIN)/python -m bench.fleet
@@ -81,31 +81,27 @@ bench-kills: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## wha
 bench-debuginfo: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## how long debug information takes, cold and warm
 	$(BIN)/python -m bench.debuginfo
 
-bench-values: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## false discoveries, power and speed of the tests on values
+bench-values: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## false discoveries and power of the tests on values
 	$(BIN)/python -m bench.values_statistics recorded
 	$(BIN)/python -m bench.values_statistics rates
 	$(BIN)/python -m bench.values_statistics redis
-	$(BIN)/python -m bench.values_statistics scale
 
 bench-contexts: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## inferred latencies against true ones, injected delays, stripped binaries, false alarms (as root)
 	$(BIN)/python -m bench.contexts
 
-bench-causes: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## who is blamed for real stalls, beside other methods; false alarms; speed (as root)
+bench-causes: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## who is blamed for real stalls, beside other methods; false alarms (as root)
 	$(BIN)/python -m bench.causes.run
 	$(BIN)/python -m bench.causes.false_alarms --runs 4
-	$(BIN)/python -m bench.causes.speed
 
 bench-relations: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## changed relations: ranks, false candidates, cost beside Valgrind's tools
 	$(BIN)/python -m bench.relations
 	$(BIN)/python -m bench.relations --growth
-	$(BIN)/python -m bench.relations_cost
 
 bench-import: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## how fast perf.data is read, beside perf script
 	$(BIN)/python -m bench.import_speed
 
-bench-trace: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what kernel events cost, beside perf and strace
-	$(BIN)/python -m bench.trace_cost
-	$(BIN)/python -m bench.trace_speed
+bench-kernel-events: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what kernel events cost, beside perf and strace (as root)
+	$(BIN)/python -m bench.speed.kernel_events
 
 docs: $(STAMPS)/installed $(STAMPS)/tools ## the site, links checked; man pages; docs/format.md from the schemas
 	$(BIN)/pip install --quiet --group docs

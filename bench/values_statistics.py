@@ -2,7 +2,6 @@
 
 `recorded`: false discoveries and power in real recordings (`bench/values_recorded.py`).
 `rates`: the same in made series (`bench/values_rates.py`).
-`scale`: 17,930 variables and 7 GB of values, by both methods (`bench/values_scale.py`).
 `redis`: how long a diagnosis of three good and three bad recordings of a redis server takes.
 """
 
@@ -13,19 +12,12 @@ import sys
 
 from bench.cache import SubjectError
 from bench.values_rates import show_rates
-from bench.values_scale import METHODS, measure, show_scale
 
 
 def main() -> int:
     options = _options()
-    if options.command == "measure":
-        cost = measure(options.method, options.folder)
-        print(cost.wall_s, cost.cpu_s, cost.peak_bytes, cost.found)
-        return 0
     if options.command == "rates":
         return 0 if show_rates(options.families, options.variables, options.seed) else 1
-    if options.command == "scale":
-        return 0 if show_scale(options.gigabytes, options.fractions, options.methods, options.folder) else 1
     if options.command == "redis":
         from bench.values_redis import show_redis
 
@@ -51,17 +43,9 @@ def _options() -> argparse.Namespace:
     rates.add_argument("--families", type=int, default=60)
     rates.add_argument("--variables", type=int, default=110)
     rates.add_argument("--seed", type=int, default=1)
-    scale = commands.add_parser("scale")
-    scale.add_argument("--gigabytes", type=float, default=7.0)
-    scale.add_argument("--fractions", type=float, nargs="+", default=[0.125, 0.25, 0.5, 1.0])
-    scale.add_argument("--folder", default=None, help="where to put the recordings")
-    scale.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
     redis = commands.add_parser("redis")
     redis.add_argument("--repeats", type=int, default=5)
     redis.add_argument("--reuse", action="store_true", help="take the recordings of the last time")
-    one = commands.add_parser("measure")  # what `scale` starts
-    one.add_argument("method", choices=METHODS)
-    one.add_argument("folder")
     return parser.parse_args()
 
 

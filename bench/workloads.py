@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench import subjects
 from bench.cache import kept
+from bench.contexts import servers
 from bench.server import free_port
 
 _SQL_ROWS = 300_000
+_TRANSACTIONS = 1500  # of each client
+# PostgreSQL refuses to be root; a recorder that root started writes what only root may open.
+_SEES_FILES_OF_ROOT = ("--inh-caps=+dac_override", "--ambient-caps=+dac_override")
 
 
 @dataclass(frozen=True)
@@ -25,9 +30,10 @@ class Workload:
 
 
 def all_workloads() -> list[Workload]:
-    """Redis under load, SQLite, a compile job (child processes), threads, C++: what the overhead is measured on."""
+    """Two servers under load, SQLite, a compile job (child processes), threads, C++: what overhead is measured on."""
     return [
         _redis(),
+        _pgbench(),
         Workload("sqlite", lambda flags: _sqlite_command(flags, _SQL_ROWS), []),
         Workload("compile", lambda _: subjects.compile_job(), [], profilable=False),
         _own("threads", "pool", "3", "80000", "60", "64"),
@@ -71,6 +77,32 @@ def _redis() -> Workload:
         ]
 
     return Workload("redis", command, [*benchmark, "-r", "100000", "-t", "set,get,lpush,hset,zadd", "-q"], port)
+
+
+def _pgbench() -> Workload:
+    """PostgreSQL: tables made anew, then transactions that read and write, by four clients."""
+    port = free_port()
+    client = f"-h 127.0.0.1 -p {port} -U postgres"
+    drive = (
+        f"until pg_isready -q {client}; do sleep 0.05; done; pgbench {client} -q -i -s 1 postgres && "
+        f"pgbench {client} -n -N -c 4 -j 2 -t {_TRANSACTIONS} postgres"
+    )
+
+    def command(_flags: str) -> list[str]:
+        server = servers.postgres(_cluster(), port)[len(servers.AS_POSTGRES) :]
+        return [*servers.AS_POSTGRES, *_SEES_FILES_OF_ROOT, *server]
+
+    return Workload("pgbench", command, ["/bin/sh", "-c", drive], port, profilable=False)
+
+
+def _cluster() -> Path:
+    """An empty PostgreSQL cluster. It is the server's user's, who need not see our cache."""
+    folder = Path("/var/tmp") / "whyperf-bench-postgres"
+    if not (folder / "data" / "PG_VERSION").exists():
+        folder.mkdir(exist_ok=True)
+        shutil.chown(folder, "postgres")
+        servers.as_postgres("initdb", "-D", folder / "data", "-A", "trust", "-N")
+    return folder / "data"
 
 
 def _script(rows: int) -> Path:

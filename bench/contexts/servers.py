@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import subprocess
 from pathlib import Path
 
 from bench.cache import SubjectError
+from bench.server import free_port
 
 _APACHE_MODULES = Path("/usr/lib/apache2/modules")
 _POSTGRES = Path("/usr/lib/postgresql")
 _TABLE_ROWS, _LOOKUPS = 60_000, 250
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def web_folder(scratch: Path) -> Path:
@@ -80,20 +73,20 @@ def postgres_folders(scratch: Path) -> tuple[Path, Path]:
     indexed, plain = scratch / "indexed", scratch / "plain"
     if not plain.exists():
         shutil.chown(scratch, "postgres")
-        _as_postgres("initdb", "-D", indexed, "-A", "trust", "-N")
+        as_postgres("initdb", "-D", indexed, "-A", "trust", "-N")
         port = str(free_port())
         start: list[str | Path] = ["-l", scratch / "log", "-o", f"-p {port} -k {scratch} -c fsync=off", "start"]
-        _as_postgres("pg_ctl", "-w", "-D", indexed, *start)
+        as_postgres("pg_ctl", "-w", "-D", indexed, *start)
         try:
-            _as_postgres("psql", "-q", "-h", scratch, "-p", port, "-c", _TABLE)
+            as_postgres("psql", "-q", "-h", scratch, "-p", port, "-c", _TABLE)
         finally:
-            _as_postgres("pg_ctl", "-w", "-D", indexed, "stop")
+            as_postgres("pg_ctl", "-w", "-D", indexed, "stop")
         subprocess.run(["cp", "-a", indexed, plain], check=True)
-        _as_postgres("pg_ctl", "-w", "-D", plain, *start)
+        as_postgres("pg_ctl", "-w", "-D", plain, *start)
         try:
-            _as_postgres("psql", "-q", "-h", scratch, "-p", port, "-c", "drop index by_customer")
+            as_postgres("psql", "-q", "-h", scratch, "-p", port, "-c", "drop index by_customer")
         finally:
-            _as_postgres("pg_ctl", "-w", "-D", plain, "stop")
+            as_postgres("pg_ctl", "-w", "-D", plain, "stop")
     return indexed, plain
 
 
@@ -101,8 +94,8 @@ def postgres(folder: Path, port: int) -> list[str]:
     settings = ("fsync=off", "autovacuum=off", "jit=off", "max_parallel_workers_per_gather=0", "shared_buffers=32MB")
     options = [word for setting in settings for word in ("-c", setting)]
     return [
-        *_USER,
-        str(_postgres_program("postgres")),
+        *AS_POSTGRES,
+        str(postgres_program("postgres")),
         "-D",
         str(folder),
         "-p",
@@ -115,7 +108,7 @@ def postgres(folder: Path, port: int) -> list[str]:
 
 def postgres_ready(scratch: Path, port: int) -> str:
     """It listens before it answers."""
-    return f"cmd:{_postgres_program('pg_isready')} -q -h {scratch} -p {port}"
+    return f"cmd:{postgres_program('pg_isready')} -q -h {scratch} -p {port}"
 
 
 def postgres_load(scratch: Path, port: int) -> list[str]:
@@ -124,7 +117,7 @@ def postgres_load(scratch: Path, port: int) -> list[str]:
     lookups = [f"select note from orders where customer = {i * 7919 % _TABLE_ROWS};" for i in range(_LOOKUPS)]
     script.write_text("\n".join([*lookups, *["select sum(length(note)) from orders;"] * 12]) + "\n")
     server = ["-h", str(scratch), "-p", str(port), "-U", "postgres"]
-    return [str(_postgres_program("psql")), "-q", *server, "-o", "/dev/null", "-f", str(script), "postgres"]
+    return [str(postgres_program("psql")), "-q", *server, "-o", "/dev/null", "-f", str(script), "postgres"]
 
 
 _TABLE = f"""
@@ -134,17 +127,17 @@ insert into orders(customer, note)
 create index by_customer on orders(customer);
 analyze orders;
 """
-_USER = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+AS_POSTGRES = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
 
 
-def _as_postgres(program: str, *arguments: str | Path) -> None:
-    command = [*_USER, str(_postgres_program(program)), *map(str, arguments)]
+def as_postgres(program: str, *arguments: str | Path) -> None:
+    command = [*AS_POSTGRES, str(postgres_program(program)), *map(str, arguments)]
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise SubjectError(f"{program} failed: {done.stderr.strip()[-1000:]}")
 
 
-def _postgres_program(name: str) -> Path:
+def postgres_program(name: str) -> Path:
     found = sorted(_POSTGRES.glob(f"*/bin/{name}"))
     if not found:
         raise SubjectError("PostgreSQL is not installed; on Debian: apt-get install postgresql")

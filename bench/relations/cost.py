@@ -12,8 +12,8 @@ from pathlib import Path
 
 from bench.cache import SubjectError
 from bench.cases.case import Commands, Side
+from bench.counted import counted, counting
 from bench.server import drive_once
-from bench.subjects import own
 
 _ROUNDS = 3  # of short runs
 _SHORT_S = 2.0
@@ -106,13 +106,13 @@ def _cpu_s(side: Side, ready: str, tool: list[str]) -> float:
     least = float("inf")
     with tempfile.TemporaryDirectory() as scratch:
         used = Path(scratch) / "cpu"
-        command = [str(own("cpu_of")), str(used), *tool, *side.command]
+        command = [*counting(used), *tool, *side.command]
         for _ in range(_ROUNDS):
             if ready:
                 drive_once(command, ready, side.drive)
             else:
                 subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-            least = min(least, sum(map(float, used.read_text().split())))
+            least = min(least, counted(used).cpu_s)
             if least > _SHORT_S:
                 break
     return least

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from bench.false_alarms import deal
 from bench.intervals import paired_ratio, rate_upper_bound
-from bench.memory import own_resident
+from bench.speed.memory import own_resident
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,9 +1,12 @@
 // cpu_of FILE COMMAND...: runs the command and writes the CPU seconds, user and system, that it and its waited-for
-// children used. Stands between a tool and its target, so that the tool's own time is not counted.
+// children used, the seconds that went by, and the kilobytes that the largest process held. Stands between a tool and
+// its target, so that the tool's own time is not counted; and below large processes, whose memory would otherwise count
+// as that of what they start.
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static pid_t child;
@@ -16,11 +19,18 @@ static double seconds(struct timeval time) {
     return (double)time.tv_sec + (double)time.tv_usec / 1e6;
 }
 
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
 int main(int argc, char **argv) {
     if (argc < 3) {
         fprintf(stderr, "usage: cpu_of FILE COMMAND...\n");
         return 2;
     }
+    double begin = now();
     child = fork();
     if (child == 0) {
         execvp(argv[2], argv + 2);
@@ -32,6 +42,7 @@ int main(int argc, char **argv) {
     int status;
     while (waitpid(child, &status, 0) < 0) {
     }
+    double elapsed = now() - begin;
     struct rusage used;
     getrusage(RUSAGE_CHILDREN, &used);
     FILE *file = fopen(argv[1], "w");
@@ -39,7 +50,7 @@ int main(int argc, char **argv) {
         perror(argv[1]);
         return 1;
     }
-    fprintf(file, "%.6f %.6f\n", seconds(used.ru_utime), seconds(used.ru_stime));
+    fprintf(file, "%.6f %.6f %.6f %ld\n", seconds(used.ru_utime), seconds(used.ru_stime), elapsed, used.ru_maxrss);
     fclose(file);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+import numpy as np
 import pyarrow as pa
 
 from whyperf.recording.manifest import Manifest
+from whyperf.recording.rows import Columns, HeldRows, Rows
 
 
 class Recorded(Protocol):
@@ -18,3 +21,31 @@ class Recorded(Protocol):
     def manifest(self) -> Manifest: ...
 
     def table(self, name: str) -> pa.Table: ...
+
+
+@runtime_checkable
+class _Streaming(Protocol):
+    def rows(self, name: str) -> Rows: ...
+
+
+def rows_of(recording: Recorded, table: str) -> Rows:
+    """A table that may be too large to be held, to be read piece by piece; at once where it is in memory anyway."""
+    if isinstance(recording, _Streaming) and table in recording.manifest.tables:
+        return recording.rows(table)
+    return HeldRows(recording.table(table))
+
+
+def columns_of(recording: Recorded, table: str, names: Sequence[str]) -> Columns:
+    """Whole columns, each decoded to where it stays: a table beside its columns would take the room twice."""
+    rows = rows_of(recording, table)
+    held: Columns = {}
+    begin = 0
+    for piece in rows.pieces(names):
+        if len(piece[names[0]]) == rows.count:
+            return piece
+        held = held or {name: np.empty(rows.count, values.dtype) for name, values in piece.items()}
+        end = begin + len(piece[names[0]])
+        for name, values in piece.items():
+            held[name][begin:end] = values
+        begin = end
+    return held

@@ -24,6 +24,9 @@ _GROUPS_KEPT = 2
 class Rows(Protocol):
     """Numeric columns by row number, of a table sorted by one of them."""
 
+    @property
+    def count(self) -> int: ...
+
     def spans(self, name: str) -> dict[int, tuple[int, int]]: ...
 
     def read(self, start: int, stop: int) -> Columns: ...
@@ -36,6 +39,11 @@ class HeldRows:
 
     def __init__(self, table: pa.Table) -> None:
         self._columns: Columns = {name: table.column(name).to_numpy() for name in table.column_names}
+        self._count = table.num_rows
+
+    @property
+    def count(self) -> int:
+        return self._count
 
     def spans(self, name: str) -> dict[int, tuple[int, int]]:
         numbers = self._columns[name]

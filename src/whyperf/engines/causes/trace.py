@@ -11,11 +11,16 @@ import numpy as np
 from whyperf.engines.causes.arrays import Bools, Bytes, Int32s, Ints, Words
 from whyperf.engines.causes.rules import Rules
 from whyperf.engines.causes.stacks import StackNames
-from whyperf.engines.recorded import Recorded
-from whyperf.engines.run import column, ints, texts
+from whyperf.engines.recorded import Recorded, columns_of
+from whyperf.engines.run import ints, texts
 from whyperf.errors import WhyperfError
 from whyperf.recording.events import EventKind
 from whyperf.recording.manifest import Manifest, TaskQueue
+
+_COLUMNS = (
+    "time", "thread", "kind", "context", "detail", "other", "object", "peer", "argument0", "argument1", "result",
+    "extra", "stack", "cut",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -71,30 +76,13 @@ class Trace:
 
     @cached_property
     def events(self) -> Events:
-        table = self.recording.table("events")
-        if table.num_rows == 0:
+        held = columns_of(self.recording, "events", _COLUMNS)
+        if not held or not len(held["time"]):
             raise WhyperfError(
                 f"{self.path} holds no kernel events: what threads waited for is not in it.",
                 "whyperf record --trace -o NAME -- COMMAND",
             )
-        stack = column(table, "stack")
-        return Events(
-            time=column(table, "time"),
-            thread=column(table, "thread"),
-            kind=column(table, "kind"),
-            context=column(table, "context"),
-            call=column(table, "detail"),
-            other=column(table, "other"),
-            object=column(table, "object"),
-            peer=column(table, "peer"),
-            argument0=column(table, "argument0"),
-            argument1=column(table, "argument1"),
-            result=column(table, "result"),
-            extra=column(table, "extra"),
-            stack=stack,
-            site=self.stacks.outside_kernel[stack],
-            cut=column(table, "cut"),
-        )
+        return Events(call=held.pop("detail"), site=self.stacks.outside_kernel[held["stack"]], **held)
 
     @property
     def start(self) -> int:

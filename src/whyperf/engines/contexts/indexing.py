@@ -48,5 +48,5 @@ def index_contexts(index: FunctionIndex) -> Contexts:
     runs = (*index.bad, *index.good)
     node_of_stack = {run: builder.add(run, np.arange(len(run.stack_parent))) for run in runs}
     shape = builder.tree()
-    tree = Tree(shape.parent.astype(np.int32), shape.depth().astype(np.int32))
+    tree = Tree(shape.parent.astype(np.int32), shape.depth.astype(np.int32))
     return Contexts(index, shape, tree, shape.function, node_of_stack)

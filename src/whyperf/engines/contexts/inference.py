@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -27,10 +26,10 @@ from whyperf.engines.contexts.records import (
 )
 from whyperf.engines.contexts.settings import Sources
 from whyperf.engines.contexts.totals import InstanceTotals
+from whyperf.engines.recorded import rows_of
 from whyperf.engines.run import Run
 from whyperf.recording.events import EventKind
-from whyperf.recording.rows import Columns, HeldRows
-from whyperf.recording.rows import Rows as StoredColumns
+from whyperf.recording.rows import Columns
 
 _INSTANCES_AT_ONCE = 1 << 18
 _REGISTERS = 256  # threads with open contexts at first; doubled as needed
@@ -42,11 +41,6 @@ _COLUMNS = (
 )  # fmt: skip
 
 TakeInstances = Callable[[Records], None]
-
-
-@runtime_checkable
-class _Streaming(Protocol):
-    def rows(self, name: str) -> StoredColumns: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,11 +178,8 @@ def _pieces(run: Run) -> Iterator[Columns]:
     """The events within the window."""
     if not has_events(run):
         return
-    recording, window = run.recording, run.manifest.window
-    rows: StoredColumns = (
-        recording.rows("events") if isinstance(recording, _Streaming) else HeldRows(recording.table("events"))
-    )
-    for piece in rows.pieces(_COLUMNS):
+    window = run.manifest.window
+    for piece in rows_of(run.recording, "events").pieces(_COLUMNS):
         begin, end = np.searchsorted(piece["time"], [window.start, window.end + 1])
         yield {name: values[begin:end] for name, values in piece.items()}
 

@@ -134,11 +134,11 @@ def find_hub(
     if total <= 0.0:
         return None
     covered = tree.inclusive(relevant)
-    depth = tree.depth()
+    depth = tree.depth
     weight = covered / total
     cover: dict[int, float] = {}
     deepness: dict[int, float] = {}
-    for node in tree.outermost().tolist():
+    for node in tree.outermost.tolist():
         function = int(tree.function[node])
         cover[function] = cover.get(function, 0.0) + float(weight[node])
         deepness[function] = deepness.get(function, 0.0) + float(weight[node]) * float(depth[node])

@@ -160,7 +160,7 @@ class Growth:
         """Of every function's outermost contexts in depth-first order, so that those under any context are a slice."""
         found: defaultdict[int, _Running] = defaultdict(_Running)
         first = self._order.first
-        for node in sorted(self._tree.outermost().tolist(), key=first.__getitem__):
+        for node in sorted(self._tree.outermost.tolist(), key=first.__getitem__):
             running = found[self._functions[node]]
             running.place.append(first[node])
             running.good.append(running.good[-1] + float(self._good[node]))

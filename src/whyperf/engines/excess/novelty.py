@@ -38,7 +38,7 @@ def _called_as_ever(costs: Costs, new: Flags, called_in_good: Set[tuple[int, int
     tree = costs.tree
     inclusive = tree.inclusive(costs.bad.mean)
     known, balance = np.zeros(len(new), np.bool_), np.zeros(len(new))
-    for node in tree.outermost().tolist():
+    for node in tree.outermost.tolist():
         function, caller = int(tree.function[node]), int(tree.function[tree.parent[node]])
         if new[function] and not (caller >= 0 and new[caller]):
             balance[function] += inclusive[node] if (caller, function) in called_in_good else -inclusive[node]
@@ -68,7 +68,7 @@ def _seen(costs: Costs, side: Side, functions: int) -> _Seen:
 def by_function(tree: ContextTree, own: Floats, functions: int) -> Floats:
     """Inclusive sums per function, each context counted once however often the function is on its stack."""
     inclusive = tree.inclusive(own)
-    nodes = tree.outermost()
+    nodes = tree.outermost
     return sums(tree.function[nodes], inclusive[nodes], functions)
 
 

@@ -24,7 +24,7 @@ def spend(tree: ContextTree, excess: Floats, novelty: Novelty) -> Floats:
     budget = np.zeros(len(tree))
     budget[0] = max(0.0, float(inclusive[0]))
     rate = np.zeros(len(tree))
-    depth = tree.depth()
+    depth = tree.depth
     for level in range(int(depth.max(initial=0)) + 1):
         nodes = np.flatnonzero(depth == level)
         if level:

@@ -8,6 +8,7 @@ caller of the program's own; the *full view* keeps every function.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -38,36 +39,45 @@ class ContextTree:
             node = int(self.parent[node])
         return nodes[::-1]
 
+    @cached_property
     def depth(self) -> Ints:
-        depth = np.zeros(len(self), np.int64)
-        for node in range(1, len(self)):
-            depth[node] = depth[self.parent[node]] + 1
-        return depth
+        depth = [0] * len(self)
+        for node, parent in enumerate(self.parent.tolist()):
+            if node != ROOT:
+                depth[node] = depth[parent] + 1
+        return np.array(depth, np.int64)
 
     def inclusive(self, own: Floats) -> Floats:
         """Sums over subtrees."""
         total = own.copy()
-        depth = self.depth()
-        for level in range(int(depth.max(initial=0)), 0, -1):
-            nodes = np.flatnonzero(depth == level)
+        for level in range(int(self.depth.max(initial=0)), 0, -1):
+            nodes = np.flatnonzero(self.depth == level)
             total += sums(self.parent[nodes], total[nodes], len(self))
         return total
 
+    @cached_property
     def outermost(self) -> Ints:
         """Nodes with no caller of the same function: what a function's inclusive time is the sum of."""
-        chosen: list[int] = []
-        above: list[frozenset[int]] = [frozenset()]
         functions = self.function.tolist()
+        children: list[list[int]] = [[] for _ in functions]
         for node, parent in enumerate(self.parent.tolist()):
-            if node == ROOT:
-                continue
-            callers = above[parent]
-            if functions[node] in callers:
-                above.append(callers)
-            else:
+            if node != ROOT:
+                children[parent].append(node)
+        chosen: list[int] = []
+        on_path: set[int] = set()
+        to_do = children[ROOT]
+        while to_do:
+            node = to_do.pop()
+            if node < 0:  # all below the node were visited
+                on_path.discard(functions[~node])
+            elif functions[node] not in on_path:
                 chosen.append(node)
-                above.append(callers | {functions[node]})
-        return np.array(chosen, np.int64)
+                on_path.add(functions[node])
+                to_do.append(~node)
+                to_do += children[node]
+            else:
+                to_do += children[node]
+        return np.sort(np.array(chosen, np.int64))
 
 
 class TreeBuilder:

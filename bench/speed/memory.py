@@ -1,4 +1,4 @@
-"""What the sampler keeps in a process: the resident part of every mapping that is whyperf's."""
+"""Memory as the kernel tells it: what a process held at most, and what of it is the sampler's."""
 
 from __future__ import annotations
 
@@ -7,6 +7,19 @@ from pathlib import Path
 
 _OURS = re.compile(r"whyperf|/rings(\s|$)|\.unwind|/tables/")
 _HEADER = re.compile(r"^[0-9a-f]+-[0-9a-f]+ \S+ \S+ \S+ \S+\s*(.*)$")
+
+
+def peak_bytes(pid: int | str) -> int:
+    """Most that the process ever held, since it became the program that it is; 0 when it is gone.
+
+    What getrusage() says has the memory in it of whoever started the process.
+    """
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    line = next((one for one in status.splitlines() if one.startswith("VmHWM:")), "VmHWM: 0 kB")
+    return int(line.split()[1]) * 1024
 
 
 def sampler_memory(pid: int) -> int:

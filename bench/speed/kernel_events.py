@@ -1,4 +1,4 @@
-"""`python -m bench.trace_cost`: what recording kernel events costs, beside perf and strace, alternated in one run.
+"""`python -m bench.speed.kernel_events`: what kernel events cost, beside perf and strace, alternated in one run.
 
 - calls, switches: nanoseconds that a system call and a switch take longer, from the CPU time of a program that does
   nothing else;
@@ -27,8 +27,8 @@ from statistics import median
 
 from bench.cache import SubjectError
 from bench.server import wait_for_port
+from bench.speed.kernel_tools import TOOLS, Recorded, can_use_tracepoints
 from bench.subjects import own
-from bench.trace_tools import TOOLS, Recorded, can_use_tracepoints
 
 _PORT = 7397
 _SECONDS = {"calls": 1.0, "switches": 1.0, "conditions": 4.0, "desktop": 4.0}
@@ -149,7 +149,7 @@ def _measure(load: str, tools: list[str], rounds: int) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.trace_cost", description="Cost of kernel events.")
+    parser = argparse.ArgumentParser(prog="python -m bench.speed.kernel_events", description="Cost of kernel events.")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--loads", nargs="+", choices=list(LOADS), default=list(LOADS))
     parser.add_argument("--tools", nargs="+", choices=list(TOOLS), default=list(TOOLS))

@@ -1,21 +1,20 @@
 """What recording dependences costs: SQLite filling and querying a table, natively, under Valgrind's own tools, and
-under ours in each of its modes. All in one run, so that the machine is the same.
-
-    python -m bench.relations_cost [--rows N] [--rounds N]
-"""
+under ours in each of its modes."""
 
 from __future__ import annotations
 
-import argparse
 import os
-import resource
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from bench.counted import counted, counting
+from bench.speed import store
+from bench.speed.table import markdown, seconds, size_of
 from bench.subjects import sqlite
 from whyperf.collect import _dependences
 from whyperf.collect.dependence_stream import read_stream
@@ -25,6 +24,8 @@ from whyperf.collect.dependences.planning import sketch_instruments
 from whyperf.collect.program import Program
 
 _TOOLS = Path(_dependences.__file__).parent / "valgrind"
+PART, NAME = "deep", "sqlite"
+_ROWS = 4000
 _ONE_FUNCTION = ("sqlite3BtreeNext",)
 _ONE_FILE = ("sqlite3Btree", "btree", "balance", "cellSize", "allocate", "insertCell", "dropCell", "moveTo")
 _EVERYTHING = ("",)
@@ -34,6 +35,7 @@ _EVERYTHING = ("",)
 class Cost:
     name: str
     seconds: float
+    peak_bytes: int
     events: int = 0
     producers: int = 0
     activations: int = 0
@@ -68,33 +70,38 @@ def zoomed(files: Sequence[LoadedFile], starts: tuple[str, ...], *, values_pass:
     return replace(sketch, functions=tuple(chosen), values_pass=values_pass)
 
 
-def fastest(command: Sequence[str], text: str, environment: dict[str, str], rounds: int) -> float:
-    """CPU seconds: others may be at work on the machine."""
-    best = float("inf")
-    for _ in range(rounds):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, input=text, env=environment, text=True, check=True, stdout=subprocess.DEVNULL)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return best
+def fastest(command: Sequence[str], text: str, environment: dict[str, str], rounds: int) -> tuple[float, int]:
+    """CPU seconds, since others may be at work on the machine, and bytes that the process held at most."""
+    best, most = float("inf"), 0
+    with tempfile.NamedTemporaryFile() as file:
+        counter = counting(Path(file.name))
+        for _ in range(rounds):
+            whole = [*counter, *command]
+            subprocess.run(whole, input=text, env=environment, text=True, check=True, stdout=subprocess.DEVNULL)
+            used = counted(Path(file.name))
+            best, most = min(best, used.cpu_s), max(most, used.peak_bytes)
+    return best, most
 
 
 def recorded(name: str, program: str, instruments: Instruments, text: str, rounds: int, *, pairs: bool = False) -> Cost:
     environment = {**os.environ, "VALGRIND_LIB": str(_TOOLS)}
     with tempfile.TemporaryDirectory() as folder:
-        plan, best = Path(folder) / "plan", float("inf")
+        plan, best, most = Path(folder) / "plan", float("inf"), 0
         lines = to_text(instruments).split("\n")
         plan.write_text("\n".join([lines[0], *(["pairs yes"] if pairs else []), *lines[1:]]))
         for number in range(rounds):
             stream = Path(folder) / f"stream{number}"
             options = [f"--plan={plan}", f"--stream={stream}"]
-            best = min(best, fastest(["valgrind", "--tool=dependences", "-q", *options, program], text, environment, 1))
+            command = ["valgrind", "--tool=dependences", "-q", *options, program]
+            took, held = fastest(command, text, environment, 1)
+            best, most = min(best, took), max(most, held)
         started = time.process_time()
         read = read_stream(stream)
         decoded = read.decode()
         return Cost(
             name,
             best,
+            most,
             read.events,
             read.producers,
             int((decoded.regions["kind"] == 1).sum()),
@@ -103,45 +110,56 @@ def recorded(name: str, program: str, instruments: Instruments, text: str, round
         )
 
 
-def print_costs(costs: Sequence[Cost]) -> None:
+def run(*, rounds: int, resume: bool) -> None:
+    if resume and store.read(PART, NAME) is not None:
+        return
+    print("dependences: SQLite", file=sys.stderr, flush=True)
+    store.write(PART, NAME, {"rounds": rounds, "costs": [asdict(one) for one in _costs(rounds)]})
+
+
+def tables() -> str:
+    told = store.read(PART, NAME)
+    if told is None:
+        return ""
+    costs = [Cost(**one) for one in told["costs"]]
     native, null = costs[0].seconds, costs[1].seconds
-    print(f"{'':34} {'CPU s':>7} {'x native':>9} {'x none':>7} {'events':>12} {'events/s':>11} {'activations':>12} "
-          f"{'bytes/event':>12} {'decoding s':>11}")  # fmt: skip
-    for cost in costs:
-        records = cost.events or cost.activations
-        print(f"{cost.name:34} {cost.seconds:7.2f} {cost.seconds / native:9.1f} {cost.seconds / null:7.2f} "
-              f"{cost.events or '':>12} {round(cost.events / cost.seconds) if cost.events else '':>11} "
-              f"{cost.activations or '':>12} {f'{cost.bytes / records:.2f}' if records else '':>12} "
-              f"{f'{cost.decode_seconds:.2f}' if records else '':>11}")  # fmt: skip
+    head = ("", "CPU time", "to native", "to none", "peak memory", "events", "activations", "bytes each", "s to decode")
+    rows = [
+        [
+            one.name,
+            seconds(one.seconds),
+            f"{one.seconds / native:.1f}",
+            f"{one.seconds / null:.2f}",
+            size_of(one.peak_bytes),
+            f"{one.events:,}" if one.events else "",
+            f"{one.activations:,}" if one.activations else "",
+            f"{one.bytes / records:.2f}" if (records := one.events or one.activations) else "",
+            f"{one.decode_seconds:.2f}" if records else "",
+        ]
+        for one in costs
+    ]
+    when = f"{told['when']}, {told['commit']}, load average {told['load']}, {told['rounds']} rounds; {_ROWS} rows."
+    return f"{when}\n\n{markdown(head, rows)}"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=4000)
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
-    program, text = str(sqlite() / "sqlite3"), script(options.rows)
+def _costs(rounds: int) -> list[Cost]:
+    program, text = str(sqlite() / "sqlite3"), script(_ROWS)
     environment = dict(os.environ)
     files = files_of(Program(program, (program,)), environment)
     costs = [
-        Cost("native", fastest([program], text, environment, options.rounds)),
+        Cost("native", *fastest([program], text, environment, rounds)),
         *(
             Cost(
                 f"valgrind --tool={tool}",
-                fastest(["valgrind", f"--tool={tool}", "-q", *more, program], text, environment, options.rounds),
+                *fastest(["valgrind", f"--tool={tool}", "-q", *more, program], text, environment, rounds),
             )
             for tool, more in (("none", []), ("callgrind", ["--callgrind-out-file=/dev/null"]))
         ),
-        recorded("sketch", program, sketch_instruments(files), text, options.rounds),
-        recorded("sketch with memory pairs", program, sketch_instruments(files), text, options.rounds, pairs=True),
+        recorded("sketch", program, sketch_instruments(files), text, rounds),
+        recorded("sketch with memory pairs", program, sketch_instruments(files), text, rounds, pairs=True),
     ]
     for what, starts in (("one function", _ONE_FUNCTION), ("one file", _ONE_FILE), ("whole program", _EVERYTHING)):
         for how, passes in (("tag", False), ("pass", True)):
             instruments = zoomed(files, starts, values_pass=passes)
-            costs.append(recorded(f"zoom, {what}, outside {how}", program, instruments, text, options.rounds))
-    print(f"SQLite, {options.rows} rows, fastest of {options.rounds}; load {os.getloadavg()[0]:.1f}")
-    print_costs(costs)
-
-
-if __name__ == "__main__":
-    main()
+            costs.append(recorded(f"zoom, {what}, outside {how}", program, instruments, text, rounds))
+    return costs

@@ -1,8 +1,8 @@
 """Tools that record what the kernel does, each started and stopped around a load: ours, perf, strace.
 
-`python -m bench.trace_tools FOLDER [BUDGET]` is our flight recorder without anything around it: rings that nobody reads
-and a server of unwind tables, until it is interrupted; it then prints what it counted. As with one that has been on for
-long, what runs already is known to it.
+`python -m bench.speed.kernel_tools FOLDER [BUDGET]` is our flight recorder without anything around it: rings that
+nobody reads and a server of unwind tables, until it is interrupted; it then prints what it counted. As with one that
+has been on for long, what runs already is known to it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _ours(budget: float) -> Iterator[Recorded]:
     recorded = Recorded()
     with tempfile.TemporaryDirectory() as folder:
         recorder = subprocess.Popen(
-            [sys.executable, "-m", "bench.trace_tools", folder, str(budget)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-m", "bench.speed.kernel_tools", folder, str(budget)], stdout=subprocess.PIPE, text=True
         )
         assert recorder.stdout
         recorder.stdout.readline()

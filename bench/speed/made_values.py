@@ -1,19 +1,12 @@
-"""How long the values engine takes where recordings are large: the paper's whole-program case (section 3.5.2).
+"""Recordings of the size of vProf's whole-program case (section 3.5.2): 17,930 variables and 7 GB of values.
 
-17,930 variables and 7 GB of values, as sealed recordings hold them, read and compared by both methods; and fractions
-of that, to see how the time grows. Each measurement is a process of its own, so that its peak memory is its own.
+The values are made, as variables behave (`tests/engines/values/behaviours.py`); sealed recordings hold them.
 """
 
 from __future__ import annotations
 
-import resource
-import subprocess
-import sys
-import tempfile
-import time
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,15 +15,12 @@ import pyarrow.parquet as pq
 from tests.engines.made import recording
 from tests.engines.values.behaviours import BEHAVIOURS
 
-from whyperf.engines.run import Run
-from whyperf.engines.values.compare import compare
 from whyperf.recording import manifest as manifest_json
 from whyperf.recording.manifest import TableFile
-from whyperf.recording.reader import Recording
 from whyperf.recording.tables import VALUES, VARIABLES
 from whyperf.recording.writer import table_file, write_recording
 
-METHODS = ("paper", "sound")
+GIGABYTES = 7.0  # decoded, both sides together
 _VARIABLES = 17_930
 _ROW_BYTES = 22  # decoded: variable, sample, depth, frame, value
 _FUNCTIONS = 2_000
@@ -39,57 +29,11 @@ _VALUES_A_SAMPLE = 100
 _THREADS = 4
 _AT_ONCE = 1 << 20  # rows made and written together
 _PERIOD_NS = 5_000_000
-_GOAL_S = {"sound": 300, "paper": 60}
-_GOAL_BYTES = 6e9
 
 
-@dataclass(frozen=True)
-class Cost:
-    wall_s: float
-    cpu_s: float
-    peak_bytes: float
-    found: int
-
-
-def show_scale(whole_gb: float, fractions: Sequence[float], methods: Sequence[str], folder: str | None) -> bool:
-    """Prints a table; whether the largest size is within the goals."""
-    good = True
-    print("| decoded values | method | wall | CPU | CPU per GB | peak memory | found |")
-    print("|---|---|---|---|---|---|---|")
-    for fraction in sorted(fractions):
-        size = whole_gb * fraction
-        with tempfile.TemporaryDirectory(dir=folder) as made:
-            for side in ("good", "bad"):
-                make_large(Path(made) / side, int(size * 1e9 / _ROW_BYTES / 2), bad=side == "bad")
-            for method in methods:
-                cost = _measured(method, made)
-                times = f"{cost.wall_s:.0f} s | {cost.cpu_s:.0f} s | {cost.cpu_s / size:.1f} s"
-                memory = f"{cost.peak_bytes / 1e9:.1f} GB"
-                print(f"| {size:.2f} GB | {method} | {times} | {memory} | {cost.found} |", flush=True)
-                good &= cost.wall_s <= _GOAL_S[method] and cost.peak_bytes <= _GOAL_BYTES
-    return good
-
-
-def measure(method: str, folder: str) -> Cost:
-    """One method in this process; found: variables reported, for the paper's method functions ranked."""
-    start, cpu = time.perf_counter(), time.process_time()
-    good, bad = (Run(Recording(Path(folder) / name)) for name in ("good", "bad"))
-    if method == "paper":
-        from whyperf.engines.values.paper.ranking import rank
-
-        ranked = rank([good], [bad])
-        found = 0 if ranked is None else len(ranked.functions)
-    else:
-        values = compare([good], [bad])
-        found = 0 if values is None else len(values.abnormal)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return Cost(time.perf_counter() - start, time.process_time() - cpu, peak, found)
-
-
-def _measured(method: str, folder: str) -> Cost:
-    command = [sys.executable, "-m", "bench.values_statistics", "measure", method, folder]
-    wall, cpu, peak, found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-    return Cost(float(wall), float(cpu), float(peak), int(found))
+def rows_of(gigabytes: float) -> int:
+    """How many values take so much when decoded."""
+    return int(gigabytes * 1e9 / _ROW_BYTES)
 
 
 def make_large(folder: Path, rows: int, *, bad: bool) -> None:
@@ -153,7 +97,7 @@ def _declaration(number: int) -> dict[str, object]:
 def _frames_of_functions(frames: pa.Table) -> np.ndarray:
     """Row f: the frames of function f, main's being row 0."""
     found: list[list[int]] = [[] for _ in range(_FUNCTIONS + 1)]
-    for frame, function in enumerate(frames.column("function").to_pylist()):
+    for frame, function in enumerate(frames.column("function").to_numpy().tolist()):
         found[function].append(frame)
     return np.array([[ours[line % len(ours)] for line in range(_LINES)] for ours in found])
 

@@ -1,0 +1,1 @@
+"""The speed book: what recording costs, how diagnosis grows with recordings, and the papers' own sizes."""
