@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 def add_workers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--jobs", metavar="N", type=count, help="processes of this machine to work with (default: one for each CPU)"
+        "--jobs", metavar="N", type=count, help="processes of this machine to work with (default: 1)"
     )
     parser.add_argument(
         "--cluster",
@@ -35,7 +34,7 @@ def executor_for(args: argparse.Namespace) -> Iterator[Executor]:
     if address is None:
         from whyperf.diagnose.processes import Processes
 
-        yield Processes(getattr(args, "jobs", None) or len(os.sched_getaffinity(0)))
+        yield Processes(getattr(args, "jobs", None) or 1)
         return
     from whyperf.diagnose.cluster import Cluster, scheduler_at
 
