@@ -33,7 +33,7 @@ from whyperf.recording.reader import Recording
 
 _TENTHS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 _DEPTHS = (0, 1, 3, 7)
-_RATES = (50, 100, 200, 500)
+_RATES = (50, 100, 200, 500, 1000)
 _LEVELS = ("-O0", "-O2", "-O3")
 _COMPILERS = (("gcc", "g++"), ("clang", "clang++"))
 
