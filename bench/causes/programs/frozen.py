@@ -93,7 +93,7 @@ def batch_daemon(path: str) -> None:
             key.fileobj.send(b"done")  # type: ignore[union-attr]
 
 
-def batch_client(path: str, who: str) -> None:
+def batch_client(path: str, who: str, turns: str = "60") -> None:
     connection = socket.socket(socket.AF_UNIX)
     while True:
         try:
@@ -101,7 +101,7 @@ def batch_client(path: str, who: str) -> None:
             break
         except OSError:
             time.sleep(0.05)
-    for turn in range(60):
+    for turn in range(int(turns)):
         connection.send(b"heavy" if STALLED and who == "greedy" and turn == 30 else b"light")
         connection.recv(100)
         time.sleep(0.005)
@@ -122,7 +122,7 @@ def stopped() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/socket"
         daemon = again("batch-daemon", path)
-        client = again("batch-client", path, "modest")
+        client = again("batch-client", path, "modest", "300")  # which is still at it when the server is stopped
         time.sleep(0.6)
         if STALLED:
             os.kill(daemon.pid, signal.SIGSTOP)
