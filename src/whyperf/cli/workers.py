@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 
 def add_workers(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--jobs", metavar="N", type=count, help="processes of this machine to work with (default: 1)"
-    )
+    parser.add_argument("--jobs", metavar="N", type=count, help="processes of this machine to work with (default: 1)")
     parser.add_argument(
         "--cluster",
         metavar="dask://HOST:PORT",
