@@ -143,6 +143,9 @@ class FakeSymbols:
     def describe(self, path: str, build_id: str) -> FakeBinary:
         return self._binaries.get(path, FakeBinary(debug="none"))
 
+    def passed_calls(self, path: str, build_id: str, addresses: object, budget_s: float) -> set[tuple[int, int]]:
+        return set()
+
     def perf_map(self, pid: int) -> FakePerfMap | None:
         return FakePerfMap(self._jit[pid]) if pid in self._jit else None
 

@@ -26,7 +26,6 @@ UNKNOWN = "[unknown]"
 
 # Where compilers and distributions keep headers and standard libraries: code from there is a part of its caller.
 _SYSTEM_HEADERS = ("/usr/include/", "/usr/lib/gcc/", "/usr/lib/llvm", "/usr/lib/clang/", "/usr/local/lib/gcc/")
-_CALL = ("caller", "callee")
 _STANDARD_LIBRARY_PARTS = ("/rustc/", "/lib/rustlib/src/", "/include/c++/")
 
 
@@ -98,8 +97,9 @@ class FunctionIndex:
             table = run.recording.table("functions").take(rows)
             declared = zip(rows.to_pylist(), self._declarations(table, run), strict=True)
             number = {row: self.number(self._key(run, what)) for row, what in declared}
-            calls = ((number[a], number[b]) for a, b in zip(*(ints(passed, name) for name in _CALL), strict=True))
-            found |= {(caller, callee) for caller, callee in calls if caller is not None and callee is not None}
+            for caller, callee in zip(ints(passed, "caller"), ints(passed, "callee"), strict=True):
+                if (who := number[caller]) is not None and (whom := number[callee]) is not None:
+                    found.add((who, whom))
         return found
 
     def innermost_frame(self, run: Run, stack: int, function: int) -> int | None:

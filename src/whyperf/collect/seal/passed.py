@@ -8,9 +8,8 @@ import pyarrow as pa
 
 from whyperf.collect.seal.code import Code
 from whyperf.collect.seal.evidence import Int32
+from whyperf.collect.seal.symbols import Symbols
 from whyperf.collect.seal.tables import table_of
-from whyperf.debuginfo.describe import describe
-from whyperf.debuginfo.passed import passed_calls
 from whyperf.recording.tables import PASSED
 
 Floats = npt.NDArray[np.float64]
@@ -18,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 _CPU_SECONDS = 1.0  # for each file
 
 
-def passed_table(code: Code, parents: Int32, node_frames: Int32, node_weight: Floats) -> pa.Table:
+def passed_table(symbols: Symbols, code: Code, parents: Int32, node_frames: Int32, node_weight: Floats) -> pa.Table:
     """As far as the program's own code tells.
 
     `node_weight`: what was spent in each context itself. Code in which most was spent, with what it calls, is read
@@ -34,9 +33,8 @@ def passed_table(code: Code, parents: Int32, node_frames: Int32, node_weight: Fl
         told = code.modules.slice(row, 1).to_pylist()[0]
         if told["origin"] not in ("program", "library") or told["debug"] != "full":
             continue
-        binary = describe(told["path"], told["build_id"])
         addresses = offset[seen[module[seen] == row]].astype(np.uint64)
-        calls = passed_calls(binary, addresses, _CPU_SECONDS)
+        calls = symbols.passed_calls(told["path"], told["build_id"], addresses, _CPU_SECONDS)
         found |= {(int(rows[caller]), int(rows[callee])) for caller, callee in calls}
     known = sorted((caller, callee) for caller, callee in found if caller >= 0 and callee >= 0)
     return table_of(PASSED, caller=[caller for caller, _ in known], callee=[callee for _, callee in known])

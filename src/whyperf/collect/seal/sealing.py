@@ -198,7 +198,12 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
         others = samples_of(traced.records, traced_cast, event_node)
         tables["samples"], tables["values"] = in_one_order(tables["samples"], others, values.values)
     spent = _node_weights(len(node_frames), tables["samples"])
-    source = excerpts(code.frames, code.functions, code.modules, _by_frame(spent, node_frames, code.frames.num_rows))
+    source = excerpts(
+        code.frames,
+        code.functions,
+        code.modules,
+        np.bincount(node_frames, spent, minlength=code.frames.num_rows).astype(np.int64),
+    )
     manifest = summary(evidence, weight, (*source.notes, *values.notes, *variables.notes))
     manifest = replace(manifest, redaction="" if key is None else fingerprint(key))
     if traced is not None and seen_by_tracer is not None:
@@ -207,7 +212,7 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
             on_cpu = int(tables["samples"].column("weight").to_numpy().sum())
             manifest = replace(manifest, totals=replace(manifest.totals, cpu_user_s=on_cpu / 1e9))
     tables |= {
-        "passed": passed_table(code, parents, node_frames, spent),
+        "passed": passed_table(symbols, code, parents, node_frames, spent),
         "work": work_table(evidence, manifest),
         "source": source.table,
     }
@@ -250,10 +255,6 @@ def _node_weights(nodes: int, samples: pa.Table) -> npt.NDArray[np.float64]:
     node, weight = samples.column("stack").to_numpy(), samples.column("weight").to_numpy()
     known = node >= 0
     return np.bincount(node[known], weight[known], minlength=nodes).astype(np.float64)
-
-
-def _by_frame(node_weight: npt.NDArray[np.float64], node_frames: Int32, frames: int) -> Int64:
-    return np.bincount(node_frames, node_weight, minlength=frames).astype(np.int64)
 
 
 def _mappings(spaces: Spaces, module_row: Int32) -> pa.Table:

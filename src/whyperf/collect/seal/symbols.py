@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from whyperf import debuginfo
 
 
 class Functions(Protocol):
@@ -56,6 +59,11 @@ class PerfMap(Protocol):
 
 class Symbols(Protocol):
     def describe(self, path: str, build_id: str) -> Binary: ...
+
+    def passed_calls(
+        self, path: str, build_id: str, addresses: npt.NDArray[np.uint64], budget_s: float
+    ) -> set[tuple[int, int]]: ...
+
     def perf_map(self, pid: int) -> PerfMap | None: ...
 
 
@@ -63,14 +71,21 @@ class DebugInfo:
     """Asks `whyperf.debuginfo`, each binary once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str], Binary] = {}
+        self._known: dict[tuple[str, str], debuginfo.Binary] = {}
 
-    def describe(self, path: str, build_id: str) -> Binary:
+    def describe(self, path: str, build_id: str) -> debuginfo.Binary:
         from whyperf import debuginfo
 
         if (path, build_id) not in self._known:
             self._known[path, build_id] = debuginfo.describe(path, build_id)
         return self._known[path, build_id]
+
+    def passed_calls(
+        self, path: str, build_id: str, addresses: npt.NDArray[np.uint64], budget_s: float
+    ) -> set[tuple[int, int]]:
+        from whyperf.debuginfo.passed import passed_calls
+
+        return passed_calls(self.describe(path, build_id), addresses, budget_s)
 
     def perf_map(self, pid: int) -> PerfMap | None:
         from whyperf import debuginfo

@@ -37,13 +37,13 @@ def _called_as_ever(costs: Costs, new: Flags, called_in_good: Set[tuple[int, int
     """Functions whose bad time is, for the most part, in calls that the good runs made as well."""
     tree = costs.tree
     inclusive = tree.inclusive(costs.bad.mean)
-    known, balance = np.zeros(len(new), np.bool_), np.zeros(len(new))
+    balance = np.zeros(len(new))
     for node in tree.outermost.tolist():
         function, caller = int(tree.function[node]), int(tree.function[tree.parent[node]])
         if new[function] and not (caller >= 0 and new[caller]):
             balance[function] += inclusive[node] if (caller, function) in called_in_good else -inclusive[node]
-    known[balance > 0.0] = True
-    return known
+    as_ever: Flags = balance > 0.0
+    return as_ever
 
 
 @dataclass(frozen=True)
