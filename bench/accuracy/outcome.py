@@ -104,10 +104,15 @@ def peer_ranks(peer: Peer, told: Ranking, truth: Truth) -> Ranks:
 
 
 def lines_named(suspect: Mapping[str, Any] | None, truth: Truth) -> list[int]:
-    """Lines of the true file that a suspect's entry names: its own, and those where abnormal values were read."""
+    """Lines of the true file that a suspect's entry names: its own, the one that decides that it is reached, and those
+    where abnormal values were read."""
     if suspect is None or PurePath(suspect["file"] or "").name != PurePath(truth.file).name:
         return []
-    told = [suspect["line"], *(line for variable in suspect["variables"] for line in variable["lines"])]
+    told = [
+        suspect["line"],
+        suspect["decided_by"],
+        *(line for variable in suspect["variables"] for line in variable["lines"]),
+    ]
     return [line for line in told if line]
 
 

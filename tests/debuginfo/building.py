@@ -40,6 +40,9 @@ class Builder:
     def rounds(self, *flags: str, compiler: str = "gcc") -> Path:
         return _built(self.folder, compiler, (PROGRAMS / "rounds.c",), flags)
 
+    def choices(self, *flags: str, compiler: str = "gcc") -> Path:
+        return _built(self.folder, compiler, (PROGRAMS / "choices.c",), flags)
+
     def ways(self, *flags: str, compiler: str = "gcc") -> Path:
         return _built(self.folder, compiler, (PROGRAMS / "ways.c",), flags)
 

@@ -11,11 +11,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from whyperf.debuginfo.code_map import Addresses, CodeMap, Int32s
+from whyperf.debuginfo.flow_graph import Loops, find_loops
 from whyperf.debuginfo.instructions import Branching, branching_instructions
 from whyperf.debuginfo.places import last_at_or_before
 
@@ -37,6 +39,21 @@ class Blocks:
     """Address of the branch that ends the block; of its start where none does."""
     calls: Addresses
     """Of the instructions that call."""
+
+    @cached_property
+    def ways(self) -> list[list[int]]:
+        """Successors, with an edge from every computed jump to every block that nothing else leads to."""
+        ways = [list(following) for following in self.successors]
+        led_to = {0, *(block for following in ways for block in following)}
+        cases = [block for block in range(len(ways)) if block not in led_to]
+        for block, computed in enumerate(self.computed):
+            if computed:
+                ways[block] += cases
+        return ways
+
+    @cached_property
+    def loops(self) -> Loops:
+        return find_loops(self.ways)
 
     def of(self, addresses: Addresses) -> Int32s:
         row = self.row(addresses)

@@ -13,7 +13,6 @@ import numpy as np
 
 from whyperf.debuginfo.blocks import Blocks
 from whyperf.debuginfo.code_map import CodeMap
-from whyperf.debuginfo.flow_graph import Loops, Successors, find_loops
 from whyperf.debuginfo.places import scopes_at
 
 
@@ -22,10 +21,8 @@ class RepeatedCode:
 
     def __init__(self, blocks: Blocks, code: CodeMap) -> None:
         self._blocks = blocks
-        successors = _with_cases(blocks)
-        loops = find_loops(successors)
-        owner = _owners(successors, blocks, loops, code)
-        self._around = [{owner[loop] for loop in loops.around(block)} for block in range(len(successors))]
+        owner = _owners(blocks, code)
+        self._around = [{owner[loop] for loop in blocks.loops.around(block)} for block in range(len(blocks.ways))]
 
     def repeated_by(self, address: int) -> set[int]:
         """The scopes whose loops repeat what is at an address."""
@@ -33,22 +30,12 @@ class RepeatedCode:
         return self._around[row] if row >= 0 else set()
 
 
-def _with_cases(blocks: Blocks) -> list[list[int]]:
-    """Successors, with an edge from every computed jump to every block that nothing else leads to."""
-    successors = [list(following) for following in blocks.successors]
-    led_to = {0, *(block for following in successors for block in following)}
-    cases = [block for block in range(len(successors)) if block not in led_to]
-    for block, computed in enumerate(blocks.computed):
-        if computed:
-            successors[block] += cases
-    return successors
-
-
-def _owners(successors: Successors, blocks: Blocks, loops: Loops, code: CodeMap) -> list[int]:
+def _owners(blocks: Blocks, code: CodeMap) -> list[int]:
     """Of each loop the scope whose loop it is; -1: unknown."""
+    loops = blocks.loops
     scope_of_branch = scopes_at(code, np.array(blocks.last, np.uint64)).tolist()
     held: list[set[int]] = [set() for _ in loops.header]
-    for block, following in enumerate(successors):
+    for block, following in enumerate(blocks.ways):
         for loop in loops.around(block):
             if any(to == loops.header[loop] or loop not in loops.around(to) for to in following):
                 held[loop].add(scope_of_branch[block])

@@ -41,7 +41,8 @@ def scopes_at(code: CodeMap, addresses: Addresses) -> Int32s:
     return scope
 
 
-def _lines_at(code: CodeMap, addresses: Addresses) -> tuple[Int32s, Int32s]:
+def lines_at(code: CodeMap, addresses: Addresses) -> tuple[Int32s, Int32s]:
+    """Files and lines at addresses, in the innermost function; -1 and 0 when unknown."""
     row = last_at_or_before(code.row_address, addresses)
     file, line = np.full(len(addresses), -1, np.int32), np.zeros(len(addresses), np.int32)
     known = row >= 0
@@ -60,7 +61,7 @@ def resolve(code: CodeMap, addresses: Addresses) -> Places:
     function = np.empty(start[-1], np.int32)
     file, line = np.empty(start[-1], np.int32), np.empty(start[-1], np.int32)
     row, scope = start[:-1][known].astype(np.int64), scope[known]
-    level_file, level_line = _lines_at(code, addresses[known])
+    level_file, level_line = lines_at(code, addresses[known])
     while len(scope):
         function[row], file[row], line[row] = code.scope_function[scope], level_file, level_line
         level_file, level_line = code.scope_call_file[scope], code.scope_call_line[scope]

@@ -17,7 +17,7 @@ from whyperf.diagnose.claims import Claim, Thing
 from whyperf.diagnose.confidence import HIGH, LOW, MEDIUM
 from whyperf.diagnose.trust import ENGINES, HAS_A_SAY
 from whyperf.diagnose.verdict import Suspect
-from whyperf.engines.values.patterns import UNKNOWN, WRONG_CONSTRAINT
+from whyperf.engines.values.patterns import SCALABILITY, UNKNOWN, WRONG_CONSTRAINT
 
 _NEW_PATH = "new-path"
 _CONFIDENCE = (LOW, MEDIUM, HIGH)
@@ -159,6 +159,7 @@ class _Met:
             score=self.score(thing),
             share=shown.share * self.left(thing, first.engine),
             confidence=max([first.suspect.confidence, *sure], key=_CONFIDENCE.index),
+            pattern=_likeliest(shown),
             why=" ".join(filter(None, said)),
         )
 
@@ -170,6 +171,7 @@ def _completed(suspect: Suspect, other: Suspect) -> Suspect:
         file=at.file or suspect.file,
         line=at.line,
         block=at.block,
+        decided_by=at.decided_by,
         lines=suspect.lines or other.lines,
         path=suspect.path or other.path,
         process=suspect.process or other.process,
@@ -185,6 +187,12 @@ def _pattern(first: str, other: str) -> str:
     if other == UNKNOWN or first not in (UNKNOWN, _NEW_PATH):
         return first
     return other if first == UNKNOWN or other == WRONG_CONSTRAINT else first
+
+
+def _likeliest(suspect: Suspect) -> str:
+    """A loop that takes longer, of whose data nothing is known, has more to go through, mostly."""
+    repeats = any(one.detail.get("repeats") for one in suspect.evidence)
+    return SCALABILITY if suspect.pattern == UNKNOWN and repeats else suspect.pattern
 
 
 def _doubted(suspect: Suspect) -> Suspect:

@@ -32,6 +32,7 @@ def to_suspects(
             why=finding.why,
             evidence=(Evidence(finding.engine, finding.rank, finding.score, finding.detail, finding.why),),
             lines=finding.lines,
+            decided_by=finding.place.decided_by,
         )
         for finding in findings
     )

@@ -81,6 +81,7 @@ class Suspect:
     variables: tuple[Variable, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     lines: tuple[HotLine, ...] = ()
+    decided_by: int = 0  # the line whose condition decides that `line` is reached; 0: none, or unknown
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ class Place:
     file: str
     line: int
     block: int = -1
+    decided_by: int = 0  # the line whose condition decides that this one is reached; 0: none, or unknown
 
 
 @dataclass(frozen=True)

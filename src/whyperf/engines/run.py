@@ -122,6 +122,12 @@ class Run:
         return ints(self.frames, "in_loop")
 
     @cached_property
+    def decided_by(self) -> dict[int, int]:
+        """By frame the line of its function that decides that the frame is reached, where one does."""
+        table = self.recording.table("decisions")
+        return dict(zip(ints(table, "frame"), ints(table, "line"), strict=True))
+
+    @cached_property
     def source(self) -> dict[str, dict[int, str]]:
         """The stored source by file and line, as far as it was stored."""
         table = self.recording.table("source")

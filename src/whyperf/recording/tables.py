@@ -96,6 +96,16 @@ PASSED = Table(
     ),
     optional=True,
 )
+DECISIONS = Table(
+    "decisions",
+    "Which line decides that a place of the program's own code is reached: a condition of the very function.",
+    (
+        Column("frame", _id, "row of `frames`", "frames"),
+        Column("line", pa.int32(), "of the nearest branch on which the place depends, in the frame's file"),
+        Column("of_loop", pa.bool_(), "it decides whether a loop around the place goes on"),
+    ),
+    optional=True,
+)
 MODULES = Table(
     "modules",
     "Programs and libraries in which code ran.",
@@ -216,6 +226,7 @@ TABLES: tuple[Table, ...] = (
     FRAMES,
     FUNCTIONS,
     PASSED,
+    DECISIONS,
     MODULES,
     MAPPINGS,
     PROCESSES,

@@ -88,6 +88,7 @@ def _suspect(suspect: Suspect) -> dict[str, Any]:
         "file": suspect.file,
         "line": suspect.line,
         "block": suspect.block,
+        "decided_by": suspect.decided_by,
         "process": suspect.process,
         "thread": suspect.thread,
         "path": list(suspect.path),

@@ -143,7 +143,7 @@ class _Report:
             yield from self._variable(variable)
         if any(line.text.strip() for line in suspect.lines):
             yield Text()
-            yield from self._source(suspect.lines)
+            yield from self._source(suspect.lines, suspect.decided_by)
 
     def _evidence(self, suspect: Suspect) -> Iterator[Text]:
         """Which engines name it, and what those say that do not tell it."""
@@ -180,7 +180,7 @@ class _Report:
             lines = ", ".join(str(line) for line in variable.lines)
             yield self._indented(f"  read at line{'s' if len(variable.lines) > 1 else ''} {lines}", "dim")
 
-    def _source(self, lines: Sequence[HotLine]) -> Iterator[Text]:
+    def _source(self, lines: Sequence[HotLine], decided_by: int = 0) -> Iterator[Text]:
         digits = len(str(max(line.line for line in lines)))
         room = self.width - len(f"     > {'':{digits}} | ") - len("  100%")
         texts = [printable(line.text.rstrip()) for line in lines]
@@ -198,6 +198,8 @@ class _Report:
             row.append(f" {code:{hot_width}}" if hot else f" {code}".rstrip(), "bold" if hot else "")
             if hot:
                 row.append(f"  {percent(line.share):>4}", "bold red")
+            if line.line == decided_by:
+                row.append("  decides", "dim")
             yield row
 
     def _cut(self, code: str, width: int) -> str:

@@ -212,6 +212,7 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
             on_cpu = int(tables["samples"].column("weight").to_numpy().sum())
             manifest = replace(manifest, totals=replace(manifest.totals, cpu_user_s=on_cpu / 1e9))
     tables |= {
+        "decisions": code.decisions,
         "passed": passed_table(symbols, code, parents, node_frames, spent),
         "work": work_table(evidence, manifest),
         "source": source.table,

@@ -119,6 +119,12 @@ def _pattern(excess: Excess, anchor: _Anchor) -> str:
     return "new-path" if anchor.role in (Role.TOOK_NEW_PATH, Role.NEW_PATH, Role.NEW_CODE) else "unknown"
 
 
+def _repeats(excess: Excess, anchor: _Anchor) -> bool:
+    """Whether what it answers for is in a loop of its own, around its code or around a call."""
+    looping = excess.costs.tree.loops[anchor.node] or _repeated_callee(excess, anchor.node) is not None
+    return anchor.role is Role.OWN and looping
+
+
 def _sentence(excess: Excess, account: Account, anchor: _Anchor, unit: str, inside: list[tuple[int, float]]) -> str:
     spends = _spends(excess)
     other = excess.name(anchor.other) if anchor.other is not None else ""
@@ -241,6 +247,7 @@ def _detail(excess: Excess, account: Account, anchor: _Anchor, inside: list[tupl
     keys = [function.key for function in excess.index.functions]
     return {
         "role": anchor.role.value,
+        "repeats": _repeats(excess, anchor),
         "good_s": account.good_s,
         "bad_s": account.bad_s,
         "good_inclusive_s": account.good_inclusive_s,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class _Spot:
 def locate(excess: Excess, function: int) -> Whereabouts:
     """The line with most of the excess that `function` answers for, and the lines worth showing around it."""
     good, _ = _seconds_by_spot(excess, excess.costs.good, function)
-    bad, blocks = _seconds_by_spot(excess, excess.costs.bad, function)
+    bad, within = _seconds_by_spot(excess, excess.costs.bad, function)
     grown = {spot: gain for spot in bad if (gain := bad[spot] - good.get(spot, 0.0)) > 0 and spot.line > 0}
     declared = excess.index.functions[function]
     if not grown:
@@ -39,20 +39,33 @@ def locate(excess: Excess, function: int) -> Whereabouts:
     hottest = max(grown, key=lambda spot: (grown[spot], -spot.line))
     total = sum(grown.values())
     share = {spot.line: gain / total for spot, gain in grown.items() if spot.file == hottest.file}
-    block = max(blocks[hottest], key=lambda number: (blocks[hottest][number], -number))
+    block, decided_by = (_heaviest(seconds) for seconds in (within[hottest].blocks, within[hottest].decided_by))
     lines = lines_around(excess.index.bad, hottest.file, hottest.line, share, excess.settings)
-    return Whereabouts(Place(hottest.file, hottest.line, block), lines)
+    if decided_by and all(line.line != decided_by for line in lines):
+        text = source_lines(excess.index.bad, hottest.file).get(decided_by, "")
+        lines = tuple(sorted((*lines, HotLine(decided_by, 0.0, text)), key=lambda line: line.line))
+    return Whereabouts(Place(hottest.file, hottest.line, block, decided_by), lines)
 
 
-def _seconds_by_spot(
-    excess: Excess, side: Side, function: int
-) -> tuple[dict[_Spot, float], dict[_Spot, dict[int, float]]]:
-    """Mean seconds per unit by line, in the bad build's line numbers; and by basic block of each line."""
+def _heaviest(seconds: Mapping[int, float]) -> int:
+    return max(seconds, key=lambda number: (seconds[number], -number))
+
+
+@dataclass(frozen=True)
+class _Within:
+    """Seconds of one line, by basic block and by the line that decides that it is reached."""
+
+    blocks: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+    decided_by: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+
+
+def _seconds_by_spot(excess: Excess, side: Side, function: int) -> tuple[dict[_Spot, float], dict[_Spot, _Within]]:
+    """Mean seconds per unit by line, in the bad build's line numbers; and within each line."""
     part = np.zeros(len(excess.costs.tree))
     nodes, _, parts = excess.charges.to(function)
     np.add.at(part, nodes, parts)
     by_spot: dict[_Spot, float] = defaultdict(float)
-    blocks: dict[_Spot, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    within: dict[_Spot, _Within] = defaultdict(_Within)
     for run, node in zip(side.runs, side.nodes, strict=True):
         time = run.time(excess.clock)
         seconds = part[node] * time.seconds / excess.units[run] / len(side.runs)
@@ -65,8 +78,10 @@ def _seconds_by_spot(
             line = run.frame_line[frame]
             spot = _Spot(str(files[frame].as_py()), line + shift if line else 0)
             by_spot[spot] += float(seconds[row])
-            blocks[spot][run.frame_block[frame]] += float(seconds[row])
-    return _same_folder(excess, by_spot, side), blocks
+            within[spot].blocks[run.frame_block[frame]] += float(seconds[row])
+            deciding = run.decided_by.get(frame, 0)
+            within[spot].decided_by[deciding + shift if deciding else 0] += float(seconds[row])
+    return _same_folder(excess, by_spot, side), within
 
 
 def _same_folder(excess: Excess, by_spot: dict[_Spot, float], side: Side) -> dict[_Spot, float]:

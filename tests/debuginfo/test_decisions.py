@@ -1,0 +1,98 @@
+"""Which lines decide that calls happen: compiled code against marks in its source, graphs against a plain search."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from whyperf.debuginfo.decisions import control_dependences
+
+from .building import PROGRAMS, Builder, run
+from .conftest import Describe
+
+CALL = re.compile(r"^\s*([0-9a-f]+):\t(?:bnd )?(?:call|jmp)\s+[0-9a-f]+ <(\w+)>$", re.MULTILINE)
+SOURCE = (PROGRAMS / "choices.c").read_text().splitlines()
+MARK = re.compile(r"// (AS|BY)( LOOP)? (\w+)$")
+MARKS = {number: found for number, text in enumerate(SOURCE, 1) if (found := MARK.search(text))}
+LINE = {found[3]: number for number, found in MARKS.items() if found[1] == "AS"} | {"NOTHING": 0}
+WANTED = {number: (LINE[found[3]], bool(found[2])) for number, found in MARKS.items() if found[1] == "BY"}
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("level", ["-O0", "-O1", "-O2"])
+def test_the_condition_that_the_source_shows_decides(
+    build: Builder, described: Describe, compiler: str, level: str
+) -> None:
+    # GIVEN calls, which no compiler moves before the condition that they depend on; but it may copy those that end a
+    # function into the arms before them
+    program = build.choices(level, "-g", "-fno-optimize-sibling-calls", compiler=compiler)
+    listing = run("objdump", "-d", "--no-show-raw-insn", "-j", ".text", program)
+    addresses = np.array([int(found[1], 16) for found in CALL.finditer(listing)], np.uint64)
+    binary = described(program)
+    # WHEN
+    places = binary.resolve(addresses)
+    decisions = binary.decisions(addresses)
+    # THEN (what is inlined stands there with the line of its call)
+    assert len(decisions) == len(places.line)
+    rows = [(line, one) for line, one in zip(places.line.tolist(), decisions, strict=True) if line in WANTED]
+    assert not {(SOURCE[line - 1].strip(), one.line) for line, one in rows if one.line != WANTED[line][0]}
+    assert {line for line, _ in rows} == WANTED.keys()
+    # AND of the copies that compilers make of a loop's body at least one is in a loop
+    in_loops = {line for line, one in rows if one.of_loop}
+    assert {line for line, (_, of_loop) in WANTED.items() if of_loop} <= in_loops
+
+
+def test_of_code_without_debug_information_nothing_is_known(build: Builder, described: Describe) -> None:
+    program = build.choices("-O0")
+    listing = run("objdump", "-d", "--no-show-raw-insn", "-j", ".text", program)
+    addresses = np.array([int(found[1], 16) for found in CALL.finditer(listing)], np.uint64)
+    assert {one.line for one in described(program).decisions(addresses)} == {0}
+
+
+@st.composite
+def _graphs(draw) -> list[list[int]]:
+    count = draw(st.integers(1, 7))
+    block = st.integers(0, count - 1)
+    return draw(st.lists(st.lists(block, max_size=3, unique=True), min_size=count, max_size=count))
+
+
+@settings(max_examples=300, deadline=None)
+@given(_graphs())
+def test_a_block_depends_on_branches_after_which_it_is_certain_and_before_which_it_is_not(graph) -> None:
+    # GIVEN graphs from which every block can be left (elsewhere a loop without end is taken to be left somewhere)
+    if any(not _ends(graph, block) for block in range(len(graph))):
+        return
+    found = control_dependences(graph)
+    for block in range(len(graph)):
+        wanted = {
+            branch
+            for branch, following in enumerate(graph)
+            if any(_certain(graph, to, block) for to in following)
+            and not (branch != block and _certain(graph, branch, block))
+            and len(following) > 1
+            and not all(_certain(graph, to, block) for to in following)
+        }
+        assert found[block] == wanted
+
+
+def _ends(graph: list[list[int]], start: int, without: int = -1) -> bool:
+    """Whether a block that leads nowhere can be reached from `start` without passing `without`."""
+    if start == without:
+        return False
+    seen, work = {start}, [start]
+    while work:
+        block = work.pop()
+        if not graph[block]:
+            return True
+        new = {to for to in graph[block] if to != without} - seen
+        seen |= new
+        work += new
+    return False
+
+
+def _certain(graph: list[list[int]], start: int, block: int) -> bool:
+    return not _ends(graph, start, without=block)
