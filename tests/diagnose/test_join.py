@@ -248,3 +248,11 @@ def test_relations_of_one_function_stay_apart_and_others_meet_the_first():
     ]
     joined = join(said, TRUST[Nature.CPU]).suspects
     assert [(len(one.evidence), one.score) for one in joined] == [(2, 0.75), (1, 0.5)]
+
+
+@pytest.mark.parametrize(("told", "joined"), [("unknown", "scalability"), ("missing-constraint", "missing-constraint")])
+def test_a_loop_that_takes_longer_has_more_to_go_through_unless_data_tell_otherwise(told, joined):
+    looping = Evidence("excess", 1, 0.7, {"repeats": True})
+    data = claim("values", "plan", 1, 0.9, {"pattern": told}, counted_in="excess")
+    (one,) = join([claim("excess", "plan", 1, 0.7, {"evidence": (looping,)}), data], TRUST[Nature.CPU]).suspects
+    assert one.pattern == joined

@@ -136,6 +136,7 @@ def recording(
     debug: str = "full",
     also: Sequence[str] = (),
     passed: Sequence[tuple[str, str]] = (),
+    decided: Mapping[tuple[str, int], int] | None = None,
     declared: Mapping[str, int] | None = None,
     source: Mapping[str, tuple[int, str]] | None = None,
     losses: Losses | None = None,
@@ -144,7 +145,7 @@ def recording(
     **manifest: Any,
 ) -> Made:
     """`noise` draws each stack's number of samples from Poisson's distribution. `also`: functions never sampled,
-    `passed`: calls that certainly happened.
+    `passed`: calls that certainly happened, `decided`: by function and line the line that decides about it.
 
     Samples take `threads` in turns.
     """
@@ -178,8 +179,15 @@ def recording(
     for word in also:
         made.function(word, sampled=False)
     calls = [{"caller": made.function(one), "callee": made.function(other)} for one, other in passed]
+    choices = {(made.function(name), line): by for (name, line), by in (decided or {}).items()}
+    decisions = [
+        {"frame": frame["frame"], "line": by, "of_loop": frame["in_loop"] == 1}
+        for frame in made.frames
+        if (by := choices.get((frame["function"], frame["line"])))
+    ]
     rows = {
         "passed": calls,
+        "decisions": decisions,
         "samples": made.samples,
         "stacks": made.stacks,
         "frames": made.frames,

@@ -99,6 +99,26 @@ def test_what_was_certainly_called_is_no_new_path(passed, first):
     assert suspects(compare([good], [bad]), "run")[0].function.name == first
 
 
+def test_the_line_that_decides_about_the_hottest_one_is_told_in_the_bad_build_s_numbers():
+    # GIVEN a function that begins three lines further down in the bad build, with a condition above its hot line
+    good = run([*BASE, (("main", "store@41"), 0.1)], declared={"store": 30}, decided={("store", 41): 38})
+    bad = run([*BASE, (("main", "store@44"), 6.0)], declared={"store": 33}, decided={("store", 44): 41})
+    (found, *_) = suspects(compare([good], [bad]), "run")
+    assert (found.place.line, found.place.decided_by) == (44, 41)
+    assert [line.line for line in found.lines] == [41, 44]
+
+
+def test_a_line_that_nothing_decides_about_has_no_condition():
+    (found, *_) = suspects(compare([run(BASE)], [run([*BASE, (("main", "parse@12"), 6.0)])]), "run")
+    assert found.place.decided_by == 0
+
+
+@pytest.mark.parametrize(("words", "repeats"), [(("main", "parse@12*"), True), (("main", "parse@12"), False)])
+def test_time_in_a_loop_is_told(words, repeats):
+    (found, *_) = suspects(compare([run(BASE)], [run([*BASE, (words, 6.0)])]), "run")
+    assert found.detail["repeats"] is repeats
+
+
 def test_rare_functions_are_not_called_new():
     # GIVEN a function with so little time that the good run could have missed it
     bad = [*BASE, (("main", "store", "flush"), 0.04), (("main", "parse"), 2.0)]

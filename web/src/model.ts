@@ -4,6 +4,7 @@ export interface SourceLine {
   number: number;
   text: string;
   share: number;
+  decides: boolean;
 }
 
 export interface Excerpt {

@@ -54,6 +54,7 @@ function Piece({ lines, ...shape }: { lines: SourceLine[]; language: string; ind
             ))}
           </code>
           {line.share >= HOT && <span class="share">{percent(line.share)}</span>}
+          {line.decides && line.share < HOT && <span class="decides">decides</span>}
         </div>
       ))}
     </pre>

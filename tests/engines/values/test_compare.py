@@ -191,6 +191,17 @@ def test_a_value_that_stays_for_long_is_abnormal_by_duration():
     assert found.anomaly == pytest.approx(found.distance / 2)
 
 
+def test_that_a_value_stays_longer_in_a_function_that_takes_longer_says_nothing():
+    # GIVEN as many changes in four times the samples: everything in the function takes four times as long
+    def made(samples):
+        return lambda rng: one_function(
+            Read("work", "x", np.cumsum(rng.random(samples) < N / 3 / samples) % 7), samples=samples
+        )
+
+    found = compare(runs(made(N)), runs(made(4 * N), first=9)).abnormal
+    assert not [one for one in found if one.dimension is Dimension.DURATION]
+
+
 def test_pointers_are_compared_by_class_only():
     def heap(share):
         return lambda rng: np.where(rng.random(N) < share, (2 << 56) | rng.integers(1, 1 << 40, N), 0)

@@ -176,8 +176,18 @@ class Judging:
             test = self._test(dimension, here[dimension], there[dimension], growth)
             tests.append(test)
             if test.telling and test.p <= self.settings.discovery_rate:
-                contrasts[dimension] = self._contrast(variable, dimension, here[dimension], there[dimension])
+                found = self._contrast(variable, dimension, here[dimension], there[dimension])
+                if dimension is not Dimension.DURATION or not self._slower_all_over(both, found):
+                    contrasts[dimension] = found
         return Outcome(variable, tuple(tests), growth), contrasts
+
+    def _slower_all_over(self, both: _Both, stays: Contrast) -> bool:
+        """Whether the variable stays no longer than the function as such takes longer: that says nothing of it."""
+        good, bad = (
+            len(readings) / sum(self._units[run] for run in side.runs)
+            for readings, side in ((both.good, self._good), (both.bad, self._bad))
+        )
+        return stays.bad.high <= self.settings.stays_longer * max(1.0, bad / good) * stays.good.high
 
     def _test(self, dimension: Dimension, good: Compared, bad: Compared, growth: Growth) -> Tested:
         if growth.tracking is Tracking.CHANGED:

@@ -61,6 +61,8 @@ class ValuesSettings:
     # A variable grew from this factor of its typical value on; it holds one value from this share on.
     grown: float = 1.5
     one_value: float = 0.9
+    # A variable stays longer than its function's slowness explains from this factor on.
+    stays_longer: float = 2.0
     # A bin of values is abnormal where the bad runs' share of it is this many times the good runs'.
     abnormal_factor: float = 2.0
     # Cells of the printed histograms.

@@ -11,8 +11,11 @@ _MOST_LINES = 60
 _LEAST_SHARE = 0.005  # of a line that is looked for
 
 
-def excerpt(runs: Sequence[Run], file: str, shares: Mapping[int, float], around: int) -> Excerpt | None:
-    """The lines with a share, most first until there is no more room, and so many around each; None without source."""
+def excerpt(
+    runs: Sequence[Run], file: str, shares: Mapping[int, float], around: int, decided_by: int = 0
+) -> Excerpt | None:
+    """The lines with a share, most first until there is no more room, and so many around each; with the line that
+    decides about the first. None without source."""
     text = source_lines(runs, file)
     wanted: set[int] = set()
     telling = [line for line, share in shares.items() if share >= _LEAST_SHARE]
@@ -23,8 +26,11 @@ def excerpt(runs: Sequence[Run], file: str, shares: Mapping[int, float], around:
         wanted = more
     if not wanted:
         return None
+    wanted |= {decided_by} & text.keys()
     lines = _without_blank_ends(sorted(wanted), text)
-    return Excerpt(file, tuple(SourceLine(line, text[line], shares.get(line, 0.0)) for line in lines))
+    return Excerpt(
+        file, tuple(SourceLine(line, text[line], shares.get(line, 0.0), line == decided_by) for line in lines)
+    )
 
 
 def _without_blank_ends(lines: list[int], text: Mapping[int, str]) -> list[int]:

@@ -16,6 +16,7 @@ class SourceLine:
     number: int
     text: str
     share: float  # of what the excerpt is about: added time, or abnormal readings
+    decides: bool = False  # that the suspect's hottest line is reached
 
 
 @dataclass(frozen=True)

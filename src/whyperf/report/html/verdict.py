@@ -126,7 +126,8 @@ def _excerpt(suspect: Suspect, runs: Sequence[Run]) -> Excerpt | None:
     shares = {line.line: line.share for line in suspect.lines if line.share > 0}
     if not shares and suspect.line > 0:
         shares = {suspect.line: suspect.share}
-    found = excerpt(runs, suspect.file, shares, _AROUND)
+    found = excerpt(runs, suspect.file, shares, _AROUND, suspect.decided_by)
     if found is not None or not any(line.text.strip() for line in suspect.lines):
         return found
-    return Excerpt(suspect.file, tuple(SourceLine(one.line, one.text, one.share) for one in suspect.lines))
+    lines = (SourceLine(one.line, one.text, one.share, one.line == suspect.decided_by) for one in suspect.lines)
+    return Excerpt(suspect.file, tuple(lines))
