@@ -152,6 +152,7 @@ function mentioned(why: string, known: Set<string>): string[] {
 
 function Facts({ suspect, unit, whole }: { suspect: Suspect; unit: string; whole: string }) {
   const { interval, runs, path, inside, evidence } = suspect;
+  const deciding = suspect.excerpt?.lines.find((line) => line.decides);
   return (
     <dl class="facts">
       <Fact name="answers for">
@@ -169,6 +170,11 @@ function Facts({ suspect, unit, whole }: { suspect: Suspect; unit: string; whole
             ))}
             <code>{path.at(-1)}</code>
           </span>
+        </Fact>
+      )}
+      {deciding && (
+        <Fact name="decided at">
+          line {deciding.number}: <code>{deciding.text.trim()}</code>
         </Fact>
       )}
       {runs && (
