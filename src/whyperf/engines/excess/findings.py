@@ -18,6 +18,7 @@ from whyperf.recording.tables import Clock
 
 ENGINE = "excess"
 _MOSTLY = 0.5
+_SLIGHTLY = 0.05
 
 
 class Role(Enum):
@@ -155,7 +156,8 @@ def _spends(excess: Excess) -> str:
 
 def _grown(excess: Excess, account: Account, node: int, unit: str, inside: list[tuple[int, float]]) -> str:
     spends = _spends(excess)
-    if account.bad_s - account.good_s < _MOSTLY * _gain(account):
+    own = account.bad_s - account.good_s
+    if own < _MOSTLY * _gain(account):
         # It answers for growth that comes in here, or for its data: the time is in what it calls.
         now, before = seconds(account.bad_inclusive_s), seconds(account.good_inclusive_s)
         callee = _repeated_callee(excess, node)
@@ -166,7 +168,8 @@ def _grown(excess: Excess, account: Account, node: int, unit: str, inside: list[
     where = _spent_in(excess, account.function, inside)
     threads = _waiting_threads(excess, account.function)
     summed = f", summed over {threads} threads" if threads > 1 else ""
-    return f"It {spends} {seconds(_gain(account))} more per {unit}{where}: {compared}{summed}."
+    answers = f"; it answers for {seconds(_gain(account))}" if abs(_gain(account) - own) > _SLIGHTLY * own else ""
+    return f"It {spends} {seconds(own)} more per {unit}{where}: {compared}{summed}{answers}."
 
 
 def _repeated_callee(excess: Excess, node: int) -> int | None:
