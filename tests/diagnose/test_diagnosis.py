@@ -95,7 +95,7 @@ def test_an_unclear_wait_comes_before_a_smaller_unclear_cpu_time():
     def timed(walls, noise):
         return [runs(STACKS, [factor], wall_s=wall)[0] for wall, factor in zip(walls, noise, strict=True)]
 
-    verdict = diagnose(timed((6.5, 8.3, 4.2), (0.95, 1.0, 1.1)), timed((18.5, 40.7, 18.2), (1.05, 1.1, 1.15)))
+    verdict = diagnose(timed((6.5, 8.3, 4.2), (0.95, 1.0, 1.1)), timed((14.0, 40.7, 14.2), (1.05, 1.1, 1.15)))
     # THEN the wait is what is said, and how to see it
     assert (verdict.kind, verdict.symptom.measure) == (VerdictKind.INSUFFICIENT, "wall_s")
     assert "--clock wall --runs" in (verdict.next_command or "")

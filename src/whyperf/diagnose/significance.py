@@ -3,7 +3,8 @@
 1. Complete separation: every bad run above every good run. If both kinds behave the same this happens in 1 of
    C(n+m, n) orders: 1 of 20 for three and three.
 2. The excess exceeds the spread between runs of the same kind: Student's t, one-sided, 1%. Or any bad run exceeds any
-   good one by twice over what would do for single runs: the spread of two and two is hardly known.
+   good one by what would do if they were the only ones, of two and two by that twice over: more runs that say the same
+   are no reason to doubt it, however much they differ among themselves.
 3. The excess exceeds a floor, below which nobody should act on it.
 """
 
@@ -104,9 +105,14 @@ def _grew(measure: Measure, floors: Floors, spread: float) -> bool:
     least, most = min(measure.bad), max(measure.good)
     if least <= most:
         return False
-    if not measure.single and least >= (1.0 + floors.single_relative) ** 2 * most:
+    if not measure.single and least >= (1.0 + floors.single_relative) ** (2 if _few(measure) else 1) * most:
         return True
     return measure.excess > _needed(measure, spread) and measure.relative >= _floor(measure, floors)
+
+
+def _few(measure: Measure) -> bool:
+    """The spread of two and two is hardly known, and in one of six comparisons they are separate by luck."""
+    return min(len(measure.good), len(measure.bad)) < 3
 
 
 def _needed(measure: Measure, spread: float) -> float:
