@@ -71,8 +71,8 @@ PACKAGES = {
         "grep",
         (
             (*_CONFIGURE, "--disable-nls", "--disable-perl-regexp", "--with-included-regex"),
-            (*_MAKE, "-Clib"),
-            (*_MAKE, "-Csrc"),
+            (*_MAKE, *_NOT_CONFIGURED_AGAIN, "-Clib"),
+            (*_MAKE, *_NOT_CONFIGURED_AGAIN, "-Csrc"),
         ),
     ),
     "libtasn1": Recipe(
