@@ -75,6 +75,7 @@ LIBRARIES = {
         in_debian=True,
     ),
     "lmdb": Library("lmdb==1.4.1", headers=("lib",), sources=("lib/*.c",)),
+    "tinyxml2": Library("tinyxml2", headers=(".",), sources=("tinyxml2.cpp",), in_debian=True),
     "yaml-cpp": Library("yaml-cpp", headers=("include",), sources=("src/*.cpp",), in_debian=True),
 }  # fmt: skip
 
