@@ -1,4 +1,4 @@
-"""Libraries whose C and C++ sources Python packages carry: linked with a case's own driver, or built as extensions."""
+"""Libraries that Debian and Python packages carry: linked with a case's own driver, or built as extensions."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.cache import SubjectError, kept, run
-from bench.registries import python_source
+from bench.registries import debian_source, python_source
 
 _DEBUG = "-g -O2"
 _JOBS = os.cpu_count() or 1
+_CPLUSPLUS = (".cc", ".cpp")
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Library:
     inside: str = ""  # an archive in the distribution that holds the library
     steps: tuple[tuple[str, ...], ...] = ()  # of the library's build system, instead of sources; {flags} is filled in
     made: str = ""  # the archive that the steps make
+    in_debian: bool = False  # the distribution is a Debian source package
 
 
 def _jq(distribution: str, version: str) -> Library:
@@ -46,7 +48,9 @@ def _jq(distribution: str, version: str) -> Library:
 
 
 LIBRARIES = {
+    "cjson": Library("cjson", headers=(".",), sources=("cJSON.c",), in_debian=True),
     "gumbo": Library("html5-parser==0.5.0", headers=("gumbo",), sources=("gumbo/*.c",)),
+    "harfbuzz": Library("harfbuzz", headers=("src",), sources=("src/harfbuzz.cc",), in_debian=True),
     "jq-1.6": _jq("jq==1.5.0", "1.6"),
     "jq-1.7": _jq("jq==1.6.0", "1.7"),
     "leveldb": Library(
@@ -59,26 +63,46 @@ LIBRARIES = {
     "libyaml": Library(
         "ruamel.yaml.clib==0.2.8", headers=(".",), sources=("[!_]*.c",), options=("-DHAVE_CONFIG_H",)
     ),
+    "json-c": Library(
+        "json-c",
+        headers=("build", "."),
+        steps=(
+            ("cmake", "-Bbuild", "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_C_FLAGS={flags}", "-DBUILD_SHARED_LIBS=OFF",
+             "-DDISABLE_WERROR=ON"),
+            ("make", "-s", f"-j{_JOBS}", "-Cbuild", "json-c"),
+        ),
+        made="build/libjson-c.a",
+        in_debian=True,
+    ),
     "lmdb": Library("lmdb==1.4.1", headers=("lib",), sources=("lib/*.c",)),
+    "tinyxml2": Library("tinyxml2", headers=(".",), sources=("tinyxml2.cpp",), in_debian=True),
+    "yaml-cpp": Library("yaml-cpp", headers=("include",), sources=("src/*.cpp",), in_debian=True),
 }  # fmt: skip
 
 EXTENSIONS = {"multidict": "multidict==6.7.1"}
 
 
-def driven(library: str, driver: Path, flags: str = "", compilers: tuple[str, str] = ("gcc", "g++")) -> Path:
+def driven(
+    library: str,
+    driver: Path,
+    flags: str = "",
+    compilers: tuple[str, str] = ("gcc", "g++"),
+    patch: Path | None = None,
+) -> Path:
     """A program: the driver, a source file of ours, linked with the library, which keeps its debug information."""
     recipe = LIBRARIES[library]
-    home = _library(library, flags, compilers)
+    home = _library(library, flags, compilers, patch)
     options = ["-Wall", "-Wextra", "-Werror", *_DEBUG.split(), *flags.split(), *recipe.options]
     headers = [f"-isystem{home / folder}" for folder in recipe.headers]
 
     def make(folder: Path) -> None:
         # A C++ library needs the C++ runtime, so that its driver has to be C++ as well.
-        compiler = compilers[driver.suffix == ".cc"]
+        compiler = compilers[driver.suffix in _CPLUSPLUS]
         made = home / recipe.made if recipe.made else home / "library.a"
         run([compiler, *options, *headers, "-o", folder / driver.stem, driver, made, "-lpthread", "-lm"], folder)
 
-    return kept(f"{library}-{driver.stem}", [*options, *compilers, *_words(recipe), driver], make) / driver.stem
+    edits = [patch] if patch else []
+    return kept(f"{library}-{driver.stem}", [*options, *compilers, *_words(recipe), driver, *edits], make) / driver.stem
 
 
 def extension(name: str) -> Path:
@@ -94,24 +118,27 @@ def extension(name: str) -> Path:
     return kept(f"extension-{name}", [distribution, sys.version, _DEBUG], make) / "packages"
 
 
-def _library(name: str, flags: str, compilers: tuple[str, str]) -> Path:
+def _library(name: str, flags: str, compilers: tuple[str, str], patch: Path | None) -> Path:
     """The library's folder, its archive of objects in it."""
     recipe = LIBRARIES[name]
     given = f"{_DEBUG} {flags}".strip()
 
     def make(folder: Path) -> None:
-        source = python_source(recipe.distribution)
+        source = (debian_source if recipe.in_debian else python_source)(recipe.distribution)
         if recipe.inside:
             with tarfile.open(source / recipe.inside) as packed:
                 packed.extractall(folder / "unpacked", filter="data")
             (source,) = (folder / "unpacked").iterdir()
         shutil.copytree(source, folder, dirs_exist_ok=True, symlinks=True)
+        if patch:
+            run(["patch", "--strip=1", f"--input={patch}"], folder)
         for step in recipe.steps:
             run([word.format(flags=given) for word in step], folder, {"CC": compilers[0], "CXX": compilers[1]})
         if recipe.sources:
             _archive(recipe, folder, given.split(), compilers)
 
-    return kept(f"library-{name}", [given, *compilers, *_words(recipe)], make)
+    edits = [patch] if patch else []
+    return kept(f"library-{name}", [given, *compilers, *_words(recipe), *edits], make)
 
 
 def _archive(recipe: Library, folder: Path, flags: list[str], compilers: tuple[str, str]) -> None:
@@ -122,7 +149,7 @@ def _archive(recipe: Library, folder: Path, flags: list[str], compilers: tuple[s
     headers = [f"-I{folder / place}" for place in recipe.headers]
 
     def compile_one(unit: Path) -> Path:
-        compiler = compilers[unit.suffix == ".cc"]
+        compiler = compilers[unit.suffix in _CPLUSPLUS]
         made = unit.with_suffix(".o")
         run([compiler, "-w", *flags, *recipe.options, *headers, "-c", "-o", made, unit], folder)
         return made

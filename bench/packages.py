@@ -24,6 +24,8 @@ class Recipe:
 
 _CONFIGURE = ("./configure", "-q", "CC={compiler}", "CFLAGS={flags}")
 _MAKE = ("make", "-s", "{jobs}")
+# Where times of files suggest to a makefile that its own sources had changed.
+_NOT_CONFIGURED_AGAIN = ("ACLOCAL=true", "AUTOCONF=true", "AUTOHEADER=true", "AUTOMAKE=true")
 _CMAKE = (
     "cmake",
     "-Bbuild",
@@ -32,6 +34,8 @@ _CMAKE = (
     "-DCMAKE_C_FLAGS={flags}",
     "-DBUILD_SHARED_LIBS=OFF",
 )
+_LEFT_OUT_OF_FILE = ("libseccomp", "zlib", "bzlib", "xzlib", "zstdlib", "lzlib")
+_LEFT_OUT_OF_TIFF = ("zlib", "libdeflate", "jpeg", "jbig", "lerc", "lzma", "zstd", "webp", "cxx")
 # What would need further libraries, and hand-written vector code, which has no variables.
 _LEFT_OUT_OF_RSYNC = ("openssl", "xxhash", "zstd", "lz4", "md2man", "acl-support", "xattr-support", "roll-simd", "ipv6")
 
@@ -46,6 +50,7 @@ PACKAGES = {
         ),
     ),
     "cmark": Recipe("cmark", ((*_CMAKE, "-DCMARK_TESTS=OFF", "-DCMARK_SHARED=OFF"), (*_MAKE, "-Cbuild", "cmark_exe"))),
+    "dnsmasq": Recipe("dnsmasq", ((*_MAKE, "CC={compiler}", "CFLAGS={flags}"),)),
     "expat": Recipe(
         "expat",
         (
@@ -53,6 +58,29 @@ PACKAGES = {
             # Debian's patches of 2.5.0 ask for its value, which only the other build system gives to it.
             ("sed", "-i", "s/^#define XML_DTD$/#define XML_DTD 1/", "build/expat_config.h"),
             (*_MAKE, "-Cbuild", "xmlwf"),
+        ),
+    ),
+    "file": Recipe(
+        "file",
+        (
+            (*_CONFIGURE, "--disable-shared", *(f"--disable-{part}" for part in _LEFT_OUT_OF_FILE)),
+            (*_MAKE, *_NOT_CONFIGURED_AGAIN),
+        ),
+    ),
+    "grep": Recipe(
+        "grep",
+        (
+            (*_CONFIGURE, "--disable-nls", "--disable-perl-regexp", "--with-included-regex"),
+            (*_MAKE, *_NOT_CONFIGURED_AGAIN, "-Clib"),
+            (*_MAKE, *_NOT_CONFIGURED_AGAIN, "-Csrc"),
+        ),
+    ),
+    "libtasn1": Recipe(
+        "libtasn1-6",
+        (
+            (*_CONFIGURE, "--disable-shared", "--disable-doc"),
+            (*_MAKE, "-Clib"),
+            (*_MAKE, "-Csrc"),
         ),
     ),
     "libxml2": Recipe(
@@ -72,12 +100,21 @@ PACKAGES = {
              "-o lua src/*.c -lm"),
         ),
     ),
+    "m4": Recipe("m4", (_CONFIGURE, (*_MAKE, "-Clib"), (*_MAKE, "-Csrc"))),
     "mawk": Recipe("mawk", (("./configure", "--quiet", "CC={compiler}", "CFLAGS={flags}"), (*_MAKE, "mawk"))),
+    "mujs": Recipe("mujs", (("sh", "-c", "{compiler} {flags} -o mujs main.c one.c -lm"),)),
     "rsync": Recipe(
         "rsync",
         (
             (*_CONFIGURE, *(f"--disable-{part}" for part in _LEFT_OUT_OF_RSYNC)),
             (*_MAKE, "rsync"),
+        ),
+    ),
+    "libtiff": Recipe(
+        "tiff",
+        (
+            (*_CMAKE, *(f"-D{part}=OFF" for part in _LEFT_OUT_OF_TIFF)),
+            (*_MAKE, "-Cbuild", "tiffcp"),
         ),
     ),
     "tar": Recipe("tar", ((*_CONFIGURE, "--disable-nls", "--without-posix-acls", "--without-selinux"), _MAKE)),

@@ -165,7 +165,7 @@ def built(case: Scenario, build: Build, compiling: Compiling = AS_USUAL) -> Path
         return SUBJECTS[build.subject]()
     flags = f"{build.flags} {compiling.flags}".strip()
     if build.driver:
-        return driven(build.subject, CASES / case.id / build.driver, flags, compiling.compilers)
+        return driven(build.subject, CASES / case.id / build.driver, flags, compiling.compilers, patch_of(case, build))
     if build.subject in PACKAGES:
         return package(build.subject, patch_of(case, build), flags, compiling.compilers[0])
     return own(build.subject, flags, patch_of(case, build), compiling.compilers)
