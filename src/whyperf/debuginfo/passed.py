@@ -1,7 +1,7 @@
-"""Calls that must have happened because a later place was reached.
+"""Calls that must have happened because some place was reached.
 
-Every path to a place leads through the blocks that dominate it: what one of them calls was called, however quickly it
-came back. Of an inlined function only a branch or a call tells, since compilers move other instructions to where they
+Every path to a place leads through the blocks that dominate it, and every path from it through those that post-dominate
+it: what one of them calls was called, however quickly it came back. Of an inlined function only a branch or a call tells, since compilers move other instructions to where they
 were never meant to run. Calls of computed addresses and of other files tell nothing.
 """
 
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.code_map import Addresses
 from whyperf.debuginfo.flow import Flow, Flows
+from whyperf.debuginfo.flow_graph import EXIT
 from whyperf.debuginfo.places import last_at_or_before, out_of_line_scopes, scopes_at
 from whyperf.recording.deep_tables import SiteKind
 
@@ -23,7 +24,7 @@ _NEVER_MOVE = (*_CALLS, SiteKind.BRANCH)
 
 
 def passed_calls(binary: Binary, addresses: Addresses, budget_s: float) -> set[tuple[int, int]]:
-    """Callers and callees, by number of the binary's functions: every path to one of the addresses has such a call.
+    """Callers and callees, by number of the binary's functions: every path by one of the addresses has such a call.
 
     Code is read for as long as there is time: that of the first addresses first.
     """
@@ -33,13 +34,13 @@ def passed_calls(binary: Binary, addresses: Addresses, budget_s: float) -> set[t
     for scope in dict.fromkeys(outer[outer >= 0].tolist()):
         flow = flows.of(scope) if time.process_time() < deadline else None
         if flow is not None:
-            found |= _calls_before(binary, flow, addresses[outer == scope])
+            found |= _calls_around(binary, flow, addresses[outer == scope])
     return found
 
 
-def _calls_before(binary: Binary, flow: Flow, addresses: Addresses) -> set[tuple[int, int]]:
+def _calls_around(binary: Binary, flow: Flow, addresses: Addresses) -> set[tuple[int, int]]:
     code = binary.code
-    ran = _ran_before(flow, addresses)
+    ran = _surely_ran(flow, addresses)
     steady = np.flatnonzero(ran & np.isin(flow.kind, _NEVER_MOVE))
     calls: set[tuple[int, int]] = set()  # by scope
     for row, scope in zip(steady.tolist(), scopes_at(code, flow.address[steady]).tolist(), strict=True):
@@ -56,18 +57,18 @@ def _calls_before(binary: Binary, flow: Flow, addresses: Addresses) -> set[tuple
     }
 
 
-def _ran_before(flow: Flow, addresses: Addresses) -> npt.NDArray[np.bool_]:
-    """Which instructions ran before one of the addresses did."""
+def _surely_ran(flow: Flow, addresses: Addresses) -> npt.NDArray[np.bool_]:
+    """Which instructions ran before or after one of the addresses did."""
     order = np.argsort(flow.address, kind="stable")
     rows = order[np.maximum(last_at_or_before(flow.address[order], addresses), 0)]
     ends = np.append(flow.first[1:], len(flow.address))
     ran = np.zeros(len(flow.address), np.bool_)
-    whole: set[int] = set()
-    for row in rows.tolist():
-        block = int(flow.block[row])
-        ran[flow.first[block] : row] = True
-        while (above := int(flow.dominator[block])) != block and above not in whole:
-            whole.add(above)
-            ran[flow.first[above] : ends[above]] = True
-            block = above
+    for towards in (flow.dominator, flow.join):
+        whole: set[int] = set()
+        for reached in np.unique(flow.block[rows]).tolist():
+            block = int(reached)
+            while block != EXIT and block not in whole:
+                whole.add(block)
+                ran[flow.first[block] : ends[block]] = True
+                block = int(towards[block]) if int(towards[block]) != block else EXIT
     return ran

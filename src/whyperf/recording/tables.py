@@ -89,7 +89,7 @@ FUNCTIONS = Table(
 )
 PASSED = Table(
     "passed",
-    "Calls that certainly happened, seen or not: every path to some sampled place leads through them.",
+    "Calls that certainly happened, seen or not: every path to or from some sampled place leads through them.",
     (
         Column("caller", _id, "row of `functions`", "functions"),
         Column("callee", _id, "row of `functions`", "functions"),
