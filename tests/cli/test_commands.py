@@ -70,6 +70,27 @@ def test_a_reader_that_goes_ends_reports_quietly(recorded: Path, command: str) -
     assert (done.returncode, done.stderr) == (141, "")
 
 
+@pytest.mark.parametrize("printed", ["", "--json - --perfetto perfetto.json", "--perfetto - --json verdict.json"])
+def test_a_reader_that_goes_costs_no_file(recorded: Path, printed: str) -> None:
+    # GIVEN a diagnosis that writes a page, and files of those outputs that it does not print
+    script = f"{sys.executable} -m whyperf diagnose rec rec --html page.html {printed} | true; exit ${{PIPESTATUS[0]}}"
+    # WHEN nobody reads what it prints
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=recorded.parent, check=False)
+    # THEN they are all there
+    assert (done.returncode, done.stderr) == (141, "")
+    for name in ["page.html", *(word for word in printed.split() if word.endswith(".json"))]:
+        assert (recorded.parent / name).stat().st_size > 0
+
+
+def test_a_comparison_without_a_reader_says_where_its_recordings_are(tmp_path: Path) -> None:
+    compare = f"{sys.executable} -m whyperf compare --good true --bad true --runs 1 -o kept --html page.html"
+    script = f"{compare} | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 141
+    assert done.stderr.endswith("whyperf: the recordings are in kept\n")
+    assert (tmp_path / "page.html").exists() and (tmp_path / "kept" / "bad-1").is_dir()
+
+
 @pytest.mark.parametrize("command", ["info rec", "info rec --json", "diagnose rec rec"])
 def test_output_that_cannot_be_written_is_a_sentence(recorded: Path, command: str) -> None:
     script = f"{sys.executable} -m whyperf {command} > /dev/full"
