@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from whyperf.collect._tracer import Tracer
 
 UNKNOWN = (
-    "No variable {} was found, so nobody was seen writing it: static ones of stripped files have no names, and a program "
-    "that ends at once is not looked into."
+    "No variable {} was found, so nobody was seen writing it: static ones of stripped files have no names, and a "
+    "program that ends at once is not looked into."
 )
 
 
