@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,9 @@ def whyperf_command() -> list[str]:
     return [found]
 
 
-def whyperf(subcommand: str, *arguments: str) -> dict[str, Any]:
-    """Runs `compare` or `diagnose` and returns its JSON."""
-    command = [*whyperf_command(), subcommand, *arguments, "--json", "-"]
+def whyperf(subcommand: str, *arguments: str, under: Sequence[str] = ()) -> dict[str, Any]:
+    """Runs `compare` or `diagnose`, with other words before it if need be, and returns its JSON."""
+    command = [*under, *whyperf_command(), subcommand, *arguments, "--json", "-"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in _ANSWERS:
         raise ValueError(f"`{shlex.join(command)}` ended with {done.returncode}: {done.stderr.strip()[-2000:]}")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
-import time
-from concurrent.futures import ProcessPoolExecutor
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from bench.accuracy.outcome import Answers, Cost, Outcome, score
 from bench.cases.case import Case, Commands, commands
+from bench.counted import counted, counting
 from bench.peers.peer import Recordings
 from bench.tool import whyperf, whyperf_argument
 
@@ -36,13 +36,13 @@ def recordings_in(folder: Path) -> Recordings:
     return Recordings(good, bad)
 
 
-def diagnose(recordings: Recordings, *options: str) -> dict[str, Any]:
+def diagnose(recordings: Recordings, *options: str, under: Sequence[str] = ()) -> dict[str, Any]:
     good, bad = (list(map(str, side)) for side in (recordings.good, recordings.bad))
-    return whyperf("diagnose", "--good", *good, "--bad", *bad, "--top", TOP, *options)
+    return whyperf("diagnose", "--good", *good, "--bad", *bad, "--top", TOP, *options, under=under)
 
 
 def compare(case: Case, recordings: Recordings) -> Outcome:
-    whole, cost = _measured(recordings)
+    whole, cost = measured(recordings)
     pairs = zip(recordings.good, recordings.bad, strict=True)
     answers = Answers(
         whole=whole,
@@ -54,15 +54,10 @@ def compare(case: Case, recordings: Recordings) -> Outcome:
     return score(case, answers, [program, *sorted(program.parent.glob("*.so"))], cost, os.getloadavg()[0])
 
 
-def _measured(recordings: Recordings) -> tuple[dict[str, Any], Cost]:
-    """In a process of its own, so that its children's peak of memory is that of this diagnosis."""
-    with ProcessPoolExecutor(max_workers=1) as alone:
-        return alone.submit(_diagnosed_here, recordings).result()
-
-
-def _diagnosed_here(recordings: Recordings) -> tuple[dict[str, Any], Cost]:
-    started = time.monotonic()
-    answer = diagnose(recordings)
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu_s = used.ru_utime + used.ru_stime
-    return answer, Cost(round(time.monotonic() - started, 2), round(cpu_s, 2), round(used.ru_maxrss / 1024, 1))
+def measured(recordings: Recordings) -> tuple[dict[str, Any], Cost]:
+    """Counted beside us, not by us: what we hold would count as memory of the processes that we start."""
+    with tempfile.TemporaryDirectory() as scratch:
+        file = Path(scratch) / "used"
+        answer = diagnose(recordings, under=counting(file))
+        used = counted(file)
+    return answer, Cost(round(used.elapsed_s, 2), round(used.cpu_s, 2), round(used.peak_bytes / 2**20, 1))

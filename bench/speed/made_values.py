@@ -5,6 +5,7 @@ The values are made, as variables behave (`tests/engines/values/behaviours.py`);
 
 from __future__ import annotations
 
+import mmap
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -59,8 +60,8 @@ def make_large(folder: Path, rows: int, *, bad: bool) -> None:
     with pq.ParquetWriter(path, VALUES.schema, compression="zstd") as writer:
         for numbers in _pieces(counts):
             writer.write_table(_rows(numbers, counts, samples, frames, pools, bad=bad), row_group_size=_AT_ONCE)
-    content = path.read_bytes()
-    described = TableFile(int(counts.sum()), len(content), zlib.crc32(content))
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        described = TableFile(int(counts.sum()), len(content), zlib.crc32(content))
     sealed = replace(manifest, tables={**manifest.tables, "values": described})
     (folder / "manifest.json").write_text(manifest_json.dump(sealed))
 

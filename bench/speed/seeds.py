@@ -14,7 +14,7 @@ from bench.causes.cases import record as record_stall
 from bench.subjects import own
 from bench.tool import record, whyperf, whyperf_argument
 
-VALUES_CASE = "redis-lrem"
+DRIVEN_CASE = "redis-lrem"
 STALL_CASE = "redis-keys"
 DEEP_SYMPTOM = "function:evict_page"
 
@@ -29,15 +29,23 @@ def folder() -> Path:
 
 def sampled() -> Pair:
     """redis and a list that grows, with values."""
-    case = next(one for one in all_cases() if one.id == VALUES_CASE)
-    wanted = commands(case)
-    made = []
-    for name, side in (("good", wanted.good), ("bad", wanted.bad)):
-        path = folder() / f"values-{name}"
+    return _driven("values")
+
+
+def traced_work() -> Pair:
+    """The same with kernel events. What the driver asked for was done, so that even a single pair can be compared: in
+    windows of time that end anyhow a single run of a kind proves nothing."""
+    return _driven("work", "--trace")
+
+
+def _driven(name: str, *options: str) -> Pair:
+    wanted = commands(next(one for one in all_cases() if one.id == DRIVEN_CASE))
+    pair = folder() / f"{name}-good", folder() / f"{name}-bad"
+    for path, side in zip(pair, (wanted.good, wanted.bad), strict=True):
         if not (path / "manifest.json").exists():
-            record(path, side.command, "--quiet", "--ready", wanted.ready, "--drive", shlex.join(side.drive))
-        made.append(path)
-    return made[0], made[1]
+            driven = ("--ready", wanted.ready, "--drive", shlex.join(side.drive))
+            record(path, side.command, "--quiet", *options, *driven)
+    return pair
 
 
 def traced() -> Pair:

@@ -87,7 +87,7 @@ def argus(scratch: Path, part: float) -> list[Line]:
 
 
 def introperf(scratch: Path, part: float) -> list[Line]:
-    pair = [_events(one, scratch / one.name, _STACKS * part / 2) for one in seeds.traced()]
+    pair = [_events(one, scratch / one.name, _STACKS * part / 2) for one in seeds.traced_work()]
     what = "IntroPerf: latencies of contexts inferred and compared"
     return [Line(what, "2 x 10 million stacks", _second_of("contexts", *pair), part)]
 

@@ -41,8 +41,9 @@ def contexts(paths: Sequence[Path]) -> Told:
     view = view_contexts([good], [bad], Method.SOUND)
     if view is None:
         raise ValueError("The recordings hold no kernel events.")
-    ranking = view.ranking
-    return {"contexts": 0 if ranking is None else len(ranking.contexts)}
+    if view.ranking is None:
+        raise ValueError("No context is slower than the good run's: ranking them was not measured.")
+    return {"slow contexts": len(view.ranking.contexts), "suspects": len(view.findings)}
 
 
 def causal_graph(paths: Sequence[Path]) -> Told:

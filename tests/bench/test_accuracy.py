@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from bench.accuracy.nonbugs import Pair, half_a_cpu, markdown, twice, with_different_goods
@@ -13,6 +14,7 @@ from bench.accuracy.repeats import Repeated
 from bench.accuracy.repeats import markdown as repeats_markdown
 from bench.cache import BENCH
 from bench.cases.case import Case, all_cases
+from bench.tool import record
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -78,3 +80,21 @@ def test_a_case_that_does_not_exist_is_said() -> None:
     asked = [sys.executable, "-m", "bench.accuracy", "--only", "no-such-case"]
     told = subprocess.run(asked, capture_output=True, text=True, check=False, cwd=BENCH.parent)
     assert (told.returncode, told.stderr) == (2, "No case is called no-such-case.\n")
+
+
+def test_a_diagnosis_is_not_charged_with_the_memory_of_who_asks_for_it(tmp_path: Path) -> None:
+    # GIVEN somebody who holds far more than a diagnosis of two short runs takes
+    for side in ("good-1", "bad-1"):
+        record(tmp_path / side, ["true"])
+    held_mb = 1024
+    asking = f"""
+held = b"x" * ({held_mb} << 20)
+from pathlib import Path
+from bench.accuracy.comparing import measured, recordings_in
+print(measured(recordings_in(Path({str(tmp_path)!r})))[1].memory_mb)
+"""
+    # WHEN they measure it
+    asked = [sys.executable, "-c", asking]
+    told = subprocess.run(asked, capture_output=True, text=True, check=True, cwd=BENCH.parent)
+    # THEN its memory is its own
+    assert 20 < float(told.stdout) < held_mb / 2

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from bench.speed.made_stacks import make_stacks
+from bench.speed.made_values import make_large
 from bench.speed.multiplied import ONCE, count_of, multiplied
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -98,3 +99,19 @@ def test_made_call_paths_are_a_comparison_like_any_other(tmp_path: Path) -> None
     assert good.column("functions", "function").size > 40
     # THEN a difference is found
     assert diagnose([good], [bad]).kind is VerdictKind.DIFFERENCE
+
+
+@pytest.mark.parametrize("bad", [False, True])
+def test_values_of_any_size_are_written_piece_by_piece(tmp_path: Path, bad: bool) -> None:
+    # GIVEN more values than are made at once
+    rows = (3 << 20) // 2
+    make_large(tmp_path / "large", rows, bad=bad)
+    # WHEN they are read, and so checked
+    made = Recording(tmp_path / "large")
+    stored = made.rows("values")
+    # THEN about so many are there, each variable's together and in the order of samples
+    assert 0.8 * rows < stored.count <= rows + len(made.table("variables"))
+    whole = made.table("values")
+    variable, sample = (whole.column(name).to_numpy().astype(np.int64) for name in ("variable", "sample"))
+    assert (np.diff(variable * (1 << 32) + sample) > 0).all()
+    assert sample.max() < len(made.table("samples"))

@@ -70,6 +70,52 @@ def test_a_reader_that_goes_ends_reports_quietly(recorded: Path, command: str) -
     assert (done.returncode, done.stderr) == (141, "")
 
 
+@pytest.mark.parametrize("printed", ["", "--json - --perfetto perfetto.json", "--perfetto - --json verdict.json"])
+def test_a_reader_that_goes_costs_no_file(recorded: Path, printed: str) -> None:
+    # GIVEN a diagnosis that writes a page, and files of those outputs that it does not print
+    script = f"{sys.executable} -m whyperf diagnose rec rec --html page.html {printed} | true; exit ${{PIPESTATUS[0]}}"
+    # WHEN nobody reads what it prints
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=recorded.parent, check=False)
+    # THEN they are all there
+    assert (done.returncode, done.stderr) == (141, "")
+    for name in ["page.html", *(word for word in printed.split() if word.endswith(".json"))]:
+        assert (recorded.parent / name).stat().st_size > 0
+
+
+def test_a_comparison_without_a_reader_says_where_its_recordings_are(tmp_path: Path) -> None:
+    compare = f"{sys.executable} -m whyperf compare --good true --bad true --runs 1 -o kept --html page.html"
+    script = f"{compare} | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 141
+    assert done.stderr.endswith("whyperf: the recordings are in kept\n")
+    assert (tmp_path / "page.html").exists() and (tmp_path / "kept" / "bad-1").is_dir()
+
+
+def test_remarks_without_a_reader_cost_neither_the_recording_nor_the_status(tmp_path: Path) -> None:
+    # GIVEN a pipe that nobody reads, for what whyperf says and what its target prints there
+    script = (
+        f"{sys.executable} -m whyperf record -o rec -- sh -c 'sleep 0.2; exit 7' 2>&1 | true; exit ${{PIPESTATUS[0]}}"
+    )
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False)
+    # THEN the recording is complete, and the target's status is the command's
+    assert done.returncode == 7
+    assert (tmp_path / "rec" / "manifest.json").exists()
+
+
+def test_a_comparison_goes_on_when_nobody_follows_its_progress(tmp_path: Path) -> None:
+    compare = f"{sys.executable} -m whyperf compare --good true --bad true --runs 1 -o kept --json verdict.json"
+    script = f"{compare} 2>&1 >report | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode in (3, 4)
+    assert json.loads((tmp_path / "verdict.json").read_text())["verdict"] in ("none", "insufficient")
+
+
+def test_closed_standard_error_puts_no_remark_into_the_output(recorded: Path) -> None:
+    script = f"{sys.executable} -m whyperf diagnose rec rec --json - --html page.html 2>&-"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=recorded.parent, check=False)
+    assert json.loads(done.stdout)["format"] == 1
+
+
 @pytest.mark.parametrize("command", ["info rec", "info rec --json", "diagnose rec rec"])
 def test_output_that_cannot_be_written_is_a_sentence(recorded: Path, command: str) -> None:
     script = f"{sys.executable} -m whyperf {command} > /dev/full"

@@ -215,6 +215,47 @@ def test_totals_are_those_of_the_whole_tree(record: Recorder, compiled: Compile)
     assert 64e6 < totals["max_rss_bytes"] < 90e6
 
 
+CROWDED = """
+    #define _GNU_SOURCE
+    #include <pthread.h>
+    #include <sched.h>
+    #include <stdlib.h>
+    #include <time.h>
+    #include <unistd.h>
+    static void *burn(void *nothing) {
+        struct timespec used;
+        do clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+        while (used.tv_sec == 0 && used.tv_nsec < 600000000);
+        return nothing;
+    }
+    int main(int argc, char **argv) {
+        pthread_t threads[2];
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(sched_getcpu(), &one);
+        sched_setaffinity(0, sizeof one, &one);
+        for (int i = 0; i < 2; i++) pthread_create(&threads[i], 0, burn, 0);
+        for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+        usleep(argc > 1 ? atoi(argv[1]) : 0);
+        return 0;
+    }"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="this kernel does not count waits for a CPU")
+@pytest.mark.parametrize("microseconds_afterwards", ["0", "500000"])
+def test_waits_for_a_cpu_are_those_of_every_thread(
+    record: Recorder, compiled: Compile, microseconds_afterwards: str
+) -> None:
+    # GIVEN two threads of 0.6 s each that have one CPU, and a first thread that only waits for their end
+    program = str(compiled("crowded", CROWDED))
+    # WHEN the program ends with them, or some time after them
+    done = record("--", program, microseconds_afterwards)
+    totals = record.raw.objects("totals")[-1]["totals"]
+    # THEN that one ran while the other was ready is seen, but not twice
+    assert done.returncode == 0
+    assert 0.3 < totals["cpu_wait_s"] < totals["wall_s"]
+
+
 def test_memory_is_the_targets_and_not_the_recorders(record: Recorder) -> None:
     # The recorder, which is Python, has some 20 MB when it starts the target: Linux lets a child inherit that peak.
     record("--", "sleep", "0.4")

@@ -1,25 +1,13 @@
 """The load: a job queue beside ordinary traffic. The number of unfinished jobs is the only difference between sides."""
 
-import socket
 import sys
-from typing import BinaryIO
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from redis_client import Redis, request
 
 BATCH = 50
-
-
-def encoded(*words: str) -> bytes:
-    parts = [f"*{len(words)}\r\n".encode()]
-    parts += [f"${len(word)}\r\n{word}\r\n".encode() for word in words]
-    return b"".join(parts)
-
-
-def answers(reader: BinaryIO, count: int) -> None:
-    for _ in range(count):
-        head = reader.readline()
-        if head.startswith(b"-") or not head:
-            sys.exit(f"drive: the server answered {head!r}")
-        if head.startswith(b"$") and head != b"$-1\r\n":
-            reader.read(int(head[1:]) + 2)
 
 
 def job(number: int) -> list[bytes]:
@@ -28,25 +16,21 @@ def job(number: int) -> list[bytes]:
     for part in range(6):
         key = f"user:{number * 7 % 5000 + part}"
         ordinary += [
-            encoded("SET", key, f"value-{number}-{part}" * 4),
-            encoded("GET", key),
-            encoded("INCR", f"visits:{number % 100}"),
-            encoded("HSET", f"profile:{number % 3000}", f"field{part}", str(number)),
+            request("SET", key, f"value-{number}-{part}" * 4),
+            request("GET", key),
+            request("INCR", f"visits:{number % 100}"),
+            request("HSET", f"profile:{number % 3000}", f"field{part}", str(number)),
         ]
-    return [*ordinary, encoded("RPUSH", "unfinished", name), encoded("LREM", "unfinished", "1", name)]
+    return [*ordinary, request("RPUSH", "unfinished", name), request("LREM", "unfinished", "1", name)]
 
 
 def main() -> None:
     port, unfinished = int(sys.argv[1]), int(sys.argv[2])
     jobs = int(sys.argv[3]) if len(sys.argv) > 3 else 12_000
-    with socket.create_connection(("127.0.0.1", port)) as connection:
-        reader = connection.makefile("rb")
-        connection.sendall(b"".join(encoded("RPUSH", "unfinished", f"old:{n:08}") for n in range(unfinished)))
-        answers(reader, unfinished)
+    with Redis(port) as redis:
+        redis.ask([request("RPUSH", "unfinished", f"old:{n:08}") for n in range(unfinished)])
         for first in range(0, jobs, BATCH):
-            commands = [command for number in range(first, first + BATCH) for command in job(number)]
-            connection.sendall(b"".join(commands))
-            answers(reader, len(commands))
+            redis.ask([command for number in range(first, first + BATCH) for command in job(number)])
     print(f"work={jobs}")
 
 

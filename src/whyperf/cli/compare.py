@@ -85,8 +85,15 @@ def run(args: argparse.Namespace) -> int:
         status = (_record_deeply if args.deep else record_and_diagnose)(plan, args, outcomes)
     except KeyboardInterrupt:
         raise _interrupted(plan.folder, outcomes) from None
-    print(f"whyperf: the recordings are in {plan.folder}", file=sys.stderr)
+    except BrokenPipeError:  # nobody reads the report any more; what was recorded is worth a diagnosis later
+        _say_where(plan.folder)
+        raise
+    _say_where(plan.folder)
     return status
+
+
+def _say_where(folder: Path) -> None:
+    print(f"whyperf: the recordings are in {folder}", file=sys.stderr)
 
 
 def record_and_diagnose(plan: Plan, args: argparse.Namespace, outcomes: Outcomes) -> int:

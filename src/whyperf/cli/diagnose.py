@@ -223,21 +223,29 @@ def _write_plan(path: Path, good: Sequence[Recording], bad: Sequence[Recording],
 def present(
     verdict: Verdict, examined: Examined, args: argparse.Namespace, explanations: Sequence[Explanation] = ()
 ) -> int:
-    """Shows the verdict as `add_presentation`'s options ask for, and returns the exit status it stands for."""
+    """Shows the verdict as `add_presentation`'s options ask for, and returns the exit status it stands for.
+
+    Files come first: whoever reads the report may be gone before its end.
+    """
+    if args.html is not None:
+        _write_page(verdict, examined, args.html)
+    texts = list[tuple[str, str, str]]()
     if args.json is not None:
         from whyperf.report.json import to_json
 
-        _write(args.json, to_json(verdict, explanations, top=args.top), "whyperf diagnose ... --json -")
+        texts.append((args.json, to_json(verdict, explanations, top=args.top), "whyperf diagnose ... --json -"))
     if args.perfetto is not None:
         from whyperf.report.chrome import to_chrome
 
-        _write(args.perfetto, to_chrome(verdict), "whyperf diagnose ... --perfetto -")
+        texts.append((args.perfetto, to_chrome(verdict), "whyperf diagnose ... --perfetto -"))
+    for target, text, instead in sorted(texts, key=lambda written: written[0] == "-"):
+        _write(target, text, instead)
     if "-" not in (args.json, args.perfetto):
         from whyperf.report.terminal import show
 
         show(verdict, explanations, **({} if args.top is None else {"top": args.top}))
     if args.html is not None:
-        write_page(verdict, examined, args.html)
+        print(f"whyperf: the page is {args.html.absolute().as_uri()}", file=sys.stderr)
     return exit_status(verdict, args.fail_if_slower)
 
 
@@ -301,12 +309,11 @@ def check_page(args: argparse.Namespace) -> None:
         raise WhyperfError(f"There is no folder {folder} to write the page to.", f"mkdir -p {shlex.quote(str(folder))}")
 
 
-def write_page(verdict: Verdict, examined: Examined, path: Path) -> None:
+def _write_page(verdict: Verdict, examined: Examined, path: Path) -> None:
     from whyperf.report.html.build import page_model
     from whyperf.report.html.page import render
 
     _write(path, render(page_model(verdict, examined)), "whyperf view GOOD BAD")
-    print(f"whyperf: the page is {path.absolute().as_uri()}", file=sys.stderr)
 
 
 def _write(target: str | Path, text: str, instead: str) -> None:

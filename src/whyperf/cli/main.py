@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NoReturn, Protocol, cast
 
 from whyperf import __version__
+from whyperf.cli.remarks import speak_unheard
 from whyperf.errors import WhyperfError
 
 # Name and one line of help here, so that `whyperf --help` need not load what a command needs.
@@ -67,6 +68,8 @@ class _Parser(argparse.ArgumentParser):
 def command() -> NoReturn:
     """The program itself. It ends without unloading libraries: one of Arrow's threads that is still starting when its
     destructors run aborts the process, after everything was said."""
+    _open_standard_streams()
+    speak_unheard()
     try:
         status = main()
     except SystemExit as end:  # --help, --version

@@ -142,6 +142,7 @@ class Watch:
         self._work: float | None = None
         self._work_before = 0.0
         self._used_before = self._used = usage()
+        self._seen_wait_s = 0.0  # the longest that any thread waited for a CPU, when it was last seen
         self._opened = time.monotonic_ns()
 
     def execute(self, path: Path, unit: str) -> Outcome:
@@ -192,6 +193,7 @@ class Watch:
             if waiting_for_warm_up and now >= opens:
                 waiting_for_warm_up = False
                 self._opened, self._used_before, self._work_before = now, self._usage(), self._work or 0.0
+                self._seen_wait_s = 0.0
             if self._watched.ended():
                 return "attached-end"
             if driver is not None and driver.poll():
@@ -218,7 +220,9 @@ class Watch:
     def _totals(self, now: int) -> Totals:
         used = self._usage()
         self._used = self._used if used == Usage() else used
-        return self._used.since(self._used_before, (now - self._opened) / 1e9)
+        totals = self._used.since(self._used_before, (now - self._opened) / 1e9, seen_wait_s=self._seen_wait_s)
+        self._seen_wait_s = max(self._seen_wait_s, totals.cpu_wait_s)
+        return totals
 
     def _start_driver(self) -> Driver | None:
         if self._lifecycle.drive is None:

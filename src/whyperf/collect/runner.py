@@ -27,7 +27,9 @@ from whyperf.collect.start import ValuesWanted, start_of
 from whyperf.collect.stop import stop_target
 from whyperf.collect.totals import (
     Usage,
+    cpu_waits,
     last_words,
+    longest_wait_s,
     peak_rss_bytes,
     process_tree,
     usage_at_end,
@@ -50,6 +52,7 @@ _INTERRUPTED_S = 5.0  # an end so soon after a signal is that signal's doing
 OnTick = Callable[[], None]
 
 _ASKED_FOR_MEMORY = 32  # processes at a time
+_ASKED_FOR_WAITS = 64  # threads at a time
 
 
 def record_run(
@@ -214,6 +217,7 @@ class _Run:
         self._window_start: int | None = None  # when it did
         self._used_before = Usage()
         self._seen = Usage()  # peaks that were seen while it ran
+        self._seen_wait_s = 0.0  # the longest that any thread waited for a CPU, when it was last seen
         self._target: Child
         self._driver: Driver | None = None
 
@@ -355,6 +359,7 @@ class _Run:
                 self._open_window(time.monotonic_ns())
             self._pass_time(tick if deadline is None else min(tick, deadline - now))
             self._seen += Usage(max_rss_bytes=self._peak_rss_bytes())
+            self._look_for_waits()
             self._setting.on_tick()
             if self._target.has_ended():
                 self._stopped_by = self._why_it_ended()
@@ -364,6 +369,12 @@ class _Run:
         """Of the largest process now alive, as far as it is cheap to ask."""
         followed = sorted({pid for pid, _ in self._recorder.live_threads()})
         return max(peak_rss_bytes(pid) for pid in (self._target.pid, *followed[:_ASKED_FOR_MEMORY]))
+
+    def _look_for_waits(self) -> None:
+        """Threads may end between the thorough looks, and with them what the kernel knew of them."""
+        if self._window_start is not None:
+            waits = cpu_waits(self._recorder.live_threads()[:_ASKED_FOR_WAITS])
+            self._seen_wait_s = max(self._seen_wait_s, longest_wait_s(waits, self._used_before))
 
     def _pass_time(self, seconds: float) -> None:
         arrival = self._signals.wait(seconds)
@@ -405,7 +416,8 @@ class _Run:
             self._stop_driver()
             stop_target(self._target, self._lifecycle.stop_signal, self._lifecycle.stop_timeout_s, self._pass_time)
         start = self._window_start if self._window_start is not None else self._target.started
-        return ended_at, used.since(self._used_before, (ended_at - start) / 1e9), work
+        wall_s = (ended_at - start) / 1e9
+        return ended_at, used.since(self._used_before, wall_s, seen_wait_s=self._seen_wait_s), work
 
     def _stop_driver(self) -> None:
         if self._driver is not None:
@@ -433,5 +445,8 @@ class _Run:
         if start is None:
             return None
         used = self._used_by_living()
-        self._seen += Usage(max_rss_bytes=used.max_rss_bytes, cpu_wait_s=used.cpu_wait_s)
-        return used.since(self._used_before, (time.monotonic_ns() - start) / 1e9)
+        self._seen += Usage(max_rss_bytes=used.max_rss_bytes)
+        wall_s = (time.monotonic_ns() - start) / 1e9
+        totals = used.since(self._used_before, wall_s, seen_wait_s=self._seen_wait_s)
+        self._seen_wait_s = max(self._seen_wait_s, totals.cpu_wait_s)
+        return totals

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from whyperf.recording.manifest import Totals
+
+Thread = tuple[int, int]  # process and thread
 
 _TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 
@@ -26,10 +28,13 @@ class Usage:
     voluntary_switches: int = 0
     involuntary_switches: int = 0
     major_faults: int = 0
-    cpu_wait_s: float = 0.0
+    cpu_waits: Mapping[Thread, float] = field(default_factory=dict)
 
-    def since(self, start: Usage, wall_s: float) -> Totals:
-        """Totals of the window that began with `start`: never negative, though processes go away unaccounted."""
+    def since(self, start: Usage, wall_s: float, *, seen_wait_s: float = 0.0) -> Totals:
+        """Totals of the window that began with `start`: never negative, though processes go away unaccounted.
+
+        `seen_wait_s` is the longest that a thread had waited for a CPU when it was last seen: it may have ended since.
+        """
         return Totals(
             wall_s=max(wall_s, 0.0),
             cpu_user_s=max(self.cpu_user_s - start.cpu_user_s, 0.0),
@@ -40,7 +45,7 @@ class Usage:
             voluntary_switches=max(self.voluntary_switches - start.voluntary_switches, 0),
             involuntary_switches=max(self.involuntary_switches - start.involuntary_switches, 0),
             major_faults=max(self.major_faults - start.major_faults, 0),
-            cpu_wait_s=max(self.cpu_wait_s - start.cpu_wait_s, 0.0),
+            cpu_wait_s=max(longest_wait_s(self.cpu_waits, start), seen_wait_s),
         )
 
     def __add__(self, other: Usage) -> Usage:
@@ -53,8 +58,7 @@ class Usage:
             self.voluntary_switches + other.voluntary_switches,
             self.involuntary_switches + other.involuntary_switches,
             self.major_faults + other.major_faults,
-            # Processes mostly wait side by side, or for each other: the longest wait is what the clock shows.
-            max(self.cpu_wait_s, other.cpu_wait_s),
+            {**self.cpu_waits, **other.cpu_waits},
         )
 
 
@@ -118,18 +122,26 @@ class LastWords:
     """What the kernel tells of an ended process only until it is reaped."""
 
     storage: tuple[int, int]
-    cpu_wait_s: float
+    cpu_waits: Mapping[Thread, float]  # of its first thread; others are gone by then
 
 
 def last_words(pid: int) -> LastWords:
-    return LastWords(io_bytes(pid), cpu_wait_s(pid))
+    return LastWords(io_bytes(pid), cpu_waits([(pid, pid)]))
 
 
-def cpu_wait_s(pid: int) -> float:
-    """How long the main thread was ready to run without running; 0 where the kernel does not keep count."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
-    return 0.0
+def cpu_waits(threads: Iterable[Thread]) -> dict[Thread, float]:
+    """How long threads were ready to run without running; nothing of those for which the kernel does not keep count."""
+    waits: dict[Thread, float] = {}
+    for pid, tid in threads:
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            waits[pid, tid] = int(Path(f"/proc/{pid}/task/{tid}/schedstat").read_text().split()[1]) / 1e9
+    return waits
+
+
+def longest_wait_s(waits: Mapping[Thread, float], start: Usage) -> float:
+    """Of a single thread since then: threads mostly wait side by side, or for each other, so that the longest wait is
+    what the clock shows."""
+    return max((waited - start.cpu_waits.get(thread, 0.0) for thread, waited in waits.items()), default=0.0)
 
 
 def usage_at_end(reaped: resource.struct_rusage, said: LastWords, seen: Usage, inherited_rss_bytes: int) -> Usage:
@@ -150,7 +162,7 @@ def usage_at_end(reaped: resource.struct_rusage, said: LastWords, seen: Usage, i
         voluntary_switches=reaped.ru_nvcsw,
         involuntary_switches=reaped.ru_nivcsw,
         major_faults=reaped.ru_majflt,
-        cpu_wait_s=max(said.cpu_wait_s, seen.cpu_wait_s),
+        cpu_waits=said.cpu_waits,
     )
 
 
@@ -173,7 +185,8 @@ def _usage_of_one(pid: int) -> Usage:
         return Usage()
     switches, peak = [0, 0], 0
     # A process's own counts are its first thread's only.
-    for thread in _threads(pid):
+    threads = _threads(pid)
+    for thread in threads:
         lines = _status_lines(f"/proc/{pid}/task/{thread}/status")
         switches[0] += lines.get("voluntary_ctxt_switches", 0)
         switches[1] += lines.get("nonvoluntary_ctxt_switches", 0)
@@ -188,7 +201,7 @@ def _usage_of_one(pid: int) -> Usage:
         voluntary_switches=switches[0],
         involuntary_switches=switches[1],
         major_faults=int(fields[9]) + int(fields[10]),
-        cpu_wait_s=cpu_wait_s(pid),
+        cpu_waits=cpu_waits((pid, int(thread)) for thread in threads),
     )
 
 

@@ -15,7 +15,7 @@ from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.blocks import Parts, parts_of
 from whyperf.debuginfo.code_map import Addresses, Bools, CodeMap, Int32s, ScopeKind
 from whyperf.debuginfo.elf import ElfFile
-from whyperf.debuginfo.flow_graph import dominators, find_loops, post_dominators
+from whyperf.debuginfo.flow_graph import Loops, dominators, find_loops, post_dominators
 from whyperf.debuginfo.flow_instructions import Instruction, Step, decode
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.jump_tables import table_targets
@@ -42,20 +42,50 @@ class Flow:
     block: Int32s
     first: Int32s
     """The first instruction of each block."""
-    join: Int32s
-    """The immediate post-dominator of each block; -1: the function's end."""
-    dominator: Int32s
-    """The last block that every path from the entry passes before each; the entry's is itself."""
-    branches: Bools
-    """Several ways lead on from the block."""
-    loop: Int32s
-    """The innermost loop of each block; -1: none."""
-    header: Int32s
-    """The block with which each loop begins."""
-    parent: Int32s
-    """The loop around each; -1: none."""
+    successors: list[list[int]]
+    """The blocks that follow each, as far as they are known."""
+    leaves: list[bool]
+    """The function may be left from the block."""
+    may_follow: list[list[int]]
+    """The blocks that may follow each, so that no way is missed."""
     unresolved: int
     """Jumps through tables that were not found: what follows them seems to be the function's end."""
+
+    # Each of these is worked out for whoever asks: hardly anybody needs them all.
+
+    @cached_property
+    def branches(self) -> Bools:
+        """Several ways lead on from the block."""
+        return np.array([len(to) + leaves > 1 for to, leaves in zip(self.successors, self.leaves, strict=True)])
+
+    @cached_property
+    def join(self) -> Int32s:
+        """The immediate post-dominator of each block; -1: the function's end."""
+        return np.array(post_dominators(self.successors, self.leaves), np.int32)
+
+    @cached_property
+    def dominator(self) -> Int32s:
+        """The last block that every path from the entry passes before each; the entry's is itself."""
+        return np.array(dominators(self.may_follow, 0), np.int32)
+
+    @property
+    def loop(self) -> Int32s:
+        """The innermost loop of each block; -1: none."""
+        return np.array(self._loops.of_block, np.int32)
+
+    @property
+    def header(self) -> Int32s:
+        """The block with which each loop begins."""
+        return np.array(self._loops.header, np.int32)
+
+    @property
+    def parent(self) -> Int32s:
+        """The loop around each; -1: none."""
+        return np.array(self._loops.parent, np.int32)
+
+    @cached_property
+    def _loops(self) -> Loops:
+        return find_loops(self.successors)
 
 
 def parts_with_fragments(code: CodeMap, scope: int) -> Parts:
@@ -193,8 +223,7 @@ class _Graph:
         return False
 
     def flow(self, entry: int) -> Flow:
-        code, loops = self._code, find_loops(self._successors)
-        ways = [len(to) + leaves for to, leaves in zip(self._successors, self._leaves, strict=True)]
+        code = self._code
         return Flow(
             entry=entry,
             address=np.array([one.address for one in code], np.uint64),
@@ -204,12 +233,9 @@ class _Graph:
             target=np.array([self._called(one) for one in code], np.int64),
             block=self._block.astype(np.int32),
             first=np.array(self._first, np.int32),
-            join=np.array(post_dominators(self._successors, self._leaves), np.int32),
-            dominator=np.array(dominators(self._all_ways(), 0), np.int32),
-            branches=np.array(ways) > 1,
-            loop=np.array(loops.of_block, np.int32),
-            header=np.array(loops.header, np.int32),
-            parent=np.array(loops.parent, np.int32),
+            successors=self._successors,
+            leaves=self._leaves,
+            may_follow=self._all_ways(),
             unresolved=self.unresolved,
         )
 

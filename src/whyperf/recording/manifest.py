@@ -50,8 +50,8 @@ class Totals:
     voluntary_switches: int
     involuntary_switches: int
     major_faults: int
-    # How long the program's main thread (of its busiest descendant, where that is more) was ready to run without
-    # getting a CPU: wall time that says something of the machine and nothing of the program.
+    # How long the thread that waited longest was ready to run without getting a CPU: wall time that says something of
+    # the machine and nothing of the program. Of threads that ended, until they were last looked at.
     cpu_wait_s: float = 0.0
 
     @property

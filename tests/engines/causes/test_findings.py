@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from tests.engines.causes.test_blame import conversation, signalled, two_deep
+import pytest
+
+from tests.engines.causes.scripted import Script, socket
+from tests.engines.causes.test_blame import ASK, EPOLL, conversation, signalled, two_deep
 from whyperf.engines.causes.diagnosis import find_causes
 from whyperf.engines.causes.findings import findings
+
+PACE = ["main", "loop", "pace", "libc:usleep"]
 
 
 def test_a_long_run_names_function_thread_and_ladder() -> None:
@@ -24,6 +29,43 @@ def test_a_sleep_two_processes_away() -> None:
     one = findings(find_causes(two_deep(stalled=True).made(), [two_deep(stalled=False).made()]))[0]
     assert (one.function.name, one.pattern) == ("throttle", "long-wait")
     assert [rung["process"] for rung in one.detail["ladder"]] == ["client", "server", "back"]
+
+
+def _paced(pauses: int, pause: float, work: float) -> Script:
+    """client -> server, which pauses so often before it answers, and works in between; at the end a request without."""
+    script = Script()
+    for number in range(12):
+        _asked(script, 100.0 * number, 0, pause, work)
+    _asked(script, 2000.0, pauses, pause, work)
+    _asked(script, 9000.0, 0, pause, work)
+    return script
+
+
+def _asked(script: Script, begin: float, pauses: int, pause: float, work: float) -> None:
+    script.asleep("server", begin - 8, begin, "epoll_wait", EPOLL, by="client", waker_call="write", returns=1)
+    at = begin + 0.1
+    for _ in range(pauses):
+        script.asleep("server", at, at + pause, "nanosleep", PACE, by="timer", returns=0)
+        script.busy("server", at + pause + 0.1, at + pause + work, ["main", "loop", "work"])
+        at += pause + work
+    answer = at + 3
+    script.asleep("client", begin + 0.05, answer, "read", ASK, by="server", **socket(1, 2), waker_call="write",
+                  returns=4)  # fmt: skip
+    script.did("server", answer + 0.02, "write", 4, ["main", "loop", "libc:write"], **socket(2, 1))
+
+
+@pytest.mark.parametrize(
+    ("pauses", "pause", "said"),
+    [
+        (10, 60.0, "server (200) slept in pace 10 times, 600 ms in all"),
+        (1, 600.0, "server (200) slept in pace for 600 ms"),
+    ],
+)
+def test_many_short_sleeps_are_told_by_number_and_sum(pauses: int, pause: float, said: str) -> None:
+    stalled, normal = _paced(pauses, pause, 40.0).made(), _paced(0, pause, 40.0).made()
+    one = findings(find_causes(stalled, [normal]))[0]
+    assert (one.function.name, one.detail["ending"]) == ("pace", "slept")
+    assert said in one.why
 
 
 def test_a_signal_that_was_left_out_says_what_was_skipped() -> None:

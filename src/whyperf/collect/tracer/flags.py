@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from whyperf.collect.tracer.traced import Records
 from whyperf.debuginfo.named_symbols import NamedSymbol, data_symbols
+from whyperf.recording.events import EventKind
 
 if TYPE_CHECKING:
     from whyperf.collect._tracer import Tracer
@@ -18,9 +20,10 @@ class WatchedFlags:
     def __init__(self, names: Sequence[str]) -> None:
         self._names = frozenset(names)
         self._symbols: dict[str, tuple[NamedSymbol, ...]] = {}  # by file
-        self._watched: set[tuple[int, int]] = set()  # process, address
-        self._seen: set[str] = set()
-        self._failure = ""
+        self._met: set[tuple[int, int]] = set()  # process, address
+        self._watched: dict[int, str] = {}  # names by address
+        self._failures: dict[str, str] = {}
+        self._written: set[int] = set()  # addresses
 
     def met(self, tracer: Tracer, pid: int, modules: Iterable[tuple[int, int, int, int, str, str, int]]) -> None:
         """Watches what the files mapped by a process define; threads that it starts later are watched too."""
@@ -28,9 +31,15 @@ class WatchedFlags:
             return
         for _, _, _, bias, _, path, _ in modules:
             for symbol in self._defined(path):
-                if (pid, bias + symbol.address) not in self._watched:
-                    self._watched.add((pid, bias + symbol.address))
+                if (pid, bias + symbol.address) not in self._met:
+                    self._met.add((pid, bias + symbol.address))
                     self._watch(tracer, pid, bias + symbol.address, symbol)
+
+    def look(self, records: Records) -> None:
+        """Which of them these events are writes to."""
+        if self._names:
+            accesses = records["kind"] == EventKind.FLAG_ACCESS
+            self._written.update(records["argument"][accesses, 0].tolist())
 
     def _defined(self, path: str) -> tuple[NamedSymbol, ...]:
         if path not in self._symbols:
@@ -46,18 +55,28 @@ class WatchedFlags:
                 for thread in new:
                     tracer.watch(thread, address, watched_bytes(address, symbol.size))
                 watched |= new
-            self._seen.add(symbol.name)
+            self._watched[address] = symbol.name
         except (FileNotFoundError, ProcessLookupError):
             return  # it has ended
         except OSError as error:
-            self._failure = f"{symbol.name} could not be watched: {error.strerror}."
+            self._failures[symbol.name] = error.strerror or str(error)
 
     def notes(self) -> list[str]:
         """What the user should know of variables that were asked for in vain."""
-        missing = sorted(self._names - self._seen)
-        if self._failure:
-            return [self._failure]
-        return [f"No program has a variable {name}: static ones of stripped files have no names." for name in missing]
+        return [note for name in sorted(self._names) if (note := self._note(name))]
+
+    def _note(self, name: str) -> str:
+        if name in self._failures:
+            return f"{name} could not be watched: {self._failures[name]}."
+        if not any(symbol.name == name for symbols in self._symbols.values() for symbol in symbols):
+            return (
+                f"No variable {name} was found, so nobody was seen writing it: static ones of stripped files have no "
+                "names, and a program that ends at once is not looked into."
+            )
+        addresses = {address for address, watched in self._watched.items() if watched == name}
+        if not addresses:
+            return f"{name} was not watched: the processes that have it had ended before it could be."
+        return "" if addresses & self._written else f"{name} was watched, and no write to it was seen."
 
 
 def watched_bytes(address: int, size: int) -> int:

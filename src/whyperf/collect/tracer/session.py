@@ -202,7 +202,9 @@ class TraceSession:
                 self._meet([pid])
         self._write([mappings_of(when, pid, modules) for _, when, pid, _, modules in taken.served if modules])
         for _, events in taken.events:
-            self._look(np.frombuffer(events, RECORD))
+            records = np.frombuffer(events, RECORD)
+            self._look(records)
+            self._flags.look(records)
             for at in range(0, len(events), EVENTS_AT_ONCE):
                 self._append(ChunkKind.EVENTS, events[at : at + EVENTS_AT_ONCE])
         if taken.stacks:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.path import Anomaly, Culprit, Ending, Rung, Stall
 from whyperf.engines.causes.rules import Call
 from whyperf.engines.quantities import seconds
 from whyperf.recording.system_calls import system_call_name
+
+_MOST = 0.8  # of what was slept
 
 
 def who(graph: Graph, thread: int) -> str:
@@ -112,4 +116,23 @@ def why(graph: Graph, stall: Stall, *, compared: bool) -> str:
     guess = " (a guess)" if stall.path.guessed else ""
     fed = [who(graph, one) for one in culprit.fed_by if one != anomaly.thread]
     asked = f" It had been asked by {', '.join(fed)}." if fed else ""
-    return f"{first} {subject} {ending(graph, culprit)}{guess}.{asked}"
+    did_instead = _slept_in_pieces(graph, stall) or ending(graph, culprit)
+    return f"{first} {subject} {did_instead}{guess}.{asked}"
+
+
+def _slept_in_pieces(graph: Graph, stall: Stall) -> str:
+    """Of many short sleeps at one place the path knows the longest; nothing where that one was most of it."""
+    culprit = stall.path.culprit
+    if culprit.ending is not Ending.SLEPT or not graph.does(graph.wait(culprit.wait).call, Call.SLEEP):
+        return ""
+    kept_waiting = [rung for rung in stall.path.rungs if rung.thread != culprit.thread]
+    window = kept_waiting[-1] if kept_waiting else stall.anomaly
+    rows, waits, events = graph.waits_of(culprit.thread), graph.waits, graph.trace.events
+    mine, first = slice(rows.start, rows.stop), waits.first[rows.start : rows.stop]
+    there = int(waits.first[culprit.wait])
+    lengths = np.minimum(graph.ends[mine], window.end) - np.maximum(waits.begin[mine], window.begin)
+    same = (events.call[first] == events.call[there]) & (events.site[first] == events.site[there]) & (lengths > 0)
+    total, times = int(lengths[same].sum()), int(waits.sleeps[mine][same].sum())
+    if culprit.end - culprit.begin >= _MOST * total:
+        return ""
+    return f"slept{place(graph, culprit.node)} {times:,} times, {seconds(total / 1e9)} in all"
