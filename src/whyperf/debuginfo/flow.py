@@ -15,7 +15,7 @@ from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.blocks import Parts, parts_of
 from whyperf.debuginfo.code_map import Addresses, Bools, CodeMap, Int32s, ScopeKind
 from whyperf.debuginfo.elf import ElfFile
-from whyperf.debuginfo.flow_graph import Loops, dominators, find_loops, post_dominators
+from whyperf.debuginfo.flow_graph import Loops, dominators, find_loops, post_dominators, surviving
 from whyperf.debuginfo.flow_instructions import Instruction, Step, decode
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.jump_tables import table_targets
@@ -48,6 +48,8 @@ class Flow:
     """The function may be left from the block."""
     may_follow: list[list[int]]
     """The blocks that may follow each, so that no way is missed."""
+    dies: list[bool]
+    """The block ends in a call that never returns, or in a trap."""
     unresolved: int
     """Jumps through tables that were not found: what follows them seems to be the function's end."""
 
@@ -62,6 +64,11 @@ class Flow:
     def join(self) -> Int32s:
         """The immediate post-dominator of each block; -1: the function's end."""
         return np.array(post_dominators(self.successors, self.leaves), np.int32)
+
+    @cached_property
+    def survived(self) -> Int32s:
+        """The same, where nothing that never returns is reached."""
+        return np.array(post_dominators(*surviving(self.successors, self.leaves, self.dies)), np.int32)
 
     @cached_property
     def dominator(self) -> Int32s:
@@ -235,6 +242,7 @@ class _Graph:
             first=np.array(self._first, np.int32),
             successors=self._successors,
             leaves=self._leaves,
+            dies=[code[last].address in self._ends or code[last].trap for last in self._lasts],
             may_follow=self._all_ways(),
             unresolved=self.unresolved,
         )

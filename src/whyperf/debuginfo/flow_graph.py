@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -49,6 +50,25 @@ def post_dominators(successors: Successors, leaves: Sequence[bool]) -> list[int]
             order[-1:] = [*_postorder(block, before, reached), end]
     immediate = _immediate(order, after)
     return [EXIT if immediate[block] == end else immediate[block] for block in range(count)]
+
+
+def surviving(
+    successors: Successors, leaves: Sequence[bool], dies: Sequence[bool]
+) -> tuple[list[list[int]], list[bool]]:
+    """The same graph without ways into blocks that die, or from which all ways lead into such."""
+    doomed = set(itertools.compress(range(len(successors)), dies))
+    before: list[list[int]] = [[] for _ in successors]
+    for block, followers in enumerate(successors):
+        for follower in followers:
+            before[follower].append(block)
+    work = list(doomed)
+    while work:
+        for block in before[work.pop()]:
+            if block not in doomed and not leaves[block] and doomed.issuperset(successors[block]):
+                doomed.add(block)
+                work.append(block)
+    ways = [[to for to in followers if to not in doomed] for followers in successors]
+    return ways, [leaving or block in doomed for block, leaving in enumerate(leaves)]
 
 
 def dominators(successors: Successors, entry: int) -> list[int]:

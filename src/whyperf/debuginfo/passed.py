@@ -1,8 +1,9 @@
 """Calls that must have happened because some place was reached.
 
-Every path to a place leads through the blocks that dominate it, and every path from it through those that post-dominate
-it: what one of them calls was called, however quickly it came back. Of an inlined function only a branch or a call tells, since compilers move other instructions to where they
-were never meant to run. Calls of computed addresses and of other files tell nothing.
+Every path to a place leads through the blocks that dominate it, and every path from it on which the program goes on
+through those that post-dominate it: what one of them calls was called, however quickly it came back. Of an inlined
+function only a branch or a call tells, since compilers move other instructions to where they were never meant to run.
+Calls of computed addresses and of other files tell nothing.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def _surely_ran(flow: Flow, addresses: Addresses) -> npt.NDArray[np.bool_]:
     rows = order[np.maximum(last_at_or_before(flow.address[order], addresses), 0)]
     ends = np.append(flow.first[1:], len(flow.address))
     ran = np.zeros(len(flow.address), np.bool_)
-    for towards in (flow.dominator, flow.join):
+    for towards in (flow.dominator, flow.survived):
         whole: set[int] = set()
         for reached in np.unique(flow.block[rows]).tolist():
             block = int(reached)

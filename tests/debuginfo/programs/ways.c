@@ -70,6 +70,8 @@ __attribute__((noinline)) void shape(int n, int rounds) {
     for (int i = 0; i < rounds; i++) {
         in_loop();
         mark_loop();
+        if (rounds == 999)
+            exit(1);
     }
     n = folded(n);
     mark_end();
