@@ -15,7 +15,7 @@ from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.blocks import Parts, parts_of
 from whyperf.debuginfo.code_map import Addresses, Bools, CodeMap, Int32s, ScopeKind
 from whyperf.debuginfo.elf import ElfFile
-from whyperf.debuginfo.flow_graph import Loops, dominators, find_loops, post_dominators, surviving
+from whyperf.debuginfo.flow_graph import Loops, dominators, find_loops, post_dominators
 from whyperf.debuginfo.flow_instructions import Instruction, Step, decode
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.jump_tables import table_targets
@@ -48,8 +48,6 @@ class Flow:
     """The function may be left from the block."""
     may_follow: list[list[int]]
     """The blocks that may follow each, so that no way is missed."""
-    dies: list[bool]
-    """The block ends in a call that never returns, or in a trap."""
     unresolved: int
     """Jumps through tables that were not found: what follows them seems to be the function's end."""
 
@@ -66,11 +64,6 @@ class Flow:
         return np.array(post_dominators(self.successors, self.leaves), np.int32)
 
     @cached_property
-    def survived(self) -> Int32s:
-        """The same, where nothing that never returns is reached."""
-        return np.array(post_dominators(*surviving(self.successors, self.leaves, self.dies)), np.int32)
-
-    @cached_property
     def dominator(self) -> Int32s:
         """The last block that every path from the entry passes before each; the entry's is itself."""
         return np.array(dominators(self.may_follow, 0), np.int32)
@@ -78,20 +71,20 @@ class Flow:
     @property
     def loop(self) -> Int32s:
         """The innermost loop of each block; -1: none."""
-        return np.array(self._loops.of_block, np.int32)
+        return np.array(self.loops.of_block, np.int32)
 
     @property
     def header(self) -> Int32s:
         """The block with which each loop begins."""
-        return np.array(self._loops.header, np.int32)
+        return np.array(self.loops.header, np.int32)
 
     @property
     def parent(self) -> Int32s:
         """The loop around each; -1: none."""
-        return np.array(self._loops.parent, np.int32)
+        return np.array(self.loops.parent, np.int32)
 
     @cached_property
-    def _loops(self) -> Loops:
+    def loops(self) -> Loops:
         return find_loops(self.successors)
 
 
@@ -242,7 +235,6 @@ class _Graph:
             first=np.array(self._first, np.int32),
             successors=self._successors,
             leaves=self._leaves,
-            dies=[code[last].address in self._ends or code[last].trap for last in self._lasts],
             may_follow=self._all_ways(),
             unresolved=self.unresolved,
         )

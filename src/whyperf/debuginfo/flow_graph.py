@@ -52,23 +52,26 @@ def post_dominators(successors: Successors, leaves: Sequence[bool]) -> list[int]
     return [EXIT if immediate[block] == end else immediate[block] for block in range(count)]
 
 
-def surviving(
-    successors: Successors, leaves: Sequence[bool], dies: Sequence[bool]
-) -> tuple[list[list[int]], list[bool]]:
-    """The same graph without ways into blocks that die, or from which all ways lead into such."""
-    doomed = set(itertools.compress(range(len(successors)), dies))
+def next_in_round(successors: Successors, loops: Loops, loop: int) -> list[int]:
+    """The first block of a loop that every path from a block to the loop's next round passes; EXIT if there is none."""
+    header = loops.header[loop]
+    inside = [loop in loops.around(block) for block in range(len(successors))]
+    again = [within and header in to for within, to in zip(inside, successors, strict=True)]
+    ways = [[to for to in ways if inside[to] and to != header] for ways in successors]
     before: list[list[int]] = [[] for _ in successors]
-    for block, followers in enumerate(successors):
-        for follower in followers:
+    for block, followers in enumerate(ways):
+        for follower in followers if inside[block] else ():
             before[follower].append(block)
-    work = list(doomed)
+    goes_round = list(again)
+    work = list(itertools.compress(range(len(again)), again))
     while work:
         for block in before[work.pop()]:
-            if block not in doomed and not leaves[block] and doomed.issuperset(successors[block]):
-                doomed.add(block)
+            if not goes_round[block]:
+                goes_round[block] = True
                 work.append(block)
-    ways = [[to for to in followers if to not in doomed] for followers in successors]
-    return ways, [leaving or block in doomed for block, leaving in enumerate(leaves)]
+    within = [[to for to in following if goes_round[to]] if goes_round[block] else []
+              for block, following in enumerate(ways)]  # fmt: skip
+    return post_dominators(within, [once or not more for once, more in zip(again, within, strict=True)])
 
 
 def dominators(successors: Successors, entry: int) -> list[int]:

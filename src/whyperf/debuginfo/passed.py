@@ -1,9 +1,9 @@
 """Calls that must have happened because some place was reached.
 
-Every path to a place leads through the blocks that dominate it, and every path from it on which the program goes on
-through those that post-dominate it: what one of them calls was called, however quickly it came back. Of an inlined
-function only a branch or a call tells, since compilers move other instructions to where they were never meant to run.
-Calls of computed addresses and of other files tell nothing.
+Every path to a place leads through the blocks that dominate it, every path from it through those that post-dominate it,
+and every path from one round of a loop to the next through some of those within: what one of them calls was called,
+however quickly it came back. Of an inlined function only a branch or a call tells, since compilers move other
+instructions to where they were never meant to run. Calls of computed addresses and of other files tell nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.code_map import Addresses
 from whyperf.debuginfo.flow import Flow, Flows
-from whyperf.debuginfo.flow_graph import EXIT
+from whyperf.debuginfo.flow_graph import EXIT, next_in_round
 from whyperf.debuginfo.places import last_at_or_before, out_of_line_scopes, scopes_at
 from whyperf.recording.deep_tables import SiteKind
 
@@ -64,12 +64,18 @@ def _surely_ran(flow: Flow, addresses: Addresses) -> npt.NDArray[np.bool_]:
     rows = order[np.maximum(last_at_or_before(flow.address[order], addresses), 0)]
     ends = np.append(flow.first[1:], len(flow.address))
     ran = np.zeros(len(flow.address), np.bool_)
-    for towards in (flow.dominator, flow.survived):
+    reached: list[int] = np.unique(flow.block[rows]).tolist()
+    around = {loop for block in reached for loop in flow.loops.around(block)}
+    rounds = (
+        (next_in_round(flow.successors, flow.loops, one), [b for b in reached if one in flow.loops.around(b)])
+        for one in around
+    )
+    for towards, starts in ((flow.dominator.tolist(), reached), (flow.join.tolist(), reached), *rounds):
         whole: set[int] = set()
-        for reached in np.unique(flow.block[rows]).tolist():
-            block = int(reached)
+        for start in starts:
+            block = start
             while block != EXIT and block not in whole:
                 whole.add(block)
                 ran[flow.first[block] : ends[block]] = True
-                block = int(towards[block]) if int(towards[block]) != block else EXIT
+                block = towards[block] if towards[block] != block else EXIT
     return ran

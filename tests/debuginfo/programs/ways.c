@@ -11,7 +11,7 @@ static unsigned called;
     }
 #define MARK(name)                                                                                                     \
     __attribute__((noinline)) void name(void) {                                                                        \
-        puts(#name);                                                                              \
+        puts(#name);                                                                                                   \
     }
 
 NOTED(always, 0)
@@ -22,6 +22,8 @@ NOTED(third, 4)
 NOTED(in_loop, 5)
 NOTED(deep, 6)
 NOTED(late, 7)
+NOTED(round_end, 8)
+NOTED(last, 9)
 MARK(mark_start)
 MARK(mark_odd)
 MARK(mark_case)
@@ -72,11 +74,13 @@ __attribute__((noinline)) void shape(int n, int rounds) {
         mark_loop();
         if (rounds == 999)
             exit(1);
+        round_end();
     }
     n = folded(n);
     mark_end();
     if (n < 0)
         late();
+    last();
 }
 
 int main(int argc, char **argv) {
