@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.engines.made import recording
-from whyperf.engines.excess.compare import compare
+from whyperf.engines.excess.compare import DataEvidence, compare, weigh
 from whyperf.engines.excess.explain import explain
 from whyperf.engines.excess.findings import suspects
 from whyperf.engines.run import Run
@@ -117,6 +117,22 @@ def test_a_line_that_nothing_decides_about_has_no_condition():
 def test_time_in_a_loop_is_told(words, repeats):
     (found, *_) = suspects(compare([run(BASE)], [run([*BASE, (words, 6.0)])]), "run")
     assert found.detail["repeats"] is repeats
+
+
+def test_data_of_a_caller_do_not_explain_growth_that_is_in_its_callee_s_own_code():
+    # GIVEN a caller with other data than before, and a callee of which only its own code takes longer, eighty times
+    def runs(own):
+        return [
+            (("main", "parse"), 3.0),
+            (("main", "read*"), 1.0),
+            (("main", "read*", "add", "copy"), 1.0),
+            (("main", "read*", "add@5*"), own),
+        ]
+
+    excess = compare([run(runs(0.05))], [run(runs(4.0))])
+    (reader,) = (one.key for one in excess.index.functions if one.key.name == "read")
+    weighed = weigh(excess, DataEvidence({reader: 1.0}, {}, frozenset(), frozenset()))
+    assert suspects(weighed, "run")[0].function.name == "add"
 
 
 def test_rare_functions_are_not_called_new():

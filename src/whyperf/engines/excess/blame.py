@@ -110,8 +110,8 @@ def _shares(node: int, functions: list[int], growth: Growth, anomaly: Anomaly) -
     for step in path.steps:
         shares[step.node] += step.part
     left = 1.0 - sum(shares.values())
-    for at in path.region:
-        taken = left * anomaly.at(functions[at], leaf=at == node)
+    for at, most in path.region:
+        taken = left * most * anomaly.at(functions[at], leaf=at == node)
         shares[at] += taken
         left -= taken
     shares[path.owner] += left

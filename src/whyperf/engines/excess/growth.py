@@ -37,7 +37,9 @@ class Path:
     """What growth tells of the time in one context."""
 
     steps: tuple[Step, ...]
-    region: tuple[int, ...]  # contexts in which growth is concentrated or comes in, deepest first
+    region: tuple[
+        tuple[int, float], ...
+    ]  # contexts whose data may explain it, deepest first, and how much of it at most
     owner: int  # who answers for the time as such
 
 
@@ -53,6 +55,7 @@ class Growth:
         # So much was certainly missed: growth from nothing is not infinite.
         self._unseen = settings.unseen_samples * max(_one_sample(costs.good), _one_sample(costs.bad))
         self.of: Floats = _log_ratio(self._bad, self._good, self._unseen)
+        self._own: Floats = _log_ratio(costs.bad.mean, costs.good.mean, self._unseen)
         self._parents, self._functions = costs.tree.parent.tolist(), costs.tree.function.tolist()
         self._elsewhere: dict[tuple[int, int], bool] = {}
 
@@ -65,8 +68,11 @@ class Growth:
             rise = max(0.0, float(self.of[at]) - reached)
             reached += rise
             rises.append((at, rise))
-        total = reached - base
+        # Its own code may have grown more than what it calls, too.
+        own = max(0.0, float(self._own[node]) - reached)
+        total = reached + own - base
         settings = self._settings
+        needed = max(settings.concentrated * total, _TINY)
         enough = base + settings.concentrated * total
         outermost = next(at for at in reversed(nodes) if self.of[at] >= enough or at == node)
         weight = settings.structure * min(1.0, total / settings.clear_rise)
@@ -75,8 +81,15 @@ class Growth:
             for at, rise in rises
             if rise > 0.0 and (multiplier := self._multiplier(at, nodes, outermost)) is not None
         )
+        if own > 0.0 and not self.works_elsewhere(node, outermost):
+            steps += (Step(node, weight * own / total),)
         farthest = max(nodes.index(at) for at in (outermost, *(step.node for step in steps)))
-        return Path(steps, tuple(nodes[: farthest + 1]), self._owner(nodes, outermost))
+        # Data explain no more than has come in where they are; all of it, where growth is concentrated.
+        region = tuple(
+            (at, 1.0 if at == node or self.of[at] >= enough else max(0.0, (float(self.of[at]) - base) / needed))
+            for at in nodes[: farthest + 1]
+        )
+        return Path(steps, region, self._owner(nodes, outermost))
 
     def inwards(self, head: int, node: int) -> int:
         """The first context from `head` to `node` that repeats its call or its own code; `head` where none does."""
