@@ -21,12 +21,13 @@ static PyObject *unpin(PyObject *self, PyObject *argument) {
 
 // What each level of the governor leaves out; the first leaves out nothing.
 static PyObject *shed_levels(void) {
-    return Py_BuildValue("(ssssssssss)", "", "stacks of system calls", "entries of system calls",
-                         "system calls that neither block nor transfer", "stacks of wakings",
+    return Py_BuildValue("(sssssssssss)", "", "stacks of system calls", "entries of system calls",
+                         "system calls that neither block nor transfer",
+                         "system calls that neither waited nor woke anybody", "stacks of wakings",
                          "page faults, kernel locks and workqueues", "socket data and timers", "system calls",
                          "stacks of switches", "switches and wakings, nine tenths of the time");
 }
-_Static_assert(TRACE_SHED_LEVELS == 10, "every level has a name");
+_Static_assert(TRACE_SHED_LEVELS == 11, "every level has a name");
 
 static int execute(PyObject *module) {
     PyObject *type = PyType_FromModuleAndSpec(module, &tracer_spec, NULL);
