@@ -3,6 +3,7 @@
 #include <Python.h>
 
 #include "stacks/module_tuple.h"
+#include "tracer/answers.h"
 #include "tracer/tracer_type.h"
 
 static PyObject *unpin(PyObject *self, PyObject *argument) {
@@ -17,6 +18,18 @@ static PyObject *unpin(PyObject *self, PyObject *argument) {
         return PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, argument);
     }
     Py_RETURN_NONE;
+}
+
+static PyObject *module_unknown_processes(PyObject *module, PyObject *arguments) {
+    Py_buffer records, known;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "y*w*:unknown_processes", &records, &known))
+        return NULL;
+    struct known_processes flags = {known.buf, (u64)known.len};
+    PyObject *list = unknown_processes(records.buf, (u64)records.len / sizeof(struct trace_record), &flags);
+    PyBuffer_Release(&records);
+    PyBuffer_Release(&known);
+    return list;
 }
 
 // What each level of the governor leaves out; the first leaves out nothing.
@@ -41,6 +54,7 @@ static int execute(PyObject *module) {
 
 static PyMethodDef functions[] = {
     {"unpin", unpin, METH_O, NULL},
+    {"unknown_processes", module_unknown_processes, METH_VARARGS, NULL},
     {0},
 };
 

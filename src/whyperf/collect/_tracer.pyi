@@ -111,3 +111,9 @@ class Tracer:
 
 def unpin(folder: _Path) -> None:
     """Ends what was pinned, as soon as nobody has it open."""
+
+def unknown_processes(records: bytes, known: bytearray) -> list[int]:
+    """Processes that `struct trace_record`s are about and whose flag in `known` is not set; it then is.
+
+    One that becomes another program is named again; the flag of one that ends is cleared.
+    """
