@@ -20,6 +20,7 @@ enum {
     TRACE_INTERN_WAYS = 4,
     TRACE_CACHED_RULES = 1024,
     TRACE_KNOWN_WALKS = 256, // a CPU
+    TRACE_WALK_WAYS = 4,
     TRACE_KNOWN_CALLERS = 32,
     TRACE_WINDOW_WORDS = 64,
 };
@@ -227,6 +228,8 @@ struct trace_cpu {
     u32 calm;     // windows since the budget was last exceeded
     u32 patience; // calm windows before a level is taken back
     u32 unused;
+    u32 walks_remembered;
+    u32 unused_too;
     u64 counters[TRACE_COUNTERS];
     struct trace_scratch scratch[TRACE_NESTING];
     struct trace_cached_rule cached[TRACE_CACHED_RULES];

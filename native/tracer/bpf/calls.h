@@ -45,14 +45,8 @@ static long name_shared_word(struct task_struct *task, struct vm_area_struct *ar
     return 0;
 }
 
-static __always_inline bool call_shed(struct trace_cpu *cpu, u32 class, bool quick) {
-    u32 level = shed_level(cpu);
-    if (level >= TRACE_SHED_SYSCALLS || (level >= TRACE_SHED_INERT_SYSCALLS && class == CALL_INERT))
-        return true;
-    if (level < TRACE_SHED_QUICK_SYSCALLS || !quick || !can_be_quick(class))
-        return false;
-    count(cpu, TRACE_COUNT_QUICK_CALLS);
-    return true;
+static __always_inline bool call_shed(u32 level, u32 class) {
+    return level >= TRACE_SHED_SYSCALLS || (level >= TRACE_SHED_INERT_SYSCALLS && class == CALL_INERT);
 }
 
 SEC("tp_btf/sys_exit")
@@ -64,9 +58,14 @@ int BPF_PROG(wp_sys_exit, struct pt_regs *regs, long result) {
         return 0;
     u64 thread = bpf_get_current_pid_tgid();
     u32 pid = thread >> 32;
-    bool shed = call_shed(cpu, class, was_quick(cpu, (u32)thread));
+    u32 level = shed_level(cpu);
+    bool quick = was_quick(cpu, (u32)thread), shed = call_shed(level, class);
     if ((shed && class != CALL_MAP) || !scope_of(pid))
         return 0;
+    if (quick && level >= TRACE_SHED_QUICK_SYSCALLS && can_be_quick(class)) {
+        count(cpu, TRACE_COUNT_QUICK_CALLS);
+        return 0;
+    }
     struct under_way now = {};
     load_call(&now.call, regs);
     bool maps_code = class == CALL_MAP && now.call.argument[2] & PROTECTION_EXECUTE && (u64)result < -4095ull;

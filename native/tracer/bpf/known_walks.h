@@ -52,42 +52,57 @@ static __always_inline u64 place_of(const struct walk_start *start) {
 }
 
 // Calls from different places may begin with the same stack pointer: the word there, mostly a return address, keeps
-// them apart.
-static __always_inline struct trace_known_walk *walk_slot(struct trace_cpu *cpu, struct trace_scratch *scratch,
-                                                          const struct walk_start *start, u64 place) {
+// most of them apart, and of the rest some are kept side by side.
+static __always_inline u32 walk_set(struct trace_scratch *scratch, const struct walk_start *start, u64 place) {
     u64 top = 0;
     read_word(scratch, start->sp, &top);
-    return &cpu->walks[(place ^ mix(0, top)) >> 20 & (TRACE_KNOWN_WALKS - 1)];
+    return (u32)((place ^ mix(0, top)) >> 20) & (TRACE_KNOWN_WALKS / TRACE_WALK_WAYS - 1);
 }
 
-// The number of the stack, if it is the one that was walked from there last; else 0.
-static __always_inline u32 walk_again(struct trace_cpu *cpu, struct trace_scratch *scratch,
-                                      const struct walk_start *start) {
-    u64 place = place_of(start), hash = mix(0, start->ip), word;
-    const struct trace_known_walk *known = walk_slot(cpu, scratch, start, place);
-    u64 data = known->data, expected = known->hash;
+static __always_inline struct trace_known_walk *walk_slot(struct trace_cpu *cpu, u32 set, u32 way) {
+    return &cpu->walks[(set * TRACE_WALK_WAYS + way % TRACE_WALK_WAYS) & (TRACE_KNOWN_WALKS - 1)];
+}
+
+static __always_inline bool leads_there(struct trace_scratch *scratch, const struct trace_known_walk *known,
+                                        const struct walk_start *start) {
+    u64 hash = mix(0, start->ip), word;
     u32 callers = known->callers;
-    if ((known->check ^ expected ^ data) != place || known->generation != start->generation)
-        return 0;
     for (u32 i = 0; i < TRACE_KNOWN_CALLERS; i++) {
         if (i >= callers)
             break;
         if (!read_word(scratch, start->sp + 8ull * known->above[i], &word))
-            return 0;
+            return false;
         hash = mix(hash, word);
     }
-    if (hash != expected || !still_kept(data))
-        return 0;
-    count(cpu, TRACE_COUNT_STACKS_AGAIN);
-    return (u32)(data >> 32);
+    return hash == known->hash;
+}
+
+// The number of the stack, if it is one of those that were walked from there last; else 0.
+static __always_inline u32 walk_again(struct trace_cpu *cpu, struct trace_scratch *scratch,
+                                      const struct walk_start *start) {
+    u64 place = place_of(start);
+    u32 set = walk_set(scratch, start, place);
+    for (u32 way = 0; way < TRACE_WALK_WAYS; way++) {
+        const struct trace_known_walk *known = walk_slot(cpu, set, way);
+        u64 data = known->data;
+        if ((known->check ^ known->hash ^ data) != place || known->generation != start->generation ||
+            !leads_there(scratch, known, start))
+            continue;
+        if (!still_kept(data))
+            return 0;
+        count(cpu, TRACE_COUNT_STACKS_AGAIN);
+        return (u32)(data >> 32);
+    }
+    return 0;
 }
 
 static __always_inline void remember_walk(struct trace_cpu *cpu, struct trace_scratch *scratch,
                                           const struct walk_start *start) {
     u64 place = place_of(start);
-    struct trace_known_walk *known = walk_slot(cpu, scratch, start, place);
     if (scratch->beyond || !start->generation)
         return;
+    // In turns: two that take turns themselves must not take each other's place.
+    struct trace_known_walk *known = walk_slot(cpu, walk_set(scratch, start, place), cpu->walks_remembered++);
     known->check = 0;
     barrier();
     known->hash = scratch->hash;

@@ -159,7 +159,7 @@ def _own_notes(evidence: Evidence) -> list[str]:
     programs = sorted({Path(text(one.payload.split(b"\0", 1)[0])).name for one in hidden})
     if programs:
         notes.append(
-            f"{', '.join(programs)}: no samples, because another user (or a chroot) cannot reach the recording. Let that"
-            " user record: setpriv --reuid=USER --regid=GROUP --init-groups whyperf record -o /tmp/X -- COMMAND"
+            f"{', '.join(programs)}: no samples, because another user (or a chroot) cannot reach the recording. Record"
+            " with --trace, or as that user: setpriv --reuid=USER --regid=GROUP --init-groups whyperf record -o X ..."
         )
     return notes
