@@ -71,9 +71,11 @@ PyObject *unknown_processes(const struct trace_record *records, u64 count, const
             forget(known, one->pid);
         if (!list_unknown(list, known, one->pid) || !list_unknown(list, known, (u32)(one->other >> 32)))
             Py_CLEAR(list);
+    }
+    // Not before: a thread that has exited still switches away.
+    for (const struct trace_record *one = records; one < records + count; one++)
         if (one->kind == TRACE_EXIT && one->pid == one->tid)
             forget(known, one->pid);
-    }
     return list;
 }
 

@@ -37,7 +37,7 @@ static PyObject *shed_levels(void) {
     return Py_BuildValue("(sssssssssss)", "", "stacks of system calls", "entries of system calls",
                          "system calls that neither block nor transfer",
                          "system calls that neither waited nor woke anybody", "stacks of wakings",
-                         "page faults, kernel locks and workqueues", "socket data and timers", "system calls",
+                         "page faults, kernel locks and workqueues", "socket lengths and timers", "system calls",
                          "stacks of switches", "switches and wakings, nine tenths of the time");
 }
 _Static_assert(TRACE_SHED_LEVELS == 11, "every level has a name");

@@ -111,8 +111,7 @@ def test_unknown_processes_are_named_once(events: list[tuple[EventKind, int, int
             if 0 < one < 8 and one not in now:  # there is no room for more
                 expected.append(one)
                 now.add(one)
-        if kind == EventKind.EXIT and pid == tid:
-            now.discard(pid)
+    now -= {pid for kind, pid, tid, _ in events if kind == EventKind.EXIT and pid == tid}
     flags = bytearray(pid in known for pid in range(8))
     assert unknown_processes(records.tobytes(), flags) == expected
     assert {pid for pid in range(8) if flags[pid]} == now

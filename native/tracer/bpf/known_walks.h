@@ -63,23 +63,36 @@ static __always_inline struct trace_known_walk *walk_slot(struct trace_cpu *cpu,
     return &cpu->walks[(set * TRACE_WALK_WAYS + way % TRACE_WALK_WAYS) & (TRACE_KNOWN_WALKS - 1)];
 }
 
+struct rereading {
+    struct trace_scratch *scratch;
+    const struct trace_known_walk *known;
+    u64 sp, hash;
+};
+
+// A callback of bpf_loop, which the kernel checks once instead of once a caller: 1 ends it.
+static long read_caller(u32 index, struct rereading *again) {
+    u64 word;
+    u32 caller = index & (TRACE_KNOWN_CALLERS - 1);
+    if (!read_word(again->scratch, again->sp + 8ull * again->known->above[caller], &word)) {
+        again->hash = 0;
+        return 1;
+    }
+    again->hash = mix(again->hash, word);
+    return 0;
+}
+
 static __always_inline bool leads_there(struct trace_scratch *scratch, const struct trace_known_walk *known,
                                         const struct walk_start *start) {
-    u64 hash = mix(0, start->ip), word;
+    struct rereading again = {scratch, known, start->sp, mix(0, start->ip)};
     u32 callers = known->callers;
-    for (u32 i = 0; i < TRACE_KNOWN_CALLERS; i++) {
-        if (i >= callers)
-            break;
-        if (!read_word(scratch, start->sp + 8ull * known->above[i], &word))
-            return false;
-        hash = mix(hash, word);
-    }
-    return hash == known->hash;
+    if (callers > TRACE_KNOWN_CALLERS)
+        return false;
+    bpf_loop(callers, read_caller, &again, 0);
+    return again.hash == known->hash;
 }
 
 // The number of the stack, if it is one of those that were walked from there last; else 0.
-static __always_inline u32 walk_again(struct trace_cpu *cpu, struct trace_scratch *scratch,
-                                      const struct walk_start *start) {
+static __noinline u32 walk_again(struct trace_cpu *cpu, struct trace_scratch *scratch, const struct walk_start *start) {
     u64 place = place_of(start);
     u32 set = walk_set(scratch, start, place);
     for (u32 way = 0; way < TRACE_WALK_WAYS; way++) {
