@@ -89,15 +89,22 @@ static int check(int fd, const char *name, int depth) {
     return check_interpreter(fd, &start.header, name);
 }
 
+// Opened here, it may still not be by the new program: one that a user other than root starts has no capabilities,
+// though who starts it may have kept them. access() asks for the real user, and without capabilities unless that is
+// root. It is called by nobody who has to fear for every system call.
+static bool will_reach(const char *path, int open_flags, int wanted) {
+    int fd = raw_open(path, open_flags, 0);
+    if (fd < 0)
+        return false;
+    raw_close(fd);
+    return atomic_load(&this_process.no_system_calls) || syscall(SYS_faccessat, AT_FDCWD, path, wanted) == 0;
+}
+
 // Seen from here, after chroot or a change of user, the new program must find both the library and the rings.
 static int check_reachable(void) {
-    int library = raw_open(this_process.session->library, O_RDONLY, 0);
-    int rings = raw_open(this_process.session_path, O_RDWR, 0);
-    if (library >= 0)
-        raw_close(library);
-    if (rings >= 0)
-        raw_close(rings);
-    return library >= 0 && rings >= 0 ? 0 : WHYPERF_UNFOLLOWED_UNREACHABLE;
+    bool reached = will_reach(this_process.session->library, O_RDONLY, R_OK) &&
+                   will_reach(this_process.session_path, O_RDWR, R_OK | W_OK);
+    return reached ? 0 : WHYPERF_UNFOLLOWED_UNREACHABLE;
 }
 
 int follow_check_path(const char *path) {

@@ -16,30 +16,66 @@ static bool put(PyObject *dict, const char *name, PyObject *value) {
     return stored;
 }
 
+// Those of a CPU; Py_None if there are none.
+static PyObject *records_bytes(struct tracer *tracer, u32 cpu, u64 *position, u64 since, u64 *lost) {
+    u64 room = records_waiting(tracer, cpu, *position);
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(room * sizeof(struct trace_record)));
+    if (!bytes)
+        return NULL;
+    struct trace_record *records = (struct trace_record *)PyBytes_AS_STRING(bytes);
+    struct records_copy copy;
+    u64 first = 0;
+    Py_BEGIN_ALLOW_THREADS;
+    copy = copy_records(tracer, cpu, position, records, room);
+    while (first < copy.count && records[first].time < since)
+        first++;
+    if (first)
+        memmove(records, records + first, (copy.count - first) * sizeof *records);
+    Py_END_ALLOW_THREADS;
+    *lost += copy.lost;
+    if (copy.count - first < room && _PyBytes_Resize(&bytes, (Py_ssize_t)((copy.count - first) * sizeof *records)))
+        return NULL;
+    if (PyBytes_GET_SIZE(bytes) == 0)
+        Py_SETREF(bytes, Py_NewRef(Py_None));
+    return bytes;
+}
+
 PyObject *records_list(struct tracer *tracer, struct cpu_position *positions, u64 since, u64 *lost) {
     PyObject *list = PyList_New(0);
     for (u32 cpu = 0; list && cpu < tracer->settings->cpus; cpu++) {
-        struct records_copy copy;
-        int error;
-        Py_BEGIN_ALLOW_THREADS;
-        error = copy_records(tracer, cpu, &positions[cpu].record, &copy);
-        Py_END_ALLOW_THREADS;
-        if (error) {
-            Py_DECREF(list);
-            return PyErr_NoMemory();
-        }
-        *lost += copy.lost;
-        u64 first = 0;
-        while (first < copy.count && copy.records[first].time < since)
-            first++;
-        if (first < copy.count) {
-            PyObject *item = Py_BuildValue("Iy#", cpu, (const char *)(copy.records + first),
-                                           (Py_ssize_t)((copy.count - first) * sizeof *copy.records));
-            if (!append(list, item))
-                Py_CLEAR(list);
-        }
-        free(copy.memory);
+        PyObject *bytes = records_bytes(tracer, cpu, &positions[cpu].record, since, lost);
+        if (bytes == Py_None)
+            Py_DECREF(bytes);
+        else if (!bytes || !append(list, Py_BuildValue("IN", cpu, bytes)))
+            Py_CLEAR(list);
     }
+    return list;
+}
+
+static bool list_unknown(PyObject *list, const struct known_processes *known, u32 pid) {
+    if (pid == 0 || pid >= known->size || known->flags[pid])
+        return true;
+    known->flags[pid] = 1;
+    return append(list, PyLong_FromUnsignedLong(pid));
+}
+
+static void forget(const struct known_processes *known, u32 pid) {
+    if (pid < known->size)
+        known->flags[pid] = 0;
+}
+
+PyObject *unknown_processes(const struct trace_record *records, u64 count, const struct known_processes *known) {
+    PyObject *list = PyList_New(0);
+    for (const struct trace_record *one = records; list && one < records + count; one++) {
+        if (one->kind == TRACE_EXEC)
+            forget(known, one->pid);
+        if (!list_unknown(list, known, one->pid) || !list_unknown(list, known, (u32)(one->other >> 32)))
+            Py_CLEAR(list);
+    }
+    // Not before: a thread that has exited still switches away.
+    for (const struct trace_record *one = records; one < records + count; one++)
+        if (one->kind == TRACE_EXIT && one->pid == one->tid)
+            forget(known, one->pid);
     return list;
 }
 

@@ -9,6 +9,13 @@
 
 // [(CPU, records)] from each CPU's position on, but none before `since`; adds to *lost what was overwritten.
 PyObject *records_list(struct tracer *tracer, struct cpu_position *positions, u64 since, u64 *lost);
+// A flag a process number.
+struct known_processes {
+    u8 *flags;
+    u64 size;
+};
+// Those that records are about and that are not known, which they then are; one that becomes another program is new.
+PyObject *unknown_processes(const struct trace_record *records, u64 count, const struct known_processes *known);
 // Stacks from each CPU's position on, or only those not returned yet.
 PyObject *stacks_bytes(struct tracer *tracer, struct cpu_position *positions, bool only_new, u64 *lost);
 

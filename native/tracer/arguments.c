@@ -55,22 +55,24 @@ static bool read_scope(const char *name, u32 *scope) {
 }
 
 bool read_options(PyObject *arguments, PyObject *keywords, struct tracer_options *options, PyObject **tables) {
-    static char *names[] = {"ring_bytes",    "sample_hz",      "scope",         "kinds",       "tables",
-                            "syscall_enter", "syscall_stacks", "kernel_stacks", "stack_bytes", "shed_budget",
-                            "met_limit",     "paused",         "shed_floor",    "without",     NULL};
+    static char *names[] = {
+        "ring_bytes",     "sample_hz",     "scope",       "kinds",       "tables",    "syscall_enter",
+        "syscall_stacks", "kernel_stacks", "stack_bytes", "shed_budget", "met_limit", "paused",
+        "shed_floor",     "without",       "shed_burst",  "read_cost",   NULL};
     unsigned long long ring_bytes, stack_bytes = 0;
-    double hz, budget = 0.05;
+    double hz, budget = 0.05, burst = 0, read_cost = 0;
     const char *scope;
     PyObject *kinds, *without = NULL;
     int enter = 0, syscall_stacks = 1, kernel_stacks = 0, paused = 0;
     unsigned met_limit = 256, floor = 0;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "KdsOO&|pppKdIpIO:Tracer", names, &ring_bytes, &hz, &scope,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "KdsOO&|pppKdIpIOdd:Tracer", names, &ring_bytes, &hz, &scope,
                                      &kinds, PyUnicode_FSConverter, tables, &enter, &syscall_stacks, &kernel_stacks,
-                                     &stack_bytes, &budget, &met_limit, &paused, &floor, &without))
+                                     &stack_bytes, &budget, &met_limit, &paused, &floor, &without, &burst, &read_cost))
         return false;
     struct trace_settings *settings = &options->settings;
-    if (!(hz >= 0 && hz <= 10000) || !(budget >= 0 && budget <= 1) || floor >= TRACE_SHED_LEVELS)
-        PyErr_SetString(PyExc_ValueError, "sample_hz, shed_budget or shed_floor makes no sense");
+    if (!(hz >= 0 && hz <= 10000) || !(budget >= 0 && budget <= 1) || !(burst >= 0 && burst <= 1) ||
+        !(read_cost >= 0 && read_cost <= 1e-3) || floor >= TRACE_SHED_LEVELS)
+        PyErr_SetString(PyExc_ValueError, "sample_hz, read_cost or one of those that begin with shed makes no sense");
     if (PyErr_Occurred() || !read_names(without, options->without, sizeof options->without) ||
         !read_kinds(kinds, enter, &settings->kinds) || !read_scope(scope, &settings->scope))
         return false;
@@ -79,6 +81,8 @@ bool read_options(PyObject *arguments, PyObject *keywords, struct tracer_options
     else
         settings->kinds &= ~(1ull << TRACE_SAMPLE);
     settings->shed_budget = (u64)(budget * 1e8);
+    settings->shed_burst = (u64)(burst * 1e9);
+    settings->read_cost = (u64)(read_cost * 1e9);
     settings->self = (u32)getpid();
     settings->met_limit = met_limit;
     settings->cpus = (u32)sysconf(_SC_NPROCESSORS_CONF);

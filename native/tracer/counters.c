@@ -41,6 +41,7 @@ u32 tracer_counters(const struct tracer *tracer, struct named_count counts[NAMED
     counts[count++] =
         (struct named_count){"runs_missed", missed_runs(tracer) + sum(tracer, TRACE_COUNT_TOO_DEEP_NESTING)};
     counts[count++] = (struct named_count){"stacks_taken", sum(tracer, TRACE_COUNT_STACKS)};
+    counts[count++] = (struct named_count){"stacks_again", sum(tracer, TRACE_COUNT_STACKS_AGAIN)};
     counts[count++] = (struct named_count){"stacks_kept", sum(tracer, TRACE_COUNT_STACKS_KEPT)};
     counts[count++] = (struct named_count){"stack_numbers", tracer->globals->stack_numbers};
     counts[count++] = (struct named_count){"stacks_received", tracer->stacks_received};
@@ -51,6 +52,7 @@ u32 tracer_counters(const struct tracer *tracer, struct named_count counts[NAMED
     counts[count++] = (struct named_count){"stacks_before_modules", sum(tracer, TRACE_COUNT_NO_PROCESS)};
     counts[count++] = (struct named_count){"notices_lost", sum(tracer, TRACE_COUNT_NOTICES_LOST)};
     counts[count++] = (struct named_count){"tasks_lost", sum(tracer, TRACE_COUNT_TASKS_LOST)};
+    counts[count++] = (struct named_count){"quick_calls", sum(tracer, TRACE_COUNT_QUICK_CALLS)};
     counts[count++] = (struct named_count){"processes_without_room",
                                            sum(tracer, TRACE_COUNT_PROCESSES_FULL) + server->mappings_without_room};
     for (const struct installed_table *table = server->installed; table; table = table->next)

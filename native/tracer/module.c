@@ -3,6 +3,7 @@
 #include <Python.h>
 
 #include "stacks/module_tuple.h"
+#include "tracer/answers.h"
 #include "tracer/tracer_type.h"
 
 static PyObject *unpin(PyObject *self, PyObject *argument) {
@@ -19,14 +20,27 @@ static PyObject *unpin(PyObject *self, PyObject *argument) {
     Py_RETURN_NONE;
 }
 
+static PyObject *module_unknown_processes(PyObject *module, PyObject *arguments) {
+    Py_buffer records, known;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "y*w*:unknown_processes", &records, &known))
+        return NULL;
+    struct known_processes flags = {known.buf, (u64)known.len};
+    PyObject *list = unknown_processes(records.buf, (u64)records.len / sizeof(struct trace_record), &flags);
+    PyBuffer_Release(&records);
+    PyBuffer_Release(&known);
+    return list;
+}
+
 // What each level of the governor leaves out; the first leaves out nothing.
 static PyObject *shed_levels(void) {
-    return Py_BuildValue("(ssssssssss)", "", "stacks of system calls", "entries of system calls",
-                         "system calls that neither block nor transfer", "stacks of wakings",
-                         "page faults, kernel locks and workqueues", "socket data and timers", "system calls",
+    return Py_BuildValue("(sssssssssss)", "", "stacks of system calls", "entries of system calls",
+                         "system calls that neither block nor transfer",
+                         "system calls that neither waited nor woke anybody", "stacks of wakings",
+                         "page faults, kernel locks and workqueues", "socket lengths and timers", "system calls",
                          "stacks of switches", "switches and wakings, nine tenths of the time");
 }
-_Static_assert(TRACE_SHED_LEVELS == 10, "every level has a name");
+_Static_assert(TRACE_SHED_LEVELS == 11, "every level has a name");
 
 static int execute(PyObject *module) {
     PyObject *type = PyType_FromModuleAndSpec(module, &tracer_spec, NULL);
@@ -40,6 +54,7 @@ static int execute(PyObject *module) {
 
 static PyMethodDef functions[] = {
     {"unpin", unpin, METH_O, NULL},
+    {"unknown_processes", module_unknown_processes, METH_VARARGS, NULL},
     {0},
 };
 

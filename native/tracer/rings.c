@@ -21,36 +21,40 @@ static void sort_by_time(struct trace_record *records, u64 count) {
     }
 }
 
-int copy_records(const struct tracer *tracer, u32 cpu, u64 *position, struct records_copy *copy) {
+u64 records_waiting(const struct tracer *tracer, u32 cpu, u64 position) {
+    u64 waiting = read_once(&tracer_cpu(tracer, cpu)->committed) - position;
+    return waiting < tracer->settings->ring_slots ? waiting : tracer->settings->ring_slots;
+}
+
+struct records_copy copy_records(const struct tracer *tracer, u32 cpu, u64 *position, struct trace_record *into,
+                                 u64 room) {
     const u64 slots = tracer->settings->ring_slots;
     const struct trace_record *ring = (const struct trace_record *)tracer->maps[IN_RING].memory + cpu * slots;
     struct trace_cpu *state = tracer_cpu(tracer, cpu);
     u64 end = read_once(&state->committed), from = *position;
-    *copy = (struct records_copy){0};
+    struct records_copy copy = {0};
     if (end - from > slots) {
-        copy->lost = end - slots - from;
+        copy.lost = end - slots - from;
         from = end - slots;
     }
+    if (end - from > room)
+        end = from + room;
     *position = end;
-    if (end == from)
-        return 0;
-    copy->memory = malloc((end - from) * sizeof *ring);
-    if (!copy->memory)
-        return ENOMEM;
     u64 slot = from % slots;
     u64 first = slots - slot < end - from ? slots - slot : end - from;
-    memcpy(copy->memory, ring + slot, first * sizeof *ring);
-    memcpy(copy->memory + first, ring, (end - from - first) * sizeof *ring);
+    memcpy(into, ring + slot, first * sizeof *ring);
+    memcpy(into + first, ring, (end - from - first) * sizeof *ring);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     u64 head = read_once(&state->head);
     u64 overwritten = head > slots && head - slots > from ? head - slots - from : 0;
     if (overwritten > end - from)
         overwritten = end - from;
-    copy->lost += overwritten;
-    copy->records = copy->memory + overwritten;
-    copy->count = end - from - overwritten;
-    sort_by_time(copy->records, copy->count);
-    return 0;
+    copy.lost += overwritten;
+    copy.count = end - from - overwritten;
+    if (overwritten)
+        memmove(into, into + overwritten, copy.count * sizeof *into);
+    sort_by_time(into, copy.count);
+    return copy;
 }
 
 static bool reserve(struct stacks_copy *copy, u64 more) {

@@ -4,16 +4,16 @@
 
 #include "tracer/tracer.h"
 
-// Records in one piece of memory, in order of time.
 struct records_copy {
-    struct trace_record *records; // to be freed with the pointer below
     u64 count;
-    struct trace_record *memory;
     u64 lost; // overwritten before they could be copied
 };
 
-// The whole records of a CPU from number *position on, which then is that of the next. 0 or ENOMEM.
-int copy_records(const struct tracer *tracer, u32 cpu, u64 *position, struct records_copy *copy);
+// How many whole records of a CPU there are from number `position` on.
+u64 records_waiting(const struct tracer *tracer, u32 cpu, u64 position);
+// Copies so many of them at most, in order of time; *position then is the number of the next.
+struct records_copy copy_records(const struct tracer *tracer, u32 cpu, u64 *position, struct trace_record *into,
+                                 u64 room);
 
 // Stacks in one piece of memory: struct traced_stack with its addresses, one after the other.
 struct stacks_copy {

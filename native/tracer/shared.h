@@ -19,6 +19,9 @@ enum {
     TRACE_STACK_TAIL = 8 * (TRACE_MAX_FRAMES + 1), // an entry begins in its page and may reach beyond
     TRACE_INTERN_WAYS = 4,
     TRACE_CACHED_RULES = 1024,
+    TRACE_KNOWN_WALKS = 256, // a CPU
+    TRACE_WALK_WAYS = 2,
+    TRACE_KNOWN_CALLERS = 32,
     TRACE_WINDOW_WORDS = 64,
 };
 
@@ -28,6 +31,7 @@ enum trace_shed {
     TRACE_SHED_SYSCALL_STACKS,
     TRACE_SHED_SYSCALL_ENTERS,
     TRACE_SHED_INERT_SYSCALLS, // those that neither block nor transfer anything
+    TRACE_SHED_QUICK_SYSCALLS, // those that neither waited nor woke anybody
     TRACE_SHED_WAKING_STACKS,
     TRACE_SHED_FAULTS_LOCKS_WORK, // page faults, contention, workqueues
     TRACE_SHED_SOCKETS_TIMERS,
@@ -52,7 +56,7 @@ struct trace_globals {
 enum trace_scope { TRACE_SCOPE_ALL, TRACE_SCOPE_TREE, TRACE_SCOPE_PROCESS };
 
 // Fixed before the programs are loaded.
-enum { TRACE_LAYOUT = 4 }; // changes whenever anything in this file or in record.h does
+enum { TRACE_LAYOUT = 5 }; // changes whenever anything in this file or in record.h does
 
 struct trace_settings {
     u64 layout;
@@ -62,6 +66,8 @@ struct trace_settings {
     u64 stack_pages; // a CPU, a power of two
     u64 intern_sets; // a power of two
     u64 shed_budget; // nanoseconds that recording may take of every 100 ms of a CPU; 0: nothing is shed
+    u64 shed_burst;  // nanoseconds that it may take beyond that, until it has saved them again
+    u64 read_cost;   // nanoseconds that whoever reads a record takes for it
     u32 self;        // process that traces
     u32 scope;
     u32 met_limit;
@@ -147,14 +153,16 @@ struct trace_shed_change {
 };
 
 enum trace_counter {
-    TRACE_COUNT_STACKS,      // taken
-    TRACE_COUNT_STACKS_KEPT, // stored: the rest was known already
-    TRACE_COUNT_NO_PROCESS,  // stacks of processes whose modules are not known yet
-    TRACE_COUNT_CUT,         // by enum whyperf_cut, 9 of them
+    TRACE_COUNT_STACKS,       // taken
+    TRACE_COUNT_STACKS_AGAIN, // of them found where the last walk from the same place had found them
+    TRACE_COUNT_STACKS_KEPT,  // stored: the rest was known already
+    TRACE_COUNT_NO_PROCESS,   // stacks of processes whose modules are not known yet
+    TRACE_COUNT_CUT,          // by enum whyperf_cut, 9 of them
     TRACE_COUNT_NOTICES_LOST = TRACE_COUNT_CUT + 9,
     TRACE_COUNT_PROCESSES_FULL,
     TRACE_COUNT_TOO_DEEP_NESTING,
     TRACE_COUNT_TASKS_LOST,
+    TRACE_COUNT_QUICK_CALLS, // left out
     TRACE_COUNTERS,
 };
 
@@ -170,6 +178,10 @@ struct trace_scratch {
     u32 unused;
     u64 hash;
     u64 time;
+    u64 kept;   // the stack, as in struct trace_interned
+    u64 began;  // the stack pointer that the walk began with
+    u64 beyond; // not 0: a return address lies where no known walk can tell of it
+    u16 above[TRACE_KNOWN_CALLERS];
     struct trace_mapping mapping; // the last one that was looked up
     u64 window_start;             // of the stretch of the user's stack that was read last
     u64 window[TRACE_WINDOW_WORDS];
@@ -184,6 +196,18 @@ struct trace_cached_rule {
     u64 data; // generation << 32 | rule
 };
 
+// Where the return addresses of a stack lay, in words above the stack pointer that the walk began with. Whoever begins
+// there again and reads the same addresses has the same stack. A slot that is being written matches nothing: check is
+// place ^ hash ^ data.
+struct trace_known_walk {
+    u64 check;
+    u64 hash; // of the addresses, in order
+    u64 data; // as in struct trace_interned
+    u32 generation;
+    u32 callers;
+    u16 above[TRACE_KNOWN_CALLERS];
+};
+
 struct trace_cpu {
     u64 head;                        // records begun
     u64 committed;                   // records that are whole: nothing is being written
@@ -193,14 +217,23 @@ struct trace_cpu {
     u32 context;  // enum trace_context
     u64 expiring; // the timer whose function runs
     u64 window_start, window_cost;
-    u64 cost; // nanoseconds that recording took, by estimate
+    u64 cost;    // nanoseconds that recording took, by estimate
+    u64 debt;    // of that, what the budget since then has not made good
+    u64 settled; // when it was last reckoned
+    u64 level_since;
+    u64 quick_calls;  // left out until then
+    u32 acting;       // thread that came to run here, or woke somebody
+    u32 acting_calls; // of its system calls that end from now on have to do with that
     u32 level;
     u32 calm;     // windows since the budget was last exceeded
     u32 patience; // calm windows before a level is taken back
     u32 unused;
+    u32 walks_remembered;
+    u32 unused_too;
     u64 counters[TRACE_COUNTERS];
     struct trace_scratch scratch[TRACE_NESTING];
     struct trace_cached_rule cached[TRACE_CACHED_RULES];
+    struct trace_known_walk walks[TRACE_KNOWN_WALKS];
 } __attribute__((aligned(64)));
 
 struct trace_stack_page {

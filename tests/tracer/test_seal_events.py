@@ -173,6 +173,22 @@ def test_fork_exec_and_a_pid_used_again_are_new_processes(made: TracedRecording)
     ]
 
 
+def test_an_orphan_has_what_its_parent_had_mapped(made: TracedRecording) -> None:
+    # GIVEN a forked process that /proc is asked about only when its parent is gone
+    made.fact(TracedProcess(5, 7, 1, "tool", "/opt/tool", ("tool",)), TracedMappings(6, 7, _MAPPED))
+    made.stacks(stack(1, [0x5110]))
+    made.events(
+        event(EventKind.FORK, 10, 7, other=thread(9), argument=name("tool")),
+        event(EventKind.EXIT, 11, 7),
+        event(EventKind.SYSCALL, 12, 9, stack=1),
+    )
+    made.fact(TracedProcess(20, 9, 1, "tool", "/opt/tool", ("tool",)))
+    # THEN its stacks have names
+    recording = sealed(made)
+    assert stacks_of(recording)[-1] == ["main"]
+    assert {row["pid"]: row["parent_pid"] for row in recording.table("processes").to_pylist()} == {7: 1, 9: 7}
+
+
 def test_threads_are_named_as_they_named_themselves_last(made: TracedRecording) -> None:
     made.fact(TracedProcess(5, 7, 1, "tool", "/opt/tool", ("tool",)), TracedThread(7, 70, "reader"))
     made.events(

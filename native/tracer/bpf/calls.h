@@ -45,8 +45,7 @@ static long name_shared_word(struct task_struct *task, struct vm_area_struct *ar
     return 0;
 }
 
-static __always_inline bool call_shed(const struct trace_cpu *cpu, u32 class) {
-    u32 level = shed_level(cpu);
+static __always_inline bool call_shed(u32 level, u32 class) {
     return level >= TRACE_SHED_SYSCALLS || (level >= TRACE_SHED_INERT_SYSCALLS && class == CALL_INERT);
 }
 
@@ -55,16 +54,22 @@ int BPF_PROG(wp_sys_exit, struct pt_regs *regs, long result) {
     enum { FUTEX_PRIVATE = 128 };
     struct trace_cpu *cpu = this_cpu();
     u32 class = call_class((s32)regs->orig_ax);
-    if (!cpu || !globals.running || (class != CALL_MAP && call_shed(cpu, class)))
+    if (!cpu || !globals.running)
         return 0;
     u64 thread = bpf_get_current_pid_tgid();
     u32 pid = thread >> 32;
-    if (!scope_of(pid))
+    u32 level = shed_level(cpu);
+    bool quick = was_quick(cpu, (u32)thread), shed = call_shed(level, class);
+    if ((shed && class != CALL_MAP) || !scope_of(pid))
         return 0;
+    if (quick && level >= TRACE_SHED_QUICK_SYSCALLS && can_be_quick(class)) {
+        count(cpu, TRACE_COUNT_QUICK_CALLS);
+        return 0;
+    }
     struct under_way now = {};
     load_call(&now.call, regs);
     bool maps_code = class == CALL_MAP && now.call.argument[2] & PROTECTION_EXECUTE && (u64)result < -4095ull;
-    bool recorded = wanted(TRACE_SYSCALL) && !call_shed(cpu, class);
+    bool recorded = wanted(TRACE_SYSCALL) && !shed;
     if (!maps_code && !recorded)
         return 0;
     struct trace_scratch *scratch = enter(cpu);

@@ -1,8 +1,11 @@
 // Keeping the cost of recording within its budget, on each CPU for itself.
 //
-// Every 16th event is timed and stands for 16. When a window of 100 ms has cost more than the budget, the next level is
-// shed at once, and the next two with it where the budget was gone early; when many windows in a row cost less than
-// half of it, a level is taken back, and the longer that did not last, the longer the next attempt waits.
+// Every 16th event is timed and stands for 16. The budget is a share of the time; what is spent beyond it is a debt,
+// and a burst of it is allowed, so that a program which begins, or works now and then, is recorded as a whole. When the
+// debt is as large as that and the budget of a window of 100 ms, the next level is shed at once, and the next two with
+// it where that took but a part of a window; it then is a window's budget below its limit. When many windows in a row
+// cost less than half of theirs, a level is taken back, and the longer that did not last, the longer the next attempt
+// waits.
 #ifndef WHYPERF_TRACER_GOVERNOR_H
 #define WHYPERF_TRACER_GOVERNOR_H
 
@@ -11,6 +14,7 @@
 enum {
     GOVERNOR_TIMED = 16,
     GOVERNOR_ENTRY_COST = 40, // nanoseconds an event costs before and after the program
+    GOVERNOR_QUICK_COST = 50, // a system call that is left out, all in all
     GOVERNOR_LONGEST = 50000, // a program interrupted for longer is not charged for it
     GOVERNOR_PATIENCE = 3,    // windows
     GOVERNOR_MOST_PATIENCE = 40,
@@ -27,9 +31,11 @@ static __always_inline void shed_to(struct trace_cpu *cpu, u32 number, u64 time,
         change->after = (u16)level;
     }
     cpu->level = level;
+    cpu->level_since = time;
     cpu->calm = 0;
     cpu->window_cost = 0;
     cpu->window_start = time;
+    cpu->debt = settings.shed_burst;
 }
 
 static __always_inline void close_window(struct trace_cpu *cpu, u32 number, u64 now, u64 elapsed) {
@@ -55,6 +61,24 @@ static __always_inline u32 next_level(u32 level, u64 elapsed) {
     return level < TRACE_SHED_LEVELS ? level : TRACE_SHED_LEVELS - 1;
 }
 
+// What the calls cost that were left out since the last time.
+static __always_inline u64 quick_cost(struct trace_cpu *cpu) {
+    u64 calls = cpu->counters[TRACE_COUNT_QUICK_CALLS];
+    u64 cost = (calls - cpu->quick_calls) * GOVERNOR_QUICK_COST;
+    cpu->quick_calls = calls;
+    return cost;
+}
+
+static __always_inline void owe(struct trace_cpu *cpu, u64 now, u64 cost) {
+    u64 passed = now - cpu->settled;
+    if (passed > GOVERNOR_WINDOW * GOVERNOR_MOST_PATIENCE)
+        passed = GOVERNOR_WINDOW * GOVERNOR_MOST_PATIENCE;
+    u64 saved = passed / 1024 * settings.shed_budget / (GOVERNOR_WINDOW / 1024);
+    cpu->settled = now;
+    cpu->debt += cost;
+    cpu->debt -= saved < cpu->debt ? saved : cpu->debt;
+}
+
 static __always_inline void govern(struct trace_cpu *cpu, u32 number, u64 began) {
     if (cpu->head % GOVERNOR_TIMED)
         return;
@@ -62,20 +86,24 @@ static __always_inline void govern(struct trace_cpu *cpu, u32 number, u64 began)
     u64 took = now - began;
     if (took > GOVERNOR_LONGEST)
         took = GOVERNOR_LONGEST;
-    u64 cost = GOVERNOR_TIMED * (took + GOVERNOR_ENTRY_COST);
+    u64 cost = GOVERNOR_TIMED * (took + GOVERNOR_ENTRY_COST) + quick_cost(cpu);
     cpu->cost += cost;
-    cpu->window_cost += cost;
     if (!settings.shed_budget)
         return;
+    cost += GOVERNOR_TIMED * settings.read_cost;
+    cpu->window_cost += cost;
+    owe(cpu, now, cost);
     u64 elapsed = now - cpu->window_start;
-    if (elapsed >= GOVERNOR_WINDOW) {
-        close_window(cpu, number, now, elapsed);
-    } else if (cpu->window_cost > settings.shed_budget && cpu->level + 1 < TRACE_SHED_LEVELS) {
+    if (cpu->debt > settings.shed_burst + settings.shed_budget) {
+        if (cpu->level + 1 >= TRACE_SHED_LEVELS)
+            return;
         if (!cpu->patience)
             cpu->patience = GOVERNOR_PATIENCE;
         else if (cpu->calm < cpu->patience && cpu->patience < GOVERNOR_MOST_PATIENCE)
             cpu->patience *= 2;
-        shed_to(cpu, number, now, next_level(cpu->level, elapsed));
+        shed_to(cpu, number, now, next_level(cpu->level, now - cpu->level_since));
+    } else if (elapsed >= GOVERNOR_WINDOW) {
+        close_window(cpu, number, now, elapsed);
     }
 }
 

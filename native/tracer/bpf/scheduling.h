@@ -2,6 +2,7 @@
 #ifndef WHYPERF_TRACER_SCHEDULING_H
 #define WHYPERF_TRACER_SCHEDULING_H
 
+#include "bpf/quick_calls.h"
 #include "bpf/syscalls.h"
 #include "bpf/unwind.h"
 
@@ -28,8 +29,10 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(wp_switch, bool preempted, struct task_struct *before, struct task_struct *after, unsigned int state) {
     u32 pid = before->tgid, next = after->tgid;
     struct trace_cpu *cpu = this_cpu();
-    if (!cpu || between_bursts(shed_level(cpu)) || !wanted(TRACE_SWITCH) ||
-        !(switch_recorded(pid) || switch_recorded(next)))
+    if (!cpu)
+        return 0;
+    thread_came(cpu, (u32)after->pid);
+    if (between_bursts(shed_level(cpu)) || !wanted(TRACE_SWITCH) || !(switch_recorded(pid) || switch_recorded(next)))
         return 0;
     struct trace_scratch *scratch = enter(cpu);
     if (!scratch)
@@ -86,6 +89,8 @@ static __always_inline void waking(void *ctx, struct task_struct *woken, u8 kind
     struct task_struct *waker = bpf_get_current_task_btf();
     meet_each_other(cpu, scratch->time, waker, woken);
     bool by_chance = cpu->context & BY_CHANCE;
+    if (!by_chance)
+        thread_woke_another(cpu, (u32)thread);
     u32 stack = 0;
     if (pid && pid != settings.self && !(waker->flags & KERNEL_THREAD)) {
         struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(waker);

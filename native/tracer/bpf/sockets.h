@@ -35,8 +35,8 @@ static __always_inline bool told_by_call(struct task_struct *task, const struct 
 static __always_inline void transferred(struct sock *sock, u8 kind, int result) {
     u64 thread = bpf_get_current_pid_tgid();
     struct trace_cpu *cpu = this_cpu();
-    if (!wanted(kind) || !cpu || shed_level(cpu) >= TRACE_SHED_SOCKETS_TIMERS || !scope_of(thread >> 32) ||
-        told_by_call(bpf_get_current_task_btf(), cpu))
+    if (!cpu || told_by_call(bpf_get_current_task_btf(), cpu) || !wanted(kind) ||
+        shed_level(cpu) >= TRACE_SHED_SOCKETS_TIMERS || !scope_of(thread >> 32))
         return;
     struct trace_object about = socket_object(sock);
     struct trace_scratch *scratch = about.object ? enter(cpu) : NULL;

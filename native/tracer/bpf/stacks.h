@@ -76,8 +76,10 @@ static __noinline u32 intern(struct trace_cpu *cpu, struct trace_scratch *scratc
             break;
         }
         if ((set->ways[i].check ^ data) == hash) {
-            if (still_kept(data))
+            if (still_kept(data)) {
+                scratch->kept = data;
                 return (u32)(data >> 32);
+            }
             number = (u32)(data >> 32);
             way = i;
             break;
@@ -88,6 +90,7 @@ static __noinline u32 intern(struct trace_cpu *cpu, struct trace_scratch *scratc
     if (!store(cpu, scratch, number, flags))
         return 0;
     u64 data = (u64)number << 32 | (u64)(scratch->cpu & 0xfff) << 20 | age(cpu);
+    scratch->kept = data;
     way &= TRACE_INTERN_WAYS - 1;
     set->ways[way].check = hash ^ data;
     barrier();

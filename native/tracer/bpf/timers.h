@@ -32,10 +32,10 @@ static __always_inline bool lies_on_stack(u64 address, const struct task_struct 
 static __always_inline void timer_started(u64 timer, u64 expires, s32 wheel) {
     u64 thread = bpf_get_current_pid_tgid();
     struct task_struct *task = bpf_get_current_task_btf();
-    if (!(thread >> 32) || !wanted(TRACE_TIMER_START) || task->flags & KERNEL_THREAD || !followed(thread >> 32))
+    if (!(thread >> 32) || !wanted(TRACE_TIMER_START) || task->flags & KERNEL_THREAD)
         return;
     bool on_stack = lies_on_stack(timer, task);
-    if (!on_stack && (wheel || !sets_timer((struct pt_regs *)bpf_task_pt_regs(task))))
+    if ((!on_stack && (wheel || !sets_timer((struct pt_regs *)bpf_task_pt_regs(task)))) || !followed(thread >> 32))
         return;
     struct trace_cpu *cpu = this_cpu();
     if (!cpu || cpu->context || shed_level(cpu) >= TRACE_SHED_SOCKETS_TIMERS)

@@ -4,32 +4,13 @@
 #ifndef WHYPERF_TRACER_UNWIND_H
 #define WHYPERF_TRACER_UNWIND_H
 
+#include "bpf/known_walks.h"
 #include "bpf/rules.h"
-#include "bpf/stacks.h"
 
 enum { RBX = 3, RBP = 6, RSP = 7, RIP = 16 };
 enum { KIND_NONE, KIND_OFFSET, KIND_DEREF, KIND_PLT, KIND_SIGNAL, KIND_END, KIND_RULE, KIND_REALIGN, KIND_DEREF_PLUS };
 enum { CUT_NONE, CUT_NO_MODULE, CUT_NO_ROW, CUT_RULE, CUT_REGISTER, CUT_UNREADABLE, CUT_NO_PROGRESS, CUT_DEPTH };
 enum { SAVED_SAME = 0, SAVED_LOST = 127 };
-
-// A word of the user's stack. Frames lie side by side: what is read around one mostly serves the next ones too.
-static __always_inline bool read_word(struct trace_scratch *scratch, u64 address, u64 *word) {
-    enum { SIZE = 8 * TRACE_WINDOW_WORDS, BELOW = 64 };
-    u64 distance = address - scratch->window_start;
-    if (address % 8)
-        return bpf_probe_read_user(word, sizeof *word, (void *)address) == 0;
-    if (distance >= SIZE) {
-        scratch->window_start = address - BELOW;
-        distance = BELOW;
-        if (bpf_probe_read_user(scratch->window, SIZE, (void *)(address - BELOW))) {
-            // Near the end of the stack.
-            scratch->window_start = ~0ull;
-            return bpf_probe_read_user(word, sizeof *word, (void *)address) == 0;
-        }
-    }
-    *word = scratch->window[distance / 8 & (TRACE_WINDOW_WORDS - 1)];
-    return true;
-}
 
 static __always_inline u32 register_value(struct trace_scratch *scratch, u32 reg, u64 *value) {
     reg &= TRACE_REGISTER_SLOTS - 1;
@@ -90,6 +71,7 @@ static __always_inline u32 leave_frame(struct trace_scratch *scratch, const stru
     }
     if (!read_word(scratch, cfa - 8, &return_address))
         return CUT_UNREADABLE;
+    note_caller(scratch, cfa - 8);
     scratch->known &= CALLEE_SAVED;
     scratch->located &= CALLEE_SAVED;
     locate(scratch, RBX, rule->saved[0], base, based);
@@ -111,6 +93,7 @@ static __always_inline u32 leave_signal(struct trace_scratch *scratch) {
     u64 *gregs = scratch->signal;
     if (bpf_probe_read_user(gregs, sizeof scratch->signal, (void *)(scratch->value[RSP] + GREGS_OFFSET)))
         return CUT_UNREADABLE;
+    note_caller(scratch, scratch->value[RSP] + GREGS_OFFSET + 8 * RIP);
 #pragma unroll
     for (u32 i = 0; i < 8; i++)
         scratch->value[8 + i] = gregs[i];
@@ -191,7 +174,6 @@ static __always_inline void load_registers(struct trace_scratch *scratch, const 
     scratch->cut = CUT_NONE;
     scratch->hash = 0;
     scratch->mapping.start = scratch->mapping.end = 0;
-    scratch->window_start = ~0ull;
 }
 
 static __always_inline void report_unknown(struct trace_cpu *cpu, struct trace_scratch *scratch,
@@ -206,7 +188,6 @@ static __always_inline void report_unknown(struct trace_cpu *cpu, struct trace_s
 
 // The current thread's user stack from its registers on. A process that nobody told of yet has one frame.
 static __noinline u32 user_stack(struct trace_cpu *cpu, struct trace_scratch *scratch, struct pt_regs *regs, u32 pid) {
-    load_registers(scratch, regs);
     struct trace_process *process = process_of(pid);
     if (!process) {
         struct trace_process added = {};
@@ -224,8 +205,14 @@ static __noinline u32 user_stack(struct trace_cpu *cpu, struct trace_scratch *sc
             unwinding.generation = process->generation;
         }
     }
-    bpf_loop(TRACE_MAX_FRAMES + 1, unwind_frame, &unwinding, 0);
+    struct walk_start start = {regs->ip, regs->sp, unwinding.generation};
     count(cpu, TRACE_COUNT_STACKS);
+    begin_walk(scratch, start.sp);
+    u32 known = unwinding.generation ? walk_again(cpu, scratch, &start) : 0;
+    if (known)
+        return known;
+    load_registers(scratch, regs);
+    bpf_loop(TRACE_MAX_FRAMES + 1, unwind_frame, &unwinding, 0);
     u32 cut = scratch->cut;
     if (cut) {
         count(cpu, TRACE_COUNT_CUT + cut);
@@ -234,7 +221,10 @@ static __noinline u32 user_stack(struct trace_cpu *cpu, struct trace_scratch *sc
         if (cut == CUT_NO_MODULE && process)
             report_unknown(cpu, scratch, process, pid);
     }
-    return intern(cpu, scratch, cut << TRACED_STACK_CUT_SHIFT);
+    u32 number = intern(cpu, scratch, cut << TRACED_STACK_CUT_SHIFT);
+    if (number && !cut)
+        remember_walk(cpu, scratch, &start);
+    return number;
 }
 
 #endif

@@ -184,7 +184,7 @@ def conclude(outcome: Outcome, *, quiet: bool) -> int:
     except WhyperfError as error:
         # The target's own status matters more to the caller than what became of the recording.
         raise WhyperfError(error.sentence, error.next_command, status=status or error.status) from None
-    if sealed.manifest.deep is not None:
+    if sealed.manifest.deep is not None or not sealed.manifest.tables["samples"].rows:
         for note in sealed.manifest.losses.notes:
             if note not in outcome.notes:
                 print(f"whyperf: {note}", file=sys.stderr)

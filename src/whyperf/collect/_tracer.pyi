@@ -34,14 +34,17 @@ class Tracer:
         paused: bool = False,
         shed_floor: int = 0,
         without: Iterable[str] = (),
+        shed_burst: float = 0.0,
+        read_cost: float = 0.0,
     ) -> Tracer:
         """Loads and attaches whatever this kernel allows; `absent` then tells the rest.
 
         `ring_bytes` and `stack_bytes` (by default a fourth of it) are for all CPUs together. `scope` is "all", "tree"
         or "process"; with the latter two nobody is recorded before `follow`. `kinds` are of `EventKind`, None is all
         but entries of system calls. `tables` is a folder for unwind tables. `shed_budget` is the share of a CPU's time
-        above which the governor sheds, 0 for never; `shed_floor` a level that is shed from the start. `without` names
-        tracepoints to be taken for missing, as they are on older kernels.
+        above which the governor sheds, 0 for never, `shed_burst` the seconds that may be spent beyond it before it
+        does, `read_cost` those that reading a record takes, which count too; `shed_floor` is a level that is shed from
+        the start. `without` names tracepoints to be taken for missing, as they are on older kernels.
 
         PermissionError without the right to do so; OSError, with a text, where BPF or BTF is missing.
         """
@@ -108,3 +111,9 @@ class Tracer:
 
 def unpin(folder: _Path) -> None:
     """Ends what was pinned, as soon as nobody has it open."""
+
+def unknown_processes(records: bytes, known: bytearray) -> list[int]:
+    """Processes that `struct trace_record`s are about and whose flag in `known` is not set; it then is.
+
+    One that becomes another program is named again; the flag of one that ends is cleared.
+    """

@@ -137,6 +137,7 @@ class Trace:
     stacks_lost: int = 0  # no room to keep them
     stacks_cut: dict[str, int] = field(default_factory=dict)  # reason -> stacks
     kernel_s: float = 0.0  # CPU time that recording took within the kernel, by the tracer's own estimate; 0: unknown
+    quick_calls: int = 0  # system calls that neither waited nor woke anybody, counted only while those were shed
     queues: tuple[TaskQueue, ...] = ()  # that were looked for; empty: none were
     clock: str = "monotonic"  # "unaligned": another one, whose times mean something within this recording only
     passed_over: dict[str, int] = field(

@@ -25,12 +25,13 @@ CUT_REASONS = (
     "no system calls allowed (seccomp)",
     "only the function and its caller were asked for",
 )
+OUT_OF_REACH = 5
 UNFOLLOWED_REASONS = {
     1: "statically linked",
     2: "another C library than glibc",
     3: "another architecture",
     4: "setuid or with file capabilities",
-    5: "the recording is out of its reach (chroot or dropped privileges)",
+    OUT_OF_REACH: "the recording is out of its reach (chroot or dropped privileges)",
     6: "seccomp filter",
     7: "every ring was taken",
 }

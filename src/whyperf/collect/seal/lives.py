@@ -82,7 +82,9 @@ class Lives:
         self._see(fact.pid, fact.time)
         life = self.at(fact.pid, fact.time)
         assert life is not None
-        life.parent, life.name = fact.parent or life.parent, fact.name or life.name
+        # Who forked it, its own event has said; /proc may have been asked when that one was gone.
+        life.parent = (life.parent if life.origin == "fork" else 0) or fact.parent or life.parent
+        life.name = fact.name or life.name
         life.executable, life.command, life.cgroup = fact.executable, fact.command, fact.cgroup
 
     def _join(self, number: int, process: Process) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from whyperf.collect.seal.evidence import Evidence, Int64
 from whyperf.collect.seal.processes import text
 from whyperf.recording.manifest import Losses, Manifest, Overhead, Totals, Unfollowed, Window
 from whyperf.recording.plain import MisfitError, from_plain
-from whyperf.recording.ringrecords import CUT_REASONS, UNFOLLOWED_REASONS, Kind
+from whyperf.recording.ringrecords import CUT_REASONS, OUT_OF_REACH, UNFOLLOWED_REASONS, Kind
 from whyperf.recording.tables import Clock
 from whyperf.recording.version import FORMAT_VERSION
 
@@ -154,4 +155,11 @@ def _own_notes(evidence: Evidence) -> list[str]:
         notes.append(f"{evidence.stacks_missing} samples lost their stack to damage in the raw log.")
     if int(number(evidence.counters.get("rings_damaged"))):
         notes.append("Some of the target's threads wrote nonsense into their rings; that was passed over.")
+    hidden = [one for one in evidence.notes if one.kind == Kind.UNFOLLOWED and one.detail == OUT_OF_REACH]
+    programs = sorted({Path(text(one.payload.split(b"\0", 1)[0])).name for one in hidden})
+    if programs:
+        notes.append(
+            f"{', '.join(programs)}: no samples, because another user (or a chroot) cannot reach the recording. Record"
+            " with --trace, or as that user: setpriv --reuid=USER --regid=GROUP --init-groups whyperf record -o X ..."
+        )
     return notes

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from whyperf.collect.tracer.facts import KernelCode
 from whyperf.collect.tracer.traced import KernelSymbol
@@ -13,19 +14,32 @@ from whyperf.debuginfo.elf import build_id_in_notes
 
 _SYMBOLS = Path("/proc/kallsyms")
 _NOTES = Path("/sys/kernel/notes")
-_FUNCTIONS = frozenset("tTwW")
-_TEXT = "_text"
+_FUNCTIONS = np.frombuffer(b"tTwW", np.uint8)
+_TEXT = b" T _text\n"
+_DIGITS = 16
+_KIND_AT = _DIGITS + 1
+_NEWLINE = np.uint8(ord("\n"))
 
 
 class KernelNames:
-    """Read once. Empty where the kernel hides its addresses (kptr_restrict, no CAP_SYSLOG)."""
+    """Read once. Empty where the kernel hides its addresses (kptr_restrict, no CAP_SYSLOG).
+
+    The program that is recorded runs meanwhile: addresses are told from the text as a whole, names when asked for.
+    """
 
     def __init__(self, symbols: Path = _SYMBOLS) -> None:
-        self._functions: list[list[str]] = []  # words of their lines
-        self._starts = np.zeros(0, np.uint64)
-        self._rows = np.zeros(0, np.int64)
-        self.base = 0
-        self._read(symbols)
+        try:
+            self._text = symbols.read_bytes()
+        except OSError:
+            self._text = b""
+        lines = _function_lines(np.frombuffer(self._text, np.uint8))
+        starts = _addresses(np.frombuffer(self._text, np.uint8), lines)
+        order = np.argsort(starts, kind="stable")
+        # Of several names of one place the first is the plainest.
+        first = np.diff(starts[order], prepend=np.uint64(0)) > 0
+        self._starts, self._lines = starts[order][first], lines[order][first]
+        text = self._text.find(_TEXT)
+        self.base = int(self._text[self._text.rfind(b"\n", 0, text) + 1 :][:_DIGITS], 16) if text >= 0 else 0
 
     def __bool__(self) -> bool:
         return len(self._starts) > 0
@@ -42,22 +56,27 @@ class KernelNames:
         return KernelCode.of(self.at(addresses), self.base, kernel_build_id())
 
     def _symbol(self, row: int) -> KernelSymbol:
-        _, _, name, *module = self._functions[self._rows[row]]
+        begin = int(self._lines[row])
+        end = self._text.find(b"\n", begin)
+        line = self._text[begin : end if end >= 0 else len(self._text)].decode(errors="replace")
+        _, _, name, *module = line.split(maxsplit=3)
         return KernelSymbol(name, module[0].strip("[]") if module else "")
 
-    def _read(self, path: Path) -> None:
-        try:
-            lines = path.read_text(errors="replace").splitlines()
-        except OSError:
-            return
-        functions = [line.split(maxsplit=3) for line in lines if line[17:18] in _FUNCTIONS]
-        starts = np.fromiter((int(words[0], 16) for words in functions), np.uint64, len(functions))
-        self._functions = functions
-        order = np.argsort(starts, kind="stable")
-        # Of several names of one place the first is the plainest.
-        first = np.diff(starts[order], prepend=np.uint64(0)) > 0
-        self._starts, self._rows = starts[order][first], order[first]
-        self.base = next((int(words[0], 16) for words in functions if words[2] == _TEXT), 0)
+
+def _function_lines(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+    """Where the lines of functions begin: `ffffffff81000000 T _text`, and for those of modules `\\t[module]`."""
+    begins = np.flatnonzero(np.concatenate((np.full(1, _NEWLINE), text[:-1])) == _NEWLINE)
+    begins = begins[begins + _KIND_AT < len(text)]
+    return begins[np.isin(text[begins + _KIND_AT], _FUNCTIONS)]
+
+
+def _addresses(text: npt.NDArray[np.uint8], lines: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+    found = np.zeros(len(lines), np.uint64)
+    for digit in range(_DIGITS):
+        character = text[lines + digit].astype(np.uint64)
+        # '0' is 0x30, 'a' is 0x61: the bit that only letters have is worth nine.
+        found = (found << np.uint64(4)) | ((character & np.uint64(15)) + np.uint64(9) * (character >> np.uint64(6)))
+    return found
 
 
 def kernel_build_id() -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whyperf.collect.sampler import tables_folder
 from whyperf.errors import WhyperfError
+from whyperf.recording.events import EventKind
 from whyperf.recording.manifest import Shed, Trace
 from whyperf.recording.ringrecords import CUT_REASONS
 
@@ -21,8 +23,21 @@ _CUT = ("", "no_module", "no_row", "rule", "register", "unreadable", "no_progres
 _BEFORE_MODULES = "the process' modules were not known yet"
 
 
-def open_tracer(scope: str, ring_bytes: int, sample_hz: int, budget: float) -> Tracer:
-    """Loaded but paused. `ring_bytes` are for all CPUs together, `budget` is the share of each above which it sheds."""
+# A waking tells who gets data, the call around it which; no engine asks for more.
+_NOT_RECORDED = frozenset({EventKind.SYSCALL_ENTER, EventKind.DATA_READY})
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What recording may take of each CPU before it sheds."""
+
+    share: float
+    burst_s: float = 0.0  # beyond that, until it has been saved again
+    read_s: float = 0.0  # what reading a record takes, which counts
+
+
+def open_tracer(scope: str, ring_bytes: int, sample_hz: int, allowance: Allowance) -> Tracer:
+    """Loaded but paused. `ring_bytes` are for all CPUs together."""
     try:
         from whyperf.collect._tracer import Tracer
     except ImportError as error:
@@ -30,7 +45,17 @@ def open_tracer(scope: str, ring_bytes: int, sample_hz: int, budget: float) -> T
             f"This whyperf was built without its tracer ({error}).", "pip install --force-reinstall whyperf"
         ) from None
     try:
-        return Tracer(ring_bytes, sample_hz, scope, None, tables_folder(), paused=True, shed_budget=budget)
+        return Tracer(
+            ring_bytes,
+            sample_hz,
+            scope,
+            [kind for kind in EventKind if kind not in _NOT_RECORDED],
+            tables_folder(),
+            paused=True,
+            shed_budget=allowance.share,
+            shed_burst=allowance.burst_s,
+            read_cost=allowance.read_s,
+        )
     except MemoryError:
         raise WhyperfError(
             f"There is no memory for rings of {ring_bytes >> 20} MB.", "whyperf trace start --size 16M"
@@ -63,6 +88,7 @@ def trace_of(tracer: Tracer, scope: str, sample_hz: float) -> Trace:
         runs_missed=counters.get("runs_missed", 0),
         stacks_cut={reason: count for reason, count in cut.items() if count},
         kernel_s=counters.get("cost_ns", 0) / 1e9,
+        quick_calls=counters.get("quick_calls", 0),
     )
 
 
@@ -97,4 +123,6 @@ def notes_of(trace: Trace) -> list[str]:
         left_out = list(dict.fromkeys(shed.what for shed in trace.shed))
         longest = max(sum(shed.end - shed.start for shed in trace.shed if shed.what == what) for what in left_out) / 1e9
         notes.append(f"Events came so fast that for up to {longest:.1f} s these were left out: {'; '.join(left_out)}.")
+    if trace.quick_calls:
+        notes.append(f"{trace.quick_calls} system calls that neither waited nor woke anybody were counted only.")
     return notes

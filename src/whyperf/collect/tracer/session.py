@@ -8,7 +8,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,18 +19,20 @@ from whyperf.collect.tracer.facts_file import FactsFile
 from whyperf.collect.tracer.flags import WatchedFlags
 from whyperf.collect.tracer.kallsyms import KernelNames
 from whyperf.collect.tracer.living import living_processes, read_process, read_threads
-from whyperf.collect.tracer.opening import notes_of, open_tracer, trace_of
+from whyperf.collect.tracer.opening import Allowance, notes_of, open_tracer, trace_of
 from whyperf.collect.tracer.queue_rules import load_queues
 from whyperf.collect.tracer.task_probes import Module, TaskProbes
-from whyperf.collect.tracer.traced import KERNEL_FIRST, RECORD, Records
+from whyperf.collect.tracer.traced import KERNEL_FIRST, RECORD
 from whyperf.recording.chunks import ChunkKind
-from whyperf.recording.events import EventKind
 from whyperf.recording.manifest import Trace
 
 Served = tuple[str, int, int, int, list[Module] | None]
 
 _SERVE_MS = 50
-_BUDGET = 0.3  # of a CPU: whoever records a program wants its events; only a storm is too much
+# The program comes first. What begins, or works now and then, is recorded as a whole all the same. A record that is
+# read is copied, has its checksum taken and is written.
+_ALLOWANCE = Allowance(share=0.05, burst_s=0.05, read_s=250e-9)
+_TAKE_S = 0.04  # between two looks at the rings
 _FACTS_EVERY_S = 2.0
 _CLOCK_SET_S = 1.0  # what gradual correction does not reach
 _PIDS = 1 << 22  # the highest that Linux gives
@@ -51,8 +53,8 @@ class _Taken:
     """What one look at the kernel gave, as `_tracer` gives it."""
 
     served: list[Served]
-    events: list[tuple[int, bytes]]
-    stacks: bytes
+    events: list[tuple[int, bytes]] = field(default_factory=list)
+    stacks: bytes = b""
 
 
 class TraceSession:
@@ -65,11 +67,11 @@ class TraceSession:
     def __init__(self, wanted: TraceWanted) -> None:
         self._wanted = wanted
         self._tasks = TaskProbes(load_queues() if wanted.queues else (), everywhere=wanted.scope == "all")
-        self._tracer = open_tracer(wanted.scope, wanted.ring_bytes, wanted.sample_hz, _BUDGET)
+        self._tracer = open_tracer(wanted.scope, wanted.ring_bytes, wanted.sample_hz, _ALLOWANCE)
         self._flags = WatchedFlags(wanted.watched)
         self._append: Callable[[int, bytes], None] = lambda _kind, _payload: None
         self._facts: FactsFile | None = None
-        self._known = np.zeros(_PIDS, bool)
+        self._known = bytearray(_PIDS)
         self._kernel_addresses: set[int] = set()
         self._names: KernelNames | None = None
         self._told_at = time.monotonic()
@@ -156,6 +158,7 @@ class TraceSession:
     def _talk(self) -> None:
         """With the kernel, and with nothing else: a program that starts is waiting for its unwind tables."""
         try:
+            taken_at = 0.0
             while not self._stopping.is_set():
                 served = self._tracer.serve(_SERVE_MS)
                 for kind, _, pid, child, modules in served:
@@ -164,7 +167,12 @@ class TraceSession:
                         self._tasks.forked(self._tracer, pid, child)
                     elif kind == "exit":
                         self._tasks.ended(pid)
-                self._taken.put(self._take(served))
+                # Rings are large: where processes come and go by the thousand, each look must be worth its while.
+                if time.monotonic() - taken_at >= _TAKE_S:
+                    self._taken.put(self._take(served))
+                    taken_at = time.monotonic()
+                elif served:
+                    self._taken.put(_Taken(served))
         except Exception as error:  # the target runs on; `stop` says it
             self._failure = error
         self._taken.put(None)
@@ -202,9 +210,8 @@ class TraceSession:
                 self._meet([pid])
         self._write([mappings_of(when, pid, modules) for _, when, pid, _, modules in taken.served if modules])
         for _, events in taken.events:
-            records = np.frombuffer(events, RECORD)
-            self._look(records)
-            self._flags.look(records)
+            self._look(events)
+            self._flags.look(np.frombuffer(events, RECORD))
             for at in range(0, len(events), EVENTS_AT_ONCE):
                 self._append(ChunkKind.EVENTS, events[at : at + EVENTS_AT_ONCE])
         if taken.stacks:
@@ -219,23 +226,16 @@ class TraceSession:
                 self._met(pid, modules)
                 self._write([mappings_of(time.monotonic_ns(), pid, modules)])
 
-    def _look(self, records: Records) -> None:
+    def _look(self, events: bytes) -> None:
         """Asks /proc for whoever is new, or has become another program."""
-        kind = records["kind"]
-        pids = records["pid"].astype(np.int64) & (_PIDS - 1)
-        self._known[pids[kind == EventKind.EXEC]] = False
-        others = (records["other"] >> np.uint64(32)).astype(np.int64) & (_PIDS - 1)
-        every = np.concatenate((pids, others))
-        new = np.unique(every[~self._known[every]])
-        if len(new):
-            self._meet(new[new > 0].tolist())
-        ended = (kind == EventKind.EXIT) & (records["pid"] == records["tid"])
-        self._known[pids[ended]] = False
+        from whyperf.collect._tracer import unknown_processes
+
+        self._meet(list(dict.fromkeys(unknown_processes(events, self._known))))
 
     def _meet(self, pids: list[int]) -> None:
         facts: list[Fact] = []
         for pid in pids:
-            self._known[pid] = True
+            self._known[pid] = 1
             process = read_process(pid)
             if process is not None:
                 facts += [process, *read_threads(pid)]

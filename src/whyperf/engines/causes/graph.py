@@ -9,6 +9,7 @@ import numpy as np
 
 from whyperf.engines.causes.arrays import Bools, Int32s, Ints
 from whyperf.engines.causes.edges import Edges, Wakes, build_edges, classify_wakes
+from whyperf.engines.causes.gaps import without_gaps
 from whyperf.engines.causes.loops import Site, asks, at_loop_sites, looks_passive, loop_sites
 from whyperf.engines.causes.messages import Channels, Messages, channels, match_messages
 from whyperf.engines.causes.rules import Call, Rules, load_rules
@@ -121,7 +122,7 @@ class Graph:
 
     @cached_property
     def messages(self) -> Messages:
-        return match_messages(self.trace, self.channels, self.settings.late_send_ns)
+        return match_messages(self.trace, without_gaps(self.trace, self.channels), self.settings.late_send_ns)
 
     @cached_property
     def symbols(self) -> Symbols:

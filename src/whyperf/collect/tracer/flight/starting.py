@@ -17,7 +17,7 @@ from whyperf.collect.tracer.facts_file import FactsFile
 from whyperf.collect.tracer.flight.state import Flight, facts_path, flight_folder, forget, read_flight, write_flight
 from whyperf.collect.tracer.holder import Holder, alone, holder, pins_folder, rings_are_pinned, say
 from whyperf.collect.tracer.living import living_processes, read_process, read_threads
-from whyperf.collect.tracer.opening import not_loaded, open_tracer
+from whyperf.collect.tracer.opening import Allowance, not_loaded, open_tracer
 from whyperf.collect.tracer.traced import RECORD
 from whyperf.errors import WhyperfError
 
@@ -29,7 +29,7 @@ _MEASURED_S = 1.0
 _SMALLEST = 1 << 20
 _OF_FREE_MEMORY = 0.25
 _MARGIN = 2.0  # events do not come evenly
-_BUDGET = 0.05  # of a CPU: it is always on
+_ALLOWANCE = Allowance(0.05)  # it is always on
 _STOPPED_IN_S = 5.0
 _LOG = "daemon.log"
 
@@ -53,7 +53,7 @@ def start(ring_bytes: int | None, seconds: float | None, sample_hz: int) -> Star
             events_per_s = _events_per_s(sample_hz)
             ring_bytes = _bytes_for(seconds, events_per_s)
         assert ring_bytes is not None
-        tracer = open_tracer("all", ring_bytes, sample_hz, _BUDGET)
+        tracer = open_tracer("all", ring_bytes, sample_hz, _ALLOWANCE)
         try:
             flight = Flight(ring_bytes, sample_hz, time.monotonic_ns(), time.time_ns())
             write_flight(flight)
@@ -150,7 +150,7 @@ def _introduce_everybody(tracer: Tracer) -> None:
 
 
 def _events_per_s(sample_hz: int) -> float:
-    tracer = open_tracer("all", 1 << 22, sample_hz, _BUDGET)
+    tracer = open_tracer("all", 1 << 22, sample_hz, _ALLOWANCE)
     try:
         tracer.resume()
         before, began = tracer.counters()["events"], time.monotonic()

@@ -1,0 +1,53 @@
+"""Recording as root a program that becomes another user before it does its work."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from whyperf.recording.reader import Recording
+
+_BUSY = "sum(number for number in range(3_000_000))"
+_AS_NOBODY = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
+
+
+def _record(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "whyperf", "record", "--no-values", "-o", str(folder), "--", *command],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_program_out_of_reach_is_told_of_with_what_to_do_instead(tmp_path: Path) -> None:
+    # GIVEN a program that setpriv starts as a user who cannot open the recording, with capabilities until it starts it
+    done = _record(tmp_path / "run", *_AS_NOBODY, "/usr/bin/python3", "-c", _BUSY)
+    # THEN it ran as ever
+    assert done.returncode == 0, done.stderr
+    # AND the recording is empty and says why
+    made = Recording(tmp_path / "run")
+    assert not len(made.table("samples"))
+    (unfollowed,) = made.manifest.losses.unfollowed
+    assert Path(unfollowed.path).name.startswith("python3")
+    assert "out of its reach" in unfollowed.reason
+    # AND so does whyperf, at once
+    assert "whyperf record -o" in done.stderr
+    assert "another user" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_program_that_stays_root_is_followed_through_setpriv(tmp_path: Path) -> None:
+    done = _record(tmp_path / "run", "setpriv", "--no-new-privs", "/usr/bin/python3", "-c", _BUSY)
+    assert done.returncode == 0, done.stderr
+    made = Recording(tmp_path / "run")
+    assert len(made.table("samples"))
+    assert not made.manifest.losses.unfollowed
+    assert "another user" not in done.stderr

@@ -1,0 +1,117 @@
+"""What keeps tracing cheap: stacks that are not walked again, calls that are counted only, bursts that are allowed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.tracer.tracing import Seen, Tracing, compiled, needs_bpf
+from whyperf.collect.tracer.traced import RECORD
+from whyperf.recording.events import EventKind
+from whyperf.recording.system_calls import NUMBERS
+
+_STORM = "import os\nfor i in range({count}): os.getppid()"
+_TURNS, _QUICK = 50, 100  # as in quick_calls.c
+
+
+def _complete(seen: Seen, pid: int, call: int) -> set[tuple[int, ...]]:
+    """Stacks of a call as they are once the modules are known."""
+    stacks = {
+        tuple(seen.stacks[int(number)].addresses)
+        for number in set(seen.of(EventKind.SYSCALL, pid=pid, detail=call)["stack"])
+    }
+    return {addresses for addresses in stacks if len(addresses) == max(map(len, stacks))}
+
+
+@needs_bpf
+def test_stacks_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
+    # GIVEN calls from one place, with one stack pointer, whose callers' callers take turns
+    program = compiled("same_start.c", tmp_path)
+    with Tracing(tmp_path, ring_bytes=16 << 20, kinds=[EventKind.SYSCALL]) as tracing:
+        seen, pid, _ = tracing.run([str(program)])
+        counters = tracing.tracer.counters()
+    # WHEN nearly all of their stacks were read where the walk before had found them
+    assert counters["stacks_again"] > 0.5 * 40000
+    # THEN each has the right one
+    (one,), (other,) = (_complete(seen, pid, NUMBERS[name]) for name in ("getppid", "getuid"))
+    differing = [place for place, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1]]
+    assert len(one) > 5 and len(differing) == 2 and differing[1] == differing[0] + 1
+
+
+@needs_bpf
+def test_calls_that_neither_wait_nor_wake_are_counted_only(tmp_path: Path) -> None:
+    from whyperf.collect._tracer import SHED_LEVELS
+
+    # GIVEN the level that leaves them out
+    program = compiled("quick_calls.c", tmp_path)
+    level = SHED_LEVELS.index("system calls that neither waited nor woke anybody")
+    with Tracing(tmp_path, ring_bytes=16 << 20, shed_floor=level) as tracing:
+        seen, pid, _ = tracing.run([str(program), str(program)])
+        quick = tracing.tracer.counters()["quick_calls"]
+    # WHEN a program waits, wakes, locks, and reads /dev/zero
+    calls = {name: seen.of(EventKind.SYSCALL, pid=pid, detail=NUMBERS[name]) for name in ("read", "write", "flock")}
+    pipes = calls["read"]["object"] >> np.uint64(60) == 1
+    wrote = seen.of(EventKind.SYSCALL, detail=NUMBERS["write"])
+    # THEN what waited, the call after it, what woke and what locked is recorded
+    assert (wrote["pid"] != pid).sum() >= 0.9 * _TURNS
+    assert pipes.sum() >= 0.9 * _TURNS
+    assert len(calls["write"]) >= 0.9 * _TURNS
+    assert len(calls["flock"]) == 2 * _TURNS
+    # AND the rest is counted
+    reads = _TURNS * (_QUICK + 1)
+    assert len(calls["read"]) < 0.5 * reads
+    assert quick >= reads - len(calls["read"])
+
+
+@needs_bpf
+@pytest.mark.parametrize(("burst", "sheds"), [(0.0, True), (1.0, False)])
+def test_a_burst_is_recorded_as_a_whole(tmp_path: Path, burst: float, sheds: bool) -> None:
+    with Tracing(tmp_path, ring_bytes=32 << 20, shed_budget=0.001, shed_burst=burst) as tracing:
+        seen, pid, _ = tracing.run([sys.executable, "-c", _STORM.format(count=60000)])
+        changes = tracing.tracer.sheds()
+    assert bool(changes) == sheds
+    assert (len(seen.of(EventKind.SYSCALL, pid=pid, detail=NUMBERS["getppid"])) == 60000) != sheds
+
+
+@needs_bpf
+def test_reading_counts_against_the_budget(tmp_path: Path) -> None:
+    with Tracing(tmp_path, ring_bytes=32 << 20, shed_budget=0.05, shed_burst=0.5, read_cost=1e-4) as tracing:
+        tracing.run([sys.executable, "-c", _STORM.format(count=60000)])
+        assert tracing.tracer.sheds()
+
+
+_EVENTS = st.lists(
+    st.tuples(
+        st.sampled_from([EventKind.SWITCH, EventKind.EXEC, EventKind.EXIT]),
+        st.integers(0, 9),
+        st.integers(0, 9),
+        st.integers(0, 9),
+    )
+)
+
+
+@needs_bpf
+@given(_EVENTS, st.sets(st.integers(0, 7)))
+def test_unknown_processes_are_named_once(events: list[tuple[EventKind, int, int, int]], known: set[int]) -> None:
+    from whyperf.collect._tracer import unknown_processes
+
+    records = np.zeros(len(events), RECORD)
+    expected, now = [], set(known)
+    for row, (kind, pid, tid, other) in enumerate(events):
+        records[row]["kind"], records[row]["pid"], records[row]["tid"] = kind, pid, tid
+        records[row]["other"] = other << 32 | 1
+        if kind == EventKind.EXEC:
+            now.discard(pid)
+        for one in (pid, other):
+            if 0 < one < 8 and one not in now:  # there is no room for more
+                expected.append(one)
+                now.add(one)
+    now -= {pid for kind, pid, tid, _ in events if kind == EventKind.EXIT and pid == tid}
+    flags = bytearray(pid in known for pid in range(8))
+    assert unknown_processes(records.tobytes(), flags) == expected
+    assert {pid for pid in range(8) if flags[pid]} == now
