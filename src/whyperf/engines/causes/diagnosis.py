@@ -17,6 +17,7 @@ from whyperf.engines.causes.roles import Roles, play
 from whyperf.engines.causes.settings import CausesSettings
 from whyperf.engines.recorded import Recorded
 from whyperf.errors import WhyperfError
+from whyperf.recording.file_backed import large_arrays_in_files
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Where:
     thread: str | None = None
 
 
+@large_arrays_in_files()
 def find_causes(
     stalled: Recorded,
     normals: Sequence[Recorded],
