@@ -47,7 +47,8 @@ def columns_of(recording: Recorded, table: str, names: Sequence[str]) -> Columns
             if len(values) == rows.count:
                 held[name] = values
                 break
-            column = held.setdefault(name, np.empty(rows.count, values.dtype))
-            column[begin : begin + len(values)] = values
+            if name not in held:
+                held[name] = np.empty(rows.count, values.dtype)
+            held[name][begin : begin + len(values)] = values
             begin += len(values)
     return held
