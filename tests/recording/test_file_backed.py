@@ -86,13 +86,13 @@ def test_a_function_can_be_told_so() -> None:
 
 _DOINGS: list[Callable[[np.ndarray], np.ndarray]] = [
     lambda a: np.argsort(a, kind="stable"),
-    lambda a: np.unique(a),
+    np.unique,
     lambda a: np.where(a > 5, a, -a)[::-1],
     lambda a: np.concatenate((a, a[a > 3])),
     lambda a: np.bincount(np.abs(a)),
     lambda a: a.astype(np.float64).cumsum(),
     lambda a: np.resize(a, 3 * len(a)),
-    lambda a: np.zeros_like(a),
+    np.zeros_like,
 ]
 
 

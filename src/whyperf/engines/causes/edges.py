@@ -164,9 +164,7 @@ def _neighbours(segments: Segments, loops: Bools, symbols: Symbols, rare: float)
     positive = np.sort(counts[counts > 0])
     limit = int(positive[int(len(positive) * rare)]) if len(positive) else 0
     strength = np.full(len(segments), _NO_EDGE, np.int8)
-    _compare_neighbours(
-        segments.thread, segments.before, segments.turn, loops, start, numbers, counts, limit, strength
-    )
+    _compare_neighbours(segments.thread, segments.before, segments.turn, loops, start, numbers, counts, limit, strength)
     target = np.flatnonzero(strength != _NO_EDGE).astype(np.int32)
     return target - 1, target, strength[target], np.full(len(target), NEIGHBOUR, np.int32)
 

@@ -121,7 +121,7 @@ def _cuts(kind: Bytes, result: Ints, bits: Ints, begins: Bools) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _cut(  # noqa: PLR0912, PLR0915, PLR0917 -- columns, one pass
+def _cut(  # noqa: PLR0917 -- columns, one pass
     time: Ints,
     thread: Int32s,
     kind: Bytes,

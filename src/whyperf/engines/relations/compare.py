@@ -17,12 +17,14 @@ from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.sketch import load_sketches
 from whyperf.engines.relations.symptoms import sampled, select
 from whyperf.engines.run import Run
+from whyperf.recording.file_backed import large_arrays_in_files
 from whyperf.recording.symptom import SymptomKind, SymptomSpec
 
 # What the symptom is called where additions and removals are several symptoms.
 _NET = {SymptomKind.VARIABLE: "in {}", SymptomKind.MEMORY: "bytes not freed"}
 
 
+@large_arrays_in_files()
 def compare(
     good: Sequence[Recorded],
     bad: Sequence[Recorded],
