@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -80,7 +80,8 @@ def cut_segments(  # noqa: PLR0917 -- columns
         found,
         of_event,
     )
-    thread, begin, end, before, after, turn = (column[:count] for column in found)
+    filled: tuple[Any, ...] = tuple(column[:count] for column in found)
+    thread, begin, end, before, after, turn = filled
     of_thread, order = grouped(thread, threads)
     start, rows = grouped(places_after(order)[of_event], len(order))
     return Segments(

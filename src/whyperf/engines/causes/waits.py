@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -85,7 +85,7 @@ _EXITING = int(Call.EXIT)
 def find_waits(events: Events, call_bits: Ints, pids: Int32s, poll_gap_ns: int) -> tuple[Waits, Sleeps]:
     """`pids`: of all threads."""
     bits = call_bits[np.clip(events.call, -1, len(call_bits) - 1)]
-    found = _room_for(np.count_nonzero(events.kind == _SWITCH))
+    found = _room_for(int(np.count_nonzero(events.kind == _SWITCH)))
     of_switch = np.full(len(events), -1, np.int32)
     count = _sleeps(
         events.time,
@@ -103,7 +103,8 @@ def find_waits(events: Events, call_bits: Ints, pids: Int32s, poll_gap_ns: int) 
         found,
         of_switch,
     )
-    thread, first, last, wake, resume, ended, result, returned, sleeps = (column[:count] for column in found)
+    filled: tuple[Any, ...] = tuple(column[:count] for column in found)
+    thread, first, last, wake, resume, ended, result, returned, sleeps = filled
     _, order = grouped(thread, len(pids))  # they begin in time order: so each thread's do
     place = places_after(order)
     first, last, wake, resume = first[order], last[order], wake[order], resume[order]
