@@ -39,6 +39,8 @@ def columns_of(recording: Recorded, table: str, names: Sequence[str]) -> Columns
     """Whole columns, each decoded to where it stays: a table beside its columns would take the room twice. One after
     the other, since all columns of a single piece may be large already."""
     rows = rows_of(recording, table)
+    if not rows.count:  # there is no piece either
+        rows = HeldRows(recording.table(table))
     held: Columns = {}
     for name in names:
         begin = 0
