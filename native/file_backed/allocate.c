@@ -14,11 +14,19 @@
 // Smaller arrays are not worth a file, and do not count: how many there are does not depend on a recording's size.
 #define LEAST_LARGE ((size_t)256 << 10)
 
-// In front of every array.
+// Of a disk; of a small one a sixteenth.
+#define LEFT_TO_OTHERS ((uint64_t)1 << 30)
+
+enum place { SMALL, IN_MEMORY, IN_FILE };
+
+// In front of every array, as long as a cache line: arrays are as aligned as without it.
 struct block {
     size_t size; // with this header
-    enum { SMALL, IN_MEMORY, IN_FILE } where;
-} __attribute__((aligned(64)));
+    enum place where;
+    char unused[52];
+};
+
+_Static_assert(sizeof(struct block) == 64, "a cache line");
 
 static struct {
     pthread_mutex_t lock;
@@ -59,6 +67,15 @@ static int nameless_file(const char *folder) {
     return file;
 }
 
+// Whether others still have room on the disk then.
+static bool leaves_room(int file, size_t size) {
+    struct statfs disk;
+    if (fstatfs(file, &disk))
+        return false;
+    uint64_t block = (uint64_t)disk.f_bsize, others = disk.f_blocks * block / 16;
+    return disk.f_bavail * block >= size + (others < LEFT_TO_OTHERS ? others : LEFT_TO_OTHERS);
+}
+
 // Zeroes, in a file; NULL where the disk has no room for them.
 static struct block *in_file(size_t size) {
     pthread_mutex_lock(&state.lock);
@@ -67,13 +84,14 @@ static struct block *in_file(size_t size) {
     if (file < 0)
         return NULL;
     // Reserved: on a disk that fills up later, writing to the mapping would be deadly.
-    void *at = posix_fallocate(file, 0, (off_t)size) ? MAP_FAILED
-                                                     : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    void *at = MAP_FAILED;
+    if (leaves_room(file, size) && !posix_fallocate(file, 0, (off_t)size))
+        at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
     return at == MAP_FAILED ? NULL : at;
 }
 
-static void *described(struct block *block, size_t size, int where) {
+static void *described(struct block *block, size_t size, enum place where) {
     if (!block)
         return NULL;
     block->size = size;
@@ -86,7 +104,7 @@ static void *allocate(size_t wanted, bool zeroed) {
     size_t size;
     if (__builtin_add_overflow(wanted, sizeof(struct block), &size))
         return NULL;
-    int where = size < LEAST_LARGE ? SMALL : fits_in_memory(size) ? IN_MEMORY : IN_FILE;
+    enum place where = size < LEAST_LARGE ? SMALL : fits_in_memory(size) ? IN_MEMORY : IN_FILE;
     if (where == IN_FILE) {
         struct block *block = in_file(size);
         if (block)
