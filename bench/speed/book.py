@@ -32,7 +32,9 @@ _PARTS = (
     (
         "### From `diagnose` to the verdict",
         "The whole command, process start included. Fitted is a start plus a power of the size; in brackets the powers "
-        "of curves that differ from the measured costs by 10% on average, as other work on a machine disturbs them.",
+        "of curves that differ from the measured costs by 10% on average, as other work on a machine disturbs them. "
+        "Peak memory counts the files that a process has mapped, which the kernel takes back when memory is short; "
+        "anonymous is what it cannot take back, looked at every 10 ms, of all processes of the command together.",
         growth.tables,
     ),
     (

@@ -11,10 +11,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from bench.counted import counted, counting
+from bench.speed.anonymous import AnonymousMemory
 from bench.speed.memory import peak_bytes
 from bench.speed.steps import STEPS
 
@@ -23,8 +24,9 @@ from bench.speed.steps import STEPS
 class Spent:
     wall_s: float
     cpu_s: float
-    peak_bytes: int
+    peak_bytes: int  # files that are mapped included
     told: Mapping[str, float] = field(default_factory=dict)  # what the step says besides
+    anonymous_bytes: int = 0  # most at any time; 0: nobody looked
 
 
 class FailedStepError(Exception):
@@ -33,21 +35,25 @@ class FailedStepError(Exception):
 
 def measured(step: str, *paths: Path) -> Spent:
     command = [sys.executable, "-m", "bench.speed.fresh", step, *map(str, paths)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise FailedStepError(done.stderr.strip()[-2000:])
-    return Spent(**json.loads(done.stdout.splitlines()[-1]))
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with AnonymousMemory(process.pid) as anonymous:
+        said, wrong = process.communicate()
+    if process.returncode:
+        raise FailedStepError(wrong.strip()[-2000:])
+    return replace(Spent(**json.loads(said.splitlines()[-1])), anonymous_bytes=anonymous.peak_bytes)
 
 
 def command_measured(command: Sequence[str], statuses: Sequence[int]) -> Spent:
     """A whole command, the start of its process and the loading of its code included."""
     with tempfile.NamedTemporaryFile() as file:
         counter = counting(Path(file.name))
-        done = subprocess.run([*counter, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-        if done.returncode not in statuses:
-            raise FailedStepError(f"`{' '.join(command)}` ended with {done.returncode}.")
+        process = subprocess.Popen([*counter, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with AnonymousMemory(process.pid) as anonymous:
+            status = process.wait()
+        if status not in statuses:
+            raise FailedStepError(f"`{' '.join(command)}` ended with {status}.")
         used = counted(Path(file.name))
-    return Spent(used.elapsed_s, used.cpu_s, used.peak_bytes)
+    return Spent(used.elapsed_s, used.cpu_s, used.peak_bytes, anonymous_bytes=anonymous.peak_bytes)
 
 
 def _spent(step: Callable[[Sequence[Path]], Mapping[str, float]], paths: Sequence[Path]) -> Spent:

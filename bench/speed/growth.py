@@ -67,7 +67,7 @@ def _point(sized: Sized) -> Point:
 
 
 def _rows(kind: str, points: Sequence[Point]) -> str:
-    head = ("size", UNITS[kind], "on disk", "elapsed", "CPU time", "peak memory", "bytes of memory each")
+    head = ("size", UNITS[kind], "on disk", "elapsed", "CPU time", "peak memory", "anonymous", "anonymous bytes each")
     return markdown(
         head,
         [
@@ -78,7 +78,8 @@ def _rows(kind: str, points: Sequence[Point]) -> str:
                 seconds(one.spent.wall_s),
                 seconds(one.spent.cpu_s),
                 size_of(one.spent.peak_bytes),
-                f"{one.spent.peak_bytes / one.size:,.0f}",
+                size_of(one.spent.anonymous_bytes) if one.spent.anonymous_bytes else "",
+                f"{one.spent.anonymous_bytes / one.size:,.0f}" if one.spent.anonymous_bytes else "",
             ]
             for one in points
         ],
@@ -90,13 +91,19 @@ def _verdict(points: Sequence[Point]) -> str:
         return "Too few sizes to tell how it grows."
     time = fit_growth([one.size for one in points], [one.spent.cpu_s for one in points])
     linear = "linear or less" if time.is_linear else "**more than linear**"
-    before, last = points[-2:]
-    more = max(last.spent.peak_bytes - before.spent.peak_bytes, 0) / (last.size - before.size)
     return (
         f"CPU time grows with the {time.exponent:.2f}th power of the size [{time.least:.2f}, {time.most:.2f}], above a "
-        f"start of {seconds(time.start)}; slope at the end {time.at_the_end:.2f}: {linear}. Memory: {more:.0f} bytes "
-        f"more for each of them at the end."
+        f"start of {seconds(time.start)}; slope at the end {time.at_the_end:.2f}: {linear}.{_more_memory(points)}"
     )
+
+
+def _more_memory(points: Sequence[Point]) -> str:
+    """Nothing of what was measured when nobody looked."""
+    before, last = points[-2:]
+    if not (before.spent.anonymous_bytes and last.spent.anonymous_bytes):
+        return ""
+    more = max(last.spent.anonymous_bytes - before.spent.anonymous_bytes, 0) / (last.size - before.size)
+    return f" Anonymous memory: {more:.1f} bytes more for each of them at the end."
 
 
 def _told(told: dict[str, Any]) -> Point:

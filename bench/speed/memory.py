@@ -14,11 +14,20 @@ def peak_bytes(pid: int | str) -> int:
 
     What getrusage() says has the memory in it of whoever started the process.
     """
+    return _said_of(pid, "VmHWM")
+
+
+def anonymous_bytes(pid: int | str) -> int:
+    """What the process holds now apart from files: what only swapping could take from it; 0 when it is gone."""
+    return _said_of(pid, "RssAnon")
+
+
+def _said_of(pid: int | str, what: str) -> int:
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return 0
-    line = next((one for one in status.splitlines() if one.startswith("VmHWM:")), "VmHWM: 0 kB")
+    line = next((one for one in status.splitlines() if one.startswith(f"{what}:")), f"{what}: 0 kB")
     return int(line.split()[1]) * 1024
 
 

@@ -56,10 +56,12 @@ def tables() -> str:
         for line in (_line(one) for one in told["lines"]):
             besides = ", ".join(f"{value:,.3g} {name}" if value < 1000 else f"{value:,.0f} {name}"
                                 for name, value in line.spent.told.items())  # fmt: skip
-            figures = (seconds(line.spent.wall_s), seconds(line.spent.cpu_s), size_of(line.spent.peak_bytes))
+            spent = line.spent
+            anonymous = size_of(spent.anonymous_bytes) if spent.anonymous_bytes else ""
+            figures = (seconds(spent.wall_s), seconds(spent.cpu_s), size_of(spent.peak_bytes), anonymous)
             part = f" (1/{1 / line.part:.0f} of it)" if line.part < 1 else ""
             rows.append([line.what, f"{line.size}{part}", line.published, *figures, besides, str(told["load"])])
-    head = ("what", "size", "published", "elapsed", "CPU time", "peak memory", "besides", "load average")
+    head = ("what", "size", "published", "elapsed", "CPU time", "peak memory", "anonymous", "besides", "load average")
     return markdown(head, rows)
 
 

@@ -42,7 +42,7 @@ class Watch:
 
     def counter(self) -> int:
         """The process that counts what the program uses, and passes signals on to it. LookupError: there is none."""
-        found = next((pid for pid in _below(self._root) if self._is_counter(pid)), None)
+        found = next((pid for pid in tree_below(self._root) if self._is_counter(pid)), None)
         if found is None:
             raise LookupError("The program is gone.")
         return found
@@ -53,7 +53,7 @@ class Watch:
     def _follow(self) -> None:
         seen = 0
         while not self._ended.wait(_LOOK_EVERY_S):
-            peaks = [peak_bytes(pid) for pid in _below(self._root, stop_at=self._is_counter)]
+            peaks = [peak_bytes(pid) for pid in tree_below(self._root, stop_at=self._is_counter)]
             self.tool_bytes = max(self.tool_bytes, sum(peaks))
             if self._looks_inside and not self.sampler_bytes and (program := self._program()):
                 seen += 1
@@ -62,18 +62,18 @@ class Watch:
 
     def _program(self) -> list[int]:
         try:
-            return [pid for pid in _below(self.counter()) if not self._is_counter(pid)]
+            return [pid for pid in tree_below(self.counter()) if not self._is_counter(pid)]
         except LookupError:
             return []
 
 
-def _below(pid: int, stop_at: Callable[[int], bool] | None = None) -> list[int]:
+def tree_below(pid: int, stop_at: Callable[[int], bool] | None = None) -> list[int]:
     """A process and all that descend from it; without those that `stop_at` is true of, and what is below them."""
     if stop_at is not None and stop_at(pid):
         return []
     found = [pid]
     for child in _children(pid):
-        found += _below(child, stop_at)
+        found += tree_below(child, stop_at)
     return found
 
 

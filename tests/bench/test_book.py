@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from bench.speed import book, deep, growth, overhead, sizes, store
+from bench.speed.anonymous import AnonymousMemory
 from bench.speed.fresh import FailedStepError, Spent, command_measured
 from bench.speed.growth import Point
 from bench.speed.meter import Cost, Inside
@@ -50,22 +54,61 @@ def test_overhead_is_told_beside_the_plain_run_and_failures_in_words() -> None:
 def test_growth_says_whether_it_is_linear() -> None:
     for exponent, words in ((1, "linear or less"), (2, "**more than linear**")):
         points = [
-            Point(f"{times}x", 1000 * times, 100 * times, Spent(1.0, 1.0 + times**exponent, 10**8 + 5000 * times))
+            Point(f"{times}x", 1000 * times, 100 * times, Spent(1.0, 1.0 + times**exponent, 2 * 10**8, {}, held))
             for times in (1, 10, 100)
+            for held in (10**8 + 5000 * times,)
         ]
         store.write(growth.PART, "values", {"points": [asdict(one) for one in points]})
         text = growth.tables()
         assert words in text
-        assert "5 bytes more for each" in text
+        assert "Anonymous memory: 5.0 bytes more for each" in text
         assert "| 100x | 100,000 |" in text
+        assert "| 200 MB | 100 MB | 1,005 |" in text
 
 
 def test_sizes_say_which_part_of_them_was_measured() -> None:
-    spent = Spent(1.5, 2.5, 3_000_000_000, {"vertices": 12345, "ms a walk": 1.25})
+    spent = Spent(1.5, 2.5, 3_000_000_000, {"vertices": 12345, "ms a walk": 1.25}, 400_000_000)
     store.write(sizes.PART, "argus", {"lines": [asdict(Line("graph", "12 million events", spent, 0.05))]})
     (row,) = [one for one in sizes.tables().splitlines() if "graph" in one]
     assert "12 million events (1/20 of it)" in row
-    assert "1.5 s | 2.5 s | 3 GB | 12,345 vertices, 1.25 ms a walk" in row
+    assert "1.5 s | 2.5 s | 3 GB | 400 MB | 12,345 vertices, 1.25 ms a walk" in row
+
+
+def test_memory_that_nobody_looked_at_is_not_told() -> None:
+    points = [Point(f"{size}x", size, size, Spent(1.0, 1.0 + size, 2 * 10**8)) for size in (1, 10, 100)]
+    store.write(growth.PART, "values", {"points": [asdict(one) for one in points]})
+    assert "Anonymous memory" not in growth.tables()
+    assert "| 200 MB |  |  |" in growth.tables()
+
+
+def test_anonymous_memory_is_that_of_all_processes_and_without_files(tmp_path: Path) -> None:
+    # GIVEN a process and a child that hold 40 MB each, and one of them as much of a file
+    (tmp_path / "file").write_bytes(bytes(40_000_000))
+    code = f"""
+import mmap, os, sys
+child = os.fork()
+held = bytearray(40_000_000)
+held[::4096] = b"x" * len(held[::4096])
+if child == 0:
+    sys.stdin.read()
+    os._exit(0)
+mapped = mmap.mmap(os.open({str(tmp_path / "file")!r}, os.O_RDONLY), 0, prot=mmap.PROT_READ)
+sum(mapped[::4096])
+print(flush=True)
+sys.stdin.read()
+os.wait()
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin and process.stdout
+        # WHEN both are watched until they hold it
+        with AnonymousMemory(process.pid) as anonymous:
+            process.stdout.readline()
+            deadline = time.monotonic() + 60
+            while anonymous.peak_bytes < 80_000_000 and time.monotonic() < deadline:
+                time.sleep(0.01)
+            process.stdin.close()
+    # THEN what they hold together is told, the file is not in it
+    assert 80_000_000 <= anonymous.peak_bytes < 118_000_000
 
 
 def test_dependences_are_told_in_times_of_the_plain_run() -> None:

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engines.made import Made, recording
 from whyperf.engines.recorded import columns_of, rows_of
+from whyperf.errors import WhyperfError
 from whyperf.recording.reader import Recording
-from whyperf.recording.tables import SAMPLES
+from whyperf.recording.tables import SAMPLES, STACKS
 from whyperf.recording.writer import write_recording
 
 _NAMES = ("time", "stack", "clock")
@@ -56,3 +58,40 @@ def test_columns_of_a_recording_in_memory_are_taken_as_they_are() -> None:
     np.testing.assert_array_equal(
         columns_of(made, "samples", ["weight"])["weight"], made.table("samples").column("weight").to_numpy()
     )
+
+
+@given(st.lists(st.integers(1, 5), min_size=2, max_size=5), st.data())
+@settings(max_examples=12, deadline=None)
+def test_chains_are_checked_across_groups(groups: list[int], data: st.DataObject) -> None:
+    # GIVEN a chain of stack nodes, each the child of the one before, stored in groups of any size
+    made = recording([([f"f{depth}" for depth in range(sum(groups))], 0.01)])
+    stacks = made.table("stacks").slice(0, sum(groups))
+    batches = [
+        batch
+        for start, size in zip(np.cumsum([0, *groups]).tolist(), groups, strict=False)
+        for batch in stacks.slice(start, size).combine_chunks().to_batches()
+    ]
+    broken = data.draw(st.integers(0, len(batches) - 1))
+    rows = [{**row, "parent": stacks.num_rows - 1} for row in batches[broken].to_pylist()]
+    forward = pa.RecordBatch.from_pylist(rows, schema=STACKS.schema)
+    with tempfile.TemporaryDirectory() as folder:
+        tables = {**made.tables, "stacks": pa.RecordBatchReader.from_batches(STACKS.schema, batches)}
+        write_recording(Path(folder) / "sound", made.manifest, tables)
+        tables["stacks"] = pa.RecordBatchReader.from_batches(
+            STACKS.schema, [*batches[:broken], forward, *batches[broken + 1 :]]
+        )
+        write_recording(Path(folder) / "broken", made.manifest, tables)
+        # WHEN parents are read THEN those of whole chains are as they were
+        held = columns_of(Recording(Path(folder) / "sound"), "stacks", ["parent"])
+        np.testing.assert_array_equal(held["parent"], stacks.column("parent").to_numpy())
+        # and those that lead forward, so that a chain may not come to its end, are refused
+        with pytest.raises(WhyperfError, match="column parent names rows that do not exist"):
+            columns_of(Recording(Path(folder) / "broken"), "stacks", ["parent"])
+
+
+def test_columns_of_an_empty_table_are_empty(tmp_path: Path) -> None:
+    made = recording([(["main"], 0.01)])
+    write_recording(tmp_path / "empty", made.manifest, {**made.tables, "samples": SAMPLES.schema.empty_table()})
+    held = columns_of(Recording(tmp_path / "empty"), "samples", _NAMES)
+    assert [len(held[name]) for name in _NAMES] == [0, 0, 0]
+    assert held["time"].dtype == np.int64

@@ -42,7 +42,13 @@ def test_it_holds_what_is_needed_and_nothing_else(wheel: Path) -> None:
         "whyperf/report/html/page-licences.md",
     ):
         assert needed in names
-    for extension in ("collect/_session", "collect/_stacks", "debuginfo/_debuginfo", "importers/_perf_data"):
+    for extension in (
+        "collect/_session",
+        "collect/_stacks",
+        "debuginfo/_debuginfo",
+        "importers/_perf_data",
+        "recording/_file_backed",
+    ):
         assert any(name.startswith(f"whyperf/{extension}.") and name.endswith(".so") for name in names)
     top = {name.split("/")[0] for name in names}
     assert {name for name in top if not name.endswith(".dist-info")} == {"whyperf"}

@@ -36,16 +36,21 @@ def rows_of(recording: Recorded, table: str) -> Rows:
 
 
 def columns_of(recording: Recorded, table: str, names: Sequence[str]) -> Columns:
-    """Whole columns, each decoded to where it stays: a table beside its columns would take the room twice."""
+    """Whole columns, each decoded to where it stays: a table beside its columns would take the room twice. One after
+    the other, since all columns of a single piece may be large already."""
     rows = rows_of(recording, table)
+    if not rows.count:  # there is no piece either
+        rows = HeldRows(recording.table(table))
     held: Columns = {}
-    begin = 0
-    for piece in rows.pieces(names):
-        if len(piece[names[0]]) == rows.count:
-            return piece
-        held = held or {name: np.empty(rows.count, values.dtype) for name, values in piece.items()}
-        end = begin + len(piece[names[0]])
-        for name, values in piece.items():
-            held[name][begin:end] = values
-        begin = end
+    for name in names:
+        begin = 0
+        for piece in rows.pieces([name]):
+            values = piece[name]
+            if len(values) == rows.count:
+                held[name] = values
+                break
+            if name not in held:
+                held[name] = np.empty(rows.count, values.dtype)
+            held[name][begin : begin + len(values)] = values
+            begin += len(values)
     return held

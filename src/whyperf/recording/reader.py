@@ -91,7 +91,7 @@ class Recording:
             stored = StoredRows(
                 pq.ParquetFile(table_file(self.path, name), memory_map=True),
                 table,
-                lambda column, rows: self._check_row_numbers(name, column, rows),
+                lambda column, rows, first: self._check_row_numbers(name, column, rows, first),
                 lambda why: self._damaged(name, why),
             )
         except FileNotFoundError:
@@ -134,17 +134,21 @@ class Recording:
             self._check_row_numbers(name, column, rows)
         return rows
 
-    def _check_row_numbers(self, name: str, column: Column, rows: pa.Table) -> None:
-        """Whoever follows a row number may rely on its being one, and on chains' coming to an end."""
+    def _check_row_numbers(self, name: str, column: Column, rows: pa.Table, first: int = 0) -> None:
+        """Whoever follows a row number may rely on its being one, and on chains' coming to an end.
+
+        `first` is the number of the first of these rows.
+        """
         if not column.rows_of or rows.num_rows == 0:
             return
         numbers = rows.column(column.name).to_numpy()
         target = self.manifest.tables.get(column.rows_of)
         sound = bool(numbers.min() >= -1 and numbers.max() < (0 if target is None else target.rows))
         if column.name == "parent":
-            sound = sound and bool(np.all(numbers < np.arange(rows.num_rows)))
+            sound = sound and bool(np.all(numbers < np.arange(first, first + rows.num_rows)))
         if column.name == "inlined_in":
-            sound = sound and bool(np.all((numbers > np.arange(rows.num_rows)) | (numbers == -1)))
+            later = numbers > np.arange(first, first + rows.num_rows)
+            sound = sound and bool(np.all(later | (numbers == -1)))
         if not sound:
             raise self._damaged(name, f"its column {column.name} names rows that do not exist")
 

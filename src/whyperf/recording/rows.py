@@ -69,7 +69,7 @@ class StoredRows:
         self,
         file: pq.ParquetFile,
         table: Table,
-        check: Callable[[Column, pa.Table], None],
+        check: Callable[[Column, pa.Table, int], None],
         damaged: Callable[[str], WhyperfError],
     ) -> None:
         self._file, self._table, self._check, self._damaged = file, table, check, damaged
@@ -138,5 +138,5 @@ class StoredRows:
             raise self._damaged(f"it does not fit the format ({str(error).splitlines()[0]})") from error
         for column in self._table.columns:
             if column.name in names:
-                self._check(column, rows)
+                self._check(column, rows, int(self._starts[group]))
         return {name: rows.column(name).to_numpy() for name in names}

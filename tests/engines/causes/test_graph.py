@@ -163,9 +163,9 @@ def test_bytes_come_out_as_they_went_in(sent: list[int], read: list[int]) -> Non
     amounts = np.array([*sent, *read], np.int64)
     sends = np.array([True] * len(sent) + [False] * len(read))
     times = np.arange(len(amounts), dtype=np.int64)
-    got = list(
-        zip(*(one.tolist() for one in _match(times, np.ones(len(amounts), np.uint64), sends, amounts, 0)), strict=True)
-    )
+    send, receive = np.empty((2, 2 * len(amounts)), np.int32)
+    pairs = _match(times, np.ones(len(amounts), np.uint64), sends, amounts, 0, send, receive)
+    got = list(zip(send[:pairs].tolist(), receive[:pairs].tolist(), strict=True))
     expected, first = [], 0
     for receive, amount in enumerate(read):
         begin, end, position = first, first + amount, 0

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.causes.arrays import Int32s
+from whyperf.engines.causes.arrays import Int32s, Ints
 from whyperf.engines.causes.graph import Graph
+from whyperf.engines.causes.grouping import groups
 from whyperf.engines.causes.waits import Ended
+from whyperf.engines.relations.kernels import grouped
 from whyperf.engines.run import column
 from whyperf.recording.events import EventKind
 from whyperf.recording.tables import Clock
@@ -56,27 +58,27 @@ def _waited(graph: Graph, thread: int, begin: int, end: int) -> tuple[Waited, ..
     first, last = graph.waits.begin[rows.start : rows.stop], graph.ends[rows.start : rows.stop]
     low, high = np.maximum(first, begin), np.minimum(last, end)
     inside = np.flatnonzero(high > low)
-    sites: dict[tuple[int, int], list[int]] = {}
-    events, waits = graph.trace.events, graph.waits
-    for at in inside.tolist():
-        switch = waits.first[rows.start + at]
-        sites.setdefault((int(events.call[switch]), int(events.site[switch])), []).append(at)
+    switch = graph.waits.first[rows.start + inside]
+    sites, of_wait = groups(graph.trace.events.call[switch], graph.trace.events.site[switch])
+    start, order = grouped(of_wait, len(sites))
     found = []
-    for rows_at in sites.values():
+    for site in range(len(sites)):
+        rows_at = inside[order[start[site] : start[site + 1]]]
         lengths = high[rows_at] - low[rows_at]
-        longest = rows_at[int(np.argmax(lengths))]
+        longest = int(rows_at[np.argmax(lengths)])
         told = _told_by(graph, rows.start, rows_at, longest)
         found.append(Waited(int(lengths.sum()), rows.start + told, int(low[longest]), int(high[told])))
     return tuple(sorted(found, key=lambda one: -one.total))
 
 
-def _told_by(graph: Graph, start: int, rows: list[int], longest: int) -> int:
+def _told_by(graph: Graph, start: int, rows: Ints, longest: int) -> int:
     """The wait that tells whom a series was for: the longest one; if a timer ended that, the next one that somebody
     ended (PostgreSQL looks for deadlocks after a second, then waits on for the same lock)."""
     ended = graph.waits.ended
     if ended[start + longest] != Ended.TIMER:
         return longest
-    return next((row for row in rows if row > longest and ended[start + row] == Ended.THREAD), longest)
+    later = rows[(rows > longest) & (ended[start + rows] == Ended.THREAD)]
+    return int(later[0]) if len(later) else longest
 
 
 def _ran(graph: Graph, thread: int, begin: int, end: int) -> Ran | None:
@@ -100,7 +102,7 @@ def kept_from_cpu(graph: Graph, thread: int, begin: int, end: int) -> Counter[in
     kept: Counter[int] = Counter()
     since, rival = begin, -1
     off = bool(len(rows)) and int(events.other[rows[0]]) == thread
-    for row in rows.tolist():
+    for row in rows:
         if int(events.other[row]) == thread:
             if off:
                 kept[rival if since > begin else int(events.thread[row])] += int(events.time[row]) - since

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from whyperf.engines.causes import words
 from whyperf.engines.causes.anomalies import find_anomalies
 from whyperf.engines.causes.blame import Blame
@@ -17,6 +19,7 @@ from whyperf.engines.causes.roles import Roles, play
 from whyperf.engines.causes.settings import CausesSettings
 from whyperf.engines.recorded import Recorded
 from whyperf.errors import WhyperfError
+from whyperf.recording.file_backed import large_arrays_in_files
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ class Where:
     thread: str | None = None
 
 
+@large_arrays_in_files()
 def find_causes(
     stalled: Recorded,
     normals: Sequence[Recorded],
@@ -127,12 +131,11 @@ def _at(graph: Graph, anomalies: Sequence[Anomaly], where: Where) -> list[Anomal
                 f"whyperf diagnose {graph.trace.path}",
             )
         return found
+    under_way = (graph.waits.begin <= where.at) & (graph.ends >= where.at) & ~graph.in_loop
     waits = [
         Anomaly(wait.thread, wait.begin, wait.end, wait.end - wait.begin, 0, 0, wait.number)
-        for thread in range(len(graph.trace.threads))
-        if where.thread is None or is_called(graph, thread, where.thread)
-        for number in graph.waits_of(thread)
-        if (wait := graph.wait(number)).begin <= where.at <= wait.end and not graph.in_loop[number]
+        for wait in (graph.wait(number) for number in np.flatnonzero(under_way).tolist())
+        if where.thread is None or is_called(graph, wait.thread, where.thread)
     ]
     if not waits:
         raise WhyperfError(

@@ -93,7 +93,9 @@ def build_edges(
     pieces.append(_uniform(sender, receiver, Strength.STRONG, MESSAGE))
 
     forks = np.flatnonzero((events.kind == EventKind.FORK) & (events.other >= 0) & (events.thread >= 0))
-    child = np.array([segments.of(int(one)).start if segments.of(int(one)) else -1 for one in events.other[forks]])
+    first = np.append(segments.of_thread[:-1], -1)
+    first[:-1][np.diff(segments.of_thread) == 0] = -1
+    child = first[events.other[forks]]
     parent = segments_at(segments, events.thread[forks], events.time[forks])
     pieces.append(_uniform(parent, child.astype(np.int32), Strength.STRONG, FORK))
 
@@ -134,12 +136,13 @@ def _uniform(source: Int32s, target: Int32s, strength: Strength, mechanism: int)
 
 
 def segments_at(segments: Segments, thread: Int32s, time: Ints) -> Int32s:
-    return _segments_at(segments.of_thread, segments.begin, thread, time)
+    found = np.full(len(thread), -1, np.int32)
+    _find_segments(segments.of_thread, segments.begin, thread, time, found)
+    return found
 
 
 @njit(cache=True, nogil=True)
-def _segments_at(of_thread: Ints, begin: Ints, thread: Int32s, time: Ints) -> Int32s:
-    found = np.full(len(thread), -1, np.int32)
+def _find_segments(of_thread: Ints, begin: Ints, thread: Int32s, time: Ints, found: Int32s) -> None:
     for at in range(len(thread)):
         who = thread[at]
         if who < 0 or who + 1 >= len(of_thread):
@@ -149,7 +152,6 @@ def _segments_at(of_thread: Ints, begin: Ints, thread: Int32s, time: Ints) -> In
             continue
         inside = low + np.searchsorted(begin[low:high], time[at], side="right") - 1
         found[at] = max(inside, low)
-    return found
 
 
 def _neighbours(segments: Segments, loops: Bools, symbols: Symbols, rare: float) -> _Piece:
@@ -161,9 +163,8 @@ def _neighbours(segments: Segments, loops: Bools, symbols: Symbols, rare: float)
     counts = np.bincount(numbers, minlength=len(symbols.names))
     positive = np.sort(counts[counts > 0])
     limit = int(positive[int(len(positive) * rare)]) if len(positive) else 0
-    strength = _compare_neighbours(
-        segments.thread, segments.before, segments.turn, loops, start, numbers, counts, limit
-    )
+    strength = np.full(len(segments), _NO_EDGE, np.int8)
+    _compare_neighbours(segments.thread, segments.before, segments.turn, loops, start, numbers, counts, limit, strength)
     target = np.flatnonzero(strength != _NO_EDGE).astype(np.int32)
     return target - 1, target, strength[target], np.full(len(target), NEIGHBOUR, np.int32)
 
@@ -181,8 +182,8 @@ def _compare_neighbours(  # noqa: PLR0917 -- columns
     symbols: Int32s,
     counts: Ints,
     rare: int,
-) -> Int8s:
-    strength = np.full(len(thread), _NO_EDGE, np.int8)
+    strength: Int8s,
+) -> None:
     seen = np.full(len(counts), -1, np.int32)
     for segment in range(1, len(thread)):
         if thread[segment] != thread[segment - 1] or turn[segment]:
@@ -199,4 +200,3 @@ def _compare_neighbours(  # noqa: PLR0917 -- columns
                 boosted = boosted or counts[symbols[at]] <= rare
         if shared or wait >= 0:
             strength[segment] = 0 if boosted else 1
-    return strength

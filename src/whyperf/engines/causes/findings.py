@@ -12,6 +12,7 @@ from whyperf.engines.causes.path import Certainty, Culprit, Ending, Rung, Stall
 from whyperf.engines.causes.stacks import Frame
 from whyperf.engines.finding import Finding, Place
 from whyperf.engines.functions import UNKNOWN
+from whyperf.recording.file_backed import large_arrays_in_files
 from whyperf.recording.identity import FunctionKey
 
 ENGINE = "causes"
@@ -22,6 +23,7 @@ _DARK = (Ending.OUTSIDE, Ending.UNKNOWN, Ending.POLLED)
 _IN_THE_DARK = 0.5  # the culprit is outside the recording, or nothing is known of what it did
 
 
+@large_arrays_in_files()
 def findings(causes: Causes) -> tuple[Finding, ...]:
     """In the order of the stalls: most time first."""
     longest = max((stall.anomaly.excess for stall in causes.stalls), default=1)

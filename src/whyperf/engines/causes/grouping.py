@@ -17,6 +17,12 @@ def groups(*columns: Int32s | Ints) -> tuple[Ints, Int32s]:
     return _numbered(key)
 
 
+def _numbered(key: Ints) -> tuple[Ints, Int32s]:
+    first, of_row = np.empty(len(key), np.int64), np.empty(len(key), np.int32)
+    count = _number(key, first, of_row)
+    return first[:count].copy(), of_row
+
+
 def _paired(a: Ints, b: Ints) -> Ints:
     """One number for two: `a` becomes the number of its group, so that both fit."""
     _, numbered = _numbered(a)
@@ -24,11 +30,9 @@ def _paired(a: Ints, b: Ints) -> Ints:
 
 
 @njit(cache=True, nogil=True)
-def _numbered(key: Ints) -> tuple[Ints, Int32s]:
+def _number(key: Ints, first: Ints, of_row: Int32s) -> int:
     numbers = {np.int64(0): np.int32(0)}
     numbers.clear()
-    first = np.empty(len(key), np.int64)
-    of_row = np.empty(len(key), np.int32)
     for row in range(len(key)):
         known = numbers.get(key[row], np.int32(-1))
         if known < 0:
@@ -36,4 +40,4 @@ def _numbered(key: Ints) -> tuple[Ints, Int32s]:
             numbers[key[row]] = known
             first[known] = row
         of_row[row] = known
-    return first[: len(numbers)].copy(), of_row
+    return len(numbers)

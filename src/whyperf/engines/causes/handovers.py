@@ -33,19 +33,18 @@ def armed_by_others(events: Events, wakes: Int32s) -> tuple[Ints, Ints]:
 
 def begun_before(events: Events, begins: Ints, ends: Ints | Int32s) -> tuple[Ints, Ints]:
     """The last beginning of the same object before each end that has one."""
-    before = _last_before(events.object, begins, ends.astype(np.int64))
+    before = np.full(len(ends), -1, np.int64)
+    _find_last(events.object, begins, ends.astype(np.int64), before)
     known = before >= 0
     return before[known], ends[known].astype(np.int64)
 
 
 @njit(cache=True, nogil=True)
-def _last_before(object_: Words, begins: Ints, ends: Ints) -> Ints:
+def _find_last(object_: Words, begins: Ints, ends: Ints, found: Ints) -> None:
     last = {np.uint64(0): np.int64(-1)}
-    found = np.full(len(ends), -1, np.int64)
     at = 0
     for end in range(len(ends)):
         while at < len(begins) and begins[at] < ends[end]:
             last[object_[begins[at]]] = begins[at]
             at += 1
         found[end] = last.get(object_[ends[end]], np.int64(-1))
-    return found

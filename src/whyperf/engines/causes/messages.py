@@ -72,17 +72,20 @@ def match_messages(trace: Trace, moved: Channels, late_ns: int) -> Messages:
     events = trace.events
     order = np.lexsort((moved.rows, moved.channel))
     rows, channel, sends = moved.rows[order], moved.channel[order], moved.sends[order]
-    send, receive = _match(events.time[rows], channel, sends, events.result[rows], late_ns)
-    return Messages(rows[send], rows[receive])
+    send, receive = np.empty(2 * len(rows) + 1, np.int32), np.empty(2 * len(rows) + 1, np.int32)
+    pairs = _match(events.time[rows], channel, sends, events.result[rows], late_ns, send, receive)
+    return Messages(rows[send[:pairs]], rows[receive[:pairs]])
 
 
 @njit(cache=True, nogil=True)
-def _match(time: Ints, channel: Words, sends: Bools, amount: Ints, late: int) -> tuple[Int32s, Int32s]:
-    """First in, first out. A send's end may be seen after the receive of its bytes: such a receive waits for it."""
+def _match(  # noqa: PLR0917 -- columns
+    time: Ints, channel: Words, sends: Bools, left: Ints, late: int, send: Int32s, receive: Int32s
+) -> int:
+    """First in, first out. A send's end may be seen after the receive of its bytes: such a receive waits for it.
+
+    `left` is how many bytes each moved, and is used up; `send` and `receive` are filled with pairs.
+    """
     pairs = 0
-    send = np.empty(2 * len(time) + 1, np.int32)
-    receive = np.empty(2 * len(time) + 1, np.int32)
-    left = amount.copy()
     oldest_send, oldest_receive = 0, 0
     for at in range(len(time)):
         if at == 0 or channel[at] != channel[at - 1]:
@@ -108,4 +111,4 @@ def _match(time: Ints, channel: Words, sends: Bools, amount: Ints, late: int) ->
                 left[oldest_send] -= moved
                 send[pairs], receive[pairs] = oldest_send, at
                 pairs += 1
-    return send[:pairs], receive[:pairs]
+    return pairs

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
+from whyperf.engines.causes.arrays import Bools, Int32s
 from whyperf.engines.causes.edges import FORK, MESSAGE, NEIGHBOUR, queue_of
 from whyperf.engines.causes.graph import Graph, Wait
+from whyperf.engines.causes.grouping import groups
 from whyperf.engines.causes.path import Culprit, Ending
 from whyperf.engines.causes.roles import Roles
 from whyperf.recording.events import EventKind
@@ -19,7 +22,7 @@ class TurnSegments:
     """The segments of one turn of a thread."""
 
     thread: int
-    segments: tuple[int, ...]
+    segments: range
 
 
 class Replies:
@@ -52,12 +55,13 @@ class Replies:
     def last_turn(self, thread: int, missing: Wait) -> TurnSegments | None:
         """The party's turn that the waiting thread began; else the last one that it had meanwhile."""
         slack = self.graph.settings.turn_slack_ns
-        turns = self._turns(self.graph, thread, missing.begin - slack, missing.end)
-        asked = [turn for turn in turns if missing.thread in self._feeders(turn)]
-        if asked:
-            return asked[-1]
-        meanwhile = [turn for turn in turns if self.graph.segments.end[turn.segments[-1]] >= missing.begin]
-        return meanwhile[-1] if meanwhile else None
+        asked, meanwhile = None, None
+        for turn in self._turns(self.graph, thread, missing.begin - slack, missing.end):
+            if missing.thread in self._feeders(turn):
+                asked = turn
+            if self.graph.segments.end[turn.segments[-1]] >= missing.begin:
+                meanwhile = turn
+        return asked or meanwhile
 
     def _feeders(self, turn: TurnSegments) -> set[int]:
         graph = self.graph
@@ -73,21 +77,19 @@ class Replies:
         return found
 
     @staticmethod
-    def _turns(graph: Graph, thread: int, begin: int, end: int) -> list[TurnSegments]:
-        """Those that overlap a window."""
-        segments, found = graph.segments, []
-        current: list[int] = []
-        for segment in segments.of(thread):
-            before = int(segments.before[segment])
-            if current and (segments.turn[segment] or (before >= 0 and graph.in_loop[before])):
-                found.append(TurnSegments(thread, tuple(current)))
-                current = []
-            current.append(segment)
-        if current:
-            found.append(TurnSegments(thread, tuple(current)))
-        return [
-            one for one in found if segments.begin[one.segments[0]] <= end and segments.end[one.segments[-1]] >= begin
-        ]
+    def _turns(graph: Graph, thread: int, begin: int, end: int) -> Iterator[TurnSegments]:
+        """Those that overlap a window, one after the other: a thread may have had millions."""
+        segments, rows = graph.segments, graph.segments.of(thread)
+        if not rows:
+            return
+        before = segments.before[rows.start : rows.stop]
+        starts = segments.turn[rows.start : rows.stop] | np.append(graph.in_loop, False)[before]
+        starts[0] = True
+        firsts = rows.start + np.flatnonzero(starts)
+        lasts = np.append(firsts[1:], rows.stop) - 1
+        inside = np.flatnonzero((segments.begin[firsts] <= end) & (segments.end[lasts] >= begin))
+        for turn in inside:
+            yield TurnSegments(thread, range(int(firsts[turn]), int(lasts[turn]) + 1))
 
     def forwarded_to(self, turn: TurnSegments, missing: Wait) -> int | None:
         """Who received the last request that the turn passed on: a message to somebody who ever answered the thread.
@@ -95,7 +97,7 @@ class Replies:
         What is merely written to somebody, such as a line to whoever reads a log, asks for nothing.
         """
         graph, edges = self.graph, self.graph.edges
-        rows = np.flatnonzero((edges.mechanism == MESSAGE) & np.isin(edges.source, turn.segments))
+        rows = np.flatnonzero((edges.mechanism == MESSAGE) & _are_in(edges.source, turn.segments))
         receivers = [int(graph.segments.thread[edges.target[row]]) for row in rows]
         onward = [one for one in receivers if one not in (missing.thread, turn.thread)]
         return next((one for one in reversed(onward) if self._answers(one, turn.thread)), None)
@@ -105,9 +107,12 @@ class Replies:
         graph, edges = self.graph, self.graph.edges
         slack = graph.settings.turn_slack_ns
         turns = self._turns(graph, thread, waiting.begin - slack, waiting.end)
-        asked = [segment for turn in turns if waiting.thread in self._feeders(turn) for segment in turn.segments]
-        rows = np.flatnonzero((edges.mechanism == MESSAGE) & np.isin(edges.source, asked))
-        return set(graph.segments.thread[edges.target[rows]].tolist())
+        asked = np.zeros(len(graph.segments), np.bool_)
+        for turn in turns:
+            if waiting.thread in self._feeders(turn):
+                asked[turn.segments.start : turn.segments.stop] = True
+        rows = np.flatnonzero((edges.mechanism == MESSAGE) & asked[edges.source])
+        return set(np.unique(graph.segments.thread[edges.target[rows]]).tolist())
 
     def _answers(self, thread: int, asker: int) -> bool:
         """Whether a thread ever sent anything back, here or, in the same roles, in a normal run."""
@@ -144,17 +149,21 @@ class Replies:
         rows = graph.segments.of(thread)
         did = set[str]().union(*(graph.symbols.of(one) for one in rows)) if rows else set[str]()
         skipped, added = self._against_normal(thread, did)
-        node = self._last_node(tuple(rows), added)
+        node = self._last_node(rows, added)
         return Culprit(Ending.GONE, thread, exited, exited, node, skipped=skipped, added=added)
 
-    def _last_node(self, segments: Sequence[int], added: Sequence[str]) -> int:
+    def _last_node(self, segments: range, added: Sequence[str]) -> int:
         """Where it was seen last in what normal turns do not have; else where it was seen last."""
         graph, new = self.graph, set(added)
-        rows = [row for segment in segments for row in graph.segments.events_of(segment).tolist()]
-        events = graph.trace.events
-        nodes = [int(events.site[row]) for row in rows if events.site[row] >= 0 and events.kind[row] != EventKind.EXIT]
-        unusual = [node for node in dict.fromkeys(nodes) if new & set(graph.trace.stacks.functions(node))]
-        return (unusual or nodes or [-1])[-1]
+        if not segments:
+            return -1
+        start, events = graph.segments.event_start, graph.trace.events
+        rows = graph.segments.events[start[segments[0]] : start[segments[-1] + 1]]
+        nodes = events.site[rows[events.kind[rows] != EventKind.EXIT]]
+        nodes = nodes[nodes >= 0]
+        first, _ = groups(nodes)
+        unusual = [node for node in nodes[first].tolist() if new & set(graph.trace.stacks.functions(node))]
+        return unusual[-1] if unusual else int(nodes[-1]) if len(nodes) else -1
 
     def _against_normal(self, thread: int, did: set[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Functions in most turns of the normal role that this one lacks, and the ones that only it has."""
@@ -165,7 +174,7 @@ class Replies:
             threads = roles.threads_like(role)
             for one in threads[:20]:
                 turns = self._turns(roles.graph, one, roles.graph.trace.start, roles.graph.trace.end)
-                for turn in turns[:200]:
+                for turn in islice(turns, 200):
                     total += 1
                     for name in set[str]().union(*(roles.graph.symbols.of(each) for each in turn.segments)):
                         counted[name] = counted.get(name, 0) + 1
@@ -179,4 +188,11 @@ def _talks(graph: Graph) -> set[tuple[int, int]]:
     """Who sent anything to whom."""
     edges, thread = graph.edges, graph.segments.thread
     rows = edges.mechanism == MESSAGE
-    return set(zip(thread[edges.source[rows]].tolist(), thread[edges.target[rows]].tolist(), strict=True))
+    sender, receiver = thread[edges.source[rows]], thread[edges.target[rows]]
+    first, _ = groups(sender, receiver)
+    return set(zip(sender[first].tolist(), receiver[first].tolist(), strict=True))
+
+
+def _are_in(segments: Int32s, turn: range) -> Bools:
+    inside: Bools = (segments >= turn.start) & (segments < turn.stop)
+    return inside

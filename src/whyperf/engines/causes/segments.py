@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -60,7 +61,10 @@ def cut_segments(  # noqa: PLR0917 -- columns
 ) -> Segments:
     """`begins` tells with which events tasks of a program's own queues begin."""
     bits = call_bits[np.clip(events.call, -1, len(call_bits) - 1)]
-    thread, begin, end, before, after, turn, of_event = _cut(
+    most = threads + len(waits) + _cuts(events.kind, events.result, bits, begins)
+    found = _room_for(most)
+    of_event = np.full(len(events), -1, np.int32)
+    count = _cut(
         events.time,
         events.thread,
         events.kind,
@@ -73,17 +77,52 @@ def cut_segments(  # noqa: PLR0917 -- columns
         sleeps.resumed_other,
         waits.thread,
         threads,
+        found,
+        of_event,
     )
-    order = np.argsort(thread, kind="stable").astype(np.int32)
+    filled: tuple[Any, ...] = tuple(column[:count] for column in found)
+    thread, begin, end, before, after, turn = filled
+    of_thread, order = grouped(thread, threads)
     start, rows = grouped(places_after(order)[of_event], len(order))
-    of_thread = np.searchsorted(thread[order], np.arange(threads + 1))
     return Segments(
         thread[order], begin[order], end[order], before[order], after[order], turn[order], of_thread, start, rows
     )
 
 
+class _Found(NamedTuple):
+    """Segments in the order of their beginning, as columns of `Segments`."""
+
+    thread: Int32s
+    begin: Ints
+    end: Ints
+    before: Int32s
+    after: Int32s
+    turn: Bools
+
+
+def _room_for(most: int) -> _Found:
+    return _Found(
+        np.empty(most, np.int32),
+        np.empty(most, np.int64),
+        np.empty(most, np.int64),
+        np.full(most, -1, np.int32),
+        np.full(most, -1, np.int32),
+        np.zeros(most, np.bool_),
+    )
+
+
 @njit(cache=True, nogil=True)
-def _cut(  # noqa: PLR0912, PLR0915, PLR0917 -- columns, one pass
+def _cuts(kind: Bytes, result: Ints, bits: Ints, begins: Bools) -> int:
+    """How many events at most begin a segment, apart from ends of waits."""
+    most = 0
+    for at in range(len(kind)):
+        most += kind[at] == _SYSCALL and bits[at] & (_MULTIPLEX | _RECEIVE) != 0 and result[at] > 0
+        most += begins[at]
+    return most
+
+
+@njit(cache=True, nogil=True)
+def _cut(  # noqa: PLR0917 -- columns, one pass
     time: Ints,
     thread: Int32s,
     kind: Bytes,
@@ -96,20 +135,13 @@ def _cut(  # noqa: PLR0912, PLR0915, PLR0917 -- columns, one pass
     resumed_other: Int32s,
     wait_thread: Int32s,
     threads: int,
-) -> tuple[Int32s, Ints, Ints, Int32s, Int32s, Bools, Int32s]:
+    found: _Found,
+    of_event: Int32s,
+) -> int:
     """Cut where a thread waits, where a multiplexer returns, and at a receive from another peer: daemons handle several
-    clients in one turn, and what one asked for is not the other's cause. Nor is one task another's."""
-    most = threads + len(wait_thread)
-    for at in range(len(time)):
-        most += kind[at] == _SYSCALL and bits[at] & (_MULTIPLEX | _RECEIVE) != 0 and result[at] > 0
-        most += begins[at]
-    s_thread = np.empty(most, np.int32)
-    s_begin = np.empty(most, np.int64)
-    s_end = np.empty(most, np.int64)
-    s_before = np.full(most, -1, np.int32)
-    s_after = np.full(most, -1, np.int32)
-    s_turn = np.zeros(most, np.bool_)
-    of_event = np.full(len(time), -1, np.int32)
+    clients in one turn, and what one asked for is not the other's cause. Nor is one task another's. Fills the columns,
+    and tells how many segments there are."""
+    s_thread, s_begin, s_end, s_before, s_after, s_turn = found
     segments = 0
     current = np.full(threads, -1, np.int32)
     waiting = np.full(threads, -1, np.int32)
@@ -156,12 +188,4 @@ def _cut(  # noqa: PLR0912, PLR0915, PLR0917 -- columns, one pass
         of_event[at] = current[who]
         filled[who] += 1
         s_end[current[who]] = time[at]
-    return (
-        s_thread[:segments],
-        s_begin[:segments],
-        s_end[:segments],
-        s_before[:segments],
-        s_after[:segments],
-        s_turn[:segments],
-        of_event,
-    )
+    return segments

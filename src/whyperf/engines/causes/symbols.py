@@ -26,7 +26,9 @@ class Symbols:
     def _interned(self) -> tuple[dict[str, int], Ints, Int32s]:
         """Numbers of names; by node its names, as rows of a list: node n's are list[start[n]:start[n + 1]]."""
         trace = self._trace
-        used = np.unique(trace.events.site[trace.events.site >= 0])
+        seen = np.zeros(len(trace.stacks.parent) + 1, np.bool_)  # the last one is for -1
+        seen[trace.events.site] = True
+        used = np.flatnonzero(seen[:-1])
         numbers: dict[str, int] = {}
         start, flat = np.zeros(len(trace.stacks.parent) + 1, np.int64), []
         lengths = np.zeros(len(trace.stacks.parent), np.int64)
@@ -42,9 +44,23 @@ class Symbols:
         """Segment s has symbols symbols[start[s]:start[s + 1]], each once."""
         numbers, node_start, node_symbols = self._interned
         segments = self._segments
-        return _segment_symbols(
-            segments.event_start, segments.events, self._trace.events.site, node_start, node_symbols, len(numbers)
-        )
+        start = np.zeros(len(segments) + 1, np.int64)
+        room = max(1024, 8 * len(segments))
+        while True:
+            found = np.empty(room, np.int32)
+            needed = _segment_symbols(
+                segments.event_start,
+                segments.events,
+                self._trace.events.site,
+                node_start,
+                node_symbols,
+                len(numbers),
+                start,
+                found,
+            )
+            if needed <= room:
+                return start, found[:needed]
+            room = needed
 
     def of(self, segment: int) -> set[str]:
         start, symbols = self.of_segments
@@ -54,11 +70,17 @@ class Symbols:
 
 @njit(cache=True, nogil=True)
 def _segment_symbols(  # noqa: PLR0917 -- columns
-    event_start: Ints, rows: Int32s, site: Int32s, node_start: Ints, node_symbols: Int32s, symbols: int
-) -> tuple[Ints, Int32s]:
+    event_start: Ints,
+    rows: Int32s,
+    site: Int32s,
+    node_start: Ints,
+    node_symbols: Int32s,
+    symbols: int,
+    start: Ints,
+    found: Int32s,
+) -> int:
+    """Fills `start` and, as far as there is room, `found`; tells how much is needed."""
     segments = len(event_start) - 1
-    start = np.zeros(segments + 1, np.int64)
-    found = np.empty(max(1024, 8 * segments), np.int32)
     seen = np.full(symbols, -1, np.int32)
     last_node = np.full(len(node_start), -1, np.int32)
     filled = 0
@@ -72,9 +94,8 @@ def _segment_symbols(  # noqa: PLR0917 -- columns
                 symbol = node_symbols[which]
                 if seen[symbol] != segment:
                     seen[symbol] = segment
-                    if filled == len(found):
-                        found = np.concatenate((found, np.empty_like(found)))
-                    found[filled] = symbol
+                    if filled < len(found):
+                        found[filled] = symbol
                     filled += 1
         start[segment + 1] = filled
-    return start, found[:filled]
+    return filled

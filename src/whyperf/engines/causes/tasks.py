@@ -37,24 +37,25 @@ def find_tasks(events: Events, pids: Int32s) -> Tasks:
     _, function = groups(events.peer[rows].view(np.int64))
     _, task = groups(events.object[rows].view(np.int64))
     _, identity = groups(pids[events.thread[rows]], events.call[rows], function, task)
-    put, known = _last_puts(events.kind[rows] == EventKind.TASK_PUT, identity)
+    put, known = np.full(len(rows), -1, np.int64), np.zeros(len(rows), np.bool_)
+    last = np.full(len(rows), _NEVER_PUT, np.int64)
+    _find_last_puts(events.kind[rows] == EventKind.TASK_PUT, identity, last, put, known)
     begins[rows[known]] = True
     found = put >= 0
     return Tasks(rows[put[found]], rows[found], events.call[rows[found]], begins)
 
 
+_NEVER_PUT = -2
+
+
 @njit(cache=True, nogil=True)
-def _last_puts(puts: Bools, identity: Int32s) -> tuple[Ints, Bools]:
-    """By row the put that brought it about, -1: none did; and whether its like had ever been put."""
-    last = np.full(len(puts), -1, np.int64)
-    ever = np.zeros(len(puts), np.bool_)
-    found = np.full(len(puts), -1, np.int64)
-    known = np.zeros(len(puts), np.bool_)
+def _find_last_puts(puts: Bools, identity: Int32s, last: Ints, found: Ints, known: Bools) -> None:
+    """By row the put that brought it about, -1: none did; and whether its like had ever been put. `last` is by identity
+    what was put last, and has been begun since if it is -1."""
     for row in range(len(puts)):
         which = identity[row]
         if puts[row]:
-            last[which], ever[which] = row, True
-        else:
-            found[row], known[row] = last[which], ever[which]
+            last[which] = row
+        elif last[which] != _NEVER_PUT:
+            found[row], known[row] = last[which], True
             last[which] = -1
-    return found, known

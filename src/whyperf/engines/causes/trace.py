@@ -18,8 +18,8 @@ from whyperf.recording.events import EventKind
 from whyperf.recording.manifest import Manifest, TaskQueue
 
 _COLUMNS = (
-    "time", "thread", "kind", "context", "detail", "other", "object", "peer", "argument0", "argument1", "result",
-    "extra", "stack", "cut",
+    "time", "thread", "kind", "context", "detail", "other", "object", "peer", "argument1", "result", "extra", "stack",
+    "cut",
 )  # fmt: skip
 
 
@@ -35,11 +35,9 @@ class Events:
     other: Int32s
     object: Words
     peer: Words
-    argument0: Words
     argument1: Words
     result: Ints
     extra: Words
-    stack: Int32s
     site: Int32s
     """The innermost stack node outside the kernel."""
     cut: Bytes
@@ -82,7 +80,7 @@ class Trace:
                 f"{self.path} holds no kernel events: what threads waited for is not in it.",
                 "whyperf record --trace -o NAME -- COMMAND",
             )
-        return Events(call=held.pop("detail"), site=self.stacks.outside_kernel[held["stack"]], **held)
+        return Events(call=held.pop("detail"), site=self.stacks.outside_kernel[held.pop("stack")], **held)
 
     @property
     def start(self) -> int:

@@ -25,7 +25,9 @@ def find_turns(graph: Graph) -> Turns:
     looping = np.zeros(len(graph.trace.threads), np.bool_)
     looping[list(graph.loops)] = True
     segments = graph.segments
-    rows = _turns(
+    most = len(segments)
+    found = Turns(np.empty(most, np.int32), np.empty(most, np.int64), np.empty(most, np.int64))
+    count = _turns(
         segments.thread,
         segments.begin,
         segments.end,
@@ -35,8 +37,11 @@ def find_turns(graph: Graph) -> Turns:
         graph.in_loop,
         graph.ends,
         looping,
+        found.thread,
+        found.begin,
+        found.end,
     )
-    return Turns(*rows)
+    return Turns(found.thread[:count], found.begin[:count], found.end[:count])
 
 
 @njit(cache=True, nogil=True)
@@ -50,10 +55,11 @@ def _turns(  # noqa: PLR0917 -- columns
     in_loop: Bools,
     wait_end: Ints,
     looping: Bools,
-) -> tuple[Int32s, Ints, Ints]:
-    rows = np.empty(len(thread), np.int32)
-    begins = np.empty(len(thread), np.int64)
-    ends = np.empty(len(thread), np.int64)
+    threads: Int32s,
+    begins: Ints,
+    ends: Ints,
+) -> int:
+    """Fills the last three, and tells how many turns there are."""
     found = 0
     since = np.int64(-1)
     for segment in range(len(thread)):
@@ -66,8 +72,8 @@ def _turns(  # noqa: PLR0917 -- columns
         last = segment + 1 == len(thread) or thread[segment + 1] != thread[segment]
         over = (after[segment] >= 0 and in_loop[after[segment]]) or (not last and turn[segment + 1])
         if since >= 0 and (over or last):
-            rows[found], begins[found] = thread[segment], since
+            threads[found], begins[found] = thread[segment], since
             ends[found] = wait_end[after[segment]] if not over and after[segment] >= 0 else end[segment]
             found += 1
             since = np.int64(-1)
-    return rows[:found], begins[:found], ends[:found]
+    return found

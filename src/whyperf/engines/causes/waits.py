@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -17,6 +18,7 @@ from whyperf.engines.causes.arrays import Bools, Bytes, Int8s, Int32s, Ints, Wor
 from whyperf.engines.causes.rules import Call
 from whyperf.engines.causes.trace import Events
 from whyperf.engines.causes.wakers import is_productive, who_ended
+from whyperf.engines.relations.kernels import grouped
 from whyperf.recording.events import EventKind
 
 # Columns that the end of a wait needs: each thread's last wait and early wake-up; of events time, thread, call, context
@@ -83,7 +85,9 @@ _EXITING = int(Call.EXIT)
 def find_waits(events: Events, call_bits: Ints, pids: Int32s, poll_gap_ns: int) -> tuple[Waits, Sleeps]:
     """`pids`: of all threads."""
     bits = call_bits[np.clip(events.call, -1, len(call_bits) - 1)]
-    sleep = _sleeps(
+    found = _room_for(int(np.count_nonzero(events.kind == _SWITCH)))
+    of_switch = np.full(len(events), -1, np.int32)
+    count = _sleeps(
         events.time,
         events.thread,
         events.kind,
@@ -96,9 +100,12 @@ def find_waits(events: Events, call_bits: Ints, pids: Int32s, poll_gap_ns: int) 
         bits,
         pids,
         poll_gap_ns,
+        found,
+        of_switch,
     )
-    thread, first, last, wake, resume, ended, result, returned, count, of_switch = sleep
-    order = np.argsort(thread, kind="stable").astype(np.int32)  # they begin in time order: so each thread's do
+    filled: tuple[Any, ...] = tuple(column[:count] for column in found)
+    thread, first, last, wake, resume, ended, result, returned, sleeps = filled
+    _, order = grouped(thread, len(pids))  # they begin in time order: so each thread's do
     place = places_after(order)
     first, last, wake, resume = first[order], last[order], wake[order], resume[order]
     resumed, resumed_other = np.full(len(events), -1, np.int32), np.full(len(events), -1, np.int32)
@@ -122,9 +129,37 @@ def find_waits(events: Events, call_bits: Ints, pids: Int32s, poll_gap_ns: int) 
         ended[order],
         result[order],
         returned[order],
-        count[order],
+        sleeps[order],
     )
     return waits, Sleeps(place[of_switch], resumed, resumed_other)
+
+
+class _Found(NamedTuple):
+    """Waits in the order of their beginning, as columns of `Waits`."""
+
+    thread: Int32s
+    first: Int32s
+    last: Int32s
+    wake: Int32s
+    resume: Int32s
+    ended: Int8s
+    result: Ints
+    returned: Bools
+    sleeps: Int32s
+
+
+def _room_for(most: int) -> _Found:
+    return _Found(
+        np.empty(most, np.int32),
+        np.empty(most, np.int32),
+        np.empty(most, np.int32),
+        np.full(most, -1, np.int32),
+        np.full(most, -1, np.int32),
+        np.zeros(most, np.int8),
+        np.zeros(most, np.int64),
+        np.zeros(most, np.bool_),
+        np.zeros(most, np.int32),
+    )
 
 
 def places_after(order: Int32s) -> Int32s:
@@ -160,21 +195,12 @@ def _sleeps(  # noqa: PLR0912, PLR0915, PLR0917 -- one pass over all events, wit
     bits: Ints,
     pids: Int32s,
     poll_gap: int,
-) -> tuple[Int32s, Int32s, Int32s, Int32s, Int32s, Int8s, Ints, Bools, Int32s, Int32s]:
-    threads, most = len(pids), 0
-    for at in range(len(time)):
-        most += kind[at] == _SWITCH
-    w_thread = np.empty(most, np.int32)
-    w_first = np.empty(most, np.int32)
-    w_last = np.empty(most, np.int32)
-    w_wake = np.full(most, -1, np.int32)
-    w_resume = np.full(most, -1, np.int32)
-    w_ended = np.zeros(most, np.int8)
-    w_result = np.zeros(most, np.int64)
-    w_returned = np.zeros(most, np.bool_)
-    w_sleeps = np.zeros(most, np.int32)
-    of_switch = np.full(len(time), -1, np.int32)
-    waits = 0
+    found: _Found,
+    of_switch: Int32s,
+) -> int:
+    """Fills the columns, and tells how many waits there are."""
+    w_thread, w_first, w_last, w_wake, w_resume, w_ended, w_result, w_returned, w_sleeps = found
+    threads, waits = len(pids), 0
     current = np.full(threads, -1, np.int32)  # the last wait of each thread
     asleep = np.zeros(threads, np.bool_)
     same_call = np.zeros(threads, np.bool_)  # no system call has ended since the last sleep
@@ -234,15 +260,4 @@ def _sleeps(  # noqa: PLR0912, PLR0915, PLR0917 -- one pass over all events, wit
             elif what == _SWITCH and asleep[whom]:
                 asleep[whom] = False
                 _resume(whom, at, latest, events, ends)
-    return (
-        w_thread[:waits],
-        w_first[:waits],
-        w_last[:waits],
-        w_wake[:waits],
-        w_resume[:waits],
-        w_ended[:waits],
-        w_result[:waits],
-        w_returned[:waits],
-        w_sleeps[:waits],
-        of_switch,
-    )
+    return waits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whyperf.engines.recorded import Recorded
+from whyperf.engines.recorded import Recorded, rows_of
 from whyperf.engines.relations.candidates import most_explained, rank, whole_change
 from whyperf.engines.relations.comparing import compare_sides
 from whyperf.engines.relations.counting import compare_sketches
@@ -17,12 +17,14 @@ from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.sketch import load_sketches
 from whyperf.engines.relations.symptoms import sampled, select
 from whyperf.engines.run import Run
+from whyperf.recording.file_backed import large_arrays_in_files
 from whyperf.recording.symptom import SymptomKind, SymptomSpec
 
 # What the symptom is called where additions and removals are several symptoms.
 _NET = {SymptomKind.VARIABLE: "in {}", SymptomKind.MEMORY: "bytes not freed"}
 
 
+@large_arrays_in_files()
 def compare(
     good: Sequence[Recorded],
     bad: Sequence[Recorded],
@@ -33,7 +35,7 @@ def compare(
     settings = settings or RelationsSettings()
     spec = spec or SymptomSpec(SymptomKind.INSTRUCTIONS)
     good_runs, bad_runs = [Run(one) for one in good], [Run(one) for one in bad]
-    if all(one.table("executions").num_rows for one in (*good, *bad)):
+    if all(rows_of(one, "executions").count for one in (*good, *bad)):
         return compare_zooms(load(good_runs, bad_runs), spec, settings)
     return compare_sketches(load_sketches(good_runs, bad_runs), spec, settings)
 

@@ -1,4 +1,5 @@
-"""What is done once per event or per region, compiled: everything here is linear in its input."""
+"""What is done once per event or per region, compiled: everything here is linear in its input. Columns as long as that
+are made outside of what is compiled: only those can be in files (`recording/file_backed.py`)."""
 
 from __future__ import annotations
 
@@ -8,44 +9,70 @@ from numba import njit
 from whyperf.engines.relations.arrays import Bools, Floats, Int32s, Ints
 
 
-@njit(cache=True, nogil=True)
 def grouped(key: Int32s, groups: int) -> tuple[Ints, Int32s]:
     """Rows by key in their order: group g's are `order[start[g]:start[g + 1]]`. Negative keys are in none."""
     start = np.zeros(groups + 1, np.int64)
-    for row in range(len(key)):
-        if key[row] >= 0:
-            start[key[row] + 1] += 1
-    for group in range(groups):
-        start[group + 1] += start[group]
+    _count_groups(key, start)
     order = np.empty(start[groups], np.int32)
-    filled = start[:-1].copy()
-    for row in range(len(key)):
-        if key[row] >= 0:
-            order[filled[key[row]]] = row
-            filled[key[row]] += 1
+    _fill_groups(key, start[:-1].copy(), order)
     return start, order
 
 
 @njit(cache=True, nogil=True)
+def _count_groups(key: Int32s, start: Ints) -> None:
+    for row in range(len(key)):
+        if key[row] >= 0:
+            start[key[row] + 1] += 1
+    for group in range(len(start) - 1):
+        start[group + 1] += start[group]
+
+
+@njit(cache=True, nogil=True)
+def _fill_groups(key: Int32s, filled: Ints, order: Int32s) -> None:
+    """`filled`: where each group's next row belongs."""
+    for row in range(len(key)):
+        if key[row] >= 0:
+            order[filled[key[row]]] = row
+            filled[key[row]] += 1
+
+
 def inclusive(parent: Int32s, own: Floats) -> Floats:
     """What every node holds together with everything below it; parents come before children."""
     total = own.copy()
-    for node in range(len(parent) - 1, -1, -1):
-        if parent[node] >= 0:
-            total[parent[node]] += total[node]
+    _add_upward(parent, total)
     return total
 
 
 @njit(cache=True, nogil=True)
+def _add_upward(parent: Int32s, total: Floats) -> None:
+    for node in range(len(parent) - 1, -1, -1):
+        if parent[node] >= 0:
+            total[parent[node]] += total[node]
+
+
 def within_same(parent: Int32s, label: Int32s, labels: int, start: Ints, order: Int32s) -> Bools:
     """Whether a node lies below another of its label: what it holds is already counted there.
 
     `start` and `order` are the children of every node, as `grouped(parent)` gives them.
     """
-    open_now = np.zeros(labels, np.int32)
     below = np.zeros(len(parent), np.bool_)
-    next_child = start[:-1].copy()
     stack = np.empty(len(parent) + 1, np.int32)
+    _find_within(parent, label, np.zeros(labels, np.int32), start, start[:-1].copy(), order, stack, below)
+    return below
+
+
+@njit(cache=True, nogil=True)
+def _find_within(  # noqa: PLR0917 -- columns
+    parent: Int32s,
+    label: Int32s,
+    open_now: Int32s,
+    start: Ints,
+    next_child: Ints,
+    order: Int32s,
+    stack: Int32s,
+    below: Bools,
+) -> None:
+    """`open_now`: by label; `next_child`: by node, its `start`; `stack`: room for all nodes."""
     for root in range(len(parent)):
         if parent[root] >= 0:
             continue
@@ -63,61 +90,80 @@ def within_same(parent: Int32s, label: Int32s, labels: int, start: Ints, order: 
             else:
                 open_now[label[node]] -= 1
                 depth -= 1
-    return below
 
 
-@njit(cache=True, nogil=True)
 def ordinals(parent: Int32s, chosen: Bools) -> Int32s:
     """For chosen nodes the how-many-th chosen child of their parent they are, from 1; 0 for the others."""
-    ordinal = np.zeros(len(parent), np.int32)
-    children = np.zeros(len(parent), np.int32)
-    for node in range(len(parent)):
-        if chosen[node] and parent[node] >= 0:
-            children[parent[node]] += 1
-            ordinal[node] = children[parent[node]]
+    ordinal, children = np.zeros(len(parent), np.int32), np.zeros(len(parent), np.int32)
+    _count_children(parent, chosen, children, ordinal)
     return ordinal
 
 
 @njit(cache=True, nogil=True)
+def _count_children(parent: Int32s, chosen: Bools, children: Int32s, ordinal: Int32s) -> None:
+    for node in range(len(parent)):
+        if chosen[node] and parent[node] >= 0:
+            children[parent[node]] += 1
+            ordinal[node] = children[parent[node]]
+
+
 def depths(parent: Int32s) -> Int32s:
     depth = np.zeros(len(parent), np.int32)
-    for node in range(len(parent)):
-        if parent[node] >= 0:
-            depth[node] = depth[parent[node]] + 1
+    _find_depths(parent, depth)
     return depth
 
 
 @njit(cache=True, nogil=True)
+def _find_depths(parent: Int32s, depth: Int32s) -> None:
+    for node in range(len(parent)):
+        if parent[node] >= 0:
+            depth[node] = depth[parent[node]] + 1
+
+
 def last_events(parent: Int32s, region: Int32s) -> Int32s:
     """By region: the last event within it; -1 if there is none."""
     last = np.full(len(parent), -1, np.int32)
+    _find_last_events(parent, region, last)
+    return last
+
+
+@njit(cache=True, nogil=True)
+def _find_last_events(parent: Int32s, region: Int32s, last: Int32s) -> None:
     for event in range(len(region)):
         if region[event] >= 0:
             last[region[event]] = event
     for node in range(len(parent) - 1, -1, -1):
         if parent[node] >= 0 and last[node] > last[parent[node]]:
             last[parent[node]] = last[node]
-    return last
 
 
-@njit(cache=True, nogil=True)
 def nearest_above(parent: Int32s, chosen: Bools) -> Int32s:
     """By node: itself if chosen, else the nearest chosen one around it; -1 if there is none."""
     nearest = np.full(len(parent), -1, np.int32)
+    _find_nearest(parent, chosen, nearest)
+    return nearest
+
+
+@njit(cache=True, nogil=True)
+def _find_nearest(parent: Int32s, chosen: Bools, nearest: Int32s) -> None:
     for node in range(len(parent)):
         if chosen[node]:
             nearest[node] = node
         elif parent[node] >= 0:
             nearest[node] = nearest[parent[node]]
-    return nearest
+
+
+def distinct(keys: Ints) -> tuple[Ints, Int32s]:
+    """The distinct keys in the order of their first row, and which of them each row has: a hash table, no sorting."""
+    number_of = np.empty(len(keys), np.int32)
+    return _number(keys, number_of), number_of
 
 
 @njit(cache=True, nogil=True)
-def distinct(keys: Ints) -> tuple[Ints, Int32s]:
-    """The distinct keys in the order of their first row, and which of them each row has: a hash table, no sorting."""
+def _number(keys: Ints, number_of: Int32s) -> Ints:
+    """Fills the numbers, and returns the distinct keys."""
     slots = np.full(1024, -1, np.int32)
     found = np.empty(512, np.int64)
-    number_of = np.empty(len(keys), np.int32)
     count = 0
     for row in range(len(keys)):
         if 2 * (count + 1) > len(slots):
@@ -131,7 +177,7 @@ def distinct(keys: Ints) -> tuple[Ints, Int32s]:
             found[count] = keys[row]
             count += 1
         number_of[row] = slots[slot]
-    return found[:count], number_of
+    return found[:count]
 
 
 @njit(cache=True, nogil=True)
@@ -144,12 +190,19 @@ def _free_slot(slots: Int32s, found: Ints, key: int) -> int:
     return int(slot)
 
 
-@njit(cache=True, nogil=True)
 def children_per_parent(start: Ints, order: Int32s, label: Int32s, labels: int) -> tuple[Int32s, Int32s]:
     """For every parent and every label among its children: the label, and how many they are. `start`, `order`: as
     `grouped(parent)` gives them."""
-    label_of = np.empty(len(order), np.int32)
-    times = np.empty(len(order), np.int32)
+    label_of, times = np.empty(len(order), np.int32), np.empty(len(order), np.int32)
+    count = _find_children(start, order, label, labels, label_of, times)
+    return label_of[:count], times[:count]
+
+
+@njit(cache=True, nogil=True)
+def _find_children(  # noqa: PLR0917 -- columns
+    start: Ints, order: Int32s, label: Int32s, labels: int, label_of: Int32s, times: Int32s
+) -> int:
+    """Fills the last two, and tells how many rows they have."""
     count = 0
     row_of = np.full(labels, -1, np.int64)  # the label's row if it belongs to this parent
     for parent in range(len(start) - 1):
@@ -162,4 +215,4 @@ def children_per_parent(start: Ints, order: Int32s, label: Int32s, labels: int) 
                 times[count] = 0
                 count += 1
             times[row_of[here]] += 1
-    return label_of[:count], times[:count]
+    return count

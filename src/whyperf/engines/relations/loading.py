@@ -9,12 +9,13 @@ from functools import cached_property
 
 import numpy as np
 
+from whyperf.engines.recorded import columns_of
 from whyperf.engines.relations.arrays import Int8s, Int32s, Ints
 from whyperf.engines.relations.catalogue import NONE, Catalogue, RegionClass
 from whyperf.engines.relations.kernels import distinct, last_events
 from whyperf.engines.relations.matching import SharedSites, match_sites
 from whyperf.engines.relations.trace import Trace, joined
-from whyperf.engines.run import Run, column
+from whyperf.engines.run import Run
 from whyperf.recording.deep_tables import DependenceKind, RegionKind, SiteKind
 
 _ROOTS = (RegionKind.THREAD, RegionKind.SIGNAL)
@@ -58,18 +59,19 @@ class _Loaded:
 
 def _load(run: Run, shared: SharedSites) -> _Loaded:
     sites = np.append(shared.of_run[run], NONE).astype(np.int32)  # -1 stays -1
-    executions, regions = run.recording.table("executions"), run.recording.table("regions")
-    site, region = sites[column(executions, "site")], _own(column(executions, "region"))
-    for joining in np.unique(site[column(executions, "joined")]).tolist():
+    executions = columns_of(run.recording, "executions", ("site", "region", "joined"))
+    regions = columns_of(run.recording, "regions", ("parent", "kind", "site"))
+    site, region = sites[executions["site"]], _own(executions["region"])
+    for joining in np.unique(site[executions["joined"]]).tolist():
         shared.copies[joining] = shared.nameless[joining] = True
-    parent = _own(column(regions, "parent"))
+    parent = _own(regions["parent"])
     return _Loaded(
         run=run,
         site=site,
         region=region,
-        kind=np.array(column(regions, "kind"), np.int8),
+        kind=np.array(regions["kind"], np.int8),
         parent=parent,
-        region_site=sites[column(regions, "site")],
+        region_site=sites[regions["site"]],
         last=last_events(parent, region),
     )
 
@@ -89,7 +91,10 @@ class _Classes:
     def learn_loop_tests(self, loaded: _Loaded) -> None:
         loops = (loaded.kind == RegionKind.LOOP) & (loaded.last >= 0)
         header, ending = loaded.region_site[loops], loaded.site[loaded.last[loops]]
-        for (at, end), times in Counter(zip(header.tolist(), ending.tolist(), strict=True)).items():
+        sites = len(self.shared.site_place) + 1
+        pairs, of_loop = distinct((header.astype(np.int64) + 1) * sites + ending + 1)
+        for pair, times in zip(pairs.tolist(), np.bincount(of_loop).tolist(), strict=True):
+            at, end = pair // sites - 1, pair % sites - 1
             if end >= 0 and self.shared.kind[end] == SiteKind.BRANCH and self._same_function(at, end):
                 self._ends.setdefault(at, Counter())[end] += times
 
@@ -170,7 +175,8 @@ class _Classes:
 def _trace(loaded: _Loaded, shared: SharedSites, classes: _Classes) -> Trace:
     run = loaded.run
     sites = np.append(shared.of_run[run], NONE).astype(np.int32)
-    regions, updates = run.recording.table("regions"), run.recording.table("updates")
+    regions = columns_of(run.recording, "regions", ("arm", "opener", "instructions"))
+    updates = columns_of(run.recording, "updates", ("execution", "amount"))
     first_input, producer, through = _values(run)
     outer = np.append(np.array(shared.outer, np.int32), NONE)
     activations = loaded.kind == RegionKind.ACTIVATION
@@ -181,15 +187,15 @@ def _trace(loaded: _Loaded, shared: SharedSites, classes: _Classes) -> Trace:
         producer=producer,
         through=through,
         label=_without_last_tests(
-            _labels(classes, loaded.kind, loaded.region_site, sites[column(regions, "arm")]), loaded, classes
+            _labels(classes, loaded.kind, loaded.region_site, sites[regions["arm"]]), loaded, classes
         ),
         parent=loaded.parent,
-        opener=_own(column(regions, "opener")),
+        opener=_own(regions["opener"]),
         last=loaded.last,
-        instructions=np.array(column(regions, "instructions"), np.int64),
+        instructions=np.array(regions["instructions"], np.int64),
         activation=np.where(activations, outer[loaded.region_site], NONE).astype(np.int32),
-        updated=_own(column(updates, "execution")),
-        amount=np.array(column(updates, "amount"), np.int64),
+        updated=_own(updates["execution"]),
+        amount=np.array(updates["amount"], np.int64),
         ends=loaded.region[-1:],
     )
 
@@ -216,12 +222,11 @@ def _without_last_tests(label: Int32s, loaded: _Loaded, classes: _Classes) -> In
 
 def _values(run: Run) -> tuple[Ints, Int32s, Int8s]:
     """Inputs that are values, not addresses."""
-    table = run.recording.table("dependences")
-    kind = column(table, "kind")
-    kept = kind != DependenceKind.ADDRESS
+    inputs = columns_of(run.recording, "dependences", ("kind", "producer"))
+    kind, kept = inputs["kind"], inputs["kind"] != DependenceKind.ADDRESS
     before = np.concatenate([[0], np.cumsum(kept)])
-    first = np.append(column(run.recording.table("executions"), "dependences"), len(kind))
-    return before[first].astype(np.int64), _own(column(table, "producer")[kept]), np.array(kind[kept], np.int8)
+    first = np.append(columns_of(run.recording, "executions", ("dependences",))["dependences"], len(kind))
+    return before[first].astype(np.int64), _own(inputs["producer"][kept]), np.array(kind[kept], np.int8)
 
 
 def _labels(classes: _Classes, kind: Int8s, site: Int32s, arm: Int32s) -> Int32s:
@@ -256,4 +261,4 @@ def _catalogue(shared: SharedSites, classes: _Classes) -> Catalogue:
 
 def _own(values: Int32s) -> Int32s:
     """Writable: compiled functions are compiled once, not also for what Arrow lends."""
-    return np.array(values, np.int32)
+    return np.require(values, np.int32, "W")

@@ -11,9 +11,11 @@ from whyperf.engines.causes.words import stalled, who
 from whyperf.engines.finding import Finding, Place
 from whyperf.engines.functions import UNKNOWN
 from whyperf.engines.quantities import seconds
+from whyperf.recording.file_backed import large_arrays_in_files
 from whyperf.recording.identity import FunctionKey
 
 
+@large_arrays_in_files()
 def paper_findings(causes: Causes) -> tuple[Finding, ...]:
     """Culprits of the largest stall, least penalty first."""
     if not causes.stalls:
