@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -85,6 +87,38 @@ def test_reading_counts_against_the_budget(tmp_path: Path) -> None:
         assert tracing.tracer.sheds()
 
 
+# Signals are recorded at every level.
+_STORM_THEN_CALM = """
+import os, signal, time
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+for _ in range(50000): os.kill(os.getpid(), signal.SIGUSR1)
+while True:
+    os.kill(os.getpid(), signal.SIGUSR1)
+    time.sleep(0.04)
+"""
+
+
+@needs_bpf
+def test_a_storm_at_the_last_level_is_not_paid_for_long_after_it(tmp_path: Path) -> None:
+    from whyperf.collect._tracer import SHED_LEVELS
+
+    last = len(SHED_LEVELS) - 1
+    # GIVEN a storm that costs 5 s where 1% is allowed, with nothing left to shed
+    options = {"kinds": [EventKind.SIGNAL], "shed_budget": 0.01, "read_cost": 1e-4}
+    with Tracing(tmp_path, ring_bytes=16 << 20, **options) as tracing:  # type: ignore[arg-type]
+        program = tracing.spawn([sys.executable, "-c", _STORM_THEN_CALM], stdin=subprocess.DEVNULL)
+        try:
+            # WHEN it is calm again, THEN levels are taken back within seconds
+            end = time.monotonic() + 40
+            while not any(before == last and after < last for _, _, before, after in tracing.tracer.sheds()):
+                assert time.monotonic() < end, tracing.tracer.sheds()
+                time.sleep(0.05)
+        finally:
+            program.kill()
+            program.wait()
+
+
 _EVENTS = st.lists(
     st.tuples(
         st.sampled_from([EventKind.SWITCH, EventKind.EXEC, EventKind.EXIT]),
@@ -95,11 +129,9 @@ _EVENTS = st.lists(
 )
 
 
-@needs_bpf
 @given(_EVENTS, st.sets(st.integers(0, 7)))
 def test_unknown_processes_are_named_once(events: list[tuple[EventKind, int, int, int]], known: set[int]) -> None:
-    from whyperf.collect._tracer import unknown_processes
-
+    unknown_processes = pytest.importorskip("whyperf.collect._tracer").unknown_processes
     records = np.zeros(len(events), RECORD)
     expected, now = [], set(known)
     for row, (kind, pid, tid, other) in enumerate(events):

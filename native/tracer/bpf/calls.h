@@ -59,7 +59,8 @@ int BPF_PROG(wp_sys_exit, struct pt_regs *regs, long result) {
     u64 thread = bpf_get_current_pid_tgid();
     u32 pid = thread >> 32;
     u32 level = shed_level(cpu);
-    bool quick = was_quick(cpu, (u32)thread), shed = call_shed(level, class);
+    bool quick = class == CALL_INERT || was_quick(cpu, (u32)thread);
+    bool shed = call_shed(level, class);
     if ((shed && class != CALL_MAP) || !scope_of(pid))
         return 0;
     if (quick && level >= TRACE_SHED_QUICK_SYSCALLS && can_be_quick(class)) {

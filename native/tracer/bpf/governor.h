@@ -70,7 +70,7 @@ static __always_inline u64 quick_cost(struct trace_cpu *cpu) {
 }
 
 static __always_inline void owe(struct trace_cpu *cpu, u64 now, u64 cost) {
-    u64 passed = now - cpu->settled;
+    u64 passed = now > cpu->settled ? now - cpu->settled : 0;
     if (passed > GOVERNOR_WINDOW * GOVERNOR_MOST_PATIENCE)
         passed = GOVERNOR_WINDOW * GOVERNOR_MOST_PATIENCE;
     u64 saved = passed / 1024 * settings.shed_budget / (GOVERNOR_WINDOW / 1024);
@@ -94,16 +94,19 @@ static __always_inline void govern(struct trace_cpu *cpu, u32 number, u64 began)
     cpu->window_cost += cost;
     owe(cpu, now, cost);
     u64 elapsed = now - cpu->window_start;
-    if (cpu->debt > settings.shed_burst + settings.shed_budget) {
-        if (cpu->level + 1 >= TRACE_SHED_LEVELS)
-            return;
+    u64 most = settings.shed_burst + settings.shed_budget;
+    if (cpu->debt > most && cpu->level + 1 < TRACE_SHED_LEVELS) {
         if (!cpu->patience)
             cpu->patience = GOVERNOR_PATIENCE;
         else if (cpu->calm < cpu->patience && cpu->patience < GOVERNOR_MOST_PATIENCE)
             cpu->patience *= 2;
         shed_to(cpu, number, now, next_level(cpu->level, now - cpu->level_since));
-    } else if (elapsed >= GOVERNOR_WINDOW) {
-        close_window(cpu, number, now, elapsed);
+    } else {
+        // Where nothing is left to shed, a storm must not be paid for long after it.
+        if (cpu->debt > most)
+            cpu->debt = most;
+        if (elapsed >= GOVERNOR_WINDOW)
+            close_window(cpu, number, now, elapsed);
     }
 }
 

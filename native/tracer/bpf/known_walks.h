@@ -99,7 +99,7 @@ static __noinline u32 walk_again(struct trace_cpu *cpu, struct trace_scratch *sc
         const struct trace_known_walk *known = walk_slot(cpu, set, way);
         u64 data = known->data;
         if ((known->check ^ known->hash ^ data) != place || known->generation != start->generation ||
-            !leads_there(scratch, known, start))
+            !leads_there(scratch, known, start) || known->data != data) // it may be remembered anew by an interrupt
             continue;
         if (!still_kept(data))
             return 0;
