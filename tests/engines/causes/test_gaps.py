@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,9 +49,18 @@ def test_bytes_missing_while_calls_were_shed_shift_none_that_follow() -> None:
     assert (40, 62) in _pairs(made)
 
 
-def test_missing_stacks_are_no_gap() -> None:
+@pytest.mark.parametrize("what", ["stacks of system calls", "system calls that neither block nor transfer"])
+def test_missing_stacks_are_no_gap(what: str) -> None:
     made = _transfers(missing=range(0)).made()
-    assert _pairs(_shed(made, Shed("stacks of system calls", 0, 100 * MS))) == _pairs(made)
+    assert _pairs(made)
+    assert _pairs(_shed(made, Shed(what, 0, 100 * MS))) == _pairs(made)
+
+
+def test_every_level_that_leaves_out_transfers_is_a_gap() -> None:
+    tracer = pytest.importorskip("whyperf.collect._tracer")
+    made = _transfers(missing=range(0)).made()
+    gaps = [what for what in tracer.SHED_LEVELS if not _pairs(_shed(made, Shed(what, 0, 100 * MS)))]
+    assert gaps == [_QUICK, "socket lengths and timers", "system calls"]
 
 
 @given(st.lists(st.tuples(st.integers(0, 100), st.integers(0, 40)), max_size=5))

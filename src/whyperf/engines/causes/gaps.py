@@ -8,16 +8,26 @@ from whyperf.engines.causes.arrays import Ints
 from whyperf.engines.causes.messages import Channels
 from whyperf.engines.causes.trace import Trace
 
-_CALLS = "system calls"  # how what was shed begins where calls themselves, not their stacks, are missing
+# What may be shed that tells of transfers. The calls that are shed first, which transfer nothing, are not among it.
+_TRANSFERS = frozenset(
+    {
+        "system calls that neither waited nor woke anybody",
+        "socket lengths and timers",
+        "socket data and timers",  # as recordings said before
+        "system calls",
+    }
+)
 _APART = np.uint64(0x9E3779B97F4A7C15)
 
 
 def without_gaps(trace: Trace, moved: Channels) -> Channels:
-    """Transfers between which none is missing: those while calls were shed are left out, and a channel that went on
-    after that is another one. Bytes are matched first in, first out: one that is missing would shift all that follow.
+    """Transfers without those while transfers were shed; a channel that went on after that is another one.
+
+    Bytes are matched first in, first out: one that is missing shifts all that follow. So what was lost in a gap shifts
+    nothing, but for bytes that were sent within it and read after it: those are taken for the first ones sent after it.
     """
     told = trace.manifest.trace
-    gaps = sorted((shed.start, shed.end) for shed in (told.shed if told else ()) if shed.what.startswith(_CALLS))
+    gaps = sorted((shed.start, shed.end) for shed in (told.shed if told else ()) if shed.what in _TRANSFERS)
     if not gaps:
         return moved
     begins = np.array([begin for begin, _ in gaps], np.int64)
