@@ -78,7 +78,16 @@ def test_shedding_on_several_cpus_is_one_span_a_kind(monkeypatch: pytest.MonkeyP
     tracer = pytest.importorskip("whyperf.collect._tracer")
     changes = [(10, 0, 0, 2), (20, 1, 0, 1), (30, 0, 2, 0), (40, 1, 1, 0), (50, 0, 0, 1)]
     first, second = tracer.SHED_LEVELS[1:3]
-    assert shed_spans(changes, 60) == [Shed(first, 10, 40), Shed(first, 50, 60), Shed(second, 10, 30)]
+    assert shed_spans(changes, 5, 60) == [Shed(first, 10, 40), Shed(first, 50, 60), Shed(second, 10, 30)]
+
+
+def test_what_was_shed_before_the_first_change_kept_is_told() -> None:
+    tracer = pytest.importorskip("whyperf.collect._tracer")
+    # GIVEN changes of which the kernel has overwritten the first ones
+    changes = [(40, 1, 1, 0), (30, 0, 2, 1), (50, 0, 1, 0)]
+    # WHEN a CPU had left something out before those that are kept, THEN it is taken to have done so from the beginning
+    first, second = tracer.SHED_LEVELS[1:3]
+    assert shed_spans(changes, 5, 60) == [Shed(first, 5, 50), Shed(second, 5, 30)]
 
 
 def test_what_was_shed_is_one_note() -> None:

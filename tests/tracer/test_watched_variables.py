@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from tests.tracer.recording import Command, kinds, needs_bpf
+from whyperf.collect.tracer import flags
 from whyperf.collect.tracer.flags import WatchedFlags
+from whyperf.debuginfo.named_symbols import NamedSymbol
 from whyperf.recording.events import EventKind
 
 if TYPE_CHECKING:
@@ -31,6 +33,13 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
+class _Breakpoints:
+    """As many as anybody wants."""
+
+    def watch(self, _thread: int, _address: int, _length: int) -> None:
+        pass
+
+
 class _NoBreakpoints:
     """A machine whose breakpoints are all in use."""
 
@@ -39,9 +48,9 @@ class _NoBreakpoints:
 
 
 def _notes_of(program: Path, pid: int, *names: str) -> list[str]:
-    flags = WatchedFlags(names)
-    flags.met(cast("Tracer", _NoBreakpoints()), pid, [(0, 0, 0, 0, "", str(program), 0)])
-    return flags.notes()
+    watched = WatchedFlags(names)
+    watched.met(cast("Tracer", _NoBreakpoints()), pid, [(0, 0, 0, 0, "", str(program), 0)])
+    return watched.notes()
 
 
 def test_variables_are_told_of_one_by_one(program: Path) -> None:
@@ -55,6 +64,17 @@ def test_a_process_that_ended_too_soon_is_not_said_to_lack_the_variable(program:
         ended.wait()
     (note,) = _notes_of(program, ended.pid, "written")
     assert note == "written was not watched: the processes that have it had ended before it could be."
+
+
+def test_variables_of_two_processes_may_lie_at_one_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    # GIVEN files that define a variable each
+    monkeypatch.setattr(flags, "data_symbols", lambda path, _names: [NamedSymbol(path.name, 4096, 4)])
+    watched = WatchedFlags(["one", "other"])
+    # WHEN different processes have them at the same address
+    for pid, path in ((os.getpid(), "/one"), (os.getppid(), "/other")):
+        watched.met(cast("Tracer", _Breakpoints()), pid, [(0, 0, 0, 0, "", path, 0)])
+    # THEN both are known to be watched
+    assert watched.notes() == [f"{name} was watched, and no write to it was seen." for name in ("one", "other")]
 
 
 @needs_bpf

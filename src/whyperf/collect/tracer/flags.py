@@ -21,7 +21,7 @@ class WatchedFlags:
         self._names = frozenset(names)
         self._symbols: dict[str, tuple[NamedSymbol, ...]] = {}  # by file
         self._met: set[tuple[int, int]] = set()  # process, address
-        self._watched: dict[int, str] = {}  # names by address
+        self._watched: set[tuple[str, int]] = set()  # name, address: that of another in another process
         self._failures: dict[str, str] = {}
         self._written: set[int] = set()  # addresses
 
@@ -55,7 +55,7 @@ class WatchedFlags:
                 for thread in new:
                     tracer.watch(thread, address, watched_bytes(address, symbol.size))
                 watched |= new
-            self._watched[address] = symbol.name
+            self._watched.add((symbol.name, address))
         except (FileNotFoundError, ProcessLookupError):
             return  # it has ended
         except OSError as error:
@@ -73,7 +73,7 @@ class WatchedFlags:
                 f"No variable {name} was found, so nobody was seen writing it: static ones of stripped files have no "
                 "names, and a program that ends at once is not looked into."
             )
-        addresses = {address for address, watched in self._watched.items() if watched == name}
+        addresses = {address for watched, address in self._watched if watched == name}
         if not addresses:
             return f"{name} was not watched: the processes that have it had ended before it could be."
         return "" if addresses & self._written else f"{name} was watched, and no write to it was seen."

@@ -71,8 +71,8 @@ def not_loaded(error: OSError) -> WhyperfError:
     return WhyperfError(f"The tracer could not be loaded into this kernel: {why}.", "whyperf doctor")
 
 
-def trace_of(tracer: Tracer, scope: str, sample_hz: float) -> Trace:
-    """What the manifest says of it, as of now."""
+def trace_of(tracer: Tracer, scope: str, sample_hz: float, began: int = 0) -> Trace:
+    """What the manifest says of it, as of now. `began`: when it did, if that is known."""
     counters = tracer.counters()
     cut = {reason: counters.get(f"cut_{name}", 0) for name, reason in zip(_CUT, CUT_REASONS, strict=False) if name}
     # The first reason there is counts these too.
@@ -83,7 +83,7 @@ def trace_of(tracer: Tracer, scope: str, sample_hz: float) -> Trace:
         scope=scope,
         sample_hz=sample_hz,
         absent=dict(tracer.absent),
-        shed=tuple(shed_spans(tracer.sheds(), time.monotonic_ns())),
+        shed=tuple(shed_spans(tracer.sheds(), began, time.monotonic_ns())),
         events_lost=counters.get("events_lost", 0) + counters.get("tasks_lost", 0),
         runs_missed=counters.get("runs_missed", 0),
         stacks_cut={reason: count for reason, count in cut.items() if count},
@@ -92,14 +92,20 @@ def trace_of(tracer: Tracer, scope: str, sample_hz: float) -> Trace:
     )
 
 
-def shed_spans(changes: Sequence[tuple[int, int, int, int]], now: int) -> list[Shed]:
-    """When what was left out on at least one CPU, from (time, CPU, level before, level after)."""
+def shed_spans(changes: Sequence[tuple[int, int, int, int]], began: int, now: int) -> list[Shed]:
+    """When what was left out on at least one CPU, from (time, CPU, level before, level after).
+
+    The kernel keeps the last changes only: what a CPU left out before its first one, it may have from the beginning.
+    """
     from whyperf.collect._tracer import SHED_LEVELS
 
     spans = []
+    first: dict[int, int] = {}
+    for _, cpu, before, _ in sorted(changes):
+        first.setdefault(cpu, before)
     for level in range(1, len(SHED_LEVELS)):
-        above: set[int] = set()
-        since = 0
+        above = {cpu for cpu, before in first.items() if before >= level}
+        since = began
         for when, cpu, _, after in sorted(changes):
             was = bool(above)
             (above.add if after >= level else above.discard)(cpu)

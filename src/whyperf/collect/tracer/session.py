@@ -75,6 +75,7 @@ class TraceSession:
         self._kernel_addresses: set[int] = set()
         self._names: KernelNames | None = None
         self._told_at = time.monotonic()
+        self._began = time.monotonic_ns()
         self._clock_offset = _clock_offset()
         self._stopping = threading.Event()
         self._closed = False
@@ -106,6 +107,7 @@ class TraceSession:
                 if pid is not None:
                     self._tracer.follow(one)
                     self._write([Followed(one)])
+            self._known[one] = 1
             self._meet([one])
             self._learn(one)
 
@@ -188,7 +190,7 @@ class TraceSession:
 
     def _trace(self) -> Trace:
         """As of now."""
-        trace = trace_of(self._tracer, self._wanted.scope, self._wanted.sample_hz)
+        trace = trace_of(self._tracer, self._wanted.scope, self._wanted.sample_hz, self._began)
         return replace(trace, queues=self._tasks.queues, shed=trace.shed + self._tasks.shed())
 
     def _keep(self) -> None:
@@ -207,6 +209,7 @@ class TraceSession:
     def _write_down(self, taken: _Taken) -> None:
         for kind, _, pid, _, _ in taken.served:
             if kind == "exec":
+                self._known[pid] = 1
                 self._meet([pid])
         self._write([mappings_of(when, pid, modules) for _, when, pid, _, modules in taken.served if modules])
         for _, events in taken.events:
@@ -235,7 +238,6 @@ class TraceSession:
     def _meet(self, pids: list[int]) -> None:
         facts: list[Fact] = []
         for pid in pids:
-            self._known[pid] = 1
             process = read_process(pid)
             if process is not None:
                 facts += [process, *read_threads(pid)]
