@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "file_backed/allocate.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <pthread.h>
@@ -76,6 +77,14 @@ static bool leaves_room(int file, size_t size) {
     return disk.f_bavail * block >= size + (others < LEFT_TO_OTHERS ? others : LEFT_TO_OTHERS);
 }
 
+static bool reserve(int file, size_t size) {
+    int error;
+    do
+        error = posix_fallocate(file, 0, (off_t)size);
+    while (error == EINTR);
+    return error == 0;
+}
+
 // Zeroes, in a file; NULL where the disk has no room for them.
 static struct block *in_file(size_t size) {
     pthread_mutex_lock(&state.lock);
@@ -85,7 +94,7 @@ static struct block *in_file(size_t size) {
         return NULL;
     // Reserved: on a disk that fills up later, writing to the mapping would be deadly.
     void *at = MAP_FAILED;
-    if (leaves_room(file, size) && !posix_fallocate(file, 0, (off_t)size))
+    if (leaves_room(file, size) && reserve(file, size))
         at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
     return at == MAP_FAILED ? NULL : at;
@@ -168,14 +177,21 @@ bool is_on_disk(const char *folder) {
     return file >= 0;
 }
 
-bool put_files_in(const char *folder, size_t in_memory, const struct array_allocator *usual) {
+size_t allow_in_memory(size_t limit) {
+    pthread_mutex_lock(&state.lock);
+    size_t before = state.limit;
+    state.limit = limit;
+    pthread_mutex_unlock(&state.lock);
+    return before;
+}
+
+bool put_files_in(const char *folder, const struct array_allocator *usual) {
     char *copy = strdup(folder);
     if (!copy)
         return false;
     pthread_mutex_lock(&state.lock);
     free(state.folder);
     state.folder = copy;
-    state.limit = in_memory;
     if (!state.usual)
         state.usual = usual;
     pthread_mutex_unlock(&state.lock);

@@ -27,7 +27,10 @@ extern struct array_handler file_backed_handler;
 // Whether the folder can hold such files and is on a disk: files in memory would gain nothing.
 bool is_on_disk(const char *folder);
 
-// From now on: `usual` gives the memory for arrays that stay in memory, `in_memory` bytes of large ones at most.
-bool put_files_in(const char *folder, size_t in_memory, const struct array_allocator *usual);
+// From now on; `usual` gives the memory for arrays that stay in memory.
+bool put_files_in(const char *folder, const struct array_allocator *usual);
+
+// From now on: so many bytes of large arrays. Returns how many it was before.
+size_t allow_in_memory(size_t limit);
 
 #endif

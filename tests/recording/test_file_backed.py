@@ -25,10 +25,14 @@ def _disk() -> None:
         pytest.skip("no folder for temporary files is on a disk")
 
 
+def mappings() -> str:
+    return os.fsdecode(Path("/proc/self/maps").read_bytes())
+
+
 def is_in_file(array: np.ndarray) -> bool:
     """Whether a page in its middle belongs to a file's mapping."""
     page = array.ctypes.data + array.nbytes // 2
-    for line in Path("/proc/self/maps").read_text().splitlines():
+    for line in mappings().splitlines():
         span, _, _, _, inode, *_ = line.split()
         begin, end = (int(one, 16) for one in span.split("-"))
         if begin <= page < end:
@@ -37,7 +41,7 @@ def is_in_file(array: np.ndarray) -> bool:
 
 
 def deleted_files() -> int:
-    return Path("/proc/self/maps").read_text().count("(deleted)")
+    return mappings().count("(deleted)")
 
 
 def test_what_exceeds_the_room_in_memory_is_in_files() -> None:
@@ -74,6 +78,13 @@ def test_afterwards_numpy_is_as_before() -> None:
     with large_arrays_in_files(in_memory=0), large_arrays_in_files(in_memory=0):
         assert is_in_file(np.ones(_LARGE))
     assert not is_in_file(np.ones(_LARGE))
+
+
+def test_the_outer_limit_holds_again_after_an_inner_one() -> None:
+    with large_arrays_in_files(in_memory=0):
+        with large_arrays_in_files(in_memory=8 * _LARGE):
+            assert not is_in_file(np.ones(_LARGE // 8))
+        assert is_in_file(np.ones(_LARGE // 8))
 
 
 def test_a_function_can_be_told_so() -> None:
@@ -134,7 +145,7 @@ def test_memory_serves_where_the_disk_is_full(tmp_path: Path) -> None:
             # WHEN three are made
             arrays = [np.ones(_LARGE // 8) for _ in range(3)]
         finally:
-            _file_backed.use(before)
+            _file_backed.use(*before)
         # THEN the others are in memory, where they would have been anyway
         assert [is_in_file(one) for one in arrays] == [True, False, False]
         assert all(one.all() for one in arrays)
@@ -160,3 +171,21 @@ def test_nothing_is_left_in_the_folder(tmp_path: Path, monkeypatch: pytest.Monke
     with large_arrays_in_files(in_memory=0):
         assert is_in_file(np.ones(_LARGE))
         assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", [b"relative", b"not-utf-8-\xff"])
+def test_any_folder_for_temporary_files_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: bytes) -> None:
+    if not _file_backed.is_on_disk(str(tmp_path)):
+        pytest.skip(f"{tempfile.gettempdir()} is in memory")
+    # GIVEN one that is named relative to where whyperf was started, or in bytes that are no text
+    given_folder = tmp_path / os.fsdecode(name)
+    given_folder.mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", given_folder.name)
+    # WHEN it is chosen, THEN it is the same one from wherever arrays are made later
+    chosen = file_backed._folder_on_disk.__wrapped__()
+    monkeypatch.chdir("/")
+    assert chosen is not None and Path(chosen).samefile(given_folder)
+    monkeypatch.setattr(file_backed, "_folder_on_disk", lambda: chosen)
+    with large_arrays_in_files(in_memory=0):
+        assert is_in_file(np.ones(_LARGE))

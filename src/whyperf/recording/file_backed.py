@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 
 from whyperf.recording import _file_backed
 
@@ -34,11 +35,12 @@ def large_arrays_in_files(in_memory: int = IN_MEMORY) -> Iterator[None]:
     try:
         yield
     finally:
-        _file_backed.use(before)
+        _file_backed.use(*before)
 
 
 @cache
 def _folder_on_disk() -> str | None:
     """/tmp is often in memory itself. None: there is nothing but memory."""
     folders = (os.environ.get("TMPDIR", ""), "/var/tmp", tempfile.gettempdir())
-    return next((one for one in folders if one and _file_backed.is_on_disk(one)), None)
+    absolute = (str(Path(one).absolute()) for one in folders if one)
+    return next((one for one in absolute if _file_backed.is_on_disk(one)), None)
