@@ -91,7 +91,7 @@ static int check(int fd, const char *name, int depth) {
 
 // Opened here, it may still not be by the new program: one that a user other than root starts has no capabilities,
 // though who starts it may have kept them. access() asks for the real user, and without capabilities unless that is
-// root. It is called by nobody who has to fear for every system call.
+// root. Skipped where system calls are not allowed.
 static bool will_reach(const char *path, int open_flags, int wanted) {
     int fd = raw_open(path, open_flags, 0);
     if (fd < 0)
