@@ -68,6 +68,10 @@ def test_inlined_functions_are_a_chain(rec: OpenRecording) -> None:
     assert paths(recording) == [("[inner][outer]work", "main")]
     inlined = {f["name"]: f["inlined"] for f in recording.table("functions").to_pylist()}
     assert inlined == {"main": False, "work": False, "inner": True, "outer": True}
+    # AND each of them has the line that decides about it
+    frames = recording.table("frames").to_pylist()
+    decided = {one["frame"]: one["line"] for one in recording.table("decisions").to_pylist()}
+    assert decided == {number: frame["line"] + 1000 for number, frame in enumerate(frames)}
 
 
 def test_the_samplers_own_frames_are_left_out(rec: OpenRecording) -> None:

@@ -9,17 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whyperf.debuginfo.decisions import control_dependences
+from whyperf.debuginfo.decisions import control_dependences, deciding_lines
+from whyperf.debuginfo.flow import TimedFlows
 
 from .building import PROGRAMS, Builder, run
 from .conftest import Describe
 
 CALL = re.compile(r"^\s*([0-9a-f]+):\t(?:bnd )?(?:call|jmp)\s+[0-9a-f]+ <(\w+)>$", re.MULTILINE)
 SOURCE = (PROGRAMS / "choices.c").read_text().splitlines()
-MARK = re.compile(r"// (AS|BY)( LOOP)? (\w+)$")
+MARK = re.compile(r"// (AS|BY) (\w+)$")
+AMPLE_S = 60.0
 MARKS = {number: found for number, text in enumerate(SOURCE, 1) if (found := MARK.search(text))}
-LINE = {found[3]: number for number, found in MARKS.items() if found[1] == "AS"} | {"NOTHING": 0}
-WANTED = {number: (LINE[found[3]], bool(found[2])) for number, found in MARKS.items() if found[1] == "BY"}
+LINE = {found[2]: number for number, found in MARKS.items() if found[1] == "AS"} | {"NOTHING": 0}
+WANTED = {number: LINE[found[2]] for number, found in MARKS.items() if found[1] == "BY"}
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
@@ -35,22 +37,21 @@ def test_the_condition_that_the_source_shows_decides(
     binary = described(program)
     # WHEN
     places = binary.resolve(addresses)
-    decisions = binary.decisions(addresses)
+    found = [line for lines in deciding_lines(TimedFlows(binary, AMPLE_S), addresses) for line in lines]
     # THEN (what is inlined stands there with the line of its call)
-    assert len(decisions) == len(places.line)
-    rows = [(line, one) for line, one in zip(places.line.tolist(), decisions, strict=True) if line in WANTED]
-    assert not {(SOURCE[line - 1].strip(), one.line) for line, one in rows if one.line != WANTED[line][0]}
+    rows = [(line, by) for line, by in zip(places.line.tolist(), found, strict=True) if line in WANTED]
+    assert not {(SOURCE[line - 1].strip(), by) for line, by in rows if by != WANTED[line]}
     assert {line for line, _ in rows} == WANTED.keys()
-    # AND of the copies that compilers make of a loop's body at least one is in a loop
-    in_loops = {line for line, one in rows if one.of_loop}
-    assert {line for line, (_, of_loop) in WANTED.items() if of_loop} <= in_loops
 
 
 def test_of_code_without_debug_information_nothing_is_known(build: Builder, described: Describe) -> None:
     program = build.choices("-O0")
     listing = run("objdump", "-d", "--no-show-raw-insn", "-j", ".text", program)
     addresses = np.array([int(found[1], 16) for found in CALL.finditer(listing)], np.uint64)
-    assert {one.line for one in described(program).decisions(addresses)} == {0}
+    flows = TimedFlows(described(program), AMPLE_S)
+    assert {line for lines in deciding_lines(flows, addresses) for line in lines} == {0}
+    # AND without time nothing is read
+    assert deciding_lines(TimedFlows(described(program), 0.0), addresses) == [[]] * len(addresses)
 
 
 @st.composite
@@ -66,7 +67,7 @@ def test_a_block_depends_on_branches_after_which_it_is_certain_and_before_which_
     # GIVEN graphs from which every block can be left (elsewhere a loop without end is taken to be left somewhere)
     if any(not _ends(graph, block) for block in range(len(graph))):
         return
-    found = control_dependences(graph)
+    found = control_dependences(graph, [not following for following in graph])
     for block in range(len(graph)):
         wanted = {
             branch

@@ -181,7 +181,7 @@ def recording(
     calls = [{"caller": made.function(one), "callee": made.function(other)} for one, other in passed]
     choices = {(made.function(name), line): by for (name, line), by in (decided or {}).items()}
     decisions = [
-        {"frame": frame["frame"], "line": by, "of_loop": frame["in_loop"] == 1}
+        {"frame": frame["frame"], "line": by}
         for frame in made.frames
         if (by := choices.get((frame["function"], frame["line"])))
     ]

@@ -100,12 +100,17 @@ def test_what_was_certainly_called_is_no_new_path(passed, first):
 
 
 def test_the_line_that_decides_about_the_hottest_one_is_told_in_the_bad_build_s_numbers():
-    # GIVEN a function that begins three lines further down in the bad build, with a condition above its hot line
-    good = run([*BASE, (("main", "store@41"), 0.1)], declared={"store": 30}, decided={("store", 41): 38})
-    bad = run([*BASE, (("main", "store@44"), 6.0)], declared={"store": 33}, decided={("store", 44): 41})
+    # GIVEN a function that begins nine lines further down in the bad build, with a condition above its hot line
+    good = run([*BASE, (("main", "store@41"), 0.1)], declared={"store": 30}, decided={("store", 41): 32})
+    bad = run(
+        [*BASE, (("main", "store@50"), 6.0)],
+        declared={"store": 39},
+        decided={("store", 50): 41},
+        source={"/src/tool.c": (41, "if (full)")},
+    )
     (found, *_) = suspects(compare([good], [bad]), "run")
-    assert (found.place.line, found.place.decided_by) == (44, 41)
-    assert [line.line for line in found.lines] == [41, 44]
+    assert (found.place.line, found.place.decided_by) == (50, 41)
+    assert [line.line for line in found.lines] == [41, 50]
 
 
 def test_a_line_that_nothing_decides_about_has_no_condition():

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from whyperf.debuginfo import hints
 from whyperf.debuginfo.blocks import Blocks, find_blocks
 from whyperf.debuginfo.code_map import Bools, CodeMap, Int32s, ScopeKind
-from whyperf.debuginfo.decisions import UNDECIDED, Decision, Decisions
 from whyperf.debuginfo.elf import ElfFile
 from whyperf.debuginfo.loops import RepeatedCode
 from whyperf.debuginfo.places import Places, out_of_line_scopes, resolve, scopes_at
@@ -52,7 +51,6 @@ class Binary:
     """The file itself; None when it is gone."""
     _blocks: dict[int, Blocks | None] = field(default_factory=dict)
     _repeated: dict[int, RepeatedCode | None] = field(default_factory=dict)
-    _decisions: dict[int, Decisions | None] = field(default_factory=dict)
 
     @cached_property
     def functions(self) -> Functions:
@@ -101,27 +99,6 @@ class Binary:
                 found.append(int(scope in by) if repeated else -1)
                 scope = int(self.code.scope_parent[scope])
         return found
-
-    def decisions(self, addresses: npt.ArrayLike) -> list[Decision]:
-        """For each row that `resolve` gives for these addresses: what decides in the row's own function that the place
-        (or the inlined call at it) is reached."""
-        wanted = np.asarray(addresses, np.uint64)
-        innermost = scopes_at(self.code, wanted)
-        outer = out_of_line_scopes(self.code, wanted)
-        found: list[Decision] = []
-        for address, inner, whole in zip(wanted.tolist(), innermost.tolist(), outer.tolist(), strict=True):
-            decisions = self._decisions_of(whole) if whole >= 0 else None
-            if decisions is not None:
-                found += decisions.about(address, inner)
-            elif inner >= 0:
-                found += [UNDECIDED] * int(self.code.scope_depth[inner])
-        return found
-
-    def _decisions_of(self, scope: int) -> Decisions | None:
-        if scope not in self._decisions:
-            blocks = self._blocks_of(scope)
-            self._decisions[scope] = Decisions(blocks, self.code) if blocks is not None else None
-        return self._decisions[scope]
 
     def _repeated_code(self, scope: int) -> RepeatedCode | None:
         if scope not in self._repeated:

@@ -5,6 +5,7 @@ Made by disassembling only the functions asked for, without operand details (3 m
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,11 +16,12 @@ from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.blocks import Parts, parts_of
 from whyperf.debuginfo.code_map import Addresses, Bools, CodeMap, Int32s, ScopeKind
 from whyperf.debuginfo.elf import ElfFile
-from whyperf.debuginfo.flow_graph import Loops, dominators, find_loops, post_dominators
+from whyperf.debuginfo.flow_graph import Loops, dominators, doomed, find_loops, post_dominators
 from whyperf.debuginfo.flow_instructions import Instruction, Step, decode
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.jump_tables import table_targets
 from whyperf.debuginfo.no_return import never_returns_by_name
+from whyperf.debuginfo.places import last_at_or_before
 from whyperf.recording.deep_tables import SiteKind
 
 _STUB_BYTES = 16
@@ -48,10 +50,28 @@ class Flow:
     """The function may be left from the block."""
     may_follow: list[list[int]]
     """The blocks that may follow each, so that no way is missed."""
+    dies: list[bool]
+    """The block ends in a call that never returns, or in a trap."""
     unresolved: int
     """Jumps through tables that were not found: what follows them seems to be the function's end."""
 
+    def rows_at(self, addresses: Addresses) -> npt.NDArray[np.int64]:
+        """The instruction at each address, or the last one before it."""
+        order = np.argsort(self.address, kind="stable")
+        found: npt.NDArray[np.int64] = order[np.maximum(last_at_or_before(self.address[order], addresses), 0)]
+        return found
+
+    def instructions(self, block: int) -> slice:
+        """The rows of a block."""
+        last = block + 1 == len(self.first)
+        return slice(int(self.first[block]), len(self.address) if last else int(self.first[block + 1]))
+
     # Each of these is worked out for whoever asks: hardly anybody needs them all.
+
+    @cached_property
+    def doomed(self) -> frozenset[int]:
+        """Blocks from which the program only ends."""
+        return frozenset(doomed(self.successors, self.leaves, self.dies))
 
     @cached_property
     def branches(self) -> Bools:
@@ -98,6 +118,21 @@ def parts_with_fragments(code: CodeMap, scope: int) -> Parts:
         return parts  # copies of one function: which of them a part belongs to is not known
     split_off = [one for fragment in fragments.tolist() for one in parts_of(code, fragment).ranges]
     return Parts((*parts.ranges, *(one for one in split_off if one not in parts.ranges)))
+
+
+class TimedFlows:
+    """The flows of one binary's functions, each read once, for as long as there is time."""
+
+    def __init__(self, binary: Binary, budget_s: float) -> None:
+        self.binary = binary
+        self._flows, self._deadline = Flows(binary, callee_depth=0), time.process_time() + budget_s
+        self._read: dict[int, Flow | None] = {}
+
+    def of(self, scope: int) -> Flow | None:
+        """None when the code's bytes cannot be had, or the time is up."""
+        if scope not in self._read and time.process_time() < self._deadline:
+            self._read[scope] = self._flows.of(scope)
+        return self._read.get(scope)
 
 
 class Flows:
@@ -235,6 +270,7 @@ class _Graph:
             first=np.array(self._first, np.int32),
             successors=self._successors,
             leaves=self._leaves,
+            dies=[code[last].address in self._ends or code[last].trap for last in self._lasts],
             may_follow=self._all_ways(),
             unresolved=self.unresolved,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 Successors = Sequence[Sequence[int]]
@@ -52,26 +52,33 @@ def post_dominators(successors: Successors, leaves: Sequence[bool]) -> list[int]
     return [EXIT if immediate[block] == end else immediate[block] for block in range(count)]
 
 
-def next_in_round(successors: Successors, loops: Loops, loop: int) -> list[int]:
-    """The first block of a loop that every path from a block to the loop's next round passes; EXIT if there is none."""
-    header = loops.header[loop]
-    inside = [loop in loops.around(block) for block in range(len(successors))]
-    again = [within and header in to for within, to in zip(inside, successors, strict=True)]
-    ways = [[to for to in ways if inside[to] and to != header] for ways in successors]
+def doomed(successors: Successors, leaves: Sequence[bool], dies: Sequence[bool]) -> set[int]:
+    """Blocks that die, and those from which all ways lead into such."""
     before: list[list[int]] = [[] for _ in successors]
-    for block, followers in enumerate(ways):
-        for follower in followers if inside[block] else ():
+    for block, followers in enumerate(successors):
+        for follower in followers:
             before[follower].append(block)
-    goes_round = list(again)
-    work = list(itertools.compress(range(len(again)), again))
+    found = set(itertools.compress(range(len(successors)), dies))
+    work = list(found)
     while work:
         for block in before[work.pop()]:
-            if not goes_round[block]:
-                goes_round[block] = True
+            if block not in found and not leaves[block] and found.issuperset(successors[block]):
+                found.add(block)
                 work.append(block)
-    within = [[to for to in following if goes_round[to]] if goes_round[block] else []
-              for block, following in enumerate(ways)]  # fmt: skip
-    return post_dominators(within, [once or not more for once, more in zip(again, within, strict=True)])
+    return found
+
+
+def next_in_round(successors: Successors, loops: Loops, loop: int, doomed: Set[int]) -> list[int]:
+    """The first block of a loop that every path from a block of it to the next round passes, or to where the loop is
+    left for good; EXIT if there is none. Ways to doomed blocks do not count: they were taken once, at the end."""
+    header = loops.header[loop]
+    inside = [loop in loops.around(block) for block in range(len(successors))]
+    ways = [[to for to in followers if inside[to] and to != header] for followers in successors]
+    ends = [
+        within and any(to == header or not (inside[to] or to in doomed) for to in followers)
+        for within, followers in zip(inside, successors, strict=True)
+    ]
+    return post_dominators(ways, [end or not following for end, following in zip(ends, ways, strict=True)])
 
 
 def dominators(successors: Successors, entry: int) -> list[int]:

@@ -89,7 +89,7 @@ FUNCTIONS = Table(
 )
 PASSED = Table(
     "passed",
-    "Calls that certainly happened, seen or not: every path to or from some sampled place leads through them.",
+    "Calls that certainly happened, seen or not: every path by some sampled place leads through them.",
     (
         Column("caller", _id, "row of `functions`", "functions"),
         Column("callee", _id, "row of `functions`", "functions"),
@@ -102,7 +102,6 @@ DECISIONS = Table(
     (
         Column("frame", _id, "row of `frames`", "frames"),
         Column("line", pa.int32(), "of the nearest branch on which the place depends, in the frame's file"),
-        Column("of_loop", pa.bool_(), "it decides whether a loop around the place goes on"),
     ),
     optional=True,
 )

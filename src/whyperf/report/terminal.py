@@ -28,6 +28,7 @@ _LEFT, _SHARE, _CONFIDENCE = "  #  ", "share of the excess", "confidence"
 _SHOWN = 10  # suspects
 _DETAILED = 3  # suspects shown with path, sentence and source
 _QUANTITY = re.compile(r"(?<=\d) (?=(?:s|ms|µs|ns|MB|runs)\b)")  # never broken after the number
+_DECIDES = "  decides"  # that the hottest line is reached
 _WIDEST = 120  # beyond it lines are hard to read, except for source
 _CONFIDENCE_STYLES = {"high": "bold green", "medium": "yellow", "low": "dim"}
 _VERDICT_STYLES = {
@@ -182,7 +183,7 @@ class _Report:
 
     def _source(self, lines: Sequence[HotLine], decided_by: int = 0) -> Iterator[Text]:
         digits = len(str(max(line.line for line in lines)))
-        room = self.width - len(f"     > {'':{digits}} | ") - len("  100%")
+        room = self.width - len(f"     > {'':{digits}} | ") - len("  100%") - (len(_DECIDES) if decided_by else 0)
         texts = [printable(line.text.rstrip()) for line in lines]
         common = min((len(text) - len(text.lstrip()) for text in texts if text.strip()), default=0)
         codes = [self._cut(text[common:], room) for text in texts]
@@ -199,7 +200,7 @@ class _Report:
             if hot:
                 row.append(f"  {percent(line.share):>4}", "bold red")
             if line.line == decided_by:
-                row.append("  decides", "dim")
+                row.append(_DECIDES, "dim")
             yield row
 
     def _cut(self, code: str, width: int) -> str:

@@ -1,5 +1,7 @@
-// Calls, and which line of their function decides whether they happen: BY x names the line marked AS x, in a loop's
-// condition BY LOOP x; a line with BY NOTHING happens whenever its function is called.
+// Calls, and which line of their function decides whether they happen: BY x names the line marked AS x; a line with BY
+// NOTHING happens whenever its function is called.
+#include <assert.h>
+#include <stdlib.h>
 
 __attribute__((noinline)) void tick(int n) {
     static volatile int ticks;
@@ -29,18 +31,18 @@ __attribute__((noinline)) void one_of_two(int n) {
 __attribute__((noinline)) void counted(int n) {
     tick(4);                      // BY NOTHING
     for (int i = 0; i < n; i++) { // AS counted
-        tick(i);                  // BY LOOP counted
+        tick(i);                  // BY counted
     }
     tick(5); // BY NOTHING
 }
 
 __attribute__((noinline)) void chosen_in_a_loop(int n) {
     for (int i = 0; i < n; i++) { // AS rounds
-        int answer = asked(i);    // BY LOOP rounds
+        int answer = asked(i);    // BY rounds
         if (answer > 3) {         // AS large
             tick(i);              // BY large
         }
-        tick(6); // BY LOOP rounds
+        tick(6); // BY rounds
     }
 }
 
@@ -69,18 +71,29 @@ __attribute__((noinline)) int left_early(int n) {
     return asked(n); // BY negative
 }
 
+__attribute__((noinline)) void asserted(int n, const int *list) {
+    if (n > 5) { // AS many
+        assert(list);
+        tick(n); // BY many
+        if (!list[0]) {
+            abort();
+        }
+        tick(list[0]); // BY many
+    }
+}
+
 __attribute__((noinline)) void nested(int n, int m) {
     for (int i = 0; i < n; i++) {     // AS outer
-        tick(i);                      // BY LOOP outer
+        tick(i);                      // BY outer
         for (int j = 0; j < m; j++) { // AS inner
-            tick(asked(j));           // BY LOOP inner
+            tick(asked(j));           // BY inner
         }
     }
 }
 
 __attribute__((noinline)) int first_found(const int *list, int n) {
     for (int i = 0; i < n; i++) {            // AS search
-        if (list[i] > 3 && asked(list[i])) { // BY LOOP search
+        if (list[i] > 3 && asked(list[i])) { // BY search
             return i;
         }
     }
@@ -113,6 +126,7 @@ int main(int argc, char **argv) {
     skipped(list, 3);
     until_asked(0);
     first_found(list, 3);
+    asserted(argc, list);
     nested(argc, argc);
     with_inlined(argc);
     return left_early(-argc);

@@ -24,11 +24,13 @@ NOTED(deep, 6)
 NOTED(late, 7)
 NOTED(round_end, 8)
 NOTED(last, 9)
+NOTED(retry, 10)
 MARK(mark_start)
 MARK(mark_odd)
 MARK(mark_case)
 MARK(mark_loop)
 MARK(mark_end)
+MARK(mark_try)
 
 static inline __attribute__((always_inline)) int folded(int n) {
     if (n == 77)
@@ -75,6 +77,12 @@ __attribute__((noinline)) void shape(int n, int rounds) {
         if (rounds == 999)
             exit(1);
         round_end();
+    }
+    for (;;) {
+        mark_try();
+        if (n != 6 || rounds-- == 0)
+            break;
+        retry();
     }
     n = folded(n);
     mark_end();

@@ -15,9 +15,9 @@ from whyperf.collect.seal.evidence import Int32, Int64, UInt64
 from whyperf.collect.seal.kernel import Kernel
 from whyperf.collect.seal.places import CodePlaces
 from whyperf.collect.seal.spaces import Module
-from whyperf.collect.seal.symbols import Binary, Decision, PerfMap, Symbols
+from whyperf.collect.seal.symbols import Binary, PerfMap, Symbols
 from whyperf.collect.tracer.traced import KERNEL_FIRST
-from whyperf.recording.tables import DECISIONS, FRAMES, FUNCTIONS, MODULES
+from whyperf.recording.tables import FRAMES, FUNCTIONS, MODULES
 
 _WITH_ALL_FUNCTIONS = ("program", "library")
 DROPPED = -1  # the frame of a place in the sampler itself
@@ -28,7 +28,6 @@ class Code:
     frames: pa.Table
     functions: pa.Table
     modules: pa.Table
-    decisions: pa.Table
     place_frame: Int32  # innermost frame of each place; DROPPED for the sampler's own
     module_row: Int32  # row of `modules` for each module of the address spaces; -1: no code of it was seen
     function_rows: dict[int, Int32]  # by module: rows of `functions` for its binary's functions; the last is for -1
@@ -51,15 +50,14 @@ class _Columns:
             self.parts.setdefault(name, []).append(values if isinstance(values, pa.Array) else pa.array(values))
         self.rows += rows
 
-    def table(self, schema: pa.Schema, number: str = "") -> pa.Table:
+    def table(self, schema: pa.Schema, number: str) -> pa.Table:
         if not self.rows:
             return schema.empty_table()
         arrays = {
             name: pa.chunked_array([part.cast(schema.field(name).type) for part in parts]).combine_chunks()
             for name, parts in self.parts.items()
         }
-        if number:
-            arrays[number] = pa.array(np.arange(self.rows, dtype=np.int32))
+        arrays[number] = pa.array(np.arange(self.rows, dtype=np.int32))
         return pa.table([arrays[name] for name in schema.names], schema=schema)
 
 
@@ -82,7 +80,6 @@ class CodeBuilder:
         self._frames = _Columns()
         self._functions = _Columns()
         self._modules = _Columns()
-        self._decisions = _Columns()
 
     def build(
         self,
@@ -118,7 +115,6 @@ class CodeBuilder:
             frames=self._frames.table(FRAMES.schema, "frame"),
             functions=self._functions.table(FUNCTIONS.schema, "function"),
             modules=self._modules.table(MODULES.schema, "module"),
-            decisions=self._decisions.table(DECISIONS.schema),
             place_frame=place_frame,
             module_row=module_row,
             function_rows=function_rows,
@@ -169,10 +165,7 @@ class CodeBuilder:
 
         in_loop = np.full(total, -1, np.int8)
         if sampled.any():
-            rows = known & np.repeat(sampled, rows_each)
-            in_loop[rows] = binary.in_loop(unique[sampled])
-            if whole:
-                self._add_decisions(self._frames.rows + np.flatnonzero(rows), binary.decisions(unique[sampled]))
+            in_loop[known & np.repeat(sampled, rows_each)] = binary.in_loop(unique[sampled])
 
         files = pa.array([*chains.files, ""], pa.string())
         first = self._frames.rows
@@ -188,15 +181,6 @@ class CodeBuilder:
             in_loop=in_loop,
         )
         return (first + heads[inverse]).astype(np.int32), function_rows
-
-    def _add_decisions(self, frames: Int64, decisions: Sequence[Decision]) -> None:
-        known = [(frame, one) for frame, one in zip(frames.tolist(), decisions, strict=True) if one.line > 0]
-        self._decisions.add(
-            len(known),
-            frame=np.array([frame for frame, _ in known], np.int32),
-            line=np.array([one.line for _, one in known], np.int32),
-            of_loop=[one.of_loop for _, one in known],
-        )
 
     def _add_functions(self, module: int, binary: Binary, used: Int32, whole: bool) -> Int32:
         """Adds the module's functions, or those that are used; their rows by the binary's numbers, the last for -1."""

@@ -20,9 +20,9 @@ from whyperf.collect.redaction_key import fingerprint, redaction_key
 from whyperf.collect.seal.code import CodeBuilder
 from whyperf.collect.seal.events import SeenTraced, cut_stacks, events_table, in_one_order, samples_of, seen_traced
 from whyperf.collect.seal.evidence import Evidence, Int32, Int64, RawStacks, read_evidence
+from whyperf.collect.seal.flow import flow_tables
 from whyperf.collect.seal.kernel import Kernel
 from whyperf.collect.seal.narrowing import narrowed, without
-from whyperf.collect.seal.passed import passed_table
 from whyperf.collect.seal.places import seen_stacks
 from whyperf.collect.seal.plug_ins import plug_ins
 from whyperf.collect.seal.processes import Cast, cast_of
@@ -212,8 +212,7 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
             on_cpu = int(tables["samples"].column("weight").to_numpy().sum())
             manifest = replace(manifest, totals=replace(manifest.totals, cpu_user_s=on_cpu / 1e9))
     tables |= {
-        "decisions": code.decisions,
-        "passed": passed_table(symbols, code, parents, node_frames, spent),
+        **flow_tables(symbols, code, parents, node_frames, spent),
         "work": work_table(evidence, manifest),
         "source": source.table,
     }

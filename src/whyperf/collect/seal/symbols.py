@@ -10,6 +10,9 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from whyperf import debuginfo
+    from whyperf.debuginfo.flow import TimedFlows
+
+_FLOW_CPU_SECONDS = 1.0  # for reading the code of each file
 
 
 class Functions(Protocol):
@@ -42,13 +45,6 @@ class Places(Protocol):
     def line(self) -> npt.NDArray[np.int32]: ...
 
 
-class Decision(Protocol):
-    @property
-    def line(self) -> int: ...
-    @property
-    def of_loop(self) -> bool: ...
-
-
 class Binary(Protocol):
     @property
     def debug(self) -> str: ...
@@ -58,7 +54,6 @@ class Binary(Protocol):
     def block_of(self, addresses: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]: ...
 
     def in_loop(self, addresses: npt.NDArray[np.uint64]) -> Sequence[int]: ...
-    def decisions(self, addresses: npt.NDArray[np.uint64]) -> Sequence[Decision]: ...
 
 
 class PerfMap(Protocol):
@@ -68,9 +63,9 @@ class PerfMap(Protocol):
 class Symbols(Protocol):
     def describe(self, path: str, build_id: str) -> Binary: ...
 
-    def passed_calls(
-        self, path: str, build_id: str, addresses: npt.NDArray[np.uint64], budget_s: float
-    ) -> set[tuple[int, int]]: ...
+    def passed_calls(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> set[tuple[int, int]]: ...
+
+    def deciding_lines(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> list[list[int]]: ...
 
     def perf_map(self, pid: int) -> PerfMap | None: ...
 
@@ -80,6 +75,7 @@ class DebugInfo:
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], debuginfo.Binary] = {}
+        self._flows: dict[tuple[str, str], TimedFlows] = {}
 
     def describe(self, path: str, build_id: str) -> debuginfo.Binary:
         from whyperf import debuginfo
@@ -88,12 +84,22 @@ class DebugInfo:
             self._known[path, build_id] = debuginfo.describe(path, build_id)
         return self._known[path, build_id]
 
-    def passed_calls(
-        self, path: str, build_id: str, addresses: npt.NDArray[np.uint64], budget_s: float
-    ) -> set[tuple[int, int]]:
+    def passed_calls(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> set[tuple[int, int]]:
         from whyperf.debuginfo.passed import passed_calls
 
-        return passed_calls(self.describe(path, build_id), addresses, budget_s)
+        return passed_calls(self._flows_of(path, build_id), addresses)
+
+    def deciding_lines(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> list[list[int]]:
+        from whyperf.debuginfo.decisions import deciding_lines
+
+        return deciding_lines(self._flows_of(path, build_id), addresses)
+
+    def _flows_of(self, path: str, build_id: str) -> TimedFlows:
+        from whyperf.debuginfo.flow import TimedFlows
+
+        if (path, build_id) not in self._flows:
+            self._flows[path, build_id] = TimedFlows(self.describe(path, build_id), _FLOW_CPU_SECONDS)
+        return self._flows[path, build_id]
 
     def perf_map(self, pid: int) -> PerfMap | None:
         from whyperf import debuginfo

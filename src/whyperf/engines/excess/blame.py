@@ -102,8 +102,8 @@ def charge(
 def _shares(node: int, functions: list[int], growth: Growth, anomaly: Anomaly) -> dict[int, float]:
     """Contexts with what each answers for of the time in `node`; adds up to 1.
 
-    One part goes to where growth comes in. Of the other part abnormal data take theirs, deepest first and no further
-    out than growth is concentrated; the rest stays where the time is.
+    One part goes to where growth comes in. Of the other part abnormal data take theirs, deepest first, each at
+    most as much as has grown there; the rest stays where the time is.
     """
     path = growth.path(node)
     shares: defaultdict[int, float] = defaultdict(float)

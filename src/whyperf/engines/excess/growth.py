@@ -37,9 +37,8 @@ class Path:
     """What growth tells of the time in one context."""
 
     steps: tuple[Step, ...]
-    region: tuple[
-        tuple[int, float], ...
-    ]  # contexts whose data may explain it, deepest first, and how much of it at most
+    region: tuple[tuple[int, float], ...]
+    """Contexts whose data may explain it, deepest first, and how much of it at most."""
     owner: int  # who answers for the time as such
 
 

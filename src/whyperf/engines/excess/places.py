@@ -41,8 +41,8 @@ def locate(excess: Excess, function: int) -> Whereabouts:
     share = {spot.line: gain / total for spot, gain in grown.items() if spot.file == hottest.file}
     block, decided_by = (_heaviest(seconds) for seconds in (within[hottest].blocks, within[hottest].decided_by))
     lines = lines_around(excess.index.bad, hottest.file, hottest.line, share, excess.settings)
-    if decided_by and all(line.line != decided_by for line in lines):
-        text = source_lines(excess.index.bad, hottest.file).get(decided_by, "")
+    text = source_lines(excess.index.bad, hottest.file).get(decided_by, "")
+    if text and all(line.line != decided_by for line in lines):
         lines = tuple(sorted((*lines, HotLine(decided_by, 0.0, text)), key=lambda line: line.line))
     return Whereabouts(Place(hottest.file, hottest.line, block, decided_by), lines)
 
