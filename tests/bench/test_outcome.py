@@ -40,9 +40,12 @@ CASE = Case(
 COST = Cost(1.0, 0.9, 120.0)
 
 
-def suspect(function: str, pattern: str, *variables: tuple[str, list[int]], line: int = 1) -> dict[str, Any]:
+def suspect(
+    function: str, pattern: str, *variables: tuple[str, list[int]], line: int = 1, decided_by: int = 0
+) -> dict[str, Any]:
     told = [{"name": name, "lines": lines} for name, lines in variables]
-    return {"function": function, "pattern": pattern, "file": "/src/rules.c", "line": line, "variables": told}
+    where = {"file": "/src/rules.c", "line": line, "decided_by": decided_by}
+    return {"function": function, "pattern": pattern, **where, "variables": told}
 
 
 def scored(*suspects: dict[str, Any]) -> Outcome:
@@ -72,6 +75,10 @@ def test_variable_and_line_are_looked_for_in_the_culprits_entry_only() -> None:
     assert one.variable == ""
     assert one.lines_away == 3
     assert scored(suspect("decide", "unknown", ("left", []))).variable == "left"
+
+
+def test_the_line_that_decides_counts_as_named() -> None:
+    assert scored(suspect("decide", "unknown", line=52, decided_by=41)).lines_away == 1
 
 
 def test_lines_of_another_file_are_no_distance() -> None:
