@@ -71,8 +71,8 @@ def not_loaded(error: OSError) -> WhyperfError:
     return WhyperfError(f"The tracer could not be loaded into this kernel: {why}.", "whyperf doctor")
 
 
-def trace_of(tracer: Tracer, scope: str, sample_hz: float, began: int = 0) -> Trace:
-    """What the manifest says of it, as of now. `began`: when it did, if that is known."""
+def trace_of(tracer: Tracer, scope: str, sample_hz: float, began: int) -> Trace:
+    """What the manifest says of it, as of now. `began`: when it did."""
     counters = tracer.counters()
     cut = {reason: counters.get(f"cut_{name}", 0) for name, reason in zip(_CUT, CUT_REASONS, strict=False) if name}
     # The first reason there is counts these too.

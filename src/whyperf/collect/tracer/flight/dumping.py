@@ -107,7 +107,12 @@ def _write(raw: Path, tracer: Tracer, flight: Flight, taken: _Taken, notes: tupl
         facts = FactsFile(raw / FACTS)
         facts.add_stacks(taken.stacks)
         facts.add(_living(tracer))
-        facts.add([KernelNames().code(kernel_addresses(taken.stacks)), trace_of(tracer, "all", flight.sample_hz)])
+        facts.add(
+            [
+                KernelNames().code(kernel_addresses(taken.stacks)),
+                trace_of(tracer, "all", flight.sample_hz, flight.started_monotonic),
+            ]
+        )
         facts.close()
         log.append_json({"type": "losses", "notes": list(notes), "counters": {}})
         stop = {"exit_status": None, "exit_signal": None, "stopped_by": "dump"}

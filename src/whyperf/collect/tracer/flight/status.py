@@ -38,7 +38,7 @@ def status() -> Status:
         now = time.monotonic_ns()
         events, _ = tracer.snapshot(0)
         counters = tracer.counters()
-        trace = trace_of(tracer, "all", flight.sample_hz)
+        trace = trace_of(tracer, "all", flight.sample_hz, flight.started_monotonic)
     finally:
         tracer.close()
     firsts = [int(np.frombuffer(part, RECORD, 1)["time"][0]) for _, part in events if part]
