@@ -12,7 +12,7 @@ import numpy as np
 
 from whyperf.debuginfo import describe
 from whyperf.debuginfo.binary import Binary
-from whyperf.debuginfo.blocks import Blocks, find_blocks
+from whyperf.debuginfo.blocks import Blocks, find_blocks, with_cases
 from whyperf.debuginfo.code_map import Addresses, Int32s
 from whyperf.debuginfo.places import out_of_line_scopes
 
@@ -101,11 +101,9 @@ class FlowOfFile:
 
 def neighbours(successors: Sequence[Sequence[int]], computed: Sequence[bool]) -> list[set[int]]:
     """Both directions; computed jumps may lead to every block that nothing else leads to."""
-    led_to = {0, *(to for following in successors for to in following)}
-    cases = [block for block in range(len(successors)) if block not in led_to]
     found: list[set[int]] = [set() for _ in successors]
-    for block, following in enumerate(successors):
-        for to in (*following, *(cases if computed[block] else ())):
+    for block, following in enumerate(with_cases(successors, computed)):
+        for to in following:
             found[block].add(to)
             found[to].add(block)
     return found

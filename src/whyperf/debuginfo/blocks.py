@@ -9,7 +9,7 @@ previous one's jump anyway. Blocks are counted by address, those of the part wit
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -42,14 +42,7 @@ class Blocks:
 
     @cached_property
     def ways(self) -> list[list[int]]:
-        """Successors, with an edge from every computed jump to every block that nothing else leads to."""
-        ways = [list(following) for following in self.successors]
-        led_to = {0, *(block for following in ways for block in following)}
-        cases = [block for block in range(len(ways)) if block not in led_to]
-        for block, computed in enumerate(self.computed):
-            if computed:
-                ways[block] += cases
-        return ways
+        return with_cases(self.successors, self.computed)
 
     @cached_property
     def loops(self) -> Loops:
@@ -98,6 +91,13 @@ def find_blocks(code: CodeMap, scope: int, never_return: frozenset[int], read: R
         *_edges(start, branches, parts, never_return),
         np.array([branch.start for branch in branches if branch.is_call], np.uint64),
     )
+
+
+def with_cases(successors: Sequence[Sequence[int]], computed: Sequence[bool]) -> list[list[int]]:
+    """Successors, with an edge from every computed jump to every block that nothing else leads to."""
+    led_to = {0, *(block for following in successors for block in following)}
+    cases = [block for block in range(len(successors)) if block not in led_to]
+    return [[*to, *(cases if jumps else ())] for to, jumps in zip(successors, computed, strict=True)]
 
 
 def parts_of(code: CodeMap, scope: int) -> Parts:

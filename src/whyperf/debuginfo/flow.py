@@ -57,8 +57,8 @@ class Flow:
 
     def rows_at(self, addresses: Addresses) -> npt.NDArray[np.int64]:
         """The instruction at each address, or the last one before it."""
-        order = np.argsort(self.address, kind="stable")
-        found: npt.NDArray[np.int64] = order[np.maximum(last_at_or_before(self.address[order], addresses), 0)]
+        order, sorted_addresses = self._by_address
+        found: npt.NDArray[np.int64] = order[np.maximum(last_at_or_before(sorted_addresses, addresses), 0)]
         return found
 
     def instructions(self, block: int) -> slice:
@@ -67,6 +67,11 @@ class Flow:
         return slice(int(self.first[block]), len(self.address) if last else int(self.first[block + 1]))
 
     # Each of these is worked out for whoever asks: hardly anybody needs them all.
+
+    @cached_property
+    def _by_address(self) -> tuple[npt.NDArray[np.int64], Addresses]:
+        order = np.argsort(self.address, kind="stable")
+        return order, self.address[order]
 
     @cached_property
     def doomed(self) -> frozenset[int]:

@@ -54,10 +54,7 @@ def post_dominators(successors: Successors, leaves: Sequence[bool]) -> list[int]
 
 def doomed(successors: Successors, leaves: Sequence[bool], dies: Sequence[bool]) -> set[int]:
     """Blocks that die, and those from which all ways lead into such."""
-    before: list[list[int]] = [[] for _ in successors]
-    for block, followers in enumerate(successors):
-        for follower in followers:
-            before[follower].append(block)
+    before = _predecessors(successors)
     found = set(itertools.compress(range(len(successors)), dies))
     work = list(found)
     while work:
@@ -86,11 +83,15 @@ def dominators(successors: Successors, entry: int) -> list[int]:
 
     -1 for blocks to which no path leads.
     """
+    return _immediate(list(_postorder(entry, successors, [False] * len(successors))), _predecessors(successors))
+
+
+def _predecessors(successors: Successors) -> list[list[int]]:
     before: list[list[int]] = [[] for _ in successors]
     for block, followers in enumerate(successors):
         for follower in followers:
             before[follower].append(block)
-    return _immediate(list(_postorder(entry, successors, [False] * len(successors))), before)
+    return before
 
 
 def _immediate(order: Sequence[int], towards_root: Sequence[Sequence[int]]) -> list[int]:

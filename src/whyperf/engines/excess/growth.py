@@ -72,7 +72,7 @@ class Growth:
         total = reached + own - base
         settings = self._settings
         needed = max(settings.concentrated * total, _TINY)
-        enough = base + settings.concentrated * total
+        enough = base + needed
         outermost = next(at for at in reversed(nodes) if self.of[at] >= enough or at == node)
         weight = settings.structure * min(1.0, total / settings.clear_rise)
         steps = tuple(
