@@ -90,7 +90,9 @@ class FunctionIndex:
             table = table.filter(pc.is_in(table.column("name"), value_set=names))
             for what in self._declarations(table, run):
                 if (what.module, what.name) in declared:
-                    number = self._intern(self._key(run, what), what.file, what.own)
+                    key = self._key(run, what)
+                    number = self._intern(key, what.file, what.own)
+                    self.functions[number] = Function(key, what.file, what.own)
                     self.declared_line[run].setdefault(number, what.line)
 
     def exists_in_good(self, number: int) -> bool:

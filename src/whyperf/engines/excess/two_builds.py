@@ -19,8 +19,8 @@ class TwoBuilds:
         self._growth, self._code, self._settings = growth, code, settings
         self._functions: list[int] = tree.function.tolist()
         seen = {function: node for node, function in reversed([*enumerate(self._functions)])}
-        # New code is there because what calls it has changed.
-        able = (code.changed - code.new) or code.changed
+        # Whoever calls new code has changed, too; and everything runs under an entry point.
+        able = (code.changed - code.new - growth.entries) or code.changed
         self._anywhere = [(seen.get(function, ROOT), function) for function in sorted(able)]
 
     def answers(self, node: int, shares: Mapping[int, float]) -> Iterator[tuple[int, int, float]]:
@@ -45,7 +45,7 @@ class TwoBuilds:
             total = sum(answering.values())
             return [(at, functions[at], part / total) for at, part in answering.items()]
         for at, _ in self._growth.path(node).region:
-            if functions[at] in changed and not self._growth.is_entry(at):
+            if functions[at] in changed and functions[at] not in self._growth.entries:
                 return [(at, functions[at], 1.0)]
         # The more functions have changed, the less that says about each of them.
         part = min(1.0, self._settings.telling_changes / len(self._anywhere)) / len(self._anywhere)
