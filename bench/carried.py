@@ -47,10 +47,39 @@ def _jq(distribution: str, version: str) -> Library:
     )
 
 
+def _cares(distribution: str) -> Library:
+    return Library(
+        distribution,
+        headers=("deps/c-ares/include", "build"),
+        steps=(
+            ("cmake", "-Sdeps/c-ares", "-Bbuild", "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_C_FLAGS={flags}",
+             "-DCARES_STATIC=ON", "-DCARES_SHARED=OFF", "-DCARES_BUILD_TOOLS=OFF"),
+            ("make", "-s", f"-j{_JOBS}", "-Cbuild"),
+        ),
+        made="build/lib/libcares.a",
+    )  # fmt: skip
+
+
+def _quickjs(distribution: str, version: str) -> Library:
+    return Library(
+        distribution,
+        headers=("third-party",),
+        sources=("third-party/*.c",),
+        options=("-D_GNU_SOURCE", f'-DCONFIG_VERSION="{version}"'),
+    )
+
+
+def _zstd(distribution: str) -> Library:
+    return Library(distribution, headers=("zstd",), sources=("zstd/zstdlib.c",), options=("-DZSTD_MULTITHREAD",))
+
+
 LIBRARIES = {
+    "c-ares-1.18": _cares("pycares==4.5.0"),
+    "c-ares-1.34": _cares("pycares==4.8.0"),
     "cjson": Library("cjson", headers=(".",), sources=("cJSON.c",), in_debian=True),
     "gumbo": Library("html5-parser==0.5.0", headers=("gumbo",), sources=("gumbo/*.c",)),
     "harfbuzz": Library("harfbuzz", headers=("src",), sources=("src/harfbuzz.cc",), in_debian=True),
+    "hoedown": Library("misaka==2.1.1", headers=("misaka/hoedown",), sources=("misaka/hoedown/*.c",)),
     "jq-1.6": _jq("jq==1.5.0", "1.6"),
     "jq-1.7": _jq("jq==1.6.0", "1.7"),
     "leveldb": Library(
@@ -75,8 +104,12 @@ LIBRARIES = {
         in_debian=True,
     ),
     "lmdb": Library("lmdb==1.4.1", headers=("lib",), sources=("lib/*.c",)),
+    "quickjs-2020-09-06": _quickjs("quickjs==1.15.0", "2020-09-06"),
+    "quickjs-2021-03-27": _quickjs("quickjs==1.17.0", "2021-03-27"),
     "tinyxml2": Library("tinyxml2", headers=(".",), sources=("tinyxml2.cpp",), in_debian=True),
     "yaml-cpp": Library("yaml-cpp", headers=("include",), sources=("src/*.cpp",), in_debian=True),
+    "zstd-1.5.1": _zstd("zstandard==0.17.0"),
+    "zstd-1.5.2": _zstd("zstandard==0.18.0"),
 }  # fmt: skip
 
 EXTENSIONS = {"multidict": "multidict==6.7.1"}

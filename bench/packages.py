@@ -50,6 +50,7 @@ PACKAGES = {
         ),
     ),
     "cmark": Recipe("cmark", ((*_CMAKE, "-DCMARK_TESTS=OFF", "-DCMARK_SHARED=OFF"), (*_MAKE, "-Cbuild", "cmark_exe"))),
+    "ctags": Recipe("exuberant-ctags", (("./configure", "-q", "CC={compiler}", "CFLAGS={flags}"), (*_MAKE, "ctags"))),
     "dnsmasq": Recipe("dnsmasq", ((*_MAKE, "CC={compiler}", "CFLAGS={flags}"),)),
     "expat": Recipe(
         "expat",
