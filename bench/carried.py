@@ -79,6 +79,9 @@ LIBRARIES = {
     "cjson": Library("cjson", headers=(".",), sources=("cJSON.c",), in_debian=True),
     "gumbo": Library("html5-parser==0.5.0", headers=("gumbo",), sources=("gumbo/*.c",)),
     "harfbuzz": Library("harfbuzz", headers=("src",), sources=("src/harfbuzz.cc",), in_debian=True),
+    "hiredis": Library(
+        "hiredis", headers=(".",), sources=("hiredis.c", "read.c", "sds.c", "net.c", "alloc.c"), in_debian=True
+    ),
     "hoedown": Library("misaka==2.1.1", headers=("misaka/hoedown",), sources=("misaka/hoedown/*.c",)),
     "jq-1.6": _jq("jq==1.5.0", "1.6"),
     "jq-1.7": _jq("jq==1.6.0", "1.7"),
