@@ -27,7 +27,7 @@ from whyperf.recording.identity import is_named_by_address
 
 UInt64s = npt.NDArray[np.uint64]
 
-_MOST_BYTES = 8 << 20  # of code are read as a whole: about three seconds
+_MOST_BYTES = 4 << 20  # of code are read as a whole: about four seconds, once
 _KEPT_AS = ".fingerprints-1"  # to be counted up whenever words or numbers are made in another way
 
 
