@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from enum import Enum
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from whyperf.engines.excess.compare import Account, Excess
-from whyperf.engines.excess.places import locate
+from whyperf.engines.excess.places import Whereabouts, locate
 from whyperf.engines.finding import Finding, Strength
 from whyperf.engines.quantities import percent, seconds
 from whyperf.engines.run import Floats
@@ -19,6 +20,7 @@ from whyperf.recording.tables import Clock
 ENGINE = "excess"
 _MOSTLY = 0.5
 _SLIGHTLY = 0.05
+_LOOP = re.compile(r"^\W*(for|while|do|loop|foreach)\b|for_?each", re.IGNORECASE)
 
 
 class Role(Enum):
@@ -77,7 +79,7 @@ def _finding(excess: Excess, rank: int, account: Account, anchor: _Anchor, unit:
         pattern=_pattern(excess, anchor),
         why=_sentence(excess, account, anchor, unit, inside),
         lines=where.lines,
-        detail=_detail(excess, account, anchor, inside),
+        detail=_detail(excess, account, anchor, where, inside),
         strength=Strength(account.sigma, account.separated, account.low, account.high),
     )
 
@@ -120,10 +122,27 @@ def _pattern(excess: Excess, anchor: _Anchor) -> str:
     return "new-path" if anchor.role in (Role.TOOK_NEW_PATH, Role.NEW_PATH, Role.NEW_CODE) else "unknown"
 
 
-def _repeats(excess: Excess, anchor: _Anchor) -> bool:
-    """Whether what it answers for is in a loop of its own, around its code or around a call."""
-    looping = excess.costs.tree.loops[anchor.node] or _repeated_callee(excess, anchor.node) is not None
-    return anchor.role is Role.OWN and looping
+def _repeats(excess: Excess, account: Account, anchor: _Anchor) -> bool:
+    """Whether what it answers for is in a loop of its own, around its code or around a call. Where the calls are new,
+    the loop as such must have grown: what else it does in each round."""
+    looping = excess.costs.tree.loops[anchor.node]
+    if anchor.role is Role.CALLS_MORE:
+        return looping and account.bad_s - account.good_s > _SLIGHTLY * _gain(account)
+    return anchor.role is Role.OWN and (looping or _repeated_callee(excess, anchor.node) is not None)
+
+
+def _is_loop(where: Whereabouts) -> bool:
+    """Whether the line that decides that the hottest one is reached is a loop's, by its text."""
+    return any(line.line == where.place.decided_by and _LOOP.search(line.text) for line in where.lines)
+
+
+def _other_build(excess: Excess, function: int) -> bool:
+    """Whether the good runs used another build of its module, and all runs were given the same arguments."""
+    index, module = excess.index, excess.index.functions[function].key.module
+    good, bad = (index.builds.of_all(runs, module) for runs in (index.good, index.bad))
+    given = {run.manifest.command[1:] for run in (*index.good, *index.bad)}
+    # Without any argument nothing is known of what they were given.
+    return bool(good and bad) and good.isdisjoint(bad) and len(given) == 1 and given != {()}
 
 
 def _sentence(excess: Excess, account: Account, anchor: _Anchor, unit: str, inside: list[tuple[int, float]]) -> str:
@@ -246,11 +265,15 @@ def _by_leaf(excess: Excess, function: int) -> Floats:
     return gained
 
 
-def _detail(excess: Excess, account: Account, anchor: _Anchor, inside: list[tuple[int, float]]) -> dict[str, Any]:
+def _detail(
+    excess: Excess, account: Account, anchor: _Anchor, where: Whereabouts, inside: list[tuple[int, float]]
+) -> dict[str, Any]:
     keys = [function.key for function in excess.index.functions]
     return {
         "role": anchor.role.value,
-        "repeats": _repeats(excess, anchor),
+        "repeats": _repeats(excess, account, anchor),
+        "in_every_round": _is_loop(where),
+        "other_build": _other_build(excess, account.function),
         "good_s": account.good_s,
         "bad_s": account.bad_s,
         "good_inclusive_s": account.good_inclusive_s,

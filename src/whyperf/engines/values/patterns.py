@@ -13,7 +13,6 @@ from whyperf.engines.values.compare import Abnormal
 from whyperf.engines.values.judging import Outcome
 from whyperf.engines.values.kinds import Dimension, Kind
 from whyperf.engines.values.settings import ValuesSettings
-from whyperf.engines.values.sound import Status
 from whyperf.engines.values.variables import Variable
 
 SCALABILITY = "scalability"
@@ -35,12 +34,13 @@ class Pattern:
 
 def infer(abnormal: Sequence[Abnormal], outcomes: Sequence[Outcome], settings: ValuesSettings) -> Pattern:
     """`abnormal` and `outcomes` are those of one function, the most abnormal first."""
-    bounded = {one.variable: _bound_unchanged(one, outcomes) for one in abnormal}
+    steady = _loops_are_steady(abnormal, outcomes)
     looping = {outcome.variable.name: outcome.variable for outcome in outcomes if "loop" in outcome.variable.roles}
     rules: tuple[Callable[[Abnormal], Pattern | None], ...] = (
         lambda one: _longer_chain(one, looping),
         lambda one: _flipped(one, settings),
-        lambda one: _grew(one, settings, bounded[one.variable]),
+        lambda one: _misleads(one) if steady else None,
+        lambda one: _grew(one, settings),
         lambda one: _stays(one, settings),
     )
     found = (rule(one) for rule in rules for one in abnormal)
@@ -53,7 +53,7 @@ def _longer_chain(one: Abnormal, looping: Mapping[str, Variable]) -> Pattern | N
         return None
     name = one.variable.name
     walking = looping.get(name.partition("->")[0])
-    is_link = walking is not None and "->" in name and _same_type(walking.type, one.variable.type)
+    is_link = walking is not None and _same_type(walking.type, one.variable.type)
     if is_link and one.contrast.good.typical == _NULL != one.contrast.bad.typical:
         return Pattern(SCALABILITY, f"the chain along {name} goes on where it used to end", name)
     return None
@@ -65,10 +65,13 @@ def _same_type(one: str, other: str) -> bool:
 
 def _flipped(one: Abnormal, settings: ValuesSettings) -> Pattern | None:
     """A value that decides took another course, or is stuck at one that switches something off."""
-    if one.dimension is not Dimension.VALUE or not _decides(one):
+    walks = one.variable.kind is Kind.POINTER and "loop" in one.variable.roles
+    if one.dimension is not Dimension.VALUE or walks or not _decides(one):
         return None
     good, bad = one.contrast.good, one.contrast.bad
     moved = bad.typical != good.typical
+    if one.variable.kind is Kind.POINTER:  # conditions tell null from the rest, wherever that is
+        moved = (bad.typical == _NULL) != (good.typical == _NULL)
     if not one.variable.kind.numeric:
         # That a pointer is null less often says little: the last round of a longer walk.
         settled = one.variable.kind is not Kind.POINTER and bad.at_typical >= settings.one_value > good.at_typical
@@ -89,15 +92,21 @@ def _flipped(one: Abnormal, settings: ValuesSettings) -> Pattern | None:
     return None
 
 
-def _grew(one: Abnormal, settings: ValuesSettings, bounded: bool) -> Pattern | None:
-    """A size, a bound or a loop's variable is larger. `bounded`: while what should bound it stayed as it was."""
+def _misleads(one: Abnormal) -> Pattern | None:
+    """The paper's third rule, where no loop goes further for sure: conditions have something else to look at."""
+    if one.dimension is not Dimension.VALUE or "loop" in one.variable.roles or not _decides(one):
+        return None
+    name = one.variable.name
+    return Pattern(WRONG_CONSTRAINT, f"{name} decides a branch in loops that go as far as they did", name)
+
+
+def _grew(one: Abnormal, settings: ValuesSettings) -> Pattern | None:
+    """A size, a bound or a loop's variable is larger (the paper's second rule)."""
     if one.dimension is not Dimension.VALUE or not one.variable.kind.numeric or not grown(one, settings):
         return None
     name, roles = one.variable.name, one.variable.roles
-    if "loop" in roles and bounded:
-        return Pattern(MISSING_CONSTRAINT, f"the loop over {name} goes on where it used to stop", name)
     if "loop" in roles:
-        return Pattern(SCALABILITY, f"the loop over {name} has more to go through", name)
+        return Pattern(SCALABILITY, f"the loop over {name} goes further than it did", name)
     if one.variable.kind.is_size:
         return Pattern(SCALABILITY, f"the size {name} grew", name)
     if "condition" in roles:
@@ -122,19 +131,20 @@ def grown(one: Abnormal, settings: ValuesSettings) -> bool:
 
 
 def _decides(one: Abnormal) -> bool:
-    """Without roles only values that can hardly do anything else: flags and enumerations."""
+    """Where a function's conditions are unknown, only values that can hardly do anything else: flags, enumerations."""
     if one.variable.roles:
         return "condition" in one.variable.roles
-    return one.variable.kind in (Kind.BOOLEAN, Kind.ENUM)
+    return one.decides and one.variable.kind in (Kind.BOOLEAN, Kind.ENUM)
 
 
-def _bound_unchanged(one: Abnormal, outcomes: Sequence[Outcome]) -> bool:
-    """Whether some other number that a condition looks at was compared and is the same."""
-    return any(
-        other.variable != one.variable
-        and other.variable.kind.numeric
-        and "condition" in other.variable.roles
-        and "loop" not in other.variable.roles
-        and all(test.status is Status.SAME for test in other.tests if test.dimension is Dimension.VALUE)
-        for other in outcomes
+def _loops_are_steady(abnormal: Sequence[Abnormal], outcomes: Sequence[Outcome]) -> bool:
+    """Whether numbers that steer loops, or sizes that conditions look at, were compared and all hold what they held."""
+    strange = {one.variable for one in abnormal if one.dimension is Dimension.VALUE}
+    steering = [outcome for outcome in outcomes if _steers(outcome.variable)]
+    return any(one.same_value for one in steering) and not any(one.variable in strange for one in steering)
+
+
+def _steers(variable: Variable) -> bool:
+    return variable.kind.numeric and (
+        "loop" in variable.roles or (variable.kind.is_size and "condition" in variable.roles)
     )

@@ -1,0 +1,81 @@
+"""What kind of mistake a suspect is: data first, then how its time grew, then whether two builds did the same."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whyperf.diagnose.pattern import Growth, growth_of, likeliest, together
+from whyperf.diagnose.verdict import Evidence
+from whyperf.engines.excess.findings import Role
+
+PATTERNS = st.sampled_from(
+    ["unknown", "scalability", "wrong-constraint", "missing-constraint", "new-path", "long-wait", "external"]
+)
+GROWTHS = st.builds(
+    Growth,
+    role=st.sampled_from([None, *Role]),
+    repeats=st.booleans(),
+    in_every_round=st.booleans(),
+    other_build=st.booleans(),
+)
+
+
+@pytest.mark.parametrize(
+    ("growth", "pattern"),
+    [
+        (Growth(), "unknown"),
+        (Growth(Role.OWN), "unknown"),
+        (Growth(Role.OWN, repeats=True), "scalability"),
+        (Growth(Role.CALLS_MORE), "new-path"),
+        (Growth(Role.CALLS_MORE, in_every_round=True), "missing-constraint"),
+        (Growth(Role.CALLS_MORE, in_every_round=True, repeats=True), "scalability"),
+        (Growth(Role.OWN, in_every_round=True), "unknown"),
+        (Growth(Role.TAKES_LONGER), "unknown"),
+        (Growth(Role.OWN, repeats=True, other_build=True), "missing-constraint"),
+        (Growth(Role.OWN, other_build=True), "unknown"),
+    ],
+)
+def test_where_data_are_silent_growth_speaks(growth, pattern):
+    assert likeliest("unknown", growth) == pattern
+
+
+@pytest.mark.parametrize(
+    ("told", "role", "pattern"),
+    [
+        ("scalability", Role.OWN, "missing-constraint"),
+        ("new-path", Role.TOOK_NEW_PATH, "missing-constraint"),
+        ("new-path", Role.NEW_CODE, "new-path"),
+        ("wrong-constraint", Role.TOOK_NEW_PATH, "wrong-constraint"),
+        ("long-wait", Role.OWN, "long-wait"),
+    ],
+)
+def test_what_another_build_does_without_is_told_apart_there(told, role, pattern):
+    assert likeliest(told, Growth(role, other_build=True)) == pattern
+
+
+@given(PATTERNS.filter(lambda told: told != "unknown"), GROWTHS.filter(lambda growth: not growth.other_build))
+def test_within_one_build_growth_never_contradicts_what_is_told(told, growth):
+    assert likeliest(told, growth) == told
+
+
+@given(PATTERNS, PATTERNS)
+def test_whoever_knows_nothing_changes_nothing(first, other):
+    assert together(first, "unknown") == first
+    assert together("unknown", other) == other
+    assert together(first, other) in (first, other)
+
+
+def test_a_flipped_condition_explains_a_new_path():
+    assert together("new-path", "wrong-constraint") == "wrong-constraint"
+    assert together("new-path", "scalability") == "new-path"
+
+
+def test_growth_is_told_by_the_engine_that_knows_where_time_is():
+    said = [
+        Evidence("values", 1, 0.5, {"repeats": True}),
+        Evidence("excess", 1, 0.5, {"role": "calls-more", "in_every_round": True, "other_build": False}),
+    ]
+    assert growth_of(said) == Growth(Role.CALLS_MORE, in_every_round=True)
+    assert growth_of(said[:1]) == Growth()
