@@ -68,6 +68,9 @@ NODE = {"kind": "pointer", "type": "struct node *"}
         # Conditions ask whether it is null, not where it points to.
         ([("at", constant(HEAP), constant(STACK), {**NODE, "roles": "condition"})], "unknown"),
         ([("at", mixed(1.0), mixed(0.0), {**NODE, "roles": "condition"})], "wrong-constraint"),
+        ([("at", mixed(0.3), mixed(0.98), {**NODE, "roles": "condition"})], "wrong-constraint"),
+        # It was null and was not null before: more time goes where it is null.
+        ([("at", mixed(0.3), mixed(0.7), {**NODE, "roles": "condition"})], "unknown"),
         ([("i", between(0, 100), between(0, 5000), {"roles": "loop"})], "scalability"),
         ([("v.size()", between(90, 100), between(4000, 5000), {"kind": "size"})], "scalability"),
         ([("available", between(4100, 4300), constant(0), {"roles": "condition|argument"})], "wrong-constraint"),

@@ -128,7 +128,8 @@ def _repeats(excess: Excess, account: Account, anchor: _Anchor) -> bool:
     looping = excess.costs.tree.loops[anchor.node]
     if anchor.role is Role.CALLS_MORE:
         return looping and account.bad_s - account.good_s > _SLIGHTLY * _gain(account)
-    return anchor.role is Role.OWN and (looping or _repeated_callee(excess, anchor.node) is not None)
+    takes_longer = anchor.role in (Role.OWN, Role.TAKES_LONGER)
+    return takes_longer and (looping or _repeated_callee(excess, anchor.node) is not None)
 
 
 def _is_loop(where: Whereabouts) -> bool:

@@ -39,6 +39,7 @@ def infer(abnormal: Sequence[Abnormal], outcomes: Sequence[Outcome], settings: V
     rules: tuple[Callable[[Abnormal], Pattern | None], ...] = (
         lambda one: _longer_chain(one, looping),
         lambda one: _flipped(one, settings),
+        lambda one: _stuck(one, settings),
         lambda one: _misleads(one) if steady else None,
         lambda one: _grew(one, settings),
         lambda one: _stays(one, settings),
@@ -64,37 +65,41 @@ def _same_type(one: str, other: str) -> bool:
 
 
 def _flipped(one: Abnormal, settings: ValuesSettings) -> Pattern | None:
-    """A value that decides took another course, or is stuck at one that switches something off."""
-    walks = one.variable.kind is Kind.POINTER and "loop" in one.variable.roles
-    if one.dimension is not Dimension.VALUE or walks or not _decides(one):
+    """A flag, an enumeration or a pointer that decides took another course.
+
+    Where it is mixed in both kinds of runs, it decided both ways already: samples see more of what takes longer.
+    """
+    if one.variable.kind.numeric or one.dimension is not Dimension.VALUE or not _decides(one):
         return None
     good, bad = one.contrast.good, one.contrast.bad
-    moved = bad.typical != good.typical
-    if one.variable.kind is Kind.POINTER:  # conditions tell null from the rest, wherever that is
-        moved = (bad.typical == _NULL) != (good.typical == _NULL)
-    if not one.variable.kind.numeric:
-        # That a pointer is null less often says little: the last round of a longer walk.
-        settled = one.variable.kind is not Kind.POINTER and bad.at_typical >= settings.one_value > good.at_typical
-        if moved or settled:
-            return Pattern(
-                WRONG_CONSTRAINT, f"{one.variable.name} decides a branch, and decides otherwise", one.variable.name
-            )
+    settled = max(good.at_typical, bad.at_typical) >= settings.one_value
+    if one.variable.kind is Kind.POINTER:
+        # Conditions tell null from the rest, wherever that is. A loop's own pointer is null in its last round only.
+        moved = (good.typical == _NULL) != (bad.typical == _NULL) and "loop" not in one.variable.roles
+    else:
+        moved = good.typical != bad.typical or good.at_typical < settings.one_value
+    if not (moved and settled):
         return None
-    stuck = bad.at_typical >= settings.one_value and moved
+    return Pattern(WRONG_CONSTRAINT, f"{one.variable.name} decides a branch, and decides otherwise", one.variable.name)
+
+
+def _stuck(one: Abnormal, settings: ValuesSettings) -> Pattern | None:
+    """A number that decides is lower than ever, or stuck at one that switches something off."""
+    if not one.variable.kind.numeric or one.dimension is not Dimension.VALUE or not _decides(one):
+        return None
+    name, good, bad = one.variable.name, one.contrast.good, one.contrast.bad
+    stuck = bad.at_typical >= settings.one_value and bad.typical != good.typical
     if stuck and (bad.typical in _SPECIAL or bad.typical < good.low):
-        return Pattern(
-            WRONG_CONSTRAINT, f"{one.variable.name} decides a branch, and is stuck at one value", one.variable.name
-        )
+        return Pattern(WRONG_CONSTRAINT, f"{name} decides a branch, and is stuck at one value", name)
     if "loop" not in one.variable.roles and not one.variable.kind.is_size and bad.high < good.low:
-        return Pattern(
-            WRONG_CONSTRAINT, f"{one.variable.name} decides a branch, and is lower than it ever was", one.variable.name
-        )
+        return Pattern(WRONG_CONSTRAINT, f"{name} decides a branch, and is lower than it ever was", name)
     return None
 
 
 def _misleads(one: Abnormal) -> Pattern | None:
-    """The paper's third rule, where no loop goes further for sure: conditions have something else to look at."""
-    if one.dimension is not Dimension.VALUE or "loop" in one.variable.roles or not _decides(one):
+    """The paper's third rule, where no loop goes further for sure: conditions have another number to look at."""
+    asked = one.variable.kind.numeric and "loop" not in one.variable.roles and _decides(one)
+    if one.dimension is not Dimension.VALUE or not asked:
         return None
     name = one.variable.name
     return Pattern(WRONG_CONSTRAINT, f"{name} decides a branch in loops that go as far as they did", name)
