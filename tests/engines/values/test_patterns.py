@@ -99,6 +99,14 @@ NODE = {"kind": "pointer", "type": "struct node *"}
         ),
         (
             [
+                ("i", between(0, 100), between(0, 100), {"roles": "loop"}),
+                ("at", constant(HEAP), constant(HEAP), {**NODE, "roles": "loop|condition"}),
+                ("first", constant(100), between(4000, 5000), {"roles": "condition"}),
+            ],
+            "scalability",  # but how far the other loop goes is not known
+        ),
+        (
+            [
                 ("__for_range.size()", constant(80), constant(80), {"kind": "size", "roles": "condition"}),
                 ("removed", between(8, 10), between(0, 10), {"roles": "condition|argument"}),
             ],

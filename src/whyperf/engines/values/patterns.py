@@ -143,13 +143,15 @@ def _decides(one: Abnormal) -> bool:
 
 
 def _loops_are_steady(abnormal: Sequence[Abnormal], outcomes: Sequence[Outcome]) -> bool:
-    """Whether numbers that steer loops, or sizes that conditions look at, were compared and all hold what they held."""
+    """Whether what steers a function's loops was compared and holds what it held: their numbers, and sizes that
+    conditions look at. How far a loop goes from pointer to pointer only sizes tell."""
     strange = {one.variable for one in abnormal if one.dimension is Dimension.VALUE}
     steering = [outcome for outcome in outcomes if _steers(outcome.variable)]
-    return any(one.same_value for one in steering) and not any(one.variable in strange for one in steering)
+    walks = any(one.variable.kind is Kind.POINTER and "loop" in one.variable.roles for one in outcomes)
+    same = any(one.same_value for one in steering if one.variable.kind.is_size or not walks)
+    return same and not any(one.variable in strange for one in steering)
 
 
 def _steers(variable: Variable) -> bool:
-    return variable.kind.numeric and (
-        "loop" in variable.roles or (variable.kind.is_size and "condition" in variable.roles)
-    )
+    bounds = variable.kind.is_size and "condition" in variable.roles
+    return variable.kind.numeric and (bounds or "loop" in variable.roles)
