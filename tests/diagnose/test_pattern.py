@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whyperf.diagnose.pattern import Growth, growth_of, likeliest, together
+from whyperf.diagnose.pattern import HowItGrew, how_it_grew, likeliest, together
 from whyperf.diagnose.verdict import Evidence
 from whyperf.engines.excess.findings import Role
 
@@ -14,27 +14,29 @@ PATTERNS = st.sampled_from(
     ["unknown", "scalability", "wrong-constraint", "missing-constraint", "new-path", "long-wait", "external"]
 )
 GROWTHS = st.builds(
-    Growth,
+    HowItGrew,
     role=st.sampled_from([None, *Role]),
     repeats=st.booleans(),
     in_every_round=st.booleans(),
     other_build=st.booleans(),
+    new_code=st.booleans(),
 )
 
 
 @pytest.mark.parametrize(
     ("growth", "pattern"),
     [
-        (Growth(), "unknown"),
-        (Growth(Role.OWN), "unknown"),
-        (Growth(Role.OWN, repeats=True), "scalability"),
-        (Growth(Role.CALLS_MORE), "new-path"),
-        (Growth(Role.CALLS_MORE, in_every_round=True), "missing-constraint"),
-        (Growth(Role.CALLS_MORE, in_every_round=True, repeats=True), "scalability"),
-        (Growth(Role.OWN, in_every_round=True), "unknown"),
-        (Growth(Role.TAKES_LONGER), "unknown"),
-        (Growth(Role.OWN, repeats=True, other_build=True), "missing-constraint"),
-        (Growth(Role.OWN, other_build=True), "unknown"),
+        (HowItGrew(), "unknown"),
+        (HowItGrew(Role.OWN), "unknown"),
+        (HowItGrew(Role.OWN, repeats=True), "scalability"),
+        (HowItGrew(Role.CALLS_MORE), "new-path"),
+        (HowItGrew(Role.CALLS_MORE, in_every_round=True), "missing-constraint"),
+        (HowItGrew(Role.CALLS_MORE, in_every_round=True, repeats=True), "scalability"),
+        (HowItGrew(Role.CALLS_MORE, in_every_round=True, repeats=True, new_code=True), "new-path"),
+        (HowItGrew(Role.OWN, in_every_round=True), "unknown"),
+        (HowItGrew(Role.TAKES_LONGER), "unknown"),
+        (HowItGrew(Role.OWN, repeats=True, other_build=True), "missing-constraint"),
+        (HowItGrew(Role.OWN, other_build=True), "unknown"),
     ],
 )
 def test_where_data_are_silent_growth_speaks(growth, pattern):
@@ -42,17 +44,18 @@ def test_where_data_are_silent_growth_speaks(growth, pattern):
 
 
 @pytest.mark.parametrize(
-    ("told", "role", "pattern"),
+    ("told", "new_code", "pattern"),
     [
-        ("scalability", Role.OWN, "missing-constraint"),
-        ("new-path", Role.TOOK_NEW_PATH, "missing-constraint"),
-        ("new-path", Role.NEW_CODE, "new-path"),
-        ("wrong-constraint", Role.TOOK_NEW_PATH, "wrong-constraint"),
-        ("long-wait", Role.OWN, "long-wait"),
+        ("scalability", False, "missing-constraint"),
+        ("new-path", False, "missing-constraint"),
+        ("new-path", True, "new-path"),
+        ("scalability", True, "scalability"),
+        ("wrong-constraint", False, "wrong-constraint"),
+        ("long-wait", False, "long-wait"),
     ],
 )
-def test_what_another_build_does_without_is_told_apart_there(told, role, pattern):
-    assert likeliest(told, Growth(role, other_build=True)) == pattern
+def test_what_another_build_does_without_is_told_apart_there(told, new_code, pattern):
+    assert likeliest(told, HowItGrew(other_build=True, new_code=new_code)) == pattern
 
 
 @given(PATTERNS.filter(lambda told: told != "unknown"), GROWTHS.filter(lambda growth: not growth.other_build))
@@ -77,5 +80,5 @@ def test_growth_is_told_by_the_engine_that_knows_where_time_is():
         Evidence("values", 1, 0.5, {"repeats": True}),
         Evidence("excess", 1, 0.5, {"role": "calls-more", "in_every_round": True, "other_build": False}),
     ]
-    assert growth_of(said) == Growth(Role.CALLS_MORE, in_every_round=True)
-    assert growth_of(said[:1]) == Growth()
+    assert how_it_grew(said) == HowItGrew(Role.CALLS_MORE, in_every_round=True)
+    assert how_it_grew(said[:1]) == HowItGrew()

@@ -56,6 +56,16 @@ def test_a_loop_with_new_calls_has_more_rounds_if_the_rest_of_it_grew_too(own_s,
     assert found.detail["repeats"] is repeats
 
 
+@pytest.mark.parametrize("binary_has_it", [True, False])
+@pytest.mark.parametrize(("word", "role"), [("sweep@40", "took-new-path"), ("sweep@40*", "calls-more")])
+def test_who_leads_to_code_that_the_good_build_has_not_is_told(word, role, binary_has_it):
+    good = run(BASE, "a1", also=["wake"] if binary_has_it else [])
+    bad = run([*BASE, (("main", word, "wake"), 6.0)], "b2")
+    found = {one.function.name: one.detail for one in suspects(compare([good], [bad]), "run")}
+    assert (found["sweep"]["role"], found["sweep"]["new_code"]) == (role, not binary_has_it)
+    assert found["wake"]["new_code"] is not binary_has_it
+
+
 @pytest.mark.parametrize(
     ("good", "bad", "other_build"),
     [

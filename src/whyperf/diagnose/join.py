@@ -15,7 +15,7 @@ from functools import cached_property
 
 from whyperf.diagnose.claims import Claim, Thing
 from whyperf.diagnose.confidence import HIGH, LOW, MEDIUM
-from whyperf.diagnose.pattern import growth_of, likeliest, together
+from whyperf.diagnose.pattern import how_it_grew, likeliest, together
 from whyperf.diagnose.trust import ENGINES, HAS_A_SAY
 from whyperf.diagnose.verdict import Suspect
 
@@ -158,7 +158,7 @@ class _Met:
             score=self.score(thing),
             share=shown.share * self.left(thing, first.engine),
             confidence=max([first.suspect.confidence, *sure], key=_CONFIDENCE.index),
-            pattern=likeliest(shown.pattern, growth_of(shown.evidence)),
+            pattern=likeliest(shown.pattern, how_it_grew(shown.evidence)),
             why=" ".join(filter(None, said)),
         )
 

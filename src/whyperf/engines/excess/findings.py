@@ -146,6 +146,13 @@ def _other_build(excess: Excess, function: int) -> bool:
     return bool(good and bad) and good.isdisjoint(bad) and len(given) == 1 and given != {()}
 
 
+def _in_new_code(excess: Excess, anchor: _Anchor) -> bool:
+    """Whether the good runs' program does not have what it answers for."""
+    if anchor.role in (Role.TOOK_NEW_PATH, Role.CALLS_MORE) and anchor.other is not None:
+        return not excess.index.exists_in_good(anchor.other)
+    return anchor.role is Role.NEW_CODE
+
+
 def _sentence(excess: Excess, account: Account, anchor: _Anchor, unit: str, inside: list[tuple[int, float]]) -> str:
     spends = _spends(excess)
     other = excess.name(anchor.other) if anchor.other is not None else ""
@@ -275,6 +282,7 @@ def _detail(
         "repeats": _repeats(excess, account, anchor),
         "in_every_round": _is_loop(where),
         "other_build": _other_build(excess, account.function),
+        "new_code": _in_new_code(excess, anchor),
         "good_s": account.good_s,
         "bad_s": account.bad_s,
         "good_inclusive_s": account.good_inclusive_s,
