@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import pyarrow as pa
 import pytest
 
 from tests.engines.made import recording
@@ -16,11 +13,8 @@ BASE = [(("main", "parse"), 2.0), (("main", "sweep@20"), 0.5)]
 SWEEPING = (("main", "sweep@40*", "wake"), 6.0)
 
 
-def run(stacks, build="", **more):
-    made = recording(stacks, **more)
-    modules = made.tables["modules"]
-    named = modules.set_column(modules.column_names.index("build_id"), "build_id", pa.array([build] * len(modules)))
-    return Run(replace(made, tables={**made.tables, "modules": named}))
+def run(stacks, **more):
+    return Run(recording(stacks, **more))
 
 
 def first(good, bad):
@@ -59,26 +53,28 @@ def test_a_loop_with_new_calls_has_more_rounds_if_the_rest_of_it_grew_too(own_s,
 @pytest.mark.parametrize("binary_has_it", [True, False])
 @pytest.mark.parametrize(("word", "role"), [("sweep@40", "took-new-path"), ("sweep@40*", "calls-more")])
 def test_who_leads_to_code_that_the_good_build_has_not_is_told(word, role, binary_has_it):
-    good = run(BASE, "a1", also=["wake"] if binary_has_it else [])
-    bad = run([*BASE, (("main", word, "wake"), 6.0)], "b2")
+    good = run(BASE, build="a1", also=["wake"] if binary_has_it else [])
+    bad = run([*BASE, (("main", word, "wake"), 6.0)], build="b2")
     found = {one.function.name: one.detail for one in suspects(compare([good], [bad]), "run")}
     assert (found["sweep"]["role"], found["sweep"]["new_code"]) == (role, not binary_has_it)
     assert found["wake"]["new_code"] is not binary_has_it
 
 
 @pytest.mark.parametrize(
-    ("good", "bad", "other_build"),
+    ("good", "bad", "two_builds"),
     [
-        ({"build": "a1"}, {"build": "b2"}, True),
-        ({"build": "a1"}, {"build": "b2", "folder": "/elsewhere", "command": ("/elsewhere/tool", "input")}, True),
-        ({"build": "a1"}, {"build": "a1"}, False),
-        ({"build": ""}, {"build": "b2"}, False),
-        ({"build": "a1"}, {"build": "b2", "command": ("./tool", "other")}, False),
-        ({"build": "a1", "command": ("./tool",)}, {"build": "b2", "command": ("./tool",)}, False),
+        ({"build": "a1", "code": {"parse": 1}}, {"build": "b2", "code": {"parse": 2}}, True),
+        ({"build": "a1", "code": {"parse": 1}}, {"build": "b2", "code": {"parse": 1}}, False),
+        ({"build": "a1", "code": {"parse": 1}}, {"build": "a1", "code": {"parse": 1}}, False),
+        (
+            {"build": "a1", "code": {"parse": 1}},
+            {"build": "b2", "code": {"parse": 2}, "command": ("./tool", "other")},
+            False,
+        ),
     ],
-    ids=["another", "elsewhere", "the-same", "unknown", "other-arguments", "no-arguments"],
+    ids=["changed", "nothing-changed", "one-build", "other-work"],
 )
-def test_another_build_counts_where_all_runs_were_given_the_same(good, bad, other_build):
+def test_whether_two_builds_did_the_same_is_told(good, bad, two_builds):
     found = first(run(BASE, **good), run([*BASE, (("main", "parse@12*"), 6.0)], **bad))
     assert found.function.name == "parse"
-    assert found.detail["other_build"] is other_build
+    assert found.detail["two_builds"] is two_builds

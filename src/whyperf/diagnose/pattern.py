@@ -1,7 +1,7 @@
 """Which kind of mistake a suspect is, of all that engines know of it: docs/how-the-verdict-is-joined.md, in code.
 
 The kinds are those of vProf's paper (section 3.4.2), and new paths. What a function's data say goes first; where they
-are silent, how its time grew speaks: in a loop, or in calls that a loop repeats.
+are silent, how its time grew speaks: in a loop, in calls that a loop repeats, between two builds.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from whyperf.diagnose.verdict import Evidence
+from whyperf.engines.excess.anchors import Role
+from whyperf.engines.excess.findings import CHANGED
 from whyperf.engines.excess.findings import ENGINE as EXCESS
-from whyperf.engines.excess.findings import Role
 from whyperf.engines.values.patterns import MISSING_CONSTRAINT, SCALABILITY, UNKNOWN, WRONG_CONSTRAINT
 
 NEW_PATH = "new-path"
@@ -24,14 +25,21 @@ class HowItGrew:
     role: Role | None = None  # None: no engine says
     repeats: bool = False  # in a loop of its own
     in_every_round: bool = False  # nothing but the loop around it decides that its hottest line is reached
-    other_build: bool = False  # the good runs are of another build that was given the same arguments
-    new_code: bool = False  # and it answers for what that build does not have
+    new_code: bool = False  # the good runs' program does not have what it answers for
+    two_builds: bool = False  # the good runs are of another build that was told to do the same
+    changed: bool = False  # and in which its code is another
 
 
 def how_it_grew(evidence: Iterable[Evidence]) -> HowItGrew:
     detail = next((one.detail for one in evidence if one.engine == EXCESS), {})
-    facts = {name: bool(detail.get(name)) for name in ("repeats", "in_every_round", "other_build", "new_code")}
-    return HowItGrew(Role(detail["role"]) if "role" in detail else None, **facts)
+    return HowItGrew(
+        role=Role(detail["role"]) if "role" in detail else None,
+        repeats=bool(detail.get("repeats")),
+        in_every_round=bool(detail.get("in_every_round")),
+        new_code=bool(detail.get("new_code")),
+        two_builds=bool(detail.get("two_builds")),
+        changed=detail.get("code") == CHANGED,
+    )
 
 
 def together(first: str, other: str) -> str:
@@ -44,9 +52,8 @@ def together(first: str, other: str) -> str:
 def likeliest(told: str, growth: HowItGrew) -> str:
     """`told`: by the engines, taken together."""
     pattern = _by_growth(growth) if told == UNKNOWN else told
-    # Given the same, a build that has this as well does without: it tells apart what is done uniformly here.
-    uniform = growth.other_build and not growth.new_code and pattern in (SCALABILITY, NEW_PATH)
-    return MISSING_CONSTRAINT if uniform else pattern
+    explained = pattern not in (SCALABILITY, NEW_PATH, UNKNOWN) or growth.new_code
+    return pattern if explained or not growth.two_builds else _between_builds(pattern, growth)
 
 
 def _by_growth(growth: HowItGrew) -> str:
@@ -59,3 +66,13 @@ def _by_growth(growth: HowItGrew) -> str:
         # The loop goes as ever. If nothing in it decides about the call, a condition is missing; else it lets through.
         return MISSING_CONSTRAINT if growth.in_every_round else NEW_PATH
     return UNKNOWN
+
+
+def _between_builds(pattern: str, growth: HowItGrew) -> str:
+    """Told to do the same, the good build has no less to go through."""
+    if growth.role is Role.ELSEWHERE:
+        # What loops and conditions of others look at is made otherwise: their evaluation is wrong, not their code.
+        return WRONG_CONSTRAINT
+    # What the good build can do as well and does without, it tells apart from the rest; here it is done uniformly.
+    does_without = pattern != UNKNOWN or (growth.changed and growth.role is Role.OWN)
+    return MISSING_CONSTRAINT if does_without else UNKNOWN
