@@ -10,6 +10,7 @@ import numpy as np
 
 from whyperf.engines.excess.blame import NOTHING_KNOWN, Anomaly, Charges, charge, find_hub
 from whyperf.engines.excess.costs import Costs, Side, measure
+from whyperf.engines.excess.dispatch import Dispatch
 from whyperf.engines.excess.growth import Growth
 from whyperf.engines.excess.novelty import Novelty, by_function, find_novelty, own_by_function
 from whyperf.engines.excess.settings import ExcessSettings
@@ -93,7 +94,8 @@ def compare(
     index = FunctionIndex(good, bad)
     units = {run: run.work.count if per_unit else 1.0 for run in (*good, *bad)}
     costs = measure(index, units, clock, folded=True)
-    novelty = find_novelty(costs, len(index.functions), index.called_in_good, settings)
+    dispatch = Dispatch(index, costs.tree, clock)
+    novelty = find_novelty(costs, len(index.functions), index.called_in_good, dispatch.nobody_chose, settings)
     entries = frozenset(n for n, function in enumerate(index.functions) if function.key.name in _ENTRY_POINTS)
     growth = Growth(costs, entries, settings)
     charges = charge(costs.tree, novelty, growth, NOTHING_KNOWN, existed=index.exists_in_good, settings=settings)
