@@ -13,11 +13,12 @@ from collections import defaultdict
 from collections.abc import Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import log
+from math import log, sqrt
 
 import numpy as np
 
 from whyperf.engines.excess.costs import Costs, Side
+from whyperf.engines.excess.rounds import Rounds
 from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.excess.tree import ROOT
 from whyperf.engines.run import Floats
@@ -46,7 +47,7 @@ class Path:
 class Growth:
     """Logarithms of how many times as long the bad runs spend in every context, with what it calls."""
 
-    def __init__(self, costs: Costs, entries: Set[int], settings: ExcessSettings) -> None:
+    def __init__(self, costs: Costs, entries: Set[int], rounds: Rounds, settings: ExcessSettings) -> None:
         self.entries = entries
         self._tree, self._settings = costs.tree, settings
         self._good, self._bad = (costs.tree.inclusive(side.mean) for side in (costs.good, costs.bad))
@@ -58,6 +59,8 @@ class Growth:
         self._own: Floats = _log_ratio(costs.bad.mean, costs.good.mean, self._unseen)
         self._parents, self._functions = costs.tree.parent.tolist(), costs.tree.function.tolist()
         self._elsewhere: dict[tuple[int, int], bool] = {}
+        self._rounds = rounds
+        self._steady: dict[int, bool] = {}  # by callee
 
     def path(self, node: int) -> Path:
         nodes = _outwards(node, self._parents)
@@ -118,14 +121,20 @@ class Growth:
         is a dispatcher whose other work stayed as it was."""
         for at in reversed(nodes[: nodes.index(step) + 1]):
             able = self._repeats(at, nodes) and self._functions[at] not in self.entries
-            if able and at != nodes[0] and not self.works_elsewhere(at, head):
+            if (
+                able
+                and at != nodes[0]
+                and not self.works_elsewhere(at, head)
+                and not self._goes_round_as_ever(at, nodes)
+            ):
                 return at
         caller = self._parents[step]
         inside = nodes[: nodes.index(step) + 1]
         straight = all(self._tree.known[at] for at in inside) and not self._tree.loops[nodes[0]]
         grown = float(self.of[caller] - self.of[ROOT]) >= self._settings.clear_rise
         able = grown and caller in nodes and self._functions[caller] not in self.entries
-        return caller if straight and able and self._tree.called_in_loop[step] else None
+        more = able and self._tree.called_in_loop[step] and not self._goes_round_as_ever(caller, nodes)
+        return caller if straight and more else None
 
     def _owner(self, nodes: list[int], head: int) -> int:
         """The innermost context that is not merely called more than before; the caller of `head` if all of them are."""
@@ -141,6 +150,18 @@ class Growth:
         """Whether a context of the path calls the next one on it from a loop; the last: whether its own code loops."""
         place = nodes.index(at)
         return self._tree.called_in_loop[nodes[place - 1]] if place else self._tree.loops[at]
+
+    def _goes_round_as_ever(self, at: int, nodes: list[int]) -> bool:
+        """Whether the loop from which a context calls the next one of the path goes round as often as it did."""
+        callee = nodes[nodes.index(at) - 1]
+        if callee not in self._steady:
+            good, bad = self._rounds.beside(callee)
+            settings = self._settings
+            error = sqrt(1.0 / max(good.samples, 1.0) + 1.0 / max(bad.samples, 1.0))
+            at_most = self._grown(good.seconds, bad.seconds) + settings.interval_sigma * error
+            as_ever = at_most < settings.concentrated * float(self.of[callee])
+            self._steady[callee] = as_ever and good.samples >= settings.beside_samples
+        return self._steady[callee]
 
     def _does_the_rest_as_ever(self, node: int) -> bool:
         """Whether all else that the caller of `node` does has hardly grown, in code of its own or in other callees."""
