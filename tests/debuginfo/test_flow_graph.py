@@ -136,3 +136,12 @@ def test_natural_loops_are_found_as_such(graph: Graph) -> None:
                 bodies[loops.header[loop]].add(block)
                 loop = loops.parent[loop]
         assert bodies == natural
+
+
+def test_an_interpreter_whose_cases_jump_to_each_other_takes_no_time() -> None:
+    # GIVEN every block leading to every other one
+    count = 400
+    loops = find_loops([list(range(count))] * count)
+    # THEN all are in a loop, which nests no deeper than a source would
+    assert min(loops.of_block) >= 0
+    assert len(loops.header) <= 10

@@ -9,7 +9,7 @@ place is reached in every round of it.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -80,6 +80,8 @@ class Decisions:
             for block, following in enumerate(flow.successors)
         ]
 
+        self._one_way: dict[int, frozenset[int]] = {}  # by branch: loops with which one of its ways goes on
+
     def about(self, address: int, scope: int) -> Iterator[Decision]:
         """For the function at the address, `scope`, and then for each one into which it was inlined."""
         at = np.array([address], np.uint64)
@@ -140,9 +142,10 @@ class Decisions:
 
     def _goes_on(self, branch: int, block: int) -> int | None:
         """The innermost loop around a block that a branch leaves or goes on with, in one way."""
-        ways = [self._around[to] for to in set(self._flow.successors[branch])]
-        ended = self._ends[branch] & self._around[block]
-        return max((loop for loop in ended if sum(loop in around for around in ways) == 1), default=None)
+        if branch not in self._one_way:
+            ways = Counter(loop for to in set(self._flow.successors[branch]) for loop in self._around[to])
+            self._one_way[branch] = frozenset(loop for loop in self._ends[branch] if ways[loop] == 1)
+        return max(self._one_way[branch] & self._around[block], default=None)
 
     def _line_in(self, branch: int, place: _Place) -> int | None:
         """The line of the place's function with the branch, or with the inlined call that it is in; 0 where that call

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 Successors = Sequence[Sequence[int]]
 
 EXIT = -1
+# Deeper is no nesting of a source's loops: where each case of an interpreter jumps to the next one itself, cutting off
+# header after header would hardly end.
+_DEEPEST = 10
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,8 @@ def find_loops(successors: Successors) -> Loops:
     """Strongly connected parts, then those within them once the edges back to their headers are cut, and so on.
 
     In reducible graphs these are the natural loops. A part with several entries (an irreducible loop) is one loop all
-    the same; its header is the entry that the function's start reaches first.
+    the same; its header is the entry that the function's start reaches first. What is nested deeper than any source
+    nests is not told apart.
     """
     count = len(successors)
     seen = [False] * count
@@ -152,9 +156,9 @@ def find_loops(successors: Successors) -> Loops:
     rank = {block: -position for position, block in enumerate(ended)}
     found = Loops([-1] * count, [], [])
     headers: set[int] = set()
-    work: list[tuple[set[int], int]] = [(set(range(count)), -1)]  # blocks, and the loop that they form
+    work: list[tuple[set[int], int, int]] = [(set(range(count)), -1, 0)]  # blocks, the loop that they form, its depth
     while work:
-        blocks, around = work.pop()
+        blocks, around, depth = work.pop()
         for part in list(_Search(blocks, successors, headers).parts()):
             if len(part) == 1 and not _loops_to_itself(next(iter(part)), successors, headers):
                 continue
@@ -165,7 +169,8 @@ def find_loops(successors: Successors) -> Loops:
             for block in part:
                 found.of_block[block] = loop
             headers.add(header)
-            work.append((part, loop))
+            if depth + 1 < _DEEPEST:
+                work.append((part, loop, depth + 1))
     return found
 
 

@@ -35,9 +35,10 @@ def _owners(blocks: Blocks, code: CodeMap) -> list[int]:
     loops = blocks.loops
     scope_of_branch = scopes_at(code, np.array(blocks.last, np.uint64)).tolist()
     held: list[set[int]] = [set() for _ in loops.header]
+    around = [frozenset(loops.around(block)) for block in range(len(blocks.ways))]
     for block, following in enumerate(blocks.ways):
-        for loop in loops.around(block):
-            if any(to == loops.header[loop] or loop not in loops.around(to) for to in following):
+        for loop in around[block]:
+            if any(to == loops.header[loop] or loop not in around[to] for to in following):
                 held[loop].add(scope_of_branch[block])
     for block, scope in zip(blocks.row(blocks.calls).tolist(), scopes_at(code, blocks.calls).tolist(), strict=True):
         for loop in loops.around(block):

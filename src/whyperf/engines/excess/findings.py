@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ ENGINE = "excess"
 CHANGED = "changed"  # the code of a function, between two builds
 _MOSTLY = 0.5
 _SLIGHTLY = 0.05
-_LOOP = re.compile(r"^\W*(for|while|do|loop|foreach)\b|for_?each", re.IGNORECASE)
 
 
 def suspects(excess: Excess, unit: str) -> list[Finding]:
@@ -82,11 +80,6 @@ def _repeats(excess: Excess, account: Account, anchor: Anchor) -> bool:
     return False
 
 
-def _is_loop(where: Whereabouts) -> bool:
-    """Whether the line that decides that the hottest one is reached is a loop's, by its text."""
-    return any(line.line == where.place.decided_by and _LOOP.search(line.text) for line in where.lines)
-
-
 def _in_new_code(excess: Excess, anchor: Anchor) -> bool:
     """Whether the good runs' program does not have what it answers for."""
     if anchor.role in (Role.TOOK_NEW_PATH, Role.CALLS_MORE) and anchor.other is not None:
@@ -141,7 +134,7 @@ def _detail(
     return {
         "role": anchor.role.value,
         "repeats": _repeats(excess, account, anchor),
-        "in_every_round": _is_loop(where),
+        "in_every_round": where.in_every_round,
         "two_builds": bool(excess.code.changed),
         "new_code": _in_new_code(excess, anchor),
         "code": _code(excess, account.function),

@@ -19,6 +19,7 @@ from whyperf.engines.run import Run, source_lines
 class Whereabouts:
     place: Place
     lines: tuple[HotLine, ...]
+    in_every_round: bool = False  # nothing but a loop around the place decides that it is reached
 
 
 @dataclass(frozen=True)
@@ -44,19 +45,21 @@ def locate(excess: Excess, function: int) -> Whereabouts:
     text = source_lines(excess.index.bad, hottest.file).get(decided_by, "")
     if text and all(line.line != decided_by for line in lines):
         lines = tuple(sorted((*lines, HotLine(decided_by, 0.0, text)), key=lambda line: line.line))
-    return Whereabouts(Place(hottest.file, hottest.line, block, decided_by), lines)
+    in_every_round = within[hottest].in_every_round > 0.5 * bad[hottest]
+    return Whereabouts(Place(hottest.file, hottest.line, block, decided_by), lines, in_every_round)
 
 
 def _heaviest(seconds: Mapping[int, float]) -> int:
     return max(seconds, key=lambda number: (seconds[number], -number))
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Within:
-    """Seconds of one line, by basic block and by the line that decides that it is reached."""
+    """Seconds of one line: by basic block, by the line that decides that it is reached, in every round of a loop."""
 
     blocks: dict[int, float] = field(default_factory=lambda: defaultdict(float))
     decided_by: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+    in_every_round: float = 0.0
 
 
 def _seconds_by_spot(excess: Excess, side: Side, function: int) -> tuple[dict[_Spot, float], dict[_Spot, _Within]]:
@@ -81,6 +84,7 @@ def _seconds_by_spot(excess: Excess, side: Side, function: int) -> tuple[dict[_S
             within[spot].blocks[run.frame_block[frame]] += float(seconds[row])
             deciding = run.decided_by.get(frame, 0)
             within[spot].decided_by[deciding + shift if deciding else 0] += float(seconds[row])
+            within[spot].in_every_round += float(seconds[row]) if frame in run.in_every_round else 0.0
     return _same_folder(excess, by_spot, side), within
 
 
