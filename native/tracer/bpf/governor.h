@@ -3,9 +3,9 @@
 // Every 16th run of a program is timed and stands for 16. The budget is a share of the time; what is spent beyond it is
 // a debt, and a burst of it is allowed, so that a program which begins, or works now and then, is recorded as a whole.
 // When the debt is as large as that and the budget of a window of 100 ms, the next level is shed at once, and one or
-// two more with it where many times the budget are being spent; it then is a window's budget below its limit. When many
-// windows in a row cost less than half of theirs, a level is taken back, and the longer that did not last, the longer
-// the next attempt waits.
+// two more with it where many times the budget are being spent; it then is half of that budget below its limit. When
+// many windows in a row cost less than half of theirs, a level is taken back, and the longer that did not last, the
+// longer the next attempt waits.
 #ifndef WHYPERF_TRACER_GOVERNOR_H
 #define WHYPERF_TRACER_GOVERNOR_H
 
@@ -13,7 +13,7 @@
 
 enum {
     GOVERNOR_TIMED = 16,
-    GOVERNOR_ENTRY_COST = 40, // nanoseconds an event costs before and after the program
+    GOVERNOR_ENTRY_COST = 80, // nanoseconds an event costs before and after the program, and in those that only look
     GOVERNOR_QUICK_COST = 50, // a system call that is left out, all in all
     GOVERNOR_LONGEST = 50000, // a program interrupted for longer is not charged for it
     GOVERNOR_PATIENCE = 3,    // windows
@@ -34,7 +34,7 @@ static __always_inline void shed_to(struct trace_cpu *cpu, u32 number, u64 time,
     cpu->calm = 0;
     cpu->window_cost = 0;
     cpu->window_start = time;
-    cpu->debt = settings.shed_burst;
+    cpu->debt = settings.shed_burst + settings.shed_budget / 2;
 }
 
 static __always_inline void close_window(struct trace_cpu *cpu, u32 number, u64 now, u64 elapsed) {
