@@ -29,7 +29,7 @@ WEB := $(shell find web -name node_modules -prune -o -type f -print)
 NPM := PATH=$(abspath $(BIN)):$$PATH npm --prefix web --silent
 
 .DEFAULT_GOAL := help
-.PHONY: help setup page demo test lint bench bench-speed bench-false-alarms bench-accuracy bench-sensitivity bench-transparency bench-kills bench-debuginfo \
+.PHONY: help setup page demo test lint bench bench-speed bench-false-alarms bench-accuracy bench-sensitivity bench-transparency bench-kills bench-debuginfo bench-code-changes \
 	bench-values bench-relations bench-kernel-events bench-contexts bench-causes bench-import bench-fleet docs wheel clean
 
 help: ## show this
@@ -53,7 +53,7 @@ lint: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/web-tools ## style, types, l
 	$(BIN)/lint-imports
 	$(NPM) run lint
 
-bench: bench-accuracy bench-sensitivity bench-speed bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-values bench-relations bench-contexts bench-causes bench-import bench-kernel-events bench-fleet ## all benchmarks; takes hours
+bench: bench-accuracy bench-sensitivity bench-speed bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-code-changes bench-values bench-relations bench-contexts bench-causes bench-import bench-kernel-events bench-fleet ## all benchmarks; takes hours
 
 bench-speed: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what recording costs beside other tools, how diagnosis grows, the papers' sizes (as root)
 	$(BIN)/python -m bench.speed --write
@@ -77,6 +77,9 @@ bench-transparency: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages
 
 bench-kills: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what a SIGKILL leaves of a recording
 	$(BIN)/python -m bench.kills
+
+bench-code-changes: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## which functions of two builds differ
+	$(BIN)/python -m bench.code_changes
 
 bench-debuginfo: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## how long debug information takes, cold and warm
 	$(BIN)/python -m bench.debuginfo

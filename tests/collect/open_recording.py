@@ -133,6 +133,17 @@ class FakePerfMap:
         return [self._names.get(int(address)) for address in addresses]
 
 
+@dataclass(frozen=True)
+class FakeFingerprints:
+    """Every function's number is its code."""
+
+    function: npt.NDArray[np.int32]
+
+    @property
+    def code(self) -> npt.NDArray[np.uint64]:
+        return self.function.astype(np.uint64)
+
+
 class FakeSymbols:
     def __init__(
         self, binaries: Mapping[str, FakeBinary] | None = None, jit: Mapping[int, Mapping[int, str]] | None = None
@@ -150,6 +161,9 @@ class FakeSymbols:
         """A thousand lines further on, which tells the functions at an address apart."""
         binary = self.describe(path, build_id)
         return [[line + 1000 for _, line in binary.chain(int(address))] for address in addresses]
+
+    def fingerprints(self, path: str, build_id: str, functions: npt.NDArray[np.int32]) -> FakeFingerprints:
+        return FakeFingerprints(functions)
 
     def perf_map(self, pid: int) -> FakePerfMap | None:
         return FakePerfMap(self._jit[pid]) if pid in self._jit else None

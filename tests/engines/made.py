@@ -55,6 +55,7 @@ class _Builder:
     folder: str
     debug: str
     declared: Mapping[str, int]
+    build: str
     modules: list[dict[str, Any]] = field(default_factory=list)
     functions: list[dict[str, Any]] = field(default_factory=list)
     frames: list[dict[str, Any]] = field(default_factory=list)
@@ -74,7 +75,7 @@ class _Builder:
         row = {
             "name": name,
             "path": f"{self.folder}/{name}",
-            "build_id": "",
+            "build_id": self.build if origin == "program" else "",
             "origin": origin,
             "debug": self.debug if kind == "" else debug,
             "plug_in": kind == "plug",
@@ -134,6 +135,8 @@ def recording(
     program: str = "tool",
     folder: str = "/src",
     debug: str = "full",
+    build: str = "",
+    code: Mapping[str, int] | None = None,
     also: Sequence[str] = (),
     passed: Sequence[tuple[str, str]] = (),
     decided: Mapping[tuple[str, int], int] | None = None,
@@ -145,12 +148,13 @@ def recording(
     **manifest: Any,
 ) -> Made:
     """`noise` draws each stack's number of samples from Poisson's distribution. `also`: functions never sampled,
-    `passed`: calls that certainly happened, `decided`: by function and line the line that decides about it.
+    `passed`: calls that certainly happened, `decided`: by function and line the line that decides about it, `build`:
+    the program's build-id, `code`: by function the fingerprint of its code.
 
     Samples take `threads` in turns.
     """
     stacks = list(stacks)
-    made = _Builder(program, folder, debug, declared or {})
+    made = _Builder(program, folder, debug, declared or {}, build)
     made.module("")
     used = 0.0
     time = 1_000
@@ -186,6 +190,7 @@ def recording(
         if (by := choices.get((frame["function"], frame["line"])))
     ]
     rows = {
+        "fingerprints": [{"function": made.function(name), "code": what} for name, what in (code or {}).items()],
         "passed": calls,
         "decisions": decisions,
         "samples": made.samples,

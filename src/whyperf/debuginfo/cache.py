@@ -1,4 +1,5 @@
-"""Code maps on disk, by build-id: a 64-byte header with a checksum, then an Arrow IPC file that is mapped when read.
+"""What is known of binaries on disk, by build-id: a 64-byte header with a checksum, then columns as an Arrow IPC file
+that is mapped when read.
 
 Files are written aside and renamed, so that processes running at the same time see a whole file or none. Whatever
 goes wrong here (no space, no permission, a damaged file) costs time, never the result.
@@ -22,6 +23,8 @@ import pyarrow as pa
 
 from whyperf.debuginfo.code_map import CodeMap
 
+Columns = dict[str, npt.NDArray[Any]]
+
 _VERSION = 1
 _HEADER = struct.Struct("<8sIIQ")  # magic, version, CRC-32 of the rest, its length
 _HEADER_BYTES = 64
@@ -38,7 +41,7 @@ def default_folder() -> Path:
 
 def load(folder: Path, key: str) -> CodeMap | None:
     """None when there is no entry, or none that can be trusted."""
-    return _read(folder / (key + _SUFFIX))
+    return _code_map(folder / (key + _SUFFIX))
 
 
 def load_any(folder: Path, key_start: str) -> CodeMap | None:
@@ -47,11 +50,20 @@ def load_any(folder: Path, key_start: str) -> CodeMap | None:
         found = sorted(path for path in folder.iterdir() if path.name.startswith(key_start) and path.suffix == _SUFFIX)
     except OSError:
         return None
-    return next((code for path in found if (code := _read(path)) is not None), None)
+    return next((code for path in found if (code := _code_map(path)) is not None), None)
 
 
 def store(folder: Path, key: str, code: CodeMap) -> None:
-    payload = _serialised(code)
+    store_columns(folder, key + _SUFFIX, code.columns())
+
+
+def load_columns(folder: Path, name: str) -> Columns | None:
+    """What `store_columns` put there under that name; None when there is none, or none that can be trusted."""
+    return _read(folder / name)
+
+
+def store_columns(folder: Path, name: str, columns: Columns) -> None:
+    payload = _serialised(columns)
     header = _HEADER.pack(_MAGIC, _VERSION, zlib.crc32(payload), len(payload)).ljust(_HEADER_BYTES, b"\0")
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -62,7 +74,7 @@ def store(folder: Path, key: str, code: CodeMap) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(header)
             file.write(payload)
-        Path(aside).replace(folder / (key + _SUFFIX))
+        Path(aside).replace(folder / name)
     except OSError:
         with contextlib.suppress(OSError):
             Path(aside).unlink()
@@ -70,10 +82,9 @@ def store(folder: Path, key: str, code: CodeMap) -> None:
         _drop_oldest(folder)
 
 
-def _serialised(code: CodeMap) -> memoryview:
+def _serialised(columns: Columns) -> memoryview:
     """One record batch of one row: the columns differ in length, so each is one list."""
-    columns = {name: _as_list(array) for name, array in code.columns().items()}
-    batch = pa.record_batch(list(columns.values()), names=list(columns))
+    batch = pa.record_batch([_as_list(array) for array in columns.values()], names=list(columns))
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, batch.schema) as writer:
         writer.write_batch(batch)
@@ -85,7 +96,15 @@ def _as_list(array: npt.NDArray[Any]) -> pa.LargeListArray[Any]:
     return pa.LargeListArray.from_arrays(pa.array([0, len(values)], pa.int64()), pa.array(np.ascontiguousarray(values)))
 
 
-def _read(path: Path) -> CodeMap | None:
+def _code_map(path: Path) -> CodeMap | None:
+    columns = _read(path)
+    try:
+        return None if columns is None else CodeMap.from_columns(columns)
+    except KeyError:
+        return None
+
+
+def _read(path: Path) -> Columns | None:
     try:
         with path.open("rb") as file:
             memory = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
@@ -99,8 +118,8 @@ def _read(path: Path) -> CodeMap | None:
     if magic != _MAGIC or version != _VERSION or length != len(payload) or zlib.crc32(payload) != checksum:
         return None
     try:
-        return CodeMap.from_columns(dict(_columns(pa.py_buffer(payload))))
-    except (pa.ArrowException, KeyError, ValueError):
+        return dict(_columns(pa.py_buffer(payload)))
+    except (pa.ArrowException, ValueError):
         return None
 
 

@@ -53,7 +53,7 @@ def same_build(found: str, wanted: str) -> bool:
 
 
 def _describe_file(path: str, elf: ElfFile, folder: Path, debug_folders: Sequence[Path]) -> Binary:
-    key = _cache_key(elf)
+    key = cache_key(elf)
     known = code_maps.load(folder, key)
     if known is not None:
         return Binary(path, elf.build_id, "full", "", known, elf)
@@ -96,7 +96,8 @@ def _holds_code(elf: ElfFile) -> bool:
     return any(segment.executable and segment.file_size for segment in elf.segments)
 
 
-def _cache_key(elf: ElfFile) -> str:
+def cache_key(elf: ElfFile) -> str:
+    """What is kept of a file is kept under this name."""
     if elf.build_id:
         return f"{elf.build_id}-{elf.layout:08x}"
     state = f"{elf.path.absolute()}\0{elf.size}\0{elf.modified_ns}"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 _PT_LOAD, _PT_NOTE, _PT_GNU_EH_FRAME = 1, 4, 0x6474E550
 _NT_GNU_BUILD_ID = 3
-_PF_X = 1
+_PF_X, _PF_W = 1, 2
 _NOTES_MAX = 1 << 20
 _BUILD_ID_MAX = 64
 _SECTION_NAMES_MAX = 1 << 20
@@ -26,6 +26,7 @@ class Segment:
     file_offset: int
     file_size: int
     executable: bool
+    writable: bool
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def _parse(path: Path, descriptor: int) -> ElfFile | None:
     for start in range(0, len(table) - entry_size + 1, entry_size):
         kind, flags, offset, address, _, file_size, _, align = struct.unpack_from("<IIQQQQQQ", table, start)
         if kind == _PT_LOAD:
-            segments.append(Segment(address, offset, file_size, bool(flags & _PF_X)))
+            segments.append(Segment(address, offset, file_size, bool(flags & _PF_X), bool(flags & _PF_W)))
         elif kind == _PT_GNU_EH_FRAME:
             unwind_index = (address, file_size)
         elif kind == _PT_NOTE and not build_id:

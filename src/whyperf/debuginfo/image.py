@@ -48,6 +48,10 @@ class Image:
         segment = self._segment(address)
         return segment is not None and segment.executable
 
+    def is_constant(self, address: int) -> bool:
+        segment = self._segment(address)
+        return segment is not None and not segment.writable
+
     def pointer(self, address: int) -> int:
         """What the dynamic linker leaves in the 8 bytes there; 0 when it is not known."""
         at = int(np.searchsorted(self._relative["offset"], address))

@@ -67,15 +67,21 @@ class Builds:
         return {run: texts(run.recording.table("modules"), "build_id") for run in (*self.bad, *self.good)}
 
     @cached_property
-    def _held(self) -> dict[str, tuple[list[_Held], list[_Held]]]:
-        """By module of which the builds differ: what good and bad runs' hold."""
+    def different(self) -> list[str]:
+        """Modules of which good and bad runs used different builds."""
         modules = sorted(set().union(*(self.module_names[run] for run in (*self.good, *self.bad))))
-        differ = [
+        return [
             module
             for module in modules
             if self.of_all(self.good, module) and self.of_all(self.bad, module) and not self.is_shared(module)
         ]
-        return {module: (self._held_by(self.good, module), self._held_by(self.bad, module)) for module in differ}
+
+    @cached_property
+    def _held(self) -> dict[str, tuple[list[_Held], list[_Held]]]:
+        """By module of which the builds differ: what good and bad runs' hold."""
+        return {
+            module: (self._held_by(self.good, module), self._held_by(self.bad, module)) for module in self.different
+        }
 
     def _held_by(self, runs: Sequence[Run], module: str) -> list[_Held]:
         return sorted({one for run in runs for one in _functions(run, self.module_names[run], module)})

@@ -9,7 +9,7 @@ and one that has come in its place, between the same neighbours in the same file
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -81,6 +81,19 @@ class FunctionIndex:
             for number, function in enumerate(self.functions)
             if function.key.name.endswith("::" + name) or function.key.name.partition("<")[0] == name
         ]
+
+    def add(self, declared: Set[tuple[str, str]]) -> None:
+        """The bad runs' functions of these modules and names, seen or not."""
+        names = pa.array(sorted({name for _, name in declared}), pa.string())
+        for run in self.bad:
+            table = run.recording.table("functions")
+            table = table.filter(pc.is_in(table.column("name"), value_set=names))
+            for what in self._declarations(table, run):
+                if (what.module, what.name) in declared:
+                    key = self._key(run, what)
+                    number = self._intern(key, what.file, what.own)
+                    self.functions[number] = Function(key, what.file, what.own)
+                    self.declared_line[run].setdefault(number, what.line)
 
     def exists_in_good(self, number: int) -> bool:
         """Whether the good runs' binaries hold the function, run or not."""

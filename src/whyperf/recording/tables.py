@@ -105,6 +105,19 @@ DECISIONS = Table(
     ),
     optional=True,
 )
+FINGERPRINTS = Table(
+    "fingerprints",
+    "The machine code of the program's functions, so that two builds can be compared when neither is at hand.",
+    (
+        Column("function", _id, "row of `functions`", "functions"),
+        Column(
+            "code",
+            pa.uint64(),
+            "of one copy, inlined ones too: operations, constants, callees, but no registers, addresses or order",
+        ),
+    ),
+    optional=True,
+)
 MODULES = Table(
     "modules",
     "Programs and libraries in which code ran.",
@@ -226,6 +239,7 @@ TABLES: tuple[Table, ...] = (
     FUNCTIONS,
     PASSED,
     DECISIONS,
+    FINGERPRINTS,
     MODULES,
     MAPPINGS,
     PROCESSES,

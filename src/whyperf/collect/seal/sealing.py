@@ -20,6 +20,7 @@ from whyperf.collect.redaction_key import fingerprint, redaction_key
 from whyperf.collect.seal.code import CodeBuilder
 from whyperf.collect.seal.events import SeenTraced, cut_stacks, events_table, in_one_order, samples_of, seen_traced
 from whyperf.collect.seal.evidence import Evidence, Int32, Int64, RawStacks, read_evidence
+from whyperf.collect.seal.fingerprints import fingerprints_table
 from whyperf.collect.seal.flow import flow_tables
 from whyperf.collect.seal.kernel import Kernel
 from whyperf.collect.seal.narrowing import narrowed, without
@@ -213,6 +214,7 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
             manifest = replace(manifest, totals=replace(manifest.totals, cpu_user_s=on_cpu / 1e9))
     tables |= {
         **flow_tables(symbols, code, parents, node_frames, spent),
+        "fingerprints": fingerprints_table(symbols, code),
         "work": work_table(evidence, manifest),
         "source": source.table,
     }

@@ -56,6 +56,15 @@ class Binary(Protocol):
     def in_loop(self, addresses: npt.NDArray[np.uint64]) -> Sequence[int]: ...
 
 
+class Fingerprints(Protocol):
+    """Parallel columns, a copy of a function each."""
+
+    @property
+    def function(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def code(self) -> npt.NDArray[np.uint64]: ...
+
+
 class PerfMap(Protocol):
     def resolve(self, addresses: npt.NDArray[np.uint64]) -> Sequence[str | None]: ...
 
@@ -66,6 +75,8 @@ class Symbols(Protocol):
     def passed_calls(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> set[tuple[int, int]]: ...
 
     def deciding_lines(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> list[list[int]]: ...
+
+    def fingerprints(self, path: str, build_id: str, functions: npt.NDArray[np.int32]) -> Fingerprints: ...
 
     def perf_map(self, pid: int) -> PerfMap | None: ...
 
@@ -93,6 +104,11 @@ class DebugInfo:
         from whyperf.debuginfo.decisions import deciding_lines
 
         return deciding_lines(self._flows_of(path, build_id), addresses)
+
+    def fingerprints(self, path: str, build_id: str, functions: npt.NDArray[np.int32]) -> Fingerprints:
+        from whyperf.debuginfo.fingerprints import fingerprints
+
+        return fingerprints(self.describe(path, build_id), functions)
 
     def _flows_of(self, path: str, build_id: str) -> TimedFlows:
         from whyperf.debuginfo.flow import TimedFlows

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whyperf.engines.changed_code import ChangedCode
 from whyperf.engines.excess.costs import Costs
 from whyperf.engines.excess.growth import Growth
 from whyperf.engines.excess.novelty import Novelty, heads
 from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.excess.tree import ROOT, ContextTree
+from whyperf.engines.excess.two_builds import TwoBuilds
 from whyperf.engines.run import Floats, Ints, sums
 
 
@@ -21,7 +23,7 @@ class Charges:
     """Parts of contexts' time charged to functions: columns, one row per (context, who answers)."""
 
     node: Ints
-    at: Ints  # the context that answers, mostly on the path to `node`
+    at: Ints  # the context that answers, mostly on the path to `node`; the root for functions in which nothing was seen
     function: Ints  # its function
     part: Floats
     head: Ints  # per context: where its new path begins, -1 where there is none
@@ -60,6 +62,7 @@ def charge(
     anomaly: Anomaly,
     *,
     existed: Callable[[int], bool],
+    code: ChangedCode,
     settings: ExcessSettings,
 ) -> Charges:
     head = heads(tree, novelty.new)
@@ -77,29 +80,31 @@ def charge(
         return settings.new_path_to_normal_caller if caller in as_ever else settings.new_path_to_caller
 
     caller_part = {node: to_caller(node) for node in starts}
-    rows: list[tuple[int, int, float]] = []
+    builds = TwoBuilds(tree, growth, code, settings)
+    rows: list[tuple[int, int, int, float]] = []
     for node, start in enumerate(head.tolist()):
         if node == ROOT:
             continue
         if start >= 0:
-            rows.append((node, parents[start], caller_part[start]))
-            rows.append((node, growth.inwards(start, node), 1.0 - caller_part[start]))
+            shares: defaultdict[int, float] = defaultdict(float)
+            shares[parents[start]] += caller_part[start]
+            shares[growth.inwards(start, node)] += 1.0 - caller_part[start]
         else:
-            rows.extend((node, at, part) for at, part in _shares(node, functions, growth, anomaly).items())
-    columns = list(zip(*rows, strict=True)) or [(), (), ()]
-    answers = np.array(columns[1], np.int64)
+            shares = _shares(node, functions, growth, anomaly)
+        rows.extend((node, at, function, part) for at, function, part in builds.answers(node, shares))
+    nodes, answers, charged, parts = list(zip(*rows, strict=True)) or [(), (), (), ()]
     return Charges(
-        np.array(columns[0], np.int64),
-        answers,
-        tree.function[answers],
-        np.array(columns[2], np.float64),
+        np.array(nodes, np.int64),
+        np.array(answers, np.int64),
+        np.array(charged, np.int64),
+        np.array(parts, np.float64),
         head,
         existing,
         caller_part,
     )
 
 
-def _shares(node: int, functions: list[int], growth: Growth, anomaly: Anomaly) -> dict[int, float]:
+def _shares(node: int, functions: list[int], growth: Growth, anomaly: Anomaly) -> defaultdict[int, float]:
     """Contexts with what each answers for of the time in `node`; adds up to 1.
 
     One part goes to where growth comes in. Of the other part abnormal data take theirs, deepest first, each at
@@ -115,7 +120,7 @@ def _shares(node: int, functions: list[int], growth: Growth, anomaly: Anomaly) -
         shares[at] += taken
         left -= taken
     shares[path.owner] += left
-    return {at: part for at, part in shares.items() if part > 0.0}
+    return shares
 
 
 def find_hub(

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from whyperf.engines.changed_code import ChangedCode, compare_code
 from whyperf.engines.excess.blame import NOTHING_KNOWN, Anomaly, Charges, charge, find_hub
 from whyperf.engines.excess.costs import Costs, Side, measure
 from whyperf.engines.excess.growth import Growth
@@ -55,6 +56,7 @@ class DataEvidence:
 @dataclass(frozen=True)
 class Excess:
     index: FunctionIndex
+    code: ChangedCode
     units: dict[Run, float]
     clock: Clock
     settings: ExcessSettings
@@ -91,16 +93,19 @@ def compare(
     """Spend the bad runs' excess, as far as time alone tells whose it is."""
     settings = settings or ExcessSettings()
     index = FunctionIndex(good, bad)
+    code = compare_code(index)
     units = {run: run.work.count if per_unit else 1.0 for run in (*good, *bad)}
     costs = measure(index, units, clock, folded=True)
     novelty = find_novelty(costs, len(index.functions), index.called_in_good, settings)
     entries = frozenset(n for n, function in enumerate(index.functions) if function.key.name in _ENTRY_POINTS)
     growth = Growth(costs, entries, settings)
-    charges = charge(costs.tree, novelty, growth, NOTHING_KNOWN, existed=index.exists_in_good, settings=settings)
+    charges = charge(
+        costs.tree, novelty, growth, NOTHING_KNOWN, existed=index.exists_in_good, code=code, settings=settings
+    )
     spent = spend(costs.tree, costs.excess, novelty)
     hub = find_hub(costs, spent, novelty, entries, settings)
     accounts = _accounts(index, costs, charges, spent, settings)
-    return Excess(index, units, clock, settings, costs, novelty, growth, charges, spent, accounts, hub)
+    return Excess(index, code, units, clock, settings, costs, novelty, growth, charges, spent, accounts, hub)
 
 
 def weigh(excess: Excess, data: DataEvidence) -> Excess:
@@ -108,7 +113,13 @@ def weigh(excess: Excess, data: DataEvidence) -> Excess:
     index, costs, settings = excess.index, excess.costs, excess.settings
     anomaly = _numbered(data, index)
     charges = charge(
-        costs.tree, excess.novelty, excess.growth, anomaly, existed=index.exists_in_good, settings=settings
+        costs.tree,
+        excess.novelty,
+        excess.growth,
+        anomaly,
+        existed=index.exists_in_good,
+        code=excess.code,
+        settings=settings,
     )
     accounts = _accounts(index, costs, charges, excess.spent, settings)
     return replace(excess, charges=charges, accounts=accounts)

@@ -91,6 +91,10 @@ def _sentences(excess: Excess, rank: int, account: Account, unit: str) -> list[s
         f"({percent(account.share)}; 95% interval {percent(account.low)} to {percent(account.high)}), "
         f"{account.sigma:.1f} standard errors away from no change.",
     ]
+    if account.function in excess.code.changed:
+        said.append("Its code differs between the two builds, which do the same work.")
+    elif account.function in excess.code.same:
+        said.append("Its code is the same in both builds: most of it is charged to code that differs.")
     said += _lost(excess, account, own, total)
     said += _higher(excess, rank, account, own, total)
     return said

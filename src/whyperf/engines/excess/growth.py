@@ -46,7 +46,7 @@ class Growth:
     """Logarithms of how many times as long the bad runs spend in every context, with what it calls."""
 
     def __init__(self, costs: Costs, entries: Set[int], settings: ExcessSettings) -> None:
-        self._entries = entries
+        self.entries = entries
         self._tree, self._settings = costs.tree, settings
         self._good, self._bad = (costs.tree.inclusive(side.mean) for side in (costs.good, costs.bad))
         self._own_bad = costs.bad.mean
@@ -114,14 +114,14 @@ class Growth:
         nothing further in repeats anything, it is called more often by whoever calls it from a loop, unless that is
         a dispatcher whose other work stayed as it was."""
         for at in reversed(nodes[: nodes.index(step) + 1]):
-            able = self._repeats(at, nodes) and self._functions[at] not in self._entries
+            able = self._repeats(at, nodes) and self._functions[at] not in self.entries
             if able and at != nodes[0] and not self.works_elsewhere(at, head):
                 return at
         caller = self._parents[step]
         inside = nodes[: nodes.index(step) + 1]
         straight = all(self._tree.known[at] for at in inside) and not self._tree.loops[nodes[0]]
         grown = float(self.of[caller] - self.of[ROOT]) >= self._settings.clear_rise
-        able = grown and self._functions[caller] not in self._entries
+        able = grown and self._functions[caller] not in self.entries
         return caller if straight and able and self._tree.called_in_loop[step] else None
 
     def _owner(self, nodes: list[int], head: int) -> int:

@@ -24,6 +24,11 @@ class ExcessSettings:
     new_path_to_normal_caller: float = 1 / 3
     # A callee that repeats nothing takes no longer than it did: whoever calls it from a loop calls it more often.
     new_calls_to_caller: float = 0.9
+    # Two builds at the same work: what code that is the same in both would answer for goes to code that differs, but
+    # for a part, since files and surroundings may differ, too.
+    same_code_answers: float = 0.25
+    # Off the stack, so many changed functions still tell something.
+    telling_changes: float = 3.0
     # Half of the time goes to where growth comes in along the stack, if it at least doubles there; the other half to
     # abnormal data, or to the code in which the time is.
     structure: float = 0.5

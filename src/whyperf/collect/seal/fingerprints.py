@@ -1,0 +1,25 @@
+"""What the code of the program's own functions is, so that another build can be told from it later."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from whyperf.collect.seal.code import Code
+from whyperf.collect.seal.symbols import Symbols
+from whyperf.recording.tables import FINGERPRINTS
+
+
+def fingerprints_table(symbols: Symbols, code: Code) -> pa.Table:
+    functions, numbers = [np.zeros(0, np.int32)], [np.zeros(0, np.uint64)]
+    sampled = code.functions.column("sampled").to_numpy()
+    for number, rows in code.function_rows.items():
+        told = code.modules.slice(int(code.module_row[number]), 1).to_pylist()[0]
+        if told["origin"] not in ("program", "library") or told["debug"] == "none":
+            continue
+        used = np.flatnonzero((rows[:-1] >= 0) & sampled[rows[:-1]]).astype(np.int32)
+        found = symbols.fingerprints(told["path"], told["build_id"], used)
+        row = rows[found.function]
+        functions.append(row[row >= 0])
+        numbers.append(found.code[row >= 0])
+    return pa.table([np.concatenate(functions), np.concatenate(numbers)], schema=FINGERPRINTS.schema)

@@ -1,0 +1,109 @@
+"""Functions' machine code as numbers: whether two builds of a program have the same code for a function.
+
+Every copy of a function, inlined ones too, has a number of its own, made of the words of the instructions that belong
+to the function itself and not to what was inlined into it; in no order, since compilers put blocks where they like.
+Constants that are the number of the very line, as in assertions, count as such: they move with the text above.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path, PurePath
+
+import numpy as np
+import numpy.typing as npt
+
+from whyperf.debuginfo import cache
+from whyperf.debuginfo.binary import Binary
+from whyperf.debuginfo.code_map import CodeMap, Int32s
+from whyperf.debuginfo.code_words import CodeWords, number_in
+from whyperf.debuginfo.describe import cache_key
+from whyperf.debuginfo.image import Image
+from whyperf.debuginfo.instructions import instructions
+from whyperf.debuginfo.places import lines_at, scopes_at
+from whyperf.recording.identity import is_named_by_address
+
+UInt64s = npt.NDArray[np.uint64]
+
+_MOST_BYTES = 4 << 20  # of code are read as a whole: about four seconds, once
+_KEPT_AS = ".fingerprints-1"  # to be counted up whenever words or numbers are made in another way
+
+
+@dataclass(frozen=True, eq=False)
+class Fingerprints:
+    """Parallel columns, sorted and each pair once."""
+
+    function: Int32s  # of the binary's functions
+    code: UInt64s
+
+
+_NONE = Fingerprints(np.zeros(0, np.int32), np.zeros(0, np.uint64))
+
+
+def fingerprints(binary: Binary, wanted: Int32s, folder: Path | None = None) -> Fingerprints:
+    """Of all functions, which is remembered; where there is too much code, of the bodies of those that are wanted."""
+    if binary.elf is None or binary.debug == "none":
+        return _NONE
+    if int((binary.code.body_high - binary.code.body_low).sum()) > _MOST_BYTES:
+        return _read(binary, wanted)
+    folder, name = folder or cache.default_folder(), cache_key(binary.elf) + _KEPT_AS
+    known = cache.load_columns(folder, name)
+    if known is not None and known.keys() == {"function", "code"}:
+        return Fingerprints(known["function"], known["code"])
+    found = _read(binary, None)
+    # What is incomplete may be completed any time by installing a package, and its functions are then numbered anew.
+    if binary.debug == "full" and not binary.note:
+        cache.store_columns(folder, name, {"function": found.function, "code": found.code})
+    return found
+
+
+def _read(binary: Binary, wanted: Int32s | None) -> Fingerprints:
+    """Of what was inlined into some functions only, other copies may be in the rest: then they are left out."""
+    assert binary.elf is not None
+    code, image = binary.code, Image(binary.elf)
+    bodies = np.ones(len(code.body_scope), np.bool_)
+    if wanted is not None:
+        bodies = np.isin(code.scope_function[code.body_scope], wanted)
+    names = ((scope, code.function_name[int(code.scope_function[scope])]) for scope in _out_of_line(code))
+    called = {int(code.scope_entry[scope]): name for scope, name in names if not is_named_by_address(name)}
+    words = CodeWords(image, called, frozenset(PurePath(name).name for name in code.files))
+    numbers: dict[str, int] = {}
+    addresses, used = array("Q"), array("L")
+    for low, high in zip(code.body_low[bodies].tolist(), code.body_high[bodies].tolist(), strict=True):
+        for start, size, mnemonic, operands in instructions(image.read(low, high - low), low):
+            word = words.of(start, size, mnemonic, operands)
+            if word:
+                addresses.append(start)
+                used.append(numbers.setdefault(word, len(numbers)))
+    at = np.frombuffer(addresses, np.uint64)
+    scope = scopes_at(code, at)
+    if wanted is not None:
+        scope[code.scope_parent[scope] >= 0] = -1
+    return _summed(code, at, scope, np.frombuffer(used, np.uint64), list(numbers))
+
+
+def _out_of_line(code: CodeMap) -> list[int]:
+    return np.flatnonzero(code.scope_parent < 0).tolist()
+
+
+def _summed(code: CodeMap, addresses: UInt64s, scope: Int32s, used: UInt64s, words: list[str]) -> Fingerprints:
+    constants, bare = zip(*map(number_in, words), strict=True) if words else ((), ())
+    _, line = lines_at(code, addresses)
+    is_line = (np.array(constants, np.uint64)[used] == line.astype(np.uint64)) & (line > 0)
+    number = np.where(is_line, _hashes(bare)[used], _hashes(words)[used])
+    order = np.argsort(scope, kind="stable")
+    order = order[scope[order] >= 0]
+    if not len(order):
+        return _NONE
+    scopes, first = np.unique(scope[order], return_index=True)
+    pairs = np.zeros(len(scopes), [("function", np.int32), ("code", np.uint64)])
+    pairs["function"], pairs["code"] = code.scope_function[scopes], np.add.reduceat(number[order], first)
+    unique = np.unique(pairs)
+    return Fingerprints(unique["function"].copy(), unique["code"].copy())
+
+
+def _hashes(words: list[str] | tuple[str, ...]) -> UInt64s:
+    digests = b"".join(blake2b(word.encode(), digest_size=8).digest() for word in words)
+    return np.frombuffer(digests, np.uint64)

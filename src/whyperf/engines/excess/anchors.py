@@ -1,0 +1,80 @@
+"""Why a function answers for time, and the context in which it answers for most."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from whyperf.engines.excess.compare import Excess
+
+_MOSTLY = 0.5
+
+
+class Role(Enum):
+    """Why a function answers for time."""
+
+    OWN = "own"  # the time is in its own code, or in library code that it calls
+    TOOK_NEW_PATH = "took-new-path"  # it calls what the good runs never reach
+    CALLS_MORE = "calls-more"  # it repeats calls that the good runs were never seen in
+    NEW_PATH = "new-path"  # the good runs never reach it
+    TAKES_LONGER = "takes-longer"  # the good runs were never seen in it, but its caller decided as ever
+    NEW_CODE = "new-code"  # the good runs' binary does not have it
+    ELSEWHERE = "changed-elsewhere"  # its code differs between the builds, that on the way to the time does not
+    HUB = "hub"  # cheap itself, but half of what grew lies under it
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """The context in which a function answers for most."""
+
+    node: int
+    role: Role
+    other: int | None = None  # the new function it calls, or the caller that leads to it
+
+
+def anchor_of(excess: Excess, function: int) -> Anchor:
+    tree, charges = excess.costs.tree, excess.charges
+    weight: dict[Anchor, float] = defaultdict(float)
+    for node, at, part in zip(*(column.tolist() for column in charges.to(function)), strict=True):
+        answered = float(excess.spent[node]) * part
+        if answered <= 0:
+            continue
+        head = int(charges.head[node])
+        if at not in tree.path(node):
+            weight[Anchor(at, Role.ELSEWHERE, int(tree.function[node]))] += answered
+        elif head < 0:
+            weight[Anchor(at, Role.OWN)] += answered
+        elif at == int(tree.parent[head]):
+            role = Role.CALLS_MORE if tree.called_in_loop[head] else Role.TOOK_NEW_PATH
+            weight[Anchor(at, role, int(tree.function[head]))] += answered
+        else:
+            weight[Anchor(at, _role_on_new_path(excess, head), int(tree.function[tree.parent[at]]))] += answered
+    return max(weight, key=lambda anchor: (weight[anchor], -anchor.node))
+
+
+def _role_on_new_path(excess: Excess, head: int) -> Role:
+    charges = excess.charges
+    if head not in charges.existing:
+        return Role.NEW_CODE
+    decided_as_ever = charges.caller_part[head] == excess.settings.new_path_to_normal_caller
+    return Role.TAKES_LONGER if decided_as_ever else Role.NEW_PATH
+
+
+def heaviest_context(excess: Excess, function: int) -> int:
+    inclusive = excess.costs.tree.inclusive(excess.spent)
+    nodes = np.flatnonzero(excess.costs.tree.function == function)
+    return int(nodes[np.argmax(inclusive[nodes])])
+
+
+def repeated_callee(excess: Excess, node: int) -> int | None:
+    """What a context calls from a loop, where most of what grew under it lies there."""
+    tree = excess.costs.tree
+    inclusive = tree.inclusive(excess.spent)
+    callees = [child for child in np.flatnonzero(tree.parent == node).tolist() if tree.called_in_loop[child]]
+    heaviest = max(callees, key=lambda child: float(inclusive[child]), default=None)
+    if heaviest is None or inclusive[heaviest] < _MOSTLY * inclusive[node]:
+        return None
+    return int(tree.function[heaviest])

@@ -1,0 +1,109 @@
+"""Why a function answers for what it does, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whyperf.engines.excess.anchors import Anchor, Role, repeated_callee
+from whyperf.engines.excess.compare import Account, Excess
+from whyperf.engines.quantities import percent, seconds
+from whyperf.recording.tables import Clock
+
+_MOSTLY = 0.5
+_SLIGHTLY = 0.05
+
+
+def sentences(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: list[tuple[int, float]]) -> str:
+    if anchor.role is Role.ELSEWHERE:
+        return _elsewhere(excess, anchor, unit)
+    told = _why(excess, account, anchor, unit, inside)
+    if anchor.role is Role.NEW_CODE:
+        return told
+    if account.function in excess.code.changed:
+        return f"{told} Its code differs between the two builds."
+    return f"{told} Its code is the same in both builds." if account.function in excess.code.same else told
+
+
+def _why(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: list[tuple[int, float]]) -> str:
+    spends = _spends(excess)
+    other = excess.name(anchor.other) if anchor.other is not None else ""
+    reached = seconds(account.bad_inclusive_s)
+    match anchor.role:
+        case Role.TOOK_NEW_PATH:
+            there = seconds(_inclusive(excess, anchor.other))
+            return f"It calls {other}, in which the good runs were never seen: {there} per {unit} go there."
+        case Role.CALLS_MORE:
+            there = seconds(_inclusive(excess, anchor.other))
+            return f"It calls {other} in a loop; the good runs were never seen there, now {there} per {unit} go there."
+        case Role.NEW_PATH | Role.TAKES_LONGER:
+            return f"The good runs were never seen in it; called by {other}, it {spends} {reached} per {unit}."
+        case Role.NEW_CODE:
+            return f"The good runs' program does not have it; called by {other}, it {spends} {reached} per {unit}."
+        case Role.HUB:
+            return (
+                f"Cheap itself, but most of what grew lies in what it calls: {seconds(account.good_inclusive_s)} per "
+                f"{unit} became {seconds(account.bad_inclusive_s)}. It may call too often, or with too much."
+            )
+        case _:
+            return _grown(excess, account, anchor.node, unit, inside)
+
+
+def _elsewhere(excess: Excess, anchor: Anchor, unit: str) -> str:
+    spending = next(account for account in excess.accounts if account.function == anchor.other)
+    name, more = excess.name(spending.function), seconds(spending.bad_inclusive_s - spending.good_inclusive_s)
+    return (
+        f"Its code differs between the two builds; that of {name}, which {_spends(excess)} {more} more per {unit}, and "
+        f"of what leads there does not. It may make what {name} works on."
+    )
+
+
+def _spends(excess: Excess) -> str:
+    return "waits" if excess.clock is Clock.BLOCKED else "takes"
+
+
+def _grown(excess: Excess, account: Account, node: int, unit: str, inside: list[tuple[int, float]]) -> str:
+    spends = _spends(excess)
+    own = account.bad_s - account.good_s
+    if own < _MOSTLY * _gain(account):
+        # It answers for growth that comes in here, or for its data: the time is in what it calls.
+        now, before = seconds(account.bad_inclusive_s), seconds(account.good_inclusive_s)
+        callee = repeated_callee(excess, node)
+        loop = f" It calls {excess.name(callee)} in a loop." if callee is not None else ""
+        answers = f"it answers for {seconds(_gain(account))} of the difference"
+        return f"With what it calls it {spends} {now} per {unit}, not {before}; {answers}.{loop}"
+    compared = f"{seconds(account.good_s)} became {seconds(account.bad_s)}"
+    where = _spent_in(excess, account.function, inside)
+    threads = _waiting_threads(excess, account.function)
+    summed = f", summed over {threads} threads" if threads > 1 else ""
+    answers = f"; it answers for {seconds(_gain(account))}" if abs(_gain(account) - own) > _SLIGHTLY * own else ""
+    return f"It {spends} {seconds(own)} more per {unit}{where}: {compared}{summed}{answers}."
+
+
+def _waiting_threads(excess: Excess, function: int) -> int:
+    """In how many threads of a bad run lies what the function answers for, at most: their waits add up."""
+    if excess.clock is not Clock.BLOCKED:
+        return 0
+    charged, _, _ = excess.charges.to(function)
+    bad = excess.costs.bad
+    return max(
+        run.threads_in(excess.clock, run.time(excess.clock).stack[np.isin(nodes, charged)])
+        for run, nodes in zip(bad.runs, bad.nodes, strict=True)
+    )
+
+
+def _gain(account: Account) -> float:
+    """By how much what it answers for grew."""
+    return sum(account.bad_runs) / len(account.bad_runs) - sum(account.good_runs) / len(account.good_runs)
+
+
+def _inclusive(excess: Excess, function: int | None) -> float:
+    return next(account.bad_inclusive_s for account in excess.accounts if account.function == function)
+
+
+def _spent_in(excess: Excess, function: int, inside: list[tuple[int, float]]) -> str:
+    """Says when most of a function's own time is really in library code that it calls."""
+    called = [(number, share) for number, share in inside if number != function]
+    if sum(share for _, share in called) < 0.5:
+        return " in its own code"
+    number, share = called[0]
+    return f", {percent(share)} of it in {excess.name(number)}"

@@ -1,0 +1,52 @@
+"""Who answers for time where two builds do the same work: rather code that differs than code that is the same.
+
+What code that is the same would answer for goes to the changed code that answers already, else to the nearest on its
+stack as far out as growth is concentrated, else to changed code anywhere, which may have made what others work on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from whyperf.engines.changed_code import ChangedCode
+from whyperf.engines.excess.growth import Growth
+from whyperf.engines.excess.settings import ExcessSettings
+from whyperf.engines.excess.tree import ROOT, ContextTree
+
+
+class TwoBuilds:
+    def __init__(self, tree: ContextTree, growth: Growth, code: ChangedCode, settings: ExcessSettings) -> None:
+        self._growth, self._code, self._settings = growth, code, settings
+        self._functions: list[int] = tree.function.tolist()
+        seen = {function: node for node, function in reversed([*enumerate(self._functions)])}
+        # Whoever calls new code has changed, too; and everything runs under an entry point.
+        able = (code.changed - code.new - growth.entries) or code.changed
+        self._anywhere = [(seen.get(function, ROOT), function) for function in sorted(able)]
+
+    def answers(self, node: int, shares: Mapping[int, float]) -> Iterator[tuple[int, int, float]]:
+        """Contexts with their functions and what each answers for of the time in `node`; adds up as `shares` do."""
+        functions, code, settings = self._functions, self._code, self._settings
+        same = sum(part for at, part in shares.items() if functions[at] in code.same)
+        heirs = self._heirs(node, shares) if same > 0.0 else []
+        moved = sum(part for _, _, part in heirs) * (1.0 - settings.same_code_answers)
+        for at, part in shares.items():
+            if part > 0.0:
+                yield at, functions[at], part * (1.0 - moved) if functions[at] in code.same else part
+        for at, function, part in heirs:
+            yield at, function, same * (1.0 - settings.same_code_answers) * part
+
+    def _heirs(self, node: int, shares: Mapping[int, float]) -> list[tuple[int, int, float]]:
+        """Contexts and functions whose code differs, with their parts of what is taken from the rest."""
+        functions, changed = self._functions, self._code.changed
+        if not changed:
+            return []
+        answering = {at: part for at, part in shares.items() if functions[at] in changed and part > 0.0}
+        if answering:
+            total = sum(answering.values())
+            return [(at, functions[at], part / total) for at, part in answering.items()]
+        for at, _ in self._growth.path(node).region:
+            if functions[at] in changed and functions[at] not in self._growth.entries:
+                return [(at, functions[at], 1.0)]
+        # The more functions have changed, the less that says about each of them.
+        part = min(1.0, self._settings.telling_changes / len(self._anywhere)) / len(self._anywhere)
+        return [(at, function, part) for at, function in self._anywhere]

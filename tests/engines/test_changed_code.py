@@ -1,0 +1,108 @@
+"""Two builds at the same work: who answers when code differs, and when that says nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.engines.made import recording
+from whyperf.engines.changed_code import NO_CHANGE, compare_code
+from whyperf.engines.excess.compare import compare
+from whyperf.engines.excess.explain import explain
+from whyperf.engines.excess.findings import suspects
+from whyperf.engines.functions import FunctionIndex
+from whyperf.engines.run import Run
+
+FUNCTIONS = ("main", "serve", "look_up", "compare_keys", "hash_key", "log_line", "parse")
+BEFORE = {name: number for number, name in enumerate(FUNCTIONS, 100)}
+DECLARED = {name: 10 * number for number, name in enumerate(FUNCTIONS, 1)}
+
+
+def side(look_up: float, build: str, code: dict[str, int], **more):
+    """Three runs of a server that looks keys up, parses and logs; `hash_key` is too quick to be seen."""
+    stacks = [
+        (("main*", "serve*", "look_up*", "compare_keys"), look_up),
+        (("main*", "serve*", "parse"), 1.0),
+        (("main*", "serve*", "log_line"), 1.0),
+    ]
+    more = {"also": ["hash_key"], "declared": DECLARED, "build": build, "code": code, **more}
+    return [Run(recording(stacks, noise=np.random.default_rng(seed), **more)) for seed in range(3)]
+
+
+def compared(changed: dict[str, int], **more):
+    return compare(side(1.0, "aa", BEFORE), side(6.0, "bb", {**BEFORE, **changed}, **more))
+
+
+def charged(excess):
+    return {excess.name(account.function): account.share for account in excess.accounts if account.share > 0.01}
+
+
+def names(excess):
+    return [finding.function.name for finding in suspects(excess, "run")]
+
+
+def test_code_that_differs_on_the_way_answers_for_what_the_same_code_below_it_spends():
+    excess = compared({"look_up": 1})
+    first = suspects(excess, "run")[0]
+    assert first.function.name == "look_up"
+    assert first.detail["code"] == "changed"
+    assert first.why.endswith("Its code differs between the two builds.")
+    second = suspects(excess, "run")[1]
+    assert (second.function.name, second.detail["code"]) == ("compare_keys", "same")
+    # AND nothing is lost or found
+    assert sum(charged(excess).values()) == pytest.approx(1.0, abs=0.02)
+
+
+def test_code_that_differs_elsewhere_may_have_made_the_data():
+    # WHEN only a function has changed in which no run was ever seen
+    excess = compared({"hash_key": 1})
+    first, second = suspects(excess, "run")[:2]
+    # THEN it is named, where it is declared and with who spends the time; that one comes next
+    assert first.function.name == "hash_key"
+    assert first.place.line == DECLARED["hash_key"]
+    assert first.path == ()
+    assert "compare_keys" in first.why
+    assert second.function.name in ("compare_keys", "look_up")
+
+
+def test_the_more_code_differs_elsewhere_the_less_it_tells():
+    many = {f"helper_{number}": number for number in range(40)}
+    good = side(1.0, "aa", BEFORE | many)
+    bad = side(6.0, "bb", BEFORE | {name: code + 1000 for name, code in many.items()})
+    excess = compare(good, bad)
+    assert names(excess)[0] in ("compare_keys", "look_up")
+    assert charged(excess)["compare_keys"] + charged(excess)["look_up"] > 0.9
+
+
+def test_a_dispatcher_that_has_changed_is_not_blamed_for_one_of_its_callees():
+    # WHEN `main` and `serve`, whose other callees take what they took, have changed, and a function elsewhere
+    excess = compared({"main": 1, "serve": 2, "hash_key": 3})
+    assert "main" not in names(excess)
+    assert charged(excess).get("hash_key", 0.0) >= 0.2
+
+
+@pytest.mark.parametrize(
+    ("changed", "more"),
+    [
+        ({}, {}),  # built again from the same source
+        ({"look_up": 1}, {"command": ("./tool", "another input")}),  # other work
+        ({"look_up": 1}, {"build": "aa"}),  # the same build: what the recordings say of it is wrong
+    ],
+)
+def test_where_builds_tell_nothing_all_is_as_without_them(changed, more):
+    good, bad = side(1.0, "aa", BEFORE), side(6.0, more.pop("build", "bb"), {**BEFORE, **changed}, **more)
+    assert compare_code(FunctionIndex(good, bad)) == NO_CHANGE
+    without = compare(side(1.0, "", {}), side(6.0, "", {}))
+    assert charged(compare(good, bad)) == pytest.approx(charged(without))
+
+
+def test_recordings_of_older_versions_tell_nothing_of_code():
+    good, bad = side(1.0, "aa", {}), side(6.0, "bb", BEFORE)
+    assert compare_code(FunctionIndex(good, bad)) == NO_CHANGE
+
+
+def test_explanations_say_what_is_known_of_the_code():
+    excess = compared({"look_up": 1})
+    (changed,), (same,) = (explain(excess, name, "run") for name in ("look_up", "compare_keys"))
+    assert any("differs between the two builds" in sentence for sentence in changed.sentences)
+    assert any("is the same in both builds" in sentence for sentence in same.sentences)

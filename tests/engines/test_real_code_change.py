@@ -1,0 +1,83 @@
+"""A program is recorded, edited, built in the same place and recorded again: the edit is named, not where time goes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+_RUNS = 3
+_TABLE = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define NOINLINE __attribute__((noinline, noclone))
+enum { SLOTS = 4096, KEYS = 3000, ROUNDS = 20 };
+struct entry { struct entry *next; char key[24]; long count; };
+static struct entry *table[SLOTS];
+NOINLINE unsigned hash_of(const char *key) {
+    unsigned hash = 5381;
+    for (; *key; key++) hash = hash * 33 + (unsigned char)*key;
+    return hash % SLOTS;
+}
+NOINLINE struct entry *seek(struct entry *at, const char *key) {
+    while (at && strcmp(at->key, key)) at = at->next;
+    return at;
+}
+NOINLINE void count(const char *key) {
+    struct entry **slot = &table[hash_of(key)];
+    struct entry *found = seek(*slot, key);
+    if (!found) {
+        found = calloc(1, sizeof *found);
+        strcpy(found->key, key);
+        found->next = *slot;
+        *slot = found;
+    }
+    found->count++;
+}
+NOINLINE double other_work(long rounds) {
+    double sum = 0;
+    for (long i = 1; i < rounds; i++) sum += 1.0 / (double)i / (double)(i + 3);
+    return sum;
+}
+int main(void) {
+    char key[24];
+    double sum = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < KEYS; i++) {
+            snprintf(key, sizeof key, "customer-%d", i);
+            count(key);
+        }
+        sum += other_work(2500000);
+    }
+    return sum < 0;
+}
+"""
+# It no longer looks at the end of the key, where keys differ.
+_EDITED = _TABLE.replace("for (; *key; key++)", "for (int i = 0; *key && i < 9; i++, key++)")
+
+
+def test_an_edit_is_named_though_no_time_is_spent_in_it(tmp_path: Path) -> None:
+    assert _EDITED != _TABLE
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    whyperf = [sys.executable, "-m", "whyperf"]
+    program = tmp_path / "table"
+    # GIVEN recordings of a program, and of the same program edited, whose build has replaced the first one
+    for side, text in (("good", _TABLE), ("bad", _EDITED)):
+        (tmp_path / "table.c").write_text(text)
+        subprocess.run(["gcc", "-O2", "-g", "-o", program, tmp_path / "table.c"], check=True, cwd=tmp_path)
+        for number in range(_RUNS):
+            record = [*whyperf, "record", "-o", tmp_path / f"{side}-{number}", "--", program]
+            subprocess.run(record, check=True, capture_output=True, env=environment)
+    recordings = [["--" + side, *sorted(tmp_path.glob(f"{side}-?"))] for side in ("good", "bad")]
+    diagnosis = [*whyperf, "diagnose", "--json", "-", *recordings[0], *recordings[1]]
+    done = subprocess.run(diagnosis, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    first, second = json.loads(done.stdout)["suspects"][:2]
+    # THEN the edit comes first, and next where the time goes
+    assert first["function"] == "hash_of"
+    assert "differs between the two builds" in first["why"]
+    assert second["function"] in ("seek", "count")
+    assert "the same in both builds" in second["why"]
