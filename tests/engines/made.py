@@ -55,7 +55,8 @@ class _Builder:
     folder: str
     debug: str
     declared: Mapping[str, int]
-    build: str
+    build: str = ""
+    library_build: str = ""
     modules: list[dict[str, Any]] = field(default_factory=list)
     functions: list[dict[str, Any]] = field(default_factory=list)
     frames: list[dict[str, Any]] = field(default_factory=list)
@@ -75,7 +76,7 @@ class _Builder:
         row = {
             "name": name,
             "path": f"{self.folder}/{name}",
-            "build_id": self.build if origin == "program" else "",
+            "build_id": {"program": self.build, "system-library": self.library_build}.get(origin, ""),
             "origin": origin,
             "debug": self.debug if kind == "" else debug,
             "plug_in": kind == "plug",
@@ -136,6 +137,7 @@ def recording(
     folder: str = "/src",
     debug: str = "full",
     build: str = "",
+    library_build: str = "",
     code: Mapping[str, int] | None = None,
     also: Sequence[str] = (),
     passed: Sequence[tuple[str, str]] = (),
@@ -148,13 +150,13 @@ def recording(
     **manifest: Any,
 ) -> Made:
     """`noise` draws each stack's number of samples from Poisson's distribution. `also`: functions never sampled,
-    `passed`: calls that certainly happened, `decided`: by function and line the line that decides about it, `build`:
-    the program's build-id, `code`: by function the fingerprint of its code.
+    `passed`: calls that certainly happened, `decided`: by function and line the line that decides about it, `build` and
+    `library_build`: build-ids of the program and of the system library, `code`: by function its fingerprint.
 
     Samples take `threads` in turns.
     """
     stacks = list(stacks)
-    made = _Builder(program, folder, debug, declared or {}, build)
+    made = _Builder(program, folder, debug, declared or {}, build, library_build)
     made.module("")
     used = 0.0
     time = 1_000

@@ -106,3 +106,18 @@ def test_explanations_say_what_is_known_of_the_code():
     (changed,), (same,) = (explain(excess, name, "run") for name in ("look_up", "compare_keys"))
     assert any("differs between the two builds" in sentence for sentence in changed.sentences)
     assert any("is the same in both builds" in sentence for sentence in same.sentences)
+
+
+def _compressing(seconds: float, **builds: str):
+    stacks = [(("main", "serve"), 1.0), (("main", "store", "sys:deflate", "sys:longest_match"), seconds)]
+    return [Run(recording(stacks, noise=np.random.default_rng(seed), **builds)) for seed in range(3)]
+
+
+def test_a_system_library_that_is_all_that_differs_answers_for_itself():
+    # WHEN the same program has another build of a library THEN that is named, else who calls it
+    good = _compressing(1.0, build="aa", library_build="11")
+    (first, *_) = suspects(compare(good, _compressing(4.0, build="aa", library_build="22")), "run")
+    assert first.function.name in ("deflate", "longest_match")
+    assert "another build of libz" in first.why
+    for bad in (_compressing(4.0, build="aa", library_build="11"), _compressing(4.0, build="bb", library_build="22")):
+        assert names(compare(good, bad)) == ["store"]

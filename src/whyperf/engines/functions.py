@@ -56,6 +56,7 @@ class FunctionIndex:
         self.module_names = canonical_names(good, bad)
         runs = (*bad, *good)  # the bad runs' spelling is the one shown
         self.builds = Builds(self.good, self.bad, self.module_names)
+        self.upgraded = self._upgraded_libraries(runs)
         seen = {run: self._sampled(run) for run in runs}
         self._shared_names = self._names_taken_twice(runs, seen)
         self.functions: list[Function] = []
@@ -136,6 +137,25 @@ class FunctionIndex:
                     found[caller].add(called)
         return dict(found)
 
+    def _upgraded_libraries(self, runs: Sequence[Run]) -> frozenset[str]:
+        """System libraries that are all that differs: what they do is no longer their callers' doing."""
+        origin = {
+            name: origin
+            for run in runs
+            for name, origin in zip(
+                self.module_names[run], texts(run.recording.table("modules"), "origin"), strict=True
+            )
+        }
+        different = self.builds.different
+        if any(origin[name] in OWN_ORIGINS for name in different):
+            return frozenset()
+        return frozenset(name for name in different if origin[name] == "system-library")
+
+    def _own_modules(self, run: Run) -> list[bool]:
+        origins = texts(run.recording.table("modules"), "origin")
+        named = zip(self.module_names[run], origins, strict=True)
+        return [origin in OWN_ORIGINS or name in self.upgraded for name, origin in named]
+
     def _sampled(self, run: Run) -> dict[int, _Declared]:
         rows = np.unique(column(run.frames, "function"))
         rows = rows[rows >= 0]
@@ -143,7 +163,7 @@ class FunctionIndex:
         return dict(zip(rows.tolist(), self._declarations(table, run), strict=True))
 
     def _declarations(self, table: pa.Table, run: Run) -> list[_Declared]:
-        own_module, names = _own_modules(run), self.module_names[run]
+        own_module, names = self._own_modules(run), self.module_names[run]
         columns = zip(
             ints(table, "module"),
             texts(table, "name"),
@@ -193,7 +213,8 @@ class FunctionIndex:
         self.of_row[run] = by_row
         modules, functions = ints(run.frames, "module"), ints(run.frames, "function")
         offsets = ints(run.frames, "offset")
-        stripped = _stripped_modules(run)
+        debug = texts(run.recording.table("modules"), "debug")
+        stripped = [own and known == "none" for own, known in zip(self._own_modules(run), debug, strict=True)]
         self.of_frame[run] = [
             by_row[function] if function >= 0 else self._nameless(run, module, offset, stripped)
             for module, function, offset in zip(modules, functions, offsets, strict=True)
@@ -254,17 +275,8 @@ def _path_end(file: str, parts: int) -> str:
     return "/".join(file.split("/")[-parts:])
 
 
-def _own_modules(run: Run) -> list[bool]:
-    return [origin in OWN_ORIGINS for origin in texts(run.recording.table("modules"), "origin")]
-
-
 def _is_systems(name: str, file: str) -> bool:
     return name == "_start" or is_system_source(file)
-
-
-def _stripped_modules(run: Run) -> list[bool]:
-    debug = texts(run.recording.table("modules"), "debug")
-    return [own and known == "none" for own, known in zip(_own_modules(run), debug, strict=True)]
 
 
 def is_system_source(file: str) -> bool:

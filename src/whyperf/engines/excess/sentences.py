@@ -17,6 +17,9 @@ def sentences(excess: Excess, account: Account, anchor: Anchor, unit: str, insid
     if anchor.role is Role.ELSEWHERE:
         return _elsewhere(excess, anchor, unit)
     told = _why(excess, account, anchor, unit, inside)
+    key = excess.index.functions[account.function].key
+    if key.module in excess.index.upgraded:
+        return f"{told} The bad runs have another build of {key.module}, and the same program."
     if anchor.role is Role.NEW_CODE:
         return told
     if account.function in excess.code.changed:
