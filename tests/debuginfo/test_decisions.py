@@ -23,6 +23,8 @@ MARKS = {number: found for number, text in enumerate(SOURCE, 1) if (found := MAR
 LINE = {found[2]: number for number, found in MARKS.items() if found[1] == "AS"} | {"NOTHING": 0}
 WANTED = {number: LINE[found[2]] for number, found in MARKS.items() if found[1] == "BY"}
 
+ROUNDS = {number for number, text in enumerate(SOURCE, 1) if text.strip().startswith("for ")}
+
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("level", ["-O0", "-O1", "-O2"])
@@ -37,11 +39,30 @@ def test_the_condition_that_the_source_shows_decides(
     binary = described(program)
     # WHEN
     places = binary.resolve(addresses)
-    found = [line for lines in deciding_lines(TimedFlows(binary, AMPLE_S), addresses) for line in lines]
+    found = [one.line for lines in deciding_lines(TimedFlows(binary, AMPLE_S), addresses) for one in lines]
     # THEN (what is inlined stands there with the line of its call)
     rows = [(line, by) for line, by in zip(places.line.tolist(), found, strict=True) if line in WANTED]
     assert not {(SOURCE[line - 1].strip(), by) for line, by in rows if by != WANTED[line]}
     assert {line for line, _ in rows} == WANTED.keys()
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("level", ["-O0", "-O1", "-O2"])
+def test_what_happens_in_every_round_is_told_from_what_a_round_may_leave_out(
+    build: Builder, described: Describe, compiler: str, level: str
+) -> None:
+    # GIVEN calls in loops, some behind conditions
+    program = build.choices(level, "-g", "-fno-optimize-sibling-calls", "-fno-unroll-loops", compiler=compiler)
+    listing = run("objdump", "-d", "--no-show-raw-insn", "-j", ".text", program)
+    addresses = np.array([int(found[1], 16) for found in CALL.finditer(listing)], np.uint64)
+    binary = described(program)
+    places = binary.resolve(addresses)
+    found = [one for decided in deciding_lines(TimedFlows(binary, AMPLE_S), addresses) for one in decided]
+    # WHEN
+    told = {line for line, one in zip(places.line.tolist(), found, strict=True) if line in WANTED and one.every_round}
+    # THEN what a loop's own condition decides about happens in every round (of each copy that compilers make, some of
+    # which nothing may be known), but for what another condition of the same line may leave out
+    assert told == {line for line, by in WANTED.items() if by in ROUNDS and "&&" not in SOURCE[line - 1]}
 
 
 def test_of_code_without_debug_information_nothing_is_known(build: Builder, described: Describe) -> None:
@@ -49,7 +70,7 @@ def test_of_code_without_debug_information_nothing_is_known(build: Builder, desc
     listing = run("objdump", "-d", "--no-show-raw-insn", "-j", ".text", program)
     addresses = np.array([int(found[1], 16) for found in CALL.finditer(listing)], np.uint64)
     flows = TimedFlows(described(program), AMPLE_S)
-    assert {line for lines in deciding_lines(flows, addresses) for line in lines} == {0}
+    assert {one for lines in deciding_lines(flows, addresses) for one in lines} == {(0, False)}
     # AND without time nothing is read
     assert deciding_lines(TimedFlows(described(program), 0.0), addresses) == [[]] * len(addresses)
 

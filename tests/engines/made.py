@@ -8,7 +8,7 @@ word's end, `plan*` or `plan@12*`: a loop of that very function repeats the plac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -142,6 +142,7 @@ def recording(
     also: Sequence[str] = (),
     passed: Sequence[tuple[str, str]] = (),
     decided: Mapping[tuple[str, int], int] | None = None,
+    every_round: Collection[tuple[str, int]] = (),
     declared: Mapping[str, int] | None = None,
     source: Mapping[str, tuple[int, str]] | None = None,
     losses: Losses | None = None,
@@ -186,8 +187,9 @@ def recording(
         made.function(word, sampled=False)
     calls = [{"caller": made.function(one), "callee": made.function(other)} for one, other in passed]
     choices = {(made.function(name), line): by for (name, line), by in (decided or {}).items()}
+    rounds = {(made.function(name), line) for name, line in every_round}
     decisions = [
-        {"frame": frame["frame"], "line": by}
+        {"frame": frame["frame"], "line": by, "every_round": (frame["function"], frame["line"]) in rounds}
         for frame in made.frames
         if (by := choices.get((frame["function"], frame["line"])))
     ]

@@ -93,6 +93,33 @@ class TestWhereGrowthComesIn:
         assert shares == pytest.approx({"lookup": 0.5, "probe": 0.5})
 
 
+class TestWhoIsCalledAsEver:
+    """plan's other work takes as long as it did, so serve calls plan as often as it did."""
+
+    def shares(self, rest, data=None):
+        # GIVEN serve, nearly all of whose time is in plan: it has grown by hardly less than what plan calls
+        good = [(("main", "other"), 4.0), (("main", "serve*", "plan", "lookup*", "probe"), 1.0)]
+        bad = [(("main", "other"), 4.0), (("main", "serve*", "plan", "lookup*", "probe"), 9.0)]
+        good += [(("main", "serve*", "plan", *path), seconds) for path, seconds, _ in rest]
+        bad += [(("main", "serve*", "plan", *path), seconds) for path, _, seconds in rest]
+        return charged(compared(good, bad, data))
+
+    @pytest.mark.parametrize("path", [("sort",), ()], ids=["in-another-callee", "in-its-own-code"])
+    def test_then_its_caller_merely_passes_on(self, path):
+        shares = self.shares([(path, 0.5, 0.5)])
+        assert shares == pytest.approx({"lookup": 0.5, "probe": 0.5})
+
+    def test_nor_do_its_callers_data_explain_anything(self):
+        shares = self.shares([(("sort",), 0.5, 0.5)], knowing({"serve": 1.0}))
+        assert shares == pytest.approx({"lookup": 0.5, "probe": 0.5})
+
+    def test_but_where_the_rest_has_grown_alike_its_caller_calls_it_more(self):
+        assert self.shares([(("sort",), 0.5, 4.5)])["serve"] > 0.4
+
+    def test_a_few_samples_show_nothing(self):
+        assert self.shares([(("sort",), 0.05, 0.05)])["serve"] > 0.4  # ten samples
+
+
 class TestWorkersOfEverybodys:
     """A function that costs elsewhere what it did is not the one that went wrong."""
 

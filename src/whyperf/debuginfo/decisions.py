@@ -3,7 +3,8 @@
 A place depends on a branch if one way out of it leads there for sure and another one may lead past it (Ferrante,
 Ottenstein and Warren's control dependence); ways on which the program only ends, as of assertions, do not count. Of the
 branches that a place depends on, the nearest of the same source function is told: those in what was inlined there count
-as the line of that call, those around it belong to its callers.
+as the line of that call, those around it belong to its callers. Where all that decides is whether a loop goes on, the
+place is reached in every round of it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +25,13 @@ from whyperf.debuginfo.places import lines_at, out_of_line_scopes, scopes_at
 NOTHING = 0  # decides, or it is unknown what does
 
 
-def deciding_lines(flows: TimedFlows, addresses: Addresses) -> list[list[int]]:
+class Decision(NamedTuple):
+    line: int
+    every_round: bool
+    """The line decides whether a loop goes on, and the place is reached in every round."""
+
+
+def deciding_lines(flows: TimedFlows, addresses: Addresses) -> list[list[Decision]]:
     """For each address a line for every function that `resolve` gives: what decides in it that the place is reached, or
     the inlined call at it. Empty where the code was not read.
 
@@ -72,14 +80,16 @@ class Decisions:
             for block, following in enumerate(flow.successors)
         ]
 
-    def about(self, address: int, scope: int) -> Iterator[int]:
+    def about(self, address: int, scope: int) -> Iterator[Decision]:
         """For the function at the address, `scope`, and then for each one into which it was inlined."""
         at = np.array([address], np.uint64)
         block = int(self._flow.block[self._flow.rows_at(at)[0]])
         file, line = (int(column[0]) for column in lines_at(self._code, at))
         inside = -1
         while scope >= 0:
-            yield self._nearest(_Place(block, scope, inside, file, line))
+            place = _Place(block, scope, inside, file, line)
+            decides = self._nearest(place)
+            yield Decision(decides, decides != NOTHING and decides in self._lines_of_rounds(place))
             file, line = int(self._code.scope_call_file[scope]), int(self._code.scope_call_line[scope])
             inside, scope = scope, int(self._code.scope_parent[scope])
 
@@ -97,6 +107,42 @@ class Decisions:
             work += (one for one in branches if one not in seen and lines[one] is not None)
             seen |= set(branches)
         return NOTHING
+
+    def _lines_of_rounds(self, place: _Place) -> set[int]:
+        """The lines that decide whether the loop goes on in every round of which a place is reached. What decides
+        outside of that loop decides whether there is a first round."""
+        branches = self._outside_of_what_is_inlined(place)
+        ending = {one: loop for one in branches if (loop := self._goes_on(one, place.block)) is not None}
+        innermost = max(ending.values(), default=None)  # loops come after those around them
+        inside = {one for one in branches if innermost in self._around[one]}
+        every = all(ending.get(one) == innermost for one in inside)
+        return {line for one in inside if (line := self._line_in(one, place))} if every else set()
+
+    def _outside_of_what_is_inlined(self, place: _Place) -> set[int]:
+        """The branches of the place's function on which it depends directly, or on which the inlined call does that
+        the place is in."""
+        found: set[int] = set()
+        seen, work = {place.block}, [place.block]
+        while work:
+            for one in self._depends[work.pop()]:
+                if self._is_inside(one, place.inside):
+                    work += [one] if one not in seen else []
+                    seen.add(one)
+                elif self._is_inside(one, place.scope):
+                    found.add(one)
+        return found
+
+    def _is_inside(self, branch: int, scope: int) -> bool:
+        inner = self._scope[branch]
+        while inner >= 0 and inner != scope:
+            inner = int(self._code.scope_parent[inner])
+        return inner >= 0
+
+    def _goes_on(self, branch: int, block: int) -> int | None:
+        """The innermost loop around a block that a branch leaves or goes on with, in one way."""
+        ways = [self._around[to] for to in set(self._flow.successors[branch])]
+        ended = self._ends[branch] & self._around[block]
+        return max((loop for loop in ended if sum(loop in around for around in ways) == 1), default=None)
 
     def _line_in(self, branch: int, place: _Place) -> int | None:
         """The line of the place's function with the branch, or with the inlined call that it is in; 0 where that call

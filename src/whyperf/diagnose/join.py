@@ -15,11 +15,10 @@ from functools import cached_property
 
 from whyperf.diagnose.claims import Claim, Thing
 from whyperf.diagnose.confidence import HIGH, LOW, MEDIUM
+from whyperf.diagnose.pattern import how_it_grew, likeliest, together
 from whyperf.diagnose.trust import ENGINES, HAS_A_SAY
 from whyperf.diagnose.verdict import Suspect
-from whyperf.engines.values.patterns import SCALABILITY, UNKNOWN, WRONG_CONSTRAINT
 
-_NEW_PATH = "new-path"
 _CONFIDENCE = (LOW, MEDIUM, HIGH)
 # A first suspect that its engine itself holds for less likely contradicts nobody.
 WORTH_A_WORD = 0.2
@@ -159,7 +158,7 @@ class _Met:
             score=self.score(thing),
             share=shown.share * self.left(thing, first.engine),
             confidence=max([first.suspect.confidence, *sure], key=_CONFIDENCE.index),
-            pattern=_likeliest(shown),
+            pattern=likeliest(shown.pattern, how_it_grew(shown.evidence)),
             why=" ".join(filter(None, said)),
         )
 
@@ -176,23 +175,10 @@ def _completed(suspect: Suspect, other: Suspect) -> Suspect:
         path=suspect.path or other.path,
         process=suspect.process or other.process,
         thread=suspect.thread or other.thread,
-        pattern=_pattern(suspect.pattern, other.pattern),
+        pattern=together(suspect.pattern, other.pattern),
         variables=suspect.variables or other.variables,
         evidence=(*suspect.evidence, *other.evidence),
     )
-
-
-def _pattern(first: str, other: str) -> str:
-    """A new path is a fact; that a flipped condition leads there explains it."""
-    if other == UNKNOWN or first not in (UNKNOWN, _NEW_PATH):
-        return first
-    return other if first == UNKNOWN or other == WRONG_CONSTRAINT else first
-
-
-def _likeliest(suspect: Suspect) -> str:
-    """A loop that takes longer, of whose data nothing is known, has more to go through, mostly."""
-    repeats = any(one.detail.get("repeats") for one in suspect.evidence)
-    return SCALABILITY if suspect.pattern == UNKNOWN and repeats else suspect.pattern
 
 
 def _doubted(suspect: Suspect) -> Suspect:

@@ -128,6 +128,12 @@ class Run:
         return dict(zip(ints(table, "frame"), ints(table, "line"), strict=True))
 
     @cached_property
+    def in_every_round(self) -> set[int]:
+        """Frames that are reached in every round of the loop of which the deciding line says whether it goes on."""
+        table = self.recording.table("decisions")
+        return set(ints(table.filter(table.column("every_round")), "frame"))
+
+    @cached_property
     def source(self) -> dict[str, dict[int, str]]:
         """The stored source by file and line, as far as it was stored."""
         table = self.recording.table("source")

@@ -102,6 +102,12 @@ DECISIONS = Table(
     (
         Column("frame", _id, "row of `frames`", "frames"),
         Column("line", pa.int32(), "of the nearest branch on which the place depends, in the frame's file"),
+        Column(
+            "every_round",
+            pa.bool_(),
+            "all that decides is whether a loop goes on: the place is reached in every round of it",
+            absent=False,
+        ),
     ),
     optional=True,
 )

@@ -41,6 +41,7 @@ def stays(mean):
 
 
 HEAP = 2 << 56
+STACK = 3 << 56
 
 
 def mixed(share):
@@ -62,7 +63,14 @@ NODE = {"kind": "pointer", "type": "struct node *"}
             "scalability",  # the chain along at->next goes on where it used to end
         ),
         ([("at", mixed(0.2), mixed(0.0), {**NODE, "roles": "loop|condition"})], "unknown"),
+        # A walk that used to end at once.
+        ([("at", mixed(0.98), mixed(0.2), {**NODE, "roles": "loop|condition"})], "scalability"),
+        # Conditions ask whether it is null, not where it points to.
+        ([("at", constant(HEAP), constant(STACK), {**NODE, "roles": "condition"})], "unknown"),
         ([("at", mixed(1.0), mixed(0.0), {**NODE, "roles": "condition"})], "wrong-constraint"),
+        ([("at", mixed(0.3), mixed(0.98), {**NODE, "roles": "condition"})], "wrong-constraint"),
+        # It was null and was not null before: more time goes where it is null.
+        ([("at", mixed(0.3), mixed(0.7), {**NODE, "roles": "condition"})], "unknown"),
         ([("i", between(0, 100), between(0, 5000), {"roles": "loop"})], "scalability"),
         ([("v.size()", between(90, 100), between(4000, 5000), {"kind": "size"})], "scalability"),
         ([("available", between(4100, 4300), constant(0), {"roles": "condition|argument"})], "wrong-constraint"),
@@ -73,7 +81,7 @@ NODE = {"kind": "pointer", "type": "struct node *"}
                 ("i", between(0, 100), between(0, 5000), {"roles": "loop"}),
                 ("n", between(5000, 5010), between(5000, 5010), {"roles": "condition"}),
             ],
-            "missing-constraint",
+            "scalability",  # that some number is what it was does not bound the loop
         ),
         (
             [
@@ -82,6 +90,44 @@ NODE = {"kind": "pointer", "type": "struct node *"}
             ],
             "scalability",
         ),
+        (
+            [
+                ("i", between(0, 100), between(0, 100), {"roles": "loop"}),
+                ("first", constant(100), between(4000, 5000), {"roles": "condition"}),
+            ],
+            "wrong-constraint",  # a bound that grew would make the loop go further
+        ),
+        (
+            [
+                ("i", between(0, 100), between(0, 100), {"roles": "loop"}),
+                ("at", constant(HEAP), constant(HEAP), {**NODE, "roles": "loop|condition"}),
+                ("first", constant(100), between(4000, 5000), {"roles": "condition"}),
+            ],
+            "scalability",  # but how far the other loop goes is not known
+        ),
+        (
+            [
+                ("__for_range.size()", constant(80), constant(80), {"kind": "size", "roles": "condition"}),
+                ("removed", between(8, 10), between(0, 10), {"roles": "condition|argument"}),
+            ],
+            "wrong-constraint",
+        ),
+        ([("removed", between(8, 10), between(0, 10), {"roles": "condition|argument"})], "unknown"),
+        (
+            [
+                ("i", between(0, 100), between(0, 100), {"roles": "loop"}),
+                ("seed", between(0, 100), between(4000, 5000), {"roles": "argument"}),
+            ],
+            "unknown",
+        ),
+        (
+            [
+                ("i", between(0, 100), between(20, 120), {"roles": "loop|condition"}),
+                ("options.strict", constant(0), constant(1), {"kind": "boolean"}),
+            ],
+            "unknown",  # of the function's own conditions none looks at the flag
+        ),
+        ([("options.strict", constant(0), constant(1), {"kind": "boolean"})], "wrong-constraint"),
         ([("x", between(0, 100), between(300, 400), {})], "unknown"),
         ([("x", between(0, 100), between(300, 400), {"roles": "argument"})], "unknown"),
     ],

@@ -4,6 +4,7 @@ which lines decide that sampled places are reached."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,9 @@ from whyperf.collect.seal.symbols import Symbols
 from whyperf.collect.seal.tables import table_of
 from whyperf.recording.tables import DECISIONS, PASSED
 
+if TYPE_CHECKING:
+    from whyperf.debuginfo.decisions import Decision
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -25,18 +29,23 @@ def flow_tables(
     first."""
     weight = _inclusive_by_frame(code.frames.num_rows, parents, node_frames, node_weight)
     passed: set[tuple[int, int]] = set()
-    decisions: list[tuple[int, int]] = []
+    decisions: list[tuple[int, Decision]] = []
     for number, path, build_id, addresses, first_frame in _own_places(code, weight):
         rows = code.function_rows[number]
         calls = symbols.passed_calls(path, build_id, addresses)
         passed |= {(int(rows[caller]), int(rows[callee])) for caller, callee in calls}
-        for first, lines in zip(first_frame, symbols.deciding_lines(path, build_id, addresses), strict=True):
-            decisions += ((first + at, line) for at, line in enumerate(lines) if line > 0)
+        for first, decided in zip(first_frame, symbols.deciding_lines(path, build_id, addresses), strict=True):
+            decisions += ((first + at, one) for at, one in enumerate(decided) if one.line > 0)
     known = sorted((caller, callee) for caller, callee in passed if caller >= 0 and callee >= 0)
     decisions.sort()
     return {
         "passed": table_of(PASSED, caller=[one for one, _ in known], callee=[other for _, other in known]),
-        "decisions": table_of(DECISIONS, frame=[frame for frame, _ in decisions], line=[line for _, line in decisions]),
+        "decisions": table_of(
+            DECISIONS,
+            frame=[frame for frame, _ in decisions],
+            line=[one.line for _, one in decisions],
+            every_round=[one.every_round for _, one in decisions],
+        ),
     }
 
 

@@ -11,8 +11,10 @@ import numpy as np
 from whyperf.engines.changed_code import ChangedCode, compare_code
 from whyperf.engines.excess.blame import NOTHING_KNOWN, Anomaly, Charges, charge, find_hub
 from whyperf.engines.excess.costs import Costs, Side, measure
+from whyperf.engines.excess.dispatch import Dispatch
 from whyperf.engines.excess.growth import Growth
 from whyperf.engines.excess.novelty import Novelty, by_function, find_novelty, own_by_function
+from whyperf.engines.excess.rounds import Rounds
 from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.excess.spending import spend
 from whyperf.engines.functions import FunctionIndex
@@ -96,9 +98,10 @@ def compare(
     code = compare_code(index)
     units = {run: run.work.count if per_unit else 1.0 for run in (*good, *bad)}
     costs = measure(index, units, clock, folded=True)
-    novelty = find_novelty(costs, len(index.functions), index.called_in_good, settings)
+    dispatch = Dispatch(index, costs.tree, clock)
+    novelty = find_novelty(costs, len(index.functions), index.called_in_good, dispatch.nobody_chose, settings)
     entries = frozenset(n for n, function in enumerate(index.functions) if function.key.name in _ENTRY_POINTS)
-    growth = Growth(costs, entries, settings)
+    growth = Growth(costs, entries, Rounds(index, costs, units, clock), settings)
     charges = charge(
         costs.tree, novelty, growth, NOTHING_KNOWN, existed=index.exists_in_good, code=code, settings=settings
     )

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 
 from whyperf.engines.excess.anchors import Anchor, Role, anchor_of, heaviest_context, repeated_callee
 from whyperf.engines.excess.compare import Account, Excess
-from whyperf.engines.excess.places import locate
+from whyperf.engines.excess.places import Whereabouts, locate
 from whyperf.engines.excess.sentences import sentences
 from whyperf.engines.finding import Finding, Strength
 from whyperf.engines.run import Floats
 from whyperf.recording.tables import Clock
 
 ENGINE = "excess"
+CHANGED = "changed"  # the code of a function, between two builds
 _MOSTLY = 0.5
 _SLIGHTLY = 0.05
+_LOOP = re.compile(r"^\W*(for|while|do|loop|foreach)\b|for_?each", re.IGNORECASE)
 
 
 def suspects(excess: Excess, unit: str) -> list[Finding]:
@@ -54,7 +57,7 @@ def _finding(excess: Excess, rank: int, account: Account, anchor: Anchor, unit: 
         pattern=_pattern(excess, anchor),
         why=sentences(excess, account, anchor, unit, inside),
         lines=where.lines,
-        detail=_detail(excess, account, anchor, inside),
+        detail=_detail(excess, account, anchor, where, inside),
         strength=Strength(account.sigma, account.separated, account.low, account.high),
     )
 
@@ -65,18 +68,36 @@ def _pattern(excess: Excess, anchor: Anchor) -> str:
     return "new-path" if anchor.role in (Role.TOOK_NEW_PATH, Role.NEW_PATH, Role.NEW_CODE) else "unknown"
 
 
-def _repeats(excess: Excess, anchor: Anchor) -> bool:
-    """Whether what it answers for is in a loop of its own, around its code or around a call; elsewhere, in any."""
-    if anchor.role is Role.ELSEWHERE:
-        return any(excess.costs.tree.loops[node] for node in np.flatnonzero(excess.costs.tree.function == anchor.other))
-    looping = excess.costs.tree.loops[anchor.node] or repeated_callee(excess, anchor.node) is not None
-    return anchor.role is Role.OWN and looping
+def _repeats(excess: Excess, account: Account, anchor: Anchor) -> bool:
+    """Whether what it answers for is in a loop of its own, around its code or around a call; elsewhere, in any. Where
+    the calls are new, the loop as such must have grown: what else it does in each round."""
+    tree = excess.costs.tree
+    match anchor.role:
+        case Role.ELSEWHERE:
+            return any(tree.loops[node] for node in np.flatnonzero(tree.function == anchor.other))
+        case Role.CALLS_MORE:
+            return tree.loops[anchor.node] and account.bad_s - account.good_s > _SLIGHTLY * account.charged_s
+        case Role.OWN | Role.TAKES_LONGER:
+            return tree.loops[anchor.node] or repeated_callee(excess, anchor.node) is not None
+    return False
+
+
+def _is_loop(where: Whereabouts) -> bool:
+    """Whether the line that decides that the hottest one is reached is a loop's, by its text."""
+    return any(line.line == where.place.decided_by and _LOOP.search(line.text) for line in where.lines)
+
+
+def _in_new_code(excess: Excess, anchor: Anchor) -> bool:
+    """Whether the good runs' program does not have what it answers for."""
+    if anchor.role in (Role.TOOK_NEW_PATH, Role.CALLS_MORE) and anchor.other is not None:
+        return not excess.index.exists_in_good(anchor.other)
+    return anchor.role is Role.NEW_CODE
 
 
 def _code(excess: Excess, function: int) -> str:
     """What two builds at the same work tell of it."""
     if function in excess.code.changed:
-        return "changed"
+        return CHANGED
     return "same" if function in excess.code.same else "unknown"
 
 
@@ -113,11 +134,16 @@ def _by_leaf(excess: Excess, function: int) -> Floats:
     return gained
 
 
-def _detail(excess: Excess, account: Account, anchor: Anchor, inside: list[tuple[int, float]]) -> dict[str, Any]:
+def _detail(
+    excess: Excess, account: Account, anchor: Anchor, where: Whereabouts, inside: list[tuple[int, float]]
+) -> dict[str, Any]:
     keys = [function.key for function in excess.index.functions]
     return {
         "role": anchor.role.value,
-        "repeats": _repeats(excess, anchor),
+        "repeats": _repeats(excess, account, anchor),
+        "in_every_round": _is_loop(where),
+        "two_builds": bool(excess.code.changed),
+        "new_code": _in_new_code(excess, anchor),
         "code": _code(excess, account.function),
         "good_s": account.good_s,
         "bad_s": account.bad_s,

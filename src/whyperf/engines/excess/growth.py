@@ -2,7 +2,8 @@
 
 A dispatcher whose other work stayed as it was has grown a little, the one callee that went wrong a lot, and everything
 below that callee as much as it. So along a path from the root growth rises in steps, and whoever stands where it rises
-did something more often or more expensively than before; callers before that step merely pass time on.
+did something more often or more expensively than before; callers before that step merely pass time on. So does every
+caller of a function whose other work takes as long as it did: had they called it more often, that had grown as well.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from collections import defaultdict
 from collections.abc import Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import log
+from math import log, sqrt
 
 import numpy as np
 
 from whyperf.engines.excess.costs import Costs, Side
+from whyperf.engines.excess.rounds import Rounds
 from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.excess.tree import ROOT
 from whyperf.engines.run import Floats
@@ -45,7 +47,7 @@ class Path:
 class Growth:
     """Logarithms of how many times as long the bad runs spend in every context, with what it calls."""
 
-    def __init__(self, costs: Costs, entries: Set[int], settings: ExcessSettings) -> None:
+    def __init__(self, costs: Costs, entries: Set[int], rounds: Rounds, settings: ExcessSettings) -> None:
         self.entries = entries
         self._tree, self._settings = costs.tree, settings
         self._good, self._bad = (costs.tree.inclusive(side.mean) for side in (costs.good, costs.bad))
@@ -57,13 +59,17 @@ class Growth:
         self._own: Floats = _log_ratio(costs.bad.mean, costs.good.mean, self._unseen)
         self._parents, self._functions = costs.tree.parent.tolist(), costs.tree.function.tolist()
         self._elsewhere: dict[tuple[int, int], bool] = {}
+        self._rounds = rounds
+        self._steady: dict[int, bool] = {}  # by callee
 
     def path(self, node: int) -> Path:
         nodes = _outwards(node, self._parents)
+        called_as_ever = (place for place, to in enumerate(nodes[:-1], 1) if self._does_the_rest_as_ever(to))
+        within = nodes[: next(called_as_ever, len(nodes)) + 1]
         base = float(self.of[ROOT])
         reached = base
         rises: list[tuple[int, float]] = []
-        for at in reversed(nodes):
+        for at in reversed(within):
             rise = max(0.0, float(self.of[at]) - reached)
             reached += rise
             rises.append((at, rise))
@@ -73,20 +79,20 @@ class Growth:
         settings = self._settings
         needed = max(settings.concentrated * total, _TINY)
         enough = base + needed
-        outermost = next(at for at in reversed(nodes) if self.of[at] >= enough or at == node)
+        outermost = next(at for at in reversed(within) if self.of[at] >= enough or at == node)
         weight = settings.structure * min(1.0, total / settings.clear_rise)
         steps = tuple(
             Step(multiplier, weight * rise / total)
             for at, rise in rises
-            if rise > 0.0 and (multiplier := self._multiplier(at, nodes, outermost)) is not None
+            if rise > 0.0 and (multiplier := self._multiplier(at, within, outermost)) is not None
         )
         if own > 0.0 and not self.works_elsewhere(node, outermost):
             steps += (Step(node, weight * own / total),)
-        farthest = max(nodes.index(at) for at in (outermost, *(step.node for step in steps)))
+        farthest = max(within.index(at) for at in (outermost, *(step.node for step in steps)))
         # Data explain no more than has come in where they are; all of it, where growth is concentrated.
         region = tuple(
             (at, 1.0 if at == node or self.of[at] >= enough else max(0.0, (float(self.of[at]) - base) / needed))
-            for at in nodes[: farthest + 1]
+            for at in within[: farthest + 1]
         )
         return Path(steps, region, self._owner(nodes, outermost))
 
@@ -109,20 +115,26 @@ class Growth:
         return repeated > 0.5 * float(self._bad[head])
 
     def _multiplier(self, step: int, nodes: list[int], head: int) -> int | None:
-        """Who made the growth that comes in at `step`: from there inwards the first that repeats its call and is no
-        worker of everybody's. Without a loop a function calls once, so whatever multiplied lies further in; where
-        nothing further in repeats anything, it is called more often by whoever calls it from a loop, unless that is
-        a dispatcher whose other work stayed as it was."""
+        """Who of `nodes` made the growth that comes in at `step`: from there inwards the first that repeats its call
+        and is no worker of everybody's. Without a loop a function calls once, so whatever multiplied lies further in;
+        where nothing further in repeats anything, it is called more often by whoever calls it from a loop, unless that
+        is a dispatcher whose other work stayed as it was."""
         for at in reversed(nodes[: nodes.index(step) + 1]):
             able = self._repeats(at, nodes) and self._functions[at] not in self.entries
-            if able and at != nodes[0] and not self.works_elsewhere(at, head):
+            if (
+                able
+                and at != nodes[0]
+                and not self.works_elsewhere(at, head)
+                and not self._goes_round_as_ever(at, nodes)
+            ):
                 return at
         caller = self._parents[step]
         inside = nodes[: nodes.index(step) + 1]
         straight = all(self._tree.known[at] for at in inside) and not self._tree.loops[nodes[0]]
         grown = float(self.of[caller] - self.of[ROOT]) >= self._settings.clear_rise
-        able = grown and self._functions[caller] not in self.entries
-        return caller if straight and able and self._tree.called_in_loop[step] else None
+        able = grown and caller in nodes and self._functions[caller] not in self.entries
+        more = able and self._tree.called_in_loop[step] and not self._goes_round_as_ever(caller, nodes)
+        return caller if straight and more else None
 
     def _owner(self, nodes: list[int], head: int) -> int:
         """The innermost context that is not merely called more than before; the caller of `head` if all of them are."""
@@ -138,6 +150,26 @@ class Growth:
         """Whether a context of the path calls the next one on it from a loop; the last: whether its own code loops."""
         place = nodes.index(at)
         return self._tree.called_in_loop[nodes[place - 1]] if place else self._tree.loops[at]
+
+    def _goes_round_as_ever(self, at: int, nodes: list[int]) -> bool:
+        """Whether the loop from which a context calls the next one of the path goes round as often as it did."""
+        callee = nodes[nodes.index(at) - 1]
+        if callee not in self._steady:
+            good, bad = self._rounds.beside(callee)
+            settings = self._settings
+            error = sqrt(1.0 / max(good.samples, 1.0) + 1.0 / max(bad.samples, 1.0))
+            at_most = self._grown(good.seconds, bad.seconds) + settings.interval_sigma * error
+            as_ever = at_most < settings.concentrated * float(self.of[callee])
+            self._steady[callee] = as_ever and good.samples >= settings.beside_samples
+        return self._steady[callee]
+
+    def _does_the_rest_as_ever(self, node: int) -> bool:
+        """Whether all else that the caller of `node` does has hardly grown, in code of its own or in other callees."""
+        caller = self._parents[node]
+        if float(self._good_samples[caller] - self._good_samples[node]) < self._settings.elsewhere_samples:
+            return False
+        good, bad = (float(side[caller] - side[node]) for side in (self._good, self._bad))
+        return self._grown(good, bad) < self._settings.concentrated * float(self.of[node])
 
     def works_elsewhere(self, node: int, head: int) -> bool:
         """Whether the function of `node` runs outside of `head` as well, and has hardly grown there."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,25 +25,47 @@ class Novelty:
 
 
 def find_novelty(
-    costs: Costs, functions: int, called_in_good: Set[tuple[int, int]], settings: ExcessSettings
+    costs: Costs,
+    functions: int,
+    called_in_good: Set[tuple[int, int]],
+    nobody_chose: Callable[[int], bool],
+    settings: ExcessSettings,
 ) -> Novelty:
-    """`called_in_good`: callers and callees of calls that certainly happened there, too quick to be seen or not."""
+    """`called_in_good`: callers and callees of calls that certainly happened there, too quick to be seen or not.
+    `nobody_chose`: whether the callers of a context did in the good runs what they do here, and data chose it."""
     good, bad = _seen(costs, costs.good, functions), _seen(costs, costs.bad, functions)
     new, gone = _only_here(bad, good, settings), _only_here(good, bad, settings)
-    return Novelty(new & ~_called_as_ever(costs, new, called_in_good), gone)
+    new &= ~_mostly_entered(costs, new, lambda node: _call(costs.tree, node) in called_in_good)
+    unchosen = _mostly_entered(costs, new, nobody_chose)
+    return Novelty(new & ~unchosen & ~_only_below(costs.tree, new, unchosen), gone)
 
 
-def _called_as_ever(costs: Costs, new: Flags, called_in_good: Set[tuple[int, int]]) -> Flags:
-    """Functions whose bad time is, for the most part, in calls that the good runs made as well."""
+def _mostly_entered(costs: Costs, new: Flags, so: Callable[[int], bool]) -> Flags:
+    """New functions that are, for most of their bad time under what is not new, entered so."""
     tree = costs.tree
     inclusive = tree.inclusive(costs.bad.mean)
     balance = np.zeros(len(new))
     for node in tree.outermost.tolist():
-        function, caller = int(tree.function[node]), int(tree.function[tree.parent[node]])
+        caller, function = _call(tree, node)
         if new[function] and not (caller >= 0 and new[caller]):
-            balance[function] += inclusive[node] if (caller, function) in called_in_good else -inclusive[node]
-    as_ever: Flags = balance > 0.0
-    return as_ever
+            balance[function] += inclusive[node] if so(node) else -inclusive[node]
+    mostly: Flags = balance > 0.0
+    return mostly
+
+
+def _only_below(tree: ContextTree, new: Flags, unchosen: Flags) -> Flags:
+    """New functions that nothing calls but what nobody chose, and what that calls: they came in with it."""
+    flags = new.copy()
+    below = [False] * len(tree)
+    for node in range(1, len(tree)):
+        caller, function = _call(tree, node)
+        below[node] = caller >= 0 and (bool(unchosen[caller]) or (below[int(tree.parent[node])] and bool(new[caller])))
+        flags[function] &= below[node]
+    return flags
+
+
+def _call(tree: ContextTree, node: int) -> tuple[int, int]:
+    return int(tree.function[tree.parent[node]]), int(tree.function[node])
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,9 @@ class ExcessSettings:
     unseen_samples: float = 4.0
     # So many good samples show how a function behaves elsewhere.
     elsewhere_samples: float = 20.0
+    # ... and so many what a loop does beside a callee: fewer, since their error is allowed for (from ten on Poisson's
+    # distribution is near enough to a normal one).
+    beside_samples: float = 10.0
     # The deepest function under which half of the new or multiplied time lies is the hub.
     hub_cover: float = 0.5
     # Time of a context counts as multiplied from here on: twice as many calls, or calls that take twice as long.

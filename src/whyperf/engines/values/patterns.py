@@ -13,7 +13,6 @@ from whyperf.engines.values.compare import Abnormal
 from whyperf.engines.values.judging import Outcome
 from whyperf.engines.values.kinds import Dimension, Kind
 from whyperf.engines.values.settings import ValuesSettings
-from whyperf.engines.values.sound import Status
 from whyperf.engines.values.variables import Variable
 
 SCALABILITY = "scalability"
@@ -35,12 +34,14 @@ class Pattern:
 
 def infer(abnormal: Sequence[Abnormal], outcomes: Sequence[Outcome], settings: ValuesSettings) -> Pattern:
     """`abnormal` and `outcomes` are those of one function, the most abnormal first."""
-    bounded = {one.variable: _bound_unchanged(one, outcomes) for one in abnormal}
+    steady = _loops_are_steady(abnormal, outcomes)
     looping = {outcome.variable.name: outcome.variable for outcome in outcomes if "loop" in outcome.variable.roles}
     rules: tuple[Callable[[Abnormal], Pattern | None], ...] = (
         lambda one: _longer_chain(one, looping),
         lambda one: _flipped(one, settings),
-        lambda one: _grew(one, settings, bounded[one.variable]),
+        lambda one: _stuck(one, settings),
+        lambda one: _misleads(one) if steady else None,
+        lambda one: _grew(one, settings),
         lambda one: _stays(one, settings),
     )
     found = (rule(one) for rule in rules for one in abnormal)
@@ -53,7 +54,7 @@ def _longer_chain(one: Abnormal, looping: Mapping[str, Variable]) -> Pattern | N
         return None
     name = one.variable.name
     walking = looping.get(name.partition("->")[0])
-    is_link = walking is not None and "->" in name and _same_type(walking.type, one.variable.type)
+    is_link = walking is not None and _same_type(walking.type, one.variable.type)
     if is_link and one.contrast.good.typical == _NULL != one.contrast.bad.typical:
         return Pattern(SCALABILITY, f"the chain along {name} goes on where it used to end", name)
     return None
@@ -64,40 +65,53 @@ def _same_type(one: str, other: str) -> bool:
 
 
 def _flipped(one: Abnormal, settings: ValuesSettings) -> Pattern | None:
-    """A value that decides took another course, or is stuck at one that switches something off."""
-    if one.dimension is not Dimension.VALUE or not _decides(one):
+    """A flag, an enumeration or a pointer that decides took another course.
+
+    Where it is mixed in both kinds of runs, it decided both ways already: samples see more of what takes longer.
+    """
+    if one.variable.kind.numeric or one.dimension is not Dimension.VALUE or not _decides(one):
         return None
     good, bad = one.contrast.good, one.contrast.bad
-    moved = bad.typical != good.typical
-    if not one.variable.kind.numeric:
-        # That a pointer is null less often says little: the last round of a longer walk.
-        settled = one.variable.kind is not Kind.POINTER and bad.at_typical >= settings.one_value > good.at_typical
-        if moved or settled:
-            return Pattern(
-                WRONG_CONSTRAINT, f"{one.variable.name} decides a branch, and decides otherwise", one.variable.name
-            )
+    settled = max(good.at_typical, bad.at_typical) >= settings.one_value
+    if one.variable.kind is Kind.POINTER:
+        # Conditions tell null from the rest, wherever that is. A loop's own pointer is null in its last round only.
+        moved = (good.typical == _NULL) != (bad.typical == _NULL) and "loop" not in one.variable.roles
+    else:
+        moved = good.typical != bad.typical or good.at_typical < settings.one_value
+    if not (moved and settled):
         return None
-    stuck = bad.at_typical >= settings.one_value and moved
+    return Pattern(WRONG_CONSTRAINT, f"{one.variable.name} decides a branch, and decides otherwise", one.variable.name)
+
+
+def _stuck(one: Abnormal, settings: ValuesSettings) -> Pattern | None:
+    """A number that decides is lower than ever, or stuck at one that switches something off."""
+    if not one.variable.kind.numeric or one.dimension is not Dimension.VALUE or not _decides(one):
+        return None
+    name, good, bad = one.variable.name, one.contrast.good, one.contrast.bad
+    stuck = bad.at_typical >= settings.one_value and bad.typical != good.typical
     if stuck and (bad.typical in _SPECIAL or bad.typical < good.low):
-        return Pattern(
-            WRONG_CONSTRAINT, f"{one.variable.name} decides a branch, and is stuck at one value", one.variable.name
-        )
+        return Pattern(WRONG_CONSTRAINT, f"{name} decides a branch, and is stuck at one value", name)
     if "loop" not in one.variable.roles and not one.variable.kind.is_size and bad.high < good.low:
-        return Pattern(
-            WRONG_CONSTRAINT, f"{one.variable.name} decides a branch, and is lower than it ever was", one.variable.name
-        )
+        return Pattern(WRONG_CONSTRAINT, f"{name} decides a branch, and is lower than it ever was", name)
     return None
 
 
-def _grew(one: Abnormal, settings: ValuesSettings, bounded: bool) -> Pattern | None:
-    """A size, a bound or a loop's variable is larger. `bounded`: while what should bound it stayed as it was."""
+def _misleads(one: Abnormal) -> Pattern | None:
+    """The paper's third rule, where no loop goes further for sure: conditions have another number to look at."""
+    asked = one.variable.kind.numeric and "loop" not in one.variable.roles and _decides(one)
+    if one.dimension is not Dimension.VALUE or not asked:
+        return None
+    name = one.variable.name
+    return Pattern(WRONG_CONSTRAINT, f"{name} decides a branch in loops that go as far as they did", name)
+
+
+def _grew(one: Abnormal, settings: ValuesSettings) -> Pattern | None:
+    """A size, a bound or a loop's variable is larger (the paper's second rule)."""
     if one.dimension is not Dimension.VALUE or not one.variable.kind.numeric or not grown(one, settings):
         return None
     name, roles = one.variable.name, one.variable.roles
-    if "loop" in roles and bounded:
-        return Pattern(MISSING_CONSTRAINT, f"the loop over {name} goes on where it used to stop", name)
     if "loop" in roles:
-        return Pattern(SCALABILITY, f"the loop over {name} has more to go through", name)
+        return Pattern(SCALABILITY, f"the loop over {name} goes further than it did", name)
     if one.variable.kind.is_size:
         return Pattern(SCALABILITY, f"the size {name} grew", name)
     if "condition" in roles:
@@ -122,19 +136,22 @@ def grown(one: Abnormal, settings: ValuesSettings) -> bool:
 
 
 def _decides(one: Abnormal) -> bool:
-    """Without roles only values that can hardly do anything else: flags and enumerations."""
+    """Where a function's conditions are unknown, only values that can hardly do anything else: flags, enumerations."""
     if one.variable.roles:
         return "condition" in one.variable.roles
-    return one.variable.kind in (Kind.BOOLEAN, Kind.ENUM)
+    return one.decides and one.variable.kind in (Kind.BOOLEAN, Kind.ENUM)
 
 
-def _bound_unchanged(one: Abnormal, outcomes: Sequence[Outcome]) -> bool:
-    """Whether some other number that a condition looks at was compared and is the same."""
-    return any(
-        other.variable != one.variable
-        and other.variable.kind.numeric
-        and "condition" in other.variable.roles
-        and "loop" not in other.variable.roles
-        and all(test.status is Status.SAME for test in other.tests if test.dimension is Dimension.VALUE)
-        for other in outcomes
-    )
+def _loops_are_steady(abnormal: Sequence[Abnormal], outcomes: Sequence[Outcome]) -> bool:
+    """Whether what steers a function's loops was compared and holds what it held: their numbers, and sizes that
+    conditions look at. How far a loop goes from pointer to pointer only sizes tell."""
+    strange = {one.variable for one in abnormal if one.dimension is Dimension.VALUE}
+    steering = [outcome for outcome in outcomes if _steers(outcome.variable)]
+    walks = any(one.variable.kind is Kind.POINTER and "loop" in one.variable.roles for one in outcomes)
+    same = any(one.same_value for one in steering if one.variable.kind.is_size or not walks)
+    return same and not any(one.variable in strange for one in steering)
+
+
+def _steers(variable: Variable) -> bool:
+    bounds = variable.kind.is_size and "condition" in variable.roles
+    return variable.kind.numeric and (bounds or "loop" in variable.roles)

@@ -1,0 +1,67 @@
+"""A loop that does the rest of its rounds as ever goes round as often as ever."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.engines.made import recording
+from whyperf.engines.excess.compare import compare
+from whyperf.engines.run import Run
+
+OTHER_WORK = [(("main", "other"), 4.0)]
+CALL, BESIDE = "plan@21*", "plan@22*"  # both in every round of the loop at line 20
+IN_ROUNDS = {("plan", 21): 20, ("plan", 22): 20}
+
+
+def shares(beside, *, in_rounds=IN_ROUNDS, calls=CALL, by=20.0):
+    """Who answers when scan, called from plan's loop, takes longer; `beside`: what else good and bad runs do there."""
+    sides = []
+    for scan, rest in zip((1.0, by), beside, strict=True):
+        stacks = [*OTHER_WORK, (("main", "serve", calls, "scan*", "probe"), scan)]
+        stacks += [(("main", "serve", BESIDE, "seal"), rest)] if rest else []
+        sides.append(Run(recording(stacks, decided=in_rounds, every_round=in_rounds)))
+    excess = compare(sides[:1], sides[1:])
+    return {excess.name(account.function): account.share for account in excess.accounts if account.share > 1e-9}
+
+
+def test_then_growth_comes_in_with_the_callee():
+    # GIVEN ten samples beside it, which take as long as ever
+    found = shares((0.05, 0.05))
+    assert found["scan"] == pytest.approx(0.5, abs=0.01) and "plan" not in found
+
+
+def test_where_the_rest_has_grown_alike_the_loop_goes_round_more_often():
+    assert shares((0.05, 1.0))["plan"] > 0.3
+
+
+@pytest.mark.parametrize(
+    ("beside", "more"),
+    [
+        pytest.param((0.02, 0.02), {}, id="four-samples"),
+        pytest.param((0.0, 0.0), {}, id="nothing-beside-it"),
+        pytest.param((0.05, 0.05), {"by": 2.5}, id="growth-within-the-error"),
+        pytest.param((0.05, 0.05), {"in_rounds": {("plan", 21): 20, ("plan", 22): 19}}, id="another-loop"),
+        pytest.param((0.05, 0.05), {"in_rounds": {("plan", 22): 20}}, id="a-call-that-rounds-may-leave-out"),
+        pytest.param((0.05, 0.05), {"calls": "plan@25*"}, id="a-call-of-which-nothing-is-known"),
+    ],
+)
+def test_else_nothing_is_known_of_the_loop(beside, more):
+    assert shares(beside, **more)["plan"] > 0.2
+
+
+def test_lines_are_counted_from_the_declaration():
+    # GIVEN a build in which the function stands ten lines further down
+    def stacks(scan, down):
+        return [
+            *OTHER_WORK,
+            (("main", "serve", f"plan@{21 + down}*", "scan*", "probe"), scan),
+            (("main", "serve", f"plan@{22 + down}*", "seal"), 0.2),
+        ]
+
+    def run(scan, down):
+        rounds = {("plan", 21 + down): 20 + down, ("plan", 22 + down): 20 + down}
+        made = recording(stacks(scan, down), decided=rounds, every_round=rounds, declared={"plan": 15 + down})
+        return Run(made)
+
+    excess = compare([run(1.0, 0)], [run(20.0, 10)])
+    assert not [one for one in excess.accounts if excess.name(one.function) == "plan" and one.share > 1e-9]
