@@ -34,8 +34,8 @@ static PyObject *module_unknown_processes(PyObject *module, PyObject *arguments)
 
 // What each level of the governor leaves out; the first leaves out nothing.
 static PyObject *shed_levels(void) {
-    return Py_BuildValue("(sssssssssss)", "", "stacks of system calls", "entries of system calls",
-                         "system calls that neither block nor transfer",
+    return Py_BuildValue("(sssssssssss)", "", "stacks of what neither waited nor woke anybody",
+                         "stacks of system calls", "system calls that neither block nor transfer",
                          "system calls that neither waited nor woke anybody", "stacks of wakings",
                          "page faults, kernel locks and workqueues", "socket lengths and timers", "system calls",
                          "stacks of switches", "switches and wakings, nine tenths of the time");

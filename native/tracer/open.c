@@ -59,14 +59,23 @@ static void note_absent(struct tracer *tracer, const char *name, const char *why
 
 struct kernel_types {
     struct btf *btf;
-    const char *without; // tracepoints that are taken for missing
+    const char *without; // tracepoints and functions that are taken for missing
 };
+
+static bool taken_for_missing(const struct kernel_types *kernel, const char *what) {
+    char name[128];
+    snprintf(name, sizeof name, ",%s,", what);
+    return strstr(kernel->without, name) != NULL;
+}
+
+static bool has_function(const struct kernel_types *kernel, const char *name) {
+    return !taken_for_missing(kernel, name) && btf__find_by_name_kind(kernel->btf, name, BTF_KIND_FUNC) > 0;
+}
 
 // How many arguments the kernel's tracepoint has; -1 if it has no such tracepoint.
 static int tracepoint_arguments(const struct kernel_types *kernel, const char *section) {
     char name[128];
-    snprintf(name, sizeof name, ",%s,", section + strlen("tp_btf/"));
-    if (strstr(kernel->without, name))
+    if (taken_for_missing(kernel, section + strlen("tp_btf/")))
         return -1;
     snprintf(name, sizeof name, "btf_trace_%s", section + strlen("tp_btf/"));
     int id = btf__find_by_name_kind(kernel->btf, name, BTF_KIND_TYPEDEF);
@@ -158,12 +167,14 @@ static int open_skeleton(struct tracer_bpf **skeleton, char text[TRACER_TEXT]) {
 static int load(struct tracer *tracer, const struct tracer_options *options, const struct kernel_types *kernel,
                 struct tracer_bpf **loaded, char text[TRACER_TEXT]) {
     struct refused_programs refused = {0};
+    bool direct = has_function(kernel, "bpf_rdonly_cast");
     for (;;) {
         struct tracer_bpf *skeleton;
         int error = open_skeleton(&skeleton, text);
         if (error)
             return error;
         size_maps(skeleton, options);
+        skeleton->rodata->settings.reads_directly = direct;
         choose_programs(tracer, skeleton->obj, kernel, options->settings.kinds, &refused);
         said.refused[0] = said.reason[0] = '\0';
         error = -tracer_bpf__load(skeleton);
@@ -172,6 +183,10 @@ static int load(struct tracer *tracer, const struct tracer_options *options, con
             return 0;
         }
         tracer_bpf__destroy(skeleton);
+        if (direct) { // a kernel that has the function may still not let these programs call it
+            direct = false;
+            continue;
+        }
         if (!said.refused[0] || refused.count == TRACER_PROGRAMS || error == EPERM) {
             snprintf(text, TRACER_TEXT, "%s", said.last);
             return error;

@@ -21,6 +21,7 @@ enum {
     TRACE_CACHED_RULES = 1024,
     TRACE_KNOWN_WALKS = 256, // a CPU
     TRACE_WALK_WAYS = 2,
+    TRACE_CALL_STACKS = 4096,
     TRACE_KNOWN_CALLERS = 32,
     TRACE_WINDOW_WORDS = 64,
 };
@@ -28,8 +29,8 @@ enum {
 // What is left out at each level, in this order; a level leaves out what those below it do as well.
 enum trace_shed {
     TRACE_SHED_NOTHING,
+    TRACE_SHED_QUICK_STACKS, // of what neither waited nor woke anybody; and entries of system calls
     TRACE_SHED_SYSCALL_STACKS,
-    TRACE_SHED_SYSCALL_ENTERS,
     TRACE_SHED_INERT_SYSCALLS, // those that neither block nor transfer anything
     TRACE_SHED_QUICK_SYSCALLS, // those that neither waited nor woke anybody
     TRACE_SHED_WAKING_STACKS,
@@ -56,7 +57,7 @@ struct trace_globals {
 enum trace_scope { TRACE_SCOPE_ALL, TRACE_SCOPE_TREE, TRACE_SCOPE_PROCESS };
 
 // Fixed before the programs are loaded.
-enum { TRACE_LAYOUT = 5 }; // changes whenever anything in this file or in record.h does
+enum { TRACE_LAYOUT = 6 }; // changes whenever anything in this file or in record.h does
 
 struct trace_settings {
     u64 layout;
@@ -73,9 +74,10 @@ struct trace_settings {
     u32 met_limit;
     u32 cpus;
     u8 syscall_stacks;
-    u8 kernel_stacks; // at every switch, not only in uninterruptible sleep
-    u8 shed_floor;    // a level that is shed anyway
-    u8 unused[5];
+    u8 kernel_stacks;  // at every switch, not only in uninterruptible sleep
+    u8 shed_floor;     // a level that is shed anyway
+    u8 reads_directly; // the kernel lets words be taken for pointers
+    u8 unused[4];
 };
 
 // One module's address range in a process. An extent of them begins with a header, in which only `start`, the number of
@@ -178,7 +180,7 @@ struct trace_scratch {
     u32 unused;
     u64 hash;
     u64 time;
-    u64 kept;   // the stack, as in struct trace_interned
+    u64 kept;   // the stack, as in struct trace_interned; 0 if it was cut
     u64 began;  // the stack pointer that the walk began with
     u64 beyond; // not 0: a return address lies where no known walk can tell of it
     u16 above[TRACE_KNOWN_CALLERS];
@@ -208,6 +210,13 @@ struct trace_known_walk {
     u16 above[TRACE_KNOWN_CALLERS];
 };
 
+// The stack of a thread's system call that goes on. One that another thread's has taken the place of matches nothing:
+// check is place ^ data.
+struct trace_call_stack {
+    u64 check;
+    u64 data; // as in struct trace_interned
+};
+
 struct trace_cpu {
     u64 head;                        // records begun
     u64 committed;                   // records that are whole: nothing is being written
@@ -217,19 +226,19 @@ struct trace_cpu {
     u32 context;  // enum trace_context
     u64 expiring; // the timer whose function runs
     u64 window_start, window_cost;
-    u64 cost;    // nanoseconds that recording took, by estimate
-    u64 debt;    // of that, what the budget since then has not made good
-    u64 settled; // when it was last reckoned
-    u64 level_since;
+    u64 cost;         // nanoseconds that recording took, by estimate
+    u64 debt;         // of that, what the budget since then has not made good
+    u64 settled;      // when it was last reckoned
+    u64 records_read; // until then
     u64 quick_calls;  // left out until then
     u32 acting;       // thread that came to run here, or woke somebody
     u32 acting_calls; // of its system calls that end from now on have to do with that
     u32 level;
     u32 calm;     // windows since the budget was last exceeded
     u32 patience; // calm windows before a level is taken back
-    u32 unused;
+    u32 untimed;  // runs of programs since the last one that was timed
     u32 walks_remembered;
-    u32 unused_too;
+    u32 unused;
     u64 counters[TRACE_COUNTERS];
     struct trace_scratch scratch[TRACE_NESTING];
     struct trace_cached_rule cached[TRACE_CACHED_RULES];

@@ -129,6 +129,24 @@ def test_without_a_budget_nothing_is_shed(tmp_path: Path) -> None:
     assert 50 < cost / len(seen.records) < 50000
 
 
+def _begun() -> int:
+    """Threads and processes since the machine started."""
+    return int(re.findall(r"^processes (\d+)", Path("/proc/stat").read_text(), re.MULTILINE)[0])
+
+
+def test_what_records_nothing_is_charged_once(tmp_path: Path) -> None:
+    # GIVEN a tracer that follows nobody
+    with Tracing(tmp_path) as tracing:
+        before = _begun()
+        # WHEN processes begin and end, which it takes note of
+        subprocess.run(["sh", "-c", "i=0; while [ $i -lt 2000 ]; do (exit); i=$((i + 1)); done"], check=True)
+        counters, begun = tracing.tracer.counters(), _begun() - before
+    # THEN each of the two programs was charged for a run, not for sixteen
+    assert counters["events"] == 0
+    assert begun >= 2000
+    assert 50 < counters["cost_ns"] / (2 * begun) < 1200
+
+
 def test_a_missing_tracepoint_costs_its_own_events_only(tmp_path: Path) -> None:
     """GIVEN a kernel before 6.3 THEN sockets are still told by system calls, and what is missing is said."""
     missing = ["sk_data_ready", "sock_send_length", "sock_recv_length"]

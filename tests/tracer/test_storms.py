@@ -46,6 +46,50 @@ def test_stacks_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
 
 
 @needs_bpf
+def test_a_call_has_the_stack_of_its_own_wait_and_of_no_other(tmp_path: Path) -> None:
+    # GIVEN reads from one place, with one stack pointer, of which every other one waits
+    program = compiled("same_call.c", tmp_path)
+    with Tracing(tmp_path, ring_bytes=16 << 20, kinds=[EventKind.SYSCALL, EventKind.SWITCH]) as tracing:
+        seen, pid, _ = tracing.run([str(program)])
+    whole = [number for number, stack in seen.stacks.items() if not stack.cut]  # once modules are known
+    reads = seen.of(EventKind.SYSCALL, pid=pid, detail=NUMBERS["read"])
+    waited = (reads["object"] >> np.uint64(60) == 1) & np.isin(reads["stack"], whole)
+    zeros = (reads["object"] >> np.uint64(60) == 2) & np.isin(reads["stack"], whole)
+    # THEN what waited has the stack of its wait
+    waits = seen.of(EventKind.SWITCH, pid=pid, detail=NUMBERS["read"])
+    waits = waits[(waits["result"] != 0) & np.isin(waits["stack"], whole)]
+    assert len(waits) > 10
+    for wait in waits:
+        assert reads[reads["time"] > wait["time"]][0]["stack"] == wait["stack"]
+    # AND the one after it, from the same place, its own
+    assert not set(reads["stack"][waited]) & set(reads["stack"][zeros])
+    one, other = (
+        {tuple(seen.stacks[int(number)].addresses) for number in set(reads["stack"][chosen])}
+        for chosen in (waited, zeros)
+    )
+    assert len(one) == len(other) == 1
+    differing = [place for place, pair in enumerate(zip(*one, *other, strict=True)) if pair[0] != pair[1]]
+    assert len(differing) == 2 and differing[1] == differing[0] + 1
+
+
+@needs_bpf
+def test_stacks_of_what_neither_waits_nor_wakes_are_left_out_first(tmp_path: Path) -> None:
+    # GIVEN the first level
+    program = compiled("quick_calls.c", tmp_path)
+    with Tracing(tmp_path, ring_bytes=16 << 20, shed_floor=1) as tracing:
+        seen, pid, _ = tracing.run([str(program), str(program)])
+    reads = seen.of(EventKind.SYSCALL, pid=pid, detail=NUMBERS["read"])
+    pipes, zeros = (reads[reads["object"] >> np.uint64(60) == kind] for kind in (1, 2))
+    # THEN every call is recorded, and what waited or woke has its stack
+    assert len(zeros) == _TURNS * _QUICK
+    assert (pipes["stack"] != 0).sum() >= 0.9 * _TURNS
+    wrote = seen.of(EventKind.SYSCALL, detail=NUMBERS["write"])
+    assert (wrote["stack"][wrote["pid"] != pid] != 0).sum() >= 0.9 * _TURNS
+    # AND the rest has none
+    assert (zeros["stack"] != 0).sum() < 0.1 * len(zeros)
+
+
+@needs_bpf
 def test_calls_that_neither_wait_nor_wake_are_counted_only(tmp_path: Path) -> None:
     from whyperf.collect._tracer import SHED_LEVELS
 

@@ -12,7 +12,7 @@ int BPF_PROG(wp_sys_enter, struct pt_regs *regs, long number) {
     if (!wanted(TRACE_SYSCALL_ENTER) || !scope_of(thread >> 32))
         return 0;
     struct trace_cpu *cpu = this_cpu();
-    if (!cpu || shed_level(cpu) >= TRACE_SHED_SYSCALL_ENTERS)
+    if (!cpu || shed_level(cpu) >= TRACE_SHED_QUICK_STACKS)
         return 0;
     struct trace_scratch *scratch = enter(cpu);
     if (!scratch)
@@ -54,14 +54,17 @@ int BPF_PROG(wp_sys_exit, struct pt_regs *regs, long result) {
     enum { FUTEX_PRIVATE = 128 };
     struct trace_cpu *cpu = this_cpu();
     u32 class = call_class((s32)regs->orig_ax);
+    u64 thread = bpf_get_current_pid_tgid(), kept = end_of_call((u32)thread);
+    u32 pid = thread >> 32;
     if (!cpu || !globals.running)
         return 0;
-    u64 thread = bpf_get_current_pid_tgid();
-    u32 pid = thread >> 32;
     u32 level = shed_level(cpu);
     bool quick = class == CALL_INERT || was_quick(cpu, (u32)thread);
     bool shed = call_shed(level, class);
-    if ((shed && class != CALL_MAP) || !scope_of(pid))
+    if (shed && class != CALL_MAP)
+        return 0;
+    struct party party = party_of(pid);
+    if (!party.scope)
         return 0;
     if (quick && level >= TRACE_SHED_QUICK_SYSCALLS && can_be_quick(class)) {
         count(cpu, TRACE_COUNT_QUICK_CALLS);
@@ -81,8 +84,9 @@ int BPF_PROG(wp_sys_exit, struct pt_regs *regs, long result) {
     if (recorded) {
         u32 stack = 0;
         struct task_struct *task = bpf_get_current_task_btf();
-        if (settings.syscall_stacks && scratch->level < TRACE_SHED_SYSCALL_STACKS)
-            stack = user_stack(cpu, scratch, regs, pid);
+        u32 without = quick ? TRACE_SHED_QUICK_STACKS : TRACE_SHED_SYSCALL_STACKS;
+        if (settings.syscall_stacks && scratch->level < without)
+            stack = stack_of_call(cpu, scratch, regs, party.process, thread, kept);
         now.extra = call_object(task, &now.call, true, &now.about);
         if (now.call.class == CALL_FUTEX && !(now.call.argument[1] & FUTEX_PRIVATE)) {
             struct shared_word word = {now.call.argument[0], &now.about};

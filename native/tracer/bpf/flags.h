@@ -14,7 +14,7 @@ int wp_flag(struct bpf_perf_event_data *ctx) {
     if (!scratch)
         return 0;
     struct task_struct *task = bpf_get_current_task_btf();
-    u32 stack = user_stack(cpu, scratch, (struct pt_regs *)bpf_task_pt_regs(task), thread >> 32);
+    u32 stack = user_stack(cpu, scratch, (struct pt_regs *)bpf_task_pt_regs(task), NULL, thread >> 32);
     bpf_probe_read_user(&value, sizeof value, (void *)ctx->addr);
     struct trace_record *made = record(cpu, scratch, TRACE_FLAG_ACCESS, thread);
     if (made) {

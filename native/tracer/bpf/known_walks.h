@@ -103,6 +103,7 @@ static __noinline u32 walk_again(struct trace_cpu *cpu, struct trace_scratch *sc
             continue;
         if (!still_kept(data))
             return 0;
+        scratch->kept = data;
         count(cpu, TRACE_COUNT_STACKS_AGAIN);
         return (u32)(data >> 32);
     }

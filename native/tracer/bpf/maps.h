@@ -26,6 +26,8 @@ SHARED_ARRAY(wp_shed, struct trace_shed_change, TRACE_SHED_LOG);
 SHARED_ARRAY(wp_rules, struct trace_rule, TRACE_RULES);
 SHARED_ARRAY(wp_mappings, struct trace_mapping, TRACE_MAPPINGS);
 
+SHARED_ARRAY(wp_call_stacks, struct trace_call_stack, TRACE_CALL_STACKS);
+
 // Rows of all modules, in chunks that the loader adds as modules appear.
 struct trace_chunk {
     __uint(type, BPF_MAP_TYPE_ARRAY);

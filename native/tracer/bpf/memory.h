@@ -8,14 +8,15 @@ SEC("tp_btf/page_fault_user")
 int BPF_PROG(wp_page_fault, unsigned long address, struct pt_regs *regs, unsigned long error) {
     u64 thread = bpf_get_current_pid_tgid();
     struct trace_cpu *cpu = this_cpu();
-    if (!cpu || !wanted(TRACE_PAGE_FAULT) || shed_level(cpu) >= TRACE_SHED_FAULTS_LOCKS_WORK || !followed(thread >> 32))
+    if (!cpu || !wanted(TRACE_PAGE_FAULT) || shed_level(cpu) >= TRACE_SHED_FAULTS_LOCKS_WORK)
         return 0;
-    struct trace_scratch *scratch = enter(cpu);
+    struct party party = party_of(thread >> 32);
+    struct trace_scratch *scratch = party.scope & TRACE_FOLLOWED ? enter(cpu) : NULL;
     if (!scratch)
         return 0;
     u32 stack = 0;
-    if (settings.syscall_stacks && scratch->level < TRACE_SHED_SYSCALL_STACKS)
-        stack = user_stack(cpu, scratch, regs, thread >> 32);
+    if (settings.syscall_stacks && scratch->level < TRACE_SHED_QUICK_STACKS)
+        stack = user_stack(cpu, scratch, regs, party.process, thread >> 32);
     struct task_struct *task = bpf_get_current_task_btf();
     struct trace_record *made = record(cpu, scratch, TRACE_PAGE_FAULT, thread);
     if (made) {

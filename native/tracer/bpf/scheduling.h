@@ -2,9 +2,9 @@
 #ifndef WHYPERF_TRACER_SCHEDULING_H
 #define WHYPERF_TRACER_SCHEDULING_H
 
+#include "bpf/call_stacks.h"
 #include "bpf/quick_calls.h"
 #include "bpf/syscalls.h"
-#include "bpf/unwind.h"
 
 enum { STATE_UNINTERRUPTIBLE = 2 };
 
@@ -32,23 +32,27 @@ int BPF_PROG(wp_switch, bool preempted, struct task_struct *before, struct task_
     if (!cpu)
         return 0;
     thread_came(cpu, (u32)after->pid);
-    if (between_bursts(shed_level(cpu)) || !wanted(TRACE_SWITCH) || !(switch_recorded(pid) || switch_recorded(next)))
+    if (between_bursts(shed_level(cpu)) || !wanted(TRACE_SWITCH))
+        return 0;
+    struct party leaving = party_of(pid);
+    if (!switches_recorded(leaving) && !switch_recorded(next))
         return 0;
     struct trace_scratch *scratch = enter(cpu);
     if (!scratch)
         return 0;
     struct under_way now = {.call.number = -1};
     u32 stack = 0, frames = 0;
-    if (pid && pid != settings.self && switch_recorded(pid)) {
+    bool waits = state && !preempted; // whoever has to make room on the way back to the program has no state either
+    if (pid && pid != settings.self && switches_recorded(leaving)) {
         if (!(before->flags & KERNEL_THREAD)) {
             struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(before);
             load_call(&now.call, regs);
-            if (scratch->level < TRACE_SHED_SWITCH_STACKS)
-                stack = user_stack(cpu, scratch, regs, pid);
-            if (state && !preempted)
+            if (scratch->level < (waits ? TRACE_SHED_SWITCH_STACKS : TRACE_SHED_QUICK_STACKS))
+                stack = stack_in_call(cpu, scratch, regs, leaving.process, before);
+            if (waits)
                 now.extra = call_object(before, &now.call, false, &now.about);
         }
-        if (!preempted && (state & STATE_UNINTERRUPTIBLE || (settings.kernel_stacks && state)) &&
+        if (waits && (state & STATE_UNINTERRUPTIBLE || settings.kernel_stacks) &&
             scratch->level < TRACE_SHED_SWITCH_STACKS)
             frames = kernel_stack(ctx, cpu, scratch, FRAMES_OF_PROGRAM);
     }
@@ -65,29 +69,32 @@ int BPF_PROG(wp_switch, bool preempted, struct task_struct *before, struct task_
 }
 
 // Threads of the kernel serve everybody: they are not met.
-static __always_inline void meet_each_other(struct trace_cpu *cpu, u64 time, const struct task_struct *waker,
-                                            const struct task_struct *woken) {
+static __always_inline void meet_each_other(struct trace_cpu *cpu, u64 time, struct party waking,
+                                            const struct task_struct *waker, const struct task_struct *woken) {
     if (settings.scope == TRACE_SCOPE_ALL || cpu->context & BY_CHANCE || (waker->flags | woken->flags) & KERNEL_THREAD)
         return;
-    if (followed(waker->tgid))
-        meet(cpu, time, woken->tgid);
-    else if (followed(woken->tgid))
-        meet(cpu, time, waker->tgid);
+    struct party other = party_of(woken->tgid);
+    if (waking.scope & TRACE_FOLLOWED)
+        meet(cpu, time, other, woken->tgid);
+    else if (other.scope & TRACE_FOLLOWED)
+        meet(cpu, time, waking, waker->tgid);
 }
 
 static __always_inline void waking(void *ctx, struct task_struct *woken, u8 kind) {
     u64 thread = bpf_get_current_pid_tgid();
     u32 pid = thread >> 32;
     struct trace_cpu *cpu = this_cpu();
-    if (!cpu || between_bursts(shed_level(cpu)) || !wanted(kind) ||
-        !(switch_recorded(pid) || switch_recorded(woken->tgid)))
+    if (!cpu || between_bursts(shed_level(cpu)) || !wanted(kind))
+        return;
+    struct party party = party_of(pid);
+    if (!switches_recorded(party) && !switch_recorded(woken->tgid))
         return;
     struct trace_scratch *scratch = enter(cpu);
     if (!scratch)
         return;
     struct under_way now = {.call.number = -1};
     struct task_struct *waker = bpf_get_current_task_btf();
-    meet_each_other(cpu, scratch->time, waker, woken);
+    meet_each_other(cpu, scratch->time, party, waker, woken);
     bool by_chance = cpu->context & BY_CHANCE;
     if (!by_chance)
         thread_woke_another(cpu, (u32)thread);
@@ -96,7 +103,7 @@ static __always_inline void waking(void *ctx, struct task_struct *woken, u8 kind
         struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(waker);
         load_call(&now.call, regs);
         if (scratch->level < TRACE_SHED_WAKING_STACKS && !by_chance)
-            stack = user_stack(cpu, scratch, regs, pid);
+            stack = stack_in_call(cpu, scratch, regs, party.process, waker);
         if (!by_chance)
             now.extra = call_object(waker, &now.call, false, &now.about);
     }
@@ -129,7 +136,8 @@ SEC("perf_event")
 int wp_sample(struct bpf_perf_event_data *ctx) {
     u64 thread = bpf_get_current_pid_tgid();
     u32 pid = thread >> 32;
-    if (!pid || !wanted(TRACE_SAMPLE) || !scope_of(pid))
+    struct party party = party_of(pid);
+    if (!pid || !wanted(TRACE_SAMPLE) || !party.scope)
         return 0;
     struct trace_cpu *cpu = this_cpu();
     struct trace_scratch *scratch = cpu ? enter(cpu) : NULL;
@@ -145,7 +153,7 @@ int wp_sample(struct bpf_perf_event_data *ctx) {
         in_user = (ctx->registers[CS_REGISTER] & 3) == 3;
         if (in_user)
             now.call.number = -1;
-        stack = user_stack(cpu, scratch, regs, pid);
+        stack = user_stack(cpu, scratch, regs, party.process, pid);
     }
     if (!in_user)
         frames = kernel_stack(ctx, cpu, scratch, 0);

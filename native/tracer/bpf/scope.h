@@ -9,11 +9,27 @@ static __always_inline struct trace_process *process_of(u32 pid) {
     return bpf_map_lookup_elem(&wp_processes, &pid);
 }
 
+// A process and why it is recorded. Looking it up is a good part of what a small event costs: it is done once, and with
+// scope "all" not before something else is asked.
+struct party {
+    struct trace_process *process;
+    u32 scope;
+};
+
+static __always_inline struct party party_of(u32 pid) {
+    struct party party = {};
+    if (settings.scope == TRACE_SCOPE_ALL) {
+        party.scope = pid == settings.self ? 0 : TRACE_FOLLOWED;
+    } else if (pid && pid != settings.self) {
+        party.process = process_of(pid);
+        if (party.process)
+            party.scope = party.process->scope & (TRACE_FOLLOWED | TRACE_MET);
+    }
+    return party;
+}
+
 static __always_inline u32 scope_of(u32 pid) {
-    if (settings.scope == TRACE_SCOPE_ALL)
-        return pid == settings.self ? 0 : TRACE_FOLLOWED;
-    struct trace_process *process = process_of(pid);
-    return process && pid != settings.self ? process->scope & (TRACE_FOLLOWED | TRACE_MET) : 0;
+    return party_of(pid).scope;
 }
 
 // What tells how a process spends its time, not whom it deals with, is recorded of the followed ones only.
@@ -22,8 +38,12 @@ static __always_inline bool followed(u32 pid) {
 }
 
 // The idle task's and the tracer's switches are recorded with scope "all": CPUs have no gaps.
+static __always_inline bool switches_recorded(struct party party) {
+    return settings.scope == TRACE_SCOPE_ALL || party.scope;
+}
+
 static __always_inline bool switch_recorded(u32 pid) {
-    return settings.scope == TRACE_SCOPE_ALL || scope_of(pid);
+    return switches_recorded(party_of(pid));
 }
 
 static __always_inline void notify(struct trace_cpu *cpu, u64 time, u32 kind, u32 pid, u64 address) {
@@ -39,14 +59,11 @@ static __always_inline void notify(struct trace_cpu *cpu, u64 time, u32 kind, u3
     bpf_ringbuf_submit(notice, 0);
 }
 
-static __always_inline void meet(struct trace_cpu *cpu, u64 time, u32 pid) {
-    if (!pid || pid == settings.self || globals.met >= settings.met_limit)
+static __always_inline void meet(struct trace_cpu *cpu, u64 time, struct party party, u32 pid) {
+    if (party.scope || !pid || pid == settings.self || globals.met >= settings.met_limit)
         return;
-    struct trace_process *process = process_of(pid);
-    if (process) {
-        if (process->scope & (TRACE_FOLLOWED | TRACE_MET))
-            return;
-        process->scope |= TRACE_MET;
+    if (party.process) {
+        party.process->scope |= TRACE_MET;
     } else {
         struct trace_process added = {.scope = TRACE_MET};
         if (bpf_map_update_elem(&wp_processes, &pid, &added, BPF_NOEXIST))

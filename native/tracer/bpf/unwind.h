@@ -186,9 +186,12 @@ static __always_inline void report_unknown(struct trace_cpu *cpu, struct trace_s
     notify(cpu, scratch->time, TRACE_NOTICE_UNKNOWN, pid, scratch->value[RIP]);
 }
 
-// The current thread's user stack from its registers on. A process that nobody told of yet has one frame.
-static __noinline u32 user_stack(struct trace_cpu *cpu, struct trace_scratch *scratch, struct pt_regs *regs, u32 pid) {
-    struct trace_process *process = process_of(pid);
+// The current thread's user stack from its registers on. A process that nobody told of yet has one frame; one that was
+// not looked up yet is given as NULL.
+static __noinline u32 user_stack(struct trace_cpu *cpu, struct trace_scratch *scratch, struct pt_regs *regs,
+                                 struct trace_process *process, u32 pid) {
+    if (!process)
+        process = process_of(pid);
     if (!process) {
         struct trace_process added = {};
         if (bpf_map_update_elem(&wp_processes, &pid, &added, BPF_NOEXIST))
@@ -206,6 +209,7 @@ static __noinline u32 user_stack(struct trace_cpu *cpu, struct trace_scratch *sc
         }
     }
     struct walk_start start = {regs->ip, regs->sp, unwinding.generation};
+    scratch->kept = 0;
     count(cpu, TRACE_COUNT_STACKS);
     begin_walk(scratch, start.sp);
     u32 known = unwinding.generation ? walk_again(cpu, scratch, &start) : 0;
@@ -224,6 +228,8 @@ static __noinline u32 user_stack(struct trace_cpu *cpu, struct trace_scratch *sc
     u32 number = intern(cpu, scratch, cut << TRACED_STACK_CUT_SHIFT);
     if (number && !cut)
         remember_walk(cpu, scratch, &start);
+    else
+        scratch->kept = 0;
     return number;
 }
 

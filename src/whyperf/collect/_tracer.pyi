@@ -44,7 +44,8 @@ class Tracer:
         but entries of system calls. `tables` is a folder for unwind tables. `shed_budget` is the share of a CPU's time
         above which the governor sheds, 0 for never, `shed_burst` the seconds that may be spent beyond it before it
         does, `read_cost` those that reading a record takes, which count too; `shed_floor` is a level that is shed from
-        the start. `without` names tracepoints to be taken for missing, as they are on older kernels.
+        the start. `without` names tracepoints, and functions for programs, to be taken for missing, as they are on
+        older kernels.
 
         PermissionError without the right to do so; OSError, with a text, where BPF or BTF is missing.
         """

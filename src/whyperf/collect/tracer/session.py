@@ -31,7 +31,7 @@ Served = tuple[str, int, int, int, list[Module] | None]
 _SERVE_MS = 50
 # The program comes first. What begins, or works now and then, is recorded as a whole all the same. A record that is
 # read is copied, has its checksum taken and is written.
-_ALLOWANCE = Allowance(share=0.05, burst_s=0.05, read_s=250e-9)
+_ALLOWANCE = Allowance(share=0.05, burst_s=0.03, read_s=250e-9)
 _TAKE_S = 0.04  # between two looks at the rings
 _FACTS_EVERY_S = 2.0
 _CLOCK_SET_S = 1.0  # what gradual correction does not reach
