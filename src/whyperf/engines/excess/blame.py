@@ -63,6 +63,7 @@ def charge(
     *,
     existed: Callable[[int], bool],
     code: ChangedCode,
+    spent: Floats,
     settings: ExcessSettings,
 ) -> Charges:
     head = heads(tree, novelty.new)
@@ -80,7 +81,7 @@ def charge(
         return settings.new_path_to_normal_caller if caller in as_ever else settings.new_path_to_caller
 
     caller_part = {node: to_caller(node) for node in starts}
-    builds = TwoBuilds(tree, growth, code, settings)
+    builds = TwoBuilds(tree, growth, code, spent, settings)
     rows: list[tuple[int, int, int, float]] = []
     for node, start in enumerate(head.tolist()):
         if node == ROOT:

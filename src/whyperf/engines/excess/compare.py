@@ -102,10 +102,17 @@ def compare(
     novelty = find_novelty(costs, len(index.functions), index.called_in_good, dispatch.nobody_chose, settings)
     entries = frozenset(n for n, function in enumerate(index.functions) if function.key.name in _ENTRY_POINTS)
     growth = Growth(costs, entries, Rounds(index, costs, units, clock), settings)
-    charges = charge(
-        costs.tree, novelty, growth, NOTHING_KNOWN, existed=index.exists_in_good, code=code, settings=settings
-    )
     spent = spend(costs.tree, costs.excess, novelty)
+    charges = charge(
+        costs.tree,
+        novelty,
+        growth,
+        NOTHING_KNOWN,
+        existed=index.exists_in_good,
+        code=code,
+        spent=spent,
+        settings=settings,
+    )
     hub = find_hub(costs, spent, novelty, entries, settings)
     accounts = _accounts(index, costs, charges, spent, settings)
     return Excess(index, code, units, clock, settings, costs, novelty, growth, charges, spent, accounts, hub)
@@ -122,6 +129,7 @@ def weigh(excess: Excess, data: DataEvidence) -> Excess:
         anomaly,
         existed=index.exists_in_good,
         code=excess.code,
+        spent=excess.spent,
         settings=settings,
     )
     accounts = _accounts(index, costs, charges, excess.spent, settings)

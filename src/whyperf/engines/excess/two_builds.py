@@ -2,6 +2,7 @@
 
 What code that is the same would answer for goes to the changed code that answers already, else to the nearest on its
 stack as far out as growth is concentrated, else to changed code anywhere, which may have made what others work on.
+Contexts that have not grown stay whose they are: their time would only be noise in what the changed code answers for.
 """
 
 from __future__ import annotations
@@ -12,12 +13,18 @@ from whyperf.engines.changed_code import ChangedCode
 from whyperf.engines.excess.growth import Growth
 from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.excess.tree import ROOT, ContextTree
+from whyperf.engines.run import Floats
+
+_ON_STACK = 2.0
 
 
 class TwoBuilds:
-    def __init__(self, tree: ContextTree, growth: Growth, code: ChangedCode, settings: ExcessSettings) -> None:
-        self._growth, self._code, self._settings = growth, code, settings
+    def __init__(
+        self, tree: ContextTree, growth: Growth, code: ChangedCode, spent: Floats, settings: ExcessSettings
+    ) -> None:
+        self._tree, self._growth, self._code, self._settings = tree, growth, code, settings
         self._functions: list[int] = tree.function.tolist()
+        self._has_grown: list[bool] = (spent > 0.0).tolist()
         seen = {function: node for node, function in reversed([*enumerate(self._functions)])}
         # Whoever calls new code has changed, too; and everything runs under an entry point.
         able = (code.changed - code.new - growth.entries) or code.changed
@@ -27,7 +34,7 @@ class TwoBuilds:
         """Contexts with their functions and what each answers for of the time in `node`; adds up as `shares` do."""
         functions, code, settings = self._functions, self._code, self._settings
         same = sum(part for at, part in shares.items() if functions[at] in code.same)
-        heirs = self._heirs(node, shares) if same > 0.0 else []
+        heirs = self._heirs(node, shares) if same > 0.0 and self._has_grown[node] else []
         moved = sum(part for _, _, part in heirs) * (1.0 - settings.same_code_answers)
         for at, part in shares.items():
             if part > 0.0:
@@ -47,6 +54,8 @@ class TwoBuilds:
         for at, _ in self._growth.path(node).region:
             if functions[at] in changed and functions[at] not in self._growth.entries:
                 return [(at, functions[at], 1.0)]
-        # The more functions have changed, the less that says about each of them.
-        part = min(1.0, self._settings.telling_changes / len(self._anywhere)) / len(self._anywhere)
-        return [(at, function, part) for at, function in self._anywhere]
+        # The more functions have changed, the less that says about each of them; most it says about those on the stack.
+        on_stack = {functions[at] for at in self._tree.path(node)}
+        weights = [_ON_STACK if function in on_stack else 1.0 for _, function in self._anywhere]
+        each = min(1.0, self._settings.telling_changes / len(self._anywhere)) / sum(weights)
+        return [(at, function, each * weight) for (at, function), weight in zip(self._anywhere, weights, strict=True)]
