@@ -58,6 +58,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--json", metavar="FILE", help="write the outcomes as JSON")
     parser.add_argument("--resume", action="store_true", help="run only what has no stored outcome yet")
     parser.add_argument("--again", action="store_true", help="whyperf anew, but peers only where they have no rank yet")
+    parser.add_argument("--kept", action="store_true", help="as --again, but from recordings that were kept")
     parser.add_argument("--keep", action="store_true", help="keep the recordings, for bench.sensitivity")
     return parser.parse_args()
 

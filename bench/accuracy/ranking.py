@@ -43,10 +43,11 @@ def run_cases(cases: Sequence[Case], peers: Sequence[Peer], options: argparse.Na
 
 def _run(case: Case, peers: Sequence[Peer], options: argparse.Namespace) -> None:
     folder = cache_folder() / "recordings" / "accuracy" / case.id
-    before = _read(case) if options.resume or options.again else None
-    outcome = None if options.again else before
-    if outcome is None:
+    before = _read(case) if options.resume or options.again or options.kept else None
+    outcome = None if options.again or options.kept else before
+    if outcome is None and not options.kept:
         shutil.rmtree(folder, ignore_errors=True)
+    kept = options.keep or folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
 
     @cache
@@ -68,7 +69,7 @@ def _run(case: Case, peers: Sequence[Peer], options: argparse.Namespace) -> None
         outcome = replace(outcome, peers={**outcome.peers, peer.name: ranks})
         store.write([outcome], store.stored(case.id))
         print(f"  {peer.name} {ranks} ({time.monotonic() - started:.0f} s)", file=sys.stderr, flush=True)
-    if not options.keep:
+    if not kept:
         shutil.rmtree(folder)
 
 
