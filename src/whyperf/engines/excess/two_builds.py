@@ -16,6 +16,7 @@ from whyperf.engines.excess.tree import ROOT, ContextTree
 from whyperf.engines.run import Floats
 
 _ON_STACK = 2.0
+_MOST = 12  # changed functions: of more, nobody's part would make a suspect of him
 
 
 class TwoBuilds:
@@ -28,6 +29,8 @@ class TwoBuilds:
         seen = {function: node for node, function in reversed([*enumerate(self._functions)])}
         # Whoever calls new code has changed, too; and everything runs under an entry point.
         able = (code.changed - code.new - growth.entries) or code.changed
+        if len(able) > _MOST:
+            able = frozenset()
         self._anywhere = [(seen.get(function, ROOT), function) for function in sorted(able)]
 
     def answers(self, node: int, shares: Mapping[int, float]) -> Iterator[tuple[int, int, float]]:
@@ -55,7 +58,10 @@ class TwoBuilds:
             if functions[at] in changed and functions[at] not in self._growth.entries:
                 return [(at, functions[at], 1.0)]
         # The more functions have changed, the less that says about each of them; most it says about those on the stack.
-        on_stack = {functions[at] for at in self._tree.path(node)}
+        on_stack = {functions[at]: at for at in self._tree.path(node)}
         weights = [_ON_STACK if function in on_stack else 1.0 for _, function in self._anywhere]
-        each = min(1.0, self._settings.telling_changes / len(self._anywhere)) / sum(weights)
-        return [(at, function, each * weight) for (at, function), weight in zip(self._anywhere, weights, strict=True)]
+        each = min(1.0, self._settings.telling_changes / max(1, len(self._anywhere))) / max(1.0, sum(weights))
+        return [
+            (on_stack.get(function, at), function, each * weight)
+            for (at, function), weight in zip(self._anywhere, weights, strict=True)
+        ]
