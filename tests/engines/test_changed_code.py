@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from tests.engines.made import recording
+from whyperf.diagnose.confidence import confidence
+from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.engines.changed_code import NO_CHANGE, compare_code
 from whyperf.engines.excess.compare import compare
 from whyperf.engines.excess.explain import explain
@@ -63,6 +65,9 @@ def test_code_that_differs_elsewhere_may_have_made_the_data():
     assert first.path == ()
     assert "compare_keys" in first.why
     assert second.function.name in ("compare_keys", "look_up")
+    # AND that is never certain, as it was not seen
+    told = {"fewest_runs": 3, "doubtful": False, "settings": DiagnoseSettings()}
+    assert (confidence(first, **told), confidence(second, **told)) == ("medium", "high")
 
 
 def test_the_more_code_differs_elsewhere_the_less_it_tells():

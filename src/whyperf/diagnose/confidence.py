@@ -18,6 +18,7 @@ def confidence(finding: Finding, *, fewest_runs: int, doubtful: bool, settings: 
         and strength.sigma >= settings.high_sigma
         and strength.low >= settings.high_share
         and not doubtful
+        and not strength.inferred
     ):
         return HIGH
     return MEDIUM

@@ -31,6 +31,7 @@ class Strength:
     separated: bool  # every bad run beyond every good run
     low: float  # 95% interval of the score
     high: float
+    inferred: bool = False  # what stands out was seen elsewhere, and this is what may have led to it
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,9 @@ def _finding(excess: Excess, rank: int, account: Account, anchor: Anchor, unit: 
         why=sentences(excess, account, anchor, unit, inside),
         lines=where.lines,
         detail=_detail(excess, account, anchor, where, inside),
-        strength=Strength(account.sigma, account.separated, account.low, account.high),
+        strength=Strength(
+            account.sigma, account.separated, account.low, account.high, inferred=anchor.role is Role.ELSEWHERE
+        ),
     )
 
 
