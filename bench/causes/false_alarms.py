@@ -28,6 +28,7 @@ def main() -> None:
     args = parser.parse_args()
     folder = args.folder or Path(tempfile.mkdtemp(prefix="whyperf-causes-"))
     folder.mkdir(exist_ok=True, parents=True)
+    folder.chmod(0o755)  # servers run there as users of their own
     pairs: Counter[bool] = Counter()
     alarms: Counter[bool] = Counter()
     for case in named(args.cases) if args.cases else (*CASES, *QUEUES, *FROZEN):

@@ -157,6 +157,7 @@ def main() -> None:
     args = parser.parse_args()
     folder = args.folder or Path(tempfile.mkdtemp(prefix="whyperf-causes-"))
     folder.mkdir(exist_ok=True, parents=True)
+    folder.chmod(0o755)  # servers run there as users of their own
     print(f"{'case':18} {' '.join(f'{name:>13}' for name in METHODS)}   events      s")
     for case in named(args.cases) if args.cases else (*CASES, *QUEUES, *FROZEN):
         if reason := case.why_not():
