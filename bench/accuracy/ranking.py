@@ -43,8 +43,9 @@ def run_cases(cases: Sequence[Case], peers: Sequence[Peer], options: argparse.Na
 
 def _run(case: Case, peers: Sequence[Peer], options: argparse.Namespace) -> None:
     folder = cache_folder() / "recordings" / "accuracy" / case.id
-    before = _read(case) if options.resume or options.again or options.kept else None
-    outcome = None if options.again or options.kept else before
+    anew = options.again or options.kept
+    before = _read(case) if options.resume or anew else None
+    outcome = None if anew else before
     if outcome is None and not options.kept:
         shutil.rmtree(folder, ignore_errors=True)
     kept = options.keep or folder.exists()

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,16 @@ from pathlib import Path
 from whyperf.recording.rules_file import MORE_RULES
 
 PROGRAMS = Path(__file__).parent / "programs"
+
+
+def working_folder(given: Path | None) -> Path:
+    """For recordings and what they need: the one that was asked for, or a new one."""
+    if given is not None:
+        given.mkdir(exist_ok=True, parents=True)
+        return given
+    made = Path(tempfile.mkdtemp(prefix="whyperf-causes-"))
+    made.chmod(0o755)  # servers run there as users of their own
+    return made
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import tempfile
 from collections import Counter
 from itertools import permutations
 from pathlib import Path
 
-from bench.causes.cases import CASES, FROZEN, QUEUES, named, record
+from bench.causes.cases import CASES, FROZEN, QUEUES, named, record, working_folder
 from whyperf.engines.causes.diagnosis import find_causes
 from whyperf.engines.causes.words import why
 from whyperf.recording.reader import Recording
@@ -26,9 +25,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--folder", type=Path)
     args = parser.parse_args()
-    folder = args.folder or Path(tempfile.mkdtemp(prefix="whyperf-causes-"))
-    folder.mkdir(exist_ok=True, parents=True)
-    folder.chmod(0o755)  # servers run there as users of their own
+    folder = working_folder(args.folder)
     pairs: Counter[bool] = Counter()
     alarms: Counter[bool] = Counter()
     for case in named(args.cases) if args.cases else (*CASES, *QUEUES, *FROZEN):

@@ -6,7 +6,6 @@ python -m bench.causes.run [--folder FOLDER] [CASE...]
 from __future__ import annotations
 
 import argparse
-import tempfile
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from bench.causes.cases import CASES, FROZEN, QUEUES, Case, Truth, named, record
+from bench.causes.cases import CASES, FROZEN, QUEUES, Case, Truth, named, record, working_folder
 from whyperf.engines.causes.baselines import Blamed, critical_path, longest_off_cpu, wake_up_chains
 from whyperf.engines.causes.diagnosis import Causes, find_causes
 from whyperf.engines.causes.edges import Edges
@@ -155,9 +154,7 @@ def main() -> None:
     parser.add_argument("cases", nargs="*")
     parser.add_argument("--folder", type=Path)
     args = parser.parse_args()
-    folder = args.folder or Path(tempfile.mkdtemp(prefix="whyperf-causes-"))
-    folder.mkdir(exist_ok=True, parents=True)
-    folder.chmod(0o755)  # servers run there as users of their own
+    folder = working_folder(args.folder)
     print(f"{'case':18} {' '.join(f'{name:>13}' for name in METHODS)}   events      s")
     for case in named(args.cases) if args.cases else (*CASES, *QUEUES, *FROZEN):
         if reason := case.why_not():

@@ -11,12 +11,12 @@ import re
 from collections.abc import Mapping, Set
 
 from whyperf.debuginfo.image import Image
-from whyperf.debuginfo.instructions import direct_target, is_call, is_jump
+from whyperf.debuginfo.instructions import direct_target, is_call, is_jump, relative_target
 
 _REGISTER = re.compile(
     r"\b(?:[re]?(?:ax|bx|cx|dx|si|di|bp|sp)|[abcd][lh]|(?:si|di|bp|sp)l|r(?:8|9|1[0-5])[dwb]?|[xyz]mm\d+|st\(\d\))\b"
 )
-_RELATIVE = re.compile(r"(?:(\w+) ptr )?\[rip(?: ([+-]) (\w+))?\]")
+_REFERENCE = re.compile(r"(?:(\w+) ptr )?\[rip[^]]*\]")
 _STACK = re.compile(r"\[r[bs]p\b[^]]*\]")
 _NUMBER_LAST = re.compile(r", (0x[0-9a-f]+|\d)$")
 _MOVES = frozenset(
@@ -48,7 +48,10 @@ class CodeWords:
         if asked not in self._plain:
             self._plain[asked] = _plain(mnemonic, operands)
         word = self._plain[asked]
-        return self._with_reference(address + size, mnemonic, operands) if word is None else word
+        if word is not None:
+            return word
+        target = relative_target(operands, address + size)
+        return "" if target is None else self._with_reference(target, mnemonic, operands)
 
     def _going_to(self, mnemonic: str, target: int) -> str:
         name = self._called.get(target)
@@ -67,14 +70,13 @@ class CodeWords:
         slot = stub + at + 6 + int.from_bytes(content[at + 2 : at + 6], "little", signed=True)
         return self._image.imports.get(slot, "")
 
-    def _with_reference(self, end: int, mnemonic: str, operands: str) -> str:
-        def referred(match: re.Match[str]) -> str:
-            width, sign, distance = match.groups()
-            target = end + (int(distance, 0) if distance else 0) * (-1 if sign == "-" else 1)
-            name = self._called.get(target) or self._image.imports.get(target)
-            return f"@{name or self._content(target, mnemonic, width)}"
+    def _with_reference(self, target: int, mnemonic: str, operands: str) -> str:
+        name = self._called.get(target) or self._image.imports.get(target)
 
-        return f"{mnemonic} {_without_registers(_RELATIVE.sub(referred, operands))}"
+        def referred(match: re.Match[str]) -> str:
+            return f"@{name or self._content(target, mnemonic, match[1])}"
+
+        return f"{mnemonic} {_without_registers(_REFERENCE.sub(referred, operands))}"
 
     def _content(self, address: int, mnemonic: str, width: str | None) -> str:
         """What lies there, if it is a constant or a text."""

@@ -7,11 +7,18 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from whyperf.debuginfo.instructions import direct_target, instructions, is_call, is_jump, is_stop, is_trap
+from whyperf.debuginfo.instructions import (
+    direct_target,
+    instructions,
+    is_call,
+    is_jump,
+    is_stop,
+    is_trap,
+    relative_target,
+)
 from whyperf.debuginfo.memory_use import memory_use
 from whyperf.recording.deep_tables import MemoryUse
 
-_RELATIVE = re.compile(r"\[rip(?: ([+-]) (\w+))?\]")
 _INDEXED = re.compile(r"\[(?:\w+ \+ )?\w+\*([48])(?: \+ (0x[0-9a-f]+))?\]")
 _UNCONDITIONAL = frozenset({"jmp", "ljmp"})
 _BY_STACK = frozenset({"push", "pop", "call", "ret", "leave", "enter", "pushfq", "popfq"})
@@ -64,10 +71,8 @@ def decode(content: bytes, low: int) -> Iterator[Instruction]:
         elif is_stop(mnemonic):
             step = Step.STOP
         if "[" in operands:
-            if relative := _RELATIVE.search(operands):
-                distance = int(relative[2] or "0", 0)
-                slot = start + size + (-distance if relative[1] == "-" else distance)
-            elif indexed := _INDEXED.search(operands):
+            slot = relative_target(operands, start + size)
+            if slot is None and (indexed := _INDEXED.search(operands)):
                 scale, table = int(indexed[1]), int(indexed[2], 0) if indexed[2] else None
         frame = frame or (mnemonic == "mov" and operands == "rbp, rsp")
         memory = memory_use(mnemonic, operands)

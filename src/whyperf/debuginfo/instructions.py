@@ -11,6 +11,7 @@ from typing import Any
 import capstone
 
 _DIRECT_TARGET = re.compile(r"0x[0-9a-f]+$|[0-9]+$")
+_RELATIVE = re.compile(r"\[rip(?: ([+-]) (\w+))?\]")
 _PREFIXES = ("notrack ", "bnd ")
 _TRAPS = frozenset({"ud0", "ud1", "ud2", "hlt"})
 _STOPS = frozenset({"ret", "retf", "retfq", "iret", "iretd", "iretq"}) | _TRAPS
@@ -56,6 +57,15 @@ def is_trap(mnemonic: str) -> bool:
 
 def direct_target(operands: str) -> int | None:
     return int(operands, 0) if _DIRECT_TARGET.match(operands) else None
+
+
+def relative_target(operands: str, end: int) -> int | None:
+    """What lies relative to the instruction that ends there; None if no operand does."""
+    found = _RELATIVE.search(operands)
+    if found is None:
+        return None
+    distance = int(found[2] or "0", 0)
+    return end + (-distance if found[1] == "-" else distance)
 
 
 def branching_instructions(content: bytes, address: int) -> Iterator[Branching]:

@@ -15,7 +15,7 @@ from whyperf.engines.builds import Builds
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run, ints, texts
 
-Codes = dict[str, set[int]]  # by name of the function: its copies
+Codes = dict[tuple[str, str], set[int]]  # by module and name of the function: its copies
 
 
 @dataclass(frozen=True)
@@ -35,62 +35,58 @@ class ComparedCode:
 
     def __init__(self, builds: Builds) -> None:
         self._builds = builds
-
-    @cached_property
-    def modules(self) -> dict[str, tuple[Codes, Codes]]:
-        """Good and bad, of modules that both sides' recordings know the code of."""
-        found = {
-            module: (self._codes(self._builds.good, module), self._codes(self._builds.bad, module))
-            for module in self._builds.different
-        }
-        return {module: codes for module, codes in found.items() if all(codes)}
-
-    def is_changed(self, module: str, name: str) -> bool:
-        good, bad = self.modules.get(module, ({}, {}))
-        before = good.get(name, set())
-        comparable = before or self._builds.only_one_has(module, name)
-        return bool(comparable and bad.get(name, set()) - before)
-
-    def is_same(self, module: str, name: str) -> bool:
-        if self._builds.is_shared(module):
-            return True
-        good, bad = self.modules.get(module, ({}, {}))
-        return bool(bad.get(name)) and bad[name] <= good.get(name, set())
+        self._good, self._bad = _codes(builds, builds.good), _codes(builds, builds.bad)
 
     @cached_property
     def changed(self) -> set[tuple[str, str]]:
-        """Modules and names."""
-        every = ((module, name) for module, (_, bad) in self.modules.items() for name in bad)
-        return {(module, name) for module, name in every if self.is_changed(module, name)}
+        """Modules and names; where the good runs' code of a function they have is not known, it is not told."""
+        comparable = {module for module, _ in self._good}
+        return {
+            (module, name)
+            for (module, name), codes in self._bad.items()
+            if module in comparable and codes - self._good.get((module, name), set())
+            if (module, name) in self._good or self._builds.only_one_has(module, name)
+        }
 
-    def _codes(self, runs: Sequence[Run], module: str) -> Codes:
-        found: defaultdict[str, set[int]] = defaultdict(set)
-        for run in {self._builds.of(run, module): run for run in runs}.values():
-            functions, codes = run.recording.table("functions"), run.recording.table("fingerprints")
-            names, of_module = texts(functions, "name"), ints(functions, "module")
-            for row, code in zip(ints(codes, "function"), ints(codes, "code"), strict=True):
-                if self._builds.module_names[run][of_module[row]] == module:
-                    found[self._builds.as_now(run, module, names[row])].add(code)
-        return dict(found)
+    @cached_property
+    def same(self) -> set[tuple[str, str]]:
+        return {which for which, codes in self._bad.items() if codes <= self._good.get(which, set())}
+
+
+def _codes(builds: Builds, runs: Sequence[Run]) -> Codes:
+    """Of each build once."""
+    found: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+    read: set[tuple[str, str]] = set()  # modules and builds
+    for run in runs:
+        modules = builds.module_names[run]
+        new = {module for module in builds.different if (module, builds.of(run, module)) not in read}
+        read |= {(module, builds.of(run, module)) for module in new}
+        functions, codes = run.recording.table("functions"), run.recording.table("fingerprints")
+        names, of_module = texts(functions, "name"), ints(functions, "module")
+        for row, code in zip(ints(codes, "function"), ints(codes, "code"), strict=True):
+            module = modules[of_module[row]]
+            if module in new:
+                found[module, builds.as_now(run, module, names[row])].add(code)
+    return dict(found)
 
 
 def compare_code(index: FunctionIndex) -> ChangedCode:
     """Functions that were never seen join the index if their code changed: they may have made what others work on."""
-    if not index.builds.different or not _same_command(index.good, index.bad):
+    builds = index.builds
+    if not builds.different or not _same_command(index.good, index.bad):
         return NO_CHANGE
-    code = ComparedCode(index.builds)
+    code = ComparedCode(builds)
     index.add(code.changed)
-    keys = [function.key for function in index.functions]
-    changed = {
-        number
-        for number, key in enumerate(keys)
-        if index.functions[number].own and code.is_changed(key.module, key.name)
-    }
+    which = [(function.key.module, function.key.name) for function in index.functions]
+    changed = {number for number, one in enumerate(which) if index.functions[number].own and one in code.changed}
     if not changed:
         return NO_CHANGE
-    new = {number for number in changed if index.builds.only_one_has(keys[number].module, keys[number].name)}
-    same = {number for number, key in enumerate(keys) if code.is_same(key.module, key.name)}
-    return ChangedCode(changed, new, same)
+    shared = {module for module in {module for module, _ in which} if builds.is_shared(module)}
+    return ChangedCode(
+        changed,
+        {number for number in changed if builds.only_one_has(*which[number])},
+        {number for number, one in enumerate(which) if one[0] in shared or one in code.same},
+    )
 
 
 def _same_command(good: Sequence[Run], bad: Sequence[Run]) -> bool:

@@ -85,11 +85,9 @@ class FunctionIndex:
 
     def add(self, declared: Set[tuple[str, str]]) -> None:
         """The bad runs' functions of these modules and names, seen or not."""
-        names = pa.array(sorted({name for _, name in declared}), pa.string())
+        names = {name for _, name in declared}
         for run in self.bad:
-            table = run.recording.table("functions")
-            table = table.filter(pc.is_in(table.column("name"), value_set=names))
-            for what in self._declarations(table, run):
+            for what in self._named(run, names):
                 if (what.module, what.name) in declared:
                     key = self._key(run, what)
                     number = self._intern(key, what.file, what.own)
@@ -162,6 +160,12 @@ class FunctionIndex:
         table = run.recording.table("functions").take(pa.array(rows))
         return dict(zip(rows.tolist(), self._declarations(table, run), strict=True))
 
+    def _named(self, run: Run, names: Set[str]) -> list[_Declared]:
+        """The run's functions of these names, seen or not."""
+        table = run.recording.table("functions")
+        wanted = pa.array(sorted(names), pa.string())
+        return self._declarations(table.filter(pc.is_in(table.column("name"), value_set=wanted)), run)
+
     def _declarations(self, table: pa.Table, run: Run) -> list[_Declared]:
         own_module, names = self._own_modules(run), self.module_names[run]
         columns = zip(
@@ -186,15 +190,13 @@ class FunctionIndex:
         self, runs: Sequence[Run], seen: dict[Run, dict[int, _Declared]]
     ) -> dict[tuple[str, str], _ToldApart]:
         """Names that more than one function of a module has, in any run, sampled or not."""
-        wanted = pa.array(sorted({what.name for declared in seen.values() for what in declared.values()}), pa.string())
+        wanted = {what.name for declared in seen.values() for what in declared.values()}
         places: dict[tuple[str, str], dict[Run, set[tuple[str, int]]]] = defaultdict(
             lambda: {run: set() for run in runs}
         )
         shared: set[tuple[str, str]] = set()
         for run in runs:
-            table = run.recording.table("functions")
-            table = table.filter(pc.is_in(table.column("name"), value_set=wanted))
-            for what in self._declarations(table, run):
+            for what in self._named(run, wanted):
                 # An inline function of a header may have a row per file that includes it: still one declaration.
                 found = places[what.module, what.name][run]
                 found.add((what.file, what.line))

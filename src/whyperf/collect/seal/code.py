@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +31,13 @@ class Code:
     place_frame: Int32  # innermost frame of each place; DROPPED for the sampler's own
     module_row: Int32  # row of `modules` for each module of the address spaces; -1: no code of it was seen
     function_rows: dict[int, Int32]  # by module: rows of `functions` for its binary's functions; the last is for -1
+
+    def own_modules(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Modules of the program's own in which code was seen: number, and row of `modules`."""
+        for number in self.function_rows:
+            told = self.modules.slice(int(self.module_row[number]), 1).to_pylist()[0]
+            if told["origin"] in _WITH_ALL_FUNCTIONS:
+                yield number, told
 
     def function_row(self, module: int, functions: Int32) -> Int32:
         """Rows of `functions` from a module's number and its binary's function numbers; -1: none."""

@@ -13,10 +13,8 @@ from whyperf.recording.tables import FINGERPRINTS
 def fingerprints_table(symbols: Symbols, code: Code) -> pa.Table:
     functions, numbers = [np.zeros(0, np.int32)], [np.zeros(0, np.uint64)]
     sampled = code.functions.column("sampled").to_numpy()
-    for number, rows in code.function_rows.items():
-        told = code.modules.slice(int(code.module_row[number]), 1).to_pylist()[0]
-        if told["origin"] not in ("program", "library") or told["debug"] == "none":
-            continue
+    for number, told in code.own_modules():
+        rows = code.function_rows[number]
         used = np.flatnonzero((rows[:-1] >= 0) & sampled[rows[:-1]]).astype(np.int32)
         found = symbols.fingerprints(told["path"], told["build_id"], used)
         row = rows[found.function]

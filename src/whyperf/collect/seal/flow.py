@@ -54,10 +54,9 @@ def _own_places(code: Code, weight: Floats) -> Iterator[tuple[int, str, str, UIn
     module, offset = (code.frames.column(name).to_numpy() for name in ("module", "offset"))
     seen = np.flatnonzero(weight > 0)
     seen = seen[np.argsort(-weight[seen], kind="stable")]
-    for number in code.function_rows:
-        row = int(code.module_row[number])
-        told = code.modules.slice(row, 1).to_pylist()[0]
-        if told["origin"] in ("program", "library") and told["debug"] == "full":
+    for number, told in code.own_modules():
+        row = told["module"]
+        if told["debug"] == "full":
             mine = np.flatnonzero(module == row)
             known, first = np.unique(offset[mine], return_index=True)
             addresses = np.array(list(dict.fromkeys(offset[seen[module[seen] == row]].tolist())), np.int64)

@@ -80,6 +80,9 @@ class Excess:
         """The same costs with every library and system function in its own right."""
         return measure(self.index, self.units, self.clock, folded=False)
 
+    def account(self, function: int) -> Account:
+        return next(account for account in self.accounts if account.function == function)
+
     def name(self, function: int) -> str:
         return self.index.functions[function].key.name
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
-import numpy as np
-
+from whyperf.engines.excess.own_frames import OwnFrames
 from whyperf.engines.excess.tree import ContextTree
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run
@@ -103,19 +102,8 @@ def _site(index: FunctionIndex, run: Run, frame: int) -> _Site | None:
 
 def _called(index: FunctionIndex, run: Run, clock: Clock) -> Iterator[tuple[int, int, float]]:
     """The frame of each call between functions of the program's own, the callee, and the time that it took."""
-    own, function_of = index.own, index.of_frame[run]
-    chains, frames, parents = run.frame_chain, run.stack_frame, run.stack_parent
-    time = run.time(clock)
-    inclusive = np.bincount(time.stack, time.seconds, minlength=len(parents)).tolist()
-    for stack in range(len(parents) - 1, -1, -1):
-        if parents[stack] >= 0:
-            inclusive[parents[stack]] += inclusive[stack]
-    innermost = [-1] * len(parents)  # of each stack the last frame of the program's own
-    for stack, parent in enumerate(parents):
-        caller = innermost[parent] if parent >= 0 else -1
-        for frame in chains[frames[stack]]:
-            if own[function_of[frame]]:
-                if caller >= 0 and function_of[caller] != function_of[frame] and inclusive[stack] > 0.0:
-                    yield caller, function_of[frame], inclusive[stack]
-                caller = frame
-        innermost[stack] = caller
+    frames, function_of, time = OwnFrames(index, run), index.of_frame[run], run.time(clock)
+    for stack, seconds in zip(time.stack.tolist(), time.seconds.tolist(), strict=True):
+        for caller, callee in pairwise(frames.of(stack)):
+            if seconds > 0.0:
+                yield caller, function_of[callee], seconds

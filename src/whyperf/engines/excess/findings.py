@@ -31,7 +31,7 @@ def suspects(excess: Excess, unit: str) -> list[Finding]:
     chosen = [(account, anchor_of(excess, account.function)) for account in accounts]
     hub = excess.hub
     if chosen and hub is not None and all(account.function != hub for account, _ in chosen[:2]):
-        account = next(account for account in excess.accounts if account.function == hub)
+        account = excess.account(hub)
         if _cheap(account):
             chosen = [pair for pair in chosen if pair[0].function != hub]
             # Never before who answers for more.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from whyperf.engines.excess.costs import Costs, Side
-from whyperf.engines.excess.tree import ROOT
+from whyperf.engines.excess.own_frames import OwnFrames
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run
 from whyperf.recording.tables import Clock
@@ -73,23 +73,19 @@ class Rounds:
     def _bad(self) -> _InRounds:
         return self._in_rounds(self._costs.bad)
 
-    @cached_property
-    def _child(self) -> dict[tuple[int, int], int]:
-        tree = self._costs.tree
-        calls = zip(tree.parent.tolist(), tree.function.tolist(), strict=True)
-        return {call: node for node, call in enumerate(calls) if node != ROOT}
-
     def _in_rounds(self, side: Side) -> _InRounds:
         found = _InRounds()
-        for run in side.runs:
+        tree = self._costs.tree
+        for run, nodes in zip(side.runs, side.nodes, strict=True):
             if not run.in_every_round:
                 continue
             time, scale = run.time(self._clock), self._units[run] * len(side.runs)
-            path_of = _Paths(self._index, self._child, run).path
-            columns = (time.stack.tolist(), time.seconds.tolist(), time.samples.tolist())
-            for stack, seconds, samples in zip(*columns, strict=True):
+            frames = OwnFrames(self._index, run)
+            columns = (time.stack.tolist(), nodes.tolist(), time.seconds.tolist(), time.samples.tolist())
+            for stack, leaf, seconds, samples in zip(*columns, strict=True):
                 spent = Spent(seconds / scale, samples)
-                path = path_of(stack)
+                # Stacks without the program's own code have contexts, but no such frames.
+                path = list(zip(tree.path(leaf), frames.of(stack), strict=False))
                 for place, (node, frame) in enumerate(path):
                     if frame in run.in_every_round:
                         loop = _Loop(node, self._line(run, frame))
@@ -101,31 +97,3 @@ class Rounds:
     def _line(self, run: Run, frame: int) -> int:
         function = self._index.of_frame[run][frame]
         return run.decided_by[frame] - self._index.declared_line[run].get(function, 0)
-
-
-class _Paths:
-    """Of stacks the contexts from the outermost inwards, each with its frame: what the tree was made from."""
-
-    def __init__(self, index: FunctionIndex, child: dict[tuple[int, int], int], run: Run) -> None:
-        self._own, self._function_of, self._child, self._run = index.own, index.of_frame[run], child, run
-        self._known: dict[int, tuple[tuple[int, int], ...]] = {-1: ()}
-
-    def path(self, stack: int) -> tuple[tuple[int, int], ...]:
-        run, todo = self._run, []
-        while stack not in self._known:
-            todo.append(stack)
-            stack = run.stack_parent[stack]
-        for each in reversed(todo):
-            path = self._known[run.stack_parent[each]]
-            for frame in run.frame_chain[run.stack_frame[each]]:
-                if self._own[self._function_of[frame]]:
-                    path = self._entered(path, frame)
-            self._known[each] = path
-            stack = each
-        return self._known[stack]
-
-    def _entered(self, path: tuple[tuple[int, int], ...], frame: int) -> tuple[tuple[int, int], ...]:
-        function = self._function_of[frame]
-        if path and self._function_of[path[-1][1]] == function:
-            return (*path[:-1], (path[-1][0], frame))
-        return (*path, (self._child[path[-1][0] if path else ROOT, function], frame))

@@ -29,14 +29,14 @@ def sentences(excess: Excess, account: Account, anchor: Anchor, unit: str, insid
 
 def _why(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: list[tuple[int, float]]) -> str:
     spends = _spends(excess)
-    other = excess.name(anchor.other) if anchor.other is not None else ""
+    other = there = ""
+    if anchor.other is not None:
+        other, there = excess.name(anchor.other), seconds(excess.account(anchor.other).bad_inclusive_s)
     reached = seconds(account.bad_inclusive_s)
     match anchor.role:
         case Role.TOOK_NEW_PATH:
-            there = seconds(_inclusive(excess, anchor.other))
             return f"It calls {other}, in which the good runs were never seen: {there} per {unit} go there."
         case Role.CALLS_MORE:
-            there = seconds(_inclusive(excess, anchor.other))
             return f"It calls {other} in a loop; the good runs were never seen there, now {there} per {unit} go there."
         case Role.NEW_PATH | Role.TAKES_LONGER:
             return f"The good runs were never seen in it; called by {other}, it {spends} {reached} per {unit}."
@@ -52,7 +52,8 @@ def _why(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: li
 
 
 def _elsewhere(excess: Excess, anchor: Anchor, unit: str) -> str:
-    spending = next(account for account in excess.accounts if account.function == anchor.other)
+    assert anchor.other is not None
+    spending = excess.account(anchor.other)
     name, more = excess.name(spending.function), seconds(spending.bad_inclusive_s - spending.good_inclusive_s)
     return (
         f"Its code differs between the two builds; that of {name}, which {_spends(excess)} {more} more per {unit}, and "
@@ -97,10 +98,6 @@ def _waiting_threads(excess: Excess, function: int) -> int:
 def _gain(account: Account) -> float:
     """By how much what it answers for grew."""
     return sum(account.bad_runs) / len(account.bad_runs) - sum(account.good_runs) / len(account.good_runs)
-
-
-def _inclusive(excess: Excess, function: int | None) -> float:
-    return next(account.bad_inclusive_s for account in excess.accounts if account.function == function)
 
 
 def _spent_in(excess: Excess, function: int, inside: list[tuple[int, float]]) -> str:

@@ -27,8 +27,11 @@ class ExcessSettings:
     # Two builds at the same work: what code that is the same in both would answer for goes to code that differs, but
     # for a part, since files and surroundings may differ, too.
     same_code_answers: float = 0.25
-    # Off the stack, so many changed functions still tell something.
+    # Where growth is concentrated in none of them, so many changed functions still tell something; those on the stack
+    # so many times as much as others. Of more than `most_changes` nobody's part would make a suspect of him.
     telling_changes: float = 3.0
+    change_on_stack: float = 2.0
+    most_changes: int = 12
     # Half of the time goes to where growth comes in along the stack, if it at least doubles there; the other half to
     # abnormal data, or to the code in which the time is.
     structure: float = 0.5

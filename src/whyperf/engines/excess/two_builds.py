@@ -15,9 +15,6 @@ from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.excess.tree import ROOT, ContextTree
 from whyperf.engines.run import Floats
 
-_ON_STACK = 2.0
-_MOST = 12  # changed functions: of more, nobody's part would make a suspect of him
-
 
 class TwoBuilds:
     def __init__(
@@ -29,27 +26,26 @@ class TwoBuilds:
         seen = {function: node for node, function in reversed([*enumerate(self._functions)])}
         # Whoever calls new code has changed, too; and everything runs under an entry point.
         able = (code.changed - code.new - growth.entries) or code.changed
-        if len(able) > _MOST:
+        if len(able) > settings.most_changes:
             able = frozenset()
         self._anywhere = [(seen.get(function, ROOT), function) for function in sorted(able)]
 
     def answers(self, node: int, shares: Mapping[int, float]) -> Iterator[tuple[int, int, float]]:
         """Contexts with their functions and what each answers for of the time in `node`; adds up as `shares` do."""
-        functions, code, settings = self._functions, self._code, self._settings
+        functions, code = self._functions, self._code
+        taken = 1.0 - self._settings.same_code_answers
         same = sum(part for at, part in shares.items() if functions[at] in code.same)
         heirs = self._heirs(node, shares) if same > 0.0 and self._has_grown[node] else []
-        moved = sum(part for _, _, part in heirs) * (1.0 - settings.same_code_answers)
+        left = 1.0 - taken * sum(part for _, _, part in heirs)
         for at, part in shares.items():
             if part > 0.0:
-                yield at, functions[at], part * (1.0 - moved) if functions[at] in code.same else part
+                yield at, functions[at], part * left if functions[at] in code.same else part
         for at, function, part in heirs:
-            yield at, function, same * (1.0 - settings.same_code_answers) * part
+            yield at, function, same * taken * part
 
     def _heirs(self, node: int, shares: Mapping[int, float]) -> list[tuple[int, int, float]]:
         """Contexts and functions whose code differs, with their parts of what is taken from the rest."""
-        functions, changed = self._functions, self._code.changed
-        if not changed:
-            return []
+        functions, changed, settings = self._functions, self._code.changed, self._settings
         answering = {at: part for at, part in shares.items() if functions[at] in changed and part > 0.0}
         if answering:
             total = sum(answering.values())
@@ -57,10 +53,12 @@ class TwoBuilds:
         for at, _ in self._growth.path(node).region:
             if functions[at] in changed and functions[at] not in self._growth.entries:
                 return [(at, functions[at], 1.0)]
+        if not self._anywhere:
+            return []
         # The more functions have changed, the less that says about each of them; most it says about those on the stack.
         on_stack = {functions[at]: at for at in self._tree.path(node)}
-        weights = [_ON_STACK if function in on_stack else 1.0 for _, function in self._anywhere]
-        each = min(1.0, self._settings.telling_changes / max(1, len(self._anywhere))) / max(1.0, sum(weights))
+        weights = [settings.change_on_stack if function in on_stack else 1.0 for _, function in self._anywhere]
+        each = min(1.0, settings.telling_changes / len(self._anywhere)) / sum(weights)
         return [
             (on_stack.get(function, at), function, each * weight)
             for (at, function), weight in zip(self._anywhere, weights, strict=True)
