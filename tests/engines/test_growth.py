@@ -34,11 +34,11 @@ def charged(excess):
     return {excess.name(account.function): account.share for account in excess.accounts if account.share > 1e-9}
 
 
-def grown(*path, by=9.0, elsewhere=(), data=None):
+def grown(*path, by=9.0, elsewhere=(), data=None, **more):
     """Who answers when one path's time is multiplied and everything else stays as it was."""
     good = [*OTHER_WORK, (path, 1.0), *elsewhere]
     bad = [*OTHER_WORK, (path, by), *elsewhere]
-    return charged(compared(good, bad, data))
+    return charged(compared(good, bad, data, **more))
 
 
 class TestWhereGrowthComesIn:
@@ -148,6 +148,32 @@ class TestWorkersOfEverybodys:
     def test_a_few_samples_elsewhere_show_nothing(self):
         few = ((("main", "serve*", "parse", "copy"), 0.05),)  # ten samples
         assert grown("main", "serve*", "plan", "copy", elsewhere=few) == pytest.approx({"copy": 1.0})
+
+
+class TestSeveralCalleesAtOnce:
+    """That several callees of one function go wrong at once, each by itself, is unlikely."""
+
+    def shares(self, *paths, **more):
+        start = [*OTHER_WORK, (("main", "serve*", "plan", "keep"), 0.5)]
+        good = [*start, *((("main", "serve*", *path), 0.5) for path in paths)]
+        bad = [*start, *((("main", "serve*", *path), 8.5) for path in paths)]
+        return charged(compared(good, bad, **more))
+
+    def test_each_passes_on_what_others_have_grown(self):
+        shares = self.shares(("plan", "scan*"), ("plan", "copy*"))
+        assert shares == pytest.approx({"plan": 0.5, "scan": 0.25, "copy": 0.25})
+
+    def test_one_alone_keeps_all(self):
+        assert self.shares(("plan", "scan*")) == pytest.approx({"scan": 1.0})
+
+    def test_what_all_of_them_call_is_one_callee(self):
+        # GIVEN one function that has grown under two callees of plan
+        shares = self.shares(("plan", "left", "scan*"), ("plan", "right", "scan*"))
+        assert shares == pytest.approx({"scan": 1.0})
+
+    def test_dispatchers_take_nothing(self):
+        shares = self.shares(("plan", "scan*"), ("reply", "copy*"))
+        assert "serve" not in shares
 
 
 class TestNewPaths:

@@ -120,7 +120,8 @@ def _shares(node: int, functions: list[int], growth: Growth, anomaly: Anomaly) -
         taken = left * most * anomaly.at(functions[at], leaf=at == node)
         shares[at] += taken
         left -= taken
-    shares[path.owner] += left
+    for at, part in growth.owners(path.owner, anomaly.steady):
+        shares[at] += left * part
     return shares
 
 

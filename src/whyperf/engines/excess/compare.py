@@ -104,8 +104,9 @@ def compare(
     dispatch = Dispatch(index, costs.tree, clock)
     novelty = find_novelty(costs, len(index.functions), index.called_in_good, dispatch.nobody_chose, settings)
     entries = frozenset(n for n, function in enumerate(index.functions) if function.key.name in _ENTRY_POINTS)
-    growth = Growth(costs, entries, Rounds(index, costs, units, clock), settings)
     spent = spend(costs.tree, costs.excess, novelty)
+    rounds = Rounds(index, costs, units, clock)
+    growth = Growth(costs, spent, entries=entries, rounds=rounds, settings=settings)
     charges = charge(
         costs.tree,
         novelty,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import log, sqrt
@@ -24,6 +24,7 @@ from whyperf.engines.excess.tree import ROOT
 from whyperf.engines.run import Floats
 
 _TINY = 1e-300
+_MOSTLY = 0.5
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,21 @@ class Path:
 class Growth:
     """Logarithms of how many times as long the bad runs spend in every context, with what it calls."""
 
-    def __init__(self, costs: Costs, entries: Set[int], rounds: Rounds, settings: ExcessSettings) -> None:
+    def __init__(
+        self,
+        costs: Costs,
+        spent: Floats,
+        *,
+        entries: Set[int],
+        rounds: Rounds,
+        settings: ExcessSettings,
+    ) -> None:
         self.entries = entries
         self._tree, self._settings = costs.tree, settings
         self._good, self._bad = (costs.tree.inclusive(side.mean) for side in (costs.good, costs.bad))
-        self._own_bad = costs.bad.mean
+        self._own_bad, self._in_own_code = costs.bad.mean, costs.bad.in_own_code
+        self._spent = costs.tree.inclusive(spent)
+        self._in_callees: Floats = self._spent - spent
         self._good_samples = costs.tree.inclusive(costs.good.sampled)
         # So much was certainly missed: growth from nothing is not infinite.
         self._unseen = settings.unseen_samples * max(_one_sample(costs.good), _one_sample(costs.bad))
@@ -96,6 +107,39 @@ class Growth:
         )
         return Path(steps, region, self._owner(nodes, outermost))
 
+    def owners(self, owner: int, steady: Set[int]) -> Iterator[tuple[int, float]]:
+        """Contexts and their parts of time that is some context's own. A function whose loops are known to go as far as
+        they did is called more often. Of one of several callees that have grown at once callers take a part, as far as
+        they have grown as well."""
+        if self._functions[owner] in steady and self._in_own_code[owner] > _MOSTLY * self._own_bad[owner]:
+            kept = self._settings.steady_keeps
+            yield owner, kept
+            yield self._calls_more(owner, steady), 1.0 - kept
+            return
+        left, base = 1.0, float(self.of[ROOT])
+        enough = max(self._settings.concentrated * (float(self.of[owner]) - base), _TINY)
+        while left > 0.0:
+            caller = self._parents[owner]
+            grown = min(1.0, (float(self.of[caller]) - base) / enough) if self._may_answer(caller) else 0.0
+            passed_on = left * grown * (1.0 - self._alone(owner)) if grown else 0.0
+            yield owner, left - passed_on
+            owner, left = caller, passed_on
+
+    def _calls_more(self, node: int, steady: Set[int]) -> int:
+        """Who calls what leads to a context more often than before: outwards the first that is called as ever itself,
+        as the loop around its call or the rest of its work shows, or that repeats the call."""
+        while self._may_answer(caller := int(self._parents[node])):
+            if self._tree.called_in_loop[node]:
+                as_ever = self._functions[caller] in steady or self._goes_round_as_ever(node)
+                return node if as_ever else caller
+            if self._does_the_rest_as_ever(node):
+                return caller
+            node = caller
+        return node
+
+    def _may_answer(self, caller: int) -> bool:
+        return self._functions[caller] not in self.entries and float(self.of[caller]) > float(self.of[ROOT])
+
     def inwards(self, head: int, node: int) -> int:
         """The first context from `head` to `node` that repeats its call or its own code; `head` where none does."""
         nodes = _outwards(node, self._parents)
@@ -125,7 +169,7 @@ class Growth:
                 able
                 and at != nodes[0]
                 and not self.works_elsewhere(at, head)
-                and not self._goes_round_as_ever(at, nodes)
+                and not self._goes_round_as_ever(nodes[nodes.index(at) - 1])
             ):
                 return at
         caller = self._parents[step]
@@ -133,7 +177,7 @@ class Growth:
         straight = all(self._tree.known[at] for at in inside) and not self._tree.loops[nodes[0]]
         grown = float(self.of[caller] - self.of[ROOT]) >= self._settings.clear_rise
         able = grown and caller in nodes and self._functions[caller] not in self.entries
-        more = able and self._tree.called_in_loop[step] and not self._goes_round_as_ever(caller, nodes)
+        more = able and self._tree.called_in_loop[step] and not self._goes_round_as_ever(step)
         return caller if straight and more else None
 
     def _owner(self, nodes: list[int], head: int) -> int:
@@ -146,14 +190,21 @@ class Growth:
             return next((at for at in own if self._repeats(at, nodes)), own[0])
         return next((at for at in nodes[inside : inside + 1] if not self.works_elsewhere(at, head)), nodes[0])
 
+    def _alone(self, node: int) -> float:
+        """How much of what grew in its caller's callees is in the function of `node`, wherever it is called there."""
+        caller, running = self._parents[node], self._running[self._functions[node]]
+        order, total = self._order, float(self._in_callees[caller])
+        start, stop = (bisect_left(running.place, place) for place in (order.first[caller], order.after[caller]))
+        mine: float = running.spent[stop] - running.spent[start]
+        return min(1.0, mine / total) if total > 0.0 else 1.0
+
     def _repeats(self, at: int, nodes: list[int]) -> bool:
         """Whether a context of the path calls the next one on it from a loop; the last: whether its own code loops."""
         place = nodes.index(at)
         return self._tree.called_in_loop[nodes[place - 1]] if place else self._tree.loops[at]
 
-    def _goes_round_as_ever(self, at: int, nodes: list[int]) -> bool:
-        """Whether the loop from which a context calls the next one of the path goes round as often as it did."""
-        callee = nodes[nodes.index(at) - 1]
+    def _goes_round_as_ever(self, callee: int) -> bool:
+        """Whether the loop from which a context is called goes round as often as it did."""
         if callee not in self._steady:
             good, bad = self._rounds.beside(callee)
             settings = self._settings
@@ -209,6 +260,7 @@ class Growth:
             running.place.append(first[node])
             running.good.append(running.good[-1] + float(self._good[node]))
             running.bad.append(running.bad[-1] + float(self._bad[node]))
+            running.spent.append(running.spent[-1] + float(self._spent[node]))
             running.samples.append(running.samples[-1] + float(self._good_samples[node]))
         return found
 
@@ -220,6 +272,7 @@ class _Running:
     place: list[int] = field(default_factory=list)
     good: list[float] = field(default_factory=lambda: [0.0])
     bad: list[float] = field(default_factory=lambda: [0.0])
+    spent: list[float] = field(default_factory=lambda: [0.0])
     samples: list[float] = field(default_factory=lambda: [0.0])  # of the good runs
 
 
