@@ -116,14 +116,18 @@ class Growth:
             yield owner, kept
             yield self._calls_more(owner, steady), 1.0 - kept
             return
-        left, base = 1.0, float(self.of[ROOT])
+        yield from self._spread(owner)
+
+    def _spread(self, owner: int) -> Iterator[tuple[int, float]]:
+        left, share, base = 1.0, 1.0, float(self.of[ROOT])
         enough = max(self._settings.concentrated * (float(self.of[owner]) - base), _TINY)
-        while left > 0.0:
-            caller = self._parents[owner]
-            grown = min(1.0, (float(self.of[caller]) - base) / enough) if self._may_answer(caller) else 0.0
-            passed_on = left * grown * (1.0 - self._alone(owner)) if grown else 0.0
-            yield owner, left - passed_on
-            owner, left = caller, passed_on
+        at = owner
+        while self._may_answer(at := self._parents[at]):
+            before, share = share, min(share, self._share_under(at, self._functions[owner]))
+            part = (before - share) * min(1.0, (float(self.of[at]) - base) / enough)
+            left -= part
+            yield at, part
+        yield owner, left
 
     def _calls_more(self, node: int, steady: Set[int]) -> int:
         """Who calls what leads to a context more often than before: outwards the first that is called as ever itself,
@@ -190,13 +194,12 @@ class Growth:
             return next((at for at in own if self._repeats(at, nodes)), own[0])
         return next((at for at in nodes[inside : inside + 1] if not self.works_elsewhere(at, head)), nodes[0])
 
-    def _alone(self, node: int) -> float:
-        """How much of what grew in its caller's callees is in the function of `node`, wherever it is called there."""
-        caller, running = self._parents[node], self._running[self._functions[node]]
-        order, total = self._order, float(self._in_callees[caller])
+    def _share_under(self, caller: int, function: int) -> float:
+        """How much of what grew in the callees of a context is in the function, wherever it is called there."""
+        order, running, total = self._order, self._running[function], float(self._in_callees[caller])
         start, stop = (bisect_left(running.place, place) for place in (order.first[caller], order.after[caller]))
-        mine: float = running.spent[stop] - running.spent[start]
-        return min(1.0, mine / total) if total > 0.0 else 1.0
+        inside: float = running.spent[stop] - running.spent[start]
+        return inside / total if total > 0.0 else 1.0
 
     def _repeats(self, at: int, nodes: list[int]) -> bool:
         """Whether a context of the path calls the next one on it from a loop; the last: whether its own code loops."""
