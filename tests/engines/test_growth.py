@@ -176,6 +176,42 @@ class TestSeveralCalleesAtOnce:
         assert "serve" not in shares
 
 
+class TestWhatDoesTheSameEachTime:
+    """A function whose loops are known to go as far as they did is called more often."""
+
+    def shares(self, rest=(), **known):
+        good = [*OTHER_WORK, (("main", "serve*", "fetch", "decode", "smooth*"), 1.0), *rest]
+        bad = [*OTHER_WORK, (("main", "serve*", "fetch", "decode", "smooth*"), 9.0), *rest]
+        return charged(compared(good, bad, knowing(steady=("smooth", *known.get("also", ())))))
+
+    def test_its_time_goes_to_who_does_the_rest_as_ever(self):
+        shares = self.shares([(("main", "serve*", "fetch", "look_up"), 0.5)])
+        assert shares == pytest.approx({"fetch": 0.9, "smooth": 0.1})
+
+    def test_or_to_whom_a_steady_loop_calls(self):
+        assert self.shares(also=("serve",)) == pytest.approx({"fetch": 0.9, "smooth": 0.1})
+
+    def test_or_to_whose_loop_may_go_round_more(self):
+        path = ("main", "serve*", "plan*", "decode", "smooth*")
+        shares = charged(compared([*OTHER_WORK, (path, 1.0)], [*OTHER_WORK, (path, 9.0)], knowing(steady=("smooth",))))
+        assert shares["plan"] > 0.9
+
+    def test_of_a_librarys_time_its_loops_say_nothing(self):
+        path = ("main", "serve*", "fetch", "smooth*", "libc:memcpy")
+        shares = charged(compared([*OTHER_WORK, (path, 1.0)], [*OTHER_WORK, (path, 9.0)], knowing(steady=("smooth",))))
+        assert shares == pytest.approx({"smooth": 1.0})
+
+    def test_reports_say_so(self):
+        rest = (("main", "serve*", "fetch", "look_up"), 0.5)
+        path = ("main", "serve*", "fetch", "decode", "smooth*")
+        excess = compared(
+            [*OTHER_WORK, (path, 1.0), rest], [*OTHER_WORK, (path, 9.0), rest], knowing(steady=("smooth",))
+        )
+        first = suspects(excess, "run")[0]
+        assert (first.function.name, first.detail["role"], first.detail["repeats"]) == ("fetch", "calls-oftener", False)
+        assert first.why.startswith("It calls decode more often, where each time the same is done")
+
+
 class TestNewPaths:
     """plan calls what the good runs were never seen in, although their program has it."""
 

@@ -8,10 +8,8 @@ caller of a function whose other work takes as long as it did: had they called i
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterator, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import log, sqrt
 
@@ -20,6 +18,7 @@ import numpy as np
 from whyperf.engines.excess.costs import Costs, Side
 from whyperf.engines.excess.rounds import Rounds
 from whyperf.engines.excess.settings import ExcessSettings
+from whyperf.engines.excess.subtrees import Subtrees
 from whyperf.engines.excess.tree import ROOT
 from whyperf.engines.run import Floats
 
@@ -111,7 +110,7 @@ class Growth:
         """Contexts and their parts of time that is some context's own. A function whose loops are known to go as far as
         they did is called more often. Of one of several callees that have grown at once callers take a part, as far as
         they have grown as well."""
-        if self._functions[owner] in steady and self._in_own_code[owner] > _MOSTLY * self._own_bad[owner]:
+        if self._does_the_same(owner, steady):
             kept = self._settings.steady_keeps
             yield owner, kept
             yield self._calls_more(owner, steady), 1.0 - kept
@@ -128,6 +127,19 @@ class Growth:
             left -= part
             yield at, part
         yield owner, left
+
+    def call_oftener(self, steady: Set[int]) -> dict[int, int]:
+        """Contexts that call more often what does the same each time, and the callee that is this or leads to it."""
+        found: dict[int, int] = {}
+        for node in range(ROOT + 1, len(self._tree)):
+            if self._does_the_same(node, steady) and (caller := self._calls_more(node, steady)) != node:
+                path = _outwards(node, self._parents)
+                found[caller] = path[path.index(caller) - 1]
+        return found
+
+    def _does_the_same(self, node: int, steady: Set[int]) -> bool:
+        """Each time it is called. Of the libraries that a function calls its own loops say nothing."""
+        return self._functions[node] in steady and bool(self._in_own_code[node] > _MOSTLY * self._own_bad[node])
 
     def _calls_more(self, node: int, steady: Set[int]) -> int:
         """Who calls what leads to a context more often than before: outwards the first that is called as ever itself,
@@ -196,10 +208,8 @@ class Growth:
 
     def _share_under(self, caller: int, function: int) -> float:
         """How much of what grew in the callees of a context is in the function, wherever it is called there."""
-        order, running, total = self._order, self._running[function], float(self._in_callees[caller])
-        start, stop = (bisect_left(running.place, place) for place in (order.first[caller], order.after[caller]))
-        inside: float = running.spent[stop] - running.spent[start]
-        return inside / total if total > 0.0 else 1.0
+        total = float(self._in_callees[caller])
+        return self._subtrees.inside("spent", function, caller) / total if total > 0.0 else 1.0
 
     def _repeats(self, at: int, nodes: list[int]) -> bool:
         """Whether a context of the path calls the next one on it from a loop; the last: whether its own code loops."""
@@ -233,70 +243,20 @@ class Growth:
         return self._elsewhere[asked]
 
     def _works_outside(self, function: int, head: int) -> bool:
-        order, running = self._order, self._running[function]
-        start, stop = bisect_left(running.place, order.first[head]), bisect_left(running.place, order.after[head])
-
-        def inside_and_outside(sums: list[float]) -> tuple[float, float]:
-            inside = sums[stop] - sums[start]
-            return inside, sums[-1] - inside
-
-        (good_here, good_there), (bad_here, bad_there) = map(inside_and_outside, (running.good, running.bad))
-        if inside_and_outside(running.samples)[1] < self._settings.elsewhere_samples:
+        there = self._subtrees.outside
+        if there("samples", function, head) < self._settings.elsewhere_samples:
             return False
-        here, there = self._grown(good_here, bad_here), self._grown(good_there, bad_there)
-        return there < self._settings.concentrated * here
+        grown_here = self._grown(*(self._subtrees.inside(side, function, head) for side in ("good", "bad")))
+        grown_there = self._grown(*(there(side, function, head) for side in ("good", "bad")))
+        return grown_there < self._settings.concentrated * grown_here
 
     def _grown(self, good: float, bad: float) -> float:
         return log(max(bad + self._unseen, _TINY) / max(good + self._unseen, _TINY))
 
     @cached_property
-    def _order(self) -> _Order:
-        return _depth_first(self._parents)
-
-    @cached_property
-    def _running(self) -> dict[int, _Running]:
-        """Of every function's outermost contexts in depth-first order, so that those under any context are a slice."""
-        found: defaultdict[int, _Running] = defaultdict(_Running)
-        first = self._order.first
-        for node in sorted(self._tree.outermost.tolist(), key=first.__getitem__):
-            running = found[self._functions[node]]
-            running.place.append(first[node])
-            running.good.append(running.good[-1] + float(self._good[node]))
-            running.bad.append(running.bad[-1] + float(self._bad[node]))
-            running.spent.append(running.spent[-1] + float(self._spent[node]))
-            running.samples.append(running.samples[-1] + float(self._good_samples[node]))
-        return found
-
-
-@dataclass(frozen=True)
-class _Running:
-    """Sums over one function's outermost contexts, with callees, before each of them and after the last."""
-
-    place: list[int] = field(default_factory=list)
-    good: list[float] = field(default_factory=lambda: [0.0])
-    bad: list[float] = field(default_factory=lambda: [0.0])
-    spent: list[float] = field(default_factory=lambda: [0.0])
-    samples: list[float] = field(default_factory=lambda: [0.0])  # of the good runs
-
-
-@dataclass(frozen=True)
-class _Order:
-    """Depth-first places of contexts: those under a context are at `first` up to `after`."""
-
-    first: list[int]
-    after: list[int]
-
-
-def _depth_first(parents: list[int]) -> _Order:
-    size = [1] * len(parents)
-    for node in range(len(parents) - 1, ROOT, -1):
-        size[parents[node]] += size[node]
-    first, free = [0] * len(parents), [1] * len(parents)
-    for node in range(ROOT + 1, len(parents)):
-        first[node] = free[parents[node]]
-        free[parents[node]] += size[node]
-        free[node] = first[node] + 1
-    return _Order(first, [at + below for at, below in zip(first, size, strict=True)])
+    def _subtrees(self) -> Subtrees:
+        columns = {"good": self._good, "bad": self._bad, "samples": self._good_samples, "spent": self._spent}
+        return Subtrees(self._tree, columns)
 
 
 def _outwards(node: int, parents: list[int]) -> list[int]:
