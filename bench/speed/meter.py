@@ -109,6 +109,8 @@ def machine_cpu_s() -> float:
 def _inside(recording: Path, cpu_s: float, resident_bytes: int) -> Inside:
     told = json.loads((recording / "manifest.json").read_text())
     handler, losses = told["overhead"], told["losses"]
+    if not handler["handler_s"]:
+        raise FailedRunError("sampled nothing")
     return Inside(
         handler["handler_s"] / cpu_s,
         handler["handler_mean_us"],

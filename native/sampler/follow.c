@@ -1,7 +1,9 @@
 // Whether a program about to be started can carry the sampler: looked up in the file, before it is too late.
 #include <elf.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -89,15 +91,20 @@ static int check(int fd, const char *name, int depth) {
     return check_interpreter(fd, &start.header, name);
 }
 
-// Opened here, it may still not be by the new program: one that a user other than root starts has no capabilities,
-// though who starts it may have kept them. access() asks for the real user, and without capabilities unless that is
-// root. Skipped where system calls are not allowed.
+// access() asks for the real user, and without capabilities unless that is root: as a program finds it that such a user
+// starts, though who starts it may have kept some. Those in the ambient set the program has, too.
+static bool may_access(const char *path, int wanted) {
+    return syscall(SYS_faccessat, AT_FDCWD, path, wanted) == 0 ||
+           syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, CAP_DAC_OVERRIDE, 0, 0) == 1;
+}
+
+// Opened here, it may still not be by the new program. Not asked where system calls are not allowed.
 static bool will_reach(const char *path, int open_flags, int wanted) {
     int fd = raw_open(path, open_flags, 0);
     if (fd < 0)
         return false;
     raw_close(fd);
-    return atomic_load(&this_process.no_system_calls) || syscall(SYS_faccessat, AT_FDCWD, path, wanted) == 0;
+    return atomic_load(&this_process.no_system_calls) || may_access(path, wanted);
 }
 
 // Seen from here, after chroot or a change of user, the new program must find both the library and the rings.

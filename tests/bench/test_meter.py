@@ -42,6 +42,12 @@ def test_recorder_is_told_apart_from_the_program() -> None:
     assert 0 <= cost.inside.share < 0.5
 
 
+def test_a_recording_without_samples_is_no_measurement() -> None:
+    (_, ours) = tools_named(["whyperf --no-values"])
+    with pytest.raises(FailedRunError, match="sampled nothing"):
+        measure(_script("exec sleep 0.1"), ours, _LIMIT_S)
+
+
 def test_server_is_driven_and_ended() -> None:
     # GIVEN a server that would go on for ever, and has a child of its own
     port = free_port()

@@ -44,6 +44,17 @@ def test_a_program_out_of_reach_is_told_of_with_what_to_do_instead(tmp_path: Pat
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_another_user_who_may_open_everything_is_followed(tmp_path: Path) -> None:
+    # GIVEN a program that is started as another user, but with the capability to pass over permissions
+    able = ("--inh-caps=+dac_override", "--ambient-caps=+dac_override")
+    done = _record(tmp_path / "run", *_AS_NOBODY, *able, "/usr/bin/python3", "-c", _BUSY)
+    assert done.returncode == 0, done.stderr
+    made = Recording(tmp_path / "run")
+    assert len(made.table("samples"))
+    assert not made.manifest.losses.unfollowed
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_a_program_that_stays_root_is_followed_through_setpriv(tmp_path: Path) -> None:
     done = _record(tmp_path / "run", "setpriv", "--no-new-privs", "/usr/bin/python3", "-c", _BUSY)
     assert done.returncode == 0, done.stderr
