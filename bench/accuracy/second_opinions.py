@@ -1,8 +1,8 @@
 """`python -m bench.accuracy.second_opinions`: how far readings agree which pattern a case is.
 
-The cases were labelled twice more, by the definitions of vProf, without sight of our labels, of verdicts and of results:
-which pattern describes the mistake best, and which others are acceptable. What these readings agree on with each other,
-with the labels of the cases and with the patterns of first suspects, as stored, tells what a score of patterns can mean.
+The cases were labelled twice more, by the definitions of vProf, without sight of our labels, verdicts and results:
+which pattern describes the mistake best, and which others are acceptable. What these readings agree on with each
+other, with the labels and with the patterns of first suspects, as stored, tells what a score of patterns can mean.
 """
 
 from __future__ import annotations
