@@ -10,7 +10,7 @@ from whyperf.diagnose.confidence import confidence
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.engines.changed_code import NO_CHANGE, compare_code
 from whyperf.engines.excess.compare import compare
-from whyperf.engines.excess.explain import explain
+from whyperf.engines.excess.explain import Standing, explain
 from whyperf.engines.excess.findings import suspects
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run
@@ -111,6 +111,16 @@ def test_explanations_say_what_is_known_of_the_code():
     (changed,), (same,) = (explain(excess, name, "run") for name in ("look_up", "compare_keys"))
     assert any("differs between the two builds" in sentence for sentence in changed.sentences)
     assert any("is the same in both builds" in sentence for sentence in same.sentences)
+
+
+def test_a_function_that_no_sample_fell_in_is_not_called_library_code():
+    # WHEN one is asked about that differs, but is too quick to be seen
+    (found,) = explain(compared({"hash_key": 1}), "hash_key", "run")
+    # THEN just that is said of it
+    assert found.standing is Standing.UNSEEN
+    said = " ".join(found.sentences)
+    assert "No sample fell in it" in said and "differs between the two builds" in said
+    assert "library" not in said and "0 s" not in said
 
 
 def _compressing(seconds: float, **builds: str):
