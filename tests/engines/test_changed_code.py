@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from whyperf.engines.excess.compare import compare
 from whyperf.engines.excess.explain import Standing, explain
 from whyperf.engines.excess.findings import suspects
 from whyperf.engines.functions import FunctionIndex
+from whyperf.engines.quantities import seconds
 from whyperf.engines.run import Run
 
 FUNCTIONS = ("main", "serve", "look_up", "compare_keys", "hash_key", "log_line", "parse")
@@ -123,8 +126,37 @@ def test_a_function_that_no_sample_fell_in_is_not_called_library_code():
     assert "library" not in said and "0 s" not in said
 
 
-def _compressing(seconds: float, **builds: str):
-    stacks = [(("main", "serve"), 1.0), (("main", "store", "sys:deflate", "sys:longest_match"), seconds)]
+def _building_tables(longer: float, build: str, code: dict[str, int]):
+    """Three runs of a function with time of its own, and in what it calls."""
+    stacks = [
+        (("main", "serve"), 1.0),
+        (("main", "serve", "look_up"), 1.2 * longer),
+        (("main", "serve", "look_up", "compare_keys"), longer),
+    ]
+    more = {"declared": DECLARED, "build": build, "code": code}
+    return [Run(recording(stacks, noise=np.random.default_rng(seed), **more)) for seed in range(3)]
+
+
+def test_who_answers_for_more_than_its_own_time_answers_for_what_it_calls():
+    # GIVEN a function that differs and calls one that does not
+    bad = _building_tables(5.0, "bb", {**BEFORE, "look_up": 1})
+    (first, *_) = suspects(compare(_building_tables(1.0, "aa", BEFORE), bad), "run")
+    # THEN it is said whose time it is beyond its own
+    assert first.function.name == "look_up"
+    assert re.search(r"in its own code: .*; with what it calls it answers for \d\.\d+ s\. Its code differs", first.why)
+
+
+def test_who_answers_for_less_than_its_own_time_shares_it():
+    # GIVEN the same code in the hot function, and other code in what calls it
+    excess = compared({"look_up": 1})
+    shared = next(one for one in suspects(excess, "run") if one.function.name == "compare_keys")
+    assert re.search(r"; it answers for .* of that, others for the rest\.", shared.why)
+    # AND the figure is the one that its share is made of
+    assert seconds(excess.account(excess.index.called("compare_keys")[0]).charged_s) in shared.why
+
+
+def _compressing(deflate_s: float, **builds: str):
+    stacks = [(("main", "serve"), 1.0), (("main", "store", "sys:deflate", "sys:longest_match"), deflate_s)]
     return [Run(recording(stacks, noise=np.random.default_rng(seed), **builds)) for seed in range(3)]
 
 
