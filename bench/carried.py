@@ -33,6 +33,7 @@ class Library:
     inside: str = ""  # an archive in the distribution that holds the library
     steps: tuple[tuple[str, ...], ...] = ()  # of the library's build system, instead of sources; {flags} is filled in
     made: str = ""  # the archive that the steps make
+    needs: tuple[str, ...] = ()  # libraries of the system, as the linker is told
     in_debian: bool = False  # the distribution is a Debian source package
 
 
@@ -69,6 +70,10 @@ def _quickjs(distribution: str, version: str) -> Library:
     )
 
 
+def _lz4(distribution: str) -> Library:
+    return Library(distribution, headers=("lz4libs",), sources=("lz4libs/lz4.c", "lz4libs/lz4hc.c"))
+
+
 def _zstd(distribution: str) -> Library:
     return Library(distribution, headers=("zstd",), sources=("zstd/zstdlib.c",), options=("-DZSTD_MULTITHREAD",))
 
@@ -77,12 +82,37 @@ LIBRARIES = {
     "c-ares-1.18": _cares("pycares==4.5.0"),
     "c-ares-1.34": _cares("pycares==4.8.0"),
     "cjson": Library("cjson", headers=(".",), sources=("cJSON.c",), in_debian=True),
+    "curl": Library(
+        "curl",
+        headers=("include",),
+        steps=(
+            ("cmake", "-Bbuild", "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_C_FLAGS={flags}", "-DBUILD_SHARED_LIBS=OFF",
+             "-DBUILD_CURL_EXE=OFF", "-DHTTP_ONLY=ON", "-DCURL_ENABLE_SSL=OFF", "-DCURL_ZLIB=OFF", "-DUSE_LIBIDN2=OFF",
+             "-DCURL_USE_LIBPSL=OFF", "-DCURL_USE_LIBSSH2=OFF"),
+            ("make", "-s", f"-j{_JOBS}", "-Cbuild", "libcurl"),
+        ),
+        made="build/lib/libcurl.a",
+        in_debian=True,
+    ),
     "gumbo": Library("html5-parser==0.5.0", headers=("gumbo",), sources=("gumbo/*.c",)),
     "harfbuzz": Library("harfbuzz", headers=("src",), sources=("src/harfbuzz.cc",), in_debian=True),
     "hiredis": Library(
         "hiredis", headers=(".",), sources=("hiredis.c", "read.c", "sds.c", "net.c", "alloc.c"), in_debian=True
     ),
     "hoedown": Library("misaka==2.1.1", headers=("misaka/hoedown",), sources=("misaka/hoedown/*.c",)),
+    "htslib": Library(
+        "htslib",
+        headers=(".",),
+        steps=(
+            ("autoreconf", "-i"),
+            ("./configure", "-q", "--disable-bz2", "--disable-lzma", "--disable-libcurl", "--without-libdeflate",
+             "--with-external-htscodecs", "CFLAGS={flags}"),
+            ("make", "-s", f"-j{_JOBS}", "libhts.a"),
+        ),
+        made="libhts.a",
+        needs=("-lhtscodecs", "-lz"),
+        in_debian=True,
+    ),
     "jq-1.6": _jq("jq==1.5.0", "1.6"),
     "jq-1.7": _jq("jq==1.6.0", "1.7"),
     "leveldb": Library(
@@ -95,6 +125,7 @@ LIBRARIES = {
     "libyaml": Library(
         "ruamel.yaml.clib==0.2.8", headers=(".",), sources=("[!_]*.c",), options=("-DHAVE_CONFIG_H",)
     ),
+    "jsoncpp": Library("libjsoncpp", headers=("include",), sources=("src/lib_json/*.cpp",), in_debian=True),
     "json-c": Library(
         "json-c",
         headers=("build", "."),
@@ -106,9 +137,40 @@ LIBRARIES = {
         made="build/libjson-c.a",
         in_debian=True,
     ),
+    "libplist": Library(
+        "libplist",
+        headers=("include", "src", "libcnary/include"),
+        sources=("src/*.c", "libcnary/*.c"),
+        no_sources=("cnary.c",),
+        options=("-D_GNU_SOURCE", "-DHAVE_MEMMEM", "-DHAVE_GMTIME_R", "-DHAVE_LOCALTIME_R"),
+        in_debian=True,
+    ),
+    "libuv": Library(
+        "uvloop==0.17.0",
+        headers=("vendor/libuv/include",),
+        steps=(
+            ("cmake", "-Svendor/libuv", "-Bbuild", "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_C_FLAGS={flags}",
+             "-DLIBUV_BUILD_TESTS=OFF"),
+            ("make", "-s", f"-j{_JOBS}", "-Cbuild", "uv_a"),
+        ),
+        made="build/libuv_a.a",
+    ),
     "lmdb": Library("lmdb==1.4.1", headers=("lib",), sources=("lib/*.c",)),
+    "lz4-1.7.5": _lz4("lz4==0.10.0"),
+    "lz4-1.8.1": _lz4("lz4==1.0.0"),
     "quickjs-2020-09-06": _quickjs("quickjs==1.15.0", "2020-09-06"),
     "quickjs-2021-03-27": _quickjs("quickjs==1.17.0", "2021-03-27"),
+    "taglib": Library(
+        "taglib",
+        headers=("build", "taglib", "taglib/toolkit", "taglib/ogg", "taglib/ogg/flac", "taglib/flac"),
+        steps=(
+            ("cmake", "-Bbuild", "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_CXX_FLAGS={flags}", "-DBUILD_SHARED_LIBS=OFF",
+             "-DBUILD_BINDINGS=OFF", "-DCMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON"),
+            ("make", "-s", f"-j{_JOBS}", "-Cbuild", "tag"),
+        ),
+        made="build/taglib/libtag.a",
+        in_debian=True,
+    ),
     "tinyxml2": Library("tinyxml2", headers=(".",), sources=("tinyxml2.cpp",), in_debian=True),
     "yaml-cpp": Library("yaml-cpp", headers=("include",), sources=("src/*.cpp",), in_debian=True),
     "zstd-1.5.1": _zstd("zstandard==0.17.0"),
@@ -135,7 +197,10 @@ def driven(
         # A C++ library needs the C++ runtime, so that its driver has to be C++ as well.
         compiler = compilers[driver.suffix in _CPLUSPLUS]
         made = home / recipe.made if recipe.made else home / "library.a"
-        run([compiler, *options, *headers, "-o", folder / driver.stem, driver, made, "-lpthread", "-lm"], folder)
+        run(
+            [compiler, *options, *headers, "-o", folder / driver.stem, driver, made, *recipe.needs, "-lpthread", "-lm"],
+            folder,
+        )
 
     edits = [patch] if patch else []
     return kept(f"{library}-{driver.stem}", [*options, *compilers, *_words(recipe), driver, *edits], make) / driver.stem
@@ -199,4 +264,4 @@ def _words(recipe: Library) -> list[str]:
     """What of a recipe changes what comes out."""
     steps = [word for step in recipe.steps for word in step if not word.startswith("-j")]
     patterns = [*recipe.headers, *recipe.sources, *recipe.no_sources]
-    return [recipe.distribution, recipe.inside, *patterns, *recipe.options, *steps, recipe.made]
+    return [recipe.distribution, recipe.inside, *patterns, *recipe.options, *steps, recipe.made, *recipe.needs]

@@ -76,6 +76,13 @@ PACKAGES = {
             (*_MAKE, *_NOT_CONFIGURED_AGAIN, "-Csrc"),
         ),
     ),
+    "haproxy": Recipe(
+        "haproxy",
+        (
+            (*_MAKE, "TARGET=linux-glibc", "CC={compiler}", "CPU_CFLAGS={flags}", "DEBUG_CFLAGS=", "USE_CRYPT_H=",
+             "USE_LIBCRYPT=", "haproxy"),
+        ),
+    ),
     "libtasn1": Recipe(
         "libtasn1-6",
         (
@@ -91,6 +98,13 @@ PACKAGES = {
             (*_MAKE, "-Cbuild", "xmllint"),
         ),
     ),
+    "libxslt": Recipe(
+        "libxslt",
+        (
+            (*_CONFIGURE, "--disable-shared", "--without-python", "--without-crypto", "--without-plugins"),
+            (*_MAKE, *_NOT_CONFIGURED_AGAIN, "SUBDIRS=libxslt libexslt xsltproc"),
+        ),
+    ),
     # Debian's makefile wants libtool and a header that says where modules are.
     "lua": Recipe(
         "lua5.3",
@@ -104,12 +118,23 @@ PACKAGES = {
     "m4": Recipe("m4", (_CONFIGURE, (*_MAKE, "-Clib"), (*_MAKE, "-Csrc"))),
     "mawk": Recipe("mawk", (("./configure", "--quiet", "CC={compiler}", "CFLAGS={flags}"), (*_MAKE, "mawk"))),
     "mujs": Recipe("mujs", (("sh", "-c", "{compiler} {flags} -o mujs main.c one.c -lm"),)),
+    "ninja": Recipe(
+        "ninja-build",
+        (
+            ("cmake", "-Bbuild", "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_CXX_FLAGS={flags}", "-DBUILD_TESTING=OFF"),
+            (*_MAKE, "-Cbuild", "ninja"),
+        ),
+    ),
     "rsync": Recipe(
         "rsync",
         (
             (*_CONFIGURE, *(f"--disable-{part}" for part in _LEFT_OUT_OF_RSYNC)),
             (*_MAKE, "rsync"),
         ),
+    ),
+    "squashfs": Recipe(
+        "squashfs-tools",
+        ((*_MAKE, "-Csquashfs-tools", "CC={compiler}", "EXTRA_CFLAGS={flags}", "mksquashfs"),),
     ),
     "libtiff": Recipe(
         "tiff",
@@ -118,6 +143,7 @@ PACKAGES = {
             (*_MAKE, "-Cbuild", "tiffcp"),
         ),
     ),
+    "tcpdump": Recipe("tcpdump", ((*_CONFIGURE, "--without-crypto", "--disable-smb"), (*_MAKE, "tcpdump"))),
     "tar": Recipe("tar", ((*_CONFIGURE, "--disable-nls", "--without-posix-acls", "--without-selinux"), _MAKE)),
 }  # fmt: skip
 

@@ -34,11 +34,11 @@ def charged(excess):
     return {excess.name(account.function): account.share for account in excess.accounts if account.share > 1e-9}
 
 
-def grown(*path, by=9.0, elsewhere=(), data=None):
+def grown(*path, by=9.0, elsewhere=(), data=None, **more):
     """Who answers when one path's time is multiplied and everything else stays as it was."""
     good = [*OTHER_WORK, (path, 1.0), *elsewhere]
     bad = [*OTHER_WORK, (path, by), *elsewhere]
-    return charged(compared(good, bad, data))
+    return charged(compared(good, bad, data, **more))
 
 
 class TestWhereGrowthComesIn:
@@ -148,6 +148,68 @@ class TestWorkersOfEverybodys:
     def test_a_few_samples_elsewhere_show_nothing(self):
         few = ((("main", "serve*", "parse", "copy"), 0.05),)  # ten samples
         assert grown("main", "serve*", "plan", "copy", elsewhere=few) == pytest.approx({"copy": 1.0})
+
+
+class TestSeveralCalleesAtOnce:
+    """That several callees of one function go wrong at once, each by itself, is unlikely."""
+
+    def shares(self, *paths, **more):
+        start = [*OTHER_WORK, (("main", "serve*", "plan", "keep"), 0.5)]
+        good = [*start, *((("main", "serve*", *path), 0.5) for path in paths)]
+        bad = [*start, *((("main", "serve*", *path), 8.5) for path in paths)]
+        return charged(compared(good, bad, **more))
+
+    def test_each_passes_on_what_others_have_grown(self):
+        shares = self.shares(("plan", "scan*"), ("plan", "copy*"))
+        assert shares == pytest.approx({"plan": 0.5, "scan": 0.25, "copy": 0.25})
+
+    def test_one_alone_keeps_all(self):
+        assert self.shares(("plan", "scan*")) == pytest.approx({"scan": 1.0})
+
+    def test_what_all_of_them_call_is_one_callee(self):
+        # GIVEN one function that has grown under two callees of plan
+        shares = self.shares(("plan", "left", "scan*"), ("plan", "right", "scan*"))
+        assert shares == pytest.approx({"scan": 1.0})
+
+    def test_dispatchers_take_nothing(self):
+        shares = self.shares(("plan", "scan*"), ("reply", "copy*"))
+        assert "serve" not in shares
+
+
+class TestWhatDoesTheSameEachTime:
+    """A function whose loops are known to go as far as they did is called more often."""
+
+    def shares(self, rest=(), **known):
+        good = [*OTHER_WORK, (("main", "serve*", "fetch", "decode", "smooth*"), 1.0), *rest]
+        bad = [*OTHER_WORK, (("main", "serve*", "fetch", "decode", "smooth*"), 9.0), *rest]
+        return charged(compared(good, bad, knowing(steady=("smooth", *known.get("also", ())))))
+
+    def test_its_time_goes_to_who_does_the_rest_as_ever(self):
+        shares = self.shares([(("main", "serve*", "fetch", "look_up"), 0.5)])
+        assert shares == pytest.approx({"fetch": 0.9, "smooth": 0.1})
+
+    def test_or_to_whom_a_steady_loop_calls(self):
+        assert self.shares(also=("serve",)) == pytest.approx({"fetch": 0.9, "smooth": 0.1})
+
+    def test_or_to_whose_loop_may_go_round_more(self):
+        path = ("main", "serve*", "plan*", "decode", "smooth*")
+        shares = charged(compared([*OTHER_WORK, (path, 1.0)], [*OTHER_WORK, (path, 9.0)], knowing(steady=("smooth",))))
+        assert shares["plan"] > 0.9
+
+    def test_of_a_librarys_time_its_loops_say_nothing(self):
+        path = ("main", "serve*", "fetch", "smooth*", "libc:memcpy")
+        shares = charged(compared([*OTHER_WORK, (path, 1.0)], [*OTHER_WORK, (path, 9.0)], knowing(steady=("smooth",))))
+        assert shares == pytest.approx({"smooth": 1.0})
+
+    def test_reports_say_so(self):
+        rest = (("main", "serve*", "fetch", "look_up"), 0.5)
+        path = ("main", "serve*", "fetch", "decode", "smooth*")
+        excess = compared(
+            [*OTHER_WORK, (path, 1.0), rest], [*OTHER_WORK, (path, 9.0), rest], knowing(steady=("smooth",))
+        )
+        first = suspects(excess, "run")[0]
+        assert (first.function.name, first.detail["role"], first.detail["repeats"]) == ("fetch", "calls-oftener", False)
+        assert first.why.startswith("It calls decode more often, where each time the same is done")
 
 
 class TestNewPaths:

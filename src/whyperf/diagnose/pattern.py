@@ -65,7 +65,8 @@ def _by_growth(growth: HowItGrew) -> str:
     if calls_more:
         # The loop goes as ever. If nothing in it decides about the call, a condition is missing; else it lets through.
         return MISSING_CONSTRAINT if growth.in_every_round else NEW_PATH
-    return UNKNOWN
+    # It is called as ever and calls more: whatever decides about the call decides otherwise.
+    return WRONG_CONSTRAINT if growth.role is Role.CALLS_OFTENER else UNKNOWN
 
 
 def _between_builds(pattern: str, growth: HowItGrew) -> str:

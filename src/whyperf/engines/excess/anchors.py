@@ -19,6 +19,7 @@ class Role(Enum):
     OWN = "own"  # the time is in its own code, or in library code that it calls
     TOOK_NEW_PATH = "took-new-path"  # it calls what the good runs never reach
     CALLS_MORE = "calls-more"  # it repeats calls that the good runs were never seen in
+    CALLS_OFTENER = "calls-oftener"  # it calls more often what does each time the same
     NEW_PATH = "new-path"  # the good runs never reach it
     TAKES_LONGER = "takes-longer"  # the good runs were never seen in it, but its caller decided as ever
     NEW_CODE = "new-code"  # the good runs' binary does not have it
@@ -46,13 +47,20 @@ def anchor_of(excess: Excess, function: int) -> Anchor:
         if at not in tree.path(node):
             weight[Anchor(at, Role.ELSEWHERE, int(tree.function[node]))] += answered
         elif head < 0:
-            weight[Anchor(at, Role.OWN)] += answered
+            weight[_on_known_path(excess, node, at)] += answered
         elif at == int(tree.parent[head]):
             role = Role.CALLS_MORE if tree.called_in_loop[head] else Role.TOOK_NEW_PATH
             weight[Anchor(at, role, int(tree.function[head]))] += answered
         else:
             weight[Anchor(at, _role_on_new_path(excess, head), int(tree.function[tree.parent[at]]))] += answered
     return max(weight, key=lambda anchor: (weight[anchor], -anchor.node))
+
+
+def _on_known_path(excess: Excess, node: int, at: int) -> Anchor:
+    callee = excess.charges.oftener.get(at)
+    if callee is None or callee not in excess.costs.tree.path(node):
+        return Anchor(at, Role.OWN)
+    return Anchor(at, Role.CALLS_OFTENER, int(excess.costs.tree.function[callee]))
 
 
 def _role_on_new_path(excess: Excess, head: int) -> Role:

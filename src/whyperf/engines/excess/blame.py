@@ -29,6 +29,7 @@ class Charges:
     head: Ints  # per context: where its new path begins, -1 where there is none
     existing: frozenset[int]  # heads whose function the good runs' program has as well
     caller_part: dict[int, float]  # per head: the part that the function which took the new path answers for
+    oftener: dict[int, int]  # contexts that call another more often, and which
 
     def to(self, function: int) -> tuple[Ints, Ints, Floats]:
         rows = self.function == function
@@ -102,6 +103,7 @@ def charge(
         head,
         existing,
         caller_part,
+        growth.call_oftener(anomaly.steady),
     )
 
 
@@ -120,7 +122,8 @@ def _shares(node: int, functions: list[int], growth: Growth, anomaly: Anomaly) -
         taken = left * most * anomaly.at(functions[at], leaf=at == node)
         shares[at] += taken
         left -= taken
-    shares[path.owner] += left
+    for at, part in growth.owners(path.owner, anomaly.steady):
+        shares[at] += left * part
     return shares
 
 

@@ -22,6 +22,7 @@ from whyperf.engines.run import Floats, Run, sums
 from whyperf.recording.identity import FunctionKey
 from whyperf.recording.tables import Clock
 
+_TINY = 1e-300
 # Everything runs under these: that half of the excess does, too, says nothing.
 _ENTRY_POINTS = frozenset({"main", "_start", "start_thread", "clone", "clone3", "__libc_start_main"})
 
@@ -104,8 +105,9 @@ def compare(
     dispatch = Dispatch(index, costs.tree, clock)
     novelty = find_novelty(costs, len(index.functions), index.called_in_good, dispatch.nobody_chose, settings)
     entries = frozenset(n for n, function in enumerate(index.functions) if function.key.name in _ENTRY_POINTS)
-    growth = Growth(costs, entries, Rounds(index, costs, units, clock), settings)
     spent = spend(costs.tree, costs.excess, novelty)
+    rounds = Rounds(index, costs, units, clock)
+    growth = Growth(costs, spent, entries=entries, rounds=rounds, settings=settings)
     charges = charge(
         costs.tree,
         novelty,
@@ -158,9 +160,11 @@ def _accounts(
     all_good, all_bad = (by_function(costs.tree, side.mean, size) for side in (costs.good, costs.bad))
     charged = charges.sum(spent, size)
     good_runs, bad_runs = (_answered_for(charges, side, size) for side in (costs.good, costs.bad))
-    error = np.sqrt(_variance(charges, costs.good, good_runs) + _variance(charges, costs.bad, bad_runs))
+    good_noise, bad_noise = (_noise(charges, side, size) for side in (costs.good, costs.bad))
+    error = np.sqrt(_variance(good_noise, good_runs) + _variance(bad_noise, bad_runs))
     difference = bad_runs.mean(axis=0) - good_runs.mean(axis=0)
     sigma = np.divide(difference, error, out=np.zeros(size), where=error > 0)
+    sigma = np.maximum(sigma, _nearest_apart(good_runs, bad_runs, good_noise, bad_noise))
     margin = settings.interval_sigma * error
     accounts = [
         Account(
@@ -189,21 +193,40 @@ def _answered_for(charges: Charges, side: Side, size: int) -> Floats:
     return np.array([charges.sum(seconds, size) for seconds in side.seconds])
 
 
-def _variance(charges: Charges, side: Side, answered: Floats) -> Floats:
-    """Of the mean over runs: sampling noise, or the spread between runs where that is larger.
+@dataclass(frozen=True)
+class _Noise:
+    """Sampling variance of what functions answer for: rows are runs."""
 
-    One more sample than was seen counts for everybody: a function never sampled is not known to take no time.
-    """
-    runs, size = answered.shape
-    squares = side.squares.sum(axis=0)
-    sampled = sums(charges.function, charges.part**2 * squares[charges.node], size)
-    samples = side.samples.sum()
-    one_sample = squares.sum() / samples if samples else 0.0
-    sampling: Floats = (sampled + one_sample) / runs**2
+    of_runs: Floats
+    one_sample: float
+    """So much more counts for everybody: a function never sampled is not known to take no time."""
+
+
+def _noise(charges: Charges, side: Side, size: int) -> _Noise:
+    total, samples = float(side.squares.sum()), float(side.samples.sum())
+    rows = [sums(charges.function, charges.part**2 * squares[charges.node], size) for squares in side.squares]
+    return _Noise(np.array(rows), total / samples if samples else 0.0)
+
+
+def _variance(noise: _Noise, answered: Floats) -> Floats:
+    """Of the mean over runs: sampling noise, or the spread between runs where that is larger."""
+    runs = len(answered)
+    sampling: Floats = (noise.of_runs.sum(axis=0) + noise.one_sample) / runs**2
     if runs < 2:
         return sampling
     spread: Floats = answered.var(axis=0, ddof=1) / runs
     return np.maximum(sampling, spread)
+
+
+def _nearest_apart(good: Floats, bad: Floats, good_noise: _Noise, bad_noise: _Noise) -> Floats:
+    """By how many standard errors of sampling the least of the bad runs is above the most of the good ones: of a time
+    that is many times what it was, bad runs may differ among themselves by more than from the good ones."""
+    every = np.arange(good.shape[1])
+    most, least = good.argmax(axis=0), bad.argmin(axis=0)
+    variance = good_noise.of_runs[most, every] + bad_noise.of_runs[least, every]
+    apart: Floats = bad[least, every] - good[most, every]
+    error = np.sqrt(variance + good_noise.one_sample + bad_noise.one_sample)
+    return np.where(error > 0, apart / np.maximum(error, _TINY), 0.0)
 
 
 def _part(value: float, total: float) -> float:

@@ -77,6 +77,8 @@ def _repeats(excess: Excess, account: Account, anchor: Anchor) -> bool:
             return any(tree.loops[node] for node in np.flatnonzero(tree.function == anchor.other))
         case Role.CALLS_MORE:
             return tree.loops[anchor.node] and account.bad_s - account.good_s > _SLIGHTLY * account.charged_s
+        case Role.CALLS_OFTENER:
+            return repeated_callee(excess, anchor.node) is not None
         case Role.OWN | Role.TAKES_LONGER:
             return tree.loops[anchor.node] or repeated_callee(excess, anchor.node) is not None
     return False

@@ -8,10 +8,8 @@ caller of a function whose other work takes as long as it did: had they called i
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Set
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
 from functools import cached_property
 from math import log, sqrt
 
@@ -20,10 +18,12 @@ import numpy as np
 from whyperf.engines.excess.costs import Costs, Side
 from whyperf.engines.excess.rounds import Rounds
 from whyperf.engines.excess.settings import ExcessSettings
+from whyperf.engines.excess.subtrees import Subtrees
 from whyperf.engines.excess.tree import ROOT
 from whyperf.engines.run import Floats
 
 _TINY = 1e-300
+_MOSTLY = 0.5
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,21 @@ class Path:
 class Growth:
     """Logarithms of how many times as long the bad runs spend in every context, with what it calls."""
 
-    def __init__(self, costs: Costs, entries: Set[int], rounds: Rounds, settings: ExcessSettings) -> None:
+    def __init__(
+        self,
+        costs: Costs,
+        spent: Floats,
+        *,
+        entries: Set[int],
+        rounds: Rounds,
+        settings: ExcessSettings,
+    ) -> None:
         self.entries = entries
         self._tree, self._settings = costs.tree, settings
         self._good, self._bad = (costs.tree.inclusive(side.mean) for side in (costs.good, costs.bad))
-        self._own_bad = costs.bad.mean
+        self._own_bad, self._in_own_code = costs.bad.mean, costs.bad.in_own_code
+        self._spent = costs.tree.inclusive(spent)
+        self._in_callees: Floats = self._spent - spent
         self._good_samples = costs.tree.inclusive(costs.good.sampled)
         # So much was certainly missed: growth from nothing is not infinite.
         self._unseen = settings.unseen_samples * max(_one_sample(costs.good), _one_sample(costs.bad))
@@ -96,6 +106,56 @@ class Growth:
         )
         return Path(steps, region, self._owner(nodes, outermost))
 
+    def owners(self, owner: int, steady: Set[int]) -> Iterator[tuple[int, float]]:
+        """Contexts and their parts of time that is some context's own. A function whose loops are known to go as far as
+        they did is called more often. Of one of several callees that have grown at once callers take a part, as far as
+        they have grown as well."""
+        if self._does_the_same(owner, steady):
+            kept = self._settings.steady_keeps
+            yield owner, kept
+            yield self._calls_more(owner, steady), 1.0 - kept
+            return
+        yield from self._spread(owner)
+
+    def _spread(self, owner: int) -> Iterator[tuple[int, float]]:
+        left, share, base = 1.0, 1.0, float(self.of[ROOT])
+        enough = max(self._settings.concentrated * (float(self.of[owner]) - base), _TINY)
+        at = owner
+        while self._may_answer(at := self._parents[at]):
+            before, share = share, min(share, self._share_under(at, self._functions[owner]))
+            part = (before - share) * min(1.0, (float(self.of[at]) - base) / enough)
+            left -= part
+            yield at, part
+        yield owner, left
+
+    def call_oftener(self, steady: Set[int]) -> dict[int, int]:
+        """Contexts that call more often what does the same each time, and the callee that is this or leads to it."""
+        found: dict[int, int] = {}
+        for node in range(ROOT + 1, len(self._tree)):
+            if self._does_the_same(node, steady) and (caller := self._calls_more(node, steady)) != node:
+                path = _outwards(node, self._parents)
+                found[caller] = path[path.index(caller) - 1]
+        return found
+
+    def _does_the_same(self, node: int, steady: Set[int]) -> bool:
+        """Each time it is called. Of the libraries that a function calls its own loops say nothing."""
+        return self._functions[node] in steady and bool(self._in_own_code[node] > _MOSTLY * self._own_bad[node])
+
+    def _calls_more(self, node: int, steady: Set[int]) -> int:
+        """Who calls what leads to a context more often than before: outwards the first that is called as ever itself,
+        as the loop around its call or the rest of its work shows, or that repeats the call."""
+        while self._may_answer(caller := int(self._parents[node])):
+            if self._tree.called_in_loop[node]:
+                as_ever = self._functions[caller] in steady or self._goes_round_as_ever(node)
+                return node if as_ever else caller
+            if self._does_the_rest_as_ever(node):
+                return caller
+            node = caller
+        return node
+
+    def _may_answer(self, caller: int) -> bool:
+        return self._functions[caller] not in self.entries and float(self.of[caller]) > float(self.of[ROOT])
+
     def inwards(self, head: int, node: int) -> int:
         """The first context from `head` to `node` that repeats its call or its own code; `head` where none does."""
         nodes = _outwards(node, self._parents)
@@ -125,7 +185,7 @@ class Growth:
                 able
                 and at != nodes[0]
                 and not self.works_elsewhere(at, head)
-                and not self._goes_round_as_ever(at, nodes)
+                and not self._goes_round_as_ever(nodes[nodes.index(at) - 1])
             ):
                 return at
         caller = self._parents[step]
@@ -133,7 +193,7 @@ class Growth:
         straight = all(self._tree.known[at] for at in inside) and not self._tree.loops[nodes[0]]
         grown = float(self.of[caller] - self.of[ROOT]) >= self._settings.clear_rise
         able = grown and caller in nodes and self._functions[caller] not in self.entries
-        more = able and self._tree.called_in_loop[step] and not self._goes_round_as_ever(caller, nodes)
+        more = able and self._tree.called_in_loop[step] and not self._goes_round_as_ever(step)
         return caller if straight and more else None
 
     def _owner(self, nodes: list[int], head: int) -> int:
@@ -146,14 +206,18 @@ class Growth:
             return next((at for at in own if self._repeats(at, nodes)), own[0])
         return next((at for at in nodes[inside : inside + 1] if not self.works_elsewhere(at, head)), nodes[0])
 
+    def _share_under(self, caller: int, function: int) -> float:
+        """How much of what grew in the callees of a context is in the function, wherever it is called there."""
+        total = float(self._in_callees[caller])
+        return self._subtrees.inside("spent", function, caller) / total if total > 0.0 else 1.0
+
     def _repeats(self, at: int, nodes: list[int]) -> bool:
         """Whether a context of the path calls the next one on it from a loop; the last: whether its own code loops."""
         place = nodes.index(at)
         return self._tree.called_in_loop[nodes[place - 1]] if place else self._tree.loops[at]
 
-    def _goes_round_as_ever(self, at: int, nodes: list[int]) -> bool:
-        """Whether the loop from which a context calls the next one of the path goes round as often as it did."""
-        callee = nodes[nodes.index(at) - 1]
+    def _goes_round_as_ever(self, callee: int) -> bool:
+        """Whether the loop from which a context is called goes round as often as it did."""
         if callee not in self._steady:
             good, bad = self._rounds.beside(callee)
             settings = self._settings
@@ -179,68 +243,20 @@ class Growth:
         return self._elsewhere[asked]
 
     def _works_outside(self, function: int, head: int) -> bool:
-        order, running = self._order, self._running[function]
-        start, stop = bisect_left(running.place, order.first[head]), bisect_left(running.place, order.after[head])
-
-        def inside_and_outside(sums: list[float]) -> tuple[float, float]:
-            inside = sums[stop] - sums[start]
-            return inside, sums[-1] - inside
-
-        (good_here, good_there), (bad_here, bad_there) = map(inside_and_outside, (running.good, running.bad))
-        if inside_and_outside(running.samples)[1] < self._settings.elsewhere_samples:
+        there = self._subtrees.outside
+        if there("samples", function, head) < self._settings.elsewhere_samples:
             return False
-        here, there = self._grown(good_here, bad_here), self._grown(good_there, bad_there)
-        return there < self._settings.concentrated * here
+        grown_here = self._grown(*(self._subtrees.inside(side, function, head) for side in ("good", "bad")))
+        grown_there = self._grown(*(there(side, function, head) for side in ("good", "bad")))
+        return grown_there < self._settings.concentrated * grown_here
 
     def _grown(self, good: float, bad: float) -> float:
         return log(max(bad + self._unseen, _TINY) / max(good + self._unseen, _TINY))
 
     @cached_property
-    def _order(self) -> _Order:
-        return _depth_first(self._parents)
-
-    @cached_property
-    def _running(self) -> dict[int, _Running]:
-        """Of every function's outermost contexts in depth-first order, so that those under any context are a slice."""
-        found: defaultdict[int, _Running] = defaultdict(_Running)
-        first = self._order.first
-        for node in sorted(self._tree.outermost.tolist(), key=first.__getitem__):
-            running = found[self._functions[node]]
-            running.place.append(first[node])
-            running.good.append(running.good[-1] + float(self._good[node]))
-            running.bad.append(running.bad[-1] + float(self._bad[node]))
-            running.samples.append(running.samples[-1] + float(self._good_samples[node]))
-        return found
-
-
-@dataclass(frozen=True)
-class _Running:
-    """Sums over one function's outermost contexts, with callees, before each of them and after the last."""
-
-    place: list[int] = field(default_factory=list)
-    good: list[float] = field(default_factory=lambda: [0.0])
-    bad: list[float] = field(default_factory=lambda: [0.0])
-    samples: list[float] = field(default_factory=lambda: [0.0])  # of the good runs
-
-
-@dataclass(frozen=True)
-class _Order:
-    """Depth-first places of contexts: those under a context are at `first` up to `after`."""
-
-    first: list[int]
-    after: list[int]
-
-
-def _depth_first(parents: list[int]) -> _Order:
-    size = [1] * len(parents)
-    for node in range(len(parents) - 1, ROOT, -1):
-        size[parents[node]] += size[node]
-    first, free = [0] * len(parents), [1] * len(parents)
-    for node in range(ROOT + 1, len(parents)):
-        first[node] = free[parents[node]]
-        free[parents[node]] += size[node]
-        free[node] = first[node] + 1
-    return _Order(first, [at + below for at, below in zip(first, size, strict=True)])
+    def _subtrees(self) -> Subtrees:
+        columns = {"good": self._good, "bad": self._bad, "samples": self._good_samples, "spent": self._spent}
+        return Subtrees(self._tree, columns)
 
 
 def _outwards(node: int, parents: list[int]) -> list[int]:

@@ -48,7 +48,7 @@ def _why(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: li
                 f"{unit} became {seconds(account.bad_inclusive_s)}. It may call too often, or with too much."
             )
         case _:
-            return _grown(excess, account, anchor.node, unit, inside)
+            return _grown(excess, account, anchor, unit, inside)
 
 
 def _elsewhere(excess: Excess, anchor: Anchor, unit: str) -> str:
@@ -65,13 +65,16 @@ def _spends(excess: Excess) -> str:
     return "waits" if excess.clock is Clock.BLOCKED else "takes"
 
 
-def _grown(excess: Excess, account: Account, node: int, unit: str, inside: list[tuple[int, float]]) -> str:
+def _grown(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: list[tuple[int, float]]) -> str:
     spends = _spends(excess)
     own = account.bad_s - account.good_s
     if own < _MOSTLY * _gain(account):
         # It answers for growth that comes in here, or for its data: the time is in what it calls.
         now, before = seconds(account.bad_inclusive_s), seconds(account.good_inclusive_s)
-        callee = repeated_callee(excess, node)
+        if anchor.role is Role.CALLS_OFTENER and anchor.other is not None:
+            more = f"It calls {excess.name(anchor.other)} more often, where each time the same is done"
+            return f"{more}: with what it calls it {spends} {now} per {unit}, not {before}."
+        callee = repeated_callee(excess, anchor.node)
         loop = f" It calls {excess.name(callee)} in a loop." if callee is not None else ""
         answers = f"it answers for {seconds(account.charged_s)} of the difference"
         return f"With what it calls it {spends} {now} per {unit}, not {before}; {answers}.{loop}"

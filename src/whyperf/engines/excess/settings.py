@@ -38,6 +38,9 @@ class ExcessSettings:
     clear_rise: float = 0.7
     # Growth is concentrated in a context that has grown half as much (in logarithms) as the most on its path.
     concentrated: float = 0.5
+    # A function whose loops were compared and go as far as they did keeps so much of what it takes longer: it must be
+    # called more often.
+    steady_keeps: float = 0.1
     # Samples that every context may have missed.
     unseen_samples: float = 4.0
     # So many good samples show how a function behaves elsewhere.
