@@ -17,7 +17,7 @@ SERVER_PACKAGES := nginx apache2-bin apache2-dev apache2-utils postgresql pigz
 STALL_PACKAGES := xvfb xdotool python3-tk dbus-daemon python3-dbus python3-gi gunicorn python3-psycopg2 liburing-dev git rsync util-linux \
 	libglib2.0-dev libuv1-dev qtbase5-dev pkg-config nodejs g++
 # To build and test other projects from Debian's and PyPI's sources.
-SOURCE_PACKAGES := dpkg-dev xz-utils perl tcl fonts-dejavu-core
+SOURCE_PACKAGES := dpkg-dev xz-utils perl tcl fonts-dejavu-core libhtscodecs-dev libpcap-dev libutfcpp-dev libxml2-dev zlib1g-dev
 
 NATIVE := $(shell find native -name '*.[ch]')
 # Programs whose tests go by their line numbers are left as they are.
