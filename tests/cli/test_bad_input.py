@@ -20,7 +20,7 @@ from tests.cli.conftest import Whyperf, sentence
         (["record", "--", "no-such-program"], 1, "no-such-program was not found"),
         (["record", "--", "./no-such-program"], 1, "was not found"),
         (["record", "--", "/usr"], 1, "is a folder"),
-        (["record", "--", "/etc/passwd"], 1, "is not executable"),
+        (["record", "--", "/etc/passwd"], 1, "is neither a program nor a script"),
         (["record", "--rate", "9000", "--", "true"], 2, "highest 5000"),
         (["record", "--rate", "fast", "--", "true"], 2, "not a whole number"),
         (["record", "--for", "soon", "--", "true"], 2, "is not a time"),
@@ -63,6 +63,17 @@ def test_script_without_interpreter_line(whyperf: Whyperf, tmp_path: Path) -> No
     (tmp_path / "script").write_text("echo hello\n")
     (tmp_path / "script").chmod(0o755)
     assert "neither a program nor a script" in sentence(whyperf("record", "--", "./script"), 1)
+
+
+def test_only_what_can_be_executed_is_to_be_made_executable(whyperf: Whyperf, tmp_path: Path) -> None:
+    # GIVEN a source file, and a script that nobody made executable
+    (tmp_path / "main.c").write_text("int main(void) { return 0; }\n")
+    (tmp_path / "script").write_text("#!/bin/sh\n")
+    source, script = (whyperf("compare", "--good", f"./{name}", "--bad", "true") for name in ("main.c", "script"))
+    assert "is neither a program nor a script" in sentence(source, 1)
+    assert "chmod" not in source.stderr
+    assert "is not executable" in sentence(script, 1)
+    assert "chmod +x script" in script.stderr
 
 
 def test_script_whose_interpreter_is_missing(whyperf: Whyperf, tmp_path: Path) -> None:

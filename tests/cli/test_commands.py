@@ -16,7 +16,10 @@ import pytest
 from tests.cli.conftest import Whyperf, sentence
 from whyperf.cli import demo
 from whyperf.cli.alternation import Side, order, pairs_for
+from whyperf.cli.endings import endings
 from whyperf.cli.main import COMMANDS
+from whyperf.collect.lifecycle import Outcome
+from whyperf.recording.manifest import Totals
 
 BUSY = "i=0; while [ $i -lt {n} ]; do i=$((i+1)); done"
 
@@ -211,6 +214,40 @@ def test_a_killed_run_is_said_right_under_the_symptom(whyperf: Whyperf) -> None:
     good, bad = (f"sh -c '{BUSY.format(n=50000)}; {end}'" for end in ("exit 0", "kill -FPE $$"))
     lines = whyperf("compare", "--good", good, "--bad", bad, "--runs", "1").stdout.split("\n\n")[0].splitlines()
     assert "The bad run 1 was killed by SIGFPE." in lines
+    # AND nothing of a status that it never had
+    assert not any("status" in line for line in lines)
+
+
+def ended(status: int | None = 0, signal: int | None = None) -> Outcome:
+    totals = Totals(0.0, 0.0, 0.0, 0, 0, 0, 0, 0, 0)
+    return Outcome(Path("no-output"), status, signal, "signal" if signal else "exit", totals, None)
+
+
+@pytest.mark.parametrize(
+    ("bad", "expected"),
+    [
+        ([ended()] * 3, []),
+        ([ended(None, 6)] * 3, ["All bad runs were killed by SIGABRT."]),
+        ([ended(None, 6), ended(), ended(None, 6)], ["The bad runs 1 and 3 were killed by SIGABRT."]),
+        (
+            [ended(None, 6), ended(None, 9), ended(3)],
+            [
+                "The bad run 1 was killed by SIGABRT.",
+                "The bad run 2 was killed by SIGKILL.",
+                "Good runs ended with status 0, bad ones with 3.",
+            ],
+        ),
+    ],
+)
+def test_how_runs_ended_is_said_once(bad: list[Outcome], expected: list[str]) -> None:
+    assert endings({Side.GOOD: [ended()] * 3, Side.BAD: bad}) == expected
+
+
+def test_a_failed_side_beside_a_killed_one_is_told() -> None:
+    killed, failed = [ended(None, 6)], [ended(3)]
+    both = ["The {} run 1 was killed by SIGABRT.", "{} runs ended with status 3, as programs do that fail."]
+    assert endings({Side.GOOD: failed, Side.BAD: killed}) == [both[0].format("bad"), both[1].format("Good")]
+    assert endings({Side.GOOD: killed, Side.BAD: failed}) == [both[0].format("good"), both[1].format("Bad")]
 
 
 def test_an_interrupted_comparison_says_what_is_kept(whyperf: Whyperf, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -10,9 +12,10 @@ from whyperf.diagnose.confidence import confidence
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.engines.changed_code import NO_CHANGE, compare_code
 from whyperf.engines.excess.compare import compare
-from whyperf.engines.excess.explain import explain
+from whyperf.engines.excess.explain import Standing, explain
 from whyperf.engines.excess.findings import suspects
 from whyperf.engines.functions import FunctionIndex
+from whyperf.engines.quantities import seconds
 from whyperf.engines.run import Run
 
 FUNCTIONS = ("main", "serve", "look_up", "compare_keys", "hash_key", "log_line", "parse")
@@ -113,8 +116,47 @@ def test_explanations_say_what_is_known_of_the_code():
     assert any("is the same in both builds" in sentence for sentence in same.sentences)
 
 
-def _compressing(seconds: float, **builds: str):
-    stacks = [(("main", "serve"), 1.0), (("main", "store", "sys:deflate", "sys:longest_match"), seconds)]
+def test_a_function_that_no_sample_fell_in_is_not_called_library_code():
+    # WHEN one is asked about that differs, but is too quick to be seen
+    (found,) = explain(compared({"hash_key": 1}), "hash_key", "run")
+    # THEN just that is said of it
+    assert found.standing is Standing.UNSEEN
+    said = " ".join(found.sentences)
+    assert "No sample fell in it" in said and "differs between the two builds" in said
+    assert "library" not in said and "0 s" not in said
+
+
+def _building_tables(longer: float, build: str, code: dict[str, int]):
+    """Three runs of a function with time of its own, and in what it calls."""
+    stacks = [
+        (("main", "serve"), 1.0),
+        (("main", "serve", "look_up"), 1.2 * longer),
+        (("main", "serve", "look_up", "compare_keys"), longer),
+    ]
+    more = {"declared": DECLARED, "build": build, "code": code}
+    return [Run(recording(stacks, noise=np.random.default_rng(seed), **more)) for seed in range(3)]
+
+
+def test_who_answers_for_more_than_its_own_time_answers_for_what_it_calls():
+    # GIVEN a function that differs and calls one that does not
+    bad = _building_tables(5.0, "bb", {**BEFORE, "look_up": 1})
+    (first, *_) = suspects(compare(_building_tables(1.0, "aa", BEFORE), bad), "run")
+    # THEN it is said whose time it is beyond its own
+    assert first.function.name == "look_up"
+    assert re.search(r"in its own code: .*; with what it calls it answers for \d\.\d+ s\. Its code differs", first.why)
+
+
+def test_who_answers_for_less_than_its_own_time_shares_it():
+    # GIVEN the same code in the hot function, and other code in what calls it
+    excess = compared({"look_up": 1})
+    shared = next(one for one in suspects(excess, "run") if one.function.name == "compare_keys")
+    assert re.search(r"; it answers for .* of that, others for the rest\.", shared.why)
+    # AND the figure is the one that its share is made of
+    assert seconds(excess.account(excess.index.called("compare_keys")[0]).charged_s) in shared.why
+
+
+def _compressing(deflate_s: float, **builds: str):
+    stacks = [(("main", "serve"), 1.0), (("main", "store", "sys:deflate", "sys:longest_match"), deflate_s)]
     return [Run(recording(stacks, noise=np.random.default_rng(seed), **builds)) for seed in range(3)]
 
 

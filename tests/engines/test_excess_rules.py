@@ -6,7 +6,7 @@ import pytest
 
 from tests.engines.made import recording
 from whyperf.engines.excess.compare import DataEvidence, compare, weigh
-from whyperf.engines.excess.explain import explain
+from whyperf.engines.excess.explain import Standing, explain
 from whyperf.engines.excess.findings import suspects
 from whyperf.engines.run import Run
 from whyperf.recording.tables import Clock
@@ -225,7 +225,7 @@ def test_explain_says_whose_time_a_library_functions_is():
     good = [(("main", "find", "libc:strcmp"), 1.0), (("main", "sort", "libc:strcmp"), 1.0)]
     bad = [(("main", "find", "libc:strcmp"), 3.0), (("main", "sort", "libc:strcmp"), 1.0)]
     (strcmp,) = explain(compare([run(good)], [run(bad)]), "strcmp", "run")
-    assert strcmp.folded
+    assert strcmp.standing is Standing.FOLDED
     said = " ".join(strcmp.sentences)
     assert "Own time: 2.00 s per run in the good runs, 4.00 s in the bad." in said
     assert "find (75%), sort (25%)" in said and "pass" not in said
@@ -240,5 +240,19 @@ def test_explain_says_what_a_function_lost_and_what_it_would_need():
     assert walk.rank == 1
     assert "It already ranks first." in walk.sentences
     assert any("8.00 s of what it gained is in functions it calls" in sentence for sentence in plan.sentences)
-    assert any("To pass" in sentence for sentence in plan.sentences)
     assert explain(excess, "nobody", "run") == []
+    # AND in the unit of the report
+    (passing,) = (sentence for sentence in plan.sentences if sentence.startswith("To pass"))
+    assert passing.startswith("To pass walk it would have to answer for 8.00 s more per run")
+
+
+def test_explain_gives_no_negative_distance_and_nothing_to_catch_up_with_a_tie():
+    # GIVEN a function that got a little quicker, and answers for nothing like others
+    shrunk = [run([*BASE, (("main", "walk"), seconds), (("main", "plan"), 0.5)]) for seconds in (1.0, 1.1, 1.2)]
+    grown = [run([*BASE, (("main", "walk"), 9 * seconds), (("main", "plan"), 0.4)]) for seconds in (1.0, 1.1, 1.2)]
+    excess = compare(shrunk, grown)
+    (plan,) = explain(excess, "plan", "run")
+    assert plan.account.sigma < 0 and plan.account.charged_s == 0
+    said = " ".join(plan.sentences)
+    assert "standard errors below no change" in said and "-" not in said
+    assert " for 0 s more" not in said

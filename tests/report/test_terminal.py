@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.report import verdicts
+from whyperf.diagnose.verdict import Variable
+from whyperf.engines.finding import HotLine
 from whyperf.report.glyphs import FULL, PLAIN, bar
 from whyperf.report.printable import printable
 from whyperf.report.shorten import call_path, short_name, short_path, without_template_arguments
@@ -68,6 +71,36 @@ def test_no_difference_is_one_sentence():
 
 def test_top_says_how_many_more_there_are():
     assert "and 2 more: --top 3" in rendered(verdicts.difference(), 80, top=1)
+
+
+def with_variables(*places):
+    """The first suspect with variables that were read at these places: a file and lines with their source."""
+    verdict = verdicts.difference()
+    variables = tuple(
+        Variable(f"v{at}", "1", "2", "value", tuple(line.line for line in lines), read_at=lines, file=file)
+        for at, (file, lines) in enumerate(places)
+    )
+    first, *others = verdict.suspects
+    return replace(verdict, suspects=(replace(first, variables=variables), *others))
+
+
+def test_source_of_variables_is_shown_once():
+    # GIVEN variables read at lines of the suspect's excerpt, and at others twice
+    first = verdicts.difference().suspects[0]
+    hottest = next(line for line in first.lines if line.line == first.line)
+    elsewhere = (HotLine(77, 1.0, "limit = read_limit();"),)
+    text = rendered(with_variables((first.file, (hottest,)), (first.file, elsewhere), (first.file, elsewhere)), 80)
+    # THEN the source is there once, and the lines are told all the same
+    assert text.count(hottest.text.strip()) == text.count("limit = read_limit();") == 1
+    assert f"read at line {hottest.line}\n" in text
+    assert text.count("read at line 77\n") == 1
+
+
+@pytest.mark.parametrize("text", ["", "next(*this);"])
+def test_lines_of_another_file_are_not_left_without_its_name(text):
+    shown = rendered(with_variables(("/usr/include/list.h", (HotLine(612, 1.0, text),))), 80)
+    assert "read at line 612 of list.h\n" in shown
+    assert text in shown
 
 
 @pytest.mark.parametrize("colour", [False, True])

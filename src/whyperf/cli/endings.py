@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from whyperf.cli.alternation import Side
@@ -25,21 +26,38 @@ def last_output(recording: Path) -> str:
 
 def endings(outcomes: Mapping[Side, list[Outcome]]) -> list[str]:
     """Runs that were killed or failed: a comparison with them is often not what the user wanted."""
-    said: list[str] = []
-    for side, runs in outcomes.items():
-        for number, outcome in enumerate(runs, start=1):
-            if outcome.signal is not None and outcome.stopped_by == "signal":
-                killed_by = signal_name(outcome.signal)
-                said.append(f"The {side.value} run {number} was killed by {killed_by}.{last_output(outcome.path)}")
-    ended = {side: sorted({run.status for run in runs if run.status is not None}) for side, runs in outcomes.items()}
-    if ended[Side.GOOD] != ended[Side.BAD]:
-        said.append(
-            f"Good runs ended with status {_listed(ended[Side.GOOD])}, bad ones with {_listed(ended[Side.BAD])}."
-        )
-    elif any(ended[Side.BAD]):
-        tail = last_output(outcomes[Side.BAD][-1].path)
-        said.append(f"All runs ended with status {_listed(ended[Side.BAD])}, as programs do that fail.{tail}")
+    said = [sentence for side, runs in outcomes.items() for sentence in _killed(side, runs)]
+    good, bad = (
+        sorted({run.status for run in outcomes[side] if run.status is not None}) for side in (Side.GOOD, Side.BAD)
+    )
+    if good and bad and good != bad:
+        said.append(f"Good runs ended with status {_listed(good)}, bad ones with {_listed(bad)}.")
+    elif any((*good, *bad)):
+        side, who = (Side.BAD, "All runs" if good else "Bad runs") if bad else (Side.GOOD, "Good runs")
+        tail = last_output(outcomes[side][-1].path)
+        said.append(f"{who} ended with status {_listed(bad or good)}, as programs do that fail.{tail}")
     return said
+
+
+def _killed(side: Side, runs: Sequence[Outcome]) -> Iterator[str]:
+    """A sentence for each signal, with what the last run that it ended had to say."""
+    by_signal: dict[int, list[int]] = defaultdict(list)
+    for number, outcome in enumerate(runs, start=1):
+        if outcome.signal is not None and outcome.stopped_by == "signal":
+            by_signal[outcome.signal].append(number)
+    for signal, numbers in by_signal.items():
+        every = len(numbers) == len(runs) > 1
+        who = (
+            f"All {side.value} runs" if every else f"The {side.value} run{'s' * (len(numbers) > 1)} {_joined(numbers)}"
+        )
+        was = "was" if len(numbers) == 1 else "were"
+        yield f"{who} {was} killed by {signal_name(signal)}.{last_output(runs[numbers[-1] - 1].path)}"
+
+
+def _joined(numbers: Sequence[int]) -> str:
+    """1; 1 and 3; 1, 2 and 4."""
+    *most, last = map(str, numbers)
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def remarks(outcomes: Mapping[Side, list[Outcome]]) -> list[str]:
@@ -55,4 +73,4 @@ def remarks(outcomes: Mapping[Side, list[Outcome]]) -> list[str]:
 
 
 def _listed(statuses: list[int]) -> str:
-    return " or ".join(map(str, statuses)) or "none"
+    return " or ".join(map(str, statuses))

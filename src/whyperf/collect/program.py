@@ -12,6 +12,7 @@ from pathlib import Path
 
 from whyperf.errors import WhyperfError
 
+_SCRIPT, _ELF = b"#!", b"\x7fELF"  # how files begin
 _ELF_64 = 2
 _X86_64 = 62
 _PT_INTERP = 3
@@ -72,10 +73,10 @@ def executed_file(program: Program) -> Path:
                 f"sudo whyperf record -- {shlex.join(program.command)}",
             )
         head = _head(path)
-        if head.startswith(b"#!"):
+        if head.startswith(_SCRIPT):
             path = _interpreter_of_script(path, head)
             continue
-        if head.startswith(b"\x7fELF"):
+        if head.startswith(_ELF):
             return path
         raise WhyperfError(
             f"{path} is neither a program nor a script that begins with #!.",
@@ -100,6 +101,10 @@ def _why_not_executable(path: Path) -> WhyperfError | None:
     if stat.S_ISDIR(mode):
         return WhyperfError(f"{path} is a folder, not a program.", f"ls {_quoted(path)}")
     if not os.access(path, os.X_OK):
+        if stat.S_ISREG(mode) and os.access(path, os.R_OK) and not _head(path).startswith((_SCRIPT, _ELF)):
+            return WhyperfError(
+                f"{path} is neither a program nor a script that begins with #!.", f"file {_quoted(path)}"
+            )
         return WhyperfError(f"{path} is not executable.", f"chmod +x {_quoted(path)}")
     return None
 

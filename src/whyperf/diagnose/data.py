@@ -61,6 +61,7 @@ def to_variable(one: ShownVariable) -> Variable:
         good_spread=_spread(one.good),
         bad_spread=_spread(one.bad),
         read_at=one.lines,
+        file=one.file,
     )
 
 

@@ -50,6 +50,7 @@ class Variable:
     good_spread: ValueSpread | None = None
     bad_spread: ValueSpread | None = None
     read_at: tuple[HotLine, ...] = ()  # `lines` with their source; shares are of the abnormal readings
+    file: str = ""  # of `lines`
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,7 @@ def _suspect(suspect: Suspect) -> dict[str, Any]:
                 "good": variable.good,
                 "bad": variable.bad,
                 "dimension": variable.dimension,
+                "file": variable.file,
                 "lines": list(variable.lines),
                 "type": variable.type,
                 "sentence": variable.sentence,

@@ -14,7 +14,7 @@ from typing import IO
 from rich.text import Text
 
 from whyperf.diagnose.verdict import Suspect, Variable, Verdict, VerdictKind
-from whyperf.engines.excess.explain import Explanation
+from whyperf.engines.excess.explain import Explanation, Standing
 from whyperf.engines.finding import HotLine
 from whyperf.engines.quantities import percent
 from whyperf.report.console import ReportConsole
@@ -140,8 +140,10 @@ class _Report:
         yield from self._evidence(suspect)
         if suspect.variables and suspect.pattern != "unknown":
             yield self._indented(f"Pattern: {suspect.pattern}", "dim")
+        told = {(suspect.file, line.line) for line in suspect.lines if line.text.strip()}
         for variable in suspect.variables:
             yield from self._variable(variable)
+            yield from self._read_at(variable, suspect.file, told)
         if any(line.text.strip() for line in suspect.lines):
             yield Text()
             yield from self._source(suspect.lines, suspect.decided_by)
@@ -158,7 +160,7 @@ class _Report:
             yield from ladder(one.detail, self.text_width, self.glyphs)
 
     def _variable(self, variable: Variable) -> Iterator[Text]:
-        """Good above bad, so that the histograms can be compared; then where abnormal values were read."""
+        """Good above bad, so that the histograms can be compared."""
         yield Text()
         title = f"{variable.name} ({variable.type})" if variable.type else variable.name
         what = {"delta": ", change from sample to sample", "duration": ", how long it stays"}.get(
@@ -174,12 +176,23 @@ class _Report:
             told = spread is None or spread.typical == values or values.startswith(f"mostly {spread.typical} ")
             typical = "" if spread is None or told else f", typically {spread.typical}"
             yield row.append(self._cut(printable(values + typical), self.width - len(row)))
-        shown = [line for line in variable.read_at if line.text.strip()]
-        if shown:
-            yield from self._source(sorted(shown, key=lambda line: line.line))
-        elif variable.lines:
-            lines = ", ".join(str(line) for line in variable.lines)
-            yield self._indented(f"  read at line{'s' if len(variable.lines) > 1 else ''} {lines}", "dim")
+
+    def _read_at(self, variable: Variable, file: str, told: set[tuple[str, int]]) -> Iterator[Text]:
+        """Where abnormal values were read: the source, or its lines' numbers if it is not stored or shown elsewhere.
+
+        `file` is the one that the reader takes lines to be of; `told` the lines shown so far.
+        """
+        if not variable.lines:
+            return
+        source = [line for line in variable.read_at if line.text.strip()]
+        places = {(variable.file, line.line) for line in source}
+        of_file = "" if variable.file == file else f" of {variable.file.rsplit('/', 1)[-1]}"
+        if places <= told or of_file:
+            lines = ", ".join(map(str, sorted(variable.lines)))
+            yield self._indented(f"  read at line{'s' if len(variable.lines) > 1 else ''} {lines}{of_file}", "dim")
+        if not places <= told:
+            yield from self._source(sorted(source, key=lambda line: line.line))
+            told |= places
 
     def _source(self, lines: Sequence[HotLine], decided_by: int = 0) -> Iterator[Text]:
         digits = len(str(max(line.line for line in lines)))
@@ -208,9 +221,11 @@ class _Report:
 
     def _explanation(self, explanation: Explanation) -> Iterator[Text]:
         yield Text()
-        rank = (
-            " is a part of its callers" if explanation.folded else f" ranks {explanation.rank} by what it answers for"
-        )
+        rank = {
+            Standing.RANKED: f" ranks {explanation.rank} by what it answers for",
+            Standing.FOLDED: " is a part of its callers",
+            Standing.UNSEEN: " was never seen",
+        }[explanation.standing]
         yield Text(self._name(explanation.function.name, self.text_width - len(rank)) + rank, "bold")
         for sentence in explanation.sentences:
             yield self._bullet(sentence)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +15,7 @@ from tests.engines.values.made import Read, with_values
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run
 from whyperf.engines.values.compare import compare
+from whyperf.engines.values.findings import findings
 from whyperf.engines.values.kinds import Dimension
 from whyperf.engines.values.loading import SideReadings
 from whyperf.engines.values.readings import NO_CALLEE, Sequence
@@ -122,3 +126,31 @@ def test_the_callee_is_the_next_function_inwards(stacks):
     readings = SideReadings([run], functions, variables).of(0)
     names = [None if one == NO_CALLEE else functions.functions[one].key.name for one in readings.callee.tolist()]
     assert names == [callee_by_hand(words) for words in stacks]
+
+
+def inlining(value):
+    """Three runs in which what work holds was read at an address of what a library's header inlined into it."""
+    made = recording([(("main@5", "work@20", "~hdr:std::find@612"), 1.0)])
+    made = with_values(made, Read("work", "limit", [value] * 200, roles="condition"))
+    frames = made.table("frames").to_pylist()
+    innermost = next(row["frame"] for row in frames if row["line"] == 612)
+    values = made.table("values")
+    column = values.schema.get_field_index("frame")
+    read = pa.array([innermost] * values.num_rows, values.schema.field(column).type)
+    return replace(made, tables={**made.tables, "values": values.set_column(column, "frame", read)})
+
+
+def test_a_place_is_a_line_of_the_variables_own_function():
+    # GIVEN readings at an address where another function, of another file, is inlined
+    good, bad = ([Run(inlining(value)) for _ in range(3)] for value in (3, 3_600))
+    # WHEN the variable is shown
+    (one,) = compare(good, bad).abnormal
+    # THEN with the line and file of its own function
+    assert {(place.file, place.line) for place in one.contrast.read_at} == {("/src/tool.c", 20)}
+
+
+def test_a_grown_number_that_a_condition_looks_at_is_not_called_a_bound():
+    good, bad = ([Run(inlining(value)) for _ in range(3)] for value in (0, 3_600))
+    (finding,) = findings(compare(good, bad))
+    assert "a condition looks at limit, which grew" in finding.why
+    assert "bound" not in finding.why

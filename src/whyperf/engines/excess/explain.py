@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
@@ -12,6 +13,16 @@ from whyperf.engines.quantities import percent, seconds
 from whyperf.engines.run import sums
 from whyperf.recording.identity import FunctionKey
 
+_NOTHING = 1e-6  # of the excess
+
+
+class Standing(Enum):
+    """How a function takes part in the comparison."""
+
+    RANKED = "ranked"
+    FOLDED = "folded"  # library code: all of its time is counted as its callers'
+    UNSEEN = "unseen"  # the program's own code, in which no sample fell
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -19,28 +30,36 @@ class Explanation:
     rank: int  # by what it answers for, among all functions; a suspect or not
     account: Account
     sentences: tuple[str, ...]
-    folded: bool = False  # library code: all of its time is counted as its callers'
+    standing: Standing = Standing.RANKED
 
 
 def explain(excess: Excess, name: str, unit: str) -> list[Explanation]:
     """One explanation for each function that `name` may mean; none if no run was ever seen in such a function."""
     wanted = set(excess.index.called(name))
     counted = set(excess.costs.tree.function.tolist())
-    return [
-        Explanation(
-            excess.index.functions[account.function].key,
-            rank,
-            account,
-            tuple(
-                _sentences(excess, rank, account, unit)
-                if account.function in counted
-                else _folded(excess, account.function, unit)
-            ),
-            folded=account.function not in counted,
-        )
-        for rank, account in enumerate(excess.accounts, 1)
-        if account.function in wanted
-    ]
+    found = []
+    for rank, account in enumerate(excess.accounts, 1):
+        function = account.function
+        if function in wanted:
+            standing = Standing.RANKED if function in counted else _uncounted(excess, function)
+            key = excess.index.functions[function].key
+            found.append(Explanation(key, rank, account, _told(excess, rank, account, standing, unit), standing))
+    return found
+
+
+def _uncounted(excess: Excess, function: int) -> Standing:
+    return Standing.UNSEEN if excess.index.own[function] else Standing.FOLDED
+
+
+def _told(excess: Excess, rank: int, account: Account, standing: Standing, unit: str) -> tuple[str, ...]:
+    match standing:
+        case Standing.RANKED:
+            return tuple(_sentences(excess, rank, account, unit))
+        case Standing.FOLDED:
+            return tuple(_folded(excess, account.function, unit))
+        case Standing.UNSEEN:
+            unseen = "No sample fell in it: it takes too little time to be seen, or no run called it."
+            return unseen, *_code(excess, account.function)
 
 
 def _folded(excess: Excess, function: int, unit: str) -> list[str]:
@@ -89,15 +108,25 @@ def _sentences(excess: Excess, rank: int, account: Account, unit: str) -> list[s
         *times,
         f"It answers for {seconds(account.charged_s)} of {seconds(excess.total_s)} excess per {unit} "
         f"({percent(account.share)}; 95% interval {percent(account.low)} to {percent(account.high)}), "
-        f"{account.sigma:.1f} standard errors away from no change.",
+        f"{_standing_out(account.sigma)}.",
     ]
-    if account.function in excess.code.changed:
-        said.append("Its code differs between the two builds, which do the same work.")
-    elif account.function in excess.code.same:
-        said.append("Its code is the same in both builds: most of it is charged to code that differs.")
+    said += _code(excess, account.function)
     said += _lost(excess, account, own, total)
-    said += _higher(excess, rank, account, own, total)
+    said += _higher(excess, rank, account, total - own, unit)
     return said
+
+
+def _standing_out(sigma: float) -> str:
+    side = "below" if round(sigma, 1) < 0 else "away from"
+    return f"{abs(sigma):.1f} standard errors {side} no change"
+
+
+def _code(excess: Excess, function: int) -> list[str]:
+    if function in excess.code.changed:
+        return ["Its code differs between the two builds, which do the same work."]
+    if function in excess.code.same:
+        return ["Its code is the same in both builds: most of it is charged to code that differs."]
+    return []
 
 
 def _lost(excess: Excess, account: Account, own: float, total: float) -> list[str]:
@@ -123,17 +152,26 @@ def _lost(excess: Excess, account: Account, own: float, total: float) -> list[st
     return said
 
 
-def _higher(excess: Excess, rank: int, account: Account, own: float, total: float) -> list[str]:
+def _higher(excess: Excess, rank: int, account: Account, in_callees: float, unit: str) -> list[str]:
     if rank == 1:
         return ["It already ranks first."]
-    above = excess.accounts[rank - 2]
-    need = above.charged_s - account.charged_s
-    said = [f"To pass {excess.name(above.function)} it would have to answer for {seconds(need)} more per unit of work"]
-    if total - own > need > 0:
-        said[0] += ", which its callees would have to leave to it: evidence that its data, not theirs, went wrong"
+    # Many answer for nothing at all: those are not to be passed.
+    higher = (one for one in reversed(excess.accounts[: rank - 1]) if _more(one, account) > _NOTHING * excess.total_s)
+    above = next(higher, None)
+    said = []
+    if above is not None:
+        need = _more(above, account)
+        passing = f"To pass {excess.name(above.function)} it would have to answer for {seconds(need)} more per {unit}"
+        if in_callees > need:
+            passing += ", which its callees would have to leave to it: evidence that its data, not theirs, went wrong"
+        said.append(f"{passing}.")
     if account.sigma < excess.settings.suspect_sigma:
         said.append(
             f"Its change would have to stand out of its own noise: {excess.settings.suspect_sigma:.0f} standard "
-            f"errors; more or longer runs narrow the noise"
+            f"errors; more or longer runs narrow the noise."
         )
-    return [sentence + "." for sentence in said]
+    return said
+
+
+def _more(one: Account, other: Account) -> float:
+    return one.charged_s - other.charged_s

@@ -76,14 +76,26 @@ def _grown(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: 
             return f"{more}: with what it calls it {spends} {now} per {unit}, not {before}."
         callee = repeated_callee(excess, anchor.node)
         loop = f" It calls {excess.name(callee)} in a loop." if callee is not None else ""
-        answers = f"it answers for {seconds(_gain(account))} of the difference"
+        answers = f"it answers for {seconds(account.charged_s)} of the difference"
         return f"With what it calls it {spends} {now} per {unit}, not {before}; {answers}.{loop}"
     compared = f"{seconds(account.good_s)} became {seconds(account.bad_s)}"
     where = _spent_in(excess, account.function, inside)
     threads = _waiting_threads(excess, account.function)
     summed = f", summed over {threads} threads" if threads > 1 else ""
-    answers = f"; it answers for {seconds(_gain(account))}" if abs(_gain(account) - own) > _SLIGHTLY * own else ""
+    answers = _answers(excess, account, own) if abs(_gain(account) - own) > _SLIGHTLY * own else ""
     return f"It {spends} {seconds(own)} more per {unit}{where}: {compared}{summed}{answers}."
+
+
+def _answers(excess: Excess, account: Account, own: float) -> str:
+    """What it answers for where that is not just its own growth: more of it is in callees, or others share in it."""
+    charged = seconds(account.charged_s)
+    nodes, _, parts = excess.charges.to(account.function)
+    elsewhere = excess.costs.tree.function[nodes] != account.function
+    in_callees = float((parts * excess.spent[nodes])[elsewhere].sum())
+    if in_callees > _SLIGHTLY * account.charged_s:
+        rest = "" if account.charged_s > own else ", others for the rest"
+        return f"; with what it calls it answers for {charged}{rest}"
+    return f"; it answers for {charged} of that, others for the rest" if account.charged_s < own else ""
 
 
 def _waiting_threads(excess: Excess, function: int) -> int:

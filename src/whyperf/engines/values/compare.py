@@ -10,7 +10,7 @@ import numpy as np
 
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.functions import FunctionIndex
-from whyperf.engines.run import Run
+from whyperf.engines.run import ONE_RUN, Run
 from whyperf.engines.values.counters import Growth, Tracking
 from whyperf.engines.values.judging import Candidate, Judging, Outcome
 from whyperf.engines.values.kinds import Dimension, Kind
@@ -52,6 +52,8 @@ class Values:
     own_anomaly: Mapping[FunctionKey, float]  # with how they change and stay, which slower callees change as well
     normal: Set[FunctionKey]  # functions whose deciding data were compared and are what they were
     steady: Set[FunctionKey]  # functions whose loops' data were
+    limit: float  # the largest p to believe; negative where none is
+    unit: str  # of work: what counters grow by is counted per
     settings: ValuesSettings
 
     def of(self, function: FunctionKey) -> list[Abnormal]:
@@ -96,8 +98,15 @@ def compare(
         own_anomaly=_most_abnormal(deciding),
         normal=_unchanged(outcomes, keys, lambda variable: _decides(variable, analysed)) - anomaly.keys(),
         steady=_unchanged(outcomes, keys, lambda variable: "loop" in variable.roles) - anomaly.keys(),
+        limit=limit,
+        unit=_unit(index) if per_unit else ONE_RUN,
         settings=settings,
     )
+
+
+def _unit(index: FunctionIndex) -> str:
+    units = {run.work.unit for run in (*index.good, *index.bad)}
+    return units.pop() if len(units) == 1 else ONE_RUN
 
 
 def _limit(outcomes: Sequence[Outcome], settings: ValuesSettings) -> float:

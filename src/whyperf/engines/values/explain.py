@@ -5,11 +5,18 @@ from __future__ import annotations
 from whyperf.engines.values.compare import Values
 from whyperf.engines.values.counters import Tracking
 from whyperf.engines.values.judging import Outcome
+from whyperf.engines.values.kinds import Dimension
+from whyperf.engines.values.settings import ValuesSettings
 from whyperf.engines.values.sound import Status, Tested
 from whyperf.engines.values.words import sentence
 from whyperf.recording.identity import FunctionKey
 
 _TOLD = 3
+_SUBJECTS = {
+    Dimension.VALUE: "{}",
+    Dimension.DELTA: "How fast {} changes",
+    Dimension.DURATION: "How long {} stays the same",
+}
 
 
 def explain(values: Values, function: FunctionKey) -> list[str]:
@@ -22,9 +29,9 @@ def explain(values: Values, function: FunctionKey) -> list[str]:
     said = [
         f"{len(outcomes)} of its variables were read, {compared} often enough to compare: {len(abnormal)} abnormal."
     ]
-    said += [sentence(one, values.settings) for one in abnormal[:_TOLD]]
+    said += [sentence(one, values.settings, values.unit) for one in abnormal[:_TOLD]]
     if abnormal and not any(one.decides for one in abnormal):
-        said.append("No condition or loop of it looks at them: they do not count.")
+        said.append("No condition or loop of its own looks at them: they do not count here. What it calls may do so.")
     names = {one.variable for one in abnormal}
     others = [outcome for outcome in outcomes if outcome.variable not in names]
     others.sort(key=lambda outcome: -max(test.distance for test in outcome.tests))
@@ -37,26 +44,41 @@ def _why_not(outcome: Outcome, values: Values) -> str:
     if outcome.growth.tracking is Tracking.CLOCK:
         return f"{name} is a clock: no anomaly."
     if outcome.growth.tracking is Tracking.SAME:
-        return f"{name} counts as much per unit of work in both kinds of runs: no anomaly."
+        return f"{name} counts as much per {values.unit} in both kinds of runs: no anomaly."
+    test = _nearest(outcome)
+    slower = "differs, but no more than the whole function takes longer."
     reasons = {
         Status.NEW: "was read in the bad runs only: a new path, no anomaly.",
-        Status.FEW: f"was read too seldom: {values.settings.minimum_readings} readings of each kind are needed.",
+        Status.FEW: f"was read too seldom at the same places: {values.settings.minimum_readings} readings of each kind "
+        f"are needed.",
         Status.RUN_CONSTANT: "has one value per run: several runs of each kind would tell whether it matters.",
         Status.INSUFFICIENT: "differs, but changes so seldom that these runs cannot tell: longer or more runs would.",
-        Status.TESTED: f"differs (p = {outcome.p:.2g}), but among {_count(values)} variables that happens by chance.",
+        Status.TESTED: _unsure(outcome.p, values) if outcome.p > values.limit else slower,
+        Status.APART: slower,  # else it would be abnormal
+        Status.SAME: _not_far(test, values.settings),
     }
-    if outcome.status in reasons:
-        return f"{name} {reasons[outcome.status]}"
-    return _not_far(name, max(outcome.tests, key=lambda test: test.distance), values)
+    reason = reasons[test.status]
+    return f"{_SUBJECTS[test.dimension].format(name)} {reason}" if reason else ""
 
 
-def _not_far(name: str, test: Tested, values: Values) -> str:
-    settings = values.settings
-    need = max(settings.gate_distance, settings.gate_factor * test.within)
+def _nearest(outcome: Outcome) -> Tested:
+    """Of its dimensions the one that comes nearest to count."""
+    decisive = [test for test in outcome.tests if test.status is outcome.status]
+    return max(decisive, key=lambda test: (-test.p, test.distance))
+
+
+def _unsure(p: float, values: Values) -> str:
+    count = sum(outcome.screened for outcome in values.outcomes)
+    needed = values.limit if values.limit > 0 else values.settings.discovery_rate / max(1, count)
+    return f"differs (p = {p:.2g}), but among {count} variables that may be chance unless p is below {needed:.1g}."
+
+
+def _not_far(test: Tested, settings: ValuesSettings) -> str:
     if test.distance <= 0:
         return ""
-    return f"{name} is {test.distance:.2f} away from the good runs' values; more than {need:.2f} would count."
-
-
-def _count(values: Values) -> int:
-    return sum(outcome.screened for outcome in values.outcomes)
+    varying = settings.gate_factor * test.within
+    need = max(settings.gate_distance, varying)
+    if test.distance > need:  # screened out before distances between runs are asked for
+        return "differs no more than by chance."
+    runs = f": runs of one kind are {test.within:.2f} apart" if varying > settings.gate_distance else ""
+    return f"is {test.distance:.2f} away from the good runs; more than {need:.2f} would count{runs}."

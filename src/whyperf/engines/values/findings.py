@@ -73,7 +73,7 @@ def _finding(
     telling = next((one for one in abnormal if one.variable.name == pattern.variable), abnormal[0])
     read_at = telling.contrast.read_at
     place = Place(read_at[0].file, read_at[0].line, read_at[0].block) if read_at else Place("", 0)
-    said = sentence(telling, values.settings)
+    said = sentence(telling, values.settings, values.unit)
     return Finding(
         engine=ENGINE,
         function=key,
@@ -116,7 +116,7 @@ def described(values: Values, one: Abnormal) -> ShownVariable:
         dimension=one.dimension,
         good=_spread(one, one.contrast.good),
         bad=_spread(one, one.contrast.bad),
-        sentence=sentence(one, values.settings),
+        sentence=sentence(one, values.settings, values.unit),
         distance=one.distance,
         p=one.p,
         lines=_lines([place for place in read_at if place.file == file], source_lines(values.functions.bad, file)),

@@ -94,7 +94,7 @@ class Judging:
         self.settings, self._variables = settings, index.variables
         self._good = SideReadings(good, functions, index, executor)
         self._bad = SideReadings(bad, functions, index, executor)
-        self._places = Places(bad, self._bad.frame_start)
+        self._places = Places(self._bad)
         self._units = {run: run.work.count if per_unit else 1.0 for run in (*good, *bad)}
         self._same_text = len({_builds(run) for run in (*good, *bad)}) == 1
         rates = [run.manifest.sampling.rate_hz for run in (*good, *bad)]
@@ -165,7 +165,7 @@ class Judging:
         return Outcome(variable, (test,), Growth(Tracking.NO)), {Dimension.VALUE: contrasts}
 
     def _contrast(self, variable: Variable, dimension: Dimension, good: Compared, bad: Compared) -> Contrast:
-        return contrast(good, bad, self._places, self.settings, kind=variable.kind, dimension=dimension)
+        return contrast(good, bad, self._places, self.settings, variable=variable, dimension=dimension)
 
     def _compared(self, both: _Both, growth: Growth) -> _Judged:
         tests: list[Tested] = []

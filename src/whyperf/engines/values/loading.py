@@ -65,6 +65,7 @@ class SideReadings:
                 if row in spans:
                     self._where[number].append((at, *spans[row]))
         self._line = [_relative_lines(run, functions) for run in runs]
+        self.frame_functions = [functions.of_frame[run] for run in runs]
         self._called = [_called(run, functions) for run in runs]
         self.frame_start: Ints = np.concatenate(([0], np.cumsum([len(one) for one in self._line])))
         self._timelines = _Timelines()

@@ -115,7 +115,7 @@ def _grew(one: Abnormal, settings: ValuesSettings) -> Pattern | None:
     if one.variable.kind.is_size:
         return Pattern(SCALABILITY, f"the size {name} grew", name)
     if "condition" in roles:
-        return Pattern(SCALABILITY, f"the bound {name} grew", name)
+        return Pattern(SCALABILITY, f"a condition looks at {name}, which grew", name)
     return Pattern(SCALABILITY, f"the count {name} grew", name) if one.growth is not None else None
 
 

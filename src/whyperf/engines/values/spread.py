@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence as Several
 from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.run import Floats, Ints, Run
+from whyperf.engines.run import Floats, Ints
 from whyperf.engines.values.bins import bin_edges, in_bins
 from whyperf.engines.values.kinds import Dimension, Flags, Kind, numbers, step_numbers
+from whyperf.engines.values.loading import SideReadings
 from whyperf.engines.values.readings import Sequence
 from whyperf.engines.values.settings import ValuesSettings
+from whyperf.engines.values.variables import Variable
 
 _NOTICEABLE = 0.01  # share of the bad runs' readings that a bin of abnormal values holds at least
 
@@ -52,12 +53,16 @@ class Contrast:
 class Places:
     """File, line and block of frames numbered through all runs of one kind."""
 
-    def __init__(self, runs: Several[Run], frame_start: Ints) -> None:
-        self._runs, self._start = runs, frame_start
+    def __init__(self, side: SideReadings) -> None:
+        self._runs, self._functions, self._start = side.runs, side.frame_functions, side.frame_start
 
-    def of(self, frame: int) -> tuple[str, int, int]:
+    def of(self, frame: int, function: int) -> tuple[str, int, int]:
+        """Where in `function` it is: at an address may also be what was inlined there, of other lines and files."""
         number = int(np.searchsorted(self._start, frame, "right")) - 1
-        run, row = self._runs[number], frame - int(self._start[number])
+        run, innermost = self._runs[number], frame - int(self._start[number])
+        numbers = self._functions[number]
+        own = (row for row in reversed(run.frame_chain[innermost]) if numbers[row] == function)
+        row = next(own, innermost)
         return str(run.frames.column("file")[row].as_py()), run.frame_line[row], run.frame_block[row]
 
 
@@ -67,9 +72,10 @@ def contrast(
     places: Places,
     settings: ValuesSettings,
     *,
-    kind: Kind,
+    variable: Variable,
     dimension: Dimension,
 ) -> Contrast:
+    kind = variable.kind
     here, there = good.codes, bad.codes
     edges = bin_edges(here, there, settings.bins)
     cells = cells_of(plain(kind, dimension, here), plain(kind, dimension, there), settings.histogram_cells)
@@ -82,7 +88,7 @@ def contrast(
         _spread(plain(kind, dimension, there), cells),
         _ranges(strange, edges, len(edges) < settings.bins, kind, dimension),
         float(bad_bins[strange].sum()) / len(there),
-        _read_at(bad, places, edges, strange),
+        _read_at(bad, variable.function, places, edges, strange),
     )
 
 
@@ -130,11 +136,11 @@ def _ranges(
     return tuple(ranges)
 
 
-def _read_at(bad: Sequence, places: Places, edges: Ints, strange: Flags) -> tuple[ReadAt, ...]:
+def _read_at(bad: Sequence, function: int, places: Places, edges: Ints, strange: Flags) -> tuple[ReadAt, ...]:
     found: Counter[tuple[str, int, int]] = Counter()
     frames, counts = np.unique(bad.frame[strange[in_bins(bad.codes, edges)]], return_counts=True)
     for frame, count in zip(frames.tolist(), counts.tolist(), strict=True):
-        place = places.of(frame)
+        place = places.of(frame, function)
         if place[1] > 0:
             found[place] += count
     total = sum(found.values())

@@ -64,12 +64,12 @@ def unit_of(one: Abnormal) -> float:
     return first_size((good.typical, bad.typical, good.high, bad.high, good.low, bad.low))
 
 
-def sentence(one: Abnormal, settings: ValuesSettings) -> str:
+def sentence(one: Abnormal, settings: ValuesSettings, unit: str) -> str:
     name, text = one.variable.name, writing(one)
     good, bad = one.contrast.good, one.contrast.bad
     if one.growth is not None:
         times = one.growth.bad / one.growth.good
-        return f"{name} grows to {times:,.1f} times as much per unit of work."
+        return f"{name} grows to {times:,.1f} times as much per {unit}."
     match one.dimension:
         case Dimension.DURATION:
             return (

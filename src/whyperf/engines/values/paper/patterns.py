@@ -57,7 +57,7 @@ def abnormal_samples(ranking: Ranking, one: Calibrated) -> AbnormalSamples | Non
     return AbnormalSamples(
         _range(usual / unit),
         _range(unusual / unit),
-        _read_at(strange, Places(ranking.bad.runs, ranking.bad.frame_start)),
+        _read_at(strange, ranking.variables[one.variable].function, Places(ranking.bad)),
         scaled,
     )
 
@@ -79,9 +79,9 @@ def _plain(kind: Kind, dimension: Dimension, codes: Ints) -> Floats:
     return step_numbers(kind, codes) if dimension is Dimension.DELTA else codes.astype(np.float64)
 
 
-def _read_at(frames: Ints, places: Places) -> tuple[ReadAt, ...]:
+def _read_at(frames: Ints, function: int, places: Places) -> tuple[ReadAt, ...]:
     found: Counter[tuple[str, int, int]] = Counter()
     for frame, count in zip(*(part.tolist() for part in np.unique(frames, return_counts=True)), strict=True):
-        found[places.of(frame)] += count
+        found[places.of(frame, function)] += count
     total = sum(found.values())
     return tuple(ReadAt(*place, count / total) for place, count in found.most_common())
