@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from whyperf.engines.excess.anchors import Anchor, Role, repeated_callee
+from whyperf.engines.excess.anchors import Anchor, Role, heaviest_context, repeated_callee
 from whyperf.engines.excess.compare import Account, Excess
 from whyperf.engines.quantities import percent, seconds
 from whyperf.recording.tables import Clock
@@ -55,9 +55,13 @@ def _elsewhere(excess: Excess, anchor: Anchor, unit: str) -> str:
     assert anchor.other is not None
     spending = excess.account(anchor.other)
     name, more = excess.name(spending.function), seconds(spending.bad_inclusive_s - spending.good_inclusive_s)
+    tree = excess.costs.tree
+    leading = {int(tree.function[node]) for node in tree.path(heaviest_context(excess, spending.function))}
+    way = "" if leading & excess.code.changed else " and of what leads there"
+    spends = f"{_spends(excess)} {more} more per {unit}"
     return (
-        f"Its code differs between the two builds; that of {name}, which {_spends(excess)} {more} more per {unit}, and "
-        f"of what leads there does not. It may make what {name} works on."
+        f"Its code differs between the two builds; that of {name}, which {spends},{way} does not. It may make what "
+        f"{name} works on."
     )
 
 
