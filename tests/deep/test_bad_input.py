@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -61,7 +62,9 @@ def test_an_instruction_that_valgrind_cannot_execute(record_deep: RecordDeep) ->
 def started_for_ever(shelf: Path, path: Path) -> subprocess.Popen[str]:
     """A recording whose target would go on for ever, once something of it is on disk."""
     target = [str(shelf), "9", "9", "forever"]
-    words = [sys.executable, "-m", "whyperf", "record", "--deep", "-o", str(path), "--", *target]
+    # What runs tests in the background may have them ignore Ctrl-C: the target would fill the disk.
+    whyperf = ["env", "--default-signal=INT", sys.executable, "-m", "whyperf"]
+    words = [*whyperf, "record", "--deep", "-o", str(path), "--", *target]
     started = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, process_group=0)
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
@@ -92,7 +95,11 @@ def test_interrupted_recordings_are_sealed(shelf: Path, tmp_path: Path) -> None:
     started = started_for_ever(shelf, path)
     # WHEN the terminal's Ctrl-C reaches the whole group
     os.killpg(started.pid, signal.SIGINT)
-    _, said = started.communicate(timeout=120)
+    try:
+        _, said = started.communicate(timeout=120)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(started.pid, signal.SIGKILL)
     # THEN
     assert "Traceback" not in said, said
     assert Recording(path).manifest.stopped_by == "interrupt"
