@@ -78,11 +78,12 @@ def executed_file(program: Program) -> Path:
             continue
         if head.startswith(_ELF):
             return path
-        raise WhyperfError(
-            f"{path} is neither a program nor a script that begins with #!.",
-            f"whyperf record -- sh {shlex.join(program.command)}",
-        )
+        raise _no_program(path, f"whyperf record -- sh {shlex.join(program.command)}")
     return path
+
+
+def _no_program(path: Path, next_command: str) -> WhyperfError:
+    return WhyperfError(f"{path} is neither a program nor a script that begins with #!.", next_command)
 
 
 def _search_path(environment: Mapping[str, str]) -> list[str]:
@@ -102,9 +103,7 @@ def _why_not_executable(path: Path) -> WhyperfError | None:
         return WhyperfError(f"{path} is a folder, not a program.", f"ls {_quoted(path)}")
     if not os.access(path, os.X_OK):
         if stat.S_ISREG(mode) and os.access(path, os.R_OK) and not _head(path).startswith((_SCRIPT, _ELF)):
-            return WhyperfError(
-                f"{path} is neither a program nor a script that begins with #!.", f"file {_quoted(path)}"
-            )
+            return _no_program(path, f"file {_quoted(path)}")
         return WhyperfError(f"{path} is not executable.", f"chmod +x {_quoted(path)}")
     return None
 

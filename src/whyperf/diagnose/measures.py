@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Measure
 from whyperf.diagnose.verdict import PEAK_BYTES
-from whyperf.engines.run import ONE_RUN, Run
+from whyperf.engines.run import ONE_RUN, Run, common_unit
 from whyperf.recording.tables import Clock
 
 _ENOUGH_SAMPLES = 100  # 10% noise: enough to say that sampled and measured time disagree
@@ -29,11 +29,10 @@ class Measures:
 
 def take_measures(good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSettings) -> Measures:
     runs = (*good, *bad)
-    counted = {run.work.unit for run in runs}
+    unit = common_unit(runs)
+    per_unit = unit != ONE_RUN
     notes: list[str] = []
-    per_unit = len(counted) == 1 and ONE_RUN not in counted
-    unit = counted.pop() if len(counted) == 1 else ONE_RUN
-    if counted:
+    if any(run.work.unit != unit for run in runs):
         notes.append("The runs count different units of work: compared run by run instead of per unit.")
 
     def collect(name: str, value: Callable[[Run], float], *, divided: bool = True) -> Measure:

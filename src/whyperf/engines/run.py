@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -168,6 +168,12 @@ def tally(outside_waits_only: bool, recording: Recorded) -> Tally:
         Clock.BLOCKED: _by_stack(stacks[blocked], waits, np.minimum(waits, look), np.ceil(waits / look)),
     }
     return Tally(_work_done(recording), times)
+
+
+def common_unit(runs: Iterable[Run]) -> str:
+    """Of work: what all of the runs count, whole runs where they do not count the same."""
+    units = {run.work.unit for run in runs}
+    return units.pop() if len(units) == 1 else ONE_RUN
 
 
 def _work_done(recording: Recorded) -> Work:

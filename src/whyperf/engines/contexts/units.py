@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from whyperf.engines.contexts.chains import Counted
 from whyperf.engines.contexts.iterations import Iterations
-from whyperf.engines.run import ONE_RUN, Floats, Run
+from whyperf.engines.run import ONE_RUN, Floats, Run, common_unit
 
 ITERATION = "iteration"
 SHARE = "share"
@@ -40,9 +40,9 @@ def ended_by_themselves(runs: Sequence[Run]) -> bool:
 
 def choose_unit(runs: Sequence[Run], counted: Mapping[Run, Counted], iterations: Iterations) -> Unit:
     """Work that was counted; whole runs where each did its task; else iterations of threads' loops; else shares."""
-    units = {run.work.unit for run in runs}
-    if len(units) == 1 and ONE_RUN not in units:
-        return _divided(units.pop(), {run: run.work.count for run in runs})
+    unit = common_unit(runs)
+    if unit != ONE_RUN:
+        return _divided(unit, {run: run.work.count for run in runs})
     if all(run.manifest.stopped_by in _COMPLETE for run in runs):
         return _divided(ONE_RUN, dict.fromkeys(runs, 1.0))
     if iterations.comparable:

@@ -10,7 +10,7 @@ import numpy as np
 
 from whyperf.engines.changed_code import ChangedCode, compare_code
 from whyperf.engines.excess.blame import NOTHING_KNOWN, Anomaly, Charges, charge, find_hub
-from whyperf.engines.excess.costs import Costs, Side, measure
+from whyperf.engines.excess.costs import Costs, Side, in_own_code, measure
 from whyperf.engines.excess.dispatch import Dispatch
 from whyperf.engines.excess.growth import Growth
 from whyperf.engines.excess.novelty import Novelty, by_function, find_novelty, own_by_function
@@ -22,7 +22,6 @@ from whyperf.engines.run import Floats, Run, sums
 from whyperf.recording.identity import FunctionKey
 from whyperf.recording.tables import Clock
 
-_TINY = 1e-300
 # Everything runs under these: that half of the excess does, too, says nothing.
 _ENTRY_POINTS = frozenset({"main", "_start", "start_thread", "clone", "clone3", "__libc_start_main"})
 
@@ -107,7 +106,8 @@ def compare(
     entries = frozenset(n for n, function in enumerate(index.functions) if function.key.name in _ENTRY_POINTS)
     spent = spend(costs.tree, costs.excess, novelty)
     rounds = Rounds(index, costs, units, clock)
-    growth = Growth(costs, spent, entries=entries, rounds=rounds, settings=settings)
+    own_code = in_own_code(index, costs.bad, units, clock)
+    growth = Growth(costs, spent, own_code, entries=entries, rounds=rounds, settings=settings)
     charges = charge(
         costs.tree,
         novelty,
@@ -163,8 +163,7 @@ def _accounts(
     good_noise, bad_noise = (_noise(charges, side, size) for side in (costs.good, costs.bad))
     error = np.sqrt(_variance(good_noise, good_runs) + _variance(bad_noise, bad_runs))
     difference = bad_runs.mean(axis=0) - good_runs.mean(axis=0)
-    sigma = np.divide(difference, error, out=np.zeros(size), where=error > 0)
-    sigma = np.maximum(sigma, _nearest_apart(good_runs, bad_runs, good_noise, bad_noise))
+    sigma = np.maximum(_in_errors(difference, error), _nearest_apart(good_runs, bad_runs, good_noise, bad_noise))
     margin = settings.interval_sigma * error
     accounts = [
         Account(
@@ -224,9 +223,14 @@ def _nearest_apart(good: Floats, bad: Floats, good_noise: _Noise, bad_noise: _No
     every = np.arange(good.shape[1])
     most, least = good.argmax(axis=0), bad.argmin(axis=0)
     variance = good_noise.of_runs[most, every] + bad_noise.of_runs[least, every]
-    apart: Floats = bad[least, every] - good[most, every]
     error = np.sqrt(variance + good_noise.one_sample + bad_noise.one_sample)
-    return np.where(error > 0, apart / np.maximum(error, _TINY), 0.0)
+    return _in_errors(bad[least, every] - good[most, every], error)
+
+
+def _in_errors(difference: Floats, error: Floats) -> Floats:
+    """How many standard errors it is; none where nothing was sampled."""
+    found: Floats = np.divide(difference, error, out=np.zeros(len(error)), where=error > 0)
+    return found
 
 
 def _part(value: float, total: float) -> float:

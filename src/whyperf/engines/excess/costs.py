@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from whyperf.engines.excess.tree import ContextTree, TreeBuilder
 from whyperf.engines.functions import FunctionIndex
@@ -22,7 +21,6 @@ class Side:
     seconds: Floats  # per unit of work, in the node itself
     squares: Floats  # squared weights per squared unit: sampling variance of `seconds`
     samples: Floats
-    in_own_code: Floats  # of the mean seconds: those in code of the node's function itself, not of a library it calls
     nodes: tuple[Ints, ...]  # for each run, the node of each of its stacks
 
     @property
@@ -54,34 +52,27 @@ def measure(index: FunctionIndex, units: dict[Run, float], clock: Clock, *, fold
     nodes = {run: builder.add(run, run.time(clock).stack) for run in (*index.good, *index.bad)}
     tree = builder.tree()
     return Costs(
-        tree,
-        _side(index, index.good, nodes, units, clock=clock, size=len(tree)),
-        _side(index, index.bad, nodes, units, clock=clock, size=len(tree)),
+        tree, _side(index.good, nodes, units, clock, len(tree)), _side(index.bad, nodes, units, clock, len(tree))
     )
 
 
-def _side(
-    index: FunctionIndex,
-    runs: Sequence[Run],
-    nodes: dict[Run, Ints],
-    units: dict[Run, float],
-    *,
-    clock: Clock,
-    size: int,
-) -> Side:
+def in_own_code(index: FunctionIndex, side: Side, units: dict[Run, float], clock: Clock) -> Floats:
+    """Of the mean seconds in each node those in code of its function itself, not of a library that it calls."""
+    total = np.zeros(side.seconds.shape[1])
+    for run, nodes in zip(side.runs, side.nodes, strict=True):
+        time, of_frame = run.time(clock), index.of_frame[run]
+        innermost = (run.frame_chain[run.stack_frame[stack]][-1] for stack in time.stack.tolist())
+        own = np.fromiter((index.own[of_frame[frame]] for frame in innermost), np.bool_, len(nodes))
+        total += sums(nodes, time.seconds * own, len(total)) / units[run]
+    return total / len(side.runs)
+
+
+def _side(runs: Sequence[Run], nodes: dict[Run, Ints], units: dict[Run, float], clock: Clock, size: int) -> Side:
     seconds, squares, samples = (np.zeros((len(runs), size)) for _ in range(3))
-    in_own_code = np.zeros(size)
     for row, run in enumerate(runs):
         time, unit = run.time(clock), units[run]
         where = nodes[run]
         seconds[row] = sums(where, time.seconds, size) / unit
         squares[row] = sums(where, time.squares, size) / unit**2
         samples[row] = sums(where, time.samples.astype(np.float64), size)
-        in_own_code += sums(where, time.seconds * _in_own_code(index, run, time.stack), size) / unit / len(runs)
-    return Side(tuple(runs), seconds, squares, samples, in_own_code, tuple(nodes[run] for run in runs))
-
-
-def _in_own_code(index: FunctionIndex, run: Run, stacks: Ints) -> npt.NDArray[np.bool_]:
-    """Whether the innermost frame of each stack is the program's own."""
-    frames = (run.frame_chain[run.stack_frame[stack]][-1] for stack in stacks.tolist())
-    return np.fromiter((index.own[index.of_frame[run][frame]] for frame in frames), np.bool_, len(stacks))
+    return Side(tuple(runs), seconds, squares, samples, tuple(nodes[run] for run in runs))

@@ -51,6 +51,7 @@ class Growth:
         self,
         costs: Costs,
         spent: Floats,
+        in_own_code: Floats,
         *,
         entries: Set[int],
         rounds: Rounds,
@@ -59,7 +60,7 @@ class Growth:
         self.entries = entries
         self._tree, self._settings = costs.tree, settings
         self._good, self._bad = (costs.tree.inclusive(side.mean) for side in (costs.good, costs.bad))
-        self._own_bad, self._in_own_code = costs.bad.mean, costs.bad.in_own_code
+        self._own_bad, self._in_own_code = costs.bad.mean, in_own_code
         self._spent = costs.tree.inclusive(spent)
         self._in_callees: Floats = self._spent - spent
         self._good_samples = costs.tree.inclusive(costs.good.sampled)
@@ -131,7 +132,7 @@ class Growth:
     def call_oftener(self, steady: Set[int]) -> dict[int, int]:
         """Contexts that call more often what does the same each time, and the callee that is this or leads to it."""
         found: dict[int, int] = {}
-        for node in range(ROOT + 1, len(self._tree)):
+        for node in np.flatnonzero(np.isin(self._tree.function, list(steady))).tolist():
             if self._does_the_same(node, steady) and (caller := self._calls_more(node, steady)) != node:
                 path = _outwards(node, self._parents)
                 found[caller] = path[path.index(caller) - 1]
@@ -172,7 +173,7 @@ class Growth:
                 called_more[node] = called_more[parent] or tree.called_in_loop[node]
             if node in called_more and (called_more[node] or tree.loops[node]):
                 repeated += float(self._own_bad[node])
-        return repeated > 0.5 * float(self._bad[head])
+        return repeated > _MOSTLY * float(self._bad[head])
 
     def _multiplier(self, step: int, nodes: list[int], head: int) -> int | None:
         """Who of `nodes` made the growth that comes in at `step`: from there inwards the first that repeats its call

@@ -10,7 +10,7 @@ import numpy as np
 
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.functions import FunctionIndex
-from whyperf.engines.run import ONE_RUN, Run
+from whyperf.engines.run import ONE_RUN, Run, common_unit
 from whyperf.engines.values.counters import Growth, Tracking
 from whyperf.engines.values.judging import Candidate, Judging, Outcome
 from whyperf.engines.values.kinds import Dimension, Kind
@@ -99,14 +99,9 @@ def compare(
         normal=_unchanged(outcomes, keys, lambda variable: _decides(variable, analysed)) - anomaly.keys(),
         steady=_unchanged(outcomes, keys, lambda variable: "loop" in variable.roles) - anomaly.keys(),
         limit=limit,
-        unit=_unit(index) if per_unit else ONE_RUN,
+        unit=common_unit((*good, *bad)) if per_unit else ONE_RUN,
         settings=settings,
     )
-
-
-def _unit(index: FunctionIndex) -> str:
-    units = {run.work.unit for run in (*index.good, *index.bad)}
-    return units.pop() if len(units) == 1 else ONE_RUN
 
 
 def _limit(outcomes: Sequence[Outcome], settings: ValuesSettings) -> float:
