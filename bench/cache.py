@@ -34,7 +34,7 @@ def kept(name: str, recipe: Iterable[str | Path], make: Callable[[Path], None]) 
         digest.update(part.read_bytes() if isinstance(part, Path) else part.encode())
         digest.update(b"\0")
     folder = cache_folder() / f"{name}-{digest.hexdigest()[:12]}"
-    with _locked(folder.with_suffix(".lock")):
+    with locked(folder.with_suffix(".lock")):
         if not (folder / ".done").exists():
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
@@ -57,7 +57,8 @@ def run(command: Sequence[str | Path], folder: Path, extra_environment: dict[str
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
+    """Waits until no other runner has it."""
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

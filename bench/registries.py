@@ -8,7 +8,7 @@ import sys
 import tarfile
 from pathlib import Path
 
-from bench.cache import SubjectError, cache_folder, kept, run
+from bench.cache import SubjectError, cache_folder, kept, locked, run
 
 _APT_SOURCES = Path("/etc/apt/sources.list")
 _APT_PARTS = Path("/etc/apt/sources.list.d")
@@ -56,16 +56,17 @@ def _apt_options() -> list[str]:
     if sources is None:
         raise SubjectError("No Debian or Ubuntu mirror is configured in /etc/apt.")
     listing = apt / ("src.sources" if sources.startswith("Types") else "src.list")
-    fresh = not listing.exists() or listing.read_text() != sources
-    listing.write_text(sources)
     options = [
         "-o", f"Dir::Etc::sourcelist={listing}",
         "-o", "Dir::Etc::sourceparts=-",
         "-o", f"Dir::State::lists={lists}",
         "-o", "APT::Sandbox::User=root",
     ]  # fmt: skip
-    if fresh or not any(lists.glob("*Sources*")):
-        run(["apt-get", *options, "update", "-q"], apt)
+    with locked(apt / "update.lock"):
+        fresh = not listing.exists() or listing.read_text() != sources
+        if fresh or not any(lists.glob("*Sources*")):
+            listing.write_text(sources)
+            run(["apt-get", *options, "update", "-q"], apt)
     return options
 
 

@@ -56,6 +56,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="of non-bugs (default: all)")
     parser.add_argument("--times", type=int, default=10, help="repetitions (default: 10)")
     parser.add_argument("--json", metavar="FILE", help="write the outcomes as JSON")
+    parser.add_argument("--take-over", metavar="FILE", help="begin with the outcomes that --json wrote elsewhere")
     parser.add_argument("--resume", action="store_true", help="run only what has no stored outcome yet")
     parser.add_argument("--again", action="store_true", help="whyperf anew, but peers only where they have no rank yet")
     parser.add_argument("--kept", action="store_true", help="as --again, but from recordings that were kept")

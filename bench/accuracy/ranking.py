@@ -24,6 +24,8 @@ from bench.peers.peer import Peer, Recordings, Trial
 
 def run_cases(cases: Sequence[Case], peers: Sequence[Peer], options: argparse.Namespace) -> bool:
     """Prints the tables; whether every case has its outcome."""
+    if options.take_over:
+        store.take_over(Path(options.take_over))
     for number, case in enumerate(cases, start=1):
         with store.held(case.id) as free:
             if not free:

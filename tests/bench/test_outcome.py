@@ -100,6 +100,17 @@ def test_outcomes_are_read_back_as_written(tmp_path: Path) -> None:
         assert store.read(tmp_path / "one.json") == [one]
 
 
+def test_outcomes_of_another_machine_are_taken_over_where_a_case_has_none(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    ours = replace(scored(suspect("decide", "unknown")), case="measured", load=1.0)
+    theirs = [replace(ours, load=9.0), replace(ours, case="missing", load=9.0)]
+    store.write([ours], store.stored("measured"))
+    store.write(theirs, tmp_path / "published.json")
+    store.take_over(tmp_path / "published.json")
+    assert store.read(store.stored("measured")) == [ours]
+    assert store.read(store.stored("missing")) == theirs[1:]
+
+
 def test_a_case_is_held_by_one_runner_at_a_time(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with store.held("example") as first, store.held("example") as second, store.held("other") as another:
