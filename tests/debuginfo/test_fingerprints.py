@@ -25,7 +25,10 @@ struct node { struct node *next, *previous; long key, weight; };
 static struct node *first;
 static long limit = 7;
 static inline long weigh(const struct node *node) { return node->weight * 3 + node->key; }
+static inline void check(long key, int line) { if (key < 0) printf("line %d: %ld\\n", line, key); }
+#define CHECK(key) check(key, __LINE__)
 NOINLINE long add(long key) {
+    CHECK(key);
     struct node *node = calloc(1, sizeof *node);
     assert(node != NULL);
     node->key = key;

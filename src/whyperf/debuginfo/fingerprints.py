@@ -2,7 +2,7 @@
 
 Every copy of a function, inlined ones too, has a number of its own, made of the words of the instructions that belong
 to the function itself and not to what was inlined into it; in no order, since compilers put blocks where they like.
-Constants that are the number of the very line, as in assertions, count as such: they move with the text above.
+Constants that are the number of the very line, as in assertions and traces, count as such: they move with the text above.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from whyperf.recording.identity import is_named_by_address
 UInt64s = npt.NDArray[np.uint64]
 
 _MOST_BYTES = 4 << 20  # of code are read as a whole: about four seconds, once
-_KEPT_AS = ".fingerprints-1"  # to be counted up whenever words or numbers are made in another way
+_KEPT_AS = ".fingerprints-2"  # to be counted up whenever words or numbers are made in another way
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +90,7 @@ def _out_of_line(code: CodeMap) -> list[int]:
 
 def _summed(code: CodeMap, addresses: UInt64s, scope: Int32s, used: UInt64s, words: list[str]) -> Fingerprints:
     constants, bare = zip(*map(number_in, words), strict=True) if words else ((), ())
-    _, line = lines_at(code, addresses)
-    is_line = (np.array(constants, np.uint64)[used] == line.astype(np.uint64)) & (line > 0)
+    is_line = _is_line(code, addresses, scope, np.array(constants, np.uint64)[used])
     number = np.where(is_line, _hashes(bare)[used], _hashes(words)[used])
     order = np.argsort(scope, kind="stable")
     order = order[scope[order] >= 0]
@@ -102,6 +101,18 @@ def _summed(code: CodeMap, addresses: UInt64s, scope: Int32s, used: UInt64s, wor
     pairs["function"], pairs["code"] = code.scope_function[scopes], np.add.reduceat(number[order], first)
     unique = np.unique(pairs)
     return Fingerprints(unique["function"].copy(), unique["code"].copy())
+
+
+def _is_line(code: CodeMap, addresses: UInt64s, scope: Int32s, constant: UInt64s) -> npt.NDArray[np.bool_]:
+    """Whether a constant is the number of its line, or of one from which what it is part of was inlined: a macro may
+    hand it to a function."""
+    _, line = lines_at(code, addresses)
+    found: npt.NDArray[np.bool_] = (constant == line) & (line > 0)
+    while (inside := scope >= 0).any():
+        line = np.where(inside, code.scope_call_line[scope], 0)
+        found |= (constant == line) & (line > 0)
+        scope = np.where(inside, code.scope_parent[scope], -1)
+    return found
 
 
 def _hashes(words: list[str] | tuple[str, ...]) -> UInt64s:
