@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.engines.made import recording
-from whyperf.engines.excess.compare import compare
+from whyperf.engines.excess.compare import DataEvidence, compare, weigh
 from whyperf.engines.run import Run
 
 OTHER_WORK = [(("main", "other"), 4.0)]
@@ -13,14 +13,17 @@ CALL, BESIDE = "plan@21*", "plan@22*"  # both in every round of the loop at line
 IN_ROUNDS = {("plan", 21): 20, ("plan", 22): 20}
 
 
-def shares(beside, *, in_rounds=IN_ROUNDS, calls=CALL, by=20.0):
-    """Who answers when scan, called from plan's loop, takes longer; `beside`: what else good and bad runs do there."""
+def shares(beside, *, in_rounds=IN_ROUNDS, calls=CALL, by=20.0, abnormal=()):
+    """Who answers when scan, called from plan's loop, takes longer; `beside`: what else good and bad runs do there;
+    `abnormal`: functions whose data went wrong."""
     sides = []
     for scan, rest in zip((1.0, by), beside, strict=True):
         stacks = [*OTHER_WORK, (("main", "serve", calls, "scan*", "probe"), scan)]
         stacks += [(("main", "serve", BESIDE, "seal"), rest)] if rest else []
         sides.append(Run(recording(stacks, decided=in_rounds, every_round=in_rounds)))
     excess = compare(sides[:1], sides[1:])
+    keys = {function.key.name: function.key for function in excess.index.functions}
+    excess = weigh(excess, DataEvidence({keys[name]: 1.0 for name in abnormal}, {}, set(), set()))
     return {excess.name(account.function): account.share for account in excess.accounts if account.share > 1e-9}
 
 
@@ -31,7 +34,21 @@ def test_then_growth_comes_in_with_the_callee():
 
 
 def test_where_the_rest_has_grown_alike_the_loop_goes_round_more_often():
-    assert shares((0.05, 1.0))["plan"] > 0.3
+    assert shares((0.05, 1.0))["plan"] > 0.8
+
+
+def test_what_more_rounds_explain_the_callees_data_do_not():
+    # GIVEN an index that grows with the rounds of the loop which calls with it
+    found = shares((0.05, 1.0), abnormal=["scan"])
+    assert found["plan"] > 0.6 and found["scan"] < 0.2
+    # WHEN nothing shows that there are more rounds THEN they do
+    assert shares((0.05, 0.05), abnormal=["scan"])["scan"] > 0.9
+
+
+def test_rounds_that_were_too_few_to_be_seen_are_more_for_certain_when_many_are():
+    explained = {rest: shares((0.0, rest), abnormal=["scan"]).get("scan", 0.0) for rest in (0.05, 0.1, 0.5)}
+    assert explained[0.05] > explained[0.1] > explained[0.5]
+    assert explained[0.5] < 0.01
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 Every copy of a function, inlined ones too, has a number of its own, made of the words of the instructions that belong
 to the function itself and not to what was inlined into it; in no order, since compilers put blocks where they like.
-Constants that are the number of the very line, as in assertions and traces, count as such: they move with the text above.
+Constants that are the number of the very line, as in assertions, count as such: they move with the text above.
 """
 
 from __future__ import annotations

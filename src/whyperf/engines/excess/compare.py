@@ -105,7 +105,7 @@ def compare(
     novelty = find_novelty(costs, len(index.functions), index.called_in_good, dispatch.nobody_chose, settings)
     entries = frozenset(n for n, function in enumerate(index.functions) if function.key.name in _ENTRY_POINTS)
     spent = spend(costs.tree, costs.excess, novelty)
-    rounds = Rounds(index, costs, units, clock)
+    rounds = Rounds(index, costs, units, clock, settings)
     own_code = in_own_code(index, costs.bad, units, clock)
     growth = Growth(costs, spent, own_code, entries=entries, rounds=rounds, settings=settings)
     charges = charge(

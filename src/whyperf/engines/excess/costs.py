@@ -34,6 +34,12 @@ class Side:
         total: Floats = self.samples.sum(axis=0)
         return total
 
+    @property
+    def one_sample(self) -> float:
+        """Seconds per unit of work that one sample more in one of the runs would add to the mean."""
+        samples = float(self.samples.sum())
+        return float(self.mean.sum()) / samples if samples else 0.0
+
 
 @dataclass(frozen=True)
 class Costs:

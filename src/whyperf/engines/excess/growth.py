@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf, log, sqrt
+from math import log
 
 import numpy as np
 
-from whyperf.engines.excess.costs import Costs, Side
-from whyperf.engines.excess.rounds import Rounds, Spent
+from whyperf.engines.excess.costs import Costs
+from whyperf.engines.excess.rounds import Rounds
 from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.excess.subtrees import Subtrees
 from whyperf.engines.excess.tree import ROOT
@@ -44,12 +44,6 @@ class Path:
     owner: int  # who answers for the time as such
 
 
-@dataclass(frozen=True)
-class _Between:
-    least: float
-    most: float
-
-
 class Growth:
     """Logarithms of how many times as long the bad runs spend in every context, with what it calls."""
 
@@ -71,14 +65,12 @@ class Growth:
         self._in_callees: Floats = self._spent - spent
         self._good_samples = costs.tree.inclusive(costs.good.sampled)
         # So much was certainly missed: growth from nothing is not infinite.
-        self._one_good_sample = _one_sample(costs.good)
-        self._unseen = settings.unseen_samples * max(self._one_good_sample, _one_sample(costs.bad))
+        self._unseen = settings.unseen_samples * max(costs.good.one_sample, costs.bad.one_sample)
         self.of: Floats = _log_ratio(self._bad, self._good, self._unseen)
         self._own: Floats = _log_ratio(costs.bad.mean, costs.good.mean, self._unseen)
         self._parents, self._functions = costs.tree.parent.tolist(), costs.tree.function.tolist()
         self._elsewhere: dict[tuple[int, int], bool] = {}
         self._rounds = rounds
-        self._known_rounds: dict[int, _Between] = {}  # by callee
 
     def path(self, node: int) -> Path:
         nodes = _outwards(node, self._parents)
@@ -107,8 +99,8 @@ class Growth:
         if own > 0.0 and not self.works_elsewhere(node, outermost):
             steps += (Step(node, weight * own / total),)
         farthest = max(within.index(at) for at in (outermost, *(step.node for step in steps)))
-        # Data explain no more than has come in where they are; all of it, where growth is concentrated; but nothing that
-        # more rounds of a loop further out do.
+        # Data explain no more than has come in where they are; all of it, where growth is concentrated; but not what
+        # more rounds of a loop further out explain.
         region = tuple(
             (at, come_in * (1.0 - self._for_more_rounds(at, node)))
             for at in within[: farthest + 1]
@@ -233,14 +225,14 @@ class Growth:
 
     def _goes_round_as_ever(self, callee: int) -> bool:
         """Whether the loop from which a context is called goes round as often as it did."""
-        return self._rounds_grown(callee).most < self._settings.concentrated * float(self.of[callee])
+        return self._rounds.grown(callee).most < self._settings.concentrated * float(self.of[callee])
 
     def _most_repeated(self, node: int) -> int | None:
         """Outwards the last context whose caller's loop goes round more often, by more than half of what has grown."""
         repeated = (
             at
             for at in _outwards(node, self._parents)
-            if self._more_rounds(at, node) > _MOSTLY and self._functions[self._parents[at]] not in self.entries
+            if self._may_answer(self._parents[at]) and self._more_rounds(at, node) > _MOSTLY
         )
         return max(repeated, default=None, key=lambda at: -at)
 
@@ -249,29 +241,8 @@ class Growth:
 
     def _more_rounds(self, callee: int, node: int) -> float:
         """How much of the growth of `node` is for certain the loop's that calls `callee`, which is on the way there."""
-        least, grown = self._rounds_grown(callee).least, float(self.of[node])
+        least, grown = self._rounds.grown(callee).least, float(self.of[node])
         return min(1.0, max(0.0, least / grown)) if grown > 0.0 else 0.0
-
-    def _rounds_grown(self, callee: int) -> _Between:
-        """By how much the rounds of the loop from which a context is called have grown, as what is done in every one of
-        them beside it shows."""
-        if callee not in self._known_rounds:
-            good, bad = self._rounds.beside(callee)
-            self._known_rounds[callee] = _Between(self._least(good, bad), self._most(good, bad))
-        return self._known_rounds[callee]
-
-    def _least(self, good: Spent, bad: Spent) -> float:
-        """Growth from the most that the good runs may have spent to the least that the bad ones did: 95% each by Poisson,
-        within a percent or two."""
-        most = good.seconds + (2.0 + 2.0 * sqrt(good.samples + 1.0)) * self._one_good_sample
-        least = bad.seconds * (1.0 - 2.0 / sqrt(max(bad.samples, 4.0)))
-        return log(max(least, _TINY) / max(most, _TINY))
-
-    def _most(self, good: Spent, bad: Spent) -> float:
-        if good.samples < self._settings.beside_samples:
-            return inf
-        error = sqrt(1.0 / max(good.samples, 1.0) + 1.0 / max(bad.samples, 1.0))
-        return self._grown(good.seconds, bad.seconds) + self._settings.interval_sigma * error
 
     def _does_the_rest_as_ever(self, node: int) -> bool:
         """Whether all else that the caller of `node` does has hardly grown, in code of its own or in other callees."""
@@ -316,9 +287,3 @@ def _outwards(node: int, parents: list[int]) -> list[int]:
 def _log_ratio(bad: Floats, good: Floats, unseen: float) -> Floats:
     ratio: Floats = np.log(np.maximum(bad + unseen, _TINY) / np.maximum(good + unseen, _TINY))
     return ratio
-
-
-def _one_sample(side: Side) -> float:
-    """Seconds per unit of work that one sample more in one of the runs would add to the mean."""
-    samples = float(side.samples.sum())
-    return float(side.mean.sum()) / samples if samples else 0.0

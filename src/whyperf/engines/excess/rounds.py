@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf, log, sqrt
 
 from whyperf.engines.excess.costs import Costs, Side
 from whyperf.engines.excess.own_frames import OwnFrames
+from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run
 from whyperf.recording.tables import Clock
@@ -41,13 +43,45 @@ class _InRounds:
     calls: dict[int, dict[_Loop, Spent]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(Spent)))
 
 
+@dataclass(frozen=True)
+class Between:
+    """Bounds of a growth, as a logarithm."""
+
+    least: float
+    most: float
+
+
 class Rounds:
     """Stacks are read when first asked about."""
 
-    def __init__(self, index: FunctionIndex, costs: Costs, units: dict[Run, float], clock: Clock) -> None:
+    def __init__(
+        self, index: FunctionIndex, costs: Costs, units: dict[Run, float], clock: Clock, settings: ExcessSettings
+    ) -> None:
         self._index, self._costs, self._units, self._clock = index, costs, units, clock
+        self._settings = settings
+        self._known: dict[int, Between] = {}
 
-    def beside(self, node: int) -> tuple[Spent, Spent]:
+    def grown(self, node: int) -> Between:
+        """By how much the rounds of the loop that calls a context have grown, as what is done beside it shows."""
+        if node not in self._known:
+            good, bad = self._beside(node)
+            self._known[node] = Between(self._least(good, bad), self._most(good, bad))
+        return self._known[node]
+
+    def _least(self, good: Spent, bad: Spent) -> float:
+        """From the most that good runs may have spent to the least that bad ones did: 95% each, nearly, by Poisson."""
+        most = good.seconds + (2.0 + 2.0 * sqrt(good.samples + 1.0)) * self._costs.good.one_sample
+        least = bad.seconds * (1.0 - 2.0 / sqrt(max(bad.samples, 4.0)))
+        return log(least / most) if least > 0.0 else -inf
+
+    def _most(self, good: Spent, bad: Spent) -> float:
+        if good.samples < self._settings.beside_samples:
+            return inf
+        error = sqrt(1.0 / good.samples + 1.0 / max(bad.samples, 1.0))
+        unseen = self._settings.unseen_samples * max(self._costs.good.one_sample, self._costs.bad.one_sample)
+        return log((bad.seconds + unseen) / (good.seconds + unseen)) + self._settings.interval_sigma * error
+
+    def _beside(self, node: int) -> tuple[Spent, Spent]:
         """What good and bad runs spent beside a context in rounds of the loop that calls it for most of its time; it
         is nothing if no loop does."""
         good, bad = Spent(), Spent()
