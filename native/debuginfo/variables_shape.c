@@ -259,8 +259,8 @@ static void collect(struct variables *variables, struct collection *collection, 
             add_leaf(variables, collection, leaf, offset, path, &member.stated);
         } else if (is_record(dwarf_tag(&member.type))) {
             struct member inner;
-            if (member.name && container_size(&member.type, &leaf)) {
-                strncat(path, ".size()", sizeof path - strlen(path) - 1);
+            if (container_size(&member.type, &leaf)) { // as a base class, too
+                strncat(path, *path ? ".size()" : "size()", sizeof path - strlen(path) - 1);
                 add_leaf(variables, collection, leaf, offset, path, &member.stated);
             } else if (member.name && is_atomic(&member.type) && find_member(&member.type, "_M_i", 0, &inner) &&
                        scalar(&inner.type, &leaf)) {

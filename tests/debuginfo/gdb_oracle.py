@@ -142,9 +142,12 @@ def follow(value, path):
 def container_size(value):
     kind = str(value.type.strip_typedefs().unqualified())
     if kind.startswith("std::vector"):
-        return value["_M_impl"]["_M_finish"] - value["_M_impl"]["_M_start"]
+        size = value["_M_impl"]["_M_finish"] - value["_M_impl"]["_M_start"]
+        return size.cast(gdb.lookup_type("unsigned long"))
     if kind.startswith("std::__cxx11::basic_string"):
         return value["_M_string_length"]
+    if not kind.startswith("std::"):
+        return container_size(value[value.type.strip_typedefs().fields()[0]])  # of its base class
     return value["_M_t"]["_M_impl"]["_M_node_count"]
 
 

@@ -101,6 +101,7 @@ _CXX = """
 #include <vector>
 struct Box { int size; int used; Box() : size(3), used(0) {} };
 struct Raw { int left; int right; };
+struct Shelf : std::vector<int> { int wide = 4; };
 int slow(int n) { return n + 1; }
 void fill(int &r) { r = 9; }
 int work(int n) {
@@ -112,6 +113,8 @@ int work(int n) {
     std::string text; // yes: items.size()
     Box box; // no: box.size box.used
     slow(n); // yes: box.size box.used
+    Shelf shelf; // no: shelf.size()
+    slow(n); // yes: shelf.size() shelf.wide
     for (int x : items)
         late += slow(x); // yes: x
     if (int got = slow(n)) {

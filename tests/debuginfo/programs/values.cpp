@@ -84,6 +84,17 @@ class Outlet : public Store {
     float discount_;
 };
 
+class Shelf : public std::vector<int> {
+  public:
+    __attribute__((noinline)) int after(int number) const {
+        int found = 0;
+        for (int one : *this)
+            found += one > number;
+        return found + wide;
+    }
+    int wide = 4;
+};
+
 template <typename T> __attribute__((noinline)) T largest(const std::vector<T> &values, T at_least) {
     T best = at_least;
     for (const T &value : values) {
@@ -141,6 +152,10 @@ int main(int argc, char **) {
     int top = depot::largest(numbers, 4);
     double dear = depot::largest(prices, 0.5);
     std::size_t characters = lengths({"a", "bb", "ccc"}, argc == 1);
+    depot::Shelf shelf;
+    for (int number : numbers)
+        shelf.push_back(number + argc);
+    where += shelf.after(12);
     int applied = shift_all(numbers, argc + 2);
     failures += where < 0;
     std::printf("%d %d %ld %f %d %f %zu %d %d %llu\n", where, steps, earned, value, top, dear, characters, applied,

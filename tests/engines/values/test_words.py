@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 from hypothesis import given
@@ -9,8 +10,9 @@ from hypothesis import strategies as st
 
 from whyperf.engines.values.findings import _lines
 from whyperf.engines.values.kinds import Dimension, Kind
+from whyperf.engines.values.settings import ValuesSettings
 from whyperf.engines.values.spread import ReadAt, Spread
-from whyperf.engines.values.words import writing
+from whyperf.engines.values.words import sentence, writing
 
 numbers = st.integers(-(2**52), 2**52)
 
@@ -20,7 +22,8 @@ def compared(good: list[float], bad: list[float], dimension: Dimension = Dimensi
         return Spread(values[0], values[1], values[2], 0.5, ())
 
     return SimpleNamespace(
-        variable=SimpleNamespace(kind=Kind.SIGNED),
+        variable=SimpleNamespace(kind=Kind.SIGNED, name="n"),
+        growth=None,
         dimension=dimension,
         contrast=SimpleNamespace(good=spread(good), bad=spread(bad)),
     )
@@ -44,6 +47,13 @@ def test_different_numbers_are_written_differently(good, bad, dimension):
     one = compared([float(value) for value in good], [float(value) for value in bad], dimension)
     values = {float(value) for value in (*good, *bad)}
     assert len({writing(one).value(value) for value in values}) == len(values)
+
+
+def test_steps_whose_typical_one_is_the_same_are_told_by_how_often_it_is():
+    one = compared([-14.0, 0.0, 14.0], [-15.0, 0.0, 15.0], Dimension.DELTA)
+    one.contrast.good = replace(one.contrast.good, at_typical=0.9)
+    told = sentence(one, ValuesSettings(), "run")
+    assert told == "n changes by +0 from sample to sample in 50%; was in 90%."
 
 
 def test_a_line_of_several_blocks_is_shown_once():

@@ -76,6 +76,11 @@ def sentence(one: Abnormal, settings: ValuesSettings, unit: str) -> str:
                 f"{name} stays the same for up to {text.value(bad.high)} samples at a time; {text.value(good.high)} "
                 f"in the good runs."
             )
+        case Dimension.DELTA if bad.typical == good.typical:
+            return (
+                f"{name} changes by {text.value(bad.typical)} from sample to sample in {percent(bad.at_typical)}; was "
+                f"in {percent(good.at_typical)}."
+            )
         case Dimension.DELTA:
             return (
                 f"{name} typically changes by {text.value(bad.typical)} from sample to sample; by "
