@@ -292,3 +292,11 @@ def test_nothing_grows_where_nothing_changed(good, bad):
     excess = compared([*good, *bad], [*good, *bad])
     assert excess.total_s == pytest.approx(0.0, abs=1e-9)
     assert not charged(excess)
+
+    def test_names_in_sentences_lose_their_template_arguments_where_they_are_long(self):
+        decode = f"codec::Decoder<{'codec::Block<int>, ' * 9}int>::decode"
+        rest = (("main", "serve*", "fetch", "look_up"), 0.5)
+        path = ("main", "serve*", "fetch", decode, "smooth*")
+        known = knowing(steady=("smooth",))
+        excess = compared([*OTHER_WORK, (path, 1.0), rest], [*OTHER_WORK, (path, 9.0), rest], known)
+        assert suspects(excess, "run")[0].why.startswith("It calls codec::Decoder<…>::decode more often")

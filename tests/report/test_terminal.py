@@ -20,7 +20,8 @@ from whyperf.diagnose.verdict import Variable
 from whyperf.engines.finding import HotLine
 from whyperf.report.glyphs import FULL, PLAIN, bar
 from whyperf.report.printable import printable
-from whyperf.report.shorten import call_path, short_name, short_path, without_template_arguments
+from whyperf.recording.templates import without_template_arguments
+from whyperf.report.shorten import call_path, short_name, short_path
 from whyperf.report.terminal import show
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"

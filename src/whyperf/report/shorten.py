@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-# operator<, operator<< and operator-> are names, not brackets.
-_TOKENS = re.compile(r"operator(?:<=>|<<=?|>>=?|[<>]=?|->\*?)|.", re.DOTALL)
+from whyperf.recording.templates import without_template_arguments
 
 
 def short_name(name: str, width: int, dots: str = "…") -> str:
@@ -21,21 +19,6 @@ def short_name(name: str, width: int, dots: str = "…") -> str:
     if len(name) > width:
         name = dots + name[-max(1, width - len(dots)) :]
     return name
-
-
-def without_template_arguments(name: str, dots: str = "…") -> str:
-    kept: list[str] = []
-    depth = 0
-    for token in _TOKENS.findall(name):
-        if token == "<":
-            if depth == 0:
-                kept.append(f"<{dots}>")
-            depth += 1
-        elif token == ">" and depth:
-            depth -= 1
-        elif depth == 0:
-            kept.append(token)
-    return "".join(kept)
 
 
 def short_path(file: str, width: int, dots: str = "…") -> str:

@@ -8,9 +8,11 @@ from whyperf.engines.excess.anchors import Anchor, Role, heaviest_context, repea
 from whyperf.engines.excess.compare import Account, Excess
 from whyperf.engines.quantities import percent, seconds
 from whyperf.recording.tables import Clock
+from whyperf.recording.templates import without_template_arguments
 
 _MOSTLY = 0.5
 _SLIGHTLY = 0.05
+_READABLE = 60  # characters of a name within a sentence
 
 
 def sentences(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: list[tuple[int, float]]) -> str:
@@ -31,7 +33,7 @@ def _why(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: li
     spends = _spends(excess)
     other = there = ""
     if anchor.other is not None:
-        other, there = excess.name(anchor.other), seconds(excess.account(anchor.other).bad_inclusive_s)
+        other, there = _named(excess, anchor.other), seconds(excess.account(anchor.other).bad_inclusive_s)
     reached = seconds(account.bad_inclusive_s)
     match anchor.role:
         case Role.TOOK_NEW_PATH:
@@ -54,7 +56,7 @@ def _why(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: li
 def _elsewhere(excess: Excess, anchor: Anchor, unit: str) -> str:
     assert anchor.other is not None
     spending = excess.account(anchor.other)
-    name, more = excess.name(spending.function), seconds(spending.bad_inclusive_s - spending.good_inclusive_s)
+    name, more = _named(excess, spending.function), seconds(spending.bad_inclusive_s - spending.good_inclusive_s)
     tree = excess.costs.tree
     leading = {int(tree.function[node]) for node in tree.path(heaviest_context(excess, spending.function))}
     way = "" if leading & excess.code.changed else " and of what leads there"
@@ -63,6 +65,11 @@ def _elsewhere(excess: Excess, anchor: Anchor, unit: str) -> str:
         f"Its code differs between the two builds; that of {name}, which {spends},{way} does not. It may make what "
         f"{name} works on."
     )
+
+
+def _named(excess: Excess, function: int) -> str:
+    name = excess.name(function)
+    return name if len(name) <= _READABLE else without_template_arguments(name)
 
 
 def _spends(excess: Excess) -> str:
@@ -76,10 +83,10 @@ def _grown(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: 
         # It answers for growth that comes in here, or for its data: the time is in what it calls.
         now, before = seconds(account.bad_inclusive_s), seconds(account.good_inclusive_s)
         if anchor.role is Role.CALLS_OFTENER and anchor.other is not None:
-            more = f"It calls {excess.name(anchor.other)} more often, where each time the same is done"
+            more = f"It calls {_named(excess, anchor.other)} more often, where each time the same is done"
             return f"{more}: with what it calls it {spends} {now} per {unit}, not {before}."
         callee = repeated_callee(excess, anchor.node)
-        loop = f" It calls {excess.name(callee)} in a loop." if callee is not None else ""
+        loop = f" It calls {_named(excess, callee)} in a loop." if callee is not None else ""
         answers = f"it answers for {seconds(account.charged_s)} of the difference"
         return f"With what it calls it {spends} {now} per {unit}, not {before}; {answers}.{loop}"
     compared = f"{seconds(account.good_s)} became {seconds(account.bad_s)}"
@@ -125,4 +132,4 @@ def _spent_in(excess: Excess, function: int, inside: list[tuple[int, float]]) ->
     if sum(share for _, share in called) < 0.5:
         return " in its own code"
     number, share = called[0]
-    return f", {percent(share)} of it in {excess.name(number)}"
+    return f", {percent(share)} of it in {_named(excess, number)}"
