@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from tests.report import verdicts
 from whyperf.diagnose.verdict import Variable
 from whyperf.engines.finding import HotLine
+from whyperf.recording.templates import without_template_arguments
 from whyperf.report.glyphs import FULL, PLAIN, bar
 from whyperf.report.printable import printable
-from whyperf.recording.templates import without_template_arguments
 from whyperf.report.shorten import call_path, short_name, short_path
 from whyperf.report.terminal import show
 
