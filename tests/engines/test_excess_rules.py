@@ -231,6 +231,12 @@ def test_explain_says_whose_time_a_library_functions_is():
     assert "find (75%), sort (25%)" in said and "pass" not in said
 
 
+def test_explain_says_what_a_function_answers_for_of_its_callees_time():
+    good, bad = (run([*BASE, (("main", "plan*", "walk"), seconds)]) for seconds in (1.0, 9.0))
+    (plan,) = explain(compare([good], [bad]), "plan", "run")
+    assert "8.00 s of what it gained is in functions it calls: it answers for 4.00 s of that." in plan.sentences
+
+
 def test_explain_says_what_a_function_lost_and_what_it_would_need():
     good = run([*BASE, (("main", "plan", "walk"), 1.0)])
     bad = run([*BASE, (("main", "plan", "walk"), 9.0)])
@@ -239,7 +245,7 @@ def test_explain_says_what_a_function_lost_and_what_it_would_need():
     (plan,) = explain(excess, "plan", "run")
     assert walk.rank == 1
     assert "It already ranks first." in walk.sentences
-    assert any("8.00 s of what it gained is in functions it calls" in sentence for sentence in plan.sentences)
+    assert "8.00 s of what it gained is in functions it calls: charged to them." in plan.sentences
     assert explain(excess, "nobody", "run") == []
     # AND in the unit of the report
     (passing,) = (sentence for sentence in plan.sentences if sentence.startswith("To pass"))

@@ -9,6 +9,7 @@ import numpy as np
 
 from whyperf.engines.excess.compare import Account, Excess
 from whyperf.engines.excess.novelty import by_function
+from whyperf.engines.excess.sentences import charged_elsewhere
 from whyperf.engines.quantities import percent, seconds
 from whyperf.engines.run import sums
 from whyperf.recording.identity import FunctionKey
@@ -148,7 +149,9 @@ def _lost(excess: Excess, account: Account, own: float, total: float) -> list[st
             f"moved work, a rename or different inlining."
         )
     if total - own > 0.05 * excess.total_s:
-        said.append(f"{seconds(total - own)} of what it gained is in functions it calls: charged to them.")
+        answered = charged_elsewhere(excess, account.function)
+        whose = f"it answers for {seconds(answered)} of that" if answered > 0.05 * (total - own) else "charged to them"
+        said.append(f"{seconds(total - own)} of what it gained is in functions it calls: {whose}.")
     return said
 
 

@@ -100,13 +100,17 @@ def _grown(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: 
 def _answers(excess: Excess, account: Account, own: float) -> str:
     """What it answers for where that is not just its own growth: more of it is in callees, or others share in it."""
     charged = seconds(account.charged_s)
-    nodes, _, parts = excess.charges.to(account.function)
-    elsewhere = excess.costs.tree.function[nodes] != account.function
-    in_callees = float((parts * excess.spent[nodes])[elsewhere].sum())
-    if in_callees > _SLIGHTLY * account.charged_s:
+    if charged_elsewhere(excess, account.function) > _SLIGHTLY * account.charged_s:
         rest = "" if account.charged_s > own else ", others for the rest"
         return f"; with what it calls it answers for {charged}{rest}"
     return f"; it answers for {charged} of that, others for the rest" if account.charged_s < own else ""
+
+
+def charged_elsewhere(excess: Excess, function: int) -> float:
+    """How much it answers for of time in other functions."""
+    nodes, _, parts = excess.charges.to(function)
+    elsewhere = excess.costs.tree.function[nodes] != function
+    return float((parts * excess.spent[nodes])[elsewhere].sum())
 
 
 def _waiting_threads(excess: Excess, function: int) -> int:
