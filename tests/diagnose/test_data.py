@@ -68,6 +68,27 @@ def test_the_cheap_function_whose_data_went_wrong_comes_first():
     assert any(note.startswith("Global variable: limit stays at 2") for note in verdict.notes)
 
 
+def test_what_was_set_otherwise_in_another_function_is_noted():
+    # GIVEN functions that are no suspects, which decide by one number in all good runs and by another in all bad ones
+    def settled(side, number, name, **what):
+        reads = [Read(function, name, np.full(300, number), **what) for function in ("rest", "main")]
+        return [with_values(one, *reads) for one in side]
+
+    def notes(name, **what):
+        sides = (
+            settled(runs(1.0, ample), 121_005, name, **what),
+            settled(runs(9.0, none, first=50), 3_005, name, **what),
+        )
+        return [note for note in examine(*sides).verdict.notes if note.startswith("Elsewhere")]
+
+    # THEN it is told, once for all through whom it goes
+    (note,) = notes("size", roles="condition")
+    assert note.endswith("size stays at 3,005 for the whole run; was 121,005.")
+    assert note.startswith(("Elsewhere, in rest (tool.c:", "Elsewhere, in main (tool.c:"))
+    # BUT not where nothing is decided by it
+    assert notes("size", roles="argument") == []
+
+
 def test_without_values_the_hot_function_comes_first():
     verdict = examine(runs(1.0, ample), runs(9.0, none, first=50), method=Method.NONE).verdict
     assert verdict.suspects[0].function == "apply"

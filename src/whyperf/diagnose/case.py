@@ -174,6 +174,7 @@ class Case:
         claims = [*claims_of(findings, found)]
         if data is not None:
             claims += data.claims(functions, self.settings)
+            notes += data.notes_beside(functions)
         if self.contexts is not None:
             claims += self.contexts.claims_beside(functions, self.settings)
             notes += self.contexts.notes(functions)

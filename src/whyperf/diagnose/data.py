@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
+from pathlib import PurePath
 
 from whyperf.diagnose.claims import Claim, claims_of
 from whyperf.diagnose.settings import DiagnoseSettings
@@ -13,7 +14,7 @@ from whyperf.diagnose.verdict import ValueSpread, Variable
 from whyperf.engines.excess.findings import ENGINE as EXCESS
 from whyperf.engines.finding import Finding
 from whyperf.engines.values.compare import Values
-from whyperf.engines.values.findings import ShownSpread, ShownVariable, findings, shown, shown_globals
+from whyperf.engines.values.findings import ShownSpread, ShownVariable, findings, set_otherwise, shown, shown_globals
 from whyperf.recording.identity import FunctionKey
 
 _NAMED = 3  # variables named in a note
@@ -42,6 +43,18 @@ class Data:
             variables = tuple(to_variable(one) for one in shown(self.values, finding.function))
             suspect = replace(claim.suspect, variables=variables)
             yield replace(claim, suspect=suspect, preface=finding.why, counted_in=EXCESS)
+
+    def notes_beside(self, functions: Collection[FunctionKey]) -> list[str]:
+        """What was set otherwise in functions other than these: their mistakes may be paid for by them."""
+        return [
+            f"Elsewhere, in {function.name} ({_place(one)}): {one.sentence}"
+            for function, one in set_otherwise(self.values, functions)
+        ]
+
+
+def _place(one: ShownVariable) -> str:
+    name = PurePath(one.file).name
+    return f"{name}:{one.lines[0].line}" if one.lines else name
 
 
 def gather(values: Values) -> Data:

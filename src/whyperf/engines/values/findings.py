@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from whyperf.engines.finding import Finding, HotLine, Place
 from whyperf.engines.run import source_lines
 from whyperf.engines.values.compare import Abnormal, Values
-from whyperf.engines.values.kinds import Dimension
+from whyperf.engines.values.kinds import Dimension, Kind
 from whyperf.engines.values.patterns import Pattern, infer
 from whyperf.engines.values.spread import ReadAt, Spread
 from whyperf.engines.values.words import sentence, unit_of, writing
@@ -65,6 +66,20 @@ def shown(values: Values, function: FunctionKey) -> tuple[ShownVariable, ...]:
 def shown_globals(values: Values) -> tuple[ShownVariable, ...]:
     several = [one for one in values.abnormal if one.function is None]
     return tuple(described(values, one) for one in several[: values.settings.shown_variables])
+
+
+def set_otherwise(values: Values, named: Collection[FunctionKey]) -> tuple[tuple[FunctionKey, ShownVariable], ...]:
+    """By what functions other than the named ones decide, and what is one number in all good runs and another in all
+    bad ones; a number that is handed on once."""
+    found: dict[tuple[float, float], Abnormal] = {}
+    for one in values.abnormal:
+        good, bad = one.contrast.good, one.contrast.bad
+        settled = one.dimension is Dimension.VALUE and good.constant and bad.constant
+        settled &= one.decides and one.variable.kind is not Kind.POINTER
+        if settled and one.function is not None and one.function not in named:
+            found.setdefault((good.typical, bad.typical), one)
+    several = list(found.values())[: values.settings.shown_variables]
+    return tuple((one.function, described(values, one)) for one in several if one.function is not None)
 
 
 def _finding(
