@@ -138,7 +138,7 @@ class _Report:
             yield self._indented(path, "dim")
         yield self._indented(suspect.why)
         yield from self._evidence(suspect)
-        if suspect.variables and suspect.pattern != "unknown":
+        if suspect.pattern not in ("", "unknown"):
             yield self._indented(f"Pattern: {suspect.pattern}", "dim")
         told = {(suspect.file, line.line) for line in suspect.lines if line.text.strip()}
         for variable in suspect.variables:
