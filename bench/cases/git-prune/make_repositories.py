@@ -1,4 +1,4 @@
-"""A server's repository with many branches, and two clones: few branches are gone since the one last looked, or many."""
+"""A server's repository with many branches, and two clones: few branches are gone there since, or many."""
 
 import os
 import subprocess
