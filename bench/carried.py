@@ -113,6 +113,9 @@ LIBRARIES = {
         needs=("-lhtscodecs", "-lz"),
         in_debian=True,
     ),
+    "hunspell": Library(
+        "hunspell", headers=("src/hunspell",), sources=("src/hunspell/*.cxx",), in_debian=True
+    ),
     "jq-1.6": _jq("jq==1.5.0", "1.6"),
     "jq-1.7": _jq("jq==1.6.0", "1.7"),
     "leveldb": Library(
@@ -175,12 +178,6 @@ LIBRARIES = {
     ),
     "quickjs-2020-09-06": _quickjs("quickjs==1.15.0", "2020-09-06"),
     "quickjs-2021-03-27": _quickjs("quickjs==1.17.0", "2021-03-27"),
-    "re2": Library(
-        "re2",
-        headers=(".",),
-        sources=("re2/*.cc", "util/rune.cc", "util/strutil.cc"),
-        in_debian=True,
-    ),
     "taglib": Library(
         "taglib",
         headers=("build", "taglib", "taglib/toolkit", "taglib/ogg", "taglib/ogg/flac", "taglib/flac"),

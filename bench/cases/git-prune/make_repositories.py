@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-BRANCHES, GONE_FEW, GONE_MANY = 60_000, 2, 60
+BRANCHES, GONE_FEW, GONE_MANY = 100_000, 2, 200
 
 program, folder = Path(sys.argv[1]), Path(sys.argv[2])
 IDENTITY = {f"GIT_{who}_{what}": "bench" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
