@@ -113,6 +113,9 @@ LIBRARIES = {
         needs=("-lhtscodecs", "-lz"),
         in_debian=True,
     ),
+    "hunspell": Library(
+        "hunspell", headers=("src/hunspell",), sources=("src/hunspell/*.cxx",), in_debian=True
+    ),
     "jq-1.6": _jq("jq==1.5.0", "1.6"),
     "jq-1.7": _jq("jq==1.6.0", "1.7"),
     "leveldb": Library(
@@ -158,6 +161,21 @@ LIBRARIES = {
     "lmdb": Library("lmdb==1.4.1", headers=("lib",), sources=("lib/*.c",)),
     "lz4-1.7.5": _lz4("lz4==0.10.0"),
     "lz4-1.8.1": _lz4("lz4==1.0.0"),
+    # Nothing but headers: an archive of nothing is linked.
+    "nlohmann-json": Library(
+        "nlohmann-json3", headers=("include",), steps=(("ar", "rcs", "library.a"),), made="library.a", in_debian=True
+    ),
+    "pcre2": Library(
+        "pcre2",
+        headers=("build",),
+        steps=(
+            ("cmake", "-Bbuild", "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_C_FLAGS={flags}", "-DPCRE2_BUILD_PCRE2GREP=OFF",
+             "-DPCRE2_BUILD_TESTS=OFF"),
+            ("make", "-s", f"-j{_JOBS}", "-Cbuild"),
+        ),
+        made="build/libpcre2-8.a",
+        in_debian=True,
+    ),
     "quickjs-2020-09-06": _quickjs("quickjs==1.15.0", "2020-09-06"),
     "quickjs-2021-03-27": _quickjs("quickjs==1.17.0", "2021-03-27"),
     "taglib": Library(

@@ -35,6 +35,9 @@ _CMAKE = (
     "-DBUILD_SHARED_LIBS=OFF",
 )
 _LEFT_OUT_OF_FILE = ("libseccomp", "zlib", "bzlib", "xzlib", "zstdlib", "lzlib")
+_LEFT_OUT_OF_GIT = ("OPENSSL", "CURL", "EXPAT", "GETTEXT", "TCLTK", "PERL", "PYTHON")
+_LEFT_OUT_OF_MOSQUITTO = ("TLS", "CJSON", "DOCS")
+_LEFT_OUT_OF_OPENJPEG = ("PNG", "TIFF", "LCMS", "LCMS2", "ZLIB")
 _LEFT_OUT_OF_TIFF = ("zlib", "libdeflate", "jpeg", "jbig", "lerc", "lzma", "zstd", "webp", "cxx")
 # What would need further libraries, and hand-written vector code, which has no variables.
 _LEFT_OUT_OF_RSYNC = ("openssl", "xxhash", "zstd", "lz4", "md2man", "acl-support", "xattr-support", "roll-simd", "ipv6")
@@ -68,6 +71,13 @@ PACKAGES = {
             (*_MAKE, *_NOT_CONFIGURED_AGAIN),
         ),
     ),
+    "git": Recipe(
+        "git",
+        (
+            (*_MAKE, "CC={compiler}", "CFLAGS={flags}", *(f"NO_{part}=1" for part in _LEFT_OUT_OF_GIT),
+             "git", "git-upload-pack"),
+        ),
+    ),
     "grep": Recipe(
         "grep",
         (
@@ -81,6 +91,13 @@ PACKAGES = {
         (
             (*_MAKE, "TARGET=linux-glibc", "CC={compiler}", "CPU_CFLAGS={flags}", "DEBUG_CFLAGS=", "USE_CRYPT_H=",
              "USE_LIBCRYPT=", "haproxy"),
+        ),
+    ),
+    "libjpeg": Recipe(
+        "libjpeg-turbo",
+        (
+            (*_CMAKE, "-DENABLE_SHARED=OFF", "-DWITH_SIMD=OFF", "-DWITH_TURBOJPEG=OFF"),
+            (*_MAKE, "-Cbuild", "cjpeg-static", "djpeg-static"),
         ),
     ),
     "libtasn1": Recipe(
@@ -117,12 +134,34 @@ PACKAGES = {
     ),
     "m4": Recipe("m4", (_CONFIGURE, (*_MAKE, "-Clib"), (*_MAKE, "-Csrc"))),
     "mawk": Recipe("mawk", (("./configure", "--quiet", "CC={compiler}", "CFLAGS={flags}"), (*_MAKE, "mawk"))),
+    "mosquitto": Recipe(
+        "mosquitto",
+        (
+            (*_MAKE, "-Csrc", "CC={compiler}", "CFLAGS={flags}",
+             *(f"WITH_{part}=no" for part in _LEFT_OUT_OF_MOSQUITTO), "mosquitto"),
+        ),
+    ),
     "mujs": Recipe("mujs", (("sh", "-c", "{compiler} {flags} -o mujs main.c one.c -lm"),)),
+    "nginx": Recipe(
+        "nginx",
+        (
+            ("./configure", "--with-cc={compiler}", "--with-cc-opt={flags}", "--without-http_rewrite_module",
+             "--without-http_gzip_module"),
+            _MAKE,
+        ),
+    ),
     "ninja": Recipe(
         "ninja-build",
         (
             ("cmake", "-Bbuild", "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_CXX_FLAGS={flags}", "-DBUILD_TESTING=OFF"),
             (*_MAKE, "-Cbuild", "ninja"),
+        ),
+    ),
+    "openjpeg": Recipe(
+        "openjpeg2",
+        (
+            (*_CMAKE, *(f"-DCMAKE_DISABLE_FIND_PACKAGE_{part}=ON" for part in _LEFT_OUT_OF_OPENJPEG)),
+            (*_MAKE, "-Cbuild", "opj_compress"),
         ),
     ),
     "rsync": Recipe(
