@@ -47,6 +47,11 @@ class TestWhereGrowthComesIn:
         # THEN the step is at lookup, whose loop repeats the call; the other half stays where the time is
         assert grown("main", "serve*", "lookup*", "probe") == pytest.approx({"lookup": 0.5, "probe": 0.5})
 
+    def test_a_loop_whose_data_are_what_they_were_goes_round_as_often_as_ever(self):
+        path = ("main", "serve*", "lookup*", "scan*")
+        assert grown(*path) == pytest.approx({"lookup": 0.5, "scan": 0.5})
+        assert grown(*path, data=knowing(steady=("lookup",))) == pytest.approx({"scan": 1.0})
+
     def test_a_wrapper_without_a_loop_gets_nothing_although_it_grew_as_much(self):
         assert grown("main", "serve*", "wrap", "lookup*", "probe") == pytest.approx({"lookup": 0.5, "probe": 0.5})
 

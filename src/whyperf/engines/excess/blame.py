@@ -113,7 +113,7 @@ def _shares(node: int, functions: list[int], growth: Growth, anomaly: Anomaly) -
     One part goes to where growth comes in. Of the other part abnormal data take theirs, deepest first, each at
     most as much as has grown there; the rest stays where the time is.
     """
-    path = growth.path(node)
+    path = growth.path(node, anomaly.steady)
     shares: defaultdict[int, float] = defaultdict(float)
     for step in path.steps:
         shares[step.node] += step.part

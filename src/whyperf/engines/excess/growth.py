@@ -72,7 +72,8 @@ class Growth:
         self._elsewhere: dict[tuple[int, int], bool] = {}
         self._rounds = rounds
 
-    def path(self, node: int) -> Path:
+    def path(self, node: int, steady: Set[int] = frozenset()) -> Path:
+        """`steady`: functions whose loops were compared and go as far as they did."""
         nodes = _outwards(node, self._parents)
         called_as_ever = (place for place, to in enumerate(nodes[:-1], 1) if self._does_the_rest_as_ever(to))
         within = nodes[: next(called_as_ever, len(nodes)) + 1]
@@ -94,7 +95,7 @@ class Growth:
         steps = tuple(
             Step(multiplier, weight * rise / total)
             for at, rise in rises
-            if rise > 0.0 and (multiplier := self._multiplier(at, within, outermost)) is not None
+            if rise > 0.0 and (multiplier := self._multiplier(at, within, outermost, steady)) is not None
         )
         if own > 0.0 and not self.works_elsewhere(node, outermost):
             steps += (Step(node, weight * own / total),)
@@ -181,13 +182,13 @@ class Growth:
                 repeated += float(self._own_bad[node])
         return repeated > _MOSTLY * float(self._bad[head])
 
-    def _multiplier(self, step: int, nodes: list[int], head: int) -> int | None:
-        """Who of `nodes` made the growth that comes in at `step`: from there inwards the first that repeats its call
-        and is no worker of everybody's. Without a loop a function calls once, so whatever multiplied lies further in;
+    def _multiplier(self, step: int, nodes: list[int], head: int, steady: Set[int]) -> int | None:
+        """Who of `nodes` made the growth that comes in at `step`: from there inwards the first that repeats its call,
+        not in loops known to be steady, and is no worker of everybody's. Without a loop a function calls once, so whatever multiplied lies further in;
         where nothing further in repeats anything, it is called more often by whoever calls it from a loop, unless that
         is a dispatcher whose other work stayed as it was."""
         for at in reversed(nodes[: nodes.index(step) + 1]):
-            able = self._repeats(at, nodes) and self._functions[at] not in self.entries
+            able = self._repeats(at, nodes) and self._functions[at] not in self.entries | steady
             if (
                 able
                 and at != nodes[0]
