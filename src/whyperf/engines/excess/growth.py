@@ -184,9 +184,9 @@ class Growth:
 
     def _multiplier(self, step: int, nodes: list[int], head: int, steady: Set[int]) -> int | None:
         """Who of `nodes` made the growth that comes in at `step`: from there inwards the first that repeats its call,
-        not in loops known to be steady, and is no worker of everybody's. Without a loop a function calls once, so whatever multiplied lies further in;
-        where nothing further in repeats anything, it is called more often by whoever calls it from a loop, unless that
-        is a dispatcher whose other work stayed as it was."""
+        not in loops known to be steady, and is no worker of everybody's. Without a loop a function calls once, so
+        whatever multiplied lies further in; where nothing further in repeats anything, it is called more often by
+        whoever calls it from a loop, unless that is a dispatcher whose other work stayed as it was."""
         for at in reversed(nodes[: nodes.index(step) + 1]):
             able = self._repeats(at, nodes) and self._functions[at] not in self.entries | steady
             if (
