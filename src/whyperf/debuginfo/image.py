@@ -54,9 +54,8 @@ class Image:
 
     def pointer(self, address: int) -> int:
         """What the dynamic linker leaves in the 8 bytes there; 0 when it is not known."""
-        at = int(np.searchsorted(self._relative["offset"], address))
-        if at < len(self._relative) and int(self._relative["offset"][at]) == address:
-            return int(self._relative["addend"][at])
+        if address in self._relative:
+            return self._relative[address]
         content = self.read(address, 8)
         return int.from_bytes(content, "little") if len(content) == 8 else 0
 
@@ -111,9 +110,10 @@ class Image:
         return np.frombuffer(content[: len(content) // _RELOCATION.itemsize * _RELOCATION.itemsize], _RELOCATION)
 
     @cached_property
-    def _relative(self) -> npt.NDArray[np.void]:
-        found: npt.NDArray[np.void] = self._relocations[self._relocations["kind"] == _R_RELATIVE]
-        return found[np.argsort(found["offset"], kind="stable")]
+    def _relative(self) -> dict[int, int]:
+        """Addresses of the slots that will point into this file, with where to."""
+        found = self._relocations[self._relocations["kind"] == _R_RELATIVE]
+        return dict(zip(found["offset"].tolist(), found["addend"].tolist(), strict=True))
 
     def _symbol(self, number: int) -> str:
         row = self.read(self._dynamic.get(_DT_SYMTAB, 0) + _SYMBOL_BYTES * number, 4)
