@@ -43,7 +43,7 @@ demo: $(STAMPS)/installed $(PAGE) ## a built-in slow program, recorded and diagn
 	$(BIN)/whyperf demo
 
 test: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/test-packages $(STAMPS)/browser $(PAGE) ## all tests
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/web-tools ## style, types, layering, C formatting
 	$(BIN)/ruff check .

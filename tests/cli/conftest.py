@@ -1,4 +1,4 @@
-"""The command line as users meet it: in processes of its own."""
+"""The command line as users meet it: in processes of its own, or in this one where it only refuses."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from whyperf.cli.main import main
 
 Done = subprocess.CompletedProcess[str]
 Whyperf = Callable[..., Done]
@@ -27,6 +29,21 @@ def whyperf(tmp_path: Path) -> Whyperf:
             stdin=subprocess.DEVNULL,
             check=False,
         )
+
+    return run
+
+
+@pytest.fixture
+def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Whyperf:
+    """`whyperf` in this very process: for what is refused before anything is started."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def run(*arguments: str) -> Done:
+        capfd.readouterr()
+        status = main(arguments)
+        assert status != 0
+        return Done(arguments, status, *capfd.readouterr())
 
     return run
 

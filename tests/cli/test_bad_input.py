@@ -47,8 +47,12 @@ from tests.cli.conftest import Whyperf, sentence
         (["diagnose", "only-one"], 1, "There is no recording only-one"),
     ],
 )
-def test_a_sentence_and_no_traceback(whyperf: Whyperf, arguments: list[str], status: int, words: str) -> None:
-    assert words in sentence(whyperf(*arguments), status)
+def test_a_sentence_and_no_traceback(refused: Whyperf, arguments: list[str], status: int, words: str) -> None:
+    assert words in sentence(refused(*arguments), status)
+
+
+def test_the_program_itself_says_it_too(whyperf: Whyperf) -> None:
+    assert "There is no command frobnicate" in sentence(whyperf("frobnicate"), 2)
 
 
 def test_a_file_here_is_suggested(whyperf: Whyperf, tmp_path: Path) -> None:

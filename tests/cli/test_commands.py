@@ -58,10 +58,25 @@ def test_closed_output_is_no_error(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
+@pytest.fixture(scope="module")
+def recording_of_true(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("recorded") / "rec"
+    subprocess.run([sys.executable, "-m", "whyperf", "record", "-q", "-o", path, "--", "true"], check=True)
+    return path
+
+
 @pytest.fixture
-def recorded(whyperf: Whyperf, tmp_path: Path) -> Path:
-    assert whyperf("record", "-o", "rec", "--", "true").returncode == 0
+def recorded(recording_of_true: Path, tmp_path: Path) -> Path:
+    shutil.copytree(recording_of_true, tmp_path / "rec")
     return tmp_path / "rec"
+
+
+def test_a_sealed_recording_is_opened_without_what_reads_programs(recorded: Path) -> None:
+    check = (
+        "import sys; from whyperf.collect.seal import open_recording; open_recording(sys.argv[1]).table('samples')\n"
+    )
+    check += "sys.exit(bool({'capstone', 'whyperf.debuginfo'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", check, recorded], check=False).returncode == 0
 
 
 @pytest.mark.parametrize("command", ["info rec", "diagnose rec rec"])

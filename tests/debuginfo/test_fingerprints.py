@@ -163,5 +163,21 @@ def test_of_much_code_only_what_is_wanted_is_read(built, tmp_path: Path, monkeyp
     assert not (tmp_path / "other").exists()
 
 
+def test_where_only_symbols_tell_only_what_is_wanted_is_read(described: Describe, tmp_path: Path) -> None:
+    (tmp_path / "list.c").write_text(SOURCE)
+    run("gcc", "-O2", tmp_path / "list.c", "-o", tmp_path / "list")
+    binary = described(tmp_path / "list")
+    assert binary.debug == "symbols"
+    names = list(binary.functions.names)
+    wanted = np.array([names.index("find"), names.index("total")], np.int32)
+    told = fingerprints(binary, wanted, tmp_path / "other")
+    # THEN they are what they would be among all functions
+    every = fingerprints(binary, np.arange(len(names), dtype=np.int32), tmp_path / "other")
+    assert {function for function, _ in _pairs(told)} == set(wanted.tolist())
+    assert _pairs(told) == {pair for pair in _pairs(every) if pair[0] in wanted}
+    assert len(_pairs(every)) > len(_pairs(told))
+    assert not (tmp_path / "other").exists()
+
+
 def _pairs(told: Fingerprints) -> set[tuple[int, int]]:
     return set(zip(told.function.tolist(), told.code.tolist(), strict=True))

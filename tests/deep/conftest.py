@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Done, Whyperf
+from tests.cli.conftest import Done, Whyperf, refused
 from whyperf.recording.reader import Recording
+
+__all__ = ["refused"]
 
 PROGRAMS = Path(__file__).parent / "programs"
 

@@ -135,19 +135,19 @@ def test_a_full_disk_costs_the_rest_of_the_recording_only(shelf: Path, tmp_path:
         ("line:shlef.c:14", "comes from a source file shlef.c; the nearest name is shelf.c.", "line:shelf.c:14"),
     ],
 )
-def test_names_that_are_not_there(whyperf: Whyperf, shelf: Path, symptom: str, said: str, offered: str) -> None:
-    done = whyperf("compare", "--deep", "--symptom", symptom, "--good", f"{shelf} 9 9", "--bad", f"{shelf} 99 9")
+def test_names_that_are_not_there(refused: Whyperf, shelf: Path, symptom: str, said: str, offered: str) -> None:
+    done = refused("compare", "--deep", "--symptom", symptom, "--good", f"{shelf} 9 9", "--bad", f"{shelf} 99 9")
     assert said in sentence(done, 1)
     assert offered in done.stderr
 
 
-def test_function_that_is_inlined_everywhere(whyperf: Whyperf, shelf: Path, tmp_path: Path) -> None:
+def test_function_that_is_inlined_everywhere(refused: Whyperf, shelf: Path, tmp_path: Path) -> None:
     (tmp_path / "small.c").write_text(
         "static inline __attribute__((always_inline)) int twice(int n) {\n    return 2 * n;\n}\n"
         "int main(int count, char **words) {\n    (void)words;\n    return twice(count);\n}\n"
     )
     subprocess.run(["gcc", "-O1", "-g", "small.c", "-o", "small"], cwd=tmp_path, check=True)
-    done = whyperf("compare", "--deep", "--symptom", "function:twice", "--good", "./small", "--bad", "./small 1")
+    done = refused("compare", "--deep", "--symptom", "function:twice", "--good", "./small", "--bad", "./small 1")
     assert sentence(done, 1) == "twice is inlined everywhere, so that nobody calls it: name a line of it instead."
     assert "--symptom line:small.c:1" in done.stderr
 
@@ -155,8 +155,8 @@ def test_function_that_is_inlined_everywhere(whyperf: Whyperf, shelf: Path, tmp_
 @pytest.mark.parametrize(
     "symptom", ["find", "function:", "instructions:", "line:shelf.c", "line:shelf.c:0", "memory:x", ""]
 )
-def test_what_is_no_symptom(whyperf: Whyperf, shelf: Path, symptom: str) -> None:
-    done = whyperf("compare", "--deep", "--symptom", symptom, "--good", str(shelf), "--bad", str(shelf))
+def test_what_is_no_symptom(refused: Whyperf, shelf: Path, symptom: str) -> None:
+    done = refused("compare", "--deep", "--symptom", symptom, "--good", str(shelf), "--bad", str(shelf))
     said = "is no symptom: type function:NAME, instructions:NAME, line:FILE:LINE, var:NAME or memory"
     assert said in sentence(done, 2)
 
@@ -165,9 +165,9 @@ def test_what_is_no_symptom(whyperf: Whyperf, shelf: Path, symptom: str) -> None
     "options",
     [["--clock", "wall"], ["--rate", "99"], ["--values-depth", "3"], ["--pid", "1"], ["--work-count", "find"]],
 )
-def test_options_of_sampling(whyperf: Whyperf, shelf: Path, options: list[str]) -> None:
+def test_options_of_sampling(refused: Whyperf, shelf: Path, options: list[str]) -> None:
     command = [] if "--pid" in options else ["--", str(shelf)]
-    assert "exclude each other" in sentence(whyperf("record", "--deep", *options, *command), 2)
+    assert "exclude each other" in sentence(refused("record", "--deep", *options, *command), 2)
 
 
 def test_folders_with_odd_names(whyperf: Whyperf, shelf: Path, tmp_path: Path) -> None:
@@ -191,8 +191,8 @@ def test_valgrinds_own_complaint_is_passed_on(shelf: Path, tmp_path: Path) -> No
         seal(tmp_path / "open")
 
 
-def test_commands_for_the_shell(whyperf: Whyperf, shelf: Path) -> None:
-    done = whyperf("compare", "--deep", "--good", f"{shelf} 9 > /dev/null", "--bad", f"{shelf} 99 > /dev/null")
+def test_commands_for_the_shell(refused: Whyperf, shelf: Path) -> None:
+    done = refused("compare", "--deep", "--good", f"{shelf} 9 > /dev/null", "--bad", f"{shelf} 99 > /dev/null")
     assert "uses the shell's syntax" in sentence(done, 2)
 
 
@@ -208,9 +208,9 @@ def test_recordings_that_do_not_fit_into_memory(monkeypatch: pytest.MonkeyPatch,
     assert seal(tmp_path / "open").table("calls").num_rows > 0
 
 
-def test_options_that_need_deep(whyperf: Whyperf, shelf: Path) -> None:
-    assert sentence(whyperf("record", "--symptom", "memory", "--", str(shelf)), 2) == "--symptom needs --deep."
-    assert sentence(whyperf("record", "--zoom", "p", "--", str(shelf)), 2) == "--zoom needs --deep."
+def test_options_that_need_deep(refused: Whyperf, shelf: Path) -> None:
+    assert sentence(refused("record", "--symptom", "memory", "--", str(shelf)), 2) == "--symptom needs --deep."
+    assert sentence(refused("record", "--zoom", "p", "--", str(shelf)), 2) == "--zoom needs --deep."
 
 
 @pytest.mark.parametrize(
@@ -225,10 +225,10 @@ def test_options_that_need_deep(whyperf: Whyperf, shelf: Path) -> None:
         ('{"symptom": "memory", "functions": [{"module": "a", "name": "b", "file": ""}]}', "another program or build"),
     ],
 )
-def test_plans_that_are_none(whyperf: Whyperf, shelf: Path, tmp_path: Path, content: str | None, said: str) -> None:
+def test_plans_that_are_none(refused: Whyperf, shelf: Path, tmp_path: Path, content: str | None, said: str) -> None:
     if content is not None:
         (tmp_path / "plan").write_text(content)
-    done = whyperf("record", "--deep", "--zoom", "plan", "--", str(shelf))
+    done = refused("record", "--deep", "--zoom", "plan", "--", str(shelf))
     assert said in sentence(done, 2 if said == "is no symptom" else 1)
 
 

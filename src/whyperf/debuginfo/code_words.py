@@ -32,29 +32,32 @@ _LINKAGE_STUB = 16
 
 
 class CodeWords:
-    """`called`: names of functions by entry address; `sources`: names of source files, without folders."""
+    """`called`: names of functions by entry address, None where there is none; `sources`: names of source files,
+    without folders."""
 
-    def __init__(self, image: Image, called: Mapping[int, str], sources: Set[str]) -> None:
+    def __init__(self, image: Image, called: Mapping[int, str | None], sources: Set[str]) -> None:
         self._image, self._called, self._sources = image, called, sources
-        self._plain: dict[tuple[str, str], str | None] = {}
+        self._plain: dict[tuple[str, str], str] = {}
 
     def of(self, address: int, size: int, mnemonic: str, operands: str) -> str:
         """Empty for instructions that do not count."""
+        asked = (mnemonic, operands)
+        word = self._plain.get(asked)
+        if word is not None:
+            return word
         if is_call(mnemonic) or is_jump(mnemonic):
             target = direct_target(operands)
             if target is not None:
                 return self._going_to(mnemonic, target)
-        asked = (mnemonic, operands)
-        if asked not in self._plain:
-            self._plain[asked] = _plain(mnemonic, operands)
-        word = self._plain[asked]
+        word = _plain(mnemonic, operands)
         if word is not None:
+            self._plain[asked] = word
             return word
         target = relative_target(operands, address + size)
         return "" if target is None else self._with_reference(target, mnemonic, operands)
 
     def _going_to(self, mnemonic: str, target: int) -> str:
-        name = self._called.get(target)
+        name = self._called[target]
         if is_call(mnemonic):
             return f"call {name or self._imported(target)}"
         if name is None:
@@ -71,7 +74,7 @@ class CodeWords:
         return self._image.imports.get(slot, "")
 
     def _with_reference(self, target: int, mnemonic: str, operands: str) -> str:
-        name = self._called.get(target) or self._image.imports.get(target)
+        name = self._called[target] or self._image.imports.get(target)
 
         def referred(match: re.Match[str]) -> str:
             return f"@{name or self._content(target, mnemonic, match[1])}"

@@ -43,10 +43,11 @@ _NONE = Fingerprints(np.zeros(0, np.int32), np.zeros(0, np.uint64))
 
 
 def fingerprints(binary: Binary, wanted: Int32s, folder: Path | None = None) -> Fingerprints:
-    """Of all functions, which is remembered; where there is too much code, of the bodies of those that are wanted."""
+    """Of all functions, which is remembered; of the bodies of those that are wanted where there is too much code, or
+    where only symbols tell of functions: then recordings have no others either."""
     if binary.elf is None or binary.debug == "none":
         return _NONE
-    if int((binary.code.body_high - binary.code.body_low).sum()) > _MOST_BYTES:
+    if binary.debug == "symbols" or int((binary.code.body_high - binary.code.body_low).sum()) > _MOST_BYTES:
         return _read(binary, wanted)
     folder, name = folder or cache.default_folder(), cache_key(binary.elf) + _KEPT_AS
     known = cache.load_columns(folder, name)
@@ -54,7 +55,7 @@ def fingerprints(binary: Binary, wanted: Int32s, folder: Path | None = None) -> 
         return Fingerprints(known["function"], known["code"])
     found = _read(binary, None)
     # What is incomplete may be completed any time by installing a package, and its functions are then numbered anew.
-    if binary.debug == "full" and not binary.note:
+    if not binary.note:
         cache.store_columns(folder, name, {"function": found.function, "code": found.code})
     return found
 
@@ -66,9 +67,7 @@ def _read(binary: Binary, wanted: Int32s | None) -> Fingerprints:
     bodies = np.ones(len(code.body_scope), np.bool_)
     if wanted is not None:
         bodies = np.isin(code.scope_function[code.body_scope], wanted)
-    names = ((scope, code.function_name[int(code.scope_function[scope])]) for scope in _out_of_line(code))
-    called = {int(code.scope_entry[scope]): name for scope, name in names if not is_named_by_address(name)}
-    words = CodeWords(image, called, frozenset(PurePath(name).name for name in code.files))
+    words = CodeWords(image, _Entered(code), frozenset(PurePath(name).name for name in code.files))
     numbers: dict[str, int] = {}
     addresses, used = array("Q"), array("L")
     for low, high in zip(code.body_low[bodies].tolist(), code.body_high[bodies].tolist(), strict=True):
@@ -84,8 +83,21 @@ def _read(binary: Binary, wanted: Int32s | None) -> Fingerprints:
     return _summed(code, at, scope, np.frombuffer(used, np.uint64), list(numbers))
 
 
-def _out_of_line(code: CodeMap) -> list[int]:
-    return np.flatnonzero(code.scope_parent < 0).tolist()
+class _Entered(dict[int, str | None]):
+    """Names of functions by entry address, made for whoever asks: most of a large file's nobody calls."""
+
+    def __init__(self, code: CodeMap) -> None:
+        super().__init__()
+        out_of_line = np.flatnonzero(code.scope_parent < 0)
+        self._names = code.function_name
+        self._function = dict(
+            zip(code.scope_entry[out_of_line].tolist(), code.scope_function[out_of_line].tolist(), strict=True)
+        )
+
+    def __missing__(self, address: int) -> str | None:
+        name = self._names[self._function[address]] if address in self._function else None
+        self[address] = None if name is None or is_named_by_address(name) else name
+        return self[address]
 
 
 def _summed(code: CodeMap, addresses: UInt64s, scope: Int32s, used: UInt64s, words: list[str]) -> Fingerprints:

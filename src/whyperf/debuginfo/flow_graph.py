@@ -99,33 +99,37 @@ def _predecessors(successors: Successors) -> list[list[int]]:
 
 def _immediate(order: Sequence[int], towards_root: Sequence[Sequence[int]]) -> list[int]:
     """Cooper, Harvey and Kennedy's iteration; `order` is a postorder that ends with the root."""
-    root = order[-1]
-    rank = [0] * len(towards_root)
-    for position, block in enumerate(order):
-        rank[block] = position
-    immediate = [-1] * len(towards_root)
-    immediate[root] = root
+    rank = dict(zip(order, itertools.count()))
+    ways = [[rank[one] for one in towards_root[block] if one in rank] for block in order]
+    root = len(order) - 1
+    above = [-1] * root + [root]  # by rank, as are the ways: what is nearer to the root is greater
     changed = True
     while changed:
         changed = False
-        for block in reversed(order[:-1]):
-            known = [one for one in towards_root[block] if immediate[one] >= 0]
-            meeting = known[0]
-            for other in known[1:]:
-                meeting = _meet(meeting, other, immediate, rank)
-            if immediate[block] != meeting:
-                immediate[block] = meeting
+        for block in range(root - 1, -1, -1):
+            meeting = _meeting([one for one in ways[block] if above[one] >= 0], above, root)
+            if above[block] != meeting:
+                above[block] = meeting
                 changed = True
+    immediate = [-1] * len(towards_root)
+    for block, nearest in zip(order, above, strict=True):
+        immediate[block] = order[nearest]
     return immediate
 
 
-def _meet(one: int, other: int, immediate: list[int], rank: list[int]) -> int:
-    while one != other:
-        while rank[one] < rank[other]:
-            one = immediate[one]
-        while rank[other] < rank[one]:
-            other = immediate[other]
-    return one
+def _meeting(ranks: list[int], above: list[int], root: int) -> int:
+    """Where the paths to the root come together; nobody looks further once that is the root itself."""
+    meeting = ranks[0]
+    for one in ranks:
+        other = one
+        while meeting != other:
+            if meeting < other:
+                meeting = above[meeting]
+            else:
+                other = above[other]
+        if meeting == root:
+            break
+    return meeting
 
 
 def _postorder(root: int, neighbours: Sequence[Sequence[int]], seen: list[bool]) -> Iterator[int]:

@@ -18,10 +18,8 @@ _RELOCATION = np.dtype([("offset", "<u8"), ("kind", "<u4"), ("symbol", "<u4"), (
 _SYMBOL = np.dtype(
     [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
 )
-_SYMBOL_BYTES = _SYMBOL.itemsize
 _SYMBOLS_MAX = 1 << 20
 _FUNCTION_TYPES = (2, 10)  # those that are chosen when loaded (ifunc) too
-_NAME_MAX = 4096
 
 
 class Image:
@@ -54,9 +52,8 @@ class Image:
 
     def pointer(self, address: int) -> int:
         """What the dynamic linker leaves in the 8 bytes there; 0 when it is not known."""
-        at = int(np.searchsorted(self._relative["offset"], address))
-        if at < len(self._relative) and int(self._relative["offset"][at]) == address:
-            return int(self._relative["addend"][at])
+        if address in self._relative:
+            return self._relative[address]
         content = self.read(address, 8)
         return int.from_bytes(content, "little") if len(content) == 8 else 0
 
@@ -65,22 +62,20 @@ class Image:
         """Addresses of the slots that will point to other files' functions, with those functions' symbols."""
         wanted = np.concatenate([self._relocations, self._linkage])
         wanted = wanted[np.isin(wanted["kind"], (_R_GLOB_DAT, _R_JUMP_SLOT))]
-        pairs = zip(wanted["offset"].tolist(), wanted["symbol"].tolist(), strict=True)
-        return {slot: name for slot, symbol in pairs if (name := self._symbol(symbol))}
+        symbols = self._symbols(int(wanted["symbol"].max(initial=0)) + 1)
+        wanted = wanted[wanted["symbol"] < len(symbols)]
+        pairs = zip(wanted["offset"].tolist(), symbols["name"][wanted["symbol"]].tolist(), strict=True)
+        return {slot: name for slot, at in pairs if (name := self._text(at))}
 
     @cached_property
     def exports(self) -> dict[str, int]:
         """Addresses of the functions that other files may call, by symbol: one function may have several."""
         table, names = self._dynamic.get(_DT_SYMTAB, 0), self._dynamic.get(_DT_STRTAB, 0)
         # Linkers put the strings right behind the symbols; the format itself does not tell how many there are.
-        content = self.read(table, min(names - table, _SYMBOL_BYTES * _SYMBOLS_MAX))
-        symbols = np.frombuffer(content[: len(content) // _SYMBOL.itemsize * _SYMBOL.itemsize], _SYMBOL)
+        symbols = self._symbols((names - table) // _SYMBOL.itemsize)
         functions = symbols[np.isin(symbols["info"] & 15, _FUNCTION_TYPES) & (symbols["section"] != 0)]
-        texts = self.read(names, self._dynamic.get(_DT_STRSZ, 0))
-        return {
-            texts[name : texts.find(b"\0", name)].decode(errors="replace"): address
-            for name, address in zip(functions["name"].tolist(), functions["value"].tolist(), strict=True)
-        }
+        pairs = zip(functions["name"].tolist(), functions["value"].tolist(), strict=True)
+        return {self._text(at): address for at, address in pairs}
 
     def _segment(self, address: int) -> Segment | None:
         return next((s for s in self._elf.segments if s.address <= address < s.address + s.file_size), None)
@@ -111,13 +106,19 @@ class Image:
         return np.frombuffer(content[: len(content) // _RELOCATION.itemsize * _RELOCATION.itemsize], _RELOCATION)
 
     @cached_property
-    def _relative(self) -> npt.NDArray[np.void]:
-        found: npt.NDArray[np.void] = self._relocations[self._relocations["kind"] == _R_RELATIVE]
-        return found[np.argsort(found["offset"], kind="stable")]
+    def _relative(self) -> dict[int, int]:
+        """Addresses of the slots that will point into this file, with where to."""
+        found = self._relocations[self._relocations["kind"] == _R_RELATIVE]
+        return dict(zip(found["offset"].tolist(), found["addend"].tolist(), strict=True))
 
-    def _symbol(self, number: int) -> str:
-        row = self.read(self._dynamic.get(_DT_SYMTAB, 0) + _SYMBOL_BYTES * number, 4)
-        if len(row) < 4:
-            return ""
-        name = self.read(self._dynamic.get(_DT_STRTAB, 0) + int.from_bytes(row, "little"), _NAME_MAX)
-        return name.split(b"\0", 1)[0].decode(errors="replace")
+    def _symbols(self, count: int) -> npt.NDArray[np.void]:
+        """The first so many symbols: fewer where the file holds no more."""
+        content = self.read(self._dynamic.get(_DT_SYMTAB, 0), _SYMBOL.itemsize * min(count, _SYMBOLS_MAX))
+        return np.frombuffer(content[: len(content) // _SYMBOL.itemsize * _SYMBOL.itemsize], _SYMBOL)
+
+    @cached_property
+    def _texts(self) -> bytes:
+        return self.read(self._dynamic.get(_DT_STRTAB, 0), self._dynamic.get(_DT_STRSZ, 0))
+
+    def _text(self, at: int) -> str:
+        return self._texts[at : self._texts.find(b"\0", at)].decode(errors="replace")

@@ -35,6 +35,7 @@ class _Tables:
         # Rows that name a place which may be a table.
         self._named = [(row, one.table or one.slot or 0) for row, one in enumerate(code) if self._may_be_table(one)]
         self._places = sorted({place for _, place in self._named})
+        self._read: dict[tuple[int, int], list[int]] = {}
 
     def _may_be_table(self, one: Instruction) -> bool:
         place = one.table if one.table is not None else one.slot
@@ -49,11 +50,17 @@ class _Tables:
             return None
         at = bisect.bisect_right(self._named, (row, 1 << 64))
         for _, place in [*reversed(self._named[:at]), *self._named[at:]]:
-            entries = self._relative(place) if scale == 4 else self._absolute(place)
-            targets = list(self._within(entries))
+            targets = self._targets(place, scale)
             if len(targets) >= _FEWEST:
                 return list(dict.fromkeys(targets))
         return []
+
+    def _targets(self, place: int, scale: int) -> list[int]:
+        """Read once: in an interpreter every instruction's code ends in a jump through the same table."""
+        if (place, scale) not in self._read:
+            entries = self._relative(place) if scale == 4 else self._absolute(place)
+            self._read[place, scale] = list(self._within(entries))
+        return self._read[place, scale]
 
     def _room(self, place: int, size: int) -> int:
         """How many entries fit before the next table."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,6 +22,7 @@ from whyperf.collect.seal.fingerprints import fingerprints_table
 from whyperf.collect.seal.flow import flow_tables
 from whyperf.collect.seal.kernel import Kernel
 from whyperf.collect.seal.narrowing import narrowed, without
+from whyperf.collect.seal.opening import Progress
 from whyperf.collect.seal.places import seen_stacks
 from whyperf.collect.seal.plug_ins import plug_ins
 from whyperf.collect.seal.processes import Cast, cast_of
@@ -38,63 +37,13 @@ from whyperf.collect.seal.traced_cast import with_traced
 from whyperf.collect.seal.values import Seen, sealed_values
 from whyperf.collect.tracer.traced import TRACED_SAMPLES, Traced
 from whyperf.errors import WhyperfError
-from whyperf.recording.layout import LOCK, MANIFEST, RAW, is_open
+from whyperf.recording.layout import RAW
 from whyperf.recording.manifest import Manifest, Trace
-from whyperf.recording.reader import Recording, not_a_recording, still_being_written
 from whyperf.recording.tables import MAPPINGS, PROCESSES, SAMPLES, STACKS, THREADS, Clock
-from whyperf.recording.writer import Content, remove_output, remove_raw, write_recording
-
-Progress = Callable[[str, float], None]  # what is being done, and which share of the whole is done
-_SEALING = b"sealing"
+from whyperf.recording.writer import Content, remove_output, write_recording
 
 
-def seal(path: str | Path, *, progress: Progress | None = None, symbols: Symbols | None = None) -> Recording:
-    """Seals an open recording; a sealed one is just opened. Refuses while its recorder lives."""
-    folder = Path(path)
-    if (folder / MANIFEST).exists():
-        remove_raw(folder)  # a sealer was killed after its last step but one
-        return Recording(folder)
-    if not is_open(folder):
-        raise not_a_recording(folder)
-    with _locked(folder):
-        if is_open(folder):
-            _seal_open(folder, progress or _silently, symbols or DebugInfo())
-        return Recording(folder)
-
-
-def open_recording(path: str | Path, *, progress: Progress | None = None) -> Recording:
-    """A recording to read, whatever state it is in."""
-    return seal(path, progress=progress)
-
-
-def _silently(_what: str, _done: float) -> None:
-    pass
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Keeps recorders and other sealers out. Another sealer is waited for, a recorder is not."""
-    try:
-        lock = os.open(folder / RAW / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise WhyperfError(
-            f"{folder} cannot be sealed: {error.strerror}.", f"ls -ld {folder} {folder / RAW}"
-        ) from error
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if os.pread(lock, len(_SEALING), 0) != _SEALING:
-                raise still_being_written(folder) from None
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        with contextlib.suppress(OSError):  # a full disk must not keep anyone from reading
-            os.pwrite(lock, _SEALING, 0)
-        yield
-    finally:
-        os.close(lock)
-
-
-def _seal_open(folder: Path, progress: Progress, symbols: Symbols) -> None:
+def seal_open(folder: Path, progress: Progress, symbols: Symbols | None) -> None:
     raw = folder / RAW
     # Targets may have outlived a killed recorder.
     with contextlib.suppress(OSError, ValueError):
@@ -106,7 +55,7 @@ def _seal_open(folder: Path, progress: Progress, symbols: Symbols) -> None:
 
         sealed: tuple[Manifest, Mapping[str, Content]] = sealed_deep(folder, evidence, progress)
     else:
-        sealed = sealed_tables(evidence, progress, symbols)
+        sealed = sealed_tables(evidence, progress, symbols or DebugInfo())
     progress("writing tables", 0.9)
     if sealed[0].redaction:
         remove_output(folder)
