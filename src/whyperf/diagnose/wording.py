@@ -6,10 +6,18 @@ from math import floor
 
 from whyperf.diagnose.measures import Measures
 from whyperf.diagnose.significance import Judgement, Measure
+from whyperf.engines.blocked_waits import Waits
 from whyperf.engines.quantities import count, percent, seconds
 
 SPREAD_UNKNOWN = "Spread unknown: a single run of a kind cannot show how much runs differ by themselves."
 COUNT_UNITS = "Count units of work to tell more work from slower work: work=N from the driver or --work-count FUNCTION."
+LEFT_OUT = {
+    Waits.ALL: [],
+    Waits.OUTSIDE: ["Waits of threads for each other and for child processes are left out: they wait along."],
+    Waits.LOCKS: ["Only waits for locks are counted, which explain the added time: who waits for others waits along."],
+}
+HOLDER_UNSEEN = "Who holds the lock is not seen here, only who waits for it"
+WAITS_UNSEEN = "Samples of CPU time do not show if threads wait for each other"
 _TIMES = {"cpu_s": "CPU time", "sampled_cpu_s": "sampled CPU time", "wall_s": "wall time"}
 
 
@@ -30,6 +38,13 @@ def waited(measures: Measures) -> str:
         f"Bad runs take {factor(wall)} wall time: {seconds(wall.bad_mean)} per {measures.unit} instead of "
         f"{seconds(wall.good_mean)} ({_runs(wall)}), while CPU time went from {seconds(cpu.good_mean)} to "
         f"{seconds(cpu.bad_mean)}: they wait."
+    )
+
+
+def grew_beyond_cpu(sentence: str, wall: Measure) -> str:
+    return (
+        f"{sentence} Wall time grew by more than that explains, to {seconds(wall.bad_mean)} from "
+        f"{seconds(wall.good_mean)}: the threads run less side by side."
     )
 
 
