@@ -62,6 +62,13 @@ def slower_itself(measure: Measure) -> str:
     )
 
 
+def beside(added_s: float, unit: str) -> str:
+    return (
+        "Contexts count every moment of the wall clock once, along the main thread and whom it waits for; CPU time is "
+        f"summed over threads: {seconds(added_s)} more of it per {unit} passed beside, in other threads."
+    )
+
+
 def divided_differently(measure: Measure, function: str) -> str:
     return (
         f"The time is divided differently: {function} takes {percent(measure.bad_mean)} of it in the bad runs, "
