@@ -26,11 +26,12 @@ def waiting(delay, **more):
     return [traced([Thread(steps(factor), main=True)], **more) for factor in NOISE]
 
 
-def computing(stack, ms):
-    """Events and samples of one run that computes, as --trace --all makes them."""
+def computing(stack, ms, beside=0):
+    """Events and samples of one run that computes, as --trace --all makes them; `beside`: threads that do the same."""
     made = []
     for factor in NOISE:
-        one = traced([Thread([ran("main serve", 300 * factor), ran(stack, ms * factor)], main=True)])
+        steps = [ran("main serve", 300 * factor), ran(stack, ms * factor)]
+        one = traced([Thread(steps, main=True), *(Thread(steps) for _ in range(beside))])
         events = one.tables["events"]
         sampled = events.filter(pc.equal(events.column("kind"), int(EventKind.SAMPLE)))
         columns = {name: sampled.column(name) for name in ("time", "thread", "stack")}
@@ -48,6 +49,18 @@ def test_where_a_program_computes_they_tell_the_layer():
     assert [one.engine for one in first.evidence] == ["excess", "contexts"]
     assert first.evidence[1].detail["layer"] == "main binary"
     assert first.why.endswith("The cause is internal: main binary.")
+
+
+def test_cpu_time_of_threads_beside_is_said_to_be_in_no_context():
+    # GIVEN three threads that each compute for 1.9 s more, side by side
+    verdict = diagnose(computing("main crunch", 100, beside=2), computing("main crunch", 2000, beside=2))
+    first = verdict.suspects[0]
+    detail = first.evidence[1].detail
+    assert detail["bad_s"] - detail["good_s"] == pytest.approx(1.9, rel=0.05)
+    # THEN the suspect's figure and the context's are told apart by what lies between them
+    assert any("3.80 s more of it per run passed beside" in note for note in verdict.notes)
+    alone = diagnose(computing("main crunch", 100), computing("main crunch", 2000))
+    assert not any("passed beside" in note for note in alone.notes)
 
 
 def test_where_hardly_a_sample_fell_events_tell_it_alone():

@@ -143,6 +143,22 @@ def test_short_names_fit(name, width):
 
 
 @pytest.mark.parametrize(
+    ("name", "width", "expected"),
+    [
+        ("shop::index::total::{lambda}::operator()", 40, "shop::index::total::{lambda}::operator()"),
+        ("shop::index::total::{lambda}::operator()", 30, "shop::index::total::{lambda}"),
+        ("shop::index::total::{lambda}::operator()", 20, "…::total::{lambda}"),
+        ("shop::index::total::{lambda()#2}::operator()", 24, "…::total::{lambda()#2}"),
+        ("shop::index::Sorted<unsigned int, std::less<unsigned> >::each<int>", 26, "…::Sorted<…>::each<…>"),
+        ("Cache<Key, Value>::operator()", 22, "Cache<…>::operator()"),
+        ("a_plain_name_without_parts", 10, "…out_parts"),
+    ],
+)
+def test_short_names_end_in_whole_parts(name, width, expected):
+    assert short_name(name, width) == expected
+
+
+@pytest.mark.parametrize(
     ("name", "expected"),
     [
         ("a::Map<int, b<c> >::put", "a::Map<…>::put"),

@@ -52,7 +52,7 @@ def test_names_of_debug_information(file: Path, producer: str | None) -> None:
     assert roles.by_semantics == (producer is not None)
     assert _texts(roles, file, "p->n", "p->cap", "p", "i", "k") == ["condition", "", "condition", "condition|loop", ""]
     assert _texts(roles, file, "total", "*total") == ["argument", "argument"]
-    assert roles.of_global(str(file), 1, "count") == {"global", "condition"}
+    assert roles.of_global(str(file), 1, "count") == {"global", "condition", "truth"}
     assert roles.of_global(str(file), 2, "limit") == {"global", "condition"}
     assert roles.of_global(str(file), 6, "calls") == {"global", "condition"}
     assert roles.of_global(str(file), 9, "unknown") == {"global"}
@@ -88,7 +88,7 @@ def test_flags_of_a_database_are_used(file: Path) -> None:
     database = file.with_name("given.json")
     database.write_text(json.dumps([entry]))
     roles = roles_of([FunctionInSource(str(file), 1, "f")], compile_commands=database, budget_s=10)
-    assert roles.by_semantics == 1 and roles.of(str(file), 1, "n") == {"condition"}
+    assert roles.by_semantics == 1 and roles.of(str(file), 1, "n") == {"condition", "truth"}
 
 
 def test_missing_headers_leave_the_file_to_its_grammar(file: Path) -> None:
@@ -149,7 +149,7 @@ def test_source_that_is_not_utf8(tmp_path: Path) -> None:
         b"  if (n) return *\xe9t\xe9 ? 1 : 2; /* \xff */\n  return 0;\n}\n"
     )
     roles = roles_of([FunctionInSource(str(file), 2, "f")], producers={str(file): "GNU C11 12"}, budget_s=10)
-    assert roles.of(str(file), 2, "n") == {"condition"}
+    assert roles.of(str(file), 2, "n") == {"condition", "truth"}
 
 
 def test_reading_ends_in_time(tmp_path: Path) -> None:

@@ -15,11 +15,12 @@ from whyperf.diagnose.data import Data, Method, data_notes, gather
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.losses import cut_share
 from whyperf.diagnose.measures import Measures, take_measures
-from whyperf.diagnose.nature import Growth, Nature, growth_of, is_waited, nature_of
+from whyperf.diagnose.nature import Growth, Nature, growth_of, is_waited, nature_of, runs_less_side_by_side
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Change, Measure, judge, runs_needed
 from whyperf.diagnose.suspects import to_suspects
 from whyperf.diagnose.verdict import Symptom, VerdictKind
+from whyperf.engines.blocked_waits import Waits
 from whyperf.engines.contexts.settings import Sources
 from whyperf.engines.excess.compare import DataEvidence, Excess, compare, weigh
 from whyperf.engines.excess.evenness import grew_alike
@@ -66,7 +67,7 @@ class Case:
         if nature is not None and growth.wall is Change.GREW and is_waited(growth, self.settings):
             return self._waited(nature)
         if nature is Nature.CPU:
-            return self._used_more_cpu()
+            return self._used_more_cpu_or_wall()
         if self._did_more_work():
             return self._decision(VerdictKind.MORE_WORK, wording.more_work(self.measures))
         if self.contexts is not None and self.contexts.has_own_unit:
@@ -85,10 +86,19 @@ class Case:
             return self._decision(VerdictKind.DIFFERENCE, said, nature, measures.memory, unit=ONE_RUN)
         return self._no_difference()
 
-    def _used_more_cpu(self) -> Decision:
+    def _used_more_cpu_or_wall(self) -> Decision:
+        """Threads that run less side by side may wait for each other: waits for locks show it, where they were seen."""
+        sentence = wording.grew(self.measures.cpu, self.measures.unit)
+        if not runs_less_side_by_side(self.growth, self.settings):
+            return self._used_more_cpu(sentence)
+        if self.recorded_waits and self._blocked_excess()[1] is Waits.LOCKS:
+            return self._waited(Nature.WAIT)
+        decision = self._used_more_cpu(wording.grew_beyond_cpu(sentence, self.measures.wall))
+        return replace(decision, unseen=wording.WAITS_UNSEEN)
+
+    def _used_more_cpu(self, sentence: str) -> Decision:
         cpu = self.measures.cpu
         excess = compare(self.good, self.bad, per_unit=self.measures.per_unit)
-        sentence = wording.grew(cpu, self.measures.unit)
         unsampled = excess.total_s < self.settings.sampled_part * cpu.excess
         shown = cpu.excess if unsampled else excess.total_s
         too_few = self._samples_in_excess(shown) < self.settings.minimum_excess_samples
@@ -128,11 +138,12 @@ class Case:
             return self._in_contexts(self.contexts, nature, sentence, wall)
         if not self.recorded_waits:
             return self._decision(VerdictKind.DIFFERENCE, sentence, nature, wall)
-        excess, notes = self._blocked_excess()
+        excess, waits = self._blocked_excess()
         if excess.total_s < self.settings.sampled_part * wall.excess:
             note = "The threads were neither running nor blocked meanwhile: they waited for a CPU, or outside of them."
             return self._decision(VerdictKind.DIFFERENCE, sentence, Nature.EXTERNAL, wall, notes=[note], excess=excess)
-        return self._sampled(excess, nature, sentence, wall, notes)
+        decision = self._sampled(excess, nature, sentence, wall, wording.LEFT_OUT[waits])
+        return replace(decision, unseen=wording.HOLDER_UNSEEN) if waits is Waits.LOCKS else decision
 
     def _in_contexts(self, view: ContextsView, nature: Nature, sentence: str, measure: Measure) -> Decision:
         claims = view.claims(self.settings)
@@ -140,15 +151,17 @@ class Case:
             VerdictKind.DIFFERENCE, sentence, nature, measure, claims=claims, notes=view.unit_notes(), unit=view.unit
         )
 
-    def _blocked_excess(self) -> tuple[Excess, list[str]]:
-        """Waits for the outside world if they explain the added time: who waits for such a waiter only waits along."""
-        per_unit = self.measures.per_unit
-        good, bad = ([Run(run.recording, outside_waits_only=True) for run in side] for side in (self.good, self.bad))
-        outside = compare(good, bad, per_unit=per_unit, clock=Clock.BLOCKED)
-        if outside.total_s >= self.settings.cpu_part_of_wall * self.measures.wall.excess:
-            note = "Waits of threads for each other and for child processes are left out: they wait along."
-            return outside, [note]
-        return compare(self.good, self.bad, per_unit=per_unit, clock=Clock.BLOCKED), []
+    def _blocked_excess(self) -> tuple[Excess, Waits]:
+        """Waits for the outside world, else for locks, if they explain the added time: others only wait along."""
+        for waits in (Waits.OUTSIDE, Waits.LOCKS):
+            excess = self._blocked(waits)
+            if excess.total_s >= self.settings.cpu_part_of_wall * self.measures.wall.excess:
+                return excess, waits
+        return self._blocked(Waits.ALL), Waits.ALL
+
+    def _blocked(self, waits: Waits) -> Excess:
+        good, bad = ([Run(run.recording, waits=waits) for run in side] for side in (self.good, self.bad))
+        return compare(good, bad, per_unit=self.measures.per_unit, clock=Clock.BLOCKED)
 
     def _sampled(
         self,

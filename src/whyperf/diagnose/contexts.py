@@ -143,8 +143,11 @@ class ContextsView:
         return Claim(ENGINE, thing_of(key), rank, score, suspect, remark=said, counted_in=EXCESS)
 
     def notes(self, functions: Collection[FunctionKey]) -> list[str]:
-        """Where other engines lead, to suspects in these functions: where their time really is."""
-        return [
+        """Where other engines lead, to suspects in these functions: where their time really is, and how it adds up."""
+        ran, beside = self.comparison.beside
+        summed = self.comparison.whole and beside >= _MUCH * ran > 0
+        told = [wording.beside(beside, self.unit)] if summed else []
+        return told + [
             f"{percent(one.share)} of the added time lies in {one.function.name} ({one.function.module}, "
             f"{one.detail['layer']}): charged to the program's function that calls it."
             for one in self.findings[:1]

@@ -21,6 +21,7 @@ class Decision:
     added_s: float | None = None  # what a bad run took longer; None where the symptom is not that
     excess: Excess | None = None  # what claims were chosen from
     values: Values | None = None
+    unseen: str = ""  # what other recordings would show of waits
 
     @property
     def nature(self) -> Nature:

@@ -19,6 +19,7 @@ from whyperf.diagnose.sameness import refuse_different_programs
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.trust import TRUST
 from whyperf.diagnose.verdict import Verdict, VerdictKind
+from whyperf.engines.blocked_waits import Waits
 from whyperf.engines.causes.diagnosis import Where
 from whyperf.engines.contexts.settings import sources_named
 from whyperf.engines.excess.compare import Excess, compare
@@ -62,7 +63,7 @@ def examine(
         raise WhyperfError("At least one good and one bad recording are needed.", "whyperf diagnose GOOD BAD", status=2)
     mixture = parted(good, bad)
     good, bad = mixture.good, mixture.bad
-    tallied = executor.map("reading recordings", tally, False, (*good, *bad))
+    tallied = executor.map("reading recordings", tally, Waits.ALL, (*good, *bad))
     runs = [Run(one, tally=known) for one, known in zip((*good, *bad), tallied, strict=True)]
     sides, sources = (runs[: len(good)], runs[len(good) :]), sources_named(stack_events)
     case = Case(*sides, settings or DiagnoseSettings(), method, sources, executor=executor)
@@ -118,6 +119,7 @@ def _next(case: Case, decision: Decision, joined: Joined, possible: Possible) ->
         traced=all(run.manifest.trace is not None for run in case.runs),
         waits=case.recorded_waits,
         fewest_runs=min(len(case.good), len(case.bad)),
+        unseen=decision.unseen,
     )
     here = Possible(possible.trace, possible.deep and can_go_deep(case.runs))
     step = next_step(decision.symptom, joined, recordings, here, case.settings)

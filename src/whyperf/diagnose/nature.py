@@ -33,6 +33,7 @@ class Growth:
     cpu_wait_s: float  # ready to run without getting a CPU
     paging_s: float  # wall time that the added major faults explain at most
     transfer_s: float  # wall time that the added bytes from and to storage explain at most
+    cpus: float = 1.0  # in use at a time in the good runs, on average
 
 
 def nature_of(growth: Growth, settings: DiagnoseSettings) -> Nature | None:
@@ -53,6 +54,15 @@ def is_waited(growth: Growth, settings: DiagnoseSettings) -> bool:
     """
     running = growth.cpu_s + max(growth.cpu_wait_s, 0.0)
     return running < settings.cpu_part_of_wall * growth.wall_s
+
+
+def runs_less_side_by_side(growth: Growth, settings: DiagnoseSettings) -> bool:
+    """Whether CPU time of threads that run side by side as ever would leave most of the added wall time unexplained.
+
+    Either they wait for each other, or what was added is done by one of them: totals cannot tell which.
+    """
+    running = growth.cpu_s / max(growth.cpus, 1.0) + max(growth.cpu_wait_s, 0.0)
+    return growth.wall is Change.GREW and running < settings.cpu_part_of_wall * growth.wall_s
 
 
 def _wait(growth: Growth, settings: DiagnoseSettings) -> Nature:
@@ -80,6 +90,7 @@ def growth_of(good: Sequence[Run], bad: Sequence[Run], measures: Measures, setti
         cpu_wait_s=measures.cpu_wait.excess,
         paging_s=added(lambda totals: totals.major_faults) * settings.major_fault_s,
         transfer_s=added(lambda totals: totals.read_bytes + totals.written_bytes) * settings.io_s_per_byte,
+        cpus=measures.cpu.good_mean / measures.wall.good_mean if measures.wall.good_mean > 0 else 1.0,
     )
 
 

@@ -31,6 +31,7 @@ class Recordings:
     traced: bool
     waits: bool  # blocked threads were sampled too
     fewest_runs: int  # of the kind with fewer
+    unseen: str = ""  # what they do not show of waits, though there must be some
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,12 @@ def next_step(
         return step
     if recordings.fewest_runs < 2:
         return Step(("--runs", str(settings.usual_runs)), SPREAD_UNKNOWN)
+    if recordings.unseen and (step := _to_see_waits(recordings.unseen, recordings, possible)) is not None:
+        return step
+    why = "The first two suspects are close" if _is_close(joined, settings) else ""
     if joined.disagreements:
-        return _to_decide(nature, joined, recordings, possible, "Until the engines agree, either may be right")
-    if _is_close(joined, settings):
-        return _to_decide(nature, joined, recordings, possible, "The first two suspects are close")
-    return None
+        why = "Until the engines agree, either may be right"
+    return _to_decide(nature, joined, recordings, possible, why) if why else None
 
 
 def _to_see(nature: Nature, recordings: Recordings, possible: Possible) -> Step | None:
@@ -64,11 +66,14 @@ def _to_see(nature: Nature, recordings: Recordings, possible: Possible) -> Step 
         return Step(("--trace",), "Kernel events show other programs too: record with --trace.")
     if nature not in _WAITING:
         return None
-    unseen = "The time went into waiting, which these recordings do not show: record with"
+    return _to_see_waits("The time went into waiting, which these recordings do not show", recordings, possible)
+
+
+def _to_see_waits(unseen: str, recordings: Recordings, possible: Possible) -> Step | None:
     if not recordings.traced and possible.trace:
-        return Step(("--trace",), f"{unseen} --trace.")
+        return Step(("--trace",), f"{unseen}: record with --trace.")
     if not recordings.waits:
-        return Step(("--clock", "wall"), f"{unseen} --clock wall.")
+        return Step(("--clock", "wall"), f"{unseen}: record with --clock wall.")
     return None
 
 

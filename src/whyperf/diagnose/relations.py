@@ -18,7 +18,7 @@ from whyperf.diagnose.suspects import to_suspects
 from whyperf.diagnose.trust import TRUST
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.finding import HotLine
-from whyperf.engines.quantities import count, percent
+from whyperf.engines.quantities import count, percent, seconds
 from whyperf.engines.recorded import Recorded
 from whyperf.engines.relations.candidates import Change
 from whyperf.engines.relations.compare import compare
@@ -218,8 +218,21 @@ class _Deep:
             sentence=sentence,
         )
         lost = loss_notes(self.good, self.bad, {suspect.module for suspect in suspects}, self.settings)
-        said = dict.fromkeys([*notes, *relations.notes, *self._left_out(), *self._inexact(), *lost])
+        said = dict.fromkeys([*notes, *self._uncounted(), *relations.notes, *self._left_out(), *self._inexact(), *lost])
         return Verdict(kind, symptom, suspects, tuple(said), next_command)
+
+    def _uncounted(self) -> list[str]:
+        """Time in the kernel, where that grew by more than all that Valgrind makes many times slower."""
+        if self.spec != SymptomSpec(SymptomKind.INSTRUCTIONS):
+            return []
+        good, bad = (_mean_cpu_time(side) for side in (self.good, self.bad))
+        added = bad.kernel_s - good.kernel_s
+        if added < max(bad.user_s - good.user_s, self.settings.least_uncounted_s):
+            return []
+        return [
+            f"Instructions within system calls are not counted, and these took {seconds(bad.kernel_s)}, not "
+            f"{seconds(good.kernel_s)}: who makes them is shown by samples, that is by comparing without --deep."
+        ]
 
     def _left_out(self) -> list[str]:
         deep = [run.manifest.deep for run in (*self.good, *self.bad)]
@@ -255,6 +268,18 @@ def _elsewhere(suspect: Suspect, sources: Mapping[str, Mapping[int, str]]) -> st
         return ""
     text = sources.get(cause.get("file", ""), {}).get(cause.get("line", 0), "").strip()
     return f" Line {cause['line']} of {PurePosixPath(cause['file']).name}: {text}" if text else ""
+
+
+@dataclass(frozen=True)
+class _CpuTime:
+    user_s: float
+    kernel_s: float
+
+
+def _mean_cpu_time(side: Sequence[Run]) -> _CpuTime:
+    totals = [run.manifest.totals for run in side]
+    user = sum(one.cpu_user_s for one in totals)
+    return _CpuTime(user / len(totals), sum(one.cpu_system_s for one in totals) / len(totals))
 
 
 def _executions(run: Run) -> float:

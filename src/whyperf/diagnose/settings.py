@@ -62,5 +62,7 @@ class DiagnoseSettings:
     # A changed relation's share of the symptom from which on it is the likely cause, and a possible one.
     relation_high_share: float = 0.5
     relation_medium_share: float = 0.2
+    # Time in the kernel varies by this much between runs under Valgrind.
+    least_uncounted_s: float = 0.05
     # What could not be followed exactly is worth a note from this part of the executions on.
     inexact_part: float = 0.02

@@ -6,10 +6,18 @@ from math import floor
 
 from whyperf.diagnose.measures import Measures
 from whyperf.diagnose.significance import Judgement, Measure
+from whyperf.engines.blocked_waits import Waits
 from whyperf.engines.quantities import count, percent, seconds
 
 SPREAD_UNKNOWN = "Spread unknown: a single run of a kind cannot show how much runs differ by themselves."
 COUNT_UNITS = "Count units of work to tell more work from slower work: work=N from the driver or --work-count FUNCTION."
+LEFT_OUT = {
+    Waits.ALL: [],
+    Waits.OUTSIDE: ["Waits of threads for each other and for child processes are left out: they wait along."],
+    Waits.LOCKS: ["Only waits for locks are counted, which explain the added time: who waits for others waits along."],
+}
+HOLDER_UNSEEN = "Who holds the lock is not seen here, only who waits for it"
+WAITS_UNSEEN = "Samples of CPU time do not show if threads wait for each other"
 _TIMES = {"cpu_s": "CPU time", "sampled_cpu_s": "sampled CPU time", "wall_s": "wall time"}
 
 
@@ -33,6 +41,13 @@ def waited(measures: Measures) -> str:
     )
 
 
+def grew_beyond_cpu(sentence: str, wall: Measure) -> str:
+    return (
+        f"{sentence} Wall time grew by more than that explains, to {seconds(wall.bad_mean)} from "
+        f"{seconds(wall.good_mean)}: the threads run less side by side."
+    )
+
+
 def slower_iterations(measure: Measure) -> str:
     return (
         f"One iteration of the program's loops takes {factor(measure)} time: {seconds(measure.bad_mean)} instead of "
@@ -44,6 +59,13 @@ def slower_itself(measure: Measure) -> str:
     return (
         f"Without the time in which others had the CPUs, bad runs take {factor(measure)} time: "
         f"{seconds(measure.bad_mean)} instead of {seconds(measure.good_mean)} ({_runs(measure)})."
+    )
+
+
+def beside(added_s: float, unit: str) -> str:
+    return (
+        "Contexts count every moment of the wall clock once, along the main thread and whom it waits for; CPU time is "
+        f"summed over threads: {seconds(added_s)} more of it per {unit} passed beside, in other threads."
     )
 
 

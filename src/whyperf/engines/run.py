@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from whyperf.engines.blocked_waits import Waits, which_count
 from whyperf.engines.recorded import Recorded
-from whyperf.recording.manifest import Manifest, Window
+from whyperf.recording.manifest import Manifest
 from whyperf.recording.tables import Clock
 
 Floats = npt.NDArray[np.float64]
@@ -20,8 +21,6 @@ Ints = npt.NDArray[np.int64]
 
 ONE_RUN = "run"
 
-# System calls (x86-64) in which a thread waits for another of the same program, or for its child: futex, wait4, waitid.
-_WAITS_FOR_ITS_OWN = (202, 61, 247)
 _USUAL_BLOCKED_RATE_HZ = 50.0
 
 
@@ -64,16 +63,16 @@ class Tally:
 class Run:
     """A recording with its columns at hand. Tables are read when first asked for."""
 
-    def __init__(self, recording: Recorded, *, outside_waits_only: bool = False, tally: Tally | None = None) -> None:
-        """`outside_waits_only` leaves waits for the program's own threads and children out; `tally`, if it is known."""
+    def __init__(self, recording: Recorded, *, waits: Waits = Waits.ALL, tally: Tally | None = None) -> None:
+        """`waits`: which ones of blocked threads count; `tally`, if it is known."""
         self.recording = recording
-        self._outside_waits_only = outside_waits_only
+        self._waits = waits
         if tally is not None:
             self._tally = tally
 
     def __getstate__(self) -> dict[str, Any]:
         """What was read is read again by whoever gets the run."""
-        return {name: value for name, value in vars(self).items() if name in ("recording", "_outside_waits_only")}
+        return {name: value for name, value in vars(self).items() if name in ("recording", "_waits")}
 
     @property
     def manifest(self) -> Manifest:
@@ -89,13 +88,13 @@ class Run:
     def threads_in(self, clock: Clock, stacks: Ints) -> int:
         """How many threads were seen in any of these stacks."""
         table = self.recording.table("samples")
-        counted = _counted(table, self.manifest.window, self._outside_waits_only)
+        counted = _counted(table, self.recording, self._waits)
         seen = counted[clock] & np.isin(column(table, "stack"), stacks)
         return len(np.unique(column(table, "thread")[seen]))
 
     @cached_property
     def _tally(self) -> Tally:
-        return tally(self._outside_waits_only, self.recording)
+        return tally(self._waits, self.recording)
 
     @cached_property
     def stack_parent(self) -> list[int]:
@@ -156,10 +155,10 @@ class Run:
         return chains
 
 
-def tally(outside_waits_only: bool, recording: Recorded) -> Tally:
+def tally(of_waits: Waits, recording: Recorded) -> Tally:
     table, manifest = recording.table("samples"), recording.manifest
     stacks, seconds = column(table, "stack"), column(table, "weight") / 1e9
-    counted = _counted(table, manifest.window, outside_waits_only)
+    counted = _counted(table, recording, of_waits)
     running, blocked = counted[Clock.CPU], counted[Clock.BLOCKED]
     look = 1 / (manifest.sampling.blocked_rate_hz or _USUAL_BLOCKED_RATE_HZ)
     waits = seconds[blocked]
@@ -190,13 +189,11 @@ def _work_done(recording: Recorded) -> Work:
     return Work(unit, float(counts[last]))
 
 
-def _counted(samples: pa.Table, window: Window, outside_waits_only: bool) -> dict[Clock, npt.NDArray[np.bool_]]:
+def _counted(samples: pa.Table, recording: Recorded, waits: Waits) -> dict[Clock, npt.NDArray[np.bool_]]:
     """Which samples count for each clock."""
-    time, clocks = column(samples, "time"), column(samples, "clock")
+    time, clocks, window = column(samples, "time"), column(samples, "clock"), recording.manifest.window
     inside = (time >= window.start) & (time <= window.end)
-    blocked = inside & (clocks == Clock.BLOCKED)
-    if outside_waits_only:
-        blocked &= ~np.isin(column(samples, "wait"), _WAITS_FOR_ITS_OWN)
+    blocked = inside & (clocks == Clock.BLOCKED) & which_count(waits, samples, recording)
     return {Clock.CPU: inside & (clocks == Clock.CPU), Clock.BLOCKED: blocked}
 
 

@@ -218,7 +218,11 @@ VARIABLES = Table(
         Column("order", pa.int32(), "declaration order within the function, to tell shadowed names apart"),
         Column("file", _text, "of the declaration"),
         Column("line", pa.int32(), "of the declaration"),
-        Column("roles", _text, "its use in the source: loop, condition, argument, global, joined by |; empty: unknown"),
+        Column(
+            "roles",
+            _text,
+            "its use in the source: loop, condition, truth, argument, global, joined by |; empty: unknown",
+        ),
     ),
 )
 VALUES = Table(

@@ -8,12 +8,14 @@ from whyperf.recording.templates import without_template_arguments
 
 
 def short_name(name: str, width: int, dots: str = "…") -> str:
-    """Template arguments go first, then outer namespaces, then the front."""
+    """Template arguments go first, then how a lambda is called, then outer namespaces, then the front."""
     if len(name) <= width:
         return name
     name = without_template_arguments(name, dots)
+    if len(name) > width:
+        name = name.replace("}::operator()", "}")
     parts = name.split("::")
-    while len(parts) > 1 and len(dots) + 2 + len("::".join(parts)) > width and len("::".join(parts)) > width:
+    while len(parts) > 1 and len(name) > width:
         parts = parts[1:]
         name = f"{dots}::" + "::".join(parts)
     if len(name) > width:

@@ -16,7 +16,7 @@ from pathlib import Path
 from whyperf.source.reading import rows_of_uses, uses_of_rows
 from whyperf.source.uses import Uses, Wanted
 
-_FORMAT = 2
+_FORMAT = 3
 """Changes whenever other roles come out of the same source."""
 _BYTES_MAX = 64 << 20
 Found = dict[Wanted, Uses | None]

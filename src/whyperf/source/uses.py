@@ -39,6 +39,8 @@ Uses = dict[Variable, frozenset["Role"]]
 class Role(StrEnum):
     LOOP = "loop"
     CONDITION = "condition"
+    TRUTH = "truth"
+    """Conditions ask for it as it is, and compare it with nothing: whether it is zero, or which case it is."""
     ARGUMENT = "argument"
     GLOBAL = "global"
 
@@ -76,7 +78,38 @@ def uses(function: Node) -> Uses:
                 mark(Role.CONDITION, _mentioned(over))
                 for text, roles in _HIDDEN.items():
                     found[0, text].update(roles)
+    mark(Role.TRUTH, _only_truths(function))
     return {variable: frozenset(roles) for variable, roles in found.items()}
+
+
+def _only_truths(function: Node) -> set[Variable]:
+    """Variables that are asked for as they are: neither compared, nor by a loop, whose last round says little."""
+    plain: set[Variable] = set()
+    otherwise: set[Variable] = set()
+    for node in _within(function):
+        match node:
+            case Choice(Other(parts), ()):  # of && and ||
+                asked = parts
+            case Choice(condition, _):
+                asked = (condition,)
+            case Truth((Choice(),)):
+                continue  # comes by itself
+            case Truth((only,)):
+                asked = (only,)
+            case Truth(parts) | Loop(_, Other(parts), _, _):
+                otherwise.update(_mentioned(Other(parts)))
+                continue
+            case Loop(_, condition, _, _) | RangeLoop(_, condition, _):
+                otherwise.update(_mentioned(condition))
+                continue
+            case _:
+                continue
+        for part in asked:
+            if (path := path_of(part)) is not None:
+                plain.add(path)
+            elif not isinstance(part, Truth):
+                otherwise.update(_mentioned(part))
+    return plain - otherwise
 
 
 def path_of(node: Node) -> Variable | None:

@@ -8,6 +8,7 @@ from tests.engines.causes.scripted import Script
 from tests.engines.causes.test_blame import label, serve
 from whyperf.engines.causes.diagnosis import find_causes
 from whyperf.engines.causes.path import Ending
+from whyperf.recording.events import EventKind
 
 WORK = ["main", "loop", "get"]
 
@@ -70,6 +71,41 @@ def test_what_the_culprit_does_in_the_normal_run_too_explains_nothing_where_litt
     assert not find_causes(scripted_job(waits_from=11, sleeps=500).made(), [normal]).stalls
     (stall,) = find_causes(scripted_job(waits_from=11, sleeps=2000).made(), [normal]).stalls
     assert stall.path.culprit.ending is Ending.SLEPT
+
+
+def job_of_a_shell(*, lasts: float, sleeps: bool, forks: bool = True) -> Script:
+    """A shell waits for its child, which computes or sleeps."""
+    script = Script()
+    script.did("sh", 1, "getpid", 1)
+    if forks:
+        script.add(5, "sh", EventKind.FORK, other="child")
+    script.asleep("sh", 6, 10 + lasts, "wait4", ["main", "wait_for", "libc:wait4"], by="child",
+                  waker_call="exit_group", returns=7)  # fmt: skip
+    script.did("child", 9, "getpid", 1)
+    if sleeps:
+        script.asleep("child", 10, 9 + lasts, "nanosleep", ["main", "libc:sleep"], by="timer", returns=0)
+    else:
+        script.busy("child", 10, 9 + lasts, ["main", "compute"])
+    return script
+
+
+def test_who_waits_for_its_child_does_not_stall_but_the_child_may() -> None:
+    # GIVEN a shell whose child takes longer
+    computes, sleeps = (
+        find_causes(job_of_a_shell(lasts=3000, sleeps=sleeps).made(), [job_of_a_shell(lasts=100, sleeps=sleeps).made()])
+        for sleeps in (False, True)
+    )
+    # THEN one that computes is no stall; one that sleeps is the child's own
+    assert not computes.stalls
+    (stall,) = sleeps.stalls
+    assert label(sleeps, stall.anomaly.thread) == "child"
+
+
+def test_of_a_child_that_was_not_seen_to_start_the_wait_for_it_is_all_there_is() -> None:
+    before, now = (job_of_a_shell(lasts=lasts, sleeps=False, forks=False).made() for lasts in (100, 3000))
+    causes = find_causes(now, [before])
+    (stall,) = causes.stalls
+    assert label(causes, stall.anomaly.thread) == "sh"
 
 
 def background(*, merged: int) -> Script:

@@ -75,6 +75,12 @@ NODE = {"kind": "pointer", "type": "struct node *"}
         ([("v.size()", between(90, 100), between(4000, 5000), {"kind": "size"})], "scalability"),
         ([("available", between(4100, 4300), constant(0), {"roles": "condition|argument"})], "wrong-constraint"),
         ([("enabled", constant(1), constant(0), {"kind": "boolean", "roles": "condition"})], "wrong-constraint"),
+        # Whether it is zero decides; of a bound or a limit that would not be known.
+        ([("ttl", constant(0), between(300, 600), {"roles": "condition|truth"})], "wrong-constraint"),
+        ([("ttl", constant(0), between(-600, -300), {"roles": "condition|truth"})], "wrong-constraint"),
+        ([("ttl", constant(0), between(300, 600), {"roles": "condition"})], "scalability"),
+        ([("ttl", constant(100), between(300, 600), {"roles": "condition|truth"})], "scalability"),
+        ([("ttl", between(0, 5), between(300, 600), {"roles": "condition|truth"})], "scalability"),
         ([("i", stays(2), stays(15), {"roles": "loop"})], "missing-constraint"),
         (
             [

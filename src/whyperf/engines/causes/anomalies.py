@@ -15,6 +15,7 @@ from whyperf.engines.causes.path import Anomaly
 from whyperf.engines.causes.roles import Role, Roles
 from whyperf.engines.causes.rules import Call
 from whyperf.engines.causes.turns import find_turns
+from whyperf.recording.events import EventKind
 
 
 def find_anomalies(stalled: Roles, normals: Sequence[Roles]) -> list[Anomaly]:
@@ -46,7 +47,8 @@ def _long_waits(stalled: Roles, normals: Sequence[Roles], limits: Limits, which:
     lasted = graph.ends - graph.waits.begin
     normal, count = _normal_waits(stalled, normals, lasted)
     least = limits.for_instances(count)
-    long = which & _of_programs(graph) & is_excess(lasted, normal, least, graph.settings.excess_factor)
+    which = which & _of_programs(graph) & ~_for_children(graph)
+    long = which & is_excess(lasted, normal, least, graph.settings.excess_factor)
     if not normals:
         # A recording's own past says nothing of sites that it has hardly any waits at, but for their length.
         bits = graph.call_bits[graph.trace.events.call[graph.waits.first]]
@@ -75,6 +77,17 @@ def _of_programs(graph: Graph) -> Bools:
     """Waits of the kernel's own threads, and of others that were not recorded for their own sake, are no stall."""
     followed: Bools = graph.trace.followed[graph.waits.thread]
     return followed
+
+
+def _for_children(graph: Graph) -> Bools:
+    """Waits for the end of a child that was recorded too: what that does is judged by itself."""
+    events, trace = graph.trace.events, graph.trace
+    forks = np.flatnonzero((events.kind == EventKind.FORK) & (events.thread >= 0) & (events.other >= 0))
+    parent, child = events.thread[forks], events.other[forks]
+    seen = trace.followed[child] & (trace.pids[child] != trace.pids[parent])
+    waiting = graph.call_bits[events.call[graph.waits.first]] & Call.CHILD != 0
+    found: Bools = waiting & np.isin(trace.pids[graph.waits.thread], trace.pids[parent[seen]])
+    return found
 
 
 def _normal_waits(stalled: Roles, normals: Sequence[Roles], lasted: Ints) -> tuple[Ints, Ints]:

@@ -56,7 +56,7 @@ class WakeRule:
 # Frames of the waker that are asked: from the wake-up's own to what the program called.
 _WAKERS_FRAMES = 6
 # Frames of a waiter that are asked whether it waits for a lock; inlined functions count.
-_WAITERS_FRAMES = 7
+WAITERS_FRAMES = 7
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,10 @@ class Rules:
         return next((number for number, rule in enumerate(self.wakes) if rule.fits(call, functions)), -1)
 
     def is_lock(self, functions: Sequence[str]) -> bool:
-        return _any_begins(functions[:_WAITERS_FRAMES], self.lock_functions)
+        return _any_begins(functions[:WAITERS_FRAMES], self.lock_functions)
 
     def is_interpreter_lock(self, functions: Sequence[str]) -> bool:
-        return _any_begins(functions[:_WAITERS_FRAMES], self.interpreter_lock_functions)
+        return _any_begins(functions[:WAITERS_FRAMES], self.interpreter_lock_functions)
 
 
 def _any_begins(functions: Sequence[str], beginnings: tuple[str, ...]) -> bool:

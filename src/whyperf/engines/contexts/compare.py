@@ -62,6 +62,16 @@ class Comparison:
         """The part of the excess that no stack was known of."""
         return float(self.spent[0]) / max(float(self.spent.sum()), 1e-12)
 
+    @property
+    def beside(self) -> tuple[float, float]:
+        """Running time per unit that was added, and what of it counts nowhere: it passed beside what counts."""
+        more = np.zeros(2)
+        for costs, sign in ((self.good, -1.0), (self.bad, 1.0)):
+            for run in costs.runs:
+                ran, counts = self.followed[run].samples["weight"].sum(), self.counted[run].running.sum()
+                more += sign / len(costs.runs) / self.unit.count[run] / 1e9 * np.array([ran, ran - counts])
+        return float(more[0]), float(more[1])
+
     def instances(self) -> tuple[InstanceTotals, InstanceTotals]:
         """Inferred function instances of the good runs, and of the bad ones."""
         good, bad = (added([self.followed[run].totals for run in side.runs]) for side in (self.good, self.bad))

@@ -12,6 +12,7 @@ from whyperf.engines.changed_code import ChangedCode, compare_code
 from whyperf.engines.excess.blame import NOTHING_KNOWN, Anomaly, Charges, charge, find_hub
 from whyperf.engines.excess.costs import Costs, Side, in_own_code, measure
 from whyperf.engines.excess.dispatch import Dispatch
+from whyperf.engines.excess.entries import find_entries
 from whyperf.engines.excess.growth import Growth
 from whyperf.engines.excess.novelty import Novelty, by_function, find_novelty, own_by_function
 from whyperf.engines.excess.rounds import Rounds
@@ -21,9 +22,6 @@ from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Floats, Run, sums
 from whyperf.recording.identity import FunctionKey
 from whyperf.recording.tables import Clock
-
-# Everything runs under these: that half of the excess does, too, says nothing.
-_ENTRY_POINTS = frozenset({"main", "_start", "start_thread", "clone", "clone3", "__libc_start_main"})
 
 
 @dataclass(frozen=True)
@@ -103,7 +101,7 @@ def compare(
     costs = measure(index, units, clock, folded=True)
     dispatch = Dispatch(index, costs.tree, clock)
     novelty = find_novelty(costs, len(index.functions), index.called_in_good, dispatch.nobody_chose, settings)
-    entries = frozenset(n for n, function in enumerate(index.functions) if function.key.name in _ENTRY_POINTS)
+    entries = find_entries(index, costs.tree)
     spent = spend(costs.tree, costs.excess, novelty)
     rounds = Rounds(index, costs, units, clock, settings)
     own_code = in_own_code(index, costs.bad, units, clock)

@@ -65,13 +65,15 @@ def _same_type(one: str, other: str) -> bool:
 
 
 def _flipped(one: Abnormal, settings: ValuesSettings) -> Pattern | None:
-    """A flag, an enumeration or a pointer that decides took another course.
+    """A flag, an enumeration, a pointer or a number of which only the truth is asked decides, and took another course.
 
     Where it is mixed in both kinds of runs, it decided both ways already: samples see more of what takes longer.
     """
-    if one.variable.kind.numeric or one.dimension is not Dimension.VALUE or not _decides(one):
+    if one.dimension is not Dimension.VALUE or not _decides(one):
         return None
     good, bad = one.contrast.good, one.contrast.bad
+    if one.variable.kind.numeric:
+        return _came_true(one) if "truth" in one.variable.roles else None
     settled = max(good.at_typical, bad.at_typical) >= settings.one_value
     if one.variable.kind is Kind.POINTER:
         # Conditions tell null from the rest, wherever that is. A loop's own pointer is null in its last round only.
@@ -81,6 +83,14 @@ def _flipped(one: Abnormal, settings: ValuesSettings) -> Pattern | None:
     if not (moved and settled):
         return None
     return Pattern(WRONG_CONSTRAINT, f"{one.variable.name} decides a branch, and decides otherwise", one.variable.name)
+
+
+def _came_true(one: Abnormal) -> Pattern | None:
+    """A number that was zero and no longer is. What became zero is stuck."""
+    good, bad = one.contrast.good, one.contrast.bad
+    if not (good.low == good.high == 0.0 and (bad.low > 0.0 or bad.high < 0.0)):
+        return None
+    return Pattern(WRONG_CONSTRAINT, f"{one.variable.name} decides a branch, and is no longer 0", one.variable.name)
 
 
 def _stuck(one: Abnormal, settings: ValuesSettings) -> Pattern | None:
