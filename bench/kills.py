@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import random
 import signal
@@ -23,6 +24,7 @@ from bench.tool import whyperf_command
 LOSS_ALLOWED_S = 5.0
 _EARLIEST_S = 0.15
 _AT_ONCE = 4
+_TARGET = "pool"
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Kill:
 def kill_once(victim: str, after_s: float, folder: Path) -> Kill | None:
     """One recording cut short; None when the moment came before the recording existed."""
     recording = folder / "recording"
-    target = [str(subjects.own("pool")), "2", "2000000000", "60", "64"]
+    target = [str(subjects.own(_TARGET)), "2", "2000000000", "60", "64"]
     recorder = subprocess.Popen(
         [*whyperf_command(), "record", "-o", str(recording), "--", *target],
         stdout=subprocess.DEVNULL,
@@ -47,19 +49,29 @@ def kill_once(victim: str, after_s: float, folder: Path) -> Kill | None:
     time.sleep(after_s)
     child = innermost_child(recorder.pid)
     has_target = child != recorder.pid
-    started = _program_of(child) == "pool"
+    started = _program_of(child) == _TARGET
     killed = child if victim == "target" and has_target else recorder.pid
     moment = time.monotonic_ns()
     os.kill(killed, signal.SIGKILL)
     if killed == recorder.pid and has_target:
         time.sleep(0.2)  # the target lives on for a moment without its recorder
         os.kill(child, signal.SIGKILL)
-    recorder.wait()
+    _end(recorder)
     if not (recording / "raw").exists() and not (recording / "manifest.json").exists():
         return None
     kill = _opened(victim, after_s, recording, moment if started else None)
     # Before there was a program there is nothing to open; a sentence that says so is all that can be asked for.
     return None if not has_target and "before the program started" in kill.said else kill
+
+
+def _end(recorder: subprocess.Popen[bytes]) -> None:
+    """What was killed may have been a helper of the recorder's, which then starts a target that never ends."""
+    while recorder.poll() is None:
+        target = innermost_child(recorder.pid)
+        if _program_of(target) == _TARGET:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(target, signal.SIGKILL)
+        time.sleep(0.05)
 
 
 def _opened(victim: str, after_s: float, recording: Path, moment: int | None) -> Kill:
