@@ -137,7 +137,7 @@ def test_the_given_database_tells_how_source_is_read(program: Path, tmp_path: Pa
     elsewhere.mkdir()
     (elsewhere / "compile_commands.json").write_text(json.dumps([entry]))
     recording, _ = _record(program, tmp_path, "--compile-commands", elsewhere)
-    assert _role_of_half(recording) == "argument|condition"
+    assert _role_of_half(recording) == "argument|condition|truth"
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import pyarrow as pa
 
-from tests.engines.causes.scripted import FILE, PIPE, Script, socket
+from tests.engines.causes.scripted import FILE, MS, PIPE, Script, socket
 from whyperf.engines.causes.diagnosis import Causes, find_causes
 from whyperf.engines.causes.path import Certainty, Ending
 from whyperf.recording.events import EventKind
@@ -55,6 +56,19 @@ def test_a_server_that_computes_is_the_culprit_and_the_client_that_fed_it_is_nam
     assert label(causes, culprit.thread) == "server"
     assert causes.graph.trace.stacks.functions(culprit.node)[0] == "scan_all"
     assert [label(causes, one) for one in culprit.fed_by] == ["client"]
+
+
+def test_a_function_in_which_samples_are_at_several_lines_is_one_place() -> None:
+    # GIVEN a server that is seen equally often at three lines of what it computes in
+    script = conversation(slow=True)
+    lines = itertools.cycle([["main", "loop", f"scan_all@{line}"] for line in (30, 31, 32)])
+    for event in script.events:
+        if event["kind"] == EventKind.SAMPLE and 300 * MS < event["time"] < 1300 * MS:
+            event["stack"] = script.built.stack(next(lines))
+    causes = find_causes(script.made(), [conversation(slow=False).made()])
+    # THEN it is that, and not its caller
+    (stall,) = causes.stalls
+    assert causes.graph.trace.stacks.functions(stall.path.culprit.node)[0] == "scan_all"
 
 
 def test_normal_against_normal_is_silent() -> None:

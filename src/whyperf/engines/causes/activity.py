@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 import numpy as np
@@ -135,13 +135,14 @@ def _sampled(graph: Graph, thread: int, begin: int, end: int) -> Int32s:
 
 
 def common_place(graph: Graph, nodes: list[int], part: float = 0.5) -> int:
-    """The innermost stack node below which most of the samples lie: the costly call (section 6.3); -1: none."""
-    parent = graph.trace.stacks.parent
-    below: Counter[int] = Counter()
+    """The innermost call path of functions below which most of the samples lie, the costly call (section 6.3): of its
+    stack nodes that with the most samples; -1: none."""
+    stacks = graph.trace.stacks
+    below: defaultdict[tuple[str, ...], Counter[int]] = defaultdict(Counter)
     for node in nodes:
         at = node
         while at >= 0:
-            below[at] += 1
-            at = int(parent[at])
-    common = [node for node, count in below.items() if count > part * len(nodes)]
-    return max(common, key=graph.trace.stacks.depth_of_node, default=-1)
+            below[stacks.functions(at)][at] += 1
+            at = int(stacks.parent[at])
+    common = [path for path, seen in below.items() if seen.total() > part * len(nodes)]
+    return below[max(common, key=len)].most_common(1)[0][0] if common else -1

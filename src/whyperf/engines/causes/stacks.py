@@ -78,12 +78,6 @@ class StackNames:
         inside = next((at for at, frame in enumerate(frames) if frame.origin not in ("libc", "vdso")), len(frames))
         return len(frames) - inside
 
-    def depth_of_node(self, node: int) -> int:
-        depth = 0
-        while node >= 0:
-            node, depth = int(self.parent[node]), depth + 1
-        return depth
-
     def own(self, node: int) -> Frame | None:
         """The innermost place in the program's own code, else outside the C library, else the innermost."""
         frames = self.frames(node)
