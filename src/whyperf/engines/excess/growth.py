@@ -229,11 +229,14 @@ class Growth:
         return self._rounds.grown(callee).most < self._settings.concentrated * float(self.of[callee])
 
     def _most_repeated(self, node: int) -> int | None:
-        """Outwards the last context whose caller's loop goes round more often, by more than half of what has grown."""
+        """Outwards the last context whose caller's loop goes round more often, by more than half of what has grown. The
+        rest of the caller is as ever: else it may be called more often itself."""
         repeated = (
             at
             for at in _outwards(node, self._parents)
-            if self._may_answer(self._parents[at]) and self._more_rounds(at, node) > _MOSTLY
+            if self._may_answer(self._parents[at])
+            and self._more_rounds(at, node) > _MOSTLY
+            and self._does_the_rest_as_ever(at)
         )
         return max(repeated, default=None, key=lambda at: -at)
 
