@@ -61,6 +61,8 @@ def _run(case: Case, peers: Sequence[Peer], options: argparse.Namespace) -> None
     if outcome is None:
         started = time.monotonic()
         outcome = replace(compare(case, recordings()), peers=before.peers if before else {})
+        if options.kept and before:
+            outcome = replace(outcome, load=before.load)  # that of the recording
         store.write([outcome], store.stored(case.id))
         print(f"  whyperf {outcome.ours} ({time.monotonic() - started:.0f} s)", file=sys.stderr, flush=True)
     trial = Trial(case, folder, recordings)
