@@ -58,7 +58,7 @@ NOINLINE long mix(long rows) {
 int main(int count, char **words) {
     culprit = count > 1 ? atoi(words[1]) : 0;
     long total = 0;
-    for (int round = 0; round < 700; round++) {
+    for (int round = 0; round < 2100; round++) {
         long rows = 40000 + round % 64 * 100;
         total += unchanged(rows) + scan_rows(rows) + spend(rows) + settle(rows) + mix(rows) + moved(rows);
     }
@@ -121,7 +121,7 @@ def diagnosed(tmp_path_factory: pytest.TempPathFactory) -> Diagnose:
     def recorded(build: Path, culprit: int) -> list[Path]:
         runs = [folder / f"{build.name}-{culprit}-{number}" for number in range(_RUNS)]
         options = ("--rate", "250")
-        recorders = [whyperf("record", *options, "-o", run, "--", build / "tool", str(culprit)) for run in runs]
+        recorders = [whyperf("record", "--force", *options, "-o", run, "--", build / "tool", str(culprit)) for run in runs]
         for recorder in recorders:
             _, said = recorder.communicate(timeout=120)
             assert recorder.returncode == 0, said
