@@ -120,8 +120,8 @@ def diagnosed(tmp_path_factory: pytest.TempPathFactory) -> Diagnose:
 
     def recorded(build: Path, culprit: int) -> list[Path]:
         runs = [folder / f"{build.name}-{culprit}-{number}" for number in range(_RUNS)]
-        options = ("--rate", "250")
-        recorders = [whyperf("record", "--force", *options, "-o", run, "--", build / "tool", str(culprit)) for run in runs]
+        options = ("--force", "--rate", "250")
+        recorders = [whyperf("record", *options, "-o", run, "--", build / "tool", str(culprit)) for run in runs]
         for recorder in recorders:
             _, said = recorder.communicate(timeout=120)
             assert recorder.returncode == 0, said
