@@ -91,7 +91,7 @@ class Case:
         sentence = wording.grew(self.measures.cpu, self.measures.unit)
         if not runs_less_side_by_side(self.growth, self.settings):
             return self._used_more_cpu(sentence)
-        if self.recorded_waits and self._blocked_excess()[1] is Waits.LOCKS:
+        if self.recorded_waits and self._blocked_excess[1] is Waits.LOCKS:
             return self._waited(Nature.WAIT)
         decision = self._used_more_cpu(wording.grew_beyond_cpu(sentence, self.measures.wall))
         return replace(decision, unseen=wording.WAITS_UNSEEN)
@@ -138,7 +138,7 @@ class Case:
             return self._in_contexts(self.contexts, nature, sentence, wall)
         if not self.recorded_waits:
             return self._decision(VerdictKind.DIFFERENCE, sentence, nature, wall)
-        excess, waits = self._blocked_excess()
+        excess, waits = self._blocked_excess
         if excess.total_s < self.settings.sampled_part * wall.excess:
             note = "The threads were neither running nor blocked meanwhile: they waited for a CPU, or outside of them."
             return self._decision(VerdictKind.DIFFERENCE, sentence, Nature.EXTERNAL, wall, notes=[note], excess=excess)
@@ -151,6 +151,7 @@ class Case:
             VerdictKind.DIFFERENCE, sentence, nature, measure, claims=claims, notes=view.unit_notes(), unit=view.unit
         )
 
+    @cached_property
     def _blocked_excess(self) -> tuple[Excess, Waits]:
         """Waits for the outside world, else for locks, if they explain the added time: others only wait along."""
         for waits in (Waits.OUTSIDE, Waits.LOCKS):

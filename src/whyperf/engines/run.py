@@ -88,9 +88,12 @@ class Run:
     def threads_in(self, clock: Clock, stacks: Ints) -> int:
         """How many threads were seen in any of these stacks."""
         table = self.recording.table("samples")
-        counted = _counted(table, self.recording, self._waits)
-        seen = counted[clock] & np.isin(column(table, "stack"), stacks)
+        seen = self._counted[clock] & np.isin(column(table, "stack"), stacks)
         return len(np.unique(column(table, "thread")[seen]))
+
+    @cached_property
+    def _counted(self) -> dict[Clock, npt.NDArray[np.bool_]]:
+        return _counted(self.recording.table("samples"), self.recording, self._waits)
 
     @cached_property
     def _tally(self) -> Tally:

@@ -51,6 +51,10 @@ class Costs:
     def excess(self) -> Floats:
         return self.bad.mean - self.good.mean
 
+    def of_samples(self, count: float) -> float:
+        """Seconds per unit of work that so many samples more would add, to the side to which they add more."""
+        return count * max(self.good.one_sample, self.bad.one_sample)
+
 
 def measure(index: FunctionIndex, units: dict[Run, float], clock: Clock, *, folded: bool) -> Costs:
     """Costs of both sides on one tree: the program view when `folded`, else the full view."""

@@ -65,7 +65,7 @@ class Growth:
         self._in_callees: Floats = self._spent - spent
         self._good_samples = costs.tree.inclusive(costs.good.sampled)
         # So much was certainly missed: growth from nothing is not infinite.
-        self._unseen = settings.unseen_samples * max(costs.good.one_sample, costs.bad.one_sample)
+        self._unseen = costs.of_samples(settings.unseen_samples)
         self.of: Floats = _log_ratio(self._bad, self._good, self._unseen)
         self._own: Floats = _log_ratio(costs.bad.mean, costs.good.mean, self._unseen)
         self._parents, self._functions = costs.tree.parent.tolist(), costs.tree.function.tolist()

@@ -78,7 +78,7 @@ class Rounds:
         if good.samples < self._settings.beside_samples:
             return inf
         error = sqrt(1.0 / good.samples + 1.0 / max(bad.samples, 1.0))
-        unseen = self._settings.unseen_samples * max(self._costs.good.one_sample, self._costs.bad.one_sample)
+        unseen = self._costs.of_samples(self._settings.unseen_samples)
         return log((bad.seconds + unseen) / (good.seconds + unseen)) + self._settings.interval_sigma * error
 
     def _beside(self, node: int) -> tuple[Spent, Spent]:
