@@ -37,6 +37,15 @@ class Library:
     in_debian: bool = False  # the distribution is a Debian source package
 
 
+def _cmake(
+    *options: str, target: str = "", source: str = "", language: str = "C"
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The target, or all, of what the folder `source` holds, in the folder `build`."""
+    configure = ("-DCMAKE_BUILD_TYPE=None", f"-DCMAKE_{language}_FLAGS={{flags}}", *options)
+    where = ((f"-S{source}",) if source else ()) + ("-Bbuild",)
+    return ("cmake", *where, *configure), ("make", "-s", f"-j{_JOBS}", "-Cbuild", *((target,) if target else ()))
+
+
 def _jq(distribution: str, version: str) -> Library:
     configure = ("./configure", "-q", "--disable-maintainer-mode", "--disable-docs", "--without-oniguruma")
     return Library(
@@ -52,11 +61,7 @@ def _cares(distribution: str) -> Library:
     return Library(
         distribution,
         headers=("deps/c-ares/include", "build"),
-        steps=(
-            ("cmake", "-Sdeps/c-ares", "-Bbuild", "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_C_FLAGS={flags}",
-             "-DCARES_STATIC=ON", "-DCARES_SHARED=OFF", "-DCARES_BUILD_TOOLS=OFF"),
-            ("make", "-s", f"-j{_JOBS}", "-Cbuild"),
-        ),
+        steps=_cmake("-DCARES_STATIC=ON", "-DCARES_SHARED=OFF", "-DCARES_BUILD_TOOLS=OFF", source="deps/c-ares"),
         made="build/lib/libcares.a",
     )  # fmt: skip
 
@@ -85,11 +90,10 @@ LIBRARIES = {
     "curl": Library(
         "curl",
         headers=("include",),
-        steps=(
-            ("cmake", "-Bbuild", "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_C_FLAGS={flags}", "-DBUILD_SHARED_LIBS=OFF",
-             "-DBUILD_CURL_EXE=OFF", "-DHTTP_ONLY=ON", "-DCURL_ENABLE_SSL=OFF", "-DCURL_ZLIB=OFF", "-DUSE_LIBIDN2=OFF",
-             "-DCURL_USE_LIBPSL=OFF", "-DCURL_USE_LIBSSH2=OFF"),
-            ("make", "-s", f"-j{_JOBS}", "-Cbuild", "libcurl"),
+        steps=_cmake(
+            "-DBUILD_SHARED_LIBS=OFF", "-DBUILD_CURL_EXE=OFF", "-DHTTP_ONLY=ON", "-DCURL_ENABLE_SSL=OFF",
+            "-DCURL_ZLIB=OFF", "-DUSE_LIBIDN2=OFF", "-DCURL_USE_LIBPSL=OFF", "-DCURL_USE_LIBSSH2=OFF",
+            target="libcurl",
         ),
         made="build/lib/libcurl.a",
         in_debian=True,
@@ -132,11 +136,7 @@ LIBRARIES = {
     "json-c": Library(
         "json-c",
         headers=("build", "."),
-        steps=(
-            ("cmake", "-Bbuild", "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_C_FLAGS={flags}", "-DBUILD_SHARED_LIBS=OFF",
-             "-DDISABLE_WERROR=ON"),
-            ("make", "-s", f"-j{_JOBS}", "-Cbuild", "json-c"),
-        ),
+        steps=_cmake("-DBUILD_SHARED_LIBS=OFF", "-DDISABLE_WERROR=ON", target="json-c"),
         made="build/libjson-c.a",
         in_debian=True,
     ),
@@ -151,11 +151,7 @@ LIBRARIES = {
     "libuv": Library(
         "uvloop==0.17.0",
         headers=("vendor/libuv/include",),
-        steps=(
-            ("cmake", "-Svendor/libuv", "-Bbuild", "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_C_FLAGS={flags}",
-             "-DLIBUV_BUILD_TESTS=OFF"),
-            ("make", "-s", f"-j{_JOBS}", "-Cbuild", "uv_a"),
-        ),
+        steps=_cmake("-DLIBUV_BUILD_TESTS=OFF", target="uv_a", source="vendor/libuv"),
         made="build/libuv_a.a",
     ),
     "lmdb": Library("lmdb==1.4.1", headers=("lib",), sources=("lib/*.c",)),
@@ -168,11 +164,7 @@ LIBRARIES = {
     "pcre2": Library(
         "pcre2",
         headers=("build",),
-        steps=(
-            ("cmake", "-Bbuild", "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_C_FLAGS={flags}", "-DPCRE2_BUILD_PCRE2GREP=OFF",
-             "-DPCRE2_BUILD_TESTS=OFF"),
-            ("make", "-s", f"-j{_JOBS}", "-Cbuild"),
-        ),
+        steps=_cmake("-DPCRE2_BUILD_PCRE2GREP=OFF", "-DPCRE2_BUILD_TESTS=OFF"),
         made="build/libpcre2-8.a",
         in_debian=True,
     ),
@@ -181,10 +173,9 @@ LIBRARIES = {
     "taglib": Library(
         "taglib",
         headers=("build", "taglib", "taglib/toolkit", "taglib/ogg", "taglib/ogg/flac", "taglib/flac"),
-        steps=(
-            ("cmake", "-Bbuild", "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_CXX_FLAGS={flags}", "-DBUILD_SHARED_LIBS=OFF",
-             "-DBUILD_BINDINGS=OFF", "-DCMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON"),
-            ("make", "-s", f"-j{_JOBS}", "-Cbuild", "tag"),
+        steps=_cmake(
+            "-DBUILD_SHARED_LIBS=OFF", "-DBUILD_BINDINGS=OFF", "-DCMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON", target="tag",
+            language="CXX",
         ),
         made="build/taglib/libtag.a",
         in_debian=True,
