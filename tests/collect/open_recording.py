@@ -161,7 +161,9 @@ class FakeSymbols:
     def deciding_lines(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> list[list[Decision]]:
         """A thousand lines further on, which tells the functions at an address apart."""
         binary = self.describe(path, build_id)
-        return [[Decision(line + 1000, False) for _, line in binary.chain(int(address))] for address in addresses]
+        return [
+            [Decision(line + 1000, False, False) for _, line in binary.chain(int(address))] for address in addresses
+        ]
 
     def fingerprints(self, path: str, build_id: str, functions: npt.NDArray[np.int32]) -> FakeFingerprints:
         return FakeFingerprints(functions)

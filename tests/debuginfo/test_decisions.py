@@ -39,11 +39,14 @@ def test_the_condition_that_the_source_shows_decides(
     binary = described(program)
     # WHEN
     places = binary.resolve(addresses)
-    found = [one.line for lines in deciding_lines(TimedFlows(binary, AMPLE_S), addresses) for one in lines]
+    found = [one for lines in deciding_lines(TimedFlows(binary, AMPLE_S), addresses) for one in lines]
     # THEN (what is inlined stands there with the line of its call)
-    rows = [(line, by) for line, by in zip(places.line.tolist(), found, strict=True) if line in WANTED]
+    told = [(line, one) for line, one in zip(places.line.tolist(), found, strict=True) if line in WANTED]
+    rows = [(line, one.line) for line, one in told]
     assert not {(SOURCE[line - 1].strip(), by) for line, by in rows if by != WANTED[line]}
     assert {line for line, _ in rows} == WANTED.keys()
+    # AND what nothing decides about happens in every call
+    assert all(one.every_call == (WANTED[line] == LINE["NOTHING"]) for line, one in told)
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
@@ -70,7 +73,7 @@ def test_of_code_without_debug_information_nothing_is_known(build: Builder, desc
     listing = run("objdump", "-d", "--no-show-raw-insn", "-j", ".text", program)
     addresses = np.array([int(found[1], 16) for found in CALL.finditer(listing)], np.uint64)
     flows = TimedFlows(described(program), AMPLE_S)
-    assert {one for lines in deciding_lines(flows, addresses) for one in lines} == {(0, False)}
+    assert {one for lines in deciding_lines(flows, addresses) for one in lines if one.line or one.every_round} == set()
     # AND without time nothing is read
     assert deciding_lines(TimedFlows(described(program), 0.0), addresses) == [[]] * len(addresses)
 

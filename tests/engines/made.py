@@ -4,6 +4,7 @@ A stack is a list of words, outermost first: `main`, `lookup@41` (at line 41), `
 it), `libc:memcpy`, `sys:deflate` (a system library), `lib:parse` (the program's own library), `hdr:std::sort` (from a
 system header), `kernel:schedule`, `plug:filter` (a dlopened library), `?` (in the program, but nameless). A star at a
 word's end, `plan*` or `plan@12*`: a loop of that very function repeats the place; without it nothing is known of loops.
+An exclamation mark, `plan!`: the place is reached once in every call of the function.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ class _Builder:
     stacks: list[dict[str, Any]] = field(default_factory=list)
     samples: list[dict[str, Any]] = field(default_factory=list)
     ids: dict[Any, int] = field(default_factory=dict)
+    every_call: set[int] = field(default_factory=set)  # frames
 
     def intern(self, rows: list[dict[str, Any]], key: Any, row: dict[str, Any], number: str) -> int:
         at = self.ids.setdefault((id(rows), key), len(rows))
@@ -104,7 +106,7 @@ class _Builder:
         for physical in _physical(words):
             frame = -1
             for word in physical:
-                plain, _, at = word.lstrip("~").removesuffix("*").partition("@")
+                plain, _, at = word.lstrip("~").rstrip("*!").partition("@")
                 kind, _ = _kind(plain)
                 function = self.function(plain)
                 row = {
@@ -117,7 +119,9 @@ class _Builder:
                     "block": int(at or 0) // 10 if at else -1,
                     "in_loop": 1 if word.endswith("*") else -1,
                 }
-                frame = self.intern(self.frames, (plain, at, word.endswith("*"), frame), row, "frame")
+                frame = self.intern(self.frames, (plain, at, word[-1], frame), row, "frame")
+                if word.endswith("!"):
+                    self.every_call.add(frame)
             node = self.intern(self.stacks, (node, frame), {"parent": node, "frame": frame}, "node")
         return node
 
@@ -189,9 +193,14 @@ def recording(
     choices = {(made.function(name), line): by for (name, line), by in (decided or {}).items()}
     rounds = {(made.function(name), line) for name, line in every_round}
     decisions = [
-        {"frame": frame["frame"], "line": by, "every_round": (frame["function"], frame["line"]) in rounds}
+        {
+            "frame": frame["frame"],
+            "line": by,
+            "every_round": (frame["function"], frame["line"]) in rounds,
+            "every_call": frame["frame"] in made.every_call,
+        }
         for frame in made.frames
-        if (by := choices.get((frame["function"], frame["line"])))
+        if (by := choices.get((frame["function"], frame["line"]), 0)) or frame["frame"] in made.every_call
     ]
     rows = {
         "fingerprints": [{"function": made.function(name), "code": what} for name, what in (code or {}).items()],

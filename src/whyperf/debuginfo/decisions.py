@@ -29,6 +29,8 @@ class Decision(NamedTuple):
     line: int
     every_round: bool
     """The line decides whether a loop goes on, and the place is reached in every round."""
+    every_call: bool
+    """Nothing decides: the place is reached once in every call."""
 
 
 def deciding_lines(flows: TimedFlows, addresses: Addresses) -> list[list[Decision]]:
@@ -91,7 +93,9 @@ class Decisions:
         while scope >= 0:
             place = _Place(block, scope, inside, file, line)
             decides = self._nearest(place)
-            yield Decision(decides, decides != NOTHING and decides in self._lines_of_rounds(place))
+            branches = self._outside_of_what_is_inlined(place)
+            every_round = decides != NOTHING and decides in self._lines_of_rounds(place, branches)
+            yield Decision(decides, every_round, every_call=not branches)
             file, line = int(self._code.scope_call_file[scope]), int(self._code.scope_call_line[scope])
             inside, scope = scope, int(self._code.scope_parent[scope])
 
@@ -110,10 +114,9 @@ class Decisions:
             seen |= set(branches)
         return NOTHING
 
-    def _lines_of_rounds(self, place: _Place) -> set[int]:
+    def _lines_of_rounds(self, place: _Place, branches: set[int]) -> set[int]:
         """The lines that decide whether the loop goes on in every round of which a place is reached. What decides
         outside of that loop decides whether there is a first round."""
-        branches = self._outside_of_what_is_inlined(place)
         ending = {one: loop for one in branches if (loop := self._goes_on(one, place.block)) is not None}
         innermost = max(ending.values(), default=None)  # loops come after those around them
         inside = {one for one in branches if innermost in self._around[one]}

@@ -127,13 +127,19 @@ class Run:
     def decided_by(self) -> dict[int, int]:
         """By frame the line of its function that decides that the frame is reached, where one does."""
         table = self.recording.table("decisions")
-        return dict(zip(ints(table, "frame"), ints(table, "line"), strict=True))
+        return {frame: line for frame, line in zip(ints(table, "frame"), ints(table, "line"), strict=True) if line}
 
     @cached_property
     def in_every_round(self) -> set[int]:
         """Frames that are reached in every round of the loop of which the deciding line says whether it goes on."""
         table = self.recording.table("decisions")
         return set(ints(table.filter(table.column("every_round")), "frame"))
+
+    @cached_property
+    def in_every_call(self) -> set[int]:
+        """Frames that are reached once in every call of their function."""
+        table = self.recording.table("decisions")
+        return set(ints(table.filter(table.column("every_call")), "frame"))
 
     @cached_property
     def source(self) -> dict[str, dict[int, str]]:

@@ -101,13 +101,14 @@ DECISIONS = Table(
     "Which line decides that a place of the program's own code is reached: a condition of the very function.",
     (
         Column("frame", _id, "row of `frames`", "frames"),
-        Column("line", pa.int32(), "of the nearest branch on which the place depends, in the frame's file"),
+        Column("line", pa.int32(), "of the nearest branch on which the place depends, in the frame's file; 0: of none"),
         Column(
             "every_round",
             pa.bool_(),
             "all that decides is whether a loop goes on: the place is reached in every round of it",
             absent=False,
         ),
+        Column("every_call", pa.bool_(), "nothing decides: the place is reached once in every call", absent=False),
     ),
     optional=True,
 )

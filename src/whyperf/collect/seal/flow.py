@@ -35,7 +35,7 @@ def flow_tables(
         calls = symbols.passed_calls(path, build_id, addresses)
         passed |= {(int(rows[caller]), int(rows[callee])) for caller, callee in calls}
         for first, decided in zip(first_frame, symbols.deciding_lines(path, build_id, addresses), strict=True):
-            decisions += ((first + at, one) for at, one in enumerate(decided) if one.line > 0)
+            decisions += ((first + at, one) for at, one in enumerate(decided) if one.line > 0 or one.every_call)
     known = sorted((caller, callee) for caller, callee in passed if caller >= 0 and callee >= 0)
     decisions.sort()
     return {
@@ -45,6 +45,7 @@ def flow_tables(
             frame=[frame for frame, _ in decisions],
             line=[one.line for _, one in decisions],
             every_round=[one.every_round for _, one in decisions],
+            every_call=[one.every_call for _, one in decisions],
         ),
     }
 

@@ -3,7 +3,8 @@
 A dispatcher whose other work stayed as it was has grown a little, the one callee that went wrong a lot, and everything
 below that callee as much as it. So along a path from the root growth rises in steps, and whoever stands where it rises
 did something more often or more expensively than before; callers before that step merely pass time on. So does every
-caller of a function whose other work takes as long as it did: had they called it more often, that had grown as well.
+caller of a function that takes as long as it did for what it does in every call: had they called it more often, that
+had grown as well.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class Growth:
     def path(self, node: int, steady: Set[int] = frozenset()) -> Path:
         """`steady`: functions whose loops were compared and go as far as they did."""
         nodes = _outwards(node, self._parents)
-        called_as_ever = (place for place, to in enumerate(nodes[:-1], 1) if self._does_the_rest_as_ever(to))
+        called_as_ever = (place for place, to in enumerate(nodes[:-1], 1) if self._called_as_ever(to))
         within = nodes[: next(called_as_ever, len(nodes)) + 1]
         base = float(self.of[ROOT])
         reached = base
@@ -156,7 +157,7 @@ class Growth:
             if self._tree.called_in_loop[node]:
                 as_ever = self._functions[caller] in steady or self._goes_round_as_ever(node)
                 return node if as_ever else caller
-            if self._does_the_rest_as_ever(node):
+            if self._called_as_ever(node):
                 return caller
             node = caller
         return node
@@ -247,6 +248,11 @@ class Growth:
         """How much of the growth of `node` is for certain the loop's that calls `callee`, which is on the way there."""
         least, grown = self._rounds.grown(callee).least, float(self.of[node])
         return min(1.0, max(0.0, least / grown)) if grown > 0.0 else 0.0
+
+    def _called_as_ever(self, node: int) -> bool:
+        """Whether the caller of `node` is called as often as it was: what it does in every call beside `node` takes as
+        long as it did."""
+        return self._rounds.calls(node).most < self._settings.concentrated * float(self.of[node])
 
     def _does_the_rest_as_ever(self, node: int) -> bool:
         """Whether all else that the caller of `node` does has hardly grown, in code of its own or in other callees."""

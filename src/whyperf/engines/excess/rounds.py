@@ -1,12 +1,14 @@
-"""What else is done in the rounds of a loop from which a function is called.
+"""What else is done in the rounds of a loop from which a function is called, or in the calls of its caller.
 
 A loop that went round more often than it did would do more of everything that it does in every round. So where one
-callee of a loop takes longer, and what the loop does beside it takes as long as ever, it is not called more often.
+callee of a loop takes longer, and what the loop does beside it takes as long as ever, it is not called more often. In
+the same way what a function does in every call tells how often it is called; what it may leave out tells nothing.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, log, sqrt
@@ -30,17 +32,25 @@ class Spent:
 
 
 @dataclass(frozen=True)
-class _Loop:
+class _Rounds:
+    """Those of a loop of a context, or the context's own calls."""
+
     context: int
-    line: int  # of what decides whether it goes on, counted from the function's declaration
+    line: int | None  # of what decides whether the loop goes on, counted from the function's declaration; None: calls
 
 
 @dataclass(frozen=True)
 class _InRounds:
-    """What one side spent in code that loops of a context reach in every round."""
+    """What one side spent in code that is reached in every round."""
 
-    all: dict[_Loop, Spent] = field(default_factory=lambda: defaultdict(Spent))
-    calls: dict[int, dict[_Loop, Spent]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(Spent)))
+    all: dict[_Rounds, Spent] = field(default_factory=lambda: defaultdict(Spent))
+    calls: dict[int, dict[_Rounds, Spent]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(Spent)))
+
+    def beside(self, node: int, rounds: _Rounds) -> Spent:
+        spent = Spent()
+        spent.add(self.all.get(rounds, Spent()))
+        spent.add(self.calls.get(node, {}).get(rounds, Spent()), -1.0)
+        return spent
 
 
 @dataclass(frozen=True)
@@ -64,9 +74,18 @@ class Rounds:
     def grown(self, node: int) -> Between:
         """By how much the rounds of the loop that calls a context have grown, as what is done beside it shows."""
         if node not in self._known:
-            good, bad = self._beside(node)
-            self._known[node] = Between(self._least(good, bad), self._most(good, bad))
+            self._known[node] = self._between(node, self._loop_of(node))
         return self._known[node]
+
+    def calls(self, node: int) -> Between:
+        """By how much calls of a context's caller have grown, as what the caller does in every call beside it shows."""
+        return self._between(node, _Rounds(int(self._costs.tree.parent[node]), None))
+
+    def _between(self, node: int, rounds: _Rounds | None) -> Between:
+        if rounds is None:
+            return Between(-inf, inf)
+        good, bad = (side.beside(node, rounds) for side in (self._good, self._bad))
+        return Between(self._least(good, bad), self._most(good, bad))
 
     def _least(self, good: Spent, bad: Spent) -> float:
         """From the most that good runs may have spent to the least that bad ones did: 95% each, nearly, by Poisson."""
@@ -81,18 +100,12 @@ class Rounds:
         unseen = self._costs.of_samples(self._settings.unseen_samples)
         return log((bad.seconds + unseen) / (good.seconds + unseen)) + self._settings.interval_sigma * error
 
-    def _beside(self, node: int) -> tuple[Spent, Spent]:
-        """What good and bad runs spent beside a context in rounds of the loop that calls it for most of its time; it
-        is nothing if no loop does."""
-        good, bad = Spent(), Spent()
-        loops = self._bad.calls.get(node, {})
+    def _loop_of(self, node: int) -> _Rounds | None:
+        """The loop that calls a context for most of its time; None if none does."""
+        loops = {rounds: spent for rounds, spent in self._bad.calls.get(node, {}).items() if rounds.line is not None}
         loop = max(loops, key=lambda one: loops[one].seconds, default=None)
-        in_rounds = loops[loop].seconds if loop is not None else 0.0
-        if loop is not None and in_rounds > 0.5 * float(self._bad_s[node]):
-            for spent, side in ((good, self._good), (bad, self._bad)):
-                spent.add(side.all.get(loop, Spent()))
-                spent.add(side.calls.get(node, {}).get(loop, Spent()), -1.0)
-        return good, bad
+        mostly = loop is not None and loops[loop].seconds > 0.5 * float(self._bad_s[node])
+        return loop if mostly else None
 
     @cached_property
     def _bad_s(self) -> list[float]:
@@ -111,8 +124,6 @@ class Rounds:
         found = _InRounds()
         tree = self._costs.tree
         for run, nodes in zip(side.runs, side.nodes, strict=True):
-            if not run.in_every_round:
-                continue
             time, scale = run.time(self._clock), self._units[run] * len(side.runs)
             frames = OwnFrames(self._index, run)
             columns = (time.stack.tolist(), nodes.tolist(), time.seconds.tolist(), time.samples.tolist())
@@ -121,13 +132,16 @@ class Rounds:
                 # Stacks without the program's own code have contexts, but no such frames.
                 path = list(zip(tree.path(leaf), frames.of(stack), strict=False))
                 for place, (node, frame) in enumerate(path):
-                    if frame in run.in_every_round:
-                        loop = _Loop(node, self._line(run, frame))
-                        found.all[loop].add(spent)
+                    for line in self._lines(run, frame):
+                        rounds = _Rounds(node, line)
+                        found.all[rounds].add(spent)
                         if place + 1 < len(path):
-                            found.calls[path[place + 1][0]][loop].add(spent)
+                            found.calls[path[place + 1][0]][rounds].add(spent)
         return found
 
-    def _line(self, run: Run, frame: int) -> int:
-        function = self._index.of_frame[run][frame]
-        return run.decided_by[frame] - self._index.declared_line[run].get(function, 0)
+    def _lines(self, run: Run, frame: int) -> Iterator[int | None]:
+        if frame in run.in_every_call:
+            yield None
+        if frame in run.in_every_round:
+            function = self._index.of_frame[run][frame]
+            yield run.decided_by[frame] - self._index.declared_line[run].get(function, 0)
