@@ -22,7 +22,7 @@ DECLARE_NEXT(dlclose);
 enum { MAX_MODULES = 2048, MAPS_BUFFER = 16 * 1024, RETIRED = 16 };
 
 struct module_details {
-    uint64_t inode;
+    uint64_t inode, header_start; // 0: its ELF header is not mapped
     struct unwind_image image;
     const struct values_table *variables; // NULL: none so far
 };
@@ -160,12 +160,12 @@ static bool parse_mapping(const char *line, struct mapping *mapping) {
     return true;
 }
 
-static void record_module(const struct mapping *mapping, const struct unwind_image *image) {
+static void record_module(const struct mapping *mapping, const struct unwind_image *image, uint64_t bias) {
     struct whyperf_module *header = &work.record.header;
     *header = (struct whyperf_module){.start = mapping->start,
                                       .end = mapping->end,
                                       .file_offset = mapping->offset,
-                                      .bias = image->bias,
+                                      .bias = bias,
                                       .build_id_size = image->build_id_size,
                                       .inode = mapping->inode};
     memcpy(header->build_id, image->build_id, sizeof header->build_id);
@@ -196,7 +196,8 @@ static bool is_another(const struct mapping *mapping, const struct module_detail
 static void find_variables(const struct unwind_module *module, struct module_details *details) {
     uint64_t here = (uint64_t)find_variables;
     bool is_ours = here >= module->start && here < module->end;
-    if (details->variables || is_ours || !this_process.session->values_depth)
+    bool is_copy = module->bias != details->image.bias; // of code: the variables lie where the rest of the module does
+    if (details->variables || is_ours || is_copy || !this_process.session->values_depth)
         return;
     details->variables = tables_find_variables_in_signal(&details->image);
     if (!details->variables)
@@ -205,6 +206,17 @@ static void find_variables(const struct unwind_module *module, struct module_det
     uint64_t record[2] = {module->start, details->variables->header->hash};
     ring_write_in_signal(WHYPERF_RECORD_VARIABLES, 0, record, sizeof record);
     globals_watch_in_signal(module->start, module->bias, details->variables);
+}
+
+// Where the ELF header of the mapping's file is: its segments follow it upwards, but a copy of some may lie anywhere. 0
+// if it is not mapped, or further up.
+static uint64_t find_header(const struct mapping *mapping) {
+    if (work.header_inode == mapping->inode)
+        return work.header_start;
+    for (uint32_t i = 0; i < work.count; i++)
+        if (work.details[i].inode == mapping->inode)
+            return work.details[i].header_start;
+    return 0;
 }
 
 static void take_in(const struct mapping *mapping) {
@@ -217,6 +229,7 @@ static void take_in(const struct mapping *mapping) {
     }
     if (!mapping->executable || work.count == MAX_MODULES)
         return;
+    uint64_t header = find_header(mapping);
     struct unwind_module *module = &work.modules[work.count];
     struct module_details *details = &work.details[work.count++];
     const struct snapshot *snapshot = atomic_load(&current);
@@ -226,13 +239,13 @@ static void take_in(const struct mapping *mapping) {
         *details = snapshot->details[known - snapshot->modules.modules];
     } else {
         *module = (struct unwind_module){.start = mapping->start, .end = mapping->end};
-        *details = (struct module_details){.inode = mapping->inode};
-        if (work.header_inode == mapping->inode &&
-            unwind_image_find(read_own_memory, NULL, work.header_start, &details->image)) {
-            module->bias = details->image.bias;
+        *details = (struct module_details){.inode = mapping->inode, .header_start = header};
+        if (header && unwind_image_find(read_own_memory, NULL, header, &details->image)) {
+            struct unwind_mapping place = {mapping->start, mapping->offset};
+            module->bias = unwind_image_bias_at(read_own_memory, NULL, header, &place);
             tables_find_in_signal(&details->image, read_own_memory, &module->table);
         }
-        record_module(mapping, &details->image);
+        record_module(mapping, &details->image, module->bias);
         globals_forget_in_signal(mapping->start, mapping->end);
         work.changed = true;
     }

@@ -105,8 +105,8 @@ static void take_sample_in_signal(const ucontext_t *context, uint32_t weight) {
     struct walk_request request = {.context = context, .values_depth = values_depth()};
     request.with_others = request.values_depth && follows_pointers();
     struct walk walk = walk_in_signal(&request);
-    // A return address in no known module: perhaps a library was loaded since.
-    if (walk.cut == WHYPERF_CUT_NO_MODULE && modules_missed_in_signal(begin) && modules_refresh_in_signal())
+    // An address in no known module: perhaps a library was loaded since.
+    if (walk.missed_a_module && modules_missed_in_signal(begin) && modules_refresh_in_signal())
         walk = walk_in_signal(&request);
 
     uint32_t bytes = walk.frames * (uint32_t)sizeof this_thread.memory->walk.pcs[0];

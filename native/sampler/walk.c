@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "sampler/sampler.h"
+#include "unwind/call_code.h"
 
 // Pages outside the known stack that one walk may look at: coroutines' stacks are small.
 enum { PAGES_PER_WALK = 16 };
@@ -113,12 +114,65 @@ static int learn_frame(struct known_frame *frame, uint64_t looked_up, const stru
     return WHYPERF_CUT_NONE;
 }
 
-static int find_frame(struct walk_memory *memory, const struct unwind_cursor *cursor,
-                      const struct unwind_modules *modules, const struct known_frame **found) {
+static struct known_frame *room_for(struct walk_memory *memory, uint64_t looked_up) {
+    return &memory->known[(looked_up * 0x9e3779b97f4a7c15u) >> 56];
+}
+
+static bool follows_a_call(struct stack_reader *reader, uint64_t address) {
+    enum { LOWEST = 64 * 1024 };
+    union {
+        uint64_t word;
+        uint8_t code[sizeof(uint64_t)];
+    } before;
+    return address >= LOWEST && read_word_in_signal(reader, address - sizeof before, &before.word) &&
+           ends_in_call(before.code + sizeof before - CALL_CODE_LONGEST);
+}
+
+static const struct known_frame *find_frame(struct walk_memory *memory, const struct unwind_cursor *cursor,
+                                            const struct unwind_modules *modules, struct stack_reader *reader) {
     uint64_t looked_up = unwind_looked_up(cursor);
-    struct known_frame *frame = &memory->known[(looked_up * 0x9e3779b97f4a7c15u) >> 56];
-    *found = frame;
-    return frame->looked_up == looked_up ? WHYPERF_CUT_NONE : learn_frame(frame, looked_up, modules);
+    struct known_frame *frame = room_for(memory, looked_up);
+    if (frame->looked_up == looked_up)
+        return frame;
+    int cut = learn_frame(frame, looked_up, modules);
+    if (cut) {
+        bool is_code = cursor->pc_is_exact || follows_a_call(reader, looked_up + 1);
+        *frame = (struct known_frame){.looked_up = looked_up, .lacks = (uint8_t)cut, .is_code = is_code};
+    }
+    return frame;
+}
+
+static bool is_return_address(struct walk_memory *memory, struct stack_reader *reader, uint64_t address) {
+    const struct known_frame *frame = room_for(memory, address - 1);
+    bool met_before = address > 1 && frame->looked_up == address - 1 && (!frame->lacks || frame->is_code);
+    return met_before || follows_a_call(reader, address);
+}
+
+// Leaves a frame whose code has no unwind information: compiled while the program runs, or assembly. Such code mostly
+// keeps a frame pointer, but for functions that call nothing, and before it is set up: there the return address is on
+// top of the stack. What else lies in these places hardly ever follows a call.
+static bool leave_by_frame_pointer(struct walk_memory *memory, struct unwind_cursor *cursor,
+                                   struct stack_reader *reader) {
+    enum { LARGEST_FRAME = 1024 * 1024 };
+    struct unwind_registers *registers = &cursor->registers;
+    uint64_t rsp = registers->value[UNWIND_RSP], rbp = registers->value[UNWIND_RBP], return_address, callers_rbp;
+    bool has_rbp = registers->known & 1u << UNWIND_RBP;
+    if (cursor->pc_is_exact && read_word_in_signal(reader, rsp, &return_address) &&
+        is_return_address(memory, reader, return_address)) {
+        callers_rbp = rbp;
+        registers->value[UNWIND_RSP] = rsp + 8;
+    } else {
+        if (!has_rbp || rbp % 8 || rbp < rsp || rbp - rsp > LARGEST_FRAME ||
+            !read_word_in_signal(reader, rbp, &callers_rbp) || !read_word_in_signal(reader, rbp + 8, &return_address) ||
+            !is_return_address(memory, reader, return_address))
+            return false;
+        registers->value[UNWIND_RSP] = rbp + 16;
+    }
+    registers->value[UNWIND_RBP] = callers_rbp;
+    registers->value[UNWIND_RIP] = return_address;
+    registers->known = 1u << UNWIND_RSP | 1u << UNWIND_RIP | (uint32_t)has_rbp << UNWIND_RBP;
+    cursor->pc_is_exact = false;
+    return true;
 }
 
 static void remember(struct walk_memory *memory, const struct known_frame *known, uint64_t cfa) {
@@ -149,14 +203,16 @@ static void capture_in_signal(const struct walk_request *request, const struct k
 
 // Leaves one frame, and keeps what is wanted of it.
 static int step_in_signal(const struct walk_request *request, struct unwind_cursor *cursor, struct stack_reader *reader,
-                          const struct unwind_modules *modules, uint32_t depth, bool *ended) {
+                          const struct unwind_modules *modules, uint32_t depth, bool *missed_a_module, bool *ended) {
     *ended = cursor->registers.value[UNWIND_RIP] == 0;
     if (*ended)
         return WHYPERF_CUT_NONE;
-    const struct known_frame *known;
-    int cut = find_frame(&this_thread.memory->walk, cursor, modules, &known);
-    if (cut)
-        return cut;
+    struct walk_memory *memory = &this_thread.memory->walk;
+    const struct known_frame *known = find_frame(memory, cursor, modules, reader);
+    *missed_a_module |= known->lacks == WHYPERF_CUT_NO_MODULE;
+    if (known->lacks)
+        return known->is_code && leave_by_frame_pointer(memory, cursor, reader) ? WHYPERF_CUT_NONE : known->lacks;
+    int cut = WHYPERF_CUT_NONE;
     uint64_t cfa;
     bool has_cfa = known->row.kind != UNWIND_KIND_END && known->row.kind != UNWIND_KIND_SIGNAL;
     if (has_cfa)
@@ -168,7 +224,7 @@ static int step_in_signal(const struct walk_request *request, struct unwind_curs
         return cut;
     if (known->row.kind == UNWIND_KIND_SIGNAL)
         return unwind_leave_signal(cursor, read_word_in_signal, reader);
-    remember(&this_thread.memory->walk, known, cfa);
+    remember(memory, known, cfa);
     return unwind_leave(cursor, &known->row, cfa, read_word_in_signal, reader, ended);
 }
 
@@ -207,7 +263,7 @@ struct walk walk_in_signal(const struct walk_request *request) {
             return walk;
         }
         bool ended = false;
-        walk.cut = step_in_signal(request, &cursor, &reader, modules, walk.frames - 1, &ended);
+        walk.cut = step_in_signal(request, &cursor, &reader, modules, walk.frames - 1, &walk.missed_a_module, &ended);
         if (walk.cut == WHYPERF_CUT_UNREADABLE && reader.would_need_system_call)
             walk.cut = WHYPERF_CUT_NO_SYSTEM_CALLS;
         if (ended || walk.cut)

@@ -19,6 +19,8 @@ struct known_frame {
     uint64_t bias;
     const struct values_plan *plan; // NULL: no variables
     bool is_of_program;
+    uint8_t lacks; // why there is no row, an enum whyperf_cut; 0: there is one
+    bool is_code;  // though there is no row
 };
 
 // A frame of the latest walk: the next one will most likely meet it again.
@@ -44,6 +46,7 @@ struct walk_memory {
 struct walk {
     uint32_t frames;
     int cut;
+    bool missed_a_module; // an address was in no known one
 };
 
 struct walk_request {

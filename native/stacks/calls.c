@@ -1,5 +1,6 @@
 #include "stacks/calls.h"
 #include "stacks/remote.h"
+#include "unwind/call_code.h"
 
 #include <string.h>
 
@@ -23,36 +24,21 @@ static uint64_t through_plt(pid_t pid, uint64_t address) {
     return remote_read(&pid, relative(code + at + 2, address + at + 6), &target, sizeof target) ? target : 0;
 }
 
-// Whether an indirect near call (ff /2) of exactly `length` bytes stands at `code`.
-static bool is_indirect_call(const uint8_t *code, unsigned length) {
-    if (length < 2 || code[0] != 0xff || (code[1] >> 3 & 7) != 2)
-        return false;
-    unsigned mode = code[1] >> 6, rm = code[1] & 7;
-    if (mode == 3)
-        return length == 2;
-    unsigned sib = rm == 4;
-    unsigned displacement = mode == 1 ? 1 : mode == 2 || rm == 5 || (sib && length > 2 && (code[2] & 7) == 5) ? 4 : 0;
-    return length == 2 + sib + displacement;
-}
-
 enum call_evidence call_evidence(pid_t pid, uint64_t return_address, uint64_t function) {
-    enum { LONGEST = 7, DIRECT = 5, THROUGH_GOT = 6 };
-    uint8_t code[LONGEST];
+    enum { THROUGH_GOT = 6 };
+    uint8_t code[CALL_CODE_LONGEST];
     uint64_t target;
-    if (!remote_read(&pid, return_address - LONGEST, code, LONGEST))
+    if (!remote_read(&pid, return_address - sizeof code, code, sizeof code))
         return CALL_NONE;
-    const uint8_t *direct = code + LONGEST - DIRECT;
+    const uint8_t *direct = code + sizeof code - CALL_CODE_DIRECT;
     if (direct[0] == 0xe8) {
         target = relative(direct + 1, return_address);
         if (target == function || through_plt(pid, target) == function)
             return CALL_CERTAIN;
     }
-    const uint8_t *got = code + LONGEST - THROUGH_GOT;
+    const uint8_t *got = code + sizeof code - THROUGH_GOT;
     if (got[0] == 0xff && got[1] == 0x15 &&
         remote_read(&pid, relative(got + 2, return_address), &target, sizeof target) && target == function)
         return CALL_CERTAIN;
-    for (unsigned length = 2; length <= LONGEST; length++)
-        if (is_indirect_call(code + LONGEST - length, length))
-            return CALL_POSSIBLE;
-    return CALL_NONE;
+    return ends_in_indirect_call(code) ? CALL_POSSIBLE : CALL_NONE;
 }

@@ -7,7 +7,7 @@ PyObject *module_tuple(const struct mapped_module *module) {
     PyObject *path = PyUnicode_DecodeFSDefault(module->path);
     if (!path)
         return NULL;
-    return Py_BuildValue("KKKKsNK", module->start, module->end, module->file_offset, module->image.bias, build_id, path,
+    return Py_BuildValue("KKKKsNK", module->start, module->end, module->file_offset, module->bias, build_id, path,
                          module->inode);
 }
 

@@ -100,6 +100,8 @@ static bool make_module(struct process *process, struct table_store *store, cons
                                      .inode = mapping->inode};
     if (!unwind_image_find(remote_read, &process->pid, header, &module->image))
         return false;
+    struct unwind_mapping place = {mapping->start, mapping->offset};
+    module->bias = unwind_image_bias_at(remote_read, &process->pid, header, &place);
     module->table = table_store_get(store, remote_read, &process->pid, &module->image);
     module->path = module->table ? strdup(mapping->path) : NULL;
     return module->path != NULL;
@@ -117,10 +119,8 @@ static int replace_modules(struct process *process, struct mapped_module *module
         return ENOMEM;
     unwind->count = count;
     for (uint32_t i = 0; i < count; i++)
-        unwind->modules[i] = (struct unwind_module){.start = modules[i].start,
-                                                    .end = modules[i].end,
-                                                    .bias = modules[i].image.bias,
-                                                    .table = modules[i].table->rows};
+        unwind->modules[i] = (struct unwind_module){
+            .start = modules[i].start, .end = modules[i].end, .bias = modules[i].bias, .table = modules[i].table->rows};
     process_clear(process);
     process->modules = modules;
     process->unwind = unwind;

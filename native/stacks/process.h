@@ -9,6 +9,7 @@
 struct mapped_module {
     uint64_t start, end, file_offset; // the executable mapping
     uint64_t device, inode;
+    uint64_t bias; // of this mapping
     char *path;
     struct unwind_image image;
     const struct module_table *table;

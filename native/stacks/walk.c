@@ -91,13 +91,13 @@ static bool find_frame_pointer(const struct process *process, struct frame_dista
     const struct mapped_module *module = process_module(process, pc);
     if (!module)
         return false;
-    uint32_t address = (uint32_t)(pc - module->image.bias), start;
+    uint32_t address = (uint32_t)(pc - module->bias), start;
     const struct unwind_row *row = unwind_find_row(&module->table->rows, address);
     if (!row || row->reg != UNWIND_RBP || cursor->registers.known & 1u << UNWIND_RBP)
         return false;
     struct frame_search search = {process, window, *cursor, 0};
     if (function_start(module->table, address, &start))
-        search.function = module->image.bias + start;
+        search.function = module->bias + start;
 
     // A function's frame mostly has the same size at the same place.
     uint64_t rsp = cursor->registers.value[UNWIND_RSP], rbp;

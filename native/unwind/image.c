@@ -100,18 +100,45 @@ static const Elf64_Phdr *segment_with_elf_header(const Elf64_Phdr *headers, unsi
     return first;
 }
 
+// The number of program headers that were read; 0 if there is no x86-64 ELF module.
+static unsigned read_headers(unwind_image_read_fn read, void *context, uint64_t start, Elf64_Ehdr *elf,
+                             Elf64_Phdr *headers) {
+    if (!read(context, start, elf, sizeof *elf) || memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 ||
+        elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_ident[EI_DATA] != ELFDATA2LSB || elf->e_machine != EM_X86_64 ||
+        elf->e_phentsize != sizeof(Elf64_Phdr))
+        return 0;
+    unsigned count = elf->e_phnum < PROGRAM_HEADERS_MAX ? elf->e_phnum : PROGRAM_HEADERS_MAX;
+    return read(context, start + elf->e_phoff, headers, count * sizeof *headers) ? count : 0;
+}
+
+uint64_t unwind_image_bias_at(unwind_image_read_fn read, void *context, uint64_t start,
+                              const struct unwind_mapping *mapping) {
+    enum { PAGE_BYTES = 4096 };
+    Elf64_Ehdr elf;
+    Elf64_Phdr headers[PROGRAM_HEADERS_MAX];
+    unsigned count = read_headers(read, context, start, &elf, headers);
+    const Elf64_Phdr *first = segment_with_elf_header(headers, count);
+    uint64_t usual = first ? start - (first->p_vaddr - first->p_offset) : 0, found = usual;
+    for (unsigned i = 0; i < count; i++) {
+        const Elf64_Phdr *header = &headers[i];
+        if (header->p_type != PT_LOAD || !(header->p_flags & PF_X) ||
+            mapping->file_offset < header->p_offset / PAGE_BYTES * PAGE_BYTES ||
+            mapping->file_offset >= header->p_offset + header->p_filesz)
+            continue;
+        uint64_t bias = mapping->start - mapping->file_offset - (header->p_vaddr - header->p_offset);
+        if (bias == usual)
+            return usual;
+        found = bias;
+    }
+    return found;
+}
+
 bool unwind_image_find(unwind_image_read_fn read, void *context, uint64_t start, struct unwind_image *image) {
     struct module_reader module = {read, context, 0};
     Elf64_Ehdr elf;
     Elf64_Phdr headers[PROGRAM_HEADERS_MAX];
     *image = (struct unwind_image){0};
-    if (!read(context, start, &elf, sizeof elf) || memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 ||
-        elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_ident[EI_DATA] != ELFDATA2LSB || elf.e_machine != EM_X86_64 ||
-        elf.e_phentsize != sizeof(Elf64_Phdr) || elf.e_phnum == 0)
-        return false;
-    unsigned count = elf.e_phnum < PROGRAM_HEADERS_MAX ? elf.e_phnum : PROGRAM_HEADERS_MAX;
-    if (!read(context, start + elf.e_phoff, headers, count * sizeof *headers))
-        return false;
+    unsigned count = read_headers(read, context, start, &elf, headers);
     const Elf64_Phdr *first = segment_with_elf_header(headers, count);
     if (!first)
         return false;

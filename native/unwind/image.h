@@ -26,4 +26,13 @@ struct unwind_image {
 // `start` is where the module's ELF header is mapped. False if there is no x86-64 ELF module.
 bool unwind_image_find(unwind_image_read_fn read, void *context, uint64_t start, struct unwind_image *image);
 
+struct unwind_mapping {
+    uint64_t start, file_offset;
+};
+
+// The bias of one executable mapping of the module: mostly that of all of it, but a program may map a part of itself a
+// second time elsewhere (V8 does so with its builtins, to have them near the code that it compiles).
+uint64_t unwind_image_bias_at(unwind_image_read_fn read, void *context, uint64_t start,
+                              const struct unwind_mapping *mapping);
+
 #endif

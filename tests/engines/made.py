@@ -2,9 +2,10 @@
 
 A stack is a list of words, outermost first: `main`, `lookup@41` (at line 41), `~probe` (inlined into the word before
 it), `libc:memcpy`, `sys:deflate` (a system library), `lib:parse` (the program's own library), `hdr:std::sort` (from a
-system header), `kernel:schedule`, `plug:filter` (a dlopened library), `?` (in the program, but nameless). A star at a
-word's end, `plan*` or `plan@12*`: a loop of that very function repeats the place; without it nothing is known of loops.
-An exclamation mark, `plan!`: the place is reached once in every call of the function.
+system header), `kernel:schedule`, `plug:filter` (a dlopened library), `jit:add` (compiled while running), `?` (in the
+program, but nameless). A star at a word's end, `plan*` or `plan@12*`: a loop of that very function repeats the place;
+without it nothing is known of loops. An exclamation mark, `plan!`: the place is reached once in every call of the
+function.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from whyperf.recording.identity import COMPILED_WHILE_RUNNING
 from whyperf.recording.manifest import Host, Losses, Manifest, Overhead, Sampling, Totals, Window
 from whyperf.recording.tables import TABLES, Clock
 
@@ -30,6 +32,7 @@ _MODULES = {
     "hdr": ("program", "full"),
     "kernel": ("kernel", "symbols"),
     "plug": ("library", "symbols"),
+    "jit": ("jit", "symbols"),
 }
 _MODULE_NAMES = {
     "libc": "libc.so.6",
@@ -37,6 +40,7 @@ _MODULE_NAMES = {
     "lib": "libown.so.1",
     "kernel": "[kernel]",
     "plug": "mod_plug.so",
+    "jit": COMPILED_WHILE_RUNNING,
 }
 
 

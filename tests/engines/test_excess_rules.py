@@ -87,6 +87,16 @@ def test_a_new_path_is_charged_to_who_took_it_or_to_new_code(binary_has_it, call
     assert findings["store"].pattern == findings["compact"].pattern == "new-path"
 
 
+def test_what_is_compiled_while_running_is_no_new_path():
+    # GIVEN a function that the good run interprets: it runs too little there to be compiled
+    bad = run([*BASE, (("main", "store", "jit:add"), 6.0)])
+    excess = compare([run(BASE)], [bad])
+    # THEN it takes longer, and nobody took a path
+    assert charged(excess) == pytest.approx({"add": 1.0})
+    (finding,) = suspects(excess, "run")
+    assert finding.detail["role"] == "own"
+
+
 @pytest.mark.parametrize(
     ("passed", "first"),
     [((), "store"), ((("store", "compact"),), "compact"), ((("main", "compact"),), "store")],

@@ -192,3 +192,88 @@ int main(void) { victim(); puts("alive"); return 0; }""",
     outcome = sampled(binary)
     assert (outcome.status, outcome.output) == (0, "alive\n")
     assert outcome.counters["cut"][1] > 0.9 * outcome.counters["samples"]
+
+
+# push %rbp; mov %rsp, %rbp; mov %rdi, %rax; call *%rax; pop %rbp; ret
+CALLS_BACK = "\\x55\\x48\\x89\\xe5\\x48\\x89\\xf8\\xff\\xd0\\x5d\\xc3"
+# mov %rdi, %rcx; 1: dec %rcx; jnz 1b; ret
+COUNTS_DOWN = "\\x48\\x89\\xf9\\x48\\xff\\xc9\\x75\\xfb\\xc3"
+COMPILED_AT_RUN_TIME = """
+#include <sys/mman.h>
+static void *compiled(const char *code, size_t size) {
+    void *room = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memcpy((char *)room + 64, code, size);
+    return (char *)room + 64;
+}
+"""
+
+
+def test_code_compiled_at_run_time_is_passed_by_its_frame_pointer(compiled: Compile, sampled: Run) -> None:
+    binary = compiled(
+        SPIN
+        + COMPILED_AT_RUN_TIME
+        + f"""
+NOINLINE static void back(void) {{ outer(60); sink += 1; }}
+NOINLINE static void enter(void (*code)(void (*)(void))) {{ code(back); sink += 1; }}
+int main(void) {{ enter((void (*)(void (*)(void)))compiled("{CALLS_BACK}", sizeof "{CALLS_BACK}")); return 0; }}"""
+    )
+    outcome = sampled(binary)
+    expected = ("middle", "outer", "back", "enter", "main", "libc.so.6", "libc.so.6", "_start")
+    assert share_with(chains(outcome, binary), *expected) > 0.98
+    assert outcome.counters["cut"][0] == outcome.counters["samples"]
+
+
+def test_code_compiled_at_run_time_that_calls_nothing_has_its_caller_on_top_of_the_stack(
+    compiled: Compile, sampled: Run
+) -> None:
+    binary = compiled(
+        SPIN
+        + COMPILED_AT_RUN_TIME
+        + f"""
+NOINLINE static void enter(void (*code)(long)) {{ code(300000000); sink += 1; }}
+int main(void) {{ enter((void (*)(long))compiled("{COUNTS_DOWN}", sizeof "{COUNTS_DOWN}")); return 0; }}""",
+        "-fomit-frame-pointer",
+    )
+    stacks = chains(sampled(binary), binary)
+    assert len(stacks) > 20
+    assert sum(stack[:2] == ["enter", "main"] for stack in stacks) > 0.95 * len(stacks)
+
+
+def test_code_that_a_program_maps_a_second_time_has_its_names(compiled: Compile, sampled: Run) -> None:
+    # GIVEN what V8 does with its builtins, to have them near the code that it compiles
+    binary = compiled(
+        SPIN
+        + """
+#include <fcntl.h>
+#include <link.h>
+#include <stdint.h>
+#include <sys/mman.h>
+NOINLINE static void count(volatile long *left) { while (*left) --*left; }
+static int find(struct dl_phdr_info *info, size_t size, void *found) {
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + header->p_vaddr;
+        if (header->p_type == PT_LOAD && header->p_flags & PF_X && (uintptr_t)count - start < header->p_filesz) {
+            int file = open("/proc/self/exe", O_RDONLY), both = PROT_READ | PROT_EXEC;
+            char *copy = mmap(NULL, header->p_filesz, both, MAP_PRIVATE, file, (off_t)header->p_offset);
+            *(void **)found = copy + ((uintptr_t)count - start);
+            return 1;
+        }
+    }
+    return 0;
+}
+int main(void) {
+    void (*copied)(volatile long *) = NULL;
+    volatile long left = 200000000;
+    dl_iterate_phdr(find, &copied);
+    copied(&left);
+    sink += 1;
+    return 0;
+}"""
+    )
+    outcome = sampled(binary)
+    stacks = chains(outcome, binary)
+    assert len(stacks) > 20
+    assert sum(stack[:2] == ["count", "main"] for stack in stacks) > 0.95 * len(stacks)
+    assert outcome.counters["cut"][0] == outcome.counters["samples"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from bisect import bisect_left
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from whyperf.debuginfo.texts import Texts
 
 _BYTES_MAX = 1 << 30
 _ADDRESS_MAX = 1 << 64
+# V8 marks which of its compilers made the code (JS:*parse): the function is the same one in all of them.
+_COMPILER = re.compile(r"^([A-Za-z]+:)[~^+*]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +57,7 @@ def parse_perf_map(text: str) -> PerfMap:
         except (IndexError, ValueError):
             continue
         if size > 0 and start >= 0 and start + size < _ADDRESS_MAX and name:
-            code.write(start, start + size, name)
+            code.write(start, start + size, _COMPILER.sub(r"\1", name))
     return PerfMap(np.array(code.starts, np.uint64), np.array(code.ends, np.uint64), Texts.of(code.names))
 
 

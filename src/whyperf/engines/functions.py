@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from whyperf.engines.builds import Builds, calls
 from whyperf.engines.modules import OWN_ORIGINS, canonical_names
 from whyperf.engines.run import Run, column, ints, texts
-from whyperf.recording.identity import FunctionKey, is_named_by_address, name_by_address
+from whyperf.recording.identity import COMPILED_WHILE_RUNNING, FunctionKey, is_named_by_address, name_by_address
 
 UNKNOWN = "[unknown]"
 
@@ -98,6 +98,12 @@ class FunctionIndex:
         """Whether the good runs' binaries hold the function, run or not."""
         wanted = self.functions[number].key
         return self.builds.good_has(wanted.module, wanted.name)
+
+    @cached_property
+    def compiled_while_running(self) -> set[int]:
+        return {
+            number for number, function in enumerate(self.functions) if function.key.module == COMPILED_WHILE_RUNNING
+        }
 
     @cached_property
     def called_in_good(self) -> set[tuple[int, int]]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+COMPILED_WHILE_RUNNING = "[jit]"
+"""The module of code that just-in-time compilers made."""
+
 NAMED_BY_ADDRESS = r"\+0x[0-9a-f]+$"
 """What the names end with that `name_by_address` gives: they mean something only within one build."""
 

@@ -17,6 +17,7 @@ from whyperf.collect.seal.places import CodePlaces
 from whyperf.collect.seal.spaces import Module
 from whyperf.collect.seal.symbols import Binary, PerfMap, Symbols
 from whyperf.collect.tracer.traced import KERNEL_FIRST
+from whyperf.recording.identity import COMPILED_WHILE_RUNNING
 from whyperf.recording.tables import FRAMES, FUNCTIONS, MODULES
 
 _WITH_ALL_FUNCTIONS = ("program", "library")
@@ -234,7 +235,7 @@ class CodeBuilder:
         return frames
 
     def _add_compiled(self, names: list[str]) -> Int32:
-        module = self._add_module(Module("[jit]", "", 0), "jit", "symbols")
+        module = self._add_module(Module(COMPILED_WHILE_RUNNING, "", 0), "jit", "symbols")
         first = self._add_named(module, names)
         return self._add_bare_frames(module, first + np.arange(len(names), dtype=np.int32))
 

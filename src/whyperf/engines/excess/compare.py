@@ -100,7 +100,14 @@ def compare(
     units = {run: run.work.count if per_unit else 1.0 for run in (*good, *bad)}
     costs = measure(index, units, clock, folded=True)
     dispatch = Dispatch(index, costs.tree, clock)
-    novelty = find_novelty(costs, len(index.functions), index.called_in_good, dispatch.nobody_chose, settings)
+    novelty = find_novelty(
+        costs,
+        len(index.functions),
+        settings,
+        called_in_good=index.called_in_good,
+        nobody_chose=dispatch.nobody_chose,
+        compiled=index.compiled_while_running,
+    )
     entries = find_entries(index, costs.tree)
     spent = spend(costs.tree, costs.excess, novelty)
     rounds = Rounds(index, costs, units, clock, settings)

@@ -27,14 +27,18 @@ class Novelty:
 def find_novelty(
     costs: Costs,
     functions: int,
+    settings: ExcessSettings,
+    *,
     called_in_good: Set[tuple[int, int]],
     nobody_chose: Callable[[int], bool],
-    settings: ExcessSettings,
+    compiled: Set[int],
 ) -> Novelty:
     """`called_in_good`: callers and callees of calls that certainly happened there, too quick to be seen or not.
-    `nobody_chose`: whether the callers of a context did in the good runs what they do here, and data chose it."""
+    `nobody_chose`: whether the callers of a context did in the good runs what they do here, and data chose it.
+    `compiled`: functions compiled while running, which may have been interpreted on the other side."""
     good, bad = _seen(costs, costs.good, functions), _seen(costs, costs.bad, functions)
     new, gone = _only_here(bad, good, settings), _only_here(good, bad, settings)
+    new[list(compiled)] = gone[list(compiled)] = False
     new &= ~_mostly_entered(costs, new, lambda node: _call(costs.tree, node) in called_in_good)
     unchosen = _mostly_entered(costs, new, nobody_chose)
     return Novelty(new & ~unchosen & ~_only_below(costs.tree, new, unchosen), gone)
