@@ -71,7 +71,8 @@ bool unwind_copied(const uint8_t *data, uint64_t user_registers, const struct un
     if ((registers.known & NEEDED) != NEEDED)
         return true;
     struct copied_memory memory = {data + sample->memory, registers.value[UNWIND_RSP], sample->memory_size};
-    walk_registers(space, &registers, read_copied, &memory, &walk);
+    struct stack_access access = {read_copied, NULL, &memory};
+    walk_registers(space, &registers, &access, &walk);
     sample->cut = (uint8_t)walk.cut;
     return perf_stacks_add(stacks, walk.pcs, walk.depth, &sample->user_stack);
 }

@@ -7,6 +7,7 @@
 
 #include "sampler/sampler.h"
 #include "unwind/call_code.h"
+#include "unwind/frame_pointer.h"
 
 // Pages outside the known stack that one walk may look at: coroutines' stacks are small.
 enum { PAGES_PER_WALK = 16 };
@@ -142,37 +143,10 @@ static const struct known_frame *find_frame(struct walk_memory *memory, const st
     return frame;
 }
 
-static bool is_return_address(struct walk_memory *memory, struct stack_reader *reader, uint64_t address) {
-    const struct known_frame *frame = room_for(memory, address - 1);
+static bool is_return_address_in_signal(void *context, uint64_t address) {
+    const struct known_frame *frame = room_for(&this_thread.memory->walk, address - 1);
     bool met_before = address > 1 && frame->looked_up == address - 1 && (!frame->lacks || frame->is_code);
-    return met_before || follows_a_call(reader, address);
-}
-
-// Leaves a frame whose code has no unwind information: compiled while the program runs, or assembly. Such code mostly
-// keeps a frame pointer, but for functions that call nothing, and before it is set up: there the return address is on
-// top of the stack. What else lies in these places hardly ever follows a call.
-static bool leave_by_frame_pointer(struct walk_memory *memory, struct unwind_cursor *cursor,
-                                   struct stack_reader *reader) {
-    enum { LARGEST_FRAME = 1024 * 1024 };
-    struct unwind_registers *registers = &cursor->registers;
-    uint64_t rsp = registers->value[UNWIND_RSP], rbp = registers->value[UNWIND_RBP], return_address, callers_rbp;
-    bool has_rbp = registers->known & 1u << UNWIND_RBP;
-    if (cursor->pc_is_exact && read_word_in_signal(reader, rsp, &return_address) &&
-        is_return_address(memory, reader, return_address)) {
-        callers_rbp = rbp;
-        registers->value[UNWIND_RSP] = rsp + 8;
-    } else {
-        if (!has_rbp || rbp % 8 || rbp < rsp || rbp - rsp > LARGEST_FRAME ||
-            !read_word_in_signal(reader, rbp, &callers_rbp) || !read_word_in_signal(reader, rbp + 8, &return_address) ||
-            !is_return_address(memory, reader, return_address))
-            return false;
-        registers->value[UNWIND_RSP] = rbp + 16;
-    }
-    registers->value[UNWIND_RBP] = callers_rbp;
-    registers->value[UNWIND_RIP] = return_address;
-    registers->known = 1u << UNWIND_RSP | 1u << UNWIND_RIP | (uint32_t)has_rbp << UNWIND_RBP;
-    cursor->pc_is_exact = false;
-    return true;
+    return met_before || follows_a_call(context, address);
 }
 
 static void remember(struct walk_memory *memory, const struct known_frame *known, uint64_t cfa) {
@@ -211,7 +185,10 @@ static int step_in_signal(const struct walk_request *request, struct unwind_curs
     const struct known_frame *known = find_frame(memory, cursor, modules, reader);
     *missed_a_module |= known->lacks == WHYPERF_CUT_NO_MODULE;
     if (known->lacks)
-        return known->is_code && leave_by_frame_pointer(memory, cursor, reader) ? WHYPERF_CUT_NONE : known->lacks;
+        return known->is_code &&
+                       unwind_by_frame_pointer(cursor, read_word_in_signal, is_return_address_in_signal, reader, ended)
+                   ? WHYPERF_CUT_NONE
+                   : known->lacks;
     int cut = WHYPERF_CUT_NONE;
     uint64_t cfa;
     bool has_cfa = known->row.kind != UNWIND_KIND_END && known->row.kind != UNWIND_KIND_SIGNAL;

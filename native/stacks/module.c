@@ -4,7 +4,9 @@
 
 #include "stacks/elf_file.h"
 #include "stacks/module_tuple.h"
+#include "stacks/remote.h"
 #include "stacks/watcher.h"
+#include "unwind/call_code.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -130,6 +132,7 @@ static PyObject *reader_blocked(Reader *self, PyObject *arguments) {
 struct dump {
     const uint8_t *bytes;
     uint64_t size, address;
+    pid_t pid;
 };
 
 static bool read_dump(void *context, uint64_t address, uint64_t *word) {
@@ -141,6 +144,13 @@ static bool read_dump(void *context, uint64_t address, uint64_t *word) {
     return true;
 }
 
+static bool returns_in_dumped(void *context, uint64_t address) {
+    const struct dump *dump = context;
+    pid_t pid = dump->pid;
+    uint8_t code[CALL_CODE_LONGEST];
+    return remote_read(&pid, address - sizeof code, code, sizeof code) && ends_in_call(code);
+}
+
 static PyObject *reader_unwind(Reader *self, PyObject *arguments) {
     int pid, error = 0;
     Py_buffer registers, stack;
@@ -149,7 +159,7 @@ static PyObject *reader_unwind(Reader *self, PyObject *arguments) {
         return NULL;
     PyObject *result = NULL;
     struct unwind_registers start = {.known = (1u << UNWIND_REGISTERS) - 1};
-    struct dump dump = {stack.buf, (uint64_t)stack.len, address};
+    struct dump dump = {stack.buf, (uint64_t)stack.len, address, pid};
     if (registers.len != (Py_ssize_t)sizeof start.value) {
         PyErr_SetString(PyExc_ValueError, "registers must be 17 words of 8 bytes, in DWARF's order");
     } else {
@@ -160,9 +170,10 @@ static PyObject *reader_unwind(Reader *self, PyObject *arguments) {
         struct process *process = watch_process(self->watcher, pid);
         error = process ? 0 : errno;
         if (process) {
-            walk_registers(process->unwind, &start, read_dump, &dump, walk);
+            struct stack_access access = {read_dump, returns_in_dumped, &dump};
+            walk_registers(process->unwind, &start, &access, walk);
             if (refresh_after(self->watcher, process, walk))
-                walk_registers(process->unwind, &start, read_dump, &dump, walk);
+                walk_registers(process->unwind, &start, &access, walk);
         }
         Py_END_ALLOW_THREADS;
         PyObject *pcs = error ? raise_errno(error) : list_of_pcs(walk->pcs, walk->depth);

@@ -2,12 +2,24 @@
 #include "stacks/calls.h"
 #include "stacks/remote.h"
 
+// One step, by the frame pointer where there is no unwind information.
+static int step(struct unwind_cursor *cursor, const struct unwind_modules *modules, const struct stack_access *access,
+                bool *missed_a_module, bool *ended) {
+    int cut = unwind_step(cursor, modules, access->read, access->context, ended);
+    *missed_a_module |= cut == WHYPERF_CUT_NO_MODULE;
+    if ((cut != WHYPERF_CUT_NO_MODULE && cut != WHYPERF_CUT_NO_ROW) || !access->returns)
+        return cut;
+    bool is_code = cursor->pc_is_exact || access->returns(access->context, cursor->registers.value[UNWIND_RIP]);
+    bool left = is_code && unwind_by_frame_pointer(cursor, access->read, access->returns, access->context, ended);
+    return left ? WHYPERF_CUT_NONE : cut;
+}
+
 // Goes on from `cursor`, whose frame has been noted, until the stack ends or is cut.
-static void walk_on(struct unwind_cursor *cursor, const struct unwind_modules *modules, unwind_read_fn read,
-                    void *context, struct walk *walk) {
+static void walk_on(struct unwind_cursor *cursor, const struct unwind_modules *modules,
+                    const struct stack_access *access, struct walk *walk) {
     bool ended = false;
     for (;;) {
-        walk->cut = unwind_step(cursor, modules, read, context, &ended);
+        walk->cut = step(cursor, modules, access, &walk->missed_a_module, &ended);
         if (walk->cut || ended)
             return;
         if (walk->depth == WHYPERF_MAX_FRAMES) {
@@ -21,13 +33,14 @@ static void walk_on(struct unwind_cursor *cursor, const struct unwind_modules *m
 static void begin(struct walk *walk, uint64_t rip) {
     walk->pcs[0] = rip;
     walk->depth = 1;
+    walk->missed_a_module = false;
 }
 
-void walk_registers(const struct unwind_modules *modules, const struct unwind_registers *registers, unwind_read_fn read,
-                    void *context, struct walk *walk) {
+void walk_registers(const struct unwind_modules *modules, const struct unwind_registers *registers,
+                    const struct stack_access *access, struct walk *walk) {
     struct unwind_cursor cursor = {*registers, .pc_is_exact = true};
     begin(walk, registers->value[UNWIND_RIP]);
-    walk_on(&cursor, modules, read, context, walk);
+    walk_on(&cursor, modules, access, walk);
 }
 
 // A frame that needs rbp, and what is known of its function.
@@ -126,8 +139,9 @@ void walk_blocked(const struct process *process, struct frame_distances *distanc
     cursor.registers.value[UNWIND_RSP] = rsp;
     cursor.registers.value[UNWIND_RIP] = rip;
     cursor.registers.known = 1u << UNWIND_RSP | 1u << UNWIND_RIP;
+    struct stack_access access = {remote_window_read, NULL, &window};
     begin(walk, rip);
     do {
-        walk_on(&cursor, process->unwind, remote_window_read, &window, walk);
+        walk_on(&cursor, process->unwind, &access, walk);
     } while (walk->cut == WHYPERF_CUT_REGISTER && find_frame_pointer(process, distances, &window, &cursor));
 }

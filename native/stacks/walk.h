@@ -4,11 +4,13 @@
 
 #include "sampler/session.h"
 #include "stacks/process.h"
+#include "unwind/frame_pointer.h"
 
 struct walk {
     uint64_t pcs[WHYPERF_MAX_FRAMES]; // innermost first
     uint32_t depth;
-    int cut; // enum whyperf_cut
+    int cut;              // enum whyperf_cut
+    bool missed_a_module; // an address was in no known one
 };
 
 // How far above rsp the frame pointer of a function was found, by the place it was needed at.
@@ -20,9 +22,15 @@ struct frame_distances {
     } found[FRAME_DISTANCES];
 };
 
-// With all registers known and stack words from `read`.
-void walk_registers(const struct unwind_modules *modules, const struct unwind_registers *registers, unwind_read_fn read,
-                    void *context, struct walk *walk);
+struct stack_access {
+    unwind_read_fn read;
+    unwind_returns_fn returns; // NULL: the code is not at hand
+    void *context;             // of both
+};
+
+// With all registers known.
+void walk_registers(const struct unwind_modules *modules, const struct unwind_registers *registers,
+                    const struct stack_access *access, struct walk *walk);
 
 // A blocked thread, of which the kernel tells rsp and rip only. Frames that need rbp before any inner frame has saved
 // it are found by searching the stack for a return address whose call leads to the function at hand.

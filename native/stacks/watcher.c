@@ -134,10 +134,10 @@ struct process *watch_process(struct watcher *watcher, pid_t pid) {
 
 bool refresh_after(struct watcher *watcher, struct process *process, const struct walk *walk) {
     enum { OUTER_FRAMES_NS = 1000000000, INNERMOST_FRAME_NS = 10000000 };
-    if (walk->cut != WHYPERF_CUT_NO_MODULE)
+    if (!walk->missed_a_module)
         return false;
     // An unknown innermost frame means a new image or library; further out it mostly is code without a module.
-    uint64_t patience = walk->depth == 1 ? INNERMOST_FRAME_NS : OUTER_FRAMES_NS;
+    uint64_t patience = unwind_find_module(process->unwind, walk->pcs[0]) ? OUTER_FRAMES_NS : INNERMOST_FRAME_NS;
     return monotonic_ns() - process->refreshed > patience && process_refresh(process, &watcher->tables) == 0;
 }
 

@@ -74,6 +74,19 @@ def test_running_threads_are_sampled_at_the_rate(process: Watched, tmp_path: Pat
     assert losses.blocked is None
 
 
+@needs_perf_events
+def test_code_without_unwind_information_is_walked_by_its_frame_pointer(tmp_path: Path) -> None:
+    build = "gcc -O2 -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-omit-frame-pointer"
+    with watched(tmp_path, build) as process:
+        log = Log()
+        record(AttachedSampler(process.pid, tmp_path, log.append, rate_hz=200), 1.0)
+        names = Names(process, Reader(tmp_path))
+        samples = [said for said in log.records(Kind.SAMPLE) if said.tid == process.threads()["spinning"]]
+        whole = [names.of(said.pcs) for said in samples if said.detail >> 24 == 0]
+    assert samples and len(whole) > 0.98 * len(samples)
+    assert all(stack == ["spin", "libc", "libc"] for stack in whole)
+
+
 def _cpu_s(process: Watched, thread: str) -> float:
     tid = process.threads()[thread]
     return int(Path(f"/proc/{process.pid}/task/{tid}/schedstat").read_text().split()[0]) / 1e9

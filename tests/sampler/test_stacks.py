@@ -41,7 +41,12 @@ def share_with(stacks: list[list[str]], *names: str) -> float:
     return sum(stack[1 : 1 + len(names)] == list(names) for stack in spinning) / len(spinning)
 
 
-@pytest.mark.parametrize("flags", [(), ("-fno-omit-frame-pointer",), ("-no-pie", "-fno-pie")])
+WITHOUT_UNWIND_INFORMATION = ("-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-omit-frame-pointer")
+
+
+@pytest.mark.parametrize(
+    "flags", [(), ("-fno-omit-frame-pointer",), ("-no-pie", "-fno-pie"), WITHOUT_UNWIND_INFORMATION]
+)
 def test_call_chain_reaches_the_programs_entry(compiled: Compile, sampled: Run, flags: tuple[str, ...]) -> None:
     binary = compiled(SPIN + "int main(void) { outer(60); return 0; }", *flags)
     outcome = sampled(binary)

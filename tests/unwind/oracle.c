@@ -86,12 +86,13 @@ static void time_walk(struct process *process, struct totals *totals) {
     window.size = 0;
     struct unwind_registers registers = registers_of(process->pid);
     static struct walk walk;
-    walk_registers(process->unwind, &registers, remote_window_read, &window, &walk);
+    struct stack_access access = {remote_window_read, NULL, &window};
+    walk_registers(process->unwind, &registers, &access, &walk);
     if (window.start > registers.value[UNWIND_RSP])
         return;
     uint64_t start = monotonic_ns();
     for (unsigned i = 0; i < ROUNDS; i++)
-        walk_registers(process->unwind, &registers, remote_window_read, &window, &walk);
+        walk_registers(process->unwind, &registers, &access, &walk);
     totals->walk_ns += monotonic_ns() - start;
     totals->walked_frames += (uint64_t)ROUNDS * walk.depth;
 }
