@@ -20,7 +20,7 @@ def changed_lines(change: SourceChange, width: int, glyphs: Glyphs) -> Iterator[
     digits = len(str(max(line.line for line in lines)))
     common = min(_indentation(line) for line in lines)
     yield Text()
-    yield Text(f"{_INDENT}What differs in its source: - good build, + bad build", "dim")
+    yield Text(cut(f"{_INDENT}What differs in its source: - good build, + bad build", width, glyphs.dots), "dim")
     for number, hunk in enumerate(change.hunks):
         if number:
             yield Text(f"{_INDENT}  {glyphs.dots:>{digits}}", "dim")
