@@ -45,6 +45,11 @@ def test_what_is_declared_next_ends_a_function_without_braces():
     assert (numbers(text), text.complete) == ([10, 11, 12], False)
 
 
+def test_a_mere_declaration_ends_with_what_it_stands_in():
+    text = text_of("  int f(void);\n  int count;\n};\nint g(void) {\n}")
+    assert (numbers(text), text.complete) == ([10, 11], False)
+
+
 def test_what_is_declared_inside_does_not_end_it():
     text = text_of("int f(void)\n{\n  auto g = [] {\n  };\n}\nint h;", others={12})
     assert (numbers(text)[-1], text.complete) == (14, True)

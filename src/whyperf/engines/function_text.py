@@ -73,4 +73,6 @@ def _extent(shapes: Sequence[str], others: Set[int]) -> tuple[int, bool]:
         opened = opened or "{" in shape
         if opened and depth <= 0:
             return at + 1, True
+        if depth < 0:  # a mere declaration, in something that ends here
+            return at, False
     return len(shapes), False
