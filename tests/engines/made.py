@@ -153,6 +153,7 @@ def recording(
     every_round: Collection[tuple[str, int]] = (),
     declared: Mapping[str, int] | None = None,
     source: Mapping[str, tuple[int, str]] | None = None,
+    digest: str = "",
     losses: Losses | None = None,
     path: str = "run.whyperf",
     threads: int = 1,
@@ -160,7 +161,8 @@ def recording(
 ) -> Made:
     """`noise` draws each stack's number of samples from Poisson's distribution. `also`: functions never sampled,
     `passed`: calls that certainly happened, `decided`: by function and line the line that decides about it, `build` and
-    `library_build`: build-ids of the program and of the system library, `code`: by function its fingerprint.
+    `library_build`: build-ids of the program and of the system library, `code`: by function its fingerprint,
+    `digest`: of the files of which source is stored.
 
     Samples take `threads` in turns.
     """
@@ -223,7 +225,7 @@ def recording(
         ],
         "work": [] if units is None else [{"time": time, "unit": unit, "count": float(units)}],
         "source": [
-            {"file": file, "first_line": first, "text": text, "sha256": ""}
+            {"file": file, "first_line": first, "text": text, "sha256": digest}
             for file, (first, text) in (source or {}).items()
         ],
     }

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 _RUNS = 3
 _TABLE = """
@@ -59,13 +60,31 @@ int main(void) {
 _EDITED = _TABLE.replace("for (; *key; key++)", "for (int i = 0; *key && i < 9; i++, key++)")
 
 
-def test_an_edit_is_named_though_no_time_is_spent_in_it(tmp_path: Path) -> None:
-    assert _EDITED != _TABLE
+# Every key is asked for many times in a row, and was found at once.
+_REMEMBERS = (
+    _TABLE.replace("SLOTS = 4096", "SLOTS = 64")
+    .replace(
+        """    while (at && strcmp""",
+        """    static struct entry *last;
+    if (last && !strcmp(last->key, key)) /* as mostly */
+        return last;
+    for (struct entry *one = at; one; one = one->next)
+        if (!strcmp(one->key, key)) last = one;
+    while (at && strcmp""",
+    )
+    .replace("count(key);\n        }", "for (int times = 0; times < 40; times++) count(key);\n        }")
+)
+_FORGETS = "\n" + _REMEMBERS.replace(
+    "    if (last && !strcmp(last->key, key)) /* as mostly */\n        return last;\n", ""
+)
+
+
+def _suspects(tmp_path: Path, good: str, bad: str) -> list[dict[str, Any]]:
+    """Of a program that is recorded, edited, built in the same place and recorded again."""
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     whyperf = [sys.executable, "-m", "whyperf"]
     program = tmp_path / "table"
-    # GIVEN recordings of a program, and of the same program edited, whose build has replaced the first one
-    for side, text in (("good", _TABLE), ("bad", _EDITED)):
+    for side, text in (("good", good), ("bad", bad)):
         (tmp_path / "table.c").write_text(text)
         subprocess.run(["gcc", "-O2", "-g", "-o", program, tmp_path / "table.c"], check=True, cwd=tmp_path)
         for number in range(_RUNS):
@@ -75,9 +94,26 @@ def test_an_edit_is_named_though_no_time_is_spent_in_it(tmp_path: Path) -> None:
     diagnosis = [*whyperf, "diagnose", "--json", "-", *recordings[0], *recordings[1]]
     done = subprocess.run(diagnosis, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
-    first, second = json.loads(done.stdout)["suspects"][:2]
+    found: list[dict[str, Any]] = json.loads(done.stdout)["suspects"]
+    return found
+
+
+def test_an_edit_is_named_though_no_time_is_spent_in_it(tmp_path: Path) -> None:
+    assert _EDITED != _TABLE
+    first, second = _suspects(tmp_path, _TABLE, _EDITED)[:2]
     # THEN the edit comes first, and next where the time goes
     assert first["function"] == "hash_of"
     assert "differs between the two builds" in first["why"]
     assert second["function"] in ("seek", "count")
     assert "the same in both builds" in second["why"]
+
+
+def test_the_edit_itself_is_shown(tmp_path: Path) -> None:
+    # GIVEN a function without its short way, one line farther down
+    found = _suspects(tmp_path, _REMEMBERS, _FORGETS)
+    # THEN that is what differs in it
+    (change,) = (one["change"] for one in found if one["function"] == "seek")
+    declared = _REMEMBERS[: _REMEMBERS.index("NOINLINE struct entry *seek")].count("\n") + 1
+    (hunk,) = change["hunks"]
+    assert [(one["build"], one["line"] - declared) for one in hunk] == [("good", 2), ("good", 3), ("both", 3)]
+    assert hunk[1]["text"].strip() == "return last;"

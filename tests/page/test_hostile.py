@@ -15,6 +15,7 @@ from tests.page.conftest import open_page
 from tests.page.made import model_of
 from tests.page.stalls import stalled
 from whyperf.diagnose.verdict import Evidence, Suspect, Symptom, Verdict, VerdictKind
+from whyperf.engines.finding import ChangedLine, SourceChange
 from whyperf.recording.manifest import Losses, Unfollowed
 from whyperf.report.html.build import page_model
 from whyperf.report.html.examined import Examined
@@ -56,7 +57,8 @@ def sampled() -> tuple[list[Made], list[Made]]:
 
 
 def related() -> str:
-    """A page with a graph, from a verdict that says the worst; half a character, too, which no table can hold."""
+    """A page with a graph and changed lines, from a verdict that says the worst; half a character, too, which no table
+    can hold."""
     evil = f"{EVIL}\ud800"
     node = {"number": 0, "name": evil, "kind": "call", "function": evil, "file": evil, "line": 3, "good": 1, "bad": 2}
     edge: dict[str, Any] = {"start": 0, "end": 1, "kind": "contains", "good": 1.0, "bad": 9.0, "changed": True}
@@ -64,6 +66,7 @@ def related() -> str:
     suspect = Suspect(
         1, evil, evil, evil, evil, 3, 0, None, None, (evil, evil), 1, 1, evil, evil, evil,
         evidence=(Evidence("relations", 1, 1.0, detail),),
+        change=SourceChange(((ChangedLine("good", 3, evil), ChangedLine("bad", 3, evil)),), 2),
     )  # fmt: skip
     symptom = Symptom(evil, evil, 1.0, 2.0, evil, (1, 1), (1.0,), (2.0,), evil)
     verdict = Verdict(VerdictKind.DIFFERENCE, symptom, (suspect,), (evil,), evil, (evil,))

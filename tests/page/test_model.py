@@ -17,6 +17,7 @@ from tests.engines.values.made import Read, with_values
 from tests.page.made import model_of
 from tests.page.stalls import stalled
 from tests.report import verdicts
+from whyperf.engines.finding import ChangedLine
 from whyperf.engines.run import Run
 from whyperf.report.html import model as page
 from whyperf.report.html.build import page_model
@@ -212,6 +213,7 @@ def test_typescript_and_python_speak_of_the_same_fields() -> None:
         "Relations": page.RelationsSection,
         "Causes": page.CausesSection,
         "Recording": page.RecordingRow,
+        "ChangedLine": ChangedLine,
     }
     for name, found in interfaces.items():
         kind = same.get(name) or getattr(page, name)

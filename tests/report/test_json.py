@@ -11,8 +11,10 @@ import pytest
 from tests.report import verdicts
 from whyperf.report.json import schema, to_json
 
+SITUATIONS = [verdicts.difference, verdicts.nothing, verdicts.joined, verdicts.hostile, verdicts.two_builds]
 
-@pytest.mark.parametrize("make", [verdicts.difference, verdicts.nothing, verdicts.joined, verdicts.hostile])
+
+@pytest.mark.parametrize("make", SITUATIONS)
 def test_every_verdict_keeps_to_the_schema(make):
     jsonschema.validate(json.loads(to_json(make())), schema())
 
@@ -39,6 +41,21 @@ def test_fields_that_others_build_on():
     assert (first["rank"], first["function"], first["line"], first["confidence"]) == (1, "find", 40, "high")
     assert first["path"] == ["main", "serve", "handle", "find"]
     assert first["evidence"][0]["engine"] == "excess"
+
+
+def test_how_the_source_of_two_builds_differs():
+    plain = json.loads(to_json(verdicts.two_builds()))
+    change = plain["suspects"][0]["change"]
+    assert [[(line["build"], line["line"]) for line in hunk] for hunk in change["hunks"]] == [
+        [("good", 38), ("good", 39), ("good", 40), ("good", 41), ("bad", 38), ("both", 39)],
+        [("bad", 44), ("both", 45)],
+    ]
+    assert change["more"] == 0
+    change["hunks"][0][0]["build"] = "neither"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(plain, schema())
+    # AND where builds do not differ there is none
+    assert json.loads(to_json(verdicts.difference()))["suspects"][0]["change"] is None
 
 
 def test_top_cuts_the_suspects():

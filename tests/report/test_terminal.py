@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.report import verdicts
 from whyperf.diagnose.verdict import Variable
-from whyperf.engines.finding import HotLine
+from whyperf.engines.finding import ChangedLine, HotLine, SourceChange
 from whyperf.recording.templates import without_template_arguments
 from whyperf.report.glyphs import FULL, PLAIN, bar
 from whyperf.report.printable import printable
@@ -36,7 +36,7 @@ def rendered(verdict, width, *, colour=False, **more):
 
 @pytest.mark.parametrize("colour", [False, True], ids=["plain", "colour"])
 @pytest.mark.parametrize("width", [80, 160])
-@pytest.mark.parametrize("situation", ["difference", "waiting", "joined"])
+@pytest.mark.parametrize("situation", ["difference", "waiting", "joined", "two_builds"])
 def test_report_looks_as_it_should(situation, width, colour):
     text = rendered(getattr(verdicts, situation)(), width, colour=colour)
     snapshot = SNAPSHOTS / f"{situation}-{width}{'-colour' if colour else ''}.txt"
@@ -47,14 +47,14 @@ def test_report_looks_as_it_should(situation, width, colour):
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 160])
-@pytest.mark.parametrize("situation", ["difference", "waiting", "joined"])
+@pytest.mark.parametrize("situation", ["difference", "waiting", "joined", "two_builds"])
 def test_no_line_is_wider_than_the_terminal_or_ends_in_blanks(situation, width):
     for line in rendered(getattr(verdicts, situation)(), width).splitlines():
         assert len(line) <= width or line.startswith("Next: ")  # a command is copied as a whole
         assert line == line.rstrip()
 
 
-@pytest.mark.parametrize("situation", ["difference", "waiting", "joined"])
+@pytest.mark.parametrize("situation", ["difference", "waiting", "joined", "two_builds"])
 def test_colours_change_nothing_but_colours(situation):
     verdict = getattr(verdicts, situation)()
     assert COLOURS.sub("", rendered(verdict, 80, colour=True)) == rendered(verdict, 80)
@@ -114,6 +114,14 @@ def test_recorded_text_cannot_take_the_terminal_over(colour):
     assert printable(text.replace("\n", "")) == text.replace("\n", "")
     assert "[bold]x[/bold]" in text  # markup is text
     assert "\\x1b[31mred" in text
+
+
+def test_what_differs_between_builds_cannot_either():
+    verdict = verdicts.two_builds()
+    evil = ChangedLine("bad", 7, "\x1b[31mred\u202e [bold]x[/bold] \x9b2J")
+    change = SourceChange(((evil,),), 1)
+    text = rendered(replace(verdict, suspects=(replace(verdict.suspects[0], change=change),)), 200)
+    assert "+ 7 │ \\x1b[31mred\\u202e [bold]x[/bold] \\x9b2J\n       … 1 more line differs\n" in text
 
 
 def test_an_ascii_terminal_gets_ascii():

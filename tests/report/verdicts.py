@@ -55,6 +55,34 @@ def difference() -> Verdict:
     return diagnose(runs(_GOOD, also=["rehash"]), runs(_BAD))
 
 
+def two_builds() -> Verdict:
+    """The build that is slow neither looks at what was found last nor at all of the table, and logs."""
+    found_before = (
+        "    const char *now = name; // mostly what was asked for last time, which we would rather not look for again\n"
+        "    if (table->last != NULL && strcmp(table->last->name, now) == 0)\n"
+        "\treturn table->last->value;\n"
+    )
+    good = _CODE.replace("{\n    struct", f"{{\n{found_before}    struct")
+    bad = _CODE.replace("table->size];", "2];").replace("    return -1;", "    log_line(name);\n    return -1;")
+    declared = {name: line for line, name in enumerate(("main", "serve", "handle", "work", _LONG), 1)} | {"find": 36}
+
+    def runs(stacks, folder, text, build):
+        return [
+            recording(
+                [(words, seconds * noise) for words, seconds in stacks],
+                folder=folder,
+                source={f"{folder}/tool.c": (36, text)},
+                declared=declared,
+                build=build,
+                code={**declared, "find": len(text)},
+            )
+            for noise in (1.0, 1.02, 1.03)
+        ]
+
+    slow = [(("main@60", "serve@61", "handle@62", "find@40", "libc:strcmp"), 6.0), *_GOOD[1:]]
+    return diagnose(runs(_GOOD, "/old", good, "aa"), runs(slow, "/new", bad, "bb"))
+
+
 def waiting() -> Verdict:
     """A traced program with a slow plug-in, deep in calls."""
     deep = "main serve accept_one handle_connection parse_header route"

@@ -12,6 +12,17 @@ export interface Excerpt {
   lines: SourceLine[];
 }
 
+export interface ChangedLine {
+  build: "good" | "bad" | "both";
+  line: number;
+  text: string;
+}
+
+export interface SourceChange {
+  hunks: ChangedLine[][];
+  more: number;
+}
+
 export interface RunAmounts {
   good: number[];
   bad: number[];
@@ -32,6 +43,7 @@ export interface Suspect {
   runs: RunAmounts | null;
   inside: { function: string; module: string; share: number }[];
   excerpt: Excerpt | null;
+  change: SourceChange | null;
   variables: number[];
   relation: number | null;
   cause: number | null;

@@ -19,7 +19,7 @@ interface Token {
 
 /** An excerpt with the weight of each line beside it. `what` says of what the shares are. */
 export function Source({ excerpt, what }: { excerpt: Excerpt; what: string }) {
-  const language = LANGUAGES[excerpt.file.slice(excerpt.file.lastIndexOf(".") + 1)] ?? "cpp";
+  const language = languageOf(excerpt.file);
   const indent = Math.min(...excerpt.lines.filter((line) => line.text.trim()).map((line) => indentation(line.text)));
   const width = String(excerpt.lines.at(-1)?.number ?? 0).length;
   return (
@@ -61,7 +61,11 @@ function Piece({ lines, ...shape }: { lines: SourceLine[]; language: string; ind
   );
 }
 
-function indentation(text: string): number {
+export function languageOf(file: string): string {
+  return LANGUAGES[file.slice(file.lastIndexOf(".") + 1)] ?? "cpp";
+}
+
+export function indentation(text: string): number {
   return text.length - text.trimStart().length;
 }
 
@@ -77,7 +81,7 @@ function pieces(lines: SourceLine[]): SourceLine[][] {
 }
 
 /** Tokens line by line: text and class only, so that source can never become markup. */
-function highlighted(text: string, language: string): Token[][] {
+export function highlighted(text: string, language: string): Token[][] {
   const lines: Token[][] = [[]];
   const walk = (nodes: (RootContent | ElementContent)[], style: string) => {
     for (const node of nodes) {

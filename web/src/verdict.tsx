@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { Differences } from "./changed";
 import { Runs } from "./charts";
 import type { PageModel, Suspect, Variable, Verdict } from "./model";
 import { Prose } from "./prose";
@@ -139,6 +140,12 @@ function SuspectArticle({ suspect, unit, whole, known, variables }: Shown) {
         <details open={suspect.rank <= OPEN}>
           <summary>The lines</summary>
           <Source excerpt={suspect.excerpt} what="share of the added cost" />
+        </details>
+      )}
+      {suspect.change && (
+        <details open={suspect.rank <= OPEN}>
+          <summary>What differs in its source</summary>
+          <Differences change={suspect.change} file={suspect.file} />
         </details>
       )}
     </article>

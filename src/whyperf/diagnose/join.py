@@ -172,6 +172,7 @@ def _completed(suspect: Suspect, other: Suspect) -> Suspect:
         block=at.block,
         decided_by=at.decided_by,
         lines=suspect.lines or other.lines,
+        change=suspect.change or other.change,
         path=suspect.path or other.path,
         process=suspect.process or other.process,
         thread=suspect.thread or other.thread,

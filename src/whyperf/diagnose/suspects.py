@@ -33,6 +33,7 @@ def to_suspects(
             evidence=(Evidence(finding.engine, finding.rank, finding.score, finding.detail, finding.why),),
             lines=finding.lines,
             decided_by=finding.place.decided_by,
+            change=finding.change,
         )
         for finding in findings
     )

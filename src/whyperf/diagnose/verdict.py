@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from whyperf.engines.finding import HotLine
+from whyperf.engines.finding import HotLine, SourceChange
 
 PEAK_BYTES = "peak_bytes"  # a symptom that is no slowness
 
@@ -83,6 +83,7 @@ class Suspect:
     evidence: tuple[Evidence, ...] = ()
     lines: tuple[HotLine, ...] = ()
     decided_by: int = 0  # the line whose condition decides that `line` is reached; 0: none, or unknown
+    change: SourceChange | None = None  # of its source, where two builds were compared and its code differs
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,11 @@ class Builds:
         """The bad runs' name of a function: theirs is the one shown."""
         return self._new_name.get((module, name), name) if run in self.good else name
 
+    def names_in(self, run: Run, module: str, name: str) -> list[str]:
+        """What a function of that name now may be called in a run."""
+        old = (before for (where, before), now in self._new_name.items() if (where, now) == (module, name))
+        return [name, *old] if run in self.good else [name]
+
     def only_one_has(self, module: str, name: str) -> bool:
         """Whether a function, by the bad runs' name, is in one of two different builds only."""
         names = self._names.get(module)
@@ -56,9 +61,8 @@ class Builds:
             return True  # nor is anything compiled that ran only a little
         if not any(module in self.module_names[run] for run in self.good):
             return True  # nor a library in which it was never seen at all
-        old = [before for (where, before), now in self._new_name.items() if (where, now) == (module, name)]
-        wanted = pa.array([name, *old])
         for run in self.good:
+            wanted = pa.array(self.names_in(run, module, name))
             table = run.recording.table("functions")
             rows = table.filter(pc.is_in(table.column("name"), value_set=wanted))
             if any(self.module_names[run][number] == module for number in ints(rows, "module")):

@@ -24,6 +24,23 @@ class HotLine:
 
 
 @dataclass(frozen=True)
+class ChangedLine:
+    """A line of source of two builds."""
+
+    build: str  # good or bad: which one only has it; both: a line for orientation
+    line: int  # in that build, the bad one if in both
+    text: str
+
+
+@dataclass(frozen=True)
+class SourceChange:
+    """How a function's source differs between two builds, as far as recordings hold both."""
+
+    hunks: tuple[tuple[ChangedLine, ...], ...]  # in order; in each place the good build's lines before the bad one's
+    more: int  # lines that differ as well
+
+
+@dataclass(frozen=True)
 class Strength:
     """How far a finding stands out of the noise, in terms that mean the same for every engine."""
 
@@ -50,3 +67,4 @@ class Finding:
     lines: tuple[HotLine, ...] = ()
     detail: dict[str, Any] = field(default_factory=dict)
     strength: Strength | None = None
+    change: SourceChange | None = None  # where its code differs between two builds

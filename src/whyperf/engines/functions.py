@@ -94,6 +94,14 @@ class FunctionIndex:
                     self.functions[number] = Function(key, what.file, what.own)
                     self.declared_line[run].setdefault(number, what.line)
 
+    def declaration(self, run: Run, number: int) -> tuple[str, int] | None:
+        """File and line where a run's build declares a function, seen in the run or not."""
+        key = self.functions[number].key
+        for what in self._named(run, set(self.builds.names_in(run, key.module, key.name))):
+            if what.file and what.line and self._key(run, what) == key:
+                return what.file, what.line
+        return None
+
     def exists_in_good(self, number: int) -> bool:
         """Whether the good runs' binaries hold the function, run or not."""
         wanted = self.functions[number].key

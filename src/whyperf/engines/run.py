@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ Ints = npt.NDArray[np.int64]
 ONE_RUN = "run"
 
 _USUAL_BLOCKED_RATE_HZ = 50.0
+_ASKED_FOR_SOURCE = 3  # recordings: each holds it around the lines that were sampled in it
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,12 @@ class Run:
         return found
 
     @cached_property
+    def source_digest(self) -> dict[str, str]:
+        """Of the whole file, by file of which some source is stored."""
+        table = self.recording.table("source")
+        return dict(zip(texts(table, "file"), texts(table, "sha256"), strict=True))
+
+    @cached_property
     def frame_chain(self) -> list[tuple[int, ...]]:
         """For every frame the functions at that address, outermost first: the out-of-line one, then what it inlined."""
         inlined_in = ints(self.frames, "inlined_in")
@@ -207,8 +215,10 @@ def _counted(samples: pa.Table, recording: Recorded, waits: Waits) -> dict[Clock
 
 
 def source_lines(runs: Sequence[Run], file: str) -> dict[int, str]:
-    """What the first recording that holds anything of a source file holds of it."""
-    return next((run.source[file] for run in runs if file in run.source), {})
+    """What the first recordings that hold anything of a source file hold of it, as long as it is the same file."""
+    holding = list(islice((run for run in runs if file in run.source), _ASKED_FOR_SOURCE))
+    same = [run.source[file] for run in holding if run.source_digest[file] == holding[0].source_digest[file]]
+    return {number: text for lines in same for number, text in lines.items()}
 
 
 def column(table: pa.Table, name: str) -> npt.NDArray[Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from whyperf.diagnose.verdict import ContextRanking, Suspect, ValueSpread, Verdict
 from whyperf.engines.excess.explain import Explanation
+from whyperf.engines.finding import SourceChange
 
 FORMAT = 1
 
@@ -119,7 +120,13 @@ def _suspect(suspect: Suspect) -> dict[str, Any]:
             for one in suspect.evidence
         ],
         "lines": [{"line": line.line, "share": line.share, "text": line.text} for line in suspect.lines],
+        "change": None if suspect.change is None else _change(suspect.change),
     }
+
+
+def _change(change: SourceChange) -> dict[str, Any]:
+    hunks = [[{"build": one.build, "line": one.line, "text": one.text} for one in hunk] for hunk in change.hunks]
+    return {"hunks": hunks, "more": change.more}
 
 
 def _spread(spread: ValueSpread | None) -> dict[str, Any] | None:

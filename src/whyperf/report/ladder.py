@@ -10,6 +10,7 @@ from rich.text import Text
 from whyperf.engines.quantities import seconds
 from whyperf.report.glyphs import Glyphs
 from whyperf.report.printable import printable
+from whyperf.report.shorten import cut
 
 _INDENT = "     "
 _FRAMES = 6  # of the culprit's stack
@@ -27,16 +28,16 @@ def ladder(detail: Mapping[str, Any], width: int, glyphs: Glyphs) -> Iterator[Te
     yield Text(f"{_INDENT}  at (s)  {'who':{name_width}}      for  did", "dim")
     for rung, name in zip(rungs, names, strict=True):
         row = Text(f"{_INDENT}{rung['time_s']:8.3f}  ", "dim")
-        row.append(f"{_cut(name, name_width, glyphs):{name_width}}", "bold")
+        row.append(f"{cut(name, name_width, glyphs.dots):{name_width}}", "bold")
         row.append(f"  {seconds(rung['for_s']):>7}  ")
         room = max(20, width - len(row))
-        yield row.append(_cut(printable(rung["did"]), room, glyphs))
+        yield row.append(cut(printable(rung["did"]), room, glyphs.dots))
         link = rung.get("link")
         if link:
             said = f"{link['mechanism']} ({link['certainty']}): {link['why']}"
             before = f"{_INDENT}{'':8}  {glyphs.rule} "
             style = _LINK_STYLES.get(link["certainty"], "default")
-            yield Text(before, "dim").append(_cut(printable(said), width - len(before), glyphs), style)
+            yield Text(before, "dim").append(cut(printable(said), width - len(before), glyphs.dots), style)
     yield from _stack(detail, width, glyphs)
 
 
@@ -45,7 +46,7 @@ def _stack(detail: Mapping[str, Any], width: int, glyphs: Glyphs) -> Iterator[Te
     frames = detail.get("stack") or []
     for number, frame in enumerate(frames[:_FRAMES]):
         start = f"{_INDENT}{'at' if number == 0 else '  '} "
-        yield Text(start, "dim").append(_cut(printable(frame), width - len(start), glyphs))
+        yield Text(start, "dim").append(cut(printable(frame), width - len(start), glyphs.dots))
     if len(frames) > _FRAMES:
         yield Text(f"{_INDENT}   {glyphs.dots} {len(frames) - _FRAMES} more", "dim")
 
@@ -55,7 +56,3 @@ def _name(rung: Mapping[str, Any]) -> str:
         return "outside the recording"
     thread = rung["thread"] if rung["pid"] != rung["tid"] else ""
     return printable(f"{rung['process']}{'/' + thread if thread else ''} ({rung['tid']})")
-
-
-def _cut(text: str, width: int, glyphs: Glyphs) -> str:
-    return text if len(text) <= width else text[: max(0, width - len(glyphs.dots))] + glyphs.dots

@@ -7,6 +7,11 @@ from collections.abc import Sequence
 from whyperf.recording.templates import without_template_arguments
 
 
+def cut(text: str, width: int, dots: str = "…") -> str:
+    """As much of its front as fits."""
+    return text if len(text) <= width else text[: max(0, width - len(dots))] + dots
+
+
 def short_name(name: str, width: int, dots: str = "…") -> str:
     """Template arguments go first, then how a lambda is called, then outer namespaces, then the front."""
     if len(name) <= width:

@@ -17,12 +17,13 @@ from whyperf.diagnose.verdict import Suspect, Variable, Verdict, VerdictKind
 from whyperf.engines.excess.explain import Explanation, Standing
 from whyperf.engines.finding import HotLine
 from whyperf.engines.quantities import percent
+from whyperf.report.changed_lines import changed_lines
 from whyperf.report.console import ReportConsole
 from whyperf.report.glyphs import Glyphs, bar, encodable, glyphs_for, sparkline
 from whyperf.report.heat import heat_map
 from whyperf.report.ladder import ladder
 from whyperf.report.printable import printable
-from whyperf.report.shorten import call_path, short_name, short_path
+from whyperf.report.shorten import call_path, cut, short_name, short_path
 
 _LEFT, _SHARE, _CONFIDENCE = "  #  ", "share of the excess", "confidence"
 _SHOWN = 10  # suspects
@@ -147,6 +148,8 @@ class _Report:
         if any(line.text.strip() for line in suspect.lines):
             yield Text()
             yield from self._source(suspect.lines, suspect.decided_by)
+        if suspect.change is not None:
+            yield from changed_lines(suspect.change, self.width, self.glyphs)
 
     def _evidence(self, suspect: Suspect) -> Iterator[Text]:
         """Which engines name it, and what those say that do not tell it."""
@@ -175,7 +178,7 @@ class _Report:
             # Of flags and pointers the range is what they mostly are.
             told = spread is None or spread.typical == values or values.startswith(f"mostly {spread.typical} ")
             typical = "" if spread is None or told else f", typically {spread.typical}"
-            yield row.append(self._cut(printable(values + typical), self.width - len(row)))
+            yield row.append(cut(printable(values + typical), self.width - len(row), self.glyphs.dots))
 
     def _read_at(self, variable: Variable, file: str, told: set[tuple[str, int]]) -> Iterator[Text]:
         """Where abnormal values were read: the source, or its lines' numbers if it is not stored or shown elsewhere.
@@ -199,7 +202,7 @@ class _Report:
         room = self.width - len(f"     > {'':{digits}} | ") - len("  100%") - (len(_DECIDES) if decided_by else 0)
         texts = [printable(line.text.rstrip()) for line in lines]
         common = min((len(text) - len(text.lstrip()) for text in texts if text.strip()), default=0)
-        codes = [self._cut(text[common:], room) for text in texts]
+        codes = [cut(text[common:], room, self.glyphs.dots) for text in texts]
         hot_width = max((len(code) for code, line in zip(codes, lines, strict=True) if _is_hot(line)), default=0)
         before = lines[0].line - 1
         for line, code in zip(lines, codes, strict=True):
@@ -215,9 +218,6 @@ class _Report:
             if line.line == decided_by:
                 row.append(_DECIDES, "dim")
             yield row
-
-    def _cut(self, code: str, width: int) -> str:
-        return code if len(code) <= width else code[: width - len(self.glyphs.dots)] + self.glyphs.dots
 
     def _explanation(self, explanation: Explanation) -> Iterator[Text]:
         yield Text()

@@ -10,8 +10,9 @@ from whyperf.engines.excess.anchors import Anchor, Role, anchor_of, heaviest_con
 from whyperf.engines.excess.compare import Account, Excess
 from whyperf.engines.excess.places import Whereabouts, locate
 from whyperf.engines.excess.sentences import sentences
-from whyperf.engines.finding import Finding, Strength
+from whyperf.engines.finding import Finding, SourceChange, Strength
 from whyperf.engines.run import Floats
+from whyperf.engines.source_change import source_change
 from whyperf.recording.tables import Clock
 
 ENGINE = "excess"
@@ -59,7 +60,15 @@ def _finding(excess: Excess, rank: int, account: Account, anchor: Anchor, unit: 
         strength=Strength(
             account.sigma, account.separated, account.low, account.high, inferred=anchor.role is Role.ELSEWHERE
         ),
+        change=_change(excess, account.function, where),
     )
+
+
+def _change(excess: Excess, function: int, where: Whereabouts) -> SourceChange | None:
+    if function not in excess.code.changed:
+        return None
+    hot = {line.line for line in where.lines if line.share > 0} | {where.place.line, where.place.decided_by}
+    return source_change(excess.index, function, hot - {0})
 
 
 def _pattern(excess: Excess, anchor: Anchor) -> str:

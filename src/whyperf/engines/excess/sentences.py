@@ -7,6 +7,7 @@ import numpy as np
 from whyperf.engines.excess.anchors import Anchor, Role, heaviest_context, repeated_callee
 from whyperf.engines.excess.compare import Account, Excess
 from whyperf.engines.quantities import percent, seconds
+from whyperf.engines.source_change import is_same_file
 from whyperf.recording.tables import Clock
 from whyperf.recording.templates import without_template_arguments
 
@@ -25,8 +26,17 @@ def sentences(excess: Excess, account: Account, anchor: Anchor, unit: str, insid
     if anchor.role is Role.NEW_CODE:
         return told
     if account.function in excess.code.changed:
-        return f"{told} Its code differs between the two builds."
+        return f"{told} {_code_differs(excess, account.function)}"
     return f"{told} Its code is the same in both builds." if account.function in excess.code.same else told
+
+
+def _code_differs(excess: Excess, function: int) -> str:
+    if is_same_file(excess.index, function):
+        return (
+            "Its code differs between the two builds, its source file does not: what it includes or inlines differs, "
+            "or how it was compiled."
+        )
+    return "Its code differs between the two builds."
 
 
 def _why(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: list[tuple[int, float]]) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from whyperf.engines.finding import SourceChange
+
 FORMAT = 1
 
 
@@ -67,6 +69,7 @@ class SuspectRow:
     runs: RunAmounts | None  # seconds per unit of work that it answers for
     inside: tuple[Inside, ...]
     excerpt: Excerpt | None
+    change: SourceChange | None  # between two builds
     variables: tuple[int, ...]  # numbers in `values.variables`
     relation: int | None  # number in `relations.graphs`
     cause: int | None  # number in `causes.stories`

@@ -99,6 +99,7 @@ def _suspect(
         runs=_amounts(detail),
         inside=tuple(Inside(one["function"], one["module"], one["share"]) for one in detail.get("inside", [])),
         excerpt=_excerpt(suspect, runs),
+        change=suspect.change,
         variables=variables,
         relation=relation,
         cause=cause,
