@@ -249,6 +249,13 @@ def test_losses_are_told_in_plain_words():
         assert words in notes
 
 
+def test_how_compiled_code_gets_names_is_told():
+    compiled = [*STACKS, (("main", "nowhere:?"), 8.0)]
+    notes = "\n".join(diagnose(runs(STACKS), runs(compiled)).notes)
+    assert "of the bad runs' CPU time is in code that no file holds" in notes and "perf-PID.map" in notes
+    assert "no file holds" not in "\n".join(diagnose(runs(STACKS), runs(SLOW)).notes)
+
+
 def test_a_program_with_only_exported_symbols_is_told_to_have_none():
     stacks = [(("tool+0x40", "tool+0x80"), 1.0)]
     notes = "\n".join(diagnose(runs(stacks, debug="symbols"), runs(scaled(stacks, 5), debug="symbols")).notes)

@@ -3,9 +3,9 @@
 A stack is a list of words, outermost first: `main`, `lookup@41` (at line 41), `~probe` (inlined into the word before
 it), `libc:memcpy`, `sys:deflate` (a system library), `lib:parse` (the program's own library), `hdr:std::sort` (from a
 system header), `kernel:schedule`, `plug:filter` (a dlopened library), `jit:add` (compiled while running), `?` (in the
-program, but nameless). A star at a word's end, `plan*` or `plan@12*`: a loop of that very function repeats the place;
-without it nothing is known of loops. An exclamation mark, `plan!`: the place is reached once in every call of the
-function.
+program, but nameless), `nowhere:?` (in no file). A star at a word's end, `plan*` or `plan@12*`: a loop of that very
+function repeats the place; without it nothing is known of loops. An exclamation mark, `plan!`: the place is reached
+once in every call of the function.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class _Builder:
 
     def function(self, word: str, *, sampled: bool = True) -> int:
         kind, name = _kind(word)
-        if name == "?":
+        if name in ("?", "nowhere:?"):
             return -1
         file = {"": f"{self.folder}/{self.program}.c", "hdr": "/usr/include/c++/12/bits/stl_algo.h"}.get(kind, "")
         row = {
@@ -114,7 +114,7 @@ class _Builder:
                 kind, _ = _kind(plain)
                 function = self.function(plain)
                 row = {
-                    "module": self.module(kind),
+                    "module": -1 if plain == "nowhere:?" else self.module(kind),
                     "offset": 0x1000 + (hash(plain) % 97 if function >= 0 else 0),
                     "function": function,
                     "inlined_in": frame,

@@ -6,6 +6,7 @@ import signal
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
+import numpy as np
 import pyarrow.compute as pc
 
 from whyperf.diagnose.settings import DiagnoseSettings
@@ -34,7 +35,26 @@ def loss_notes(
         f"{'All runs' if len(runs) == everybody else ', '.join(runs).capitalize()}: {note}"
         for note, runs in told.items()
     ]
-    return notes + _redaction_notes(good, bad) + _debug_notes(good, bad, concerned)
+    return notes + _nowhere_notes(bad, settings) + _redaction_notes(good, bad) + _debug_notes(good, bad, concerned)
+
+
+def _nowhere_notes(bad: Sequence[Run], settings: DiagnoseSettings) -> list[str]:
+    """Code in no file has no names, unless the runtime that compiled it gives it some."""
+    share = max(_nowhere_share(run) for run in bad)
+    if share < settings.module_part:
+        return []
+    return [
+        f"{percent(share)} of the bad runs' CPU time is in code that no file holds: compiled while the program runs, "
+        "and nameless unless the runtime writes /tmp/perf-PID.map (node --perf-basic-prof, java "
+        "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit -XX:+PreserveFramePointer)."
+    ]
+
+
+def _nowhere_share(run: Run) -> float:
+    time, modules = run.time(Clock.CPU), ints(run.frames, "module")
+    innermost = (run.stack_frame[stack] for stack in time.stack.tolist())
+    nowhere = np.fromiter((modules[frame] < 0 for frame in innermost), np.bool_, len(time.stack))
+    return float(time.seconds[nowhere].sum()) / time.total_s if time.total_s else 0.0
 
 
 def _redaction_notes(good: Sequence[Run], bad: Sequence[Run]) -> list[str]:
