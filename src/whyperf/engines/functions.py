@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from whyperf.engines.builds import Builds, calls
+from whyperf.engines.launched import launched_libraries
 from whyperf.engines.modules import OWN_ORIGINS, canonical_names
 from whyperf.engines.run import Run, column, ints, texts
 from whyperf.recording.identity import COMPILED_WHILE_RUNNING, FunctionKey, is_named_by_address, name_by_address
@@ -57,6 +58,7 @@ class FunctionIndex:
         runs = (*bad, *good)  # the bad runs' spelling is the one shown
         self.builds = Builds(self.good, self.bad, self.module_names)
         self.upgraded = self._upgraded_libraries(runs)
+        self._own_libraries = self.upgraded | launched_libraries(runs, OWN_ORIGINS)
         seen = {run: self._sampled(run) for run in runs}
         self._shared_names = self._names_taken_twice(runs, seen)
         self.functions: list[Function] = []
@@ -166,7 +168,7 @@ class FunctionIndex:
     def _own_modules(self, run: Run) -> list[bool]:
         origins = texts(run.recording.table("modules"), "origin")
         named = zip(self.module_names[run], origins, strict=True)
-        return [origin in OWN_ORIGINS or name in self.upgraded for name, origin in named]
+        return [origin in OWN_ORIGINS or name in self._own_libraries for name, origin in named]
 
     def _sampled(self, run: Run) -> dict[int, _Declared]:
         rows = np.unique(column(run.frames, "function"))
