@@ -160,8 +160,8 @@ def _check_linked(path: Path) -> None:
     interpreter = dynamic_linker(path)
     if interpreter is None:
         raise WhyperfError(
-            f"{path} is statically linked, so no sampler can be loaded into it: link it dynamically, or start it "
-            "yourself and record it from outside.",
+            f"{path} is statically linked, so no sampler can be loaded into it: link it dynamically (Go: "
+            "-ldflags=-linkmode=external), or start it yourself and record it from outside.",
             "whyperf record --pid PID",
         )
     if "ld-linux" not in interpreter:
