@@ -87,6 +87,13 @@ def test_explain_one_function_with_or_without_a_difference(recordings, capsys, p
     assert "parse ranks" in capsys.readouterr().out
 
 
+def test_explain_a_suspect_by_its_number(recordings, capsys):
+    run(*THREE, "--explain", "1")
+    assert "It already ranks first" in capsys.readouterr().out
+    with pytest.raises(WhyperfError, match="No run was ever seen"):
+        run(*THREE, "--explain", "99")
+
+
 def test_explain_an_unknown_function_is_a_sentence(recordings):
     with pytest.raises(WhyperfError, match="No run was ever seen"):
         run(*THREE, "--explain", "nobody")

@@ -88,7 +88,7 @@ def add_presentation(parser: argparse.ArgumentParser) -> None:
         "--perfetto", metavar="FILE", help="write causal paths of stalls for Perfetto or chrome://tracing"
     )
     parser.add_argument("--top", metavar="N", type=count, help="suspects to show (default 10)")
-    parser.add_argument("--explain", metavar="FUNCTION", help="say all that is known of one function")
+    parser.add_argument("--explain", metavar="FUNCTION", help="say all that is known of one function, or of suspect N")
     parser.add_argument(
         "--method",
         choices=["sound", "paper"],
@@ -268,6 +268,9 @@ def _explanations(diagnosis: Diagnosis, function: str | None) -> list[Explanatio
         return []
     from whyperf.engines.excess.explain import explain
 
+    suspects = diagnosis.verdict.suspects
+    if function.isdecimal() and 0 < int(function) <= len(suspects):
+        function = suspects[int(function) - 1].function
     found = explain(diagnosis.excess, function, diagnosis.verdict.symptom.unit)
     if not found:
         raise WhyperfError(
