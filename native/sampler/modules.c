@@ -21,8 +21,13 @@ DECLARE_NEXT(dlclose);
 
 enum { MAX_MODULES = 2048, MAPS_BUFFER = 16 * 1024, RETIRED = 16 };
 
+struct file {
+    uint64_t device, inode;
+};
+
 struct module_details {
-    uint64_t inode, header_start; // 0: its ELF header is not mapped
+    struct file file;
+    uint64_t file_offset, header_start; // 0: its ELF header is not mapped
     struct unwind_image image;
     const struct values_table *variables; // NULL: none so far
 };
@@ -56,7 +61,8 @@ static struct {
     bool changed;
     bool something_was_unloaded;
     // The latest mapping of a file's start: where its ELF header is.
-    uint64_t header_start, header_inode;
+    uint64_t header_start;
+    struct file header_file;
     struct {
         struct whyperf_module header;
         char path[1024];
@@ -121,7 +127,8 @@ static bool read_own_memory(void *context, uint64_t address, void *bytes, size_t
 }
 
 struct mapping {
-    uint64_t start, end, offset, inode;
+    uint64_t start, end, offset;
+    struct file file;
     bool executable;
     const char *path;
 };
@@ -152,10 +159,15 @@ static bool parse_mapping(const char *line, struct mapping *mapping) {
     at = parse_number(at + 6, 16, &mapping->offset);
     if (*at++ != ' ')
         return false;
-    at += strcspn(at, " ");
+    uint64_t major, minor;
+    at = parse_number(at, 16, &major);
+    if (*at++ != ':')
+        return false;
+    at = parse_number(at, 16, &minor);
+    mapping->file.device = major << 32 | minor;
     if (*at++ != ' ')
         return false;
-    at = parse_number(at, 10, &mapping->inode);
+    at = parse_number(at, 10, &mapping->file.inode);
     mapping->path = at + strspn(at, " ");
     return true;
 }
@@ -167,7 +179,7 @@ static void record_module(const struct mapping *mapping, const struct unwind_ima
                                       .file_offset = mapping->offset,
                                       .bias = bias,
                                       .build_id_size = image->build_id_size,
-                                      .inode = mapping->inode};
+                                      .inode = mapping->file.inode};
     memcpy(header->build_id, image->build_id, sizeof header->build_id);
     size_t length = strnlen(mapping->path, sizeof work.record.path - 1);
     memcpy(work.record.path, mapping->path, length);
@@ -175,11 +187,16 @@ static void record_module(const struct mapping *mapping, const struct unwind_ima
     ring_write_in_signal(WHYPERF_RECORD_MODULE, 0, &work.record, (uint32_t)(sizeof *header + length + 1));
 }
 
+static bool is_same_file(const struct file *a, const struct file *b) {
+    return a->device == b->device && a->inode == b->inode;
+}
+
 static const struct unwind_module *known_module(const struct snapshot *snapshot, const struct mapping *mapping) {
     for (uint32_t i = 0; i < snapshot->modules.count; i++) {
         const struct unwind_module *module = &snapshot->modules.modules[i];
-        if (module->start == mapping->start && module->end == mapping->end &&
-            snapshot->details[i].inode == mapping->inode)
+        const struct module_details *details = &snapshot->details[i];
+        if (module->start == mapping->start && module->end == mapping->end && details->file_offset == mapping->offset &&
+            is_same_file(&details->file, &mapping->file))
             return module;
     }
     return NULL;
@@ -188,7 +205,7 @@ static const struct unwind_module *known_module(const struct snapshot *snapshot,
 // A library built anew and loaded in the place of the old one may well have its inode number, too.
 static bool is_another(const struct mapping *mapping, const struct module_details *known) {
     struct unwind_image image;
-    return work.something_was_unloaded && work.header_inode == mapping->inode &&
+    return work.something_was_unloaded && is_same_file(&work.header_file, &mapping->file) &&
            unwind_image_find(read_own_memory, NULL, work.header_start, &image) &&
            memcmp(&image, &known->image, sizeof image) != 0;
 }
@@ -211,10 +228,10 @@ static void find_variables(const struct unwind_module *module, struct module_det
 // Where the ELF header of the mapping's file is: its segments follow it upwards, but a copy of some may lie anywhere. 0
 // if it is not mapped, or further up.
 static uint64_t find_header(const struct mapping *mapping) {
-    if (work.header_inode == mapping->inode)
+    if (is_same_file(&work.header_file, &mapping->file))
         return work.header_start;
     for (uint32_t i = 0; i < work.count; i++)
-        if (work.details[i].inode == mapping->inode)
+        if (is_same_file(&work.details[i].file, &mapping->file))
             return work.details[i].header_start;
     return 0;
 }
@@ -225,7 +242,7 @@ static void take_in(const struct mapping *mapping) {
         return;
     if (mapping->offset == 0) {
         work.header_start = mapping->start;
-        work.header_inode = mapping->inode;
+        work.header_file = mapping->file;
     }
     if (!mapping->executable || work.count == MAX_MODULES)
         return;
@@ -239,7 +256,8 @@ static void take_in(const struct mapping *mapping) {
         *details = snapshot->details[known - snapshot->modules.modules];
     } else {
         *module = (struct unwind_module){.start = mapping->start, .end = mapping->end};
-        *details = (struct module_details){.inode = mapping->inode, .header_start = header};
+        *details =
+            (struct module_details){.file = mapping->file, .file_offset = mapping->offset, .header_start = header};
         if (header && unwind_image_find(read_own_memory, NULL, header, &details->image)) {
             struct unwind_mapping place = {mapping->start, mapping->offset};
             module->bias = unwind_image_bias_at(read_own_memory, NULL, header, &place);
@@ -346,7 +364,8 @@ bool modules_refresh_in_signal(void) {
         tables_seen = atomic_load(&this_process.session->tables_generation);
         work.count = 0;
         work.changed = false;
-        work.header_start = work.header_inode = 0;
+        work.header_start = 0;
+        work.header_file = (struct file){0, 0};
         if (read_mappings())
             record_gone(atomic_load(&current));
         published = work.changed && publish();

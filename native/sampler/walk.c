@@ -119,26 +119,44 @@ static struct known_frame *room_for(struct walk_memory *memory, uint64_t looked_
     return &memory->known[(looked_up * 0x9e3779b97f4a7c15u) >> 56];
 }
 
-static bool follows_a_call(struct stack_reader *reader, uint64_t address) {
+enum follows { FOLLOWS_NO_CALL, FOLLOWS_A_CALL, NOT_READ };
+
+// What stands before an address: the word that ends there, on one page or on two.
+static enum follows what_it_follows(struct stack_reader *reader, uint64_t address) {
     enum { LOWEST = 64 * 1024 };
     union {
-        uint64_t word;
-        uint8_t code[sizeof(uint64_t)];
+        uint64_t words[2];
+        uint8_t code[2 * sizeof(uint64_t)];
     } before;
-    return address >= LOWEST && read_word_in_signal(reader, address - sizeof before, &before.word) &&
-           ends_in_call(before.code + sizeof before - CALL_CODE_LONGEST);
+    const uint8_t *end = before.code + sizeof(uint64_t);
+    uint64_t page_offset = address & (PAGE_BYTES - 1);
+    if (address < LOWEST)
+        return FOLLOWS_NO_CALL;
+    if (page_offset == 0 || page_offset >= sizeof(uint64_t)) {
+        if (!read_word_in_signal(reader, address - sizeof(uint64_t), &before.words[0]))
+            return NOT_READ;
+    } else {
+        uint64_t page = address - page_offset;
+        if (!read_word_in_signal(reader, page - sizeof(uint64_t), &before.words[0]) ||
+            !read_word_in_signal(reader, page, &before.words[1]))
+            return NOT_READ;
+        end += page_offset;
+    }
+    return ends_in_call(end - CALL_CODE_LONGEST) ? FOLLOWS_A_CALL : FOLLOWS_NO_CALL;
 }
 
 static const struct known_frame *find_frame(struct walk_memory *memory, const struct unwind_cursor *cursor,
                                             const struct unwind_modules *modules, struct stack_reader *reader) {
     uint64_t looked_up = unwind_looked_up(cursor);
     struct known_frame *frame = room_for(memory, looked_up);
-    if (frame->looked_up == looked_up)
+    if (looked_up && frame->looked_up == looked_up)
         return frame;
     int cut = learn_frame(frame, looked_up, modules);
     if (cut) {
-        bool is_code = cursor->pc_is_exact || follows_a_call(reader, looked_up + 1);
-        *frame = (struct known_frame){.looked_up = looked_up, .lacks = (uint8_t)cut, .is_code = is_code};
+        enum follows follows = cursor->pc_is_exact ? FOLLOWS_A_CALL : what_it_follows(reader, looked_up + 1);
+        *frame = (struct known_frame){.looked_up = follows == NOT_READ ? 0 : looked_up,
+                                      .lacks = (uint8_t)cut,
+                                      .is_code = follows == FOLLOWS_A_CALL};
     }
     return frame;
 }
@@ -146,7 +164,7 @@ static const struct known_frame *find_frame(struct walk_memory *memory, const st
 static bool is_return_address_in_signal(void *context, uint64_t address) {
     const struct known_frame *frame = room_for(&this_thread.memory->walk, address - 1);
     bool met_before = address > 1 && frame->looked_up == address - 1 && (!frame->lacks || frame->is_code);
-    return met_before || follows_a_call(context, address);
+    return met_before || what_it_follows(context, address) == FOLLOWS_A_CALL;
 }
 
 static void remember(struct walk_memory *memory, const struct known_frame *known, uint64_t cfa) {

@@ -97,7 +97,8 @@ static bool make_module(struct process *process, struct table_store *store, cons
                                      .end = mapping->end,
                                      .file_offset = mapping->offset,
                                      .device = mapping->device,
-                                     .inode = mapping->inode};
+                                     .inode = mapping->inode,
+                                     .header = header};
     if (!unwind_image_find(remote_read, &process->pid, header, &module->image))
         return false;
     struct unwind_mapping place = {mapping->start, mapping->offset};
@@ -128,6 +129,14 @@ static int replace_modules(struct process *process, struct mapped_module *module
     return 0;
 }
 
+// Of a copy of some of a file's code, which may lie anywhere; 0 if the file itself does not lie below.
+static uint64_t header_of(const struct mapping *mapping, const struct mapped_module *modules, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (modules[i].inode == mapping->inode && modules[i].device == mapping->device)
+            return modules[i].header;
+    return 0;
+}
+
 int process_refresh(struct process *process, struct table_store *store) {
     errno = 0;
     char *text = read_maps(process->pid);
@@ -150,10 +159,13 @@ int process_refresh(struct process *process, struct table_store *store) {
         bool is_vdso = strcmp(mapping.path, "[vdso]") == 0;
         if (mapping.inode == 0 && !is_vdso)
             continue;
-        // A file's segments follow its ELF header upwards.
+        // A file's segments follow its ELF header upwards, but for copies.
         if (mapping.offset == 0 || is_vdso)
             header = mapping;
-        if (!mapping.executable || !same_file(&header, &mapping))
+        if (!mapping.executable)
+            continue;
+        uint64_t header_start = same_file(&header, &mapping) ? header.start : header_of(&mapping, modules, count);
+        if (!header_start)
             continue;
         if (count == capacity) {
             struct mapped_module *larger = realloc(modules, (capacity += 64) * sizeof *modules);
@@ -164,7 +176,7 @@ int process_refresh(struct process *process, struct table_store *store) {
             modules = larger;
         }
         errno = 0;
-        if (make_module(process, store, &mapping, header.start, &modules[count]))
+        if (make_module(process, store, &mapping, header_start, &modules[count]))
             count++;
         else if (errno == EPERM || errno == ESRCH)
             error = errno;

@@ -14,7 +14,7 @@ bool unwind_by_frame_pointer(struct unwind_cursor *cursor, unwind_read_fn read, 
             !read(context, rbp + 8, &return_address))
             return false;
         if (!returns(context, return_address)) {
-            *ended = callers_rbp == 0;
+            *ended = !cursor->pc_is_exact && callers_rbp == 0;
             return *ended;
         }
         registers->value[UNWIND_RSP] = rbp + 16;

@@ -43,6 +43,9 @@ class Builder:
     def choices(self, *flags: str, compiler: str = "gcc") -> Path:
         return _built(self.folder, compiler, (PROGRAMS / "choices.c",), flags)
 
+    def handlers(self, *flags: str, compiler: str = "g++") -> Path:
+        return _built(self.folder, compiler, (PROGRAMS / "handlers.cpp",), flags)
+
     def ways(self, *flags: str, compiler: str = "gcc") -> Path:
         return _built(self.folder, compiler, (PROGRAMS / "ways.c",), flags)
 

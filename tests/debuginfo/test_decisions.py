@@ -68,6 +68,23 @@ def test_what_happens_in_every_round_is_told_from_what_a_round_may_leave_out(
     assert told == {line for line, by in WANTED.items() if by in ROUNDS and "&&" not in SOURCE[line - 1]}
 
 
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_what_handles_an_exception_does_not_happen_in_every_call(
+    build: Builder, described: Describe, level: str
+) -> None:
+    source = (PROGRAMS / "handlers.cpp").read_text().splitlines()
+    always, sometimes = (
+        next(number for number, text in enumerate(source, 1) if text.endswith(mark)) for mark in ("ALWAYS", "SOMETIMES")
+    )
+    program = build.handlers(level, "-g", "-fno-optimize-sibling-calls")
+    binary = described(program)
+    listing = run("objdump", "-d", "--no-show-raw-insn", "-j", ".text", program)
+    addresses = np.array([int(found[1], 16) for found in CALL.finditer(listing)], np.uint64)
+    found = [one for decided in deciding_lines(TimedFlows(binary, AMPLE_S), addresses) for one in decided]
+    every = {line: one.every_call for line, one in zip(binary.resolve(addresses).line.tolist(), found, strict=True)}
+    assert (every[always], every[sometimes]) == (True, False)
+
+
 def test_of_code_without_debug_information_nothing_is_known(build: Builder, described: Describe) -> None:
     program = build.choices("-O0")
     listing = run("objdump", "-d", "--no-show-raw-insn", "-j", ".text", program)

@@ -69,3 +69,17 @@ def test_it_ends_at_the_first_line_that_is_not_known():
 def test_a_huge_function_is_read_in_part():
     text = text_of("int f(void)\n{\n" + "  g();\n" * 100_000 + "}")
     assert (len(text.lines), text.complete) == (2000, False)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "void f(std::vector<int> v = {})\n{",
+        "void f(std::vector<int> v = {},\n       int n = 0) {",
+        "Box::Box(int n)\n  : a{n},\n    b{n}\n{",
+    ],
+)
+def test_braces_before_the_body_do_not_end_it(head):
+    text = text_of(f"{head}\n  g();\n}}\nint h;")
+    assert text.complete
+    assert text.lines[-2].code == "g();"

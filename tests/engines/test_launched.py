@@ -27,5 +27,12 @@ def test_but_not_where_lines_tell_who_calls_it() -> None:
     assert answers(debug="full") == pytest.approx({"tool+0x40": 1.0})
 
 
+def test_nor_because_libraries_have_threads_of_their_own() -> None:
+    pool = (("libc:start_thread", "sys:work", "sys:deflate"), 12.0)
+    good, bad = ([pool, (("main", "compress", "sys:deflate"), seconds)] for seconds in (2.0, 6.0))
+    excess = compare([Run(recording(good))], [Run(recording(bad))])
+    assert {excess.name(one.function) for one in excess.accounts if one.share > 0.01} == {"compress"}
+
+
 def test_nor_where_the_program_has_functions_that_do() -> None:
     assert "includes" not in answers("tool+0x80")

@@ -30,7 +30,7 @@ class Decision(NamedTuple):
     every_round: bool
     """The line decides whether a loop goes on, and the place is reached in every round."""
     every_call: bool
-    """Nothing decides: the place is reached once in every call."""
+    """Nothing decides: the place is reached in every call."""
 
 
 def deciding_lines(flows: TimedFlows, addresses: Addresses) -> list[list[Decision]]:
@@ -69,6 +69,7 @@ class Decisions:
         self._flow, self._code = flow, code
         ways = [[to for to in following if to not in flow.doomed] for following in flow.successors]
         self._depends = control_dependences(ways, flow.leaves)
+        self._reached = _reached(ways)
         branches = flow.address[np.append(flow.first[1:], len(flow.address)) - 1]
         self._scope: list[int] = scopes_at(code, branches).tolist()
         files, lines = lines_at(code, branches)
@@ -95,7 +96,7 @@ class Decisions:
             decides = self._nearest(place)
             branches = self._outside_of_what_is_inlined(place)
             every_round = decides != NOTHING and decides in self._lines_of_rounds(place, branches)
-            yield Decision(decides, every_round, every_call=not branches)
+            yield Decision(decides, every_round, every_call=not branches and block in self._reached)
             file, line = int(self._code.scope_call_file[scope]), int(self._code.scope_call_line[scope])
             inside, scope = scope, int(self._code.scope_parent[scope])
 
@@ -163,6 +164,17 @@ class Decisions:
             return self._line[branch] if self._file[branch] == place.file else NOTHING
         elsewhere = within == place.inside or int(code.scope_call_file[within]) != place.file
         return NOTHING if elsewhere else int(code.scope_call_line[within])
+
+
+def _reached(ways: Successors) -> set[int]:
+    """The blocks to which the function's first one leads. What leads to handlers of exceptions, and to where some
+    tables jump, is not known."""
+    found, work = {0}, [0]
+    while work:
+        new = set(ways[work.pop()]) - found
+        found |= new
+        work += new
+    return found
 
 
 def control_dependences(successors: Successors, leaves: Sequence[bool]) -> list[set[int]]:

@@ -40,21 +40,23 @@ def loss_notes(
 
 def _nowhere_notes(bad: Sequence[Run], settings: DiagnoseSettings) -> list[str]:
     """Code in no file has no names, unless the runtime that compiled it gives it some."""
-    share = max(_nowhere_share(run) for run in bad)
+    known = [run for run in bad if run.recording.table("modules").num_rows]
+    total = sum(run.time(Clock.CPU).total_s for run in known)
+    share = sum(_nowhere_s(run) for run in known) / total if total else 0.0
     if share < settings.module_part:
         return []
     return [
-        f"{percent(share)} of the bad runs' CPU time is in code that no file holds: compiled while the program runs, "
-        "and nameless unless the runtime writes /tmp/perf-PID.map (node --perf-basic-prof, java "
+        f"{percent(share)} of the bad runs' CPU time is in code that no file holds: probably compiled while the "
+        "program runs, and nameless unless the runtime writes /tmp/perf-PID.map (node --perf-basic-prof, java "
         "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit -XX:+PreserveFramePointer)."
     ]
 
 
-def _nowhere_share(run: Run) -> float:
+def _nowhere_s(run: Run) -> float:
     time, modules = run.time(Clock.CPU), ints(run.frames, "module")
     innermost = (run.stack_frame[stack] for stack in time.stack.tolist())
     nowhere = np.fromiter((modules[frame] < 0 for frame in innermost), np.bool_, len(time.stack))
-    return float(time.seconds[nowhere].sum()) / time.total_s if time.total_s else 0.0
+    return float(time.seconds[nowhere].sum())
 
 
 def _redaction_notes(good: Sequence[Run], bad: Sequence[Run]) -> list[str]:

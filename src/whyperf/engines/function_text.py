@@ -15,6 +15,7 @@ _COMMENT_OR_LITERAL = re.compile(
     re.DOTALL,
 )
 _CONDITIONAL = re.compile(r"\s*#\s*(if|el|endif)")
+_LOOKED_AHEAD = 8  # lines, for what follows a brace
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,15 @@ def _extent(shapes: Sequence[str], others: Set[int]) -> tuple[int, bool]:
             continue
         depth += shape.count("{") - shape.count("}")
         opened = opened or "{" in shape
-        if opened and depth <= 0:
+        if opened and depth <= 0 and not _goes_on(shapes, at):
             return at + 1, True
         if depth < 0:  # a mere declaration, in something that ends here
             return at, False
     return len(shapes), False
+
+
+def _goes_on(shapes: Sequence[str], at: int) -> bool:
+    """Whether the last brace of a line closes an argument's default, or a member's first value before the body."""
+    rest = (shapes[at].rpartition("}")[2], *shapes[at + 1 : at + 1 + _LOOKED_AHEAD])
+    following = next((text for line in rest if (text := line.strip())), "")
+    return following.startswith((",", ")", "{"))

@@ -139,7 +139,7 @@ class Run:
 
     @cached_property
     def in_every_call(self) -> set[int]:
-        """Frames that are reached once in every call of their function."""
+        """Frames that are reached in every call of their function."""
         table = self.recording.table("decisions")
         return set(ints(table.filter(table.column("every_call")), "frame"))
 

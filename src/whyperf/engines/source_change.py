@@ -24,7 +24,7 @@ def source_change(index: FunctionIndex, function: int, near: Collection[int]) ->
 
 
 def is_same_file(index: FunctionIndex, function: int) -> bool:
-    """Whether both builds certainly made a function from the same file."""
+    """Whether the source file of a function was the same when both builds were recorded."""
     good, bad = (_declared(index, runs, function) for runs in (index.good, index.bad))
     return good is not None and bad is not None and good.digest == bad.digest != ""
 

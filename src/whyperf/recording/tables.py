@@ -108,7 +108,7 @@ DECISIONS = Table(
             "all that decides is whether a loop goes on: the place is reached in every round of it",
             absent=False,
         ),
-        Column("every_call", pa.bool_(), "nothing decides: the place is reached once in every call", absent=False),
+        Column("every_call", pa.bool_(), "nothing decides: the place is reached in every call", absent=False),
     ),
     optional=True,
 )

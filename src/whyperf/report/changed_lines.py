@@ -12,7 +12,7 @@ from whyperf.report.printable import printable
 from whyperf.report.shorten import cut
 
 _INDENT = "     "
-_SIGNS = {"good": ("-", "red"), "bad": ("+", "green"), "both": (" ", "default")}
+_SIGNS = {"good": ("-", "green"), "bad": ("+", "red"), "both": (" ", "default")}
 
 
 def changed_lines(change: SourceChange, width: int, glyphs: Glyphs) -> Iterator[Text]:

@@ -69,17 +69,19 @@ class Rounds:
     ) -> None:
         self._index, self._costs, self._units, self._clock = index, costs, units, clock
         self._settings = settings
-        self._known: dict[int, Between] = {}
+        self._known: dict[tuple[int, bool], Between] = {}  # by context, and whether of its loop
 
     def grown(self, node: int) -> Between:
         """By how much the rounds of the loop that calls a context have grown, as what is done beside it shows."""
-        if node not in self._known:
-            self._known[node] = self._between(node, self._loop_of(node))
-        return self._known[node]
+        if (node, True) not in self._known:
+            self._known[node, True] = self._between(node, self._loop_of(node))
+        return self._known[node, True]
 
     def calls(self, node: int) -> Between:
         """By how much calls of a context's caller have grown, as what the caller does in every call beside it shows."""
-        return self._between(node, _Rounds(int(self._costs.tree.parent[node]), None))
+        if (node, False) not in self._known:
+            self._known[node, False] = self._between(node, _Rounds(int(self._costs.tree.parent[node]), None))
+        return self._known[node, False]
 
     def _between(self, node: int, rounds: _Rounds | None) -> Between:
         if rounds is None:
@@ -124,6 +126,8 @@ class Rounds:
         found = _InRounds()
         tree = self._costs.tree
         for run, nodes in zip(side.runs, side.nodes, strict=True):
+            if not (run.in_every_call or run.in_every_round):
+                continue
             time, scale = run.time(self._clock), self._units[run] * len(side.runs)
             frames = OwnFrames(self._index, run)
             columns = (time.stack.tolist(), nodes.tolist(), time.seconds.tolist(), time.samples.tolist())
@@ -144,4 +148,4 @@ class Rounds:
             yield None
         if frame in run.in_every_round:
             function = self._index.of_frame[run][frame]
-            yield run.decided_by[frame] - self._index.declared_line[run].get(function, 0)
+            yield run.decided_by.get(frame, 0) - self._index.declared_line[run].get(function, 0)

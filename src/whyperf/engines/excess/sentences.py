@@ -33,8 +33,8 @@ def sentences(excess: Excess, account: Account, anchor: Anchor, unit: str, insid
 def _code_differs(excess: Excess, function: int) -> str:
     if is_same_file(excess.index, function):
         return (
-            "Its code differs between the two builds, its source file does not: what it includes or inlines differs, "
-            "or how it was compiled."
+            "Its code differs between the two builds; the source file that was there when they were recorded does not: "
+            "what it includes or inlines differs, or how it was compiled, or it was edited after a build."
         )
     return "Its code differs between the two builds."
 
