@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 
+from bench.cache import SubjectError
 from bench.cases.case import Side
 from bench.peers.peer import PeerError
 from bench.server import innermost_child, wait_for_port
@@ -34,7 +35,8 @@ def run_under(
     cpu_limit_s: int | None = None,
     limit_s: float = LIMIT_S,
 ) -> bool:
-    """Whether the program came to its own end (or its driver did); PeerError where it ended badly.
+    """Whether the program came to its own end (or its driver did); PeerError where it ended badly, TimeoutExpired where
+    a server never was ready.
 
     At the CPU limit the kernel sends SIGXCPU, which ends the program but not what its tool does then.
     """
@@ -50,6 +52,8 @@ def run_under(
         start_new_session=True,
     )
     try:
+        if ready:
+            _wait_until_ready(process, int(ready.removeprefix("tcp:")))
         complete = _finish(process, side, ready, started + limit_s) and process.returncode != -signal.SIGXCPU
         if complete and not ready and process.returncode:
             raise PeerError(f"`{' '.join(command)}` ended with {process.returncode}.")
@@ -60,11 +64,17 @@ def run_under(
         process.wait()
 
 
+def _wait_until_ready(process: subprocess.Popen[bytes], port: int) -> None:
+    try:
+        wait_for_port(port, LIMIT_S)
+    except SubjectError as error:
+        raise subprocess.TimeoutExpired(process.args, LIMIT_S) from error
+
+
 def _finish(process: subprocess.Popen[bytes], side: Side, ready: str, end: float) -> bool:
     complete = True
     try:
         if ready:
-            wait_for_port(int(ready.removeprefix("tcp:")), LIMIT_S)
             left = max(1.0, end - time.monotonic())
             subprocess.run(side.drive, check=True, stdout=subprocess.DEVNULL, timeout=left)
         else:
