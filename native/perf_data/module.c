@@ -177,8 +177,9 @@ static const struct module_table *vdso_table(struct table_store *store) {
     struct unwind_image image;
     unsigned long start = getauxval(AT_SYSINFO_EHDR);
     errno = ENOEXEC;
-    return start && unwind_image_find(read_own, NULL, start, &image) ? table_store_get(store, read_own, NULL, &image)
-                                                                     : NULL;
+    return start && unwind_image_find(read_own, NULL, start, NULL, &image)
+               ? table_store_get(store, read_own, NULL, &image)
+               : NULL;
 }
 
 static PyObject *decoder_add_module(Decoder *self, PyObject *argument) {

@@ -172,12 +172,12 @@ static bool parse_mapping(const char *line, struct mapping *mapping) {
     return true;
 }
 
-static void record_module(const struct mapping *mapping, const struct unwind_image *image, uint64_t bias) {
+static void record_module(const struct mapping *mapping, const struct unwind_image *image) {
     struct whyperf_module *header = &work.record.header;
     *header = (struct whyperf_module){.start = mapping->start,
                                       .end = mapping->end,
                                       .file_offset = mapping->offset,
-                                      .bias = bias,
+                                      .bias = image->code_bias,
                                       .build_id_size = image->build_id_size,
                                       .inode = mapping->file.inode};
     memcpy(header->build_id, image->build_id, sizeof header->build_id);
@@ -205,15 +205,17 @@ static const struct unwind_module *known_module(const struct snapshot *snapshot,
 // A library built anew and loaded in the place of the old one may well have its inode number, too.
 static bool is_another(const struct mapping *mapping, const struct module_details *known) {
     struct unwind_image image;
+    struct unwind_mapping code = {mapping->start, mapping->offset};
     return work.something_was_unloaded && is_same_file(&work.header_file, &mapping->file) &&
-           unwind_image_find(read_own_memory, NULL, work.header_start, &image) &&
+           unwind_image_find(read_own_memory, NULL, work.header_start, &code, &image) &&
            memcmp(&image, &known->image, sizeof image) != 0;
 }
 
 static void find_variables(const struct unwind_module *module, struct module_details *details) {
     uint64_t here = (uint64_t)find_variables;
     bool is_ours = here >= module->start && here < module->end;
-    bool is_copy = module->bias != details->image.bias; // of code: the variables lie where the rest of the module does
+    bool is_copy =
+        details->image.code_bias != details->image.bias; // of code: the variables lie where the rest of the module does
     if (details->variables || is_ours || is_copy || !this_process.session->values_depth)
         return;
     details->variables = tables_find_variables_in_signal(&details->image);
@@ -258,12 +260,12 @@ static void take_in(const struct mapping *mapping) {
         *module = (struct unwind_module){.start = mapping->start, .end = mapping->end};
         *details =
             (struct module_details){.file = mapping->file, .file_offset = mapping->offset, .header_start = header};
-        if (header && unwind_image_find(read_own_memory, NULL, header, &details->image)) {
-            struct unwind_mapping place = {mapping->start, mapping->offset};
-            module->bias = unwind_image_bias_at(read_own_memory, NULL, header, &place);
+        struct unwind_mapping code = {mapping->start, mapping->offset};
+        if (header && unwind_image_find(read_own_memory, NULL, header, &code, &details->image)) {
+            module->bias = details->image.code_bias;
             tables_find_in_signal(&details->image, read_own_memory, &module->table);
         }
-        record_module(mapping, &details->image, module->bias);
+        record_module(mapping, &details->image);
         globals_forget_in_signal(mapping->start, mapping->end);
         work.changed = true;
     }

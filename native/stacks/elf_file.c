@@ -68,7 +68,7 @@ static int open_elf_file(const char *path, struct elf_file *file, struct unwind_
             lowest = headers[i].p_offset;
             file->start = headers[i].p_vaddr - headers[i].p_offset;
         }
-    if (unwind_image_find(read_as_loaded, file, file->start, image))
+    if (unwind_image_find(read_as_loaded, file, file->start, NULL, image))
         return 0;
     munmap(mapped, file->size);
     return ENOEXEC;

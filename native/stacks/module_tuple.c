@@ -7,8 +7,8 @@ PyObject *module_tuple(const struct mapped_module *module) {
     PyObject *path = PyUnicode_DecodeFSDefault(module->path);
     if (!path)
         return NULL;
-    return Py_BuildValue("KKKKsNK", module->start, module->end, module->file_offset, module->bias, build_id, path,
-                         module->inode);
+    return Py_BuildValue("KKKKsNK", module->start, module->end, module->file_offset, module->image.code_bias, build_id,
+                         path, module->inode);
 }
 
 PyObject *module_tuples(const struct process *process) {

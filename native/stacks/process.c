@@ -69,6 +69,10 @@ static bool same_file(const struct mapping *a, const struct mapping *b) {
     return a->inode == b->inode && a->device == b->device;
 }
 
+static bool is_of_file(const struct mapped_module *module, const struct mapping *mapping) {
+    return module->inode == mapping->inode && module->device == mapping->device;
+}
+
 static void take_over(struct mapped_module *from, struct mapped_module *to) {
     *to = *from;
     from->path = NULL;
@@ -78,8 +82,8 @@ static struct mapped_module *known_module(struct process *process, const struct 
     for (uint32_t i = 0; i < (process->unwind ? process->unwind->count : 0); i++) {
         struct mapped_module *module = &process->modules[i];
         if (module->path && module->start == mapping->start && module->end == mapping->end &&
-            module->file_offset == mapping->offset && module->inode == mapping->inode &&
-            module->device == mapping->device && strcmp(module->path, mapping->path) == 0)
+            module->file_offset == mapping->offset && is_of_file(module, mapping) &&
+            strcmp(module->path, mapping->path) == 0)
             return module;
     }
     return NULL;
@@ -99,10 +103,9 @@ static bool make_module(struct process *process, struct table_store *store, cons
                                      .device = mapping->device,
                                      .inode = mapping->inode,
                                      .header = header};
-    if (!unwind_image_find(remote_read, &process->pid, header, &module->image))
+    struct unwind_mapping code = {mapping->start, mapping->offset};
+    if (!unwind_image_find(remote_read, &process->pid, header, &code, &module->image))
         return false;
-    struct unwind_mapping place = {mapping->start, mapping->offset};
-    module->bias = unwind_image_bias_at(remote_read, &process->pid, header, &place);
     module->table = table_store_get(store, remote_read, &process->pid, &module->image);
     module->path = module->table ? strdup(mapping->path) : NULL;
     return module->path != NULL;
@@ -120,8 +123,10 @@ static int replace_modules(struct process *process, struct mapped_module *module
         return ENOMEM;
     unwind->count = count;
     for (uint32_t i = 0; i < count; i++)
-        unwind->modules[i] = (struct unwind_module){
-            .start = modules[i].start, .end = modules[i].end, .bias = modules[i].bias, .table = modules[i].table->rows};
+        unwind->modules[i] = (struct unwind_module){.start = modules[i].start,
+                                                    .end = modules[i].end,
+                                                    .bias = modules[i].image.code_bias,
+                                                    .table = modules[i].table->rows};
     process_clear(process);
     process->modules = modules;
     process->unwind = unwind;
@@ -132,7 +137,7 @@ static int replace_modules(struct process *process, struct mapped_module *module
 // Of a copy of some of a file's code, which may lie anywhere; 0 if the file itself does not lie below.
 static uint64_t header_of(const struct mapping *mapping, const struct mapped_module *modules, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
-        if (modules[i].inode == mapping->inode && modules[i].device == mapping->device)
+        if (is_of_file(&modules[i], mapping))
             return modules[i].header;
     return 0;
 }

@@ -9,7 +9,6 @@
 struct mapped_module {
     uint64_t start, end, file_offset; // the executable mapping
     uint64_t device, inode;
-    uint64_t bias;   // of this mapping
     uint64_t header; // where its file's ELF header is
     char *path;
     struct unwind_image image;

@@ -2,24 +2,27 @@
 #include "stacks/calls.h"
 #include "stacks/remote.h"
 
-// One step, by the frame pointer where there is no unwind information.
+// One step, by the frame pointer where there is no unwind information. `follows_a_call`: of the frame's address it is
+// known already, since the last step was made so.
 static int step(struct unwind_cursor *cursor, const struct unwind_modules *modules, const struct stack_access *access,
-                bool *missed_a_module, bool *ended) {
+                struct walk *walk, bool *follows_a_call, bool *ended) {
+    bool is_code = *follows_a_call || cursor->pc_is_exact;
+    *follows_a_call = false;
     int cut = unwind_step(cursor, modules, access->read, access->context, ended);
-    *missed_a_module |= cut == WHYPERF_CUT_NO_MODULE;
+    walk->missed_a_module |= cut == WHYPERF_CUT_NO_MODULE;
     if ((cut != WHYPERF_CUT_NO_MODULE && cut != WHYPERF_CUT_NO_ROW) || !access->returns)
         return cut;
-    bool is_code = cursor->pc_is_exact || access->returns(access->context, cursor->registers.value[UNWIND_RIP]);
-    bool left = is_code && unwind_by_frame_pointer(cursor, access->read, access->returns, access->context, ended);
-    return left ? WHYPERF_CUT_NONE : cut;
+    is_code = is_code || access->returns(access->context, cursor->registers.value[UNWIND_RIP]);
+    *follows_a_call = is_code && unwind_by_frame_pointer(cursor, access->read, access->returns, access->context, ended);
+    return *follows_a_call ? WHYPERF_CUT_NONE : cut;
 }
 
 // Goes on from `cursor`, whose frame has been noted, until the stack ends or is cut.
 static void walk_on(struct unwind_cursor *cursor, const struct unwind_modules *modules,
                     const struct stack_access *access, struct walk *walk) {
-    bool ended = false;
+    bool follows_a_call = false, ended = false;
     for (;;) {
-        walk->cut = step(cursor, modules, access, &walk->missed_a_module, &ended);
+        walk->cut = step(cursor, modules, access, walk, &follows_a_call, &ended);
         if (walk->cut || ended)
             return;
         if (walk->depth == WHYPERF_MAX_FRAMES) {
@@ -104,13 +107,13 @@ static bool find_frame_pointer(const struct process *process, struct frame_dista
     const struct mapped_module *module = process_module(process, pc);
     if (!module)
         return false;
-    uint32_t address = (uint32_t)(pc - module->bias), start;
+    uint32_t address = (uint32_t)(pc - module->image.code_bias), start;
     const struct unwind_row *row = unwind_find_row(&module->table->rows, address);
     if (!row || row->reg != UNWIND_RBP || cursor->registers.known & 1u << UNWIND_RBP)
         return false;
     struct frame_search search = {process, window, *cursor, 0};
     if (function_start(module->table, address, &start))
-        search.function = module->bias + start;
+        search.function = module->image.code_bias + start;
 
     // A function's frame mostly has the same size at the same place.
     uint64_t rsp = cursor->registers.value[UNWIND_RSP], rbp;

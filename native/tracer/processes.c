@@ -51,7 +51,7 @@ static u32 mappings_of(struct tracer *tracer, const struct process *process, str
         const struct installed_table *table = install_table(tracer, module->table);
         for (u32 j = 0; table && j < table->part_count; j++) {
             const struct installed_part *part = &table->parts[j];
-            u64 bias = module->bias, start = part->from + bias, end = part->to + bias;
+            u64 bias = module->image.code_bias, start = part->from + bias, end = part->to + bias;
             // Code before, between and after the parts has no unwind information, but belongs to the module.
             if (j == 0)
                 start = module->start;

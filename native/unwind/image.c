@@ -100,25 +100,11 @@ static const Elf64_Phdr *segment_with_elf_header(const Elf64_Phdr *headers, unsi
     return first;
 }
 
-// The number of program headers that were read; 0 if there is no x86-64 ELF module.
-static unsigned read_headers(unwind_image_read_fn read, void *context, uint64_t start, Elf64_Ehdr *elf,
-                             Elf64_Phdr *headers) {
-    if (!read(context, start, elf, sizeof *elf) || memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 ||
-        elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_ident[EI_DATA] != ELFDATA2LSB || elf->e_machine != EM_X86_64 ||
-        elf->e_phentsize != sizeof(Elf64_Phdr))
-        return 0;
-    unsigned count = elf->e_phnum < PROGRAM_HEADERS_MAX ? elf->e_phnum : PROGRAM_HEADERS_MAX;
-    return read(context, start + elf->e_phoff, headers, count * sizeof *headers) ? count : 0;
-}
-
-uint64_t unwind_image_bias_at(unwind_image_read_fn read, void *context, uint64_t start,
-                              const struct unwind_mapping *mapping) {
+// That of all of the module, unless the mapping's part of the file lies elsewhere.
+static uint64_t bias_of_code(const Elf64_Phdr *headers, unsigned count, uint64_t usual,
+                             const struct unwind_mapping *mapping) {
     enum { PAGE_BYTES = 4096 };
-    Elf64_Ehdr elf;
-    Elf64_Phdr headers[PROGRAM_HEADERS_MAX];
-    unsigned count = read_headers(read, context, start, &elf, headers);
-    const Elf64_Phdr *first = segment_with_elf_header(headers, count);
-    uint64_t usual = first ? start - (first->p_vaddr - first->p_offset) : 0, found = usual;
+    uint64_t found = usual;
     for (unsigned i = 0; i < count; i++) {
         const Elf64_Phdr *header = &headers[i];
         if (header->p_type != PT_LOAD || !(header->p_flags & PF_X) ||
@@ -133,17 +119,25 @@ uint64_t unwind_image_bias_at(unwind_image_read_fn read, void *context, uint64_t
     return found;
 }
 
-bool unwind_image_find(unwind_image_read_fn read, void *context, uint64_t start, struct unwind_image *image) {
+bool unwind_image_find(unwind_image_read_fn read, void *context, uint64_t start, const struct unwind_mapping *mapping,
+                       struct unwind_image *image) {
     struct module_reader module = {read, context, 0};
     Elf64_Ehdr elf;
     Elf64_Phdr headers[PROGRAM_HEADERS_MAX];
     *image = (struct unwind_image){0};
-    unsigned count = read_headers(read, context, start, &elf, headers);
+    if (!read(context, start, &elf, sizeof elf) || memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 ||
+        elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_ident[EI_DATA] != ELFDATA2LSB || elf.e_machine != EM_X86_64 ||
+        elf.e_phentsize != sizeof(Elf64_Phdr) || elf.e_phnum == 0)
+        return false;
+    unsigned count = elf.e_phnum < PROGRAM_HEADERS_MAX ? elf.e_phnum : PROGRAM_HEADERS_MAX;
+    if (!read(context, start + elf.e_phoff, headers, count * sizeof *headers))
+        return false;
     const Elf64_Phdr *first = segment_with_elf_header(headers, count);
     if (!first)
         return false;
     image->entry = elf.e_entry;
     image->bias = module.bias = start - (first->p_vaddr - first->p_offset);
+    image->code_bias = mapping ? bias_of_code(headers, count, image->bias, mapping) : image->bias;
     for (unsigned i = 0; i < count; i++) {
         const Elf64_Phdr *header = &headers[i];
         if (header->p_type == PT_NOTE && image->build_id_size == 0)

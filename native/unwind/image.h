@@ -13,6 +13,9 @@ typedef bool (*unwind_image_read_fn)(void *context, uint64_t address, void *byte
 
 struct unwind_image {
     uint64_t bias; // address minus ELF virtual address
+    // The same of one executable mapping of the module: mostly that of all of it, but a program may map a part of
+    // itself a second time elsewhere (V8 does so with its builtins, to have them near the code that it compiles).
+    uint64_t code_bias;
     uint8_t build_id[UNWIND_BUILD_ID_MAX];
     uint32_t build_id_size; // 0 when there is none
     // ELF virtual addresses (add the bias); 0 when the module has no .eh_frame_hdr.
@@ -23,16 +26,13 @@ struct unwind_image {
     uint64_t entry;
 };
 
-// `start` is where the module's ELF header is mapped. False if there is no x86-64 ELF module.
-bool unwind_image_find(unwind_image_read_fn read, void *context, uint64_t start, struct unwind_image *image);
-
 struct unwind_mapping {
     uint64_t start, file_offset;
 };
 
-// The bias of one executable mapping of the module: mostly that of all of it, but a program may map a part of itself a
-// second time elsewhere (V8 does so with its builtins, to have them near the code that it compiles).
-uint64_t unwind_image_bias_at(unwind_image_read_fn read, void *context, uint64_t start,
-                              const struct unwind_mapping *mapping);
+// `start` is where the module's ELF header is mapped, `mapping` (or NULL) some code of it. False if there is no x86-64
+// ELF module.
+bool unwind_image_find(unwind_image_read_fn read, void *context, uint64_t start, const struct unwind_mapping *mapping,
+                       struct unwind_image *image);
 
 #endif

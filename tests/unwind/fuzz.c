@@ -138,7 +138,7 @@ static void try_image(const struct bytes *whole) {
     struct unwind_image found;
     memcpy(image.at, whole->at, whole->size);
     flip_bits(image.at, image.size < 1024 ? image.size : 1024, 16);
-    unwind_image_find(read_bytes_at, &image, 0, &found);
+    unwind_image_find(read_bytes_at, &image, 0, NULL, &found);
     free(image.at);
 }
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from whyperf.debuginfo.code_map import Addresses, CodeMap
 from whyperf.debuginfo.flow import Flow, TimedFlows
-from whyperf.debuginfo.flow_graph import EXIT, Successors, post_dominators
+from whyperf.debuginfo.flow_graph import EXIT, Successors, post_dominators, reached
 from whyperf.debuginfo.places import lines_at, out_of_line_scopes, scopes_at
 
 NOTHING = 0  # decides, or it is unknown what does
@@ -69,7 +69,8 @@ class Decisions:
         self._flow, self._code = flow, code
         ways = [[to for to in following if to not in flow.doomed] for following in flow.successors]
         self._depends = control_dependences(ways, flow.leaves)
-        self._reached = _reached(ways)
+        # What leads to handlers of exceptions, and to where some tables jump, is not known.
+        self._reached = set(reached(ways, 0))
         branches = flow.address[np.append(flow.first[1:], len(flow.address)) - 1]
         self._scope: list[int] = scopes_at(code, branches).tolist()
         files, lines = lines_at(code, branches)
@@ -164,17 +165,6 @@ class Decisions:
             return self._line[branch] if self._file[branch] == place.file else NOTHING
         elsewhere = within == place.inside or int(code.scope_call_file[within]) != place.file
         return NOTHING if elsewhere else int(code.scope_call_line[within])
-
-
-def _reached(ways: Successors) -> set[int]:
-    """The blocks to which the function's first one leads. What leads to handlers of exceptions, and to where some
-    tables jump, is not known."""
-    found, work = {0}, [0]
-    while work:
-        new = set(ways[work.pop()]) - found
-        found |= new
-        work += new
-    return found
 
 
 def control_dependences(successors: Successors, leaves: Sequence[bool]) -> list[set[int]]:

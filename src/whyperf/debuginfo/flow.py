@@ -16,7 +16,7 @@ from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.blocks import Parts, parts_of
 from whyperf.debuginfo.code_map import Addresses, Bools, CodeMap, Int32s, ScopeKind
 from whyperf.debuginfo.elf import ElfFile
-from whyperf.debuginfo.flow_graph import Loops, dominators, doomed, find_loops, post_dominators
+from whyperf.debuginfo.flow_graph import Loops, dominators, doomed, find_loops, post_dominators, reached
 from whyperf.debuginfo.flow_instructions import Instruction, Step, decode
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.jump_tables import table_targets
@@ -250,17 +250,11 @@ class _Graph:
     @cached_property
     def can_return(self) -> bool:
         """Whether a return or a jump to elsewhere can be reached from the entry."""
-        seen, work = {0}, [0]
-        while work:
-            block = work.pop()
-            one = self._code[self._lasts[block]]
-            returns = one.step is Step.STOP and not one.trap
-            if returns or (self._leaves[block] and one.step in (Step.JUMP, Step.BRANCH)):
-                return True
-            new = [to for to in self._successors[block] if to not in seen]
-            seen.update(new)
-            work += new
-        return False
+        lasts = ((block, self._code[self._lasts[block]]) for block in reached(self._successors, 0))
+        return any(
+            (one.step is Step.STOP and not one.trap) or (self._leaves[block] and one.step in (Step.JUMP, Step.BRANCH))
+            for block, one in lasts
+        )
 
     def flow(self, entry: int) -> Flow:
         code = self._code

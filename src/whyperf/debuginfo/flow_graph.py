@@ -86,7 +86,12 @@ def dominators(successors: Successors, entry: int) -> list[int]:
 
     -1 for blocks to which no path leads.
     """
-    return _immediate(list(_postorder(entry, successors, [False] * len(successors))), _predecessors(successors))
+    return _immediate(list(reached(successors, entry)), _predecessors(successors))
+
+
+def reached(successors: Successors, entry: int) -> Iterator[int]:
+    """The entry, and the blocks to which a path leads from there."""
+    return _postorder(entry, successors, [False] * len(successors))
 
 
 def _predecessors(successors: Successors) -> list[list[int]]:

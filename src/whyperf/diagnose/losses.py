@@ -6,13 +6,12 @@ import signal
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
-import numpy as np
 import pyarrow.compute as pc
 
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.engines.modules import canonical_names
 from whyperf.engines.quantities import count, percent, seconds
-from whyperf.engines.run import Run, ints, texts
+from whyperf.engines.run import Run, column, ints, texts
 from whyperf.recording.identity import NAMED_BY_ADDRESS
 from whyperf.recording.manifest import Losses, Manifest
 from whyperf.recording.tables import Clock
@@ -53,10 +52,10 @@ def _nowhere_notes(bad: Sequence[Run], settings: DiagnoseSettings) -> list[str]:
 
 
 def _nowhere_s(run: Run) -> float:
-    time, modules = run.time(Clock.CPU), ints(run.frames, "module")
-    innermost = (run.stack_frame[stack] for stack in time.stack.tolist())
-    nowhere = np.fromiter((modules[frame] < 0 for frame in innermost), np.bool_, len(time.stack))
-    return float(time.seconds[nowhere].sum())
+    time = run.time(Clock.CPU)
+    seen = time.stack >= 0
+    innermost = column(run.recording.table("stacks"), "frame")[time.stack[seen]]
+    return float(time.seconds[seen][column(run.frames, "module")[innermost] < 0].sum())
 
 
 def _redaction_notes(good: Sequence[Run], bad: Sequence[Run]) -> list[str]:

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from whyperf.engines.renames import Declaration, renamed
 from whyperf.engines.run import Run, ints, texts
-from whyperf.recording.identity import COMPILED_WHILE_RUNNING
 
 Names = frozenset[str]
 
@@ -57,8 +56,6 @@ class Builds:
         """Whether the good runs' binaries hold the function of that name now, run or not."""
         if self.is_shared(module):
             return True  # a recording of the same file need not list the functions in which it was never seen
-        if module == COMPILED_WHILE_RUNNING:
-            return True  # nor is anything compiled that ran only a little
         if not any(module in self.module_names[run] for run in self.good):
             return True  # nor a library in which it was never seen at all
         for run in self.good:

@@ -58,7 +58,7 @@ class FunctionIndex:
         runs = (*bad, *good)  # the bad runs' spelling is the one shown
         self.builds = Builds(self.good, self.bad, self.module_names)
         self.upgraded = self._upgraded_libraries(runs)
-        self._own_libraries = self.upgraded | launched_libraries(runs, OWN_ORIGINS)
+        self._own_libraries = self.upgraded | launched_libraries(runs)
         seen = {run: self._sampled(run) for run in runs}
         self._shared_names = self._names_taken_twice(runs, seen)
         self.functions: list[Function] = []

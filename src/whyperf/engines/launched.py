@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from whyperf.engines.modules import OWN_ORIGINS
 from whyperf.engines.run import Run, ints, texts
 from whyperf.recording.identity import without_version
 from whyperf.recording.tables import Clock
@@ -17,14 +18,14 @@ _MOSTLY = 0.5
 _NONE, _SEVERAL = -1, -2
 
 
-def launched_libraries(runs: Sequence[Run], own_origins: frozenset[str]) -> set[str]:
+def launched_libraries(runs: Sequence[Run]) -> set[str]:
     """The file names of such libraries, if the runs spent most of their CPU time in them."""
     if any(_has_lines(run) for run in runs):
         return set()
     found: set[str] = set()
     spent, total = 0.0, 0.0
     for run in runs:
-        for libraries, seconds in _by_stack(run, own_origins):
+        for libraries, seconds in _by_stack(run):
             total += seconds
             if libraries:
                 spent += seconds
@@ -38,37 +39,30 @@ def _has_lines(run: Run) -> bool:
     return any(origin == "program" and debug == "full" for origin, debug in columns)
 
 
-def _by_stack(run: Run, own_origins: frozenset[str]) -> Iterator[tuple[frozenset[str], float]]:
+def _by_stack(run: Run) -> Iterator[tuple[frozenset[str], float]]:
     """For each stack the libraries that a single function called there, or a thread of their own; and its seconds."""
     modules = run.recording.table("modules")
     origins, names = (texts(modules, name) for name in ("origin", "name"))
     frame_module, frame_function = ints(run.frames, "module"), ints(run.frames, "function")
-    known: dict[int, tuple[int, frozenset[str]]] = {_NONE: (_NONE, frozenset())}
+    # By node, parents first: the only one of the program's own functions on the stack, and the libraries on it.
+    own: list[int] = []
+    libraries: list[frozenset[str]] = []
 
     @cache
-    def together(libraries: frozenset[str], one: str) -> frozenset[str]:
-        return libraries | {one}
+    def together(some: frozenset[str], one: str) -> frozenset[str]:
+        return some | {one}
 
-    def entered(stack: int) -> tuple[int, frozenset[str]]:
-        """The only one of the program's own functions on the stack, and the libraries on it."""
-        todo = []
-        while stack not in known:
-            todo.append(stack)
-            stack = run.stack_parent[stack]
-        for at in reversed(todo):
-            function, libraries = known[run.stack_parent[at]]
-            frame = run.stack_frame[at]
-            module = frame_module[frame]
-            outermost = run.stack_parent[at] == _NONE  # _start, which calls the first
-            if module >= 0 and origins[module] in own_origins and not outermost:
-                alone = function in (_NONE, frame_function[frame])
-                function = frame_function[frame] if alone else _SEVERAL
-            elif module >= 0 and origins[module] == "system-library":
-                libraries = together(libraries, without_version(names[module]))
-            known[at] = (function, libraries)
-        return known[todo[0]] if todo else known[stack]
-
+    for parent, frame in zip(run.stack_parent, run.stack_frame, strict=True):
+        outermost = parent == _NONE  # _start, which calls the first
+        function, found = (_NONE, frozenset[str]()) if outermost else (own[parent], libraries[parent])
+        module = frame_module[frame]
+        if module >= 0 and origins[module] in OWN_ORIGINS and not outermost:
+            alone = function in (_NONE, frame_function[frame])
+            function = frame_function[frame] if alone else _SEVERAL
+        elif module >= 0 and origins[module] == "system-library":
+            found = together(found, without_version(names[module]))
+        own.append(function)
+        libraries.append(found)
     time = run.time(Clock.CPU)
     for stack, seconds in zip(time.stack.tolist(), time.seconds.tolist(), strict=True):
-        function, libraries = entered(stack)
-        yield libraries if function != _SEVERAL else frozenset(), seconds
+        yield libraries[stack] if stack >= 0 and own[stack] != _SEVERAL else frozenset(), seconds

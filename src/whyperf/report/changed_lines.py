@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from whyperf.engines.finding import ChangedLine, SourceChange
+from whyperf.engines.finding import SourceChange
 from whyperf.report.glyphs import Glyphs
 from whyperf.report.printable import printable
-from whyperf.report.shorten import cut
+from whyperf.report.shorten import cut, indentation
 
 _INDENT = "     "
 _SIGNS = {"good": ("-", "green"), "bad": ("+", "red"), "both": (" ", "default")}
@@ -18,7 +18,7 @@ _SIGNS = {"good": ("-", "green"), "bad": ("+", "red"), "both": (" ", "default")}
 def changed_lines(change: SourceChange, width: int, glyphs: Glyphs) -> Iterator[Text]:
     lines = [line for hunk in change.hunks for line in hunk]
     digits = len(str(max(line.line for line in lines)))
-    common = min(_indentation(line) for line in lines)
+    common = min(indentation(printable(line.text)) for line in lines)
     yield Text()
     yield Text(cut(f"{_INDENT}What differs in its source: - good build, + bad build", width, glyphs.dots), "dim")
     for number, hunk in enumerate(change.hunks):
@@ -31,11 +31,6 @@ def changed_lines(change: SourceChange, width: int, glyphs: Glyphs) -> Iterator[
             yield row.append(cut(f" {code}", width - len(row), glyphs.dots), style)
     if change.more:
         yield Text(f"{_INDENT}  {glyphs.dots} {_more(change.more)}", "dim")
-
-
-def _indentation(line: ChangedLine) -> int:
-    text = printable(line.text)
-    return len(text) - len(text.lstrip())
 
 
 def _more(count: int) -> str:

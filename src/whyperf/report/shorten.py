@@ -12,6 +12,10 @@ def cut(text: str, width: int, dots: str = "…") -> str:
     return text if len(text) <= width else text[: max(0, width - len(dots))] + dots
 
 
+def indentation(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
 def short_name(name: str, width: int, dots: str = "…") -> str:
     """Template arguments go first, then how a lambda is called, then outer namespaces, then the front."""
     if len(name) <= width:

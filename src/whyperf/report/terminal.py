@@ -23,7 +23,7 @@ from whyperf.report.glyphs import Glyphs, bar, encodable, glyphs_for, sparkline
 from whyperf.report.heat import heat_map
 from whyperf.report.ladder import ladder
 from whyperf.report.printable import printable
-from whyperf.report.shorten import call_path, cut, short_name, short_path
+from whyperf.report.shorten import call_path, cut, indentation, short_name, short_path
 
 _LEFT, _SHARE, _CONFIDENCE = "  #  ", "share of the excess", "confidence"
 _SHOWN = 10  # suspects
@@ -201,7 +201,7 @@ class _Report:
         digits = len(str(max(line.line for line in lines)))
         room = self.width - len(f"     > {'':{digits}} | ") - len("  100%") - (len(_DECIDES) if decided_by else 0)
         texts = [printable(line.text.rstrip()) for line in lines]
-        common = min((len(text) - len(text.lstrip()) for text in texts if text.strip()), default=0)
+        common = min((indentation(text) for text in texts if text.strip()), default=0)
         codes = [cut(text[common:], room, self.glyphs.dots) for text in texts]
         hot_width = max((len(code) for code, line in zip(codes, lines, strict=True) if _is_hot(line)), default=0)
         before = lines[0].line - 1
