@@ -108,9 +108,10 @@ def test_by_the_papers_method_one_global_lifts_every_function():
     assert {one.evidence[0].detail["discount"] for one in verdict.suspects if one.function != "main"} == {0.0}
 
 
-def test_a_hot_function_explained_by_its_callers_data_is_no_hub():
+def test_a_hot_function_explained_by_its_callers_data_is_named_after_it():
     verdict = examine(runs(1.0, ample), runs(9.0, none, first=50)).verdict
-    assert [suspect.function for suspect in verdict.suspects] == ["plan"]
+    first, second = verdict.suspects
+    assert (first.function, second.function, second.confidence) == ("plan", "apply", "low")
 
 
 def test_single_runs_have_low_confidence_and_name_what_several_would_tell():

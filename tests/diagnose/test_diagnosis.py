@@ -45,6 +45,17 @@ def test_a_difference_within_the_spread_asks_for_more_runs():
     assert "--runs" in (verdict.next_command or "")
 
 
+def test_a_machine_that_changes_its_speed_does_not_hide_a_difference():
+    # GIVEN runs that differ among themselves by more than good and bad do, each of them in all that it does
+    slower = [*STACKS, (("main", "store"), 0.8)]
+    verdict = diagnose(runs(STACKS, (0.8, 1.0, 1.2)), runs(slower, (0.9, 1.1, 1.3)))
+    # THEN what they do alike tells, and the sentence says so
+    assert verdict.kind is VerdictKind.DIFFERENCE
+    assert verdict.suspects[0].function == "store"
+    assert "Measured by what all runs do alike" in verdict.symptom.sentence
+    assert "27% more time" in verdict.symptom.sentence
+
+
 def test_single_runs_need_a_large_difference_and_say_so():
     small = diagnose(runs(STACKS, [1.0]), runs(STACKS, [1.2]))
     assert small.kind is VerdictKind.INSUFFICIENT

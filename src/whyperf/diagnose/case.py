@@ -14,7 +14,7 @@ from whyperf.diagnose.contexts import ContextsView, view_contexts
 from whyperf.diagnose.data import Data, Method, data_notes, gather
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.losses import cut_share
-from whyperf.diagnose.measures import Measures, take_measures
+from whyperf.diagnose.measures import Measures, steadied_cpu, take_measures
 from whyperf.diagnose.nature import Growth, Nature, growth_of, is_waited, nature_of, runs_less_side_by_side
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Change, Measure, judge, runs_needed
@@ -51,7 +51,11 @@ class Case:
         self.good, self.bad, self.settings, self.method, self.sources = good, bad, settings, method, sources
         self.runs = (*good, *bad)
         self.measures: Measures = take_measures(good, bad, settings)
-        self.growth: Growth = growth_of(good, bad, self.measures, settings)
+        growth = growth_of(good, bad, self.measures, settings)
+        self._steadied = steadied_cpu(good, bad, self.measures) if growth.cpu is Change.UNCLEAR else None
+        if self._steadied is not None and judge(self._steadied, settings.cpu).change is Change.GREW:
+            growth = replace(growth, cpu=Change.GREW)
+        self.growth: Growth = growth
 
     @cached_property
     def contexts(self) -> ContextsView | None:
@@ -88,7 +92,7 @@ class Case:
 
     def _used_more_cpu_or_wall(self) -> Decision:
         """Threads that run less side by side may wait for each other: waits for locks show it, where they were seen."""
-        sentence = wording.grew(self.measures.cpu, self.measures.unit)
+        sentence = wording.grew(self.measures.cpu, self.measures.unit, self._steadied)
         if not runs_less_side_by_side(self.growth, self.settings):
             return self._used_more_cpu(sentence)
         if self.recorded_waits and self._blocked_excess[1] is Waits.LOCKS:

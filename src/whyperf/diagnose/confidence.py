@@ -11,7 +11,7 @@ HIGH, MEDIUM, LOW = "high", "medium", "low"
 def confidence(finding: Finding, *, fewest_runs: int, doubtful: bool, settings: DiagnoseSettings) -> str:
     """`fewest_runs`: of the kind with fewer runs. `doubtful`: something about the whole comparison is."""
     strength = finding.strength
-    if strength is None or fewest_runs < 2 or not strength.separated:
+    if strength is None or fewest_runs < 2 or not strength.separated or not strength.stands_out:
         return LOW
     if (
         fewest_runs >= settings.high_runs

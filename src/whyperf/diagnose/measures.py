@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Measure
 from whyperf.diagnose.verdict import PEAK_BYTES
 from whyperf.engines.run import ONE_RUN, Run, common_unit
+from whyperf.engines.yardstick import slowness
 from whyperf.recording.tables import Clock
 
 _ENOUGH_SAMPLES = 100  # 10% noise: enough to say that sampled and measured time disagree
@@ -54,6 +57,15 @@ def take_measures(good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSet
         memory=collect(PEAK_BYTES, lambda run: run.manifest.totals.max_rss_bytes, divided=False),
         notes=(*notes, *doubts),
     )
+
+
+def steadied_cpu(good: Sequence[Run], bad: Sequence[Run], measures: Measures) -> Measure | None:
+    """CPU time as it would be if the machine had been as fast in all runs; None where that cannot be told."""
+    slow, cpu = slowness(good, bad, per_unit=measures.per_unit), measures.cpu
+    if slow is None:
+        return None
+    figures = [tuple((np.array(side) / by).tolist()) for side, by in zip((cpu.good, cpu.bad), slow, strict=True)]
+    return Measure(cpu.name, figures[0], figures[1])
 
 
 def sampled_cpu(run: Run) -> float:

@@ -21,11 +21,16 @@ WAITS_UNSEEN = "Samples of CPU time do not show if threads wait for each other"
 _TIMES = {"cpu_s": "CPU time", "sampled_cpu_s": "sampled CPU time", "wall_s": "wall time"}
 
 
-def grew(measure: Measure, unit: str) -> str:
-    return (
+def grew(measure: Measure, unit: str, steadied: Measure | None = None) -> str:
+    """`steadied`: without the machine's changes of speed, where the difference shows only so."""
+    said = (
         f"Bad runs use {factor(measure)} {_TIMES[measure.name]}: {seconds(measure.bad_mean)} per {unit}, not "
         f"{seconds(measure.good_mean)} ({_runs(measure)})."
     )
+    if steadied is None:
+        return said
+    more = factor(steadied)
+    return f"{said} Measured by what all runs do alike, since the machine's speed changed, they use {more} time."
 
 
 def grew_alike(sentence: str) -> str:

@@ -49,6 +49,7 @@ class Strength:
     low: float  # 95% interval of the score
     high: float
     inferred: bool = False  # what stands out was seen elsewhere, and this is what may have led to it
+    stands_out: bool = True  # of the noise by itself; else it is named for what it has to do with one that does
 
 
 @dataclass(frozen=True)

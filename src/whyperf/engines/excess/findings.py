@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from whyperf.engines.excess.anchors import Anchor, Role, anchor_of, heaviest_context, repeated_callee
+from whyperf.engines.excess.anchors import Anchor, Role, repeated_callee
 from whyperf.engines.excess.compare import Account, Excess
+from whyperf.engines.excess.naming import named, stands_out
 from whyperf.engines.excess.places import Whereabouts, locate
 from whyperf.engines.excess.sentences import sentences
 from whyperf.engines.finding import Finding, SourceChange, Strength
@@ -17,28 +18,12 @@ from whyperf.recording.tables import Clock
 
 ENGINE = "excess"
 CHANGED = "changed"  # the code of a function, between two builds
-_MOSTLY = 0.5
 _SLIGHTLY = 0.05
 
 
 def suspects(excess: Excess, unit: str) -> list[Finding]:
-    """Functions that stand out, best first. The list ends where the rest is noise."""
-    settings = excess.settings
-    accounts = [
-        account
-        for account in excess.accounts
-        if account.share >= settings.suspect_share and account.sigma >= settings.suspect_sigma
-    ]
-    chosen = [(account, anchor_of(excess, account.function)) for account in accounts]
-    hub = excess.hub
-    if chosen and hub is not None and all(account.function != hub for account, _ in chosen[:2]):
-        account = excess.account(hub)
-        if _cheap(account):
-            chosen = [pair for pair in chosen if pair[0].function != hub]
-            # Never before who answers for more.
-            at = max(1, sum(other.share > account.share for other, _ in chosen))
-            chosen.insert(at, (account, Anchor(heaviest_context(excess, hub), Role.HUB)))
-    return [_finding(excess, rank, account, anchor, unit) for rank, (account, anchor) in enumerate(chosen, 1)]
+    """Best first."""
+    return [_finding(excess, rank, account, anchor, unit) for rank, (account, anchor) in enumerate(named(excess), 1)]
 
 
 def _finding(excess: Excess, rank: int, account: Account, anchor: Anchor, unit: str) -> Finding:
@@ -58,7 +43,12 @@ def _finding(excess: Excess, rank: int, account: Account, anchor: Anchor, unit: 
         lines=where.lines,
         detail=_detail(excess, account, anchor, where, inside),
         strength=Strength(
-            account.sigma, account.separated, account.low, account.high, inferred=anchor.role is Role.ELSEWHERE
+            account.sigma,
+            account.separated,
+            account.low,
+            account.high,
+            inferred=anchor.role is Role.ELSEWHERE,
+            stands_out=stands_out(excess, account),
         ),
         change=_change(excess, account.function, where),
     )
@@ -105,11 +95,6 @@ def _code(excess: Excess, function: int) -> str:
     if function in excess.code.changed:
         return CHANGED
     return "same" if function in excess.code.same else "unknown"
-
-
-def _cheap(account: Account) -> bool:
-    """What grew lies in what it calls: not so where its own time grew and its caller's data answer for it."""
-    return account.bad_s - account.good_s < _MOSTLY * (account.bad_inclusive_s - account.good_inclusive_s)
 
 
 def _inside(excess: Excess, function: int) -> list[tuple[int, float]]:

@@ -275,7 +275,8 @@ class Growth:
             return False
         grown_here = self._grown(*(self._subtrees.inside(side, function, head) for side in ("good", "bad")))
         grown_there = self._grown(*(there(side, function, head) for side in ("good", "bad")))
-        return grown_there < self._settings.concentrated * grown_here
+        usual = float(self.of[ROOT]) + self._settings.clear_rise
+        return grown_there < min(usual, self._settings.concentrated * grown_here)
 
     def _grown(self, good: float, bad: float) -> float:
         return log(max(bad + self._unseen, _TINY) / max(good + self._unseen, _TINY))

@@ -110,6 +110,8 @@ def _grown(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: 
 def _answers(excess: Excess, account: Account, own: float) -> str:
     """What it answers for where that is not just its own growth: more of it is in callees, or others share in it."""
     charged = seconds(account.charged_s)
+    if account.charged_s < _SLIGHTLY * own:
+        return "; others answer for it"
     if charged_elsewhere(excess, account.function) > _SLIGHTLY * account.charged_s:
         rest = "" if account.charged_s > own else ", others for the rest"
         return f"; with what it calls it answers for {charged}{rest}"

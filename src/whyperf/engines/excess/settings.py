@@ -58,6 +58,8 @@ class ExcessSettings:
     suspect_sigma: float = 3.0
     # and must be worth reading about.
     suspect_share: float = 0.02
+    # Whoever is named beside a suspect, as its caller or callee, needs less: two-sided 95%.
+    runner_up_sigma: float = 1.96
     # Two-sided 95% of a normal distribution, for the printed intervals.
     interval_sigma: float = 1.96
     # A line is hot from this share of its function's excess on.
