@@ -93,7 +93,7 @@ def readings(recording: Recording) -> list[dict[str, float]]:
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("level", [pytest.param("-O0", marks=pytest.mark.long), "-O2"])
 def test_values_of_one_sample_agree_with_each_other(tmp_path: Path, compiler: str, level: str) -> None:
     recording, _ = record(tmp_path, compiler, level)
     samples = readings(recording)

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 _RUNS = 3
 _TABLE = """
 #include <stdio.h>
@@ -98,6 +100,7 @@ def _suspects(tmp_path: Path, good: str, bad: str) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.long
 def test_an_edit_is_named_though_no_time_is_spent_in_it(tmp_path: Path) -> None:
     assert _EDITED != _TABLE
     first, second = _suspects(tmp_path, _TABLE, _EDITED)[:2]

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.page.conftest import SCREENSHOTS, eventually, open_page
 
-CASES = ("ledger", "pool", "orders", "shelf", "convoy")
+CASES = ("ledger", "convoy", *(pytest.param(name, marks=pytest.mark.long) for name in ("pool", "orders", "shelf")))
 
 
 @pytest.fixture(params=CASES)

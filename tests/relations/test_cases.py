@@ -31,6 +31,7 @@ def assert_right(case: RelationsCase, answer: Answer) -> None:
     assert is_right(answer, score(answer, truth, case.also), truth), answer
 
 
+@pytest.mark.long
 def test_extra_call_per_restoration_is_named(tmp_path: Path) -> None:
     """MongoDB-57221: the loop over plans runs twice where it ran once."""
     case = smaller("mongo-57221", "{documents} 200 up created", "{documents} 200 up created latest")

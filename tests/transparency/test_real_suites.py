@@ -15,6 +15,7 @@ from bench.watching import unwatched, watched
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.long
 def test_same_results(recording: Path) -> None:
     # GIVEN a project's test suite that passes on this machine
     if shutil.which("tclsh") is None:

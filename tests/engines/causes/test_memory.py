@@ -77,6 +77,7 @@ def _later(events: pa.Table, by_ns: int) -> pa.Table:
     return events.set_column(events.schema.get_field_index("time"), events.schema.field("time"), moved)
 
 
+@pytest.mark.long
 def test_a_recording_larger_than_memory_tells_what_it_tells_with_plenty(tmp_path: Path) -> None:
     if file_backed._folder_on_disk() is None:
         pytest.skip("no folder for temporary files is on a disk")

@@ -29,7 +29,7 @@ def outcome(name: str) -> CauseOutcome:
         pytest.skip(f"{case.title} cannot be had here: {error}")
 
 
-@pytest.mark.parametrize("name", ["kiosk-plugin-sleep", "pigz-libz-sleep"])
+@pytest.mark.parametrize("name", ["kiosk-plugin-sleep", pytest.param("pigz-libz-sleep", marks=pytest.mark.long)])
 def test_the_module_that_sleeps_is_first_and_external(name: str) -> None:
     # GIVEN a real program, one of whose libraries or plug-ins sleeps now and then
     # WHEN a run with the delay is compared with one without

@@ -10,7 +10,7 @@ from bench.contexts.truth import EVERYTHING, truth_of
 
 from tests.tracer.recording import needs_bpf
 
-pytestmark = needs_bpf
+pytestmark = [needs_bpf, pytest.mark.long]
 
 
 def test_time_in_the_slowest_contexts_is_inferred_within_a_tenth(

@@ -13,8 +13,9 @@ from tests.tracer.recording import Command, needs_bpf
 
 pytestmark = [needs_bpf, pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")]
 
-_NAMES = ("mutex-over-io", "missing-signal", "two-mutexes", "io-uring", "glib-late", "uv-pool", "own-executor")
-QUICK = {case.name: case for case in (*CASES, *QUEUES) if case.name in _NAMES}
+_NAMES = ("mutex-over-io", "io-uring", "own-executor")
+_LONG = ("missing-signal", "two-mutexes", "glib-late", "uv-pool")
+STALLS = {case.name: case for case in (*CASES, *QUEUES) if case.name in (*_NAMES, *_LONG)}
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +40,10 @@ def stalls(verdict: dict[str, object]) -> list[dict[str, object]]:
     return [one for one in suspects if any(each["engine"] == "causes" for each in one["evidence"])]
 
 
-@pytest.mark.parametrize("name", sorted(QUICK))
+@pytest.mark.parametrize("name", [*_NAMES, *(pytest.param(name, marks=pytest.mark.long) for name in _LONG)])
 def test_the_culprit_comes_first(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # GIVEN a program, recorded as it should be and stalled
-    case, command = QUICK[name], Command(folder)
+    case, command = STALLS[name], Command(folder)
     if case.why_not():
         pytest.skip(case.why_not())
     for variable, value in case.environment.items():
@@ -60,7 +61,7 @@ def test_the_culprit_comes_first(folder: Path, name: str, monkeypatch: pytest.Mo
 
 
 def test_the_same_behaviour_twice_has_no_culprit(folder: Path) -> None:
-    case, command = QUICK["mutex-over-io"], Command(folder)
+    case, command = STALLS["mutex-over-io"], Command(folder)
     words = case.commands(folder)["normal"]
     for number in (1, 2):
         command("record", "--trace", "--force", "-o", f"again.{number}", "--", *words)
