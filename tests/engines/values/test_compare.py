@@ -48,6 +48,32 @@ def test_values_that_moved_are_abnormal():
     assert found.contrast.read_at[0].line == 20
 
 
+def seldom_read(limit):
+    """Compares good runs of five readings each with bad ones of many, below the limit."""
+
+    def made(most, samples):
+        return lambda rng: one_function(Read("work", "x", rng.integers(0, most, samples)), samples=samples)
+
+    return compare(runs(made(10, 5)), runs(made(limit, N), first=100))
+
+
+def test_a_few_readings_a_run_tell_where_all_runs_stand_apart():
+    found = abnormal(seldom_read(1000))["x"]
+    assert found.contrast.good.high < 10 < found.contrast.bad.high
+    assert not seldom_read(10).abnormal
+
+
+def test_readings_are_not_lumped_together_because_the_other_side_has_many():
+    # GIVEN twenty readings a run on one side and fifty times as many on the other, which overlap
+    def made(low, samples):
+        return lambda rng: one_function(Read("work", "x", rng.integers(low, low + 50, samples)), samples=samples)
+
+    found = compare(runs(made(0, 20)), runs(made(20, 20 * N // 8), first=100))
+    # THEN there are enough blocks of both to test
+    assert abnormal(found)["x"].distance < 0.9
+    assert not compare(runs(made(0, 20)), runs(made(0, 20 * N // 8), first=100)).abnormal
+
+
 @pytest.mark.parametrize("count", [1, 3])
 def test_the_same_values_are_not(count):
     found = judged(uniform(0, 50), uniform(0, 50), count)

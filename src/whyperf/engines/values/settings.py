@@ -40,6 +40,7 @@ class ValuesSettings:
     run_level_factor: float = 2.5
     run_level_distance: float = 0.5
     run_level_runs: int = 3
+    run_level_readings: int = 3
     # With fewer readings than needed a number still tells if it stays within this factor in all runs of a kind and
     # differs by this factor between kinds: what two groups of seeds, ports or ids will hardly do.
     few_spread: float = 1.5

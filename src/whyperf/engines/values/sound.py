@@ -115,21 +115,34 @@ def _gate_and_test(dimension: Dimension, matched: Matched, edges: Ints, settings
         return Tested(dimension, Status.SAME, distance, within)
     stay = min(_mean_stay(matched.good), _mean_stay(matched.bad))
     time = max(_time(matched.good, good_bins, count), _time(matched.bad, bad_bins, count), stay)
-    length = _block_length(time, matched, settings)
+    length = max(1, int(np.ceil(settings.block_times * time)))
     blocks = min(_whole_blocks(matched.good, length), _whole_blocks(matched.bad, length))
     p = None
     if blocks >= settings.minimum_blocks:
-        first = block_histograms(matched.good, good_bins, count, length)
-        second = block_histograms(matched.bad, bad_bins, count, length)
+        first = _some(block_histograms(matched.good, good_bins, count, length), settings)
+        second = _some(block_histograms(matched.bad, bad_bins, count, length), settings)
         p = permutation_p(np.concatenate((first, second)), len(first), settings)
-    runs = min(len(good_runs), len(bad_runs))
-    far = distance >= max(settings.run_level_distance, settings.run_level_factor * within)
     # Few blocks have few permutations: where whole runs stand apart, no smaller p is asked for.
-    if runs >= settings.run_level_runs and far and (p is None or p <= settings.discovery_rate):
+    apart = _stand_apart(matched, (good_bins, bad_bins), count, settings)
+    if apart and (p is None or p <= settings.discovery_rate):
         return Tested(dimension, Status.APART, distance, within, 0.0)
     if p is None:
         return Tested(dimension, Status.INSUFFICIENT, distance, within)
     return Tested(dimension, Status.TESTED, distance, within, p)
+
+
+def _stand_apart(matched: Matched, bins: tuple[Ints, Ints], count: int, settings: ValuesSettings) -> bool:
+    """Whether all runs of a kind are alike and those of the other far from them. Runs with few readings count, too:
+    what differs from run to run by itself would not be alike in those of a kind."""
+    rows = [
+        run_histograms(side, at, count, matched.share, settings.run_level_readings)
+        for side, at in zip((matched.good, matched.bad), bins, strict=True)
+    ]
+    if min(map(len, rows)) < settings.run_level_runs:
+        return False
+    within = max(map(largest_within, rows))
+    apart = float(np.median(distances(rows[0], rows[1])))
+    return apart >= max(settings.run_level_distance, settings.run_level_factor * within)
 
 
 def _bins(matched: Matched, settings: ValuesSettings) -> int:
@@ -158,9 +171,11 @@ def _mean_stay(side: Side) -> float:
     return len(side) / stays
 
 
-def _block_length(time: float, matched: Matched, settings: ValuesSettings) -> int:
-    shortest = max(len(matched.good), len(matched.bad)) // settings.most_blocks
-    return max(1, int(np.ceil(settings.block_times * time)), shortest)
+def _some(blocks: Floats, settings: ValuesSettings) -> Floats:
+    """Evenly: more of them add time, not power. Longer ones would leave the other side with too few."""
+    if len(blocks) <= settings.most_blocks:
+        return blocks
+    return blocks[np.arange(settings.most_blocks) * len(blocks) // settings.most_blocks]
 
 
 def _whole_blocks(side: Side, length: int) -> int:
