@@ -117,6 +117,18 @@ def test_an_edit_changes_its_function(built, tmp_path: Path, compiler: str, leve
     assert expected <= found <= expected | possible
 
 
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_a_call_that_was_added_counts_though_it_is_inlined(built, tmp_path: Path, compiler: str) -> None:
+    # GIVEN a function that works as ever, but for what it has another do, as in C++ where it copies an argument
+    inlined = "static inline __attribute__((always_inline)) void note(volatile long *at) { *at += 1; }\n"
+    steps = "__attribute__((noinline)) long step(volatile long *at) { %s return *at; }\n"
+    rest = "int main(void) { long at = 3; %s return (int)step(&at); }\n"
+    good = built("good", inlined + steps % "" + rest % "note(&at);", compiler, "-O2")
+    bad = built("bad", inlined + steps % "note(at);" + rest % "note(&at);", compiler, "-O2")
+    # The copy within it is another one, as `at` is not known to be three there.
+    assert changed(good, bad, tmp_path / "cache") == {"step", "note"}
+
+
 @pytest.mark.parametrize(("compiler", "level"), WAYS)
 def test_what_moves_code_changes_none(built, tmp_path: Path, compiler: str, level: str) -> None:
     # GIVEN the same functions behind a new one, with other data, more lines and under another folder's name

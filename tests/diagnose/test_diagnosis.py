@@ -52,8 +52,7 @@ def test_a_machine_that_changes_its_speed_does_not_hide_a_difference():
     # THEN what they do alike tells, and the sentence says so
     assert verdict.kind is VerdictKind.DIFFERENCE
     assert verdict.suspects[0].function == "store"
-    assert "Measured by what all runs do alike" in verdict.symptom.sentence
-    assert "27% more time" in verdict.symptom.sentence
+    assert verdict.symptom.sentence.startswith("Bad runs use 27% more CPU time, measured by what all runs do alike")
 
 
 def test_single_runs_need_a_large_difference_and_say_so():
@@ -110,6 +109,15 @@ def test_an_unclear_wait_comes_before_a_smaller_unclear_cpu_time():
     # THEN the wait is what is said, and how to see it
     assert (verdict.kind, verdict.symptom.measure) == (VerdictKind.INSUFFICIENT, "wall_s")
     assert "--clock wall --runs" in (verdict.next_command or "")
+
+
+def test_wall_time_that_grew_is_told_where_cpu_time_cannot_tell():
+    # GIVEN a busy machine: bad runs wait, mostly for a CPU, and use a little more CPU time, within its spread
+    good = [runs(STACKS, [factor], wall_s=4.0, cpu_wait_s=1.0)[0] for factor in (0.9, 1.0, 1.1)]
+    bad = [runs(STACKS, [factor], wall_s=12.0, cpu_wait_s=7.0)[0] for factor in (1.0, 1.1, 1.2)]
+    verdict = diagnose(good, bad)
+    assert (verdict.kind, verdict.symptom.measure) == (VerdictKind.INSUFFICIENT, "cpu_s")
+    assert any("Wall time did grow, to 12.0 s from 4.00 s: 6.00 s of that" in note for note in verdict.notes)
 
 
 def test_a_wait_that_was_recorded_names_who_waits():

@@ -71,6 +71,14 @@ def test_recursion_is_one_context():
     assert finding.path == ("main", "walk")
 
 
+@pytest.mark.parametrize(("inner", "in_loop"), [("walk", True), ("~walk", False)], ids=["called", "inlined"])
+def test_a_part_of_a_function_that_is_inlined_into_another_is_no_recursion(inner, in_loop):
+    # GIVEN a function that calls itself, or that the compiler has split and put together again
+    tree = compare([run(BASE)], [run([*BASE, (("main", "walk", inner, "look"), 5.0)])]).costs.tree
+    # THEN only in the former it calls what it calls again and again
+    assert tree.called_in_loop[max(range(len(tree)), key=lambda node: tree.depth[node])] is in_loop
+
+
 @pytest.mark.parametrize(
     ("binary_has_it", "caller_share", "role"), [(True, 2 / 3, "new-path"), (False, 0.1, "new-code")]
 )

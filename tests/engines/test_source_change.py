@@ -109,3 +109,36 @@ def test_that_the_source_is_the_same_is_said_only_of_the_same_file():
         assert first(good_runs(digest="aa", **same), bad_runs(digest=digest, **same)).why.endswith(
             "Its code differs between the two builds."
         )
+
+
+def new_code(name: str, **more):
+    """A build in which `serve` calls another function than before, in the same or another text of the file."""
+    stacks = [(("main@5", "serve@15"), 1.0), (("main@5", "serve@16", name), 6.0 if name == "scan" else 1.0)]
+    declared = {"main": 4, "serve": 14, "probe": 40, "scan": 40, "rest": 99}
+    held = {one: line for one, line in declared.items() if one in (*CODE, name, "rest")}
+    source = {"/src/tool.c": (10, "text")}
+    return [
+        Run(
+            recording(
+                stacks,
+                noise=np.random.default_rng(seed),
+                folder="/src",
+                declared=held,
+                source=source,
+                code={**dict.fromkeys(held, 1), "serve": 3 if name == "scan" else 2, name: len(name)},
+                **more,
+            )
+        )
+        for seed in range(3)
+    ]
+
+
+def test_a_function_in_a_file_that_did_not_change_is_no_new_code_and_has_no_new_name():
+    # GIVEN a function that the good build has not, in the very same source: a setting left it out, or it is a template
+    good, bad = new_code("probe", build="aa", digest="1" * 64), new_code("scan", build="bb", digest="1" * 64)
+    excess = compare(good, bad)
+    # THEN who calls it now answers for most, as for any new path
+    assert [finding.function.name for finding in suspects(excess, "run")][:2] == ["serve", "scan"]
+    # BUT in another text it may be what had another name
+    renamed = compare(good, new_code("scan", build="bb", digest="2" * 64))
+    assert suspects(renamed, "run")[0].function.name == "scan"

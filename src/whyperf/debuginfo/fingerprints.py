@@ -1,7 +1,8 @@
 """Functions' machine code as numbers: whether two builds of a program have the same code for a function.
 
 Every copy of a function, inlined ones too, has a number of its own, made of the words of the instructions that belong
-to the function itself and not to what was inlined into it; in no order, since compilers put blocks where they like.
+to the function itself and not to what was inlined into it, and of the names of the latter; in no order, since compilers
+put blocks where they like, and each name once, since they put some code in several places.
 Constants that are the number of the very line, as in assertions, count as such: they move with the text above.
 """
 
@@ -28,7 +29,7 @@ from whyperf.recording.identity import is_named_by_address
 UInt64s = npt.NDArray[np.uint64]
 
 _MOST_BYTES = 4 << 20  # of code are read as a whole: about four seconds, once
-_KEPT_AS = ".fingerprints-2"  # to be counted up whenever words or numbers are made in another way
+_KEPT_AS = ".fingerprints-3"  # to be counted up whenever words or numbers are made in another way
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +111,21 @@ def _summed(code: CodeMap, addresses: UInt64s, scope: Int32s, used: UInt64s, wor
         return _NONE
     scopes, first = np.unique(scope[order], return_index=True)
     pairs = np.zeros(len(scopes), [("function", np.int32), ("code", np.uint64)])
-    pairs["function"], pairs["code"] = code.scope_function[scopes], np.add.reduceat(number[order], first)
+    pairs["function"] = code.scope_function[scopes]
+    pairs["code"] = np.add.reduceat(number[order], first) + _inlined_into(code)[scopes]
     unique = np.unique(pairs)
     return Fingerprints(unique["function"].copy(), unique["code"].copy())
+
+
+def _inlined_into(code: CodeMap) -> UInt64s:
+    """By scope, what stands for the functions that were inlined right into it."""
+    inner = np.flatnonzero(code.scope_parent >= 0)
+    into, function = np.unique(np.array([code.scope_parent[inner], code.scope_function[inner]]), axis=1)
+    which, of_which = np.unique(function, return_inverse=True)
+    names = _hashes([f"inlined {code.function_name[number]}" for number in which.tolist()])
+    found = np.zeros(len(code.scope_parent), np.uint64)
+    np.add.at(found, into, names[of_which])
+    return found
 
 
 def _is_line(code: CodeMap, addresses: UInt64s, scope: Int32s, constant: UInt64s) -> npt.NDArray[np.bool_]:

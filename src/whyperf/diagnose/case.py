@@ -229,7 +229,9 @@ class Case:
         if measure is self.measures.wall and not self.recorded_waits:
             options = ["--clock", "wall", *options]
         command = compare_again(self.good, self.bad, *options) if options else "whyperf doctor"
-        return self._decision(VerdictKind.INSUFFICIENT, sentence, measure=measure, next_command=command)
+        waited = measure is self.measures.cpu and self.growth.wall is Change.GREW
+        notes = [wording.wall_grew(self.measures)] if waited else []
+        return self._decision(VerdictKind.INSUFFICIENT, sentence, measure=measure, notes=notes, next_command=command)
 
     def _too_few_samples(self, sentence: str, excess_s: float) -> Decision:
         """More samples by a higher rate, or where that cannot be had by more runs."""

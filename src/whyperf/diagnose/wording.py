@@ -23,14 +23,12 @@ _TIMES = {"cpu_s": "CPU time", "sampled_cpu_s": "sampled CPU time", "wall_s": "w
 
 def grew(measure: Measure, unit: str, steadied: Measure | None = None) -> str:
     """`steadied`: without the machine's changes of speed, where the difference shows only so."""
-    said = (
-        f"Bad runs use {factor(measure)} {_TIMES[measure.name]}: {seconds(measure.bad_mean)} per {unit}, not "
-        f"{seconds(measure.good_mean)} ({_runs(measure)})."
-    )
+    time = _TIMES[measure.name]
+    counted = f"{seconds(measure.bad_mean)} per {unit}, not {seconds(measure.good_mean)} ({_runs(measure)})"
     if steadied is None:
-        return said
-    more = factor(steadied)
-    return f"{said} Measured by what all runs do alike, since the machine's speed changed, they use {more} time."
+        return f"Bad runs use {factor(measure)} {time}: {counted}."
+    alike = "measured by what all runs do alike, since the machine's speed changed"
+    return f"Bad runs use {factor(steadied)} {time}, {alike}; counted were {counted}."
 
 
 def grew_alike(sentence: str) -> str:
@@ -129,6 +127,15 @@ def shrank(measure: Measure, unit: str) -> str:
     return (
         f"Bad runs are not slower: they use {less:.0f}% less {_TIMES[measure.name]}, {seconds(measure.bad_mean)} "
         f"per {unit} instead of {seconds(measure.good_mean)} ({_runs(measure)}). Were good and bad swapped?"
+    )
+
+
+def wall_grew(measures: Measures) -> str:
+    wall, ready = measures.wall, max(measures.cpu_wait.excess, 0.0)
+    grew = f"Wall time did grow, to {seconds(wall.bad_mean)} from {seconds(wall.good_mean)}"
+    return (
+        f"{grew}: {seconds(ready)} of that passed ready to run while others had the CPUs. A quieter machine, or "
+        "--clock wall, shows what else it waits for."
     )
 
 

@@ -97,8 +97,21 @@ class Builds:
         for module, (before, after) in self._held.items():
             common = {one.name for one in before} & {one.name for one in after}
             pairs = renamed([one.declaration(common) for one in before], [one.declaration(common) for one in after])
-            found |= {(module, before[old].name): after[new].name for new, old in pairs.items()}
+            found |= {
+                (module, before[old].name): after[new].name
+                for new, old in pairs.items()
+                if after[new].file not in self._same_files
+            }
         return found
+
+    @cached_property
+    def _same_files(self) -> frozenset[str]:
+        """Of which the text is the same for both: nothing in them has a new name."""
+        good, bad = (
+            {(file.rpartition("/")[2], digest) for run in side for file, digest in run.source_digest.items() if digest}
+            for side in (self.good, self.bad)
+        )
+        return frozenset(file for file, _ in good & bad)
 
     @cached_property
     def _names(self) -> dict[str, tuple[Names, Names]]:

@@ -29,6 +29,13 @@ def is_same_file(index: FunctionIndex, function: int) -> bool:
     return good is not None and bad is not None and good.digest == bad.digest != ""
 
 
+def is_old_text(index: FunctionIndex, function: int) -> bool:
+    """Whether a function stands in a source file that is what it was. A build may have left it out by a setting, or
+    have had no use of a template for such a type."""
+    bad = _declared(index, index.bad, function)
+    return bad is not None and bad.digest != "" and any(bad.digest in run.source_digest.values() for run in index.good)
+
+
 @dataclass(frozen=True)
 class _Declared:
     """A function in one build: where it is declared, and who used that build."""

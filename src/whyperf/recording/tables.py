@@ -120,7 +120,7 @@ FINGERPRINTS = Table(
         Column(
             "code",
             pa.uint64(),
-            "of one copy, inlined ones too: operations, constants, callees, but no registers, addresses or order",
+            "of one copy, inlined ones too: operations, constants, all callees, but no registers, addresses or order",
         ),
     ),
     optional=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.excess.spending import spend
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Floats, Run, sums
+from whyperf.engines.source_change import is_old_text
 from whyperf.recording.identity import FunctionKey
 from whyperf.recording.tables import Clock
 
@@ -118,7 +119,7 @@ def compare(
         novelty,
         growth,
         NOTHING_KNOWN,
-        existed=index.exists_in_good,
+        existed=partial(_existed, index),
         code=code,
         spent=spent,
         settings=settings,
@@ -126,6 +127,11 @@ def compare(
     hub = find_hub(costs, spent, novelty, entries, settings)
     accounts = _accounts(index, costs, charges, spent, settings)
     return Excess(index, code, units, clock, settings, costs, novelty, growth, charges, spent, accounts, hub)
+
+
+def _existed(index: FunctionIndex, function: int) -> bool:
+    """Whether it was there for the good runs, if only in the source."""
+    return index.exists_in_good(function) or is_old_text(index, function)
 
 
 def weigh(excess: Excess, data: DataEvidence) -> Excess:
@@ -137,7 +143,7 @@ def weigh(excess: Excess, data: DataEvidence) -> Excess:
         excess.novelty,
         excess.growth,
         anomaly,
-        existed=index.exists_in_good,
+        existed=partial(_existed, index),
         code=excess.code,
         spent=excess.spent,
         settings=settings,

@@ -107,10 +107,10 @@ class TreeBuilder:
         outside: dict[int, tuple[int, ...]] = {-1: ()}
         for stack in needed:
             node, loops, strangers = node_of[parents[stack]], looping[parents[stack]], outside[parents[stack]]
-            for frame in chains[frames[stack]]:
+            for place, frame in enumerate(chains[frames[stack]]):
                 function = function_of[frame]
                 if keeps[function]:
-                    node = self._child(node, function, loops)
+                    node = self._child(node, function, loops, inlined=place > 0)
                     loops = in_loop[frame] == 1
                     self._known[node] &= in_loop[frame] >= 0
                 else:
@@ -135,9 +135,11 @@ class TreeBuilder:
                 node = self._child(node, function, loops=False)
         return node
 
-    def _child(self, node: int, function: int, loops: bool) -> int:
+    def _child(self, node: int, function: int, loops: bool, *, inlined: bool = False) -> int:
         if self._function[node] == function:
-            self._recursive.add(node)
+            # Compilers split functions, and inline one part into the other: that is no call.
+            if not inlined:
+                self._recursive.add(node)
             return node
         child = self._children.setdefault((node, function), len(self._parent))
         if child == len(self._parent):
