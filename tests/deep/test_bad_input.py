@@ -149,7 +149,7 @@ def test_function_that_is_inlined_everywhere(refused: Whyperf, shelf: Path, tmp_
     subprocess.run(["gcc", "-O1", "-g", "small.c", "-o", "small"], cwd=tmp_path, check=True)
     done = refused("compare", "--deep", "--symptom", "function:twice", "--good", "./small", "--bad", "./small 1")
     assert sentence(done, 1) == "twice is inlined everywhere, so that nobody calls it: name a line of it instead."
-    assert "--symptom line:small.c:1" in done.stderr
+    assert "--symptom line:small.c:2" in done.stderr  # the first with code
 
 
 @pytest.mark.parametrize(

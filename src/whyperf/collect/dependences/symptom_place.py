@@ -50,22 +50,26 @@ def _check_function(files: Sequence[LoadedFile], own: Sequence[Binary], symptom:
         raise _unknown("function", symptom.name, names, files, symptom.kind.value)
     if not any(binary.entry_addresses(row) for binary, row in found):
         functions, row = found[0][0].functions, found[0][1]
+        file, declared = functions.files[row], functions.lines[row]
+        line = min((line for line in _lines_with_code(own, file) if line >= declared), default=declared)
         raise WhyperfError(
             f"{symptom.name} is inlined everywhere, so that nobody calls it: name a line of it instead.",
-            f"whyperf compare --deep --symptom line:{Path(functions.files[row]).name}:{functions.lines[row]} ...",
+            f"whyperf compare --deep --symptom line:{Path(file).name}:{line} ...",
         )
 
 
-def _check_line(binaries: Iterable[Binary], symptom: SymptomSpec) -> None:
+def _lines_with_code(binaries: Iterable[Binary], name: str) -> set[int]:
     lines: set[int] = set()
-    files: set[str] = set()
-    for binary in binaries:
-        code = binary.code
-        mine = [row for row, file in enumerate(code.files) if is_file(file, symptom.name)]
-        files |= {file for file in code.files if Path(file).name}
+    for code in (binary.code for binary in binaries):
+        mine = [row for row, file in enumerate(code.files) if is_file(file, name)]
         lines |= set(np.unique(code.row_line[np.isin(code.row_file, mine)]).tolist())
-    lines.discard(0)
+    return lines - {0}
+
+
+def _check_line(binaries: Sequence[Binary], symptom: SymptomSpec) -> None:
+    lines = _lines_with_code(binaries, symptom.name)
     if not lines:
+        files = {file for binary in binaries for file in binary.code.files if Path(file).name}
         offered = get_close_matches(Path(symptom.name).name, sorted({Path(file).name for file in files}), _OFFERED)
         raise WhyperfError(
             f"No code of the program comes from a source file {symptom.name}{_nearest(offered)}.",
