@@ -1,8 +1,8 @@
 """How slow the machine was during each run, told by what all of them do alike.
 
 On a shared machine whole runs differ by tens of percent; whatever a run does is slowed by the same factor, what it
-does alike in good and bad runs too. Alike is what grew as the middle of the program did, half of the time by more and
-half by less, but for chance.
+does alike in good and bad runs too. Alike is what grew as the middle of the program did, half of what both have by more
+and half by less, but for chance.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def slowness(good: Sequence[Run], bad: Sequence[Run], *, per_unit: bool) -> tupl
 def _alike(good: Floats, bad: Floats, sample: float) -> npt.NDArray[np.bool_]:
     """Which functions, of runs' times in them; `sample`: the time that one stands for."""
     before, after = good.mean(axis=0), bad.mean(axis=0)
-    in_both = np.minimum(before, after)
+    in_both = np.minimum(before / max(before.sum(), sample), after / max(after.sum(), sample))  # shares of the time
     growth = np.log(np.maximum(after, sample) / np.maximum(before, sample))
     order = np.argsort(growth)
     middle = growth[order][np.searchsorted(np.cumsum(in_both[order]), in_both.sum() / 2)]

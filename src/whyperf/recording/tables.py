@@ -232,8 +232,8 @@ VALUES = Table(
     (
         Column("variable", _id, "row of `variables`", "variables"),
         Column("sample", _id, "row of `samples`", "samples"),
-        Column("depth", pa.int16(), "how many (out-of-line) frames above the innermost"),
-        Column("frame", _id, "row of `frames`: where it was read", "frames"),
+        Column("depth", pa.int16(), "how many (out-of-line) frames above the innermost; -1 for globals"),
+        Column("frame", _id, "row of `frames`: where it was read; -1 for globals", "frames"),
         Column(
             "value",
             pa.int64(),

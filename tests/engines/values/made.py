@@ -88,9 +88,9 @@ def _variable(number: int, function: int, read: Read) -> dict[str, Any]:
 def _frame(
     frames: list[dict[str, Any]], stacks: list[dict[str, Any]], node: int, function: int
 ) -> tuple[int, int] | None:
-    """Depth and frame of the innermost activation of the function; of the innermost frame for a global."""
+    """Depth and frame of the innermost activation of the function; a global is in none."""
     if function < 0:
-        return 0, stacks[node]["frame"]
+        return -1, -1
     depth = 0
     while node >= 0:
         frame = stacks[node]["frame"]

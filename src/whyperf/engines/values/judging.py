@@ -151,7 +151,10 @@ class Judging:
         if growth.tracking is Tracking.UNSURE:
             test = Tested(Dimension.VALUE, Status.INSUFFICIENT, growth.distance, growth.within)
             return Outcome(both.variable, (test,), growth), {}
-        return self._compared(both, growth)
+        judged = self._compared(both, growth)
+        # A global is read wherever a sample falls: at the same places both kinds may have read it hardly ever.
+        seldom = both.variable.function == GLOBAL and judged[0].status is Status.FEW
+        return self._few(both) if seldom else judged
 
     def _few(self, both: _Both) -> _Judged:
         test, variable = None, both.variable

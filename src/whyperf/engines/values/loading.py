@@ -67,6 +67,7 @@ class SideReadings:
         self._line = [_relative_lines(run, functions) for run in runs]
         self.frame_functions = [functions.of_frame[run] for run in runs]
         self._called = [_called(run, functions) for run in runs]
+        self._innermost = [np.array([*run.stack_frame, -1], np.int64) for run in runs]  # frames by stack, then of none
         self.frame_start: Ints = np.concatenate(([0], np.cumsum([len(one) for one in self._line])))
         self._timelines = _Timelines()
 
@@ -95,6 +96,7 @@ class SideReadings:
     def _of_run(self, at: int, spans: list[tuple[_Span, int]], kinds: list[Kind]) -> _OfRun:
         when = self._timelines.of(self.runs[at])
         columns = _read(_rows(self.runs[at]), [span for span, _ in spans])
+        columns = _placed(columns, when, self._innermost[at])
         variable = np.repeat(np.array([one for _, one in spans]), [stop - start for (start, stop), _ in spans])
         kept = np.flatnonzero(_kept(columns, variable, kinds, when))
         kept = kept[_in_order(variable[kept])]
@@ -199,6 +201,13 @@ def _read(rows: Rows, spans: Sequence[_Span]) -> Columns:
     breaks = [0, *(at + 1 for at, (one, other) in enumerate(pairwise(spans)) if one[1] != other[0]), len(spans)]
     pieces = [rows.read(spans[first][0], spans[end - 1][1]) for first, end in pairwise(breaks)]
     return {name: _joined([piece[name] for piece in pieces]) for name in ("value", "sample", "depth", "frame")}
+
+
+def _placed(columns: Columns, when: Timeline, innermost: Ints) -> Columns:
+    """Globals, which are no frame's, are read in the innermost one."""
+    of_global = (columns["depth"] < 0) & (columns["sample"] >= 0)
+    frame = np.where(of_global, innermost[when.stack[np.maximum(columns["sample"], 0)]], columns["frame"])
+    return {**columns, "frame": frame, "depth": np.maximum(columns["depth"], 0)}
 
 
 def _kept(columns: Columns, variable: Ints, kinds: Sequence[Kind], when: Timeline) -> Flags:
