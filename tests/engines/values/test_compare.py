@@ -101,6 +101,14 @@ def test_a_constant_of_single_runs_is_only_mentioned():
     assert [variable.name for variable in found.run_constants] == ["x"]
 
 
+def test_a_constant_that_one_of_several_runs_read_is_not():
+    def made(value, first):
+        return lambda rng: one_function(Read("work", "x", np.full(N, value), lines=[next(first)] * N), samples=N)
+
+    found = compare(runs(made(410, iter([20, 21, 22]))), runs(made(0, iter([20, 31, 32]))))
+    assert not found.run_constants
+
+
 def test_what_the_good_runs_never_read_is_a_new_path():
     def bad(rng):
         return one_function(Read("work", "x", rng.integers(0, 9, N)), Read("work", "y", np.full(N, 3)), samples=N)

@@ -195,7 +195,10 @@ class Judging:
     def _test(self, dimension: Dimension, good: Compared, bad: Compared, growth: Growth) -> Tested:
         if growth.tracking is Tracking.CHANGED:
             return Tested(dimension, Status.APART, growth.distance, growth.within, 0.0)
-        return examine_dimension(dimension, good, bad, self.settings, same_text=self._same_text, merge=self._merge)
+        test = examine_dimension(dimension, good, bad, self.settings, same_text=self._same_text, merge=self._merge)
+        # Of several runs, the others did not read it at the same places.
+        seldom = test.status is Status.RUN_CONSTANT and min(len(self._good.runs), len(self._bad.runs)) > 1
+        return Tested(dimension, Status.FEW) if seldom else test
 
     def _dimensions(self, variable: Variable, growth: Growth) -> tuple[Dimension, ...]:
         if growth.tracking is Tracking.CHANGED:
