@@ -105,13 +105,16 @@ class Builds:
         return found
 
     @cached_property
+    def common_texts(self) -> frozenset[str]:
+        """Digests of source files that are the same for both."""
+        good, bad = (set().union(*(run.source_digest.values() for run in side)) for side in (self.good, self.bad))
+        return frozenset(good & bad - {""})
+
+    @cached_property
     def _same_files(self) -> frozenset[str]:
-        """Of which the text is the same for both: nothing in them has a new name."""
-        good, bad = (
-            {(file.rpartition("/")[2], digest) for run in side for file, digest in run.source_digest.items() if digest}
-            for side in (self.good, self.bad)
-        )
-        return frozenset(file for file, _ in good & bad)
+        """By name without folder: nothing in them has a new name."""
+        told = (one for run in self.bad for one in run.source_digest.items())
+        return frozenset(file.rpartition("/")[2] for file, digest in told if digest in self.common_texts)
 
     @cached_property
     def _names(self) -> dict[str, tuple[Names, Names]]:

@@ -33,7 +33,7 @@ def is_old_text(index: FunctionIndex, function: int) -> bool:
     """Whether a function stands in a source file that is what it was. A build may have left it out by a setting, or
     have had no use of a template for such a type."""
     bad = _declared(index, index.bad, function)
-    return bad is not None and bad.digest != "" and any(bad.digest in run.source_digest.values() for run in index.good)
+    return bad is not None and bad.digest in index.builds.common_texts
 
 
 @dataclass(frozen=True)

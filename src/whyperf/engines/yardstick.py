@@ -54,8 +54,9 @@ def _own_times(index: FunctionIndex, run: Run) -> Floats:
     """In each function's own code."""
     time = run.time(Clock.CPU)
     function_of, chains, frames = index.of_frame[run], run.frame_chain, run.stack_frame
-    leaves = np.array([function_of[chains[frames[stack]][-1]] for stack in time.stack.tolist()], np.int64)
-    return sums(leaves, time.seconds, len(index.functions))
+    seen = time.stack >= 0
+    leaves = np.array([function_of[chains[frames[stack]][-1]] for stack in time.stack[seen].tolist()], np.int64)
+    return sums(leaves, time.seconds[seen], len(index.functions))
 
 
 def _seconds_a_sample(runs: Sequence[Run]) -> float:

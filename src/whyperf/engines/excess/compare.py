@@ -43,6 +43,10 @@ class Account:
     good_runs: tuple[float, ...]  # what it answers for, run by run
     bad_runs: tuple[float, ...]
 
+    @property
+    def own_gain_s(self) -> float:
+        return self.bad_s - self.good_s
+
 
 @dataclass(frozen=True)
 class DataEvidence:

@@ -97,7 +97,7 @@ def _callers(excess: Excess, function: int) -> list[tuple[int, float]]:
 
 
 def _sentences(excess: Excess, rank: int, account: Account, unit: str) -> list[str]:
-    own = account.bad_s - account.good_s
+    own = account.own_gain_s
     total = account.bad_inclusive_s - account.good_inclusive_s
     times = [
         f"Own time: {seconds(account.good_s)} per {unit} in the good runs, {seconds(account.bad_s)} in the bad.",

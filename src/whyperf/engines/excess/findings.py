@@ -75,7 +75,7 @@ def _repeats(excess: Excess, account: Account, anchor: Anchor) -> bool:
         case Role.ELSEWHERE:
             return any(tree.loops[node] for node in np.flatnonzero(tree.function == anchor.other))
         case Role.CALLS_MORE:
-            return tree.loops[anchor.node] and account.bad_s - account.good_s > _SLIGHTLY * account.charged_s
+            return tree.loops[anchor.node] and account.own_gain_s > _SLIGHTLY * account.charged_s
         case Role.CALLS_OFTENER:
             return repeated_callee(excess, anchor.node) is not None
         case Role.OWN | Role.TAKES_LONGER:

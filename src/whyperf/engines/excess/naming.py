@@ -34,7 +34,7 @@ def _with_hub(excess: Excess, chosen: list[Named]) -> list[Named]:
     if hub is None or _is_among(hub, chosen[:2]):
         return chosen
     account = excess.account(hub)
-    if _own_gain(account) >= _MOSTLY * (account.bad_inclusive_s - account.good_inclusive_s):
+    if account.own_gain_s >= _MOSTLY * (account.bad_inclusive_s - account.good_inclusive_s):
         return chosen  # its own time grew, and its caller's data answer for it
     others = [one for one in chosen if one[0].function != hub]
     at = max(1, sum(other.share > account.share for other, _ in others))
@@ -43,8 +43,8 @@ def _with_hub(excess: Excess, chosen: list[Named]) -> list[Named]:
 
 def _with_spender(excess: Excess, chosen: list[Named]) -> list[Named]:
     """In whose own code most of the added time passes is named even if others answer for all of it."""
-    spender = max(excess.accounts, key=_own_gain)
-    if _own_gain(spender) < _MOSTLY * excess.total_s or _is_among(spender.function, chosen):
+    spender = max(excess.accounts, key=lambda account: account.own_gain_s)
+    if spender.own_gain_s < _MOSTLY * excess.total_s or _is_among(spender.function, chosen):
         return chosen
     anchor = Anchor(heaviest_context(excess, spender.function), Role.OWN)
     return [*chosen[: _READ - 1], (spender, anchor), *chosen[_READ - 1 :]]
@@ -76,10 +76,6 @@ def _above_or_below(excess: Excess, function: int) -> set[int]:
         below[node] |= parent >= 0 and below[parent]
     above = tree.inclusive(reached.astype(np.float64)) > 0
     return set(tree.function[above | below].tolist())
-
-
-def _own_gain(account: Account) -> float:
-    return account.bad_s - account.good_s
 
 
 def _is_among(function: int, chosen: list[Named]) -> bool:

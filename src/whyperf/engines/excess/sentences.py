@@ -88,7 +88,7 @@ def _spends(excess: Excess) -> str:
 
 def _grown(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: list[tuple[int, float]]) -> str:
     spends = _spends(excess)
-    own = account.bad_s - account.good_s
+    own = account.own_gain_s
     if own < _MOSTLY * _gain(account):
         # It answers for growth that comes in here, or for its data: the time is in what it calls.
         now, before = seconds(account.bad_inclusive_s), seconds(account.good_inclusive_s)

@@ -123,8 +123,8 @@ def _gate_and_test(dimension: Dimension, matched: Matched, edges: Ints, settings
         second = _some(block_histograms(matched.bad, bad_bins, count, length), settings)
         p = permutation_p(np.concatenate((first, second)), len(first), settings)
     # Few blocks have few permutations: where whole runs stand apart, no smaller p is asked for.
-    apart = _stand_apart(matched, (good_bins, bad_bins), count, settings)
-    if apart and (p is None or p <= settings.discovery_rate):
+    possible = p is None or p <= settings.discovery_rate
+    if possible and _stand_apart(matched, (good_bins, bad_bins), count, settings):
         return Tested(dimension, Status.APART, distance, within, 0.0)
     if p is None:
         return Tested(dimension, Status.INSUFFICIENT, distance, within)
