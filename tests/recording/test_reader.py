@@ -85,6 +85,7 @@ def test_no_recording_and_not_a_recording(tmp_path: Path) -> None:
 
 def test_open_recordings(tmp_path: Path) -> None:
     (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "lock").touch()  # the first thing that a recorder writes
     with pytest.raises(WhyperfError, match="was not sealed"):
         Recording(tmp_path)
     with (tmp_path / "raw" / "lock").open("w") as lock:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import fcntl
 import os
 import shlex
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from whyperf.errors import WhyperfError
-from whyperf.recording.layout import LOCK, RAW, is_being_written, is_recording
+from whyperf.recording.layout import LOCK, RAW, is_being_written
 
 
 @dataclass(frozen=True)
@@ -47,23 +46,25 @@ def create(path: Path, *, force: bool) -> RecordingFolder:
 
 
 def _make_room(path: Path, force: bool) -> None:
-    if not is_recording(path):
+    from whyperf.recording.removal import ForeignFileError, is_provably_ours, remove_recording  # loads pyarrow
+
+    quoted = shlex.quote(str(path))
+    if not is_provably_ours(path):
         raise WhyperfError(
-            f"{path} exists and is not a recording, so it is left alone.",
-            f"whyperf record -o {shlex.quote(str(path))}.whyperf ...",
+            f"{path} exists and is not a recording, so it is left alone.", f"whyperf record -o {quoted}.whyperf ..."
         )
     if is_being_written(path):
-        raise WhyperfError(
-            f"{path} is still being written by another whyperf.", f"whyperf info {shlex.quote(str(path))}"
-        )
+        raise WhyperfError(f"{path} is still being written by another whyperf.", f"whyperf info {quoted}")
     if not force:
         raise WhyperfError(
-            f"{path} already holds a recording; --force replaces it.",
-            f"whyperf record --force -o {shlex.quote(str(path))} ...",
+            f"{path} already holds a recording; --force replaces it.", f"whyperf record --force -o {quoted} ..."
         )
     try:
-        shutil.rmtree(path)
-    except OSError as error:
+        remove_recording(path)
+    except ForeignFileError as foreign:
         raise WhyperfError(
-            f"{path} cannot be replaced: {error.strerror}.", f"ls -la {shlex.quote(str(path))}"
+            f"{path} is not replaced: {foreign.path.relative_to(path)} in it was not written by whyperf.",
+            f"mv {shlex.quote(str(foreign.path))} ELSEWHERE",
         ) from None
+    except OSError as error:
+        raise WhyperfError(f"{path} cannot be replaced: {error.strerror}.", f"ls -la {quoted}") from None

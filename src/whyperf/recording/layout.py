@@ -15,7 +15,7 @@ _SIDES = ("good", "bad")
 
 
 def is_recording(path: Path) -> bool:
-    """Whether the folder is ours to open, and with --force to replace."""
+    """Whether the folder looks like a recording to open; `removal` asks for more before it removes one."""
     kept = (path / MANIFEST).is_file() or (path / RAW / START).is_file()
     return path.is_dir() and not path.is_symlink() and kept
 
@@ -39,8 +39,9 @@ def _numbered(folder: Path, start: str, *, first_is_bare: bool = False) -> list[
 
 
 def is_open(path: Path) -> bool:
-    """Whether the folder holds a raw log that was never sealed."""
-    return (path / RAW).is_dir() and not (path / MANIFEST).exists()
+    """Whether the folder holds a raw log of ours that was never sealed. Any other folder may be called raw, too."""
+    begun = (path / RAW / START).exists() or (path / RAW / LOCK).exists()
+    return begun and not (path / MANIFEST).exists()
 
 
 def is_being_written(path: Path) -> bool:

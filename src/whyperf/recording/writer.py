@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -14,8 +13,9 @@ import pyarrow.parquet as pq
 
 from whyperf.errors import WhyperfError
 from whyperf.recording import manifest as manifest_json
-from whyperf.recording.layout import MANIFEST, OUTPUT, RAW
+from whyperf.recording.layout import MANIFEST, OUTPUT
 from whyperf.recording.manifest import Manifest, TableFile
+from whyperf.recording.removal import remove_raw
 from whyperf.recording.schema import Table
 from whyperf.recording.storage import make_folder, sync_folder, write_atomically, write_new
 from whyperf.recording.tables import TABLES
@@ -61,11 +61,6 @@ def write_recording(folder: Path, manifest: Manifest, tables: Mapping[str, Conte
         ) from error
     remove_raw(folder)
     return sealed
-
-
-def remove_raw(folder: Path) -> None:
-    """The raw log of a sealed recording says nothing that the tables do not."""
-    shutil.rmtree(folder / RAW, ignore_errors=True)
 
 
 def remove_output(folder: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import LOCK, MANIFEST, RAW, is_open
 from whyperf.recording.reader import Recording, not_a_recording, still_being_written
-from whyperf.recording.writer import remove_raw
+from whyperf.recording.removal import remove_raw
 
 if TYPE_CHECKING:
     from whyperf.collect.seal.symbols import Symbols
@@ -25,8 +25,9 @@ def seal(path: str | Path, *, progress: Progress | None = None, symbols: Symbols
     """Seals an open recording; a sealed one is just opened. Refuses while its recorder lives."""
     folder = Path(path)
     if (folder / MANIFEST).exists():
+        recording = Recording(folder)  # whose manifest proves that what lies in raw/ is ours
         remove_raw(folder)  # a sealer was killed after its last step but one
-        return Recording(folder)
+        return recording
     if not is_open(folder):
         raise not_a_recording(folder)
     with _locked(folder):
