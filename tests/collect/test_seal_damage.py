@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import random
 import shutil
@@ -74,6 +75,21 @@ def test_a_recorder_killed_before_it_began(tmp_path: Path, content: bytes) -> No
     (rec.raw / "start.json").unlink()
     with pytest.raises(WhyperfError, match="holds nothing"):
         open_recording(rec.path)
+
+
+@pytest.mark.parametrize("link", ["samples.new", "manifest.json.new", "raw/lock", "raw/rings"])
+def test_sealing_somebody_elses_recording_writes_through_no_link(tmp_path: Path, link: str) -> None:
+    # GIVEN an open recording from elsewhere, in which a file that sealing writes is a link to one of the user's own
+    rec = record_something(tmp_path / "rec")
+    own = tmp_path / "thesis.txt"
+    own.write_bytes((rec.path / link).read_bytes() if (rec.path / link).exists() else b"years of work")
+    before = own.read_bytes()
+    (rec.path / link).unlink(missing_ok=True)
+    (rec.path / link).symlink_to(own)
+    # WHEN it is opened, THEN the user's file is as it was
+    with contextlib.suppress(WhyperfError):
+        seal(rec.path, symbols=SYMBOLS)
+    assert own.read_bytes() == before
 
 
 @pytest.mark.parametrize("missing", ["rings", "log-000001", "lock"])

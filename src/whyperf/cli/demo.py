@@ -80,7 +80,8 @@ def build() -> Path:
             raise WhyperfError(f"The demo's program could not be compiled: {first}.", shlex.join(command))
         new.replace(program)
     except OSError as error:
-        raise WhyperfError(f"{folder} cannot be written: {error.strerror}.", "export XDG_CACHE_HOME=/tmp") from None
+        next_command = "export XDG_CACHE_HOME=$(mktemp -d)"
+        raise WhyperfError(f"{folder} cannot be written: {error.strerror}.", next_command) from None
     return program
 
 

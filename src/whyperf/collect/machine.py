@@ -218,7 +218,7 @@ def _cache() -> Check:
     except WhyperfError as error:
         return Check("cache", State.MISSING, error.sentence, error.next_command)
     if not os.access(folder, os.W_OK):
-        return Check("cache", State.MISSING, f"{folder} is not writable", "export XDG_CACHE_HOME=/tmp/whyperf-cache")
+        return Check("cache", State.MISSING, f"{folder} is not writable", "export XDG_CACHE_HOME=$(mktemp -d)")
     return Check("cache", State.FINE, str(folder.parent))
 
 

@@ -9,6 +9,7 @@ import stat
 from pathlib import Path
 
 from whyperf.errors import WhyperfError
+from whyperf.recording.private_folders import private_folder
 from whyperf.recording.storage import write_new
 
 _BYTES = 32
@@ -28,7 +29,7 @@ def redaction_key() -> bytes:
             "The key of redacted recordings needs a home folder, and there is none.", "export XDG_STATE_HOME=/var/lib"
         )
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(path.parent)
         if not path.exists():
             _make(path)
         if stat.S_IMODE(path.stat().st_mode) & 0o077:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -21,6 +20,7 @@ from whyperf.collect.totals import thread_names
 from whyperf.collect.variables import VariablesTables
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import Totals
+from whyperf.recording.private_folders import cache_root, private_folder
 from whyperf.recording.rawlog import RawLogWriter
 
 if TYPE_CHECKING:
@@ -36,20 +36,17 @@ LIBRARY = Path(_session.__file__).parent / "libwhyperf_sampler.so"
 
 def tables_folder() -> Path:
     """Where unwind tables are kept by build-id, for all recordings of this user."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or "")
-    folder = (cache if cache.is_absolute() else Path.home() / ".cache") / "whyperf" / "unwind"
-    return _made(folder)
+    return _made(cache_root() / "unwind")
 
 
 def _made(folder: Path) -> Path:
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return private_folder(folder)
     except OSError as error:
         raise WhyperfError(
             f"The cache folder {folder} cannot be created: {error.strerror}.",
-            "export XDG_CACHE_HOME=/tmp/whyperf-cache",
+            "export XDG_CACHE_HOME=$(mktemp -d)",
         ) from None
-    return folder
 
 
 class Sampler:

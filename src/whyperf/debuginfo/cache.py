@@ -22,6 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from whyperf.debuginfo.code_map import CodeMap
+from whyperf.recording.private_folders import cache_root, private_folder
 
 Columns = dict[str, npt.NDArray[Any]]
 
@@ -34,9 +35,11 @@ _BYTES_MAX = 2 << 30
 
 
 def default_folder() -> Path:
-    root = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(root) if root.startswith("/") else Path(os.path.expanduser("~/.cache"))  # noqa: PTH111 (never raises)
-    return base / "whyperf" / "debuginfo"
+    """This user's own; WhyperfError where another user may have planted it."""
+    folder = cache_root() / "debuginfo"
+    with contextlib.suppress(OSError):
+        private_folder(folder)
+    return folder
 
 
 def load(folder: Path, key: str) -> CodeMap | None:

@@ -47,7 +47,7 @@ def is_open(path: Path) -> bool:
 def is_being_written(path: Path) -> bool:
     """Whether a living recorder (or sealer) holds the raw log's lock."""
     try:
-        descriptor = os.open(path / RAW / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path / RAW / LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return False
     try:

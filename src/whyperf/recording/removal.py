@@ -57,6 +57,8 @@ def remove_recording(folder: Path) -> None:
 def remove_raw(folder: Path) -> None:
     """Remove a sealed recording's raw log, which says nothing that the tables do not; keep what is not ours."""
     raw = folder / RAW
+    if raw.is_symlink():
+        return
     try:
         for path in _own_files(raw, _RAW_FILES):
             path.unlink(missing_ok=True)

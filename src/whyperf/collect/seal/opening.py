@@ -52,7 +52,7 @@ def _silently(_what: str, _done: float) -> None:
 def _locked(folder: Path) -> Iterator[None]:
     """Keeps recorders and other sealers out. Another sealer is waited for, a recorder is not."""
     try:
-        lock = os.open(folder / RAW / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = os.open(folder / RAW / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise WhyperfError(
             f"{folder} cannot be sealed: {error.strerror}.", f"ls -ld {folder} {folder / RAW}"

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from whyperf.errors import WhyperfError
 from whyperf.recording.plain import MisfitError, from_plain
+from whyperf.recording.private_folders import private_folder
 
 _FOLDER = "WHYPERF_TRACE_FOLDER"  # for tests, which must not disturb each other
 _LOCK = "tracer"
@@ -35,10 +36,9 @@ def state_folder() -> Path:
     else:
         folder = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/whyperf-{os.geteuid()}") / "whyperf"
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return private_folder(folder)
     except OSError as error:
         raise WhyperfError(f"{folder} cannot be created: {error.strerror}.", f"ls -ld {folder.parent}") from None
-    return folder
 
 
 def pins_folder() -> Path:
@@ -58,7 +58,7 @@ def rings_are_pinned() -> bool:
 def holder() -> Holder | None:
     """Who is tracing now, as far as a living process does."""
     try:
-        descriptor = os.open(state_folder() / _LOCK, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(state_folder() / _LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return None
     try:
@@ -73,7 +73,12 @@ def holder() -> Holder | None:
 @contextlib.contextmanager
 def alone(name: str, *, flight: bool = False) -> Iterator[int]:
     """Keeps other tracers out as long as the descriptor is open, which a forked daemon inherits."""
-    descriptor = os.open(state_folder() / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = state_folder() / _LOCK
+    try:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        why = "is a link" if lock.is_symlink() else f"cannot be opened: {error.strerror}"
+        raise WhyperfError(f"{lock}, which keeps a second tracer out, {why}.", f"rm {lock}") from None
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
