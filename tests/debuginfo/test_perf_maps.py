@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whyperf.debuginfo import read_perf_map
+from whyperf.debuginfo import PerfMap, read_perf_map
 from whyperf.debuginfo.perf_map import parse_perf_map
 
 TEXT = """\
@@ -46,6 +49,40 @@ def test_the_map_of_a_process_is_found() -> None:
     # THEN
     assert found is not None and found.resolve(np.array([0x1008], np.uint64)) == ["jitted"]
     assert read_perf_map(os.getpid()) is None
+
+
+def planted(pid: int, make: Callable[[Path], object]) -> PerfMap | None:
+    path = Path(f"/tmp/perf-{pid}.map")
+    make(path)
+    try:
+        return read_perf_map(pid)
+    finally:
+        path.unlink()
+
+
+def written(path: Path, owner: int) -> None:
+    path.write_text("1000 10 planted\n")
+    os.chown(path, owner, owner)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="playing another user needs root")
+def test_only_the_maps_of_root_and_of_the_processs_own_user_are_believed() -> None:
+    somebody, somebody_else = 65533, 65532
+    # GIVEN a process that is gone: only root (who reads) can have written its map for sure
+    gone = subprocess.run(["sh", "-c", "echo $$"], capture_output=True, text=True, check=True)
+    assert planted(int(gone.stdout), lambda path: written(path, somebody)) is None
+    assert planted(int(gone.stdout), lambda path: written(path, 0)) is not None
+    # GIVEN a process of an ordinary user that lives
+    with subprocess.Popen(["sleep", "60"], user=somebody) as living:
+        assert planted(living.pid, lambda path: written(path, somebody)) is not None
+        assert planted(living.pid, lambda path: written(path, somebody_else)) is None
+        living.kill()
+
+
+def test_only_regular_files_are_maps(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("1000 10 secret\n")
+    assert planted(os.getpid(), lambda path: path.symlink_to(tmp_path / "secret")) is None
+    assert planted(os.getpid(), os.mkfifo) is None
 
 
 entries = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 30)), max_size=12)

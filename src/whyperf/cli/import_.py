@@ -84,14 +84,18 @@ def _imported(args: argparse.Namespace, output: Path) -> Recording:
 
 
 def _kind(file: Path) -> str:
-    """By what the file holds; what is none of the others is for perf.data's reader, which says what is wrong."""
+    """By its first bytes; what is none of the others is for perf.data's reader, which says what is wrong."""
     try:
         with file.open("rb") as opened:
             begin = opened.read(1 << 16)
     except OSError:
         return "perf.data"
-    if begin[:2] == b"\x1f\x8b":
+    if begin.startswith((b"PERFILE2", b"2ELIFREP", b"PERFFILE")):
+        return "perf.data"
+    if begin.startswith(b"\x1f\x8b"):
         return "pprof"
+    if b"\0" in begin:
+        return "perf.data"
     last_line = begin.rfind(b"\n")
     lines = begin[: last_line + 1 if last_line > 0 else None].splitlines()
     return "collapsed" if any(re.fullmatch(rb"[^\0]+ \d+( \d+)?", line) for line in lines) else "perf.data"

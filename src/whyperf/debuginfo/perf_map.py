@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
@@ -16,7 +17,7 @@ from whyperf.debuginfo.code_map import Addresses
 from whyperf.debuginfo.places import last_at_or_before
 from whyperf.debuginfo.texts import Texts
 
-_BYTES_MAX = 1 << 30
+_BYTES_MAX = 128 << 20  # about two million functions
 _ADDRESS_MAX = 1 << 64
 # V8 marks which of its compilers made the code (JS:*parse): the function is the same one in all of them.
 _COMPILER = re.compile(r"^([A-Za-z]+:)[~^+*]")
@@ -39,9 +40,10 @@ class PerfMap:
 
 
 def read_perf_map(pid: int) -> PerfMap | None:
-    """The map that process `pid` wrote; None when there is none."""
+    """The map that process `pid` wrote; None when there is none, or only one that another user may have planted."""
+    owners = _owners(pid)
     for path in _candidates(pid):
-        text = _read(path)
+        text = _read(path, owners)
         if text is not None:
             return parse_perf_map(text)
     return None
@@ -95,12 +97,21 @@ def _candidates(pid: int) -> list[Path]:
     return [seen_by_process / "tmp" / f"perf-{inner}.map", Path(f"/tmp/perf-{pid}.map")]
 
 
-def _read(path: Path) -> str | None:
+def _owners(pid: int) -> set[int]:
+    """Whose map is believed: root's, this user's, and while the process lives that of the user it runs as."""
+    owners = {0, os.geteuid()}
+    with contextlib.suppress(OSError):
+        owners.add(os.stat(f"/proc/{pid}").st_uid)  # noqa: PTH116
+    return owners
+
+
+def _read(path: Path, owners: set[int]) -> str | None:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return None
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid not in owners:
             return None
         return file.read(_BYTES_MAX).decode("utf-8", "replace")
