@@ -125,6 +125,7 @@ clean: ## everything that make made
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(STAMPS)/packages: Makefile tools/packages.sh
+	@test "$$(uname -m)" = x86_64 || { echo "whyperf runs on x86-64 Linux only; this machine is $$(uname -m)." >&2; exit 1; }
 	@tools/packages.sh $(PACKAGES)
 	@mkdir -p $(@D) && touch $@
 
