@@ -26,10 +26,11 @@ from whyperf.collect.spawn import Child, Streams, spawn
 from whyperf.collect.start import ValuesWanted, start_of
 from whyperf.collect.stop import stop_target
 from whyperf.collect.totals import (
+    LongestWaits,
     Usage,
     cpu_waits,
     last_words,
-    longest_wait_s,
+    longest_waits,
     peak_rss_bytes,
     process_tree,
     usage_at_end,
@@ -217,7 +218,7 @@ class _Run:
         self._window_start: int | None = None  # when it did
         self._used_before = Usage()
         self._seen = Usage()  # peaks that were seen while it ran
-        self._seen_wait_s = 0.0  # the longest that any thread waited for a CPU, when it was last seen
+        self._seen_waits = LongestWaits()  # for a CPU, of threads when they were last seen
         self._target: Child
         self._driver: Driver | None = None
 
@@ -374,7 +375,7 @@ class _Run:
         """Threads may end between the thorough looks, and with them what the kernel knew of them."""
         if self._window_start is not None:
             waits = cpu_waits(self._recorder.live_threads()[:_ASKED_FOR_WAITS])
-            self._seen_wait_s = max(self._seen_wait_s, longest_wait_s(waits, self._used_before))
+            self._seen_waits |= longest_waits(waits, self._used_before)
 
     def _pass_time(self, seconds: float) -> None:
         arrival = self._signals.wait(seconds)
@@ -417,7 +418,7 @@ class _Run:
             stop_target(self._target, self._lifecycle.stop_signal, self._lifecycle.stop_timeout_s, self._pass_time)
         start = self._window_start if self._window_start is not None else self._target.started
         wall_s = (ended_at - start) / 1e9
-        return ended_at, used.since(self._used_before, wall_s, seen_wait_s=self._seen_wait_s), work
+        return ended_at, used.since(self._used_before, wall_s, seen=self._seen_waits), work
 
     def _stop_driver(self) -> None:
         if self._driver is not None:
@@ -447,6 +448,5 @@ class _Run:
         used = self._used_by_living()
         self._seen += Usage(max_rss_bytes=used.max_rss_bytes)
         wall_s = (time.monotonic_ns() - start) / 1e9
-        totals = used.since(self._used_before, wall_s, seen_wait_s=self._seen_wait_s)
-        self._seen_wait_s = max(self._seen_wait_s, totals.cpu_wait_s)
-        return totals
+        self._seen_waits |= longest_waits(used.cpu_waits, self._used_before)
+        return used.since(self._used_before, wall_s, seen=self._seen_waits)

@@ -15,7 +15,15 @@ from whyperf.diagnose.data import Data, Method, data_notes, gather
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.losses import cut_share
 from whyperf.diagnose.measures import Measures, steadied_cpu, take_measures
-from whyperf.diagnose.nature import Growth, Nature, growth_of, is_waited, nature_of, runs_less_side_by_side
+from whyperf.diagnose.nature import (
+    Growth,
+    Nature,
+    growth_of,
+    if_starved_threads_delay,
+    is_waited,
+    nature_of,
+    runs_less_side_by_side,
+)
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Change, Measure, judge, runs_needed
 from whyperf.diagnose.suspects import to_suspects
@@ -55,6 +63,10 @@ class Case:
         self._steadied = steadied_cpu(good, bad, self.measures) if growth.cpu is Change.UNCLEAR else None
         if self._steadied is not None and judge(self._steadied, settings.cpu).change is Change.GREW:
             growth = replace(growth, cpu=Change.GREW)
+        starved = if_starved_threads_delay(growth)
+        self._may_be_starved = is_waited(growth, settings) and not is_waited(starved, settings)
+        if self._may_be_starved and self.recorded_waits and self._blocked_excess[1] is Waits.ALL:
+            growth = starved  # neither the outside world nor locks were waited for, but threads that got no CPU
         self.growth: Growth = growth
 
     @cached_property
@@ -84,7 +96,8 @@ class Case:
         if (unclear := self._unclear()) is not None:
             return unclear
         if nature is Nature.EXTERNAL:
-            return self._decision(VerdictKind.NONE, wording.no_cpu(measures), nature, measures.wall)
+            said = wording.no_cpu(measures, self.growth.cpu_wait_s)
+            return self._decision(VerdictKind.NONE, said, nature, measures.wall)
         if nature is Nature.MEMORY and self.growth.cpu is not Change.SHRANK:
             said = wording.more_memory(measures.memory)
             return self._decision(VerdictKind.DIFFERENCE, said, nature, measures.memory, unit=ONE_RUN)
@@ -141,7 +154,8 @@ class Case:
         if self.contexts is not None and self.contexts.slower:
             return self._in_contexts(self.contexts, nature, sentence, wall)
         if not self.recorded_waits:
-            return self._decision(VerdictKind.DIFFERENCE, sentence, nature, wall)
+            notes = [wording.starved_thread(self.growth.thread_cpu_wait_s)] if self._may_be_starved else []
+            return self._decision(VerdictKind.DIFFERENCE, sentence, nature, wall, notes=notes)
         excess, waits = self._blocked_excess
         if excess.total_s < self.settings.sampled_part * wall.excess:
             note = "The threads were neither running nor blocked meanwhile: they waited for a CPU, or outside of them."
@@ -230,7 +244,7 @@ class Case:
             options = ["--clock", "wall", *options]
         command = compare_again(self.good, self.bad, *options) if options else "whyperf doctor"
         waited = measure is self.measures.cpu and self.growth.wall is Change.GREW
-        notes = [wording.wall_grew(self.measures)] if waited else []
+        notes = [wording.wall_grew(self.measures.wall, self.growth.cpu_wait_s)] if waited else []
         return self._decision(VerdictKind.INSUFFICIENT, sentence, measure=measure, notes=notes, next_command=command)
 
     def _too_few_samples(self, sentence: str, excess_s: float) -> Decision:

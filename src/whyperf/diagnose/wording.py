@@ -130,8 +130,8 @@ def shrank(measure: Measure, unit: str) -> str:
     )
 
 
-def wall_grew(measures: Measures) -> str:
-    wall, ready = measures.wall, max(measures.cpu_wait.excess, 0.0)
+def wall_grew(wall: Measure, cpu_wait_s: float) -> str:
+    ready = max(cpu_wait_s, 0.0)
     grew = f"Wall time did grow, to {seconds(wall.bad_mean)} from {seconds(wall.good_mean)}"
     return (
         f"{grew}: {seconds(ready)} of that passed ready to run while others had the CPUs. A quieter machine, or "
@@ -155,12 +155,19 @@ def more_memory(memory: Measure) -> str:
     )
 
 
-def no_cpu(measures: Measures) -> str:
-    wall, waited = measures.wall, measures.cpu_wait
+def no_cpu(measures: Measures, cpu_wait_s: float) -> str:
+    wall = measures.wall
     return (
         f"The program is not slower, but got no CPU: {seconds(wall.bad_mean)} wall time per {measures.unit} instead of "
-        f"{seconds(wall.good_mean)} ({_runs(wall)}), {seconds(waited.excess)} more of it ready to run, at the same CPU "
+        f"{seconds(wall.good_mean)} ({_runs(wall)}), {seconds(cpu_wait_s)} more of it ready to run, at the same CPU "
         f"time."
+    )
+
+
+def starved_thread(cpu_wait_s: float) -> str:
+    return (
+        f"One thread was runnable for {seconds(cpu_wait_s)} more without getting a CPU. If the main thread waited for "
+        "that thread, the machine was too busy and the program is not slower."
     )
 
 
