@@ -128,6 +128,7 @@ def conclude(
     from whyperf.report.html.examined import Examined
 
     recorded = [open_recording(path) for path in good], [open_recording(path) for path in bad]
+    _refuse_untraced([*recorded[0], *recorded[1]], args)
     if are_deep([*recorded[0], *recorded[1]]):
         return _conclude_deep(*recorded, args)
     for option in ("symptom", "symptom_from", "plan"):
@@ -190,6 +191,20 @@ def _stalled_alone(path: Path, args: argparse.Namespace) -> int:
             status=2,
         )
     return present(examine_stall(recording, _where(recording, args)), Examined([], [recording]), args)
+
+
+def _refuse_untraced(recordings: Sequence[Recording], args: argparse.Namespace) -> None:
+    """Options that say something of kernel events are for recordings that hold some."""
+    given = [option for option in ("at", "thread", "stack_events") if getattr(args, option, None) is not None]
+    sampled = [one for one in recordings if one.manifest.deep is None]
+    untraced = [one for one in sampled or recordings if one.manifest.trace is None]
+    if given and untraced:
+        option = given[0].replace("_", "-")
+        raise WhyperfError(
+            f"--{option} is for traced recordings, and {untraced[0].path} was recorded without --trace.",
+            "whyperf record --trace -o NAME -- COMMAND",
+            status=2,
+        )
 
 
 def _where(stalled: Recording, args: argparse.Namespace) -> Where | None:
