@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.collect import folder as folders
+from whyperf.collect.descendants import Descendants
 from whyperf.collect.drive import Driver
 from whyperf.collect.lifecycle import Lifecycle, Measuring, Outcome
 from whyperf.collect.program import Program, check_followable, check_traceable
@@ -27,8 +28,10 @@ from whyperf.collect.start import ValuesWanted, start_of
 from whyperf.collect.stop import stop_target
 from whyperf.collect.totals import (
     LongestWaits,
+    Thread,
     Usage,
     cpu_waits,
+    identify,
     last_words,
     longest_waits,
     peak_rss_bytes,
@@ -220,6 +223,7 @@ class _Run:
         self._seen = Usage()  # peaks that were seen while it ran
         self._seen_waits = LongestWaits()  # for a CPU, of threads when they were last seen
         self._target: Child
+        self._descendants: Descendants
         self._driver: Driver | None = None
 
     def execute(self, path: Path, notes: list[str]) -> Outcome:
@@ -231,6 +235,7 @@ class _Run:
             mask=self._signals.mask,
             streams=self._setting.streams,
         )
+        self._descendants = Descendants(identify(self._target.pid))
         inherited_rss = peak_rss_bytes(os.getpid())
         self._recorder.start(self._totals_so_far)
         try:
@@ -294,7 +299,7 @@ class _Run:
             )
         if self._stopped_by == "interrupt":
             return None
-        if any(pid != self._target.pid for pid, _ in self._recorder.live_threads()):
+        if any(pid != self._target.pid for pid, _ in self._live_threads()):
             return WhyperfError(
                 f"{name} went to the background before it was ready; start it so that it stays in the foreground.",
                 "whyperf record --ready ... -- nginx -g 'daemon off;'",
@@ -368,13 +373,16 @@ class _Run:
 
     def _peak_rss_bytes(self) -> int:
         """Of the largest process now alive, as far as it is cheap to ask."""
-        followed = sorted({pid for pid, _ in self._recorder.live_threads()})
+        followed = sorted({pid for pid, _ in self._live_threads()})
         return max(peak_rss_bytes(pid) for pid in (self._target.pid, *followed[:_ASKED_FOR_MEMORY]))
+
+    def _live_threads(self) -> list[Thread]:
+        return self._descendants.among(self._recorder.live_threads())
 
     def _look_for_waits(self) -> None:
         """Threads may end between the thorough looks, and with them what the kernel knew of them."""
         if self._window_start is not None:
-            waits = cpu_waits(self._recorder.live_threads()[:_ASKED_FOR_WAITS])
+            waits = cpu_waits(self._live_threads()[:_ASKED_FOR_WAITS])
             self._seen_waits |= longest_waits(waits, self._used_before)
 
     def _pass_time(self, seconds: float) -> None:
@@ -429,7 +437,7 @@ class _Run:
         if self._window_start is None and self._window_opens is not None:
             notes.append("The run ended before the warm-up that --skip cuts off was over.")
         if self._stopped_by in ("exit", "signal"):
-            others = {pid for pid, _ in self._recorder.live_threads()} - {self._target.pid}
+            others = {pid for pid, _ in self._live_threads()} - {self._target.pid}
             running = sum(Path(f"/proc/{pid}").exists() for pid in others)
             if running:
                 notes.append(f"{running} process(es) that the target started were still running when it ended.")
@@ -438,7 +446,7 @@ class _Run:
     def _used_by_living(self) -> Usage:
         tree = {process.pid for process in process_tree(self._target.pid)}
         # Followed descendants whose parents have gone are in no tree.
-        followed = {pid for pid, _ in self._recorder.live_threads()}
+        followed = {pid for pid, _ in self._live_threads()}
         return usage_of(tree | followed)
 
     def _totals_so_far(self) -> Totals | None:
