@@ -42,8 +42,9 @@ def record_process(pid: int, path: Path, *, lifecycle: Lifecycle, measuring: Mea
         )
         unit = measuring.unit or ("unit" if lifecycle.drive else "run")
         start = start_of(command_of(pid), {}, sampling, unit, round(lifecycle.skip_s * 1e9))
-        write_start(folder.raw, start)
-        log.open(RawLogWriter(folder.raw, measuring.max_bytes))
+        with folder.removed_unless_begun():
+            write_start(folder.raw, start)
+            log.open(RawLogWriter(folder.raw, measuring.max_bytes))
         with SignalWatch() as signals:
             return Watch(attached, lambda: usage_of([pid]), log, signals, lifecycle).execute(path, unit)
     except OSError as error:

@@ -97,9 +97,10 @@ def record_run(
             measuring.redact,
         )
         start = start_of(program.command, environment, sampling, unit, round(lifecycle.skip_s * 1e9), values=wanted)
-        sampler = Sampler(folder, start, plan, measuring.values_depth)
-        sampler.prepare_variables(program.path)
-        recorder: Recorder = sampler if tracing is None else _traced(sampler, folder.raw, tracing)
+        with folder.removed_unless_begun():
+            sampler = Sampler(folder, start, plan, measuring.values_depth)
+            sampler.prepare_variables(program.path)
+            recorder: Recorder = sampler if tracing is None else _traced(sampler, folder.raw, tracing)
         return run_to_the_end(
             program,
             path,
