@@ -45,6 +45,7 @@ exit status: 0 a difference was found, 3 none (or merely more work), 4 not enoug
 
 _STATUS = {"difference": 0, "none": 3, "more-work": 3, "insufficient": 4}
 _TOO_SLOW = 5
+_SAME_WORK = {None: None, "yes": True, "no": False}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,6 +87,11 @@ def add_presentation(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--perfetto", metavar="FILE", help="write causal paths of stalls for Perfetto or chrome://tracing"
+    )
+    parser.add_argument(
+        "--same-work",
+        choices=["yes", "no"],
+        help="of two builds: whether their runs were told to do the same (default: as their commands say)",
     )
     parser.add_argument("--top", metavar="N", type=count, help="suspects to show (default 10)")
     parser.add_argument("--explain", metavar="FUNCTION", help="say all that is known of one function, or of suspect N")
@@ -147,6 +153,7 @@ def conclude(
             stack_events=getattr(args, "stack_events", None),
             where=_where(sampled.bad[0], args),
             possible=possible_here(),
+            same_work=_SAME_WORK[getattr(args, "same_work", None)],
             executor=executor,
         )
     told = diagnosis.verdict.notes

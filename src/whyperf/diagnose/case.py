@@ -36,6 +36,7 @@ from whyperf.engines.excess.findings import suspects as find_suspects
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.finding import Finding
 from whyperf.engines.run import ONE_RUN, Run
+from whyperf.engines.same_work import work_of
 from whyperf.engines.values.compare import compare as values_compare
 from whyperf.engines.values.paper.findings import findings as paper_findings
 from whyperf.engines.values.paper.ranking import rank as paper_rank
@@ -53,9 +54,10 @@ class Case:
         method: Method = Method.SOUND,
         sources: Sources = Sources.ALL,
         *,
+        same_work: bool | None = None,
         executor: Executor = HERE,
     ) -> None:
-        self._executor = executor
+        self._executor, self._same_work = executor, same_work
         self.good, self.bad, self.settings, self.method, self.sources = good, bad, settings, method, sources
         self.runs = (*good, *bad)
         self.measures: Measures = take_measures(good, bad, settings)
@@ -115,7 +117,7 @@ class Case:
 
     def _used_more_cpu(self, sentence: str) -> Decision:
         cpu = self.measures.cpu
-        excess = compare(self.good, self.bad, per_unit=self.measures.per_unit)
+        excess = self.compared()
         unsampled = excess.total_s < self.settings.sampled_part * cpu.excess
         shown = cpu.excess if unsampled else excess.total_s
         too_few = self._samples_in_excess(shown) < self.settings.minimum_excess_samples
@@ -127,6 +129,17 @@ class Case:
             note = "Most of the added CPU time is in programs or threads that were not followed: no function to name."
             return self._decision(VerdictKind.DIFFERENCE, sentence, Nature.EXTERNAL, cpu, notes=[note], excess=excess)
         return self._with_data(excess, sentence)
+
+    def compared(self) -> Excess:
+        """Where CPU time is spent, whoever answers for it."""
+        return compare(self.good, self.bad, per_unit=self.measures.per_unit, same_work=self._same_work)
+
+    def work_notes(self, excess: Excess | None) -> list[str]:
+        """Say what was assumed of the runs' work, where two builds are compared and the commands leave it open."""
+        if self._same_work is not None or excess is None or not excess.index.builds.different:
+            return []
+        work = work_of(self.runs)
+        return [wording.assumed_work(work)] if work.differing and (excess.code.changed or not work.same) else []
 
     def _by_events_alone(self, sentence: str) -> Decision | None:
         """What kernel events say of CPU time that hardly a sample fell into."""
@@ -180,7 +193,8 @@ class Case:
 
     def _blocked(self, waits: Waits) -> Excess:
         good, bad = ([Run(run.recording, waits=waits) for run in side] for side in (self.good, self.bad))
-        return compare(good, bad, per_unit=self.measures.per_unit, clock=Clock.BLOCKED)
+        per_unit = self.measures.per_unit
+        return compare(good, bad, per_unit=per_unit, clock=Clock.BLOCKED, same_work=self._same_work)
 
     def _sampled(
         self,

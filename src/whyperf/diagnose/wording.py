@@ -8,6 +8,7 @@ from whyperf.diagnose.measures import Measures
 from whyperf.diagnose.significance import Judgement, Measure
 from whyperf.engines.blocked_waits import Waits
 from whyperf.engines.quantities import count, percent, seconds
+from whyperf.engines.same_work import Work
 
 SPREAD_UNKNOWN = "Spread unknown: a single run of a kind cannot show how much runs differ by themselves."
 COUNT_UNITS = "Count units of work to tell more work from slower work: work=N from the driver or --work-count FUNCTION."
@@ -18,6 +19,7 @@ LEFT_OUT = {
 }
 HOLDER_UNSEEN = "Who holds the lock is not seen here, only who waits for it"
 WAITS_UNSEEN = "Samples of CPU time do not show if threads wait for each other"
+_SHOWN_WORD = 40  # characters of a command's word
 _TIMES = {"cpu_s": "CPU time", "sampled_cpu_s": "sampled CPU time", "wall_s": "wall time"}
 
 
@@ -168,6 +170,16 @@ def starved_thread(cpu_wait_s: float) -> str:
     return (
         f"One thread was runnable for {seconds(cpu_wait_s)} more without getting a CPU. If the main thread waited for "
         "that thread, the machine was too busy and the program is not slower."
+    )
+
+
+def assumed_work(work: Work) -> str:
+    words = " and ".join(word if len(word) <= _SHOWN_WORD else f"…{word[-_SHOWN_WORD:]}" for word in work.differing)
+    if work.same:
+        return f"Two builds whose commands differ in {words}: taken for the same work. --same-work no says otherwise."
+    return (
+        f"Two builds whose commands differ in {words}: taken for other work, so code that differs between the builds "
+        "is not preferred. --same-work yes says otherwise."
     )
 
 
