@@ -129,8 +129,7 @@ def conclude(
     from whyperf.collect.seal import open_recording
     from whyperf.diagnose.data import Method
     from whyperf.diagnose.diagnosis import examine
-    from whyperf.diagnose.mixture import parted
-    from whyperf.diagnose.relations import are_deep
+    from whyperf.diagnose.mixture import are_deep, parted
     from whyperf.report.html.examined import Examined
 
     recorded = [open_recording(path) for path in good], [open_recording(path) for path in bad]
@@ -216,11 +215,11 @@ def _refuse_untraced(recordings: Sequence[Recording], args: argparse.Namespace) 
 
 def _where(stalled: Recording, args: argparse.Namespace) -> Where | None:
     """What the user says of a stall."""
-    from whyperf.engines.causes.diagnosis import Where
-
     at, thread = getattr(args, "at", None), getattr(args, "thread", None)
     if at is None and thread is None:
         return None
+    from whyperf.engines.causes.diagnosis import Where
+
     return Where(None if at is None else stalled.manifest.start_monotonic + round(at * 1e9), thread)
 
 

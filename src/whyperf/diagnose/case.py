@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import ceil
+from typing import TYPE_CHECKING
 
 from whyperf.diagnose import wording
 from whyperf.diagnose.advice import compare_again, diagnose_swapped
 from whyperf.diagnose.claims import Claim, claims_of
-from whyperf.diagnose.contexts import ContextsView, view_contexts
 from whyperf.diagnose.data import Data, Method, data_notes, gather
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.losses import cut_share
@@ -35,12 +35,16 @@ from whyperf.engines.excess.evenness import grew_alike
 from whyperf.engines.excess.findings import suspects as find_suspects
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.finding import Finding
+from whyperf.engines.recorded import has_events
 from whyperf.engines.run import ONE_RUN, Run
 from whyperf.engines.same_work import work_of
 from whyperf.engines.values.compare import compare as values_compare
 from whyperf.engines.values.paper.findings import findings as paper_findings
 from whyperf.engines.values.paper.ranking import rank as paper_rank
 from whyperf.recording.tables import Clock
+
+if TYPE_CHECKING:
+    from whyperf.diagnose.contexts import ContextsView
 
 _RATE_STEP_HZ = 50
 
@@ -74,6 +78,10 @@ class Case:
     @cached_property
     def contexts(self) -> ContextsView | None:
         """What kernel events say, where all runs have them."""
+        if not all(has_events(run.recording) for run in self.runs):
+            return None
+        from whyperf.diagnose.contexts import view_contexts  # compiled code, for those few who have traced
+
         return view_contexts(self.good, self.bad, self.method, self.sources, self._executor)
 
     @property

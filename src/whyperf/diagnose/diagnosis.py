@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from whyperf.diagnose.advice import can_go_deep, compare_again, lifecycle_reminder
 from whyperf.diagnose.case import Case
-from whyperf.diagnose.causes import view_causes, with_stalls
 from whyperf.diagnose.data import Method
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.join import Joined, join
@@ -20,14 +20,16 @@ from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.trust import TRUST
 from whyperf.diagnose.verdict import Verdict, VerdictKind
 from whyperf.engines.blocked_waits import Waits
-from whyperf.engines.causes.diagnosis import Where
 from whyperf.engines.contexts.settings import sources_named
 from whyperf.engines.excess.compare import Excess
 from whyperf.engines.execution import HERE, Executor
-from whyperf.engines.recorded import Recorded
+from whyperf.engines.recorded import Recorded, is_traced
 from whyperf.engines.run import Run, tally
 from whyperf.engines.values.compare import Values
 from whyperf.errors import WhyperfError
+
+if TYPE_CHECKING:
+    from whyperf.engines.causes.diagnosis import Where
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,11 @@ def examine(
     case = Case(*sides, settings or DiagnoseSettings(), method, sources, same_work=same_work, executor=executor)
     refuse_different_programs(case.good, case.bad)
     decision = case.decide()
-    stalls = view_causes(good, bad, method, where, executor)
-    if stalls is not None:
-        decision = with_stalls(decision, stalls, case.settings)
+    if all(is_traced(one) for one in (*good, *bad)):
+        from whyperf.diagnose.causes import view_causes, with_stalls  # compiled code, for those few who have traced
+
+        if (stalls := view_causes(good, bad, method, where, executor)) is not None:
+            decision = with_stalls(decision, stalls, case.settings)
     possible = possible or Possible()
     if mixture.counted_good:
         decision = _with_counts(decision, mixture, case.settings)

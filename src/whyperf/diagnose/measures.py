@@ -10,8 +10,7 @@ import numpy as np
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Measure
 from whyperf.diagnose.verdict import PEAK_BYTES
-from whyperf.engines.contexts.units import ended_by_themselves
-from whyperf.engines.run import ONE_RUN, Run, common_unit
+from whyperf.engines.run import ONE_RUN, Run, common_unit, ended_by_themselves
 from whyperf.engines.yardstick import slowness
 from whyperf.recording.tables import Clock
 

@@ -51,10 +51,6 @@ _INEXACT = {
 }
 
 
-def are_deep(recordings: Sequence[Recorded]) -> bool:
-    return bool(recordings) and all(recording.manifest.deep is not None for recording in recordings)
-
-
 def examine_deep(
     good: Sequence[Recorded],
     bad: Sequence[Recorded],
