@@ -40,6 +40,16 @@ def test_a_server_that_is_stopped_does_not_last_as_long_as_its_main_thread():
     assert (verdict.kind, verdict.symptom.kind) == (VerdictKind.NONE, "external")
 
 
+@pytest.mark.parametrize(("wall_s", "told"), [(12.0, True), (6.0, False)])
+def test_wall_time_is_told_where_waiting_for_a_cpu_explains_more_of_it_than_cpu_time(wall_s, told):
+    # GIVEN a server whose threads use 3 s more of CPU time, and one of which was runnable for the rest
+    good = runs(STACKS, wall_s=2.0, stopped_by="driver")
+    slow = [(words, seconds * 2.0) for words, seconds in STACKS]
+    verdict = diagnose(good, runs(slow, wall_s=wall_s, cpu_wait_s=wall_s - 2.0, stopped_by="driver"))
+    assert verdict.symptom.kind == "cpu"
+    assert any("Wall time did grow, to 12.0 s from 2.00 s" in note for note in verdict.notes) is told
+
+
 def blocked(stack, seconds, **more):
     return runs(STACKS, blocked=[(stack, seconds)], clock="wall", wall_s=3.0 + seconds, main_cpu_wait_s=0.0, **more)
 

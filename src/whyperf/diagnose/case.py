@@ -117,11 +117,18 @@ class Case:
         """Threads that run less side by side may wait for each other: waits for locks show it, where they were seen."""
         sentence = wording.grew(self.measures.cpu, self.measures.unit, self._steadied)
         if not runs_less_side_by_side(self.growth, self.settings):
-            return self._used_more_cpu(sentence)
+            decision = self._used_more_cpu(sentence)
+            return replace(decision, notes=(*decision.notes, *self._beyond_cpu()))
         if self.recorded_waits and self._blocked_excess[1] is Waits.LOCKS:
             return self._waited(Nature.WAIT)
         decision = self._used_more_cpu(wording.grew_beyond_cpu(sentence, self.measures.wall))
         return replace(decision, unseen=wording.WAITS_UNSEEN)
+
+    def _beyond_cpu(self) -> list[str]:
+        """Say how wall time grew where that takes waiting for a CPU to explain: more CPU time must not hide it."""
+        growth, wall = self.growth, self.measures.wall
+        explained = growth.wall is not Change.GREW or not is_waited(replace(growth, cpu_wait_s=0.0), self.settings)
+        return [] if explained else [wording.wall_grew(wall, growth.cpu_wait_s)]
 
     def _used_more_cpu(self, sentence: str) -> Decision:
         cpu = self.measures.cpu
