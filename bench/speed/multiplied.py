@@ -23,7 +23,7 @@ from whyperf.recording.writer import Content, write_recording
 ONCE = (EventKind.FORK, EventKind.EXEC, EventKind.EXIT, EventKind.RENAME)
 _PAUSE_NS = 1_000_000  # between one time and the next
 _SUMS = ("wall_s", "cpu_user_s", "cpu_system_s", "read_bytes", "written_bytes", "voluntary_switches", "cpu_wait_s",
-         "involuntary_switches", "major_faults")  # fmt: skip
+         "main_cpu_wait_s", "involuntary_switches", "major_faults")  # fmt: skip
 
 
 def multiplied(seed: Path, path: Path, times: int) -> Path:
@@ -100,7 +100,10 @@ def _work_again(work: pa.Table, length: int, times: int) -> pa.Table:
 
 def _longer(manifest: Manifest, length: int, times: int) -> Manifest:
     more = (times - 1) * length
-    totals: Totals = replace(manifest.totals, **{name: getattr(manifest.totals, name) * times for name in _SUMS})
+    sums = {name: getattr(manifest.totals, name) for name in _SUMS}
+    totals: Totals = replace(
+        manifest.totals, **{name: value * times for name, value in sums.items() if value is not None}
+    )
     return replace(
         manifest,
         end_monotonic=manifest.end_monotonic + more,

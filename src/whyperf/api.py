@@ -24,8 +24,7 @@ from rich.console import Console
 from whyperf.collect.seal import open_recording
 from whyperf.diagnose.data import Method
 from whyperf.diagnose.diagnosis import examine
-from whyperf.diagnose.mixture import parted
-from whyperf.diagnose.relations import are_deep, examine_deep
+from whyperf.diagnose.mixture import are_deep, parted
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import compared_in
@@ -110,6 +109,8 @@ def diagnose(good: Paths, bad: Paths, *, method: str = "sound", symptom: str | N
     """
     sides = list(_recordings(good)), list(_recordings(bad))
     if are_deep([*sides[0], *sides[1]]):
+        from whyperf.diagnose.relations import examine_deep  # compiled code, for those few who have counted
+
         verdict = examine_deep(*sides, None if symptom is None else parse_symptom(symptom))
         return Answer(verdict, Examined(*sides))
     diagnosis = examine(*sides, method=Method(method))

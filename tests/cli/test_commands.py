@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,9 @@ from whyperf.cli import demo
 from whyperf.cli.alternation import Side, order, pairs_for
 from whyperf.cli.endings import endings
 from whyperf.cli.main import COMMANDS
+from whyperf.cli.record import conclude
 from whyperf.collect.lifecycle import Outcome
+from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import Totals
 
 BUSY = "i=0; while [ $i -lt {n} ]; do i=$((i+1)); done"
@@ -236,6 +239,30 @@ def test_a_killed_run_is_said_right_under_the_symptom(whyperf: Whyperf) -> None:
 def ended(status: int | None = 0, signal: int | None = None) -> Outcome:
     totals = Totals(0.0, 0.0, 0.0, 0, 0, 0, 0, 0, 0)
     return Outcome(Path("no-output"), status, signal, "signal" if signal else "exit", totals, None)
+
+
+@pytest.fixture
+def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No recording can be sealed."""
+
+    def seal(path: Path) -> None:
+        raise WhyperfError(f"{path} cannot be written: No space left on device.", "df -h .")
+
+    monkeypatch.setattr("whyperf.collect.seal.seal", seal)
+
+
+def test_a_disk_that_filled_up_leaves_the_targets_status_alone(
+    no_room: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for status in (0, 3):
+        assert conclude(replace(ended(status), stopped_by="disk-full"), quiet=True) == status
+        assert "No space left" in capsys.readouterr().err
+
+
+def test_a_recording_that_cannot_be_sealed_otherwise_is_an_error(no_room: None) -> None:
+    with pytest.raises(WhyperfError) as said:
+        conclude(ended(), quiet=True)
+    assert said.value.status == 1
 
 
 @pytest.mark.parametrize(

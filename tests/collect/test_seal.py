@@ -225,6 +225,18 @@ class TestManifest:
         assert losses.notes == ("something odd",)
         assert manifest.command == ("./tool", "x")
 
+    def test_preempted_handlers_never_took_more_than_the_programs_cpu_time(self, rec: OpenRecording) -> None:
+        # GIVEN handlers that took 16.1 s by the clock, preempted, in a program that used 9 s of CPU time
+        introduce(rec, 7).count(samples=1000, handler_ns=16_100_000_000, handler_ns_max=90_000_000)
+        totals = dict.fromkeys(("max_rss_bytes", "read_bytes", "written_bytes", "voluntary_switches"), 0)
+        totals |= {"wall_s": 40.0, "cpu_user_s": 8.0, "cpu_system_s": 1.0, "major_faults": 0}
+        rec.log.append_json(
+            {"type": "totals", "time": 9_000, "at": "stop", "totals": {**totals, "involuntary_switches": 0}}
+        )
+        rec.stop(exit_status=0, exit_signal=None, stopped_by="exit")
+        overhead = rec.sealed(SYMBOLS).manifest.overhead
+        assert (overhead.handler_s, overhead.handler_mean_us) == (9.0, 9_000.0)
+
     def test_a_killed_recorder_leaves_what_is_in_the_rings(self, rec: OpenRecording) -> None:
         thread = introduce(rec, 7)
         thread.put(records.sample(200, [0x10120]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whyperf.collect.totals import Usage
+from whyperf.collect.totals import LongestWaits, Usage
 
 BEFORE = Usage(cpu_waits={(1, 1): 5.0, (1, 2): 1.0})
 AFTER = Usage(cpu_waits={(1, 1): 5.5, (1, 2): 4.0, (9, 9): 2.0})
@@ -22,7 +22,15 @@ AFTER = Usage(cpu_waits={(1, 1): 5.5, (1, 2): 4.0, (9, 9): 2.0})
 def test_the_wait_for_a_cpu_is_the_longest_of_one_thread_within_the_window(
     start: Usage, seen_wait_s: float, longest: float
 ) -> None:
-    assert AFTER.since(start, 10.0, seen_wait_s=seen_wait_s).cpu_wait_s == longest
+    assert AFTER.since(start, 10.0, seen=LongestWaits(of_any_s=seen_wait_s)).cpu_wait_s == longest
+
+
+def test_the_wait_of_main_threads_is_kept_apart():
+    # GIVEN a background thread that waited for 3 s and main threads that waited for 0.5 s and 2 s
+    totals = AFTER.since(BEFORE, 10.0)
+    assert (totals.cpu_wait_s, totals.main_cpu_wait_s) == (3.0, 2.0)
+    # AND a main thread that was last seen with more
+    assert AFTER.since(BEFORE, 10.0, seen=LongestWaits(of_main_s=2.5)).main_cpu_wait_s == 2.5
 
 
 def test_processes_keep_their_threads_when_added_up() -> None:

@@ -65,6 +65,16 @@ def test_fail_if_slower_passes_without_a_difference(recordings):
     assert run("good-0", "good-1", "--fail-if-slower", "0") == 3
 
 
+@pytest.mark.parametrize("option", [("--at", "12s"), ("--thread", "main"), ("--stack-events", "syscalls")])
+def test_options_for_kernel_events_are_refused_where_none_were_recorded(recordings, option):
+    with pytest.raises(
+        WhyperfError, match=f"{option[0]} is for traced recordings, and good-0 was recorded without"
+    ) as said:
+        run(*THREE, *option)
+    assert "--trace" in (said.value.next_command or "")
+    assert said.value.status == 2
+
+
 def test_json_to_standard_output_is_all_there_is(recordings, capsys):
     assert run(*THREE, "--json", "-") == 0
     assert json.loads(capsys.readouterr().out)["suspects"][0]["function"] == "store"

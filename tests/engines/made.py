@@ -265,6 +265,7 @@ def _manifest(
         "involuntary_switches": 0,
         "major_faults": 0,
         "cpu_wait_s": 0.0,
+        "main_cpu_wait_s": None,
     }
     totals |= {key: more.pop(key) for key in totals if key in more}
     fields = {

@@ -9,6 +9,7 @@ import pytest
 
 from tests.engines.made import recording
 from whyperf.diagnose.confidence import confidence
+from whyperf.diagnose.diagnosis import examine
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.engines.changed_code import NO_CHANGE, compare_code
 from whyperf.engines.excess.compare import compare
@@ -102,6 +103,35 @@ def test_where_builds_tell_nothing_all_is_as_without_them(changed, more):
     assert compare_code(FunctionIndex(good, bad)) == NO_CHANGE
     without = compare(side(1.0, "", {}), side(6.0, "", {}))
     assert charged(compare(good, bad)) == pytest.approx(charged(without))
+
+
+def test_a_random_folder_in_an_argument_does_not_hide_what_changed():
+    good = side(1.0, "aa", BEFORE, command=("./tool", "--dir", "/tmp/x81ab"))
+    bad = side(6.0, "bb", {**BEFORE, "look_up": 1}, command=("./tool", "--dir", "/tmp/y92cd"))
+    assert names(compare(good, bad))[0] == "look_up"
+    # AND the user may know better
+    assert compare_code(FunctionIndex(good, bad), same_work=False) == NO_CHANGE
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (
+            ("./tool", "--dir", "/tmp/y92cd"),
+            "differ in /tmp/x81ab and /tmp/y92cd: taken for the same work.",
+        ),
+        (("./tool", "--dir", "/tmp/x81ab"), None),
+        (("./tool", "--log", "/tmp/x81ab"), "differ in --dir and --log: taken for other work"),
+    ],
+)
+def test_what_is_assumed_of_the_work_is_told_with_the_option_that_changes_it(command, said):
+    good = side(1.0, "aa", BEFORE, command=("./tool", "--dir", "/tmp/x81ab"))
+    bad = side(6.0, "bb", {**BEFORE, "look_up": 1}, command=command)
+    recorded = [run.recording for run in good], [run.recording for run in bad]
+    assumed = [note for note in examine(*recorded).verdict.notes if "Two builds whose" in note]
+    assert [said in note for note in assumed] == ([True] if said else [])
+    # AND whoever decides needs not be told
+    assert not any("Two builds whose" in note for note in examine(*recorded, same_work=True).verdict.notes)
 
 
 def test_recordings_of_older_versions_tell_nothing_of_code():

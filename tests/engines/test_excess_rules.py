@@ -95,6 +95,26 @@ def test_a_new_path_is_charged_to_who_took_it_or_to_new_code(binary_has_it, call
     assert findings["store"].pattern == findings["compact"].pattern == "new-path"
 
 
+NEW_CODE = "The good runs' program does not have it"
+
+
+@pytest.mark.parametrize(("debug", "said"), [("full", NEW_CODE), ("symbols", "The good runs were never seen in it")])
+def test_new_code_is_called_so_where_the_good_program_certainly_does_not_have_it(debug, said):
+    # GIVEN a function that only the bad program lists: without debug info the good one may have inlined it
+    excess = compare([run(BASE, debug=debug)], [run([*BASE, (("main", "store", "compact"), 6.0)])])
+    findings = {finding.function.name: finding for finding in suspects(excess, "run")}
+    assert findings["compact"].why.startswith(said)
+
+
+def test_old_code_that_new_code_calls_is_not_called_new():
+    # GIVEN new code that calls a function with a loop, which the good program has and runs
+    good = run([*BASE, (("main", "parse", "scan@5*"), 1.0)])
+    bad = run([*BASE, (("main", "parse", "scan@5*"), 1.0), (("main", "store", "compact", "scan@5*"), 9.0)])
+    findings = {finding.function.name: finding for finding in suspects(compare([good], [bad]), "run")}
+    # THEN its sentence says what it took, not that it is new
+    assert findings["scan"].why == "Called by compact, it takes 10.0 s per run; in the good runs it takes 1.00 s."
+
+
 def test_what_is_compiled_while_running_is_no_new_path():
     # GIVEN a function that the good run interprets: it runs too little there to be compiled
     bad = run([*BASE, (("main", "store", "jit:add"), 6.0)])

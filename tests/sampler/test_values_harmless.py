@@ -323,13 +323,22 @@ def test_thousands_of_globals_leave_room_for_samples(compiled: Compile, sampled:
         HEADERS
         + "#include <time.h>\n"
         + "".join(f"long g{i} = {i};" for i in range(8000))
-        + "int main(void) { while (clock() < CLOCKS_PER_SEC * 4 / 100) hold(NULL, NULL, 1000); return 0; }",
+        + """int main(int argc, char **argv) {
+    long limit = argc > 1 ? atol(argv[1]) : 0;
+    while (clock() < CLOCKS_PER_SEC / 1000 * limit) hold(NULL, NULL, 1000);
+    return 0;
+}""",
         "-O0",
     )
 
-    outcome = sampled(program, values_depth=8, drain=False)
-
-    assert outcome.status == 0
-    assert sum(kind == GLOBALS for kind, _ in outcome.notes) > 4
+    # WHEN it works for as long as it takes this machine to give enough samples, and not much longer: rings are finite
+    for milliseconds in (40, 80, 160, 320, 640):
+        outcome = sampled(program, str(milliseconds), values_depth=8, drain=False)
+        read = sum(kind == GLOBALS for kind, _ in outcome.notes)
+        # THEN nothing was lost
+        assert outcome.status == 0
+        assert outcome.counters["dropped"] == outcome.counters["values_dropped"] == 0
+        if read > 4 and outcome.counters["values"] > 20:
+            break
+    assert read > 4
     assert outcome.counters["values"] > 20
-    assert outcome.counters["dropped"] == outcome.counters["values_dropped"] == 0

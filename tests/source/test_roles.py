@@ -165,6 +165,31 @@ def test_reading_ends_in_time(tmp_path: Path) -> None:
     assert roles.unread > 0
 
 
+def _worker(tmp_path: Path, first: str) -> str:
+    script = tmp_path / "python"
+    script.write_text(
+        f"#!{sys.executable}\nimport time\n{first}\nimport whyperf.source.worker as worker\nworker.main()\n"
+    )
+    script.chmod(0o755)
+    return str(script)
+
+
+def test_a_busy_machine_reads_as_much_as_an_idle_one(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # GIVEN a worker that gets no CPU for much longer than the CPU time it may use
+    monkeypatch.setattr(sys, "executable", _worker(tmp_path, "time.sleep(2.5)"))
+    roles = roles_of([FunctionInSource(str(file), 5, "f")], budget_s=1.0)
+    assert roles.unread == 0
+    assert roles.of(str(file), 5, "i")
+
+
+def test_a_worker_that_hangs_is_given_up(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", _worker(tmp_path, "time.sleep(600)"))
+    monkeypatch.setattr("whyperf.source.reading._HANGS_S", 0.5)
+    assert roles_of([FunctionInSource(str(file), 5, "f")], budget_s=1.0).unread == 1
+
+
 def test_a_crash_costs_one_file(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # GIVEN a worker that dies at one of three files
     files = [tmp_path / name for name in ("a.c", "crash.c", "b.c")]

@@ -45,6 +45,7 @@ exit status: 0 a difference was found, 3 none (or merely more work), 4 not enoug
 
 _STATUS = {"difference": 0, "none": 3, "more-work": 3, "insufficient": 4}
 _TOO_SLOW = 5
+_SAME_WORK = {None: None, "yes": True, "no": False}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,6 +88,11 @@ def add_presentation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--perfetto", metavar="FILE", help="write causal paths of stalls for Perfetto or chrome://tracing"
     )
+    parser.add_argument(
+        "--same-work",
+        choices=["yes", "no"],
+        help="of two builds: whether their runs were told to do the same (default: as their commands say)",
+    )
     parser.add_argument("--top", metavar="N", type=count, help="suspects to show (default 10)")
     parser.add_argument("--explain", metavar="FUNCTION", help="say all that is known of one function, or of suspect N")
     parser.add_argument(
@@ -123,11 +129,11 @@ def conclude(
     from whyperf.collect.seal import open_recording
     from whyperf.diagnose.data import Method
     from whyperf.diagnose.diagnosis import examine
-    from whyperf.diagnose.mixture import parted
-    from whyperf.diagnose.relations import are_deep
+    from whyperf.diagnose.mixture import are_deep, parted
     from whyperf.report.html.examined import Examined
 
     recorded = [open_recording(path) for path in good], [open_recording(path) for path in bad]
+    _refuse_untraced([*recorded[0], *recorded[1]], args)
     if are_deep([*recorded[0], *recorded[1]]):
         return _conclude_deep(*recorded, args)
     for option in ("symptom", "symptom_from", "plan"):
@@ -146,6 +152,7 @@ def conclude(
             stack_events=getattr(args, "stack_events", None),
             where=_where(sampled.bad[0], args),
             possible=possible_here(),
+            same_work=_SAME_WORK[getattr(args, "same_work", None)],
             executor=executor,
         )
     told = diagnosis.verdict.notes
@@ -192,13 +199,27 @@ def _stalled_alone(path: Path, args: argparse.Namespace) -> int:
     return present(examine_stall(recording, _where(recording, args)), Examined([], [recording]), args)
 
 
+def _refuse_untraced(recordings: Sequence[Recording], args: argparse.Namespace) -> None:
+    """Options that say something of kernel events are for recordings that hold some."""
+    given = [option for option in ("at", "thread", "stack_events") if getattr(args, option, None) is not None]
+    sampled = [one for one in recordings if one.manifest.deep is None]
+    untraced = [one for one in sampled or recordings if one.manifest.trace is None]
+    if given and untraced:
+        option = given[0].replace("_", "-")
+        raise WhyperfError(
+            f"--{option} is for traced recordings, and {untraced[0].path} was recorded without --trace.",
+            "whyperf record --trace -o NAME -- COMMAND",
+            status=2,
+        )
+
+
 def _where(stalled: Recording, args: argparse.Namespace) -> Where | None:
     """What the user says of a stall."""
-    from whyperf.engines.causes.diagnosis import Where
-
     at, thread = getattr(args, "at", None), getattr(args, "thread", None)
     if at is None and thread is None:
         return None
+    from whyperf.engines.causes.diagnosis import Where
+
     return Where(None if at is None else stalled.manifest.start_monotonic + round(at * 1e9), thread)
 
 

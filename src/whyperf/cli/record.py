@@ -182,6 +182,9 @@ def conclude(outcome: Outcome, *, quiet: bool) -> int:
 
         sealed = seal(outcome.path)
     except WhyperfError as error:
+        if outcome.stopped_by == "disk-full":  # said already: the target ran on, and its status is the answer
+            print(f"whyperf: {error.sentence}", file=sys.stderr)
+            return status
         # The target's own status matters more to the caller than what became of the recording.
         raise WhyperfError(error.sentence, error.next_command, status=status or error.status) from None
     if sealed.manifest.deep is not None or not sealed.manifest.tables["samples"].rows:

@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-import pyarrow as pa
-
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import compared_in
 from whyperf.recording.symptom import SymptomKind, SymptomSpec
@@ -31,7 +28,7 @@ def costliest(paths: Sequence[Path], is_known: Callable[[SymptomSpec], bool]) ->
     """Instructions of the suspect that explains most, among those that the deep recordings can tell of; of all
     functions where there is none."""
     from whyperf.diagnose.diagnosis import examine
-    from whyperf.diagnose.relations import are_deep
+    from whyperf.diagnose.mixture import are_deep
 
     good, bad = _sides(paths)
     if are_deep([*good, *bad]):
@@ -49,6 +46,9 @@ def costliest(paths: Sequence[Path], is_known: Callable[[SymptomSpec], bool]) ->
 
 def known_in(recordings: Iterable[Recording]) -> Callable[[SymptomSpec], bool]:
     """Whether deep recordings hold code of the function."""
+    import numpy as np
+    import pyarrow as pa
+
     from whyperf.engines.relations.symptoms import is_called
 
     names: set[str] = set()

@@ -57,20 +57,24 @@ def run(args: argparse.Namespace) -> int:
 
 def _examined(args: argparse.Namespace) -> tuple[Verdict | None, Examined]:
     from whyperf.collect.seal import open_recording
-    from whyperf.diagnose.causes import examine_stall
     from whyperf.diagnose.diagnosis import examine
-    from whyperf.diagnose.mixture import parted
-    from whyperf.diagnose.relations import are_deep, examine_deep
+    from whyperf.diagnose.mixture import are_deep, parted
     from whyperf.report.html.examined import Examined
 
     only = Path(args.recordings[0]) if len(args.recordings) == 1 and not args.good and not args.bad else None
     if only is not None and not all(compared_in(only)):
         recording = open_recording(only)
         # A stall is found in one recording; that there is none is no answer to who only wants to look.
-        verdict = examine_stall(recording) if recording.manifest.trace is not None else None
-        return verdict if verdict is not None and verdict.suspects else None, Examined([], [recording])
+        if recording.manifest.trace is None:
+            return None, Examined([], [recording])
+        from whyperf.diagnose.causes import examine_stall
+
+        verdict = examine_stall(recording)
+        return verdict if verdict.suspects else None, Examined([], [recording])
     good, bad = ([open_recording(path) for path in side] for side in sides(args))
     if are_deep([*good, *bad]):
+        from whyperf.diagnose.relations import examine_deep
+
         return examine_deep(good, bad), Examined(good, bad)
     diagnosis = examine(good, bad, possible=possible_here())
     sampled = parted(good, bad)

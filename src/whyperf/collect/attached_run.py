@@ -19,7 +19,7 @@ from whyperf.collect.sampler import SYNC_EVERY_S, tables_folder
 from whyperf.collect.signals import SignalWatch
 from whyperf.collect.spawn import Streams
 from whyperf.collect.start import start_of, write_start
-from whyperf.collect.totals import Usage, usage_of
+from whyperf.collect.totals import LongestWaits, Usage, longest_waits, usage_of
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import Sampling, Totals
 from whyperf.recording.rawlog import RawLogWriter
@@ -42,8 +42,9 @@ def record_process(pid: int, path: Path, *, lifecycle: Lifecycle, measuring: Mea
         )
         unit = measuring.unit or ("unit" if lifecycle.drive else "run")
         start = start_of(command_of(pid), {}, sampling, unit, round(lifecycle.skip_s * 1e9))
-        write_start(folder.raw, start)
-        log.open(RawLogWriter(folder.raw, measuring.max_bytes))
+        with folder.removed_unless_begun():
+            write_start(folder.raw, start)
+            log.open(RawLogWriter(folder.raw, measuring.max_bytes))
         with SignalWatch() as signals:
             return Watch(attached, lambda: usage_of([pid]), log, signals, lifecycle).execute(path, unit)
     except OSError as error:
@@ -142,7 +143,7 @@ class Watch:
         self._work: float | None = None
         self._work_before = 0.0
         self._used_before = self._used = usage()
-        self._seen_wait_s = 0.0  # the longest that any thread waited for a CPU, when it was last seen
+        self._seen_waits = LongestWaits()  # for a CPU, of threads when they were last seen
         self._opened = time.monotonic_ns()
 
     def execute(self, path: Path, unit: str) -> Outcome:
@@ -193,7 +194,7 @@ class Watch:
             if waiting_for_warm_up and now >= opens:
                 waiting_for_warm_up = False
                 self._opened, self._used_before, self._work_before = now, self._usage(), self._work or 0.0
-                self._seen_wait_s = 0.0
+                self._seen_waits = LongestWaits()
             if self._watched.ended():
                 return "attached-end"
             if driver is not None and driver.poll():
@@ -220,9 +221,8 @@ class Watch:
     def _totals(self, now: int) -> Totals:
         used = self._usage()
         self._used = self._used if used == Usage() else used
-        totals = self._used.since(self._used_before, (now - self._opened) / 1e9, seen_wait_s=self._seen_wait_s)
-        self._seen_wait_s = max(self._seen_wait_s, totals.cpu_wait_s)
-        return totals
+        self._seen_waits |= longest_waits(self._used.cpu_waits, self._used_before)
+        return self._used.since(self._used_before, (now - self._opened) / 1e9, seen=self._seen_waits)
 
     def _start_driver(self) -> Driver | None:
         if self._lifecycle.drive is None:

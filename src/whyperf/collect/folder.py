@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import shlex
+import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +24,15 @@ class RecordingFolder:
     def raw(self) -> Path:
         return self.path / RAW
 
+    @contextlib.contextmanager
+    def removed_unless_begun(self) -> Iterator[None]:
+        """Remove the folder if what begins the recording fails, on a full disk for example: it holds nothing then."""
+        try:
+            yield
+        except BaseException:
+            shutil.rmtree(self.path, ignore_errors=True)
+            raise
+
     def release(self) -> None:
         # A child that is still reading debug information has inherited the descriptor: closing ours is not enough.
         fcntl.flock(self.lock, fcntl.LOCK_UN)
@@ -32,13 +44,17 @@ def create(path: Path, *, force: bool) -> RecordingFolder:
     if path.exists() or path.is_symlink():
         _make_room(path, force)
     quoted = shlex.quote(str(path.parent))
+    made = False
     try:
         path.mkdir(mode=0o700)
+        made = True
         raw = path / RAW
         raw.mkdir(mode=0o700)
         lock = os.open(raw / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
+        if made:
+            shutil.rmtree(path, ignore_errors=True)
         if isinstance(error, FileNotFoundError) and not path.parent.exists():
             raise WhyperfError(f"The folder {path.parent} does not exist.", f"mkdir -p {quoted}") from None
         raise WhyperfError(f"{path} cannot be created: {error.strerror}.", f"ls -ld {quoted}; df -h {quoted}") from None

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.collect import folder as folders
+from whyperf.collect.descendants import Descendants
 from whyperf.collect.drive import Driver
 from whyperf.collect.lifecycle import Lifecycle, Measuring, Outcome
 from whyperf.collect.program import Program, check_followable, check_traceable
@@ -26,10 +27,13 @@ from whyperf.collect.spawn import Child, Streams, spawn
 from whyperf.collect.start import ValuesWanted, start_of
 from whyperf.collect.stop import stop_target
 from whyperf.collect.totals import (
+    LongestWaits,
+    Thread,
     Usage,
     cpu_waits,
+    identify,
     last_words,
-    longest_wait_s,
+    longest_waits,
     peak_rss_bytes,
     process_tree,
     usage_at_end,
@@ -93,9 +97,10 @@ def record_run(
             measuring.redact,
         )
         start = start_of(program.command, environment, sampling, unit, round(lifecycle.skip_s * 1e9), values=wanted)
-        sampler = Sampler(folder, start, plan, measuring.values_depth)
-        sampler.prepare_variables(program.path)
-        recorder: Recorder = sampler if tracing is None else _traced(sampler, folder.raw, tracing)
+        with folder.removed_unless_begun():
+            sampler = Sampler(folder, start, plan, measuring.values_depth)
+            sampler.prepare_variables(program.path)
+            recorder: Recorder = sampler if tracing is None else _traced(sampler, folder.raw, tracing)
         return run_to_the_end(
             program,
             path,
@@ -217,8 +222,9 @@ class _Run:
         self._window_start: int | None = None  # when it did
         self._used_before = Usage()
         self._seen = Usage()  # peaks that were seen while it ran
-        self._seen_wait_s = 0.0  # the longest that any thread waited for a CPU, when it was last seen
+        self._seen_waits = LongestWaits()  # for a CPU, of threads when they were last seen
         self._target: Child
+        self._descendants: Descendants
         self._driver: Driver | None = None
 
     def execute(self, path: Path, notes: list[str]) -> Outcome:
@@ -230,6 +236,7 @@ class _Run:
             mask=self._signals.mask,
             streams=self._setting.streams,
         )
+        self._descendants = Descendants(identify(self._target.pid))
         inherited_rss = peak_rss_bytes(os.getpid())
         self._recorder.start(self._totals_so_far)
         try:
@@ -293,7 +300,7 @@ class _Run:
             )
         if self._stopped_by == "interrupt":
             return None
-        if any(pid != self._target.pid for pid, _ in self._recorder.live_threads()):
+        if any(pid != self._target.pid for pid, _ in self._live_threads()):
             return WhyperfError(
                 f"{name} went to the background before it was ready; start it so that it stays in the foreground.",
                 "whyperf record --ready ... -- nginx -g 'daemon off;'",
@@ -367,14 +374,17 @@ class _Run:
 
     def _peak_rss_bytes(self) -> int:
         """Of the largest process now alive, as far as it is cheap to ask."""
-        followed = sorted({pid for pid, _ in self._recorder.live_threads()})
+        followed = sorted({pid for pid, _ in self._live_threads()})
         return max(peak_rss_bytes(pid) for pid in (self._target.pid, *followed[:_ASKED_FOR_MEMORY]))
+
+    def _live_threads(self) -> list[Thread]:
+        return self._descendants.among(self._recorder.live_threads())
 
     def _look_for_waits(self) -> None:
         """Threads may end between the thorough looks, and with them what the kernel knew of them."""
         if self._window_start is not None:
-            waits = cpu_waits(self._recorder.live_threads()[:_ASKED_FOR_WAITS])
-            self._seen_wait_s = max(self._seen_wait_s, longest_wait_s(waits, self._used_before))
+            waits = cpu_waits(self._live_threads()[:_ASKED_FOR_WAITS])
+            self._seen_waits |= longest_waits(waits, self._used_before)
 
     def _pass_time(self, seconds: float) -> None:
         arrival = self._signals.wait(seconds)
@@ -417,7 +427,7 @@ class _Run:
             stop_target(self._target, self._lifecycle.stop_signal, self._lifecycle.stop_timeout_s, self._pass_time)
         start = self._window_start if self._window_start is not None else self._target.started
         wall_s = (ended_at - start) / 1e9
-        return ended_at, used.since(self._used_before, wall_s, seen_wait_s=self._seen_wait_s), work
+        return ended_at, used.since(self._used_before, wall_s, seen=self._seen_waits), work
 
     def _stop_driver(self) -> None:
         if self._driver is not None:
@@ -428,7 +438,7 @@ class _Run:
         if self._window_start is None and self._window_opens is not None:
             notes.append("The run ended before the warm-up that --skip cuts off was over.")
         if self._stopped_by in ("exit", "signal"):
-            others = {pid for pid, _ in self._recorder.live_threads()} - {self._target.pid}
+            others = {pid for pid, _ in self._live_threads()} - {self._target.pid}
             running = sum(Path(f"/proc/{pid}").exists() for pid in others)
             if running:
                 notes.append(f"{running} process(es) that the target started were still running when it ended.")
@@ -437,7 +447,7 @@ class _Run:
     def _used_by_living(self) -> Usage:
         tree = {process.pid for process in process_tree(self._target.pid)}
         # Followed descendants whose parents have gone are in no tree.
-        followed = {pid for pid, _ in self._recorder.live_threads()}
+        followed = {pid for pid, _ in self._live_threads()}
         return usage_of(tree | followed)
 
     def _totals_so_far(self) -> Totals | None:
@@ -447,6 +457,5 @@ class _Run:
         used = self._used_by_living()
         self._seen += Usage(max_rss_bytes=used.max_rss_bytes)
         wall_s = (time.monotonic_ns() - start) / 1e9
-        totals = used.since(self._used_before, wall_s, seen_wait_s=self._seen_wait_s)
-        self._seen_wait_s = max(self._seen_wait_s, totals.cpu_wait_s)
-        return totals
+        self._seen_waits |= longest_waits(used.cpu_waits, self._used_before)
+        return used.since(self._used_before, wall_s, seen=self._seen_waits)

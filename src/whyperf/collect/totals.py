@@ -17,6 +17,17 @@ _TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
+class LongestWaits:
+    """How long the thread that waited longest was ready to run without getting a CPU."""
+
+    of_any_s: float = 0.0
+    of_main_s: float = 0.0  # of main threads alone: each lives as long as its process does
+
+    def __or__(self, other: LongestWaits) -> LongestWaits:
+        return LongestWaits(max(self.of_any_s, other.of_any_s), max(self.of_main_s, other.of_main_s))
+
+
+@dataclass(frozen=True)
 class Usage:
     """Amounts used so far. Differences of two of them are what was used in between; the peak of memory is a peak."""
 
@@ -30,11 +41,12 @@ class Usage:
     major_faults: int = 0
     cpu_waits: Mapping[Thread, float] = field(default_factory=dict)
 
-    def since(self, start: Usage, wall_s: float, *, seen_wait_s: float = 0.0) -> Totals:
+    def since(self, start: Usage, wall_s: float, *, seen: LongestWaits | None = None) -> Totals:
         """Totals of the window that began with `start`: never negative, though processes go away unaccounted.
 
-        `seen_wait_s` is the longest that a thread had waited for a CPU when it was last seen: it may have ended since.
+        `seen` is what threads had waited for a CPU when they were last looked at: they may have ended since.
         """
+        waits = longest_waits(self.cpu_waits, start) | (seen or LongestWaits())
         return Totals(
             wall_s=max(wall_s, 0.0),
             cpu_user_s=max(self.cpu_user_s - start.cpu_user_s, 0.0),
@@ -45,7 +57,8 @@ class Usage:
             voluntary_switches=max(self.voluntary_switches - start.voluntary_switches, 0),
             involuntary_switches=max(self.involuntary_switches - start.involuntary_switches, 0),
             major_faults=max(self.major_faults - start.major_faults, 0),
-            cpu_wait_s=max(longest_wait_s(self.cpu_waits, start), seen_wait_s),
+            cpu_wait_s=waits.of_any_s,
+            main_cpu_wait_s=waits.of_main_s,
         )
 
     def __add__(self, other: Usage) -> Usage:
@@ -138,10 +151,13 @@ def cpu_waits(threads: Iterable[Thread]) -> dict[Thread, float]:
     return waits
 
 
-def longest_wait_s(waits: Mapping[Thread, float], start: Usage) -> float:
-    """Of a single thread since then: threads mostly wait side by side, or for each other, so that the longest wait is
-    what the clock shows."""
-    return max((waited - start.cpu_waits.get(thread, 0.0) for thread, waited in waits.items()), default=0.0)
+def longest_waits(waits: Mapping[Thread, float], start: Usage) -> LongestWaits:
+    """Take the longest since then, not the sum: threads mostly wait side by side, or for each other."""
+    longest = LongestWaits()
+    for (pid, tid), waited in waits.items():
+        since = waited - start.cpu_waits.get((pid, tid), 0.0)
+        longest |= LongestWaits(since, since if pid == tid else 0.0)
+    return longest
 
 
 def usage_at_end(reaped: resource.struct_rusage, said: LastWords, seen: Usage, inherited_rss_bytes: int) -> Usage:

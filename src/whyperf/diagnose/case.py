@@ -6,16 +6,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import ceil
+from typing import TYPE_CHECKING
 
 from whyperf.diagnose import wording
 from whyperf.diagnose.advice import compare_again, diagnose_swapped
 from whyperf.diagnose.claims import Claim, claims_of
-from whyperf.diagnose.contexts import ContextsView, view_contexts
 from whyperf.diagnose.data import Data, Method, data_notes, gather
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.losses import cut_share
 from whyperf.diagnose.measures import Measures, steadied_cpu, take_measures
-from whyperf.diagnose.nature import Growth, Nature, growth_of, is_waited, nature_of, runs_less_side_by_side
+from whyperf.diagnose.nature import (
+    Growth,
+    Nature,
+    growth_of,
+    if_starved_threads_delay,
+    is_waited,
+    nature_of,
+    runs_less_side_by_side,
+)
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Change, Measure, judge, runs_needed
 from whyperf.diagnose.suspects import to_suspects
@@ -27,11 +35,16 @@ from whyperf.engines.excess.evenness import grew_alike
 from whyperf.engines.excess.findings import suspects as find_suspects
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.finding import Finding
+from whyperf.engines.recorded import has_events
 from whyperf.engines.run import ONE_RUN, Run
+from whyperf.engines.same_work import work_of
 from whyperf.engines.values.compare import compare as values_compare
 from whyperf.engines.values.paper.findings import findings as paper_findings
 from whyperf.engines.values.paper.ranking import rank as paper_rank
 from whyperf.recording.tables import Clock
+
+if TYPE_CHECKING:
+    from whyperf.diagnose.contexts import ContextsView
 
 _RATE_STEP_HZ = 50
 
@@ -45,9 +58,10 @@ class Case:
         method: Method = Method.SOUND,
         sources: Sources = Sources.ALL,
         *,
+        same_work: bool | None = None,
         executor: Executor = HERE,
     ) -> None:
-        self._executor = executor
+        self._executor, self._same_work = executor, same_work
         self.good, self.bad, self.settings, self.method, self.sources = good, bad, settings, method, sources
         self.runs = (*good, *bad)
         self.measures: Measures = take_measures(good, bad, settings)
@@ -55,11 +69,19 @@ class Case:
         self._steadied = steadied_cpu(good, bad, self.measures) if growth.cpu is Change.UNCLEAR else None
         if self._steadied is not None and judge(self._steadied, settings.cpu).change is Change.GREW:
             growth = replace(growth, cpu=Change.GREW)
+        starved = if_starved_threads_delay(growth)
+        self._may_be_starved = is_waited(growth, settings) and not is_waited(starved, settings)
+        if self._may_be_starved and self.recorded_waits and self._blocked_excess[1] is Waits.ALL:
+            growth = starved  # neither the outside world nor locks were waited for, but threads that got no CPU
         self.growth: Growth = growth
 
     @cached_property
     def contexts(self) -> ContextsView | None:
         """What kernel events say, where all runs have them."""
+        if not all(has_events(run.recording) for run in self.runs):
+            return None
+        from whyperf.diagnose.contexts import view_contexts  # compiled code, for those few who have traced
+
         return view_contexts(self.good, self.bad, self.method, self.sources, self._executor)
 
     @property
@@ -84,7 +106,8 @@ class Case:
         if (unclear := self._unclear()) is not None:
             return unclear
         if nature is Nature.EXTERNAL:
-            return self._decision(VerdictKind.NONE, wording.no_cpu(measures), nature, measures.wall)
+            said = wording.no_cpu(measures, self.growth.cpu_wait_s)
+            return self._decision(VerdictKind.NONE, said, nature, measures.wall)
         if nature is Nature.MEMORY and self.growth.cpu is not Change.SHRANK:
             said = wording.more_memory(measures.memory)
             return self._decision(VerdictKind.DIFFERENCE, said, nature, measures.memory, unit=ONE_RUN)
@@ -94,15 +117,22 @@ class Case:
         """Threads that run less side by side may wait for each other: waits for locks show it, where they were seen."""
         sentence = wording.grew(self.measures.cpu, self.measures.unit, self._steadied)
         if not runs_less_side_by_side(self.growth, self.settings):
-            return self._used_more_cpu(sentence)
+            decision = self._used_more_cpu(sentence)
+            return replace(decision, notes=(*decision.notes, *self._beyond_cpu()))
         if self.recorded_waits and self._blocked_excess[1] is Waits.LOCKS:
             return self._waited(Nature.WAIT)
         decision = self._used_more_cpu(wording.grew_beyond_cpu(sentence, self.measures.wall))
         return replace(decision, unseen=wording.WAITS_UNSEEN)
 
+    def _beyond_cpu(self) -> list[str]:
+        """Say how wall time grew where that takes waiting for a CPU to explain: more CPU time must not hide it."""
+        growth, wall = self.growth, self.measures.wall
+        explained = growth.wall is not Change.GREW or not is_waited(replace(growth, cpu_wait_s=0.0), self.settings)
+        return [] if explained else [wording.wall_grew(wall, growth.cpu_wait_s)]
+
     def _used_more_cpu(self, sentence: str) -> Decision:
         cpu = self.measures.cpu
-        excess = compare(self.good, self.bad, per_unit=self.measures.per_unit)
+        excess = self.compared()
         unsampled = excess.total_s < self.settings.sampled_part * cpu.excess
         shown = cpu.excess if unsampled else excess.total_s
         too_few = self._samples_in_excess(shown) < self.settings.minimum_excess_samples
@@ -114,6 +144,17 @@ class Case:
             note = "Most of the added CPU time is in programs or threads that were not followed: no function to name."
             return self._decision(VerdictKind.DIFFERENCE, sentence, Nature.EXTERNAL, cpu, notes=[note], excess=excess)
         return self._with_data(excess, sentence)
+
+    def compared(self) -> Excess:
+        """Where CPU time is spent, whoever answers for it."""
+        return compare(self.good, self.bad, per_unit=self.measures.per_unit, same_work=self._same_work)
+
+    def work_notes(self, excess: Excess | None) -> list[str]:
+        """Say what was assumed of the runs' work, where two builds are compared and the commands leave it open."""
+        if self._same_work is not None or excess is None or not excess.index.builds.different:
+            return []
+        work = work_of(self.runs)
+        return [wording.assumed_work(work)] if work.differing and (excess.code.changed or not work.same) else []
 
     def _by_events_alone(self, sentence: str) -> Decision | None:
         """What kernel events say of CPU time that hardly a sample fell into."""
@@ -141,7 +182,8 @@ class Case:
         if self.contexts is not None and self.contexts.slower:
             return self._in_contexts(self.contexts, nature, sentence, wall)
         if not self.recorded_waits:
-            return self._decision(VerdictKind.DIFFERENCE, sentence, nature, wall)
+            notes = [wording.starved_thread(self.growth.thread_cpu_wait_s)] if self._may_be_starved else []
+            return self._decision(VerdictKind.DIFFERENCE, sentence, nature, wall, notes=notes)
         excess, waits = self._blocked_excess
         if excess.total_s < self.settings.sampled_part * wall.excess:
             note = "The threads were neither running nor blocked meanwhile: they waited for a CPU, or outside of them."
@@ -166,7 +208,8 @@ class Case:
 
     def _blocked(self, waits: Waits) -> Excess:
         good, bad = ([Run(run.recording, waits=waits) for run in side] for side in (self.good, self.bad))
-        return compare(good, bad, per_unit=self.measures.per_unit, clock=Clock.BLOCKED)
+        per_unit = self.measures.per_unit
+        return compare(good, bad, per_unit=per_unit, clock=Clock.BLOCKED, same_work=self._same_work)
 
     def _sampled(
         self,
@@ -230,7 +273,7 @@ class Case:
             options = ["--clock", "wall", *options]
         command = compare_again(self.good, self.bad, *options) if options else "whyperf doctor"
         waited = measure is self.measures.cpu and self.growth.wall is Change.GREW
-        notes = [wording.wall_grew(self.measures)] if waited else []
+        notes = [wording.wall_grew(self.measures.wall, self.growth.cpu_wait_s)] if waited else []
         return self._decision(VerdictKind.INSUFFICIENT, sentence, measure=measure, notes=notes, next_command=command)
 
     def _too_few_samples(self, sentence: str, excess_s: float) -> Decision:

@@ -25,7 +25,7 @@ from whyperf.engines.causes.path import Stall
 from whyperf.engines.contexts.findings import ENGINE as CONTEXTS
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.finding import Finding
-from whyperf.engines.recorded import Recorded
+from whyperf.engines.recorded import Recorded, is_traced
 
 _CONFIDENCE = {"strong": HIGH, "weak": MEDIUM, "inferred": MEDIUM, "guess": LOW, "unknown": LOW}
 
@@ -150,7 +150,7 @@ def view_causes(
     executor: Executor = HERE,
 ) -> CausesView | None:
     """None where a recording has no kernel events."""
-    if not all(one.manifest.trace is not None and "events" in one.manifest.tables for one in (*good, *bad)):
+    if not all(is_traced(one) for one in (*good, *bad)):
         return None
     executor = executor if len(bad) > 1 else HERE  # the only one is the worst
     worst = max(executor.map("explaining stalls", _find, _Compared(good, where), bad), key=lambda one: one.excess)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from whyperf.diagnose.advice import can_go_deep, compare_again, lifecycle_reminder
 from whyperf.diagnose.case import Case
-from whyperf.diagnose.causes import view_causes, with_stalls
 from whyperf.diagnose.data import Method
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.join import Joined, join
@@ -20,14 +20,16 @@ from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.trust import TRUST
 from whyperf.diagnose.verdict import Verdict, VerdictKind
 from whyperf.engines.blocked_waits import Waits
-from whyperf.engines.causes.diagnosis import Where
 from whyperf.engines.contexts.settings import sources_named
-from whyperf.engines.excess.compare import Excess, compare
+from whyperf.engines.excess.compare import Excess
 from whyperf.engines.execution import HERE, Executor
-from whyperf.engines.recorded import Recorded
+from whyperf.engines.recorded import Recorded, is_traced
 from whyperf.engines.run import Run, tally
 from whyperf.engines.values.compare import Values
 from whyperf.errors import WhyperfError
+
+if TYPE_CHECKING:
+    from whyperf.engines.causes.diagnosis import Where
 
 
 @dataclass(frozen=True)
@@ -51,13 +53,15 @@ def examine(
     stack_events: Collection[str] | None = None,
     where: Where | None = None,
     possible: Possible | None = None,
+    same_work: bool | None = None,
     executor: Executor = HERE,
 ) -> Diagnosis:
     """The verdict with what it was chosen from; `keep_accounts` asks for that even where there is nothing to choose.
 
     `stack_events`: kernel events whose stacks tell latencies, of syscalls, switches and samples. `where` is what the
-    user says of a stall, `possible` what could be recorded next. Deep recordings among both add relations. `executor`:
-    who does the work; the verdict is the same.
+    user says of a stall, `possible` what could be recorded next. `same_work`: whether all runs were told to do the
+    same, None: their commands tell. Deep recordings among both add relations. `executor`: who does the work; the
+    verdict is the same.
     """
     if not good or not bad:
         raise WhyperfError("At least one good and one bad recording are needed.", "whyperf diagnose GOOD BAD", status=2)
@@ -66,19 +70,21 @@ def examine(
     tallied = executor.map("reading recordings", tally, Waits.ALL, (*good, *bad))
     runs = [Run(one, tally=known) for one, known in zip((*good, *bad), tallied, strict=True)]
     sides, sources = (runs[: len(good)], runs[len(good) :]), sources_named(stack_events)
-    case = Case(*sides, settings or DiagnoseSettings(), method, sources, executor=executor)
+    case = Case(*sides, settings or DiagnoseSettings(), method, sources, same_work=same_work, executor=executor)
     refuse_different_programs(case.good, case.bad)
     decision = case.decide()
-    stalls = view_causes(good, bad, method, where, executor)
-    if stalls is not None:
-        decision = with_stalls(decision, stalls, case.settings)
+    if all(is_traced(one) for one in (*good, *bad)):
+        from whyperf.diagnose.causes import view_causes, with_stalls  # compiled code, for those few who have traced
+
+        if (stalls := view_causes(good, bad, method, where, executor)) is not None:
+            decision = with_stalls(decision, stalls, case.settings)
     possible = possible or Possible()
     if mixture.counted_good:
         decision = _with_counts(decision, mixture, case.settings)
         possible = replace(possible, deep=False)
     excess = decision.excess
     if excess is None and keep_accounts:
-        excess = compare(case.good, case.bad, per_unit=case.measures.per_unit)
+        excess = case.compared()
     return Diagnosis(_concluded(case, decision, possible), excess, decision.values)
 
 
@@ -97,6 +103,7 @@ def _concluded(case: Case, decision: Decision, possible: Possible) -> Verdict:
     if decision.kind is VerdictKind.DIFFERENCE:
         told, command = _next(case, decision, joined, possible)
         notes += told
+    notes += case.work_notes(decision.excess)
     notes += case.measures.notes
     notes += loss_notes(case.good, case.bad, _concerned(case, decision, joined), case.settings)
     if command:

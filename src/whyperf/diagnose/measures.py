@@ -10,7 +10,7 @@ import numpy as np
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Measure
 from whyperf.diagnose.verdict import PEAK_BYTES
-from whyperf.engines.run import ONE_RUN, Run, common_unit
+from whyperf.engines.run import ONE_RUN, Run, common_unit, ended_by_themselves
 from whyperf.engines.yardstick import slowness
 from whyperf.recording.tables import Clock
 
@@ -24,6 +24,7 @@ class Measures:
     cpu: Measure
     wall: Measure
     cpu_wait: Measure  # part of wall: ready to run, but other programs had the CPUs
+    thread_cpu_wait: Measure  # the same of any thread: part of wall only where the main thread waited for that thread
     total_cpu: Measure  # not divided by units of work
     units: Measure
     memory: Measure  # its peak, in bytes; not divided by units of work; 0 where it is unknown
@@ -51,7 +52,8 @@ def take_measures(good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSet
         per_unit=per_unit,
         cpu=collect(name, cpu_s),
         wall=collect("wall_s", lambda run: run.manifest.totals.wall_s),
-        cpu_wait=collect("cpu_wait_s", lambda run: run.manifest.totals.cpu_wait_s),
+        cpu_wait=collect("cpu_wait_s", _cpu_wait_source(runs)),
+        thread_cpu_wait=collect("cpu_wait_s", lambda run: run.manifest.totals.cpu_wait_s),
         total_cpu=collect(name, cpu_s, divided=False),
         units=collect("units", lambda run: run.work.count, divided=False),
         memory=collect(PEAK_BYTES, lambda run: run.manifest.totals.max_rss_bytes, divided=False),
@@ -70,6 +72,14 @@ def steadied_cpu(good: Sequence[Run], bad: Sequence[Run], measures: Measures) ->
 
 def sampled_cpu(run: Run) -> float:
     return run.time(Clock.CPU).total_s
+
+
+def _cpu_wait_source(runs: Sequence[Run]) -> Callable[[Run], float]:
+    """The main threads' time in the run queue, where the clock stopped with them; else the longest of any thread."""
+    known = all(run.manifest.totals.main_cpu_wait_s is not None for run in runs)
+    if known and ended_by_themselves(runs):
+        return lambda run: run.manifest.totals.main_cpu_wait_s or 0.0
+    return lambda run: run.manifest.totals.cpu_wait_s
 
 
 def _cpu_source(runs: Sequence[Run], settings: DiagnoseSettings) -> tuple[str, Callable[[Run], float], list[str]]:

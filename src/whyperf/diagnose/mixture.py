@@ -20,6 +20,10 @@ class Mixture(Generic[R]):
     counted_bad: Sequence[R]
 
 
+def are_deep(recordings: Sequence[Recorded]) -> bool:
+    return bool(recordings) and all(recording.manifest.deep is not None for recording in recordings)
+
+
 def parted(good: Sequence[R], bad: Sequence[R]) -> Mixture[R]:
     """Either kind on both sides, or not at all."""
     (sampled_good, counted_good), (sampled_bad, counted_bad) = (_by_kind(side) for side in (good, bad))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from whyperf.diagnose.measures import Measures
@@ -30,10 +30,11 @@ class Growth:
     memory: Change  # of its peak
     cpu_s: float
     wall_s: float
-    cpu_wait_s: float  # ready to run without getting a CPU
+    cpu_wait_s: float  # ready to run without getting a CPU: part of the wall time
     paging_s: float  # wall time that the added major faults explain at most
     transfer_s: float  # wall time that the added bytes from and to storage explain at most
     cpus: float = 1.0  # in use at a time in the good runs, on average
+    thread_cpu_wait_s: float = 0.0  # the same of any thread: part of the wall time if others waited for it
 
 
 def nature_of(growth: Growth, settings: DiagnoseSettings) -> Nature | None:
@@ -54,6 +55,11 @@ def is_waited(growth: Growth, settings: DiagnoseSettings) -> bool:
     """
     running = growth.cpu_s + max(growth.cpu_wait_s, 0.0)
     return running < settings.cpu_part_of_wall * growth.wall_s
+
+
+def if_starved_threads_delay(growth: Growth) -> Growth:
+    """What grew, if the others waited for the thread that was longest ready to run without getting a CPU."""
+    return replace(growth, cpu_wait_s=max(growth.cpu_wait_s, growth.thread_cpu_wait_s))
 
 
 def runs_less_side_by_side(growth: Growth, settings: DiagnoseSettings) -> bool:
@@ -91,6 +97,7 @@ def growth_of(good: Sequence[Run], bad: Sequence[Run], measures: Measures, setti
         paging_s=added(lambda totals: totals.major_faults) * settings.major_fault_s,
         transfer_s=added(lambda totals: totals.read_bytes + totals.written_bytes) * settings.io_s_per_byte,
         cpus=measures.cpu.good_mean / measures.wall.good_mean if measures.wall.good_mean > 0 else 1.0,
+        thread_cpu_wait_s=measures.thread_cpu_wait.excess,
     )
 
 

@@ -12,6 +12,7 @@ from whyperf.diagnose.confidence import HIGH, LOW, MEDIUM
 from whyperf.diagnose.join import join
 from whyperf.diagnose.losses import loss_notes
 from whyperf.diagnose.nature import Nature
+from whyperf.diagnose.other_allocators import memory_from_elsewhere
 from whyperf.diagnose.sameness import refuse_different_programs
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.suspects import to_suspects
@@ -48,10 +49,6 @@ _INEXACT = {
     "helpers": "instructions that Valgrind runs by a helper depend on all of its state",
     "jump_tables": "jumps through tables go to unknown places",
 }
-
-
-def are_deep(recordings: Sequence[Recorded]) -> bool:
-    return bool(recordings) and all(recording.manifest.deep is not None for recording in recordings)
 
 
 def examine_deep(
@@ -121,12 +118,15 @@ class _Deep:
 
     def verdict(self) -> Verdict:
         relations = self.relations
+        change = Change(relations.good, relations.bad)
+        if not change.is_material(self.relations_settings) and (elsewhere := self._memory_from_elsewhere()) is not None:
+            by_name = compare_again(self.good, self.bad, "--deep", "--symptom", "function:NAME")
+            return self._verdict(VerdictKind.INSUFFICIENT, elsewhere, next_command=by_name)
         if not relations.good and not relations.bad:
             raise WhyperfError(
                 f"There were no {relations.symptom}, neither in the good runs nor in the bad ones.",
                 "whyperf compare --deep --symptom function:NAME ...",
             )
-        change = Change(relations.good, relations.bad)
         if max(abs(change.good), abs(change.bad)) < self.relations_settings.few_events:
             return self._verdict(VerdictKind.INSUFFICIENT, self._too_few())
         if not change.is_material(self.relations_settings):
@@ -136,6 +136,11 @@ class _Deep:
             sentence = f"Bad runs are not the worse ones: {self._amounts()}. Were good and bad swapped?"
             return self._verdict(VerdictKind.NONE, sentence, next_command=swapped)
         return self._changed(change)
+
+    def _memory_from_elsewhere(self) -> str | None:
+        if self.spec.kind is not SymptomKind.MEMORY:
+            return None
+        return memory_from_elsewhere(self.good, self.bad, self.settings)
 
     def _changed(self, change: Change) -> Verdict:
         suspects = join(self.claims(), TRUST[self._nature]).suspects

@@ -8,6 +8,7 @@ from whyperf.diagnose.measures import Measures
 from whyperf.diagnose.significance import Judgement, Measure
 from whyperf.engines.blocked_waits import Waits
 from whyperf.engines.quantities import count, percent, seconds
+from whyperf.engines.same_work import Work
 
 SPREAD_UNKNOWN = "Spread unknown: a single run of a kind cannot show how much runs differ by themselves."
 COUNT_UNITS = "Count units of work to tell more work from slower work: work=N from the driver or --work-count FUNCTION."
@@ -18,6 +19,7 @@ LEFT_OUT = {
 }
 HOLDER_UNSEEN = "Who holds the lock is not seen here, only who waits for it"
 WAITS_UNSEEN = "Samples of CPU time do not show if threads wait for each other"
+_SHOWN_WORD = 40  # characters of a command's word
 _TIMES = {"cpu_s": "CPU time", "sampled_cpu_s": "sampled CPU time", "wall_s": "wall time"}
 
 
@@ -130,8 +132,8 @@ def shrank(measure: Measure, unit: str) -> str:
     )
 
 
-def wall_grew(measures: Measures) -> str:
-    wall, ready = measures.wall, max(measures.cpu_wait.excess, 0.0)
+def wall_grew(wall: Measure, cpu_wait_s: float) -> str:
+    ready = max(cpu_wait_s, 0.0)
     grew = f"Wall time did grow, to {seconds(wall.bad_mean)} from {seconds(wall.good_mean)}"
     return (
         f"{grew}: {seconds(ready)} of that passed ready to run while others had the CPUs. A quieter machine, or "
@@ -155,12 +157,29 @@ def more_memory(memory: Measure) -> str:
     )
 
 
-def no_cpu(measures: Measures) -> str:
-    wall, waited = measures.wall, measures.cpu_wait
+def no_cpu(measures: Measures, cpu_wait_s: float) -> str:
+    wall = measures.wall
     return (
         f"The program is not slower, but got no CPU: {seconds(wall.bad_mean)} wall time per {measures.unit} instead of "
-        f"{seconds(wall.good_mean)} ({_runs(wall)}), {seconds(waited.excess)} more of it ready to run, at the same CPU "
+        f"{seconds(wall.good_mean)} ({_runs(wall)}), {seconds(cpu_wait_s)} more of it ready to run, at the same CPU "
         f"time."
+    )
+
+
+def starved_thread(cpu_wait_s: float) -> str:
+    return (
+        f"One thread was runnable for {seconds(cpu_wait_s)} more without getting a CPU. If the main thread waited for "
+        "that thread, the machine was too busy and the program is not slower."
+    )
+
+
+def assumed_work(work: Work) -> str:
+    words = " and ".join(word if len(word) <= _SHOWN_WORD else f"…{word[-_SHOWN_WORD:]}" for word in work.differing)
+    if work.same:
+        return f"Two builds whose commands differ in {words}: taken for the same work. --same-work no says otherwise."
+    return (
+        f"Two builds whose commands differ in {words}: taken for other work, so code that differs between the builds "
+        "is not preferred. --same-work yes says otherwise."
     )
 
 

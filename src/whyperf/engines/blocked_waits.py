@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from whyperf.engines.causes.rules import WAITERS_FRAMES, load_rules
 from whyperf.engines.recorded import Recorded
 
 # System calls (x86-64) in which a thread waits for another of the same program, or for its child: futex, wait4, waitid.
@@ -33,6 +32,8 @@ def which_count(waits: Waits, samples: pa.Table, recording: Recorded) -> npt.NDA
 
 def _in_locks(recording: Recorded) -> npt.NDArray[np.bool_]:
     """By stack: whether one of its innermost functions takes a lock."""
+    from whyperf.engines.causes.rules import WAITERS_FRAMES, load_rules  # for those few who look at locks
+
     rules = load_rules()
     frames = recording.table("frames")
     outer, function = _ints(frames, "inlined_in"), _ints(frames, "function")

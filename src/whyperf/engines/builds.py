@@ -66,6 +66,14 @@ class Builds:
                 return True
         return False
 
+    def good_lists_all(self, module: str) -> bool:
+        """Whether good recordings name all functions of a module, inlined ones too."""
+        return any(
+            name == module and debug == "full"
+            for run in self.good
+            for name, debug in zip(self.module_names[run], texts(run.recording.table("modules"), "debug"), strict=True)
+        )
+
     @cached_property
     def ids(self) -> dict[Run, list[str]]:
         return {run: texts(run.recording.table("modules"), "build_id") for run in (*self.bad, *self.good)}

@@ -9,11 +9,11 @@ from collections import defaultdict
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePath
 
 from whyperf.engines.builds import Builds
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run, ints, texts
+from whyperf.engines.same_work import work_of
 
 Codes = dict[tuple[str, str], set[int]]  # by module and name of the function: its copies
 
@@ -70,10 +70,15 @@ def _codes(builds: Builds, runs: Sequence[Run]) -> Codes:
     return dict(found)
 
 
-def compare_code(index: FunctionIndex) -> ChangedCode:
-    """Functions that were never seen join the index if their code changed: they may have made what others work on."""
+def compare_code(index: FunctionIndex, *, same_work: bool | None = None) -> ChangedCode:
+    """Functions that were never seen join the index if their code changed: they may have made what others work on.
+
+    `same_work`: whether all runs were told to do the same; None: their commands tell.
+    """
     builds = index.builds
-    if not builds.different or not _same_command(index.good, index.bad):
+    if not builds.different:
+        return NO_CHANGE
+    if not (work_of((*index.good, *index.bad)).same if same_work is None else same_work):
         return NO_CHANGE
     code = ComparedCode(builds)
     index.add(code.changed)
@@ -87,9 +92,3 @@ def compare_code(index: FunctionIndex) -> ChangedCode:
         {number for number in changed if builds.only_one_has(*which[number])},
         {number for number, one in enumerate(which) if one[0] in shared or one in code.same},
     )
-
-
-def _same_command(good: Sequence[Run], bad: Sequence[Run]) -> bool:
-    """Whether all were told to do the same, wherever their files lie."""
-    told = {tuple(PurePath(word).name for word in run.manifest.command[1:]) for run in (*good, *bad)}
-    return len(told) == 1

@@ -23,6 +23,17 @@ class Recorded(Protocol):
     def table(self, name: str) -> pa.Table: ...
 
 
+def is_traced(recording: Recorded) -> bool:
+    """Whether it was made with --trace, and kept its kernel events."""
+    return recording.manifest.trace is not None and "events" in recording.manifest.tables
+
+
+def has_events(recording: Recorded) -> bool:
+    """Whether there are kernel events, wherever they come from."""
+    held = recording.manifest.tables.get("events")
+    return held.rows > 0 if held is not None else recording.table("events").num_rows > 0
+
+
 @runtime_checkable
 class _Streaming(Protocol):
     def rows(self, name: str) -> Rows: ...

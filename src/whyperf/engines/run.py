@@ -186,6 +186,10 @@ def tally(of_waits: Waits, recording: Recorded) -> Tally:
     return Tally(_work_done(recording), times)
 
 
+def ended_by_themselves(runs: Sequence[Run]) -> bool:
+    return all(run.manifest.stopped_by == "exit" for run in runs)
+
+
 def common_unit(runs: Iterable[Run]) -> str:
     """Of work: what all of the runs count, whole runs where they do not count the same."""
     units = {run.work.unit for run in runs}

@@ -53,6 +53,9 @@ class Totals:
     # How long the thread that waited longest was ready to run without getting a CPU: wall time that says something of
     # the machine and nothing of the program. Of threads that ended, until they were last looked at.
     cpu_wait_s: float = 0.0
+    # The same of main threads alone. A run that ends with its program lasts as long as a main thread does, so this much
+    # of its wall time was spent in the run queue for certain. None: unknown.
+    main_cpu_wait_s: float | None = None
 
     @property
     def cpu_s(self) -> float:
@@ -61,9 +64,9 @@ class Totals:
 
 @dataclass(frozen=True)
 class Overhead:
-    handler_s: float  # time spent in signal handlers inside the target
+    handler_s: float  # at most so much CPU time in signal handlers inside the target: wall time, up to all CPU time
     handler_mean_us: float
-    handler_max_us: float
+    handler_max_us: float  # by the wall clock: it may have been preempted
     recorder_cpu_s: float
     handler_median_us: float = 0.0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from whyperf.source.uses import Role, Uses, Wanted
 
 Reader = Literal["syntax", "semantics"]
 _CRASHES_MAX = 3
-_WALL_PER_CPU = 2.0  # on a busy machine
+_HANGS_S = 60.0  # of wall time: forty times the usual budget; a busy machine is no reason to give up earlier
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ _ENDS = {0: _End.DONE, -signal.SIGPROF: _End.NO_MORE_CPU}
 
 def read_files(jobs: Sequence[Job], budget_s: float) -> list[Answer]:
     """What was read within that many seconds of CPU time. Files at which the worker crashes are empty."""
-    deadline = time.monotonic() + budget_s * _WALL_PER_CPU
+    deadline = time.monotonic() + _HANGS_S
     answers: list[Answer] = []
     left = dict(enumerate(jobs))
 
@@ -60,9 +61,11 @@ def read_files(jobs: Sequence[Job], budget_s: float) -> list[Answer]:
     for _ in range(_CRASHES_MAX + 1):
         numbers = [number for number, job in left.items() if job.syntax or job.flags is not None]
         remaining = deadline - time.monotonic()
-        if not numbers or remaining <= 0:
+        if not numbers or remaining <= 0 or budget_s <= 0:
             break
+        used_before = _cpu_of_children()
         said, end = _asked([left[number] for number in numbers], budget_s, remaining)
+        budget_s -= _cpu_of_children() - used_before
         understood = [answer for line in said if (answer := _understood(line, numbers)) is not None]
         for answer in understood:
             take(answer)
@@ -72,6 +75,11 @@ def read_files(jobs: Sequence[Job], budget_s: float) -> list[Answer]:
         if end is not _End.CRASHED:
             break
     return answers
+
+
+def _cpu_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _unanswered(left: dict[int, Job]) -> tuple[int, Reader] | None:

@@ -8,6 +8,7 @@ one activation of the caller made.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tests.engines import made
@@ -15,7 +16,13 @@ from tests.engines.relations.deep import deep_recording
 from whyperf.recording.deep_tables import SiteKind
 
 
-def sketch(*lines: str, live: dict[str, int] | None = None, system: tuple[str, ...] = ()) -> made.Made:
+def sketch(
+    *lines: str,
+    live: dict[str, int] | None = None,
+    allocated: dict[str, int] | None = None,
+    system: tuple[str, ...] = (),
+    peak_bytes: int = 0,
+) -> made.Made:
     functions: dict[str, int] = {}
     sites: list[dict[str, Any]] = []
     calls: list[dict[str, Any]] = []
@@ -65,7 +72,7 @@ def sketch(*lines: str, live: dict[str, int] | None = None, system: tuple[str, .
                 "caller": site(caller, f"calls {function}") if caller else -1,
                 "calls": int(times),
                 "instructions": int(instructions),
-                "allocated": 0,
+                "allocated": (allocated or {}).get(path, 0),
                 "live": (live or {}).get(path, 0),
             }
         )
@@ -94,7 +101,9 @@ def sketch(*lines: str, live: dict[str, int] | None = None, system: tuple[str, .
             {"module": 1, "name": "libc.so.6", "path": "/libc", "build_id": "cc", "origin": "libc", "debug": "symbols"},
         ],
     }
-    return deep_recording(rows)
+    recording = deep_recording(rows)
+    totals = replace(recording.manifest.totals, max_rss_bytes=peak_bytes)
+    return replace(recording, manifest=replace(recording.manifest, totals=totals))
 
 
 def _offset(function: str, what: str) -> int:

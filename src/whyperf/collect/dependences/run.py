@@ -66,7 +66,8 @@ def record_deep(
         held.callback(folder.release)
         sampling = Sampling(0.0, "instructions", "valgrind")
         start = start_of(program.command, environment, sampling, named, round(lifecycle.skip_s * 1e9))
-        recorder = DependenceRecorder(folder, start, asked, valgrind, instruments)
+        with folder.removed_unless_begun():
+            recorder = DependenceRecorder(folder, start, asked, valgrind, instruments)
         return run_to_the_end(
             program,
             path,

@@ -26,6 +26,7 @@ def summary(evidence: Evidence, weight_ns: Int64, notes: tuple[str, ...]) -> Man
     start, stop = evidence.start, evidence.last_said("stop")
     end = int(number(stop.get("time"))) or _last_moment(evidence)
     window = window_of(evidence, end)
+    totals = _totals(evidence, window, weight_ns)
     return Manifest(
         format=FORMAT_VERSION,
         whyperf=start.whyperf,
@@ -37,8 +38,8 @@ def summary(evidence: Evidence, weight_ns: Int64, notes: tuple[str, ...]) -> Man
         end_monotonic=end,
         window=window,
         sampling=start.sampling,
-        totals=_totals(evidence, window, weight_ns),
-        overhead=_overhead(evidence, stop),
+        totals=totals,
+        overhead=_overhead(evidence, stop, max(totals.cpu_s, _sampled_cpu_s(evidence, weight_ns))),
         losses=_losses(evidence, notes),
         exit_status=_whole(stop.get("exit_status")),
         exit_signal=_whole(stop.get("exit_signal")),
@@ -89,12 +90,18 @@ def _totals(evidence: Evidence, window: Window, weight_ns: Int64) -> Totals:
     )
 
 
-def _overhead(evidence: Evidence, stop: dict[str, Any]) -> Overhead:
+def _sampled_cpu_s(evidence: Evidence, weight_ns: Int64) -> float:
+    """Of all processes and all the time: totals know the window, and children that somebody waited for."""
+    return float(weight_ns[evidence.samples.clock == Clock.CPU].sum()) / 1e9
+
+
+def _overhead(evidence: Evidence, stop: dict[str, Any], cpu_s: float) -> Overhead:
+    """Handlers are timed by the wall clock, preempted or not, and cannot have used more than all CPU time."""
     counters = evidence.counters
-    handler_ns = number(counters.get("handler_ns"))
+    handler_s = min(number(counters.get("handler_ns")) / 1e9, cpu_s)
     return Overhead(
-        handler_s=handler_ns / 1e9,
-        handler_mean_us=handler_ns / 1e3 / max(1.0, number(counters.get("samples"))),
+        handler_s=handler_s,
+        handler_mean_us=handler_s * 1e6 / max(1.0, number(counters.get("samples"))),
         handler_max_us=number(counters.get("handler_ns_max")) / 1e3,
         recorder_cpu_s=number(stop.get("recorder_cpu_s")),
         handler_median_us=number(counters.get("handler_ns_median")) / 1e3,

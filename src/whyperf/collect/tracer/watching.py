@@ -41,14 +41,15 @@ def record_traced(
             log.keep(sync=False)  # much may come at once
 
         try:
-            session.record_into(folder.raw, append)
-            session.prepare(pid)
-            # That took its time: what is compared begins after it.
-            sampling = Sampling(float(sample_hz), "cpu", TRACED_SAMPLES, 0.0, measuring.max_bytes)
-            unit = measuring.unit or ("unit" if lifecycle.drive else "run")
-            command = EVERYBODY if pid is None else command_of(pid)
-            write_start(folder.raw, start_of(command, {}, sampling, unit, round(lifecycle.skip_s * 1e9)))
-            log.open(RawLogWriter(folder.raw, measuring.max_bytes))
+            with folder.removed_unless_begun():
+                session.record_into(folder.raw, append)
+                session.prepare(pid)
+                # That took its time: what is compared begins after it.
+                sampling = Sampling(float(sample_hz), "cpu", TRACED_SAMPLES, 0.0, measuring.max_bytes)
+                unit = measuring.unit or ("unit" if lifecycle.drive else "run")
+                command = EVERYBODY if pid is None else command_of(pid)
+                write_start(folder.raw, start_of(command, {}, sampling, unit, round(lifecycle.skip_s * 1e9)))
+                log.open(RawLogWriter(folder.raw, measuring.max_bytes))
             with SignalWatch() as signals:
                 usage = machine_usage if pid is None else lambda: usage_of([pid])
                 watched = _TracedProcesses(pid, session)

@@ -13,7 +13,7 @@ from whyperf.engines.contexts.chains import Counted
 from whyperf.engines.contexts.costs import Costs, cost_of, side
 from whyperf.engines.contexts.idle import below, idle_places, own_waits, with_siblings
 from whyperf.engines.contexts.indexing import Contexts, Tree, index_contexts
-from whyperf.engines.contexts.inference import Followed, follow, has_events
+from whyperf.engines.contexts.inference import Followed, follow
 from whyperf.engines.contexts.iterations import count_iterations
 from whyperf.engines.contexts.judging import Slower, judge
 from whyperf.engines.contexts.layers import Layer, layers_of
@@ -21,12 +21,13 @@ from whyperf.engines.contexts.records import Flags, Ints
 from whyperf.engines.contexts.relevance import along_the_main_thread, members, of_all_threads
 from whyperf.engines.contexts.settings import ContextsSettings, Sources
 from whyperf.engines.contexts.totals import InstanceTotals, added
-from whyperf.engines.contexts.units import Unit, choose_unit, ended_by_themselves
+from whyperf.engines.contexts.units import Unit, choose_unit
 from whyperf.engines.excess.novelty import Novelty
 from whyperf.engines.excess.spending import spend
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.functions import FunctionIndex
-from whyperf.engines.run import Floats, Run, sums
+from whyperf.engines.recorded import has_events
+from whyperf.engines.run import Floats, Run, ended_by_themselves, sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +92,7 @@ def compare(
 ) -> Comparison | None:
     """None where a run has no kernel events: then there is nothing to say."""
     runs = (*good, *bad)
-    if not all(has_events(run) for run in runs):
+    if not all(has_events(run.recording) for run in runs):
         return None
     settings = settings or ContextsSettings()
     contexts = index_contexts(FunctionIndex(good, bad))

@@ -26,7 +26,7 @@ from whyperf.engines.contexts.records import (
 )
 from whyperf.engines.contexts.settings import Sources
 from whyperf.engines.contexts.totals import InstanceTotals
-from whyperf.engines.recorded import rows_of
+from whyperf.engines.recorded import has_events, rows_of
 from whyperf.engines.run import Run
 from whyperf.recording.events import EventKind
 from whyperf.recording.rows import Columns
@@ -61,11 +61,6 @@ class Followed:
     calls: Calls
     totals: InstanceTotals
     running: Floats  # nanoseconds on the CPU by node, told conservatively from the stacks before and after alone
-
-
-def has_events(run: Run) -> bool:
-    held = run.manifest.tables.get("events")
-    return held.rows > 0 if held is not None else run.recording.table("events").num_rows > 0
 
 
 def follow(
@@ -176,7 +171,7 @@ class _Gathered:
 
 def _pieces(run: Run) -> Iterator[Columns]:
     """The events within the window."""
-    if not has_events(run):
+    if not has_events(run.recording):
         return
     window = run.manifest.window
     for piece in rows_of(run.recording, "events").pieces(_COLUMNS):

@@ -34,10 +34,6 @@ class Unit:
         return self.name == SHARE
 
 
-def ended_by_themselves(runs: Sequence[Run]) -> bool:
-    return all(run.manifest.stopped_by == "exit" for run in runs)
-
-
 def choose_unit(runs: Sequence[Run], counted: Mapping[Run, Counted], iterations: Iterations) -> Unit:
     """Work that was counted; whole runs where each did its task; else iterations of threads' loops; else shares."""
     unit = common_unit(runs)

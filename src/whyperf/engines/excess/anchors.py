@@ -22,7 +22,7 @@ class Role(Enum):
     CALLS_OFTENER = "calls-oftener"  # it calls more often what does each time the same
     NEW_PATH = "new-path"  # the good runs never reach it
     TAKES_LONGER = "takes-longer"  # the good runs were never seen in it, but its caller decided as ever
-    NEW_CODE = "new-code"  # the good runs' binary does not have it
+    NEW_CODE = "new-code"  # on a path that begins with a function that the good runs' binary does not have
     ELSEWHERE = "changed-elsewhere"  # its code differs between the builds, that on the way to the time does not
     HUB = "hub"  # cheap itself, but half of what grew lies under it
 

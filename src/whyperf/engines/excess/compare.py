@@ -97,11 +97,12 @@ def compare(
     per_unit: bool = True,
     clock: Clock = Clock.CPU,
     settings: ExcessSettings | None = None,
+    same_work: bool | None = None,
 ) -> Excess:
-    """Spend the bad runs' excess, as far as time alone tells whose it is."""
+    """Spend the bad runs' excess, as far as time alone tells whose it is. `same_work`: as in `compare_code`."""
     settings = settings or ExcessSettings()
     index = FunctionIndex(good, bad)
-    code = compare_code(index)
+    code = compare_code(index, same_work=same_work)
     units = {run: run.work.count if per_unit else 1.0 for run in (*good, *bad)}
     costs = measure(index, units, clock, folded=True)
     dispatch = Dispatch(index, costs.tree, clock)

@@ -23,7 +23,7 @@ def sentences(excess: Excess, account: Account, anchor: Anchor, unit: str, insid
     key = excess.index.functions[account.function].key
     if key.module in excess.index.upgraded:
         return f"{told} The bad runs have another build of {key.module}, and the same program."
-    if anchor.role is Role.NEW_CODE:
+    if _is_absent_in_good(excess, account.function):
         return told
     if account.function in excess.code.changed:
         return f"{told} {_code_differs(excess, account.function)}"
@@ -47,13 +47,18 @@ def _why(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: li
     reached = seconds(account.bad_inclusive_s)
     match anchor.role:
         case Role.TOOK_NEW_PATH:
-            return f"It calls {other}, in which the good runs were never seen: {there} per {unit} go there."
+            seen = f"in which the good runs were {_seen(excess, anchor)} seen"
+            return f"It calls {other}, {seen}: {there} per {unit} go there."
         case Role.CALLS_MORE:
-            return f"It calls {other} in a loop; the good runs were never seen there, now {there} per {unit} go there."
-        case Role.NEW_PATH | Role.TAKES_LONGER:
-            return f"The good runs were never seen in it; called by {other}, it {spends} {reached} per {unit}."
-        case Role.NEW_CODE:
-            return f"The good runs' program does not have it; called by {other}, it {spends} {reached} per {unit}."
+            seen = f"the good runs were {_seen(excess, anchor)} seen there"
+            return f"It calls {other} in a loop; {seen}, now {there} per {unit} go there."
+        case Role.NEW_PATH | Role.TAKES_LONGER | Role.NEW_CODE:
+            if account.good_inclusive_s > 0.0:  # a new path may lead to code that others call as well
+                before = seconds(account.good_inclusive_s)
+                return f"Called by {other}, it {spends} {reached} per {unit}; in the good runs it {spends} {before}."
+            absent = _is_absent_in_good(excess, account.function)
+            why = "The good runs' program does not have it" if absent else "The good runs were never seen in it"
+            return f"{why}; called by {other}, it {spends} {reached} per {unit}."
         case Role.HUB:
             return (
                 f"Cheap itself, but most of what grew lies in what it calls: {seconds(account.good_inclusive_s)} per "
@@ -61,6 +66,17 @@ def _why(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: li
             )
         case _:
             return _grown(excess, account, anchor, unit, inside)
+
+
+def _seen(excess: Excess, anchor: Anchor) -> str:
+    assert anchor.other is not None
+    return "hardly" if excess.account(anchor.other).good_inclusive_s > 0.0 else "never"
+
+
+def _is_absent_in_good(excess: Excess, function: int) -> bool:
+    """Whether the good runs' program certainly does not have it: only full debug info lists what was inlined."""
+    index = excess.index
+    return not index.exists_in_good(function) and index.builds.good_lists_all(index.functions[function].key.module)
 
 
 def _elsewhere(excess: Excess, anchor: Anchor, unit: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -75,16 +74,16 @@ def record_with_perf(
         folder = folders.create(path, force=force)
         held.callback(folder.release)
         try:
-            perf = PerfProcess(folder.raw, scope, sample_hz, environment)
-            held.callback(perf.kill)
-            # perf takes its time to begin: what is compared begins now.
-            sampling = Sampling(float(sample_hz), "cpu", TRACED_SAMPLES)
-            start = start_of(command, environment, sampling, named, round(lifecycle.skip_s * 1e9))
-            write_start(folder.raw, start)
-            log = Log()
-            log.open(RawLogWriter(folder.raw))
+            with folder.removed_unless_begun():
+                perf = PerfProcess(folder.raw, scope, sample_hz, environment)
+                held.callback(perf.kill)
+                # perf takes its time to begin: what is compared begins now.
+                sampling = Sampling(float(sample_hz), "cpu", TRACED_SAMPLES)
+                start = start_of(command, environment, sampling, named, round(lifecycle.skip_s * 1e9))
+                write_start(folder.raw, start)
+                log = Log()
+                log.open(RawLogWriter(folder.raw))
         except (OSError, WhyperfError) as error:
-            shutil.rmtree(path, ignore_errors=True)
             if isinstance(error, OSError):
                 raise WhyperfError(f"{path} cannot be written: {error.strerror}.", f"df -h {path.parent}") from None
             if pid is not None and not check_is_process(pid):

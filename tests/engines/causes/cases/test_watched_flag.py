@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import subprocess
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,14 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(CASE.commands(folder)["normal"][0])
 
 
+def within(seconds: float) -> Iterator[None]:
+    """Once, and again until the time is over."""
+    deadline = time.monotonic() + seconds
+    yield
+    while time.monotonic() < deadline:
+        yield
+
+
 @needs_bpf
 def test_who_writes_a_watched_variable_is_known(program: Path) -> None:
     # GIVEN a main loop that polls what a worker sets, late
@@ -47,9 +57,14 @@ def test_who_writes_a_watched_variable_is_known(program: Path) -> None:
 def test_without_it_the_variables_to_watch_are_suggested_and_a_wrong_name_is_told(program: Path) -> None:
     command = Command(program.parent)
     watching = ("record", "--trace", "--watch", "reday", "--force", "-o", "blind")
-    said = command(*watching, "--", str(program), "stalled").stderr
-    notes = diagnosed(command, "blind")["notes"]
-    assert isinstance(notes, list)
+    # WHEN it stalls for its own reasons: a machine too busy to run it is a stall of another kind, and is tried again
+    for _ in within(seconds=60.0):
+        said = command(*watching, "--", str(program), "stalled").stderr
+        notes = diagnosed(command, "blind")["notes"]
+        assert isinstance(notes, list)
+        if not any(note.startswith("A busy machine") for note in notes):
+            break
+    # THEN
     assert "No variable reday was found" in said + " ".join(notes)
     assert any("--watch ready" in note for note in notes)
 

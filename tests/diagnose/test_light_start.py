@@ -1,0 +1,23 @@
+"""What an ordinary diagnosis does without: compilers and parsers take longer to load than it takes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+_DIAGNOSE = """
+import sys
+import whyperf.cli.diagnose, whyperf.collect.seal
+from tests.diagnose.test_diagnosis import SLOW, STACKS, runs
+from whyperf.diagnose.diagnosis import diagnose
+assert diagnose(runs(STACKS), runs(SLOW)).suspects[0].function == "store"
+waits = [("main", "fetch", "libc:poll")]
+kinds = [runs(STACKS, blocked=[(waits[0], s)], clock="wall", wall_s=3.0 + s) for s in (1.0, 20.0)]
+assert diagnose(*kinds).suspects[0].function == "fetch"
+print(*sorted({"numba", "llvmlite", "rapidfuzz", "clang"} & set(sys.modules)))
+"""
+
+
+def test_an_ordinary_diagnosis_loads_no_compiler_and_no_parser():
+    done = subprocess.run([sys.executable, "-c", _DIAGNOSE], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "\n"), done.stderr
