@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from whyperf.collect import _dependences
 from whyperf.errors import WhyperfError
+from whyperf.recording.regular_files import opened_by_name
 
 SITE = np.dtype(
     {
@@ -158,7 +159,8 @@ class Stream:
 
     def decode(self, flow: Flow | None = None) -> Decoded:
         """Events and regions; without a flow only activations, threads and signals are regions."""
-        columns = _dependences.decode(str(self.path), flow.arrays() if flow else None)
+        with opened_by_name(self.path) as name:
+            columns = _dependences.decode(name, flow.arrays() if flow else None)
         return Decoded(
             np.frombuffer(columns["site"], np.uint32),
             np.frombuffer(columns["region"], np.uint32),
@@ -174,11 +176,12 @@ class Stream:
 def read_stream(path: Path) -> Stream:
     """The stream in this file, up to where it was cut."""
     try:
-        scanned = _dependences.scan(str(path))
+        with opened_by_name(path) as name:
+            scanned = _dependences.scan(name)
     except ValueError as problem:
-        raise WhyperfError(f"{path} is {problem}; record again with `whyperf record --deep`.") from problem
+        raise WhyperfError(f"{path} is {problem}.", "whyperf record --deep -o NAME -- COMMAND") from problem
     except OSError as problem:
-        raise WhyperfError(f"{path} cannot be read: {problem.strerror}.") from problem
+        raise WhyperfError(f"{path} cannot be read: {problem.strerror}.", f"ls -l {path}") from problem
     ending = scanned["ending"]
     return Stream(
         path,

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from whyperf import __version__
+from whyperf.recording.layout import START
 from whyperf.recording.manifest import Host, Sampling
 from whyperf.recording.storage import write_new
 from whyperf.recording.version import FORMAT_VERSION
@@ -60,4 +61,4 @@ def start_of(
 
 
 def write_start(raw: Path, start: Start) -> None:
-    write_new(raw / "start.json", json.dumps(asdict(start), indent=1).encode())
+    write_new(raw / START, json.dumps(asdict(start), indent=1).encode())

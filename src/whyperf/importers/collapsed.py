@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 from whyperf.errors import WhyperfError
@@ -18,6 +19,7 @@ _LAYER = re.compile(r"_\[[kji]\]$")  # flamegraph.pl's marks for kernel, JIT-com
 def read_collapsed(path: Path, text: str, *, unit: str = "samples", rate_hz: float = 99.0) -> NamedProfile:
     """`rate_hz` is the rate of the samples that were counted; where weights are times, the rate to take them at."""
     stacks, skipped, program = [], 0, path.stem
+    places = cache(_place)  # one object for each name, however often it is called
     for line in text.splitlines():
         found = _LINE.fullmatch(line.strip())
         if found is None:
@@ -32,7 +34,7 @@ def read_collapsed(path: Path, text: str, *, unit: str = "samples", rate_hz: flo
         seconds = weight * UNITS[unit] if UNITS[unit] else weight / rate_hz
         samples = weight if unit == "samples" else max(round(seconds * rate_hz), 1)
         if weight:
-            stacks.append(NamedStack(tuple(map(_place, found["stack"].split(";"))), seconds, samples))
+            stacks.append(NamedStack(tuple(map(places, found["stack"].split(";"))), seconds, samples))
     if not stacks:
         raise WhyperfError(
             f"{path} holds no collapsed stacks: lines of `caller;callee weight`.", "whyperf import --help"

@@ -18,8 +18,12 @@ def make_folder(path: Path) -> None:
 
 
 def write_new(path: Path, content: bytes | Buffer) -> None:
-    """Writes and syncs a file of that name; on failure nothing is left of it."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, FILE_MODE)
+    """Writes and syncs a file of that name; on failure nothing is left of it.
+
+    What has the name already is removed, not written into: in a folder of others it may be a link to a file of ours.
+    """
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
     try:
         write_whole(descriptor, content)
         os.fsync(descriptor)

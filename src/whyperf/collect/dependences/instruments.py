@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from whyperf.recording.limits import MOST_TEXT_BYTES
+from whyperf.recording.regular_files import read_regular
+
 _MAGIC = "whyperf-plan 1"
 _SPACE = re.compile(r"\s")
 
@@ -120,4 +123,4 @@ def write_instruments(path: Path, plan: Instruments) -> None:
 
 
 def read_instruments(path: Path) -> Instruments:
-    return read_text(path.read_text(encoding="utf-8"))
+    return read_text(read_regular(path, MOST_TEXT_BYTES).decode())

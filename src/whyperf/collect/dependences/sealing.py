@@ -30,7 +30,9 @@ from whyperf.collect.seal.tables import table_of, work_table
 from whyperf.debuginfo import Binary, describe
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import RAW
+from whyperf.recording.limits import MOST_TEXT_BYTES
 from whyperf.recording.manifest import Deep, Manifest
+from whyperf.recording.regular_files import read_regular
 from whyperf.recording.tables import MAPPINGS, PROCESSES, THREADS
 
 # Memory that sealing takes at its peak, measured; a call is an entry and a return in the stream.
@@ -141,7 +143,7 @@ def _read(folder: Path) -> tuple[Asked, Streamed]:
 def _said(raw: Path) -> str:
     """The last of Valgrind's own messages."""
     try:
-        lines = (raw / MESSAGES).read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = read_regular(raw / MESSAGES, MOST_TEXT_BYTES).decode(errors="replace").splitlines()
     except OSError:
         return ""
     words = [text for line in lines if (text := _PREFIX.sub("", line).strip())]

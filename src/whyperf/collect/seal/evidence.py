@@ -19,7 +19,10 @@ from whyperf.collect.tracer.facts import FACTS
 from whyperf.collect.tracer.reading import TracedReading, ordered
 from whyperf.collect.tracer.traced import Traced
 from whyperf.recording.chunks import Chunk, ChunkKind, ChunkReader
+from whyperf.recording.layout import START
+from whyperf.recording.limits import MOST_JSON_BYTES
 from whyperf.recording.plain import MisfitError, from_plain
+from whyperf.recording.regular_files import opened_by_name, read_regular
 from whyperf.recording.ringrecords import OWNER
 
 Int32 = npt.NDArray[np.int32]
@@ -114,7 +117,7 @@ def read_evidence(raw: Path) -> Evidence:
     reading = _Reading()
     reader = ChunkReader()
     with contextlib.suppress(FileNotFoundError):
-        for chunk in reader.in_bytes((raw / FACTS).read_bytes()):
+        for chunk in reader.in_file(raw / FACTS):
             reading.add(chunk)
     for chunk in reader.in_folder(raw):
         reading.add(chunk)
@@ -122,7 +125,8 @@ def read_evidence(raw: Path) -> Evidence:
     library = tables = ""
     # A missing or damaged rings file costs what had not been drained, nothing else.
     with contextlib.suppress(OSError, ValueError):
-        rings = _session.Drainer(raw / "rings", copy=True)
+        with opened_by_name(raw / "rings") as name:
+            rings = _session.Drainer(name, copy=True)
         library, tables = rings.library, rings.tables
         for chunk in _leftovers(rings, reader):
             reading.add(chunk)
@@ -168,8 +172,8 @@ def without_samples(start: Start, traced: Traced, said: Iterable[dict[str, Any]]
 
 def _read_start(raw: Path) -> Start:
     try:
-        return from_plain(Start, json.loads((raw / "start.json").read_bytes()))
-    except (OSError, MisfitError) as error:
+        return from_plain(Start, json.loads(read_regular(raw / START, MOST_JSON_BYTES)))
+    except (OSError, MisfitError, RecursionError) as error:
         raise ValueError(str(error)) from error
 
 

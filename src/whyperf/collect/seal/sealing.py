@@ -39,6 +39,7 @@ from whyperf.collect.tracer.traced import TRACED_SAMPLES, Traced
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import RAW
 from whyperf.recording.manifest import Manifest, Trace
+from whyperf.recording.regular_files import opened_by_name
 from whyperf.recording.tables import MAPPINGS, PROCESSES, SAMPLES, STACKS, THREADS, Clock
 from whyperf.recording.writer import Content, remove_output, write_recording
 
@@ -46,8 +47,8 @@ from whyperf.recording.writer import Content, remove_output, write_recording
 def seal_open(folder: Path, progress: Progress, symbols: Symbols | None) -> None:
     raw = folder / RAW
     # Targets may have outlived a killed recorder.
-    with contextlib.suppress(OSError, ValueError):
-        _session.Drainer(raw / "rings").stop()
+    with contextlib.suppress(OSError, ValueError), opened_by_name(raw / "rings") as name:
+        _session.Drainer(name).stop()
     progress("reading the raw log", 0.0)
     evidence = _evidence(folder)
     if is_deep(raw):
