@@ -25,11 +25,13 @@ WATCH = np.dtype([("watch", "u4"), ("site", "u4"), ("event", "u4"), ("thread", "
 REGION = np.dtype(
     {
         "names": ["parent", "place", "arm", "event", "thread", "first", "instructions", "began", "kind"],
-        "formats": ["u4", "i4", "i4", "u4", "u4", "u4", "u8", "u8", "u1"],
+        "formats": ["u4", "i4", "i4", "u4", "u4", "u4", "u8", "u8", "i1"],
         "offsets": [0, 4, 8, 12, 16, 20, 24, 32, 40],
         "itemsize": 48,
     }
 )
+# What the decoder calls a region's kind is one more than a `RegionKind`: its 0 is the root, which is nobody's.
+_FIRST_KIND = 1
 HEAP = np.dtype(
     {
         "names": ["function", "thread", "region", "event", "argument0", "argument1", "caller", "result", "returned"],
@@ -41,16 +43,6 @@ HEAP = np.dtype(
 
 INEXACT = ("x87", "producers", "outside", "pairs", "depth", "stacks", "events", "helpers")
 ENDINGS = ("exit", "limit", "disk")
-
-
-class RegionKind(IntEnum):
-    ROOT = 0
-    ACTIVATION = 1
-    LOOP = 2
-    ITERATION = 3
-    ARM = 4
-    THREAD = 5
-    SIGNAL = 6
 
 
 class Producer(IntEnum):
@@ -116,7 +108,10 @@ class Flow:
 
 @dataclass(frozen=True)
 class Decoded:
-    """Events (row 0: none) with their producers, and the region tree (row 0: the root)."""
+    """Events (row 0: none) with their producers, and the region tree (row 0: the root, of kind -1).
+
+    The other regions' kinds are `RegionKind`s.
+    """
 
     site: NDArray[np.uint32]
     region: NDArray[np.uint32]
@@ -161,6 +156,8 @@ class Stream:
         """Events and regions; without a flow only activations, threads and signals are regions."""
         with opened_by_name(self.path) as name:
             columns = _dependences.decode(name, flow.arrays() if flow else None)
+        regions = np.frombuffer(columns["regions"], REGION).copy()
+        regions["kind"] -= _FIRST_KIND
         return Decoded(
             np.frombuffer(columns["site"], np.uint32),
             np.frombuffer(columns["region"], np.uint32),
@@ -168,7 +165,7 @@ class Stream:
             np.frombuffer(columns["first"], np.uint64),
             np.frombuffer(columns["producers"], np.uint32),
             np.frombuffer(columns["kinds"], np.uint8),
-            np.frombuffer(columns["regions"], REGION),
+            regions,
             np.frombuffer(columns["heap"], HEAP),
         )
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from whyperf import __version__
 from whyperf.recording.layout import START
 from whyperf.recording.manifest import Host, Sampling
+from whyperf.recording.plain import Count, Moment
 from whyperf.recording.storage import write_new
 from whyperf.recording.version import FORMAT_VERSION
 
@@ -38,10 +39,10 @@ class Start:
     environment_names: tuple[str, ...]
     sampling: Sampling
     work_unit: str
-    skip_ns: int
+    skip_ns: Count
     values: ValuesWanted = field(default_factory=ValuesWanted)
     host: Host = field(default_factory=this_host)
-    start_monotonic: int = field(default_factory=time.monotonic_ns)
+    start_monotonic: Moment = field(default_factory=time.monotonic_ns)
     start_real: int = field(default_factory=time.time_ns)
     whyperf: str = __version__
     format: int = FORMAT_VERSION

@@ -13,6 +13,7 @@ UNITS = {"samples": 0.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}  # seconds; samples
 
 _LINE = re.compile(r"(?P<stack>.+) (?P<weight>\d+)")
 _TWO_WEIGHTS = re.compile(r".+ \d+ \d+")
+_MOST_DIGITS = 18  # nanoseconds of 30 years
 _LAYER = re.compile(r"_\[[kji]\]$")  # flamegraph.pl's marks for kernel, JIT-compiled and inlined code
 
 
@@ -29,6 +30,11 @@ def read_collapsed(path: Path, text: str, *, unit: str = "samples", rate_hz: flo
             raise WhyperfError(
                 f"{path} has two weights a line: it is the difference of two profiles, and holds no single one.",
                 "whyperf import PROFILE -o RECORDING",
+            )
+        if len(found["weight"]) > _MOST_DIGITS:
+            raise WhyperfError(
+                f"{path} holds a weight of {len(found['weight'])} digits, more than anybody can mean.",
+                "whyperf import --help",
             )
         weight = int(found["weight"])
         seconds = weight * UNITS[unit] if UNITS[unit] else weight / rate_hz

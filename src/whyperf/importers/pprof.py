@@ -15,10 +15,11 @@ from whyperf.recording.limits import MOST_PROFILE_BYTES
 from whyperf.recording.tables import Clock
 from whyperf.wire import BrokenMessage, fields, numbers, signed
 
-# Of samples, locations, functions and texts, and of the numbers in samples. Profiles of large servers have some hundred
-# thousand; beyond that the objects made of a small file would take all memory.
-_MOST_MESSAGES = 4_000_000
-_MOST_NUMBERS = 50_000_000
+# Samples, locations, functions and texts together, and bytes of all samples. Profiles of large servers have some hundred
+# thousand of 30 bytes; beyond that the objects made of a small file would take all memory.
+_MOST_MESSAGES = 1_000_000
+_MOST_SAMPLE_BYTES = 32 << 20
+_SAMPLE = 2  # number of the field
 _SECONDS = {"nanoseconds": 1e-9, "microseconds": 1e-6, "milliseconds": 1e-3, "seconds": 1.0}
 # Sample types that are time, best first; "wait" is what our own export writes.
 _CPU_TYPES = ("cpu", "samples", "wall", "time")
@@ -73,8 +74,9 @@ def _parsed(path: Path, content: bytes) -> _Raw:
 
 
 def _messages(content: bytes) -> _Raw:
-    raw, room = _Raw(), _MOST_NUMBERS
+    raw, room = _Raw(), _MOST_SAMPLE_BYTES
     for read, (number, value) in enumerate(fields(content)):
+        room -= len(value) if number == _SAMPLE and isinstance(value, memoryview) else 0
         if read > _MOST_MESSAGES or room < 0:
             raise BrokenMessage("it holds more samples than anybody can mean")
         match number, value:
@@ -82,7 +84,6 @@ def _messages(content: bytes) -> _Raw:
                 raw.sample_types.append(_numbers_of(value, 1, 2))
             case 2, memoryview():
                 raw.samples.append(_sample(value))
-                room -= len(raw.samples[-1][0]) + len(raw.samples[-1][1])
             case 3, memoryview():
                 identity, file = _numbers_of(value, 1, 5)
                 raw.mappings[identity] = file

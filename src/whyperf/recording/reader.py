@@ -31,6 +31,10 @@ from whyperf.recording.writer import table_file
 _LONG = frozenset({"samples", "values", "events"})
 
 
+# Tables that every deep recording of a phase has.
+_DEEP = {"sketch": ("sites", "calls", "fanouts"), "zoom": ("sites", "regions", "executions", "dependences")}
+
+
 class Recording:
     """A sealed recording. Tables are read when first asked for, and checked against the manifest and the schema.
 
@@ -45,6 +49,7 @@ class Recording:
         self._tables: dict[str, pa.Table] = {}
         self._long_tables: MutableMapping[str, pa.Table] = WeakValueDictionary()
         self._checked: set[str] = set()
+        self._check_deep()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Recordings travel by name: whoever gets one reads it where it is."""
@@ -133,6 +138,17 @@ class Recording:
 
     def _misfit(self, name: str, error: Exception) -> WhyperfError:
         return self._damaged(name, f"it does not fit the format ({next(iter(str(error).splitlines()), '')})")
+
+    def _check_deep(self) -> None:
+        """A deep recording is nothing without its tables."""
+        deep = self.manifest.deep
+        if deep is None:
+            return
+        if deep.phase not in _DEEP:
+            raise self._damaged("sites", "nobody knows what the recording is of: its phase is neither sketch nor zoom")
+        for name in _DEEP[deep.phase]:
+            if name not in self.manifest.tables:
+                raise self._damaged(name, "the manifest does not list it")
 
     def _check_column(self, name: str, column: Column, rows: pa.Table, first: int = 0) -> None:
         wrong = broken_promise(column, rows, first, self._rows_in)

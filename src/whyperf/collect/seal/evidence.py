@@ -23,11 +23,15 @@ from whyperf.recording.layout import START
 from whyperf.recording.limits import MOST_JSON_BYTES
 from whyperf.recording.plain import MisfitError, from_plain
 from whyperf.recording.regular_files import opened_by_name, read_regular
-from whyperf.recording.ringrecords import OWNER
+from whyperf.recording.ringrecords import MODULE, OWNER, PROCESS, THREAD_END, Kind
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 UInt64 = npt.NDArray[np.uint64]
+
+NEVER = 1 << 62
+_PROCESSES = 1 << 31  # more than any kernel can number
+_LEAST_BYTES: dict[int, int] = {Kind.PROCESS: PROCESS.size, Kind.MODULE: MODULE.size, Kind.THREAD_END: THREAD_END.size}
 
 
 @dataclass(frozen=True)
@@ -231,9 +235,15 @@ class _Reading:
             self._file = chunk.file
             self.decoder.new_file()
         head = bytes(chunk.payload[: OWNER.size])
+        if not _is_possible(Owner(*OWNER.unpack(head))):
+            self.damaged_bytes += len(chunk.payload)
+            return
         owner = self.owners.setdefault(head, len(self.owners))
         for kind, detail, time, payload in self.decoder.add(owner, chunk.payload[OWNER.size :]):
-            self.notes.append(Note(owner, kind, detail, time, payload))
+            if time < NEVER and len(payload) >= _LEAST_BYTES.get(kind, 0):
+                self.notes.append(Note(owner, kind, detail, time, payload))
+            else:
+                self.damaged_bytes += len(payload)
 
     def columns(self) -> tuple[RawSamples, RawStacks, RawValues]:
         columns = self.decoder.columns()
@@ -258,6 +268,10 @@ class _Reading:
         return samples.rows(kept), stacks, values
 
 
+def _is_possible(owner: Owner) -> bool:
+    return owner.pid < _PROCESSES and owner.tid < _PROCESSES and owner.start < NEVER
+
+
 def _in_time_order(samples: RawSamples) -> Int64:
     """The rows to keep."""
     order = np.argsort(samples.time, kind="stable")
@@ -265,5 +279,5 @@ def _in_time_order(samples: RawSamples) -> Int64:
     # A recorder killed between writing and saying so leaves the same samples in the log and in the rings.
     repeated = np.zeros(len(order), bool)
     repeated[1:] = (time[1:] == time[:-1]) & (owner[1:] == owner[:-1]) & (clock[1:] == clock[:-1])
-    # A damaged record can hold any time; one before the machine was started is not a moment.
-    return order[~repeated & (time > 0)]
+    # A damaged record can hold any time; one before the machine was started is not a moment, nor is one in 100 years.
+    return order[~repeated & (time > 0) & (time < NEVER) & (samples.weight[order] >= 0)]

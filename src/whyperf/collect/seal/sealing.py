@@ -17,7 +17,7 @@ from whyperf.collect.dependences.raw import is_deep
 from whyperf.collect.redaction_key import fingerprint, redaction_key
 from whyperf.collect.seal.code import CodeBuilder
 from whyperf.collect.seal.events import SeenTraced, cut_stacks, events_table, in_one_order, samples_of, seen_traced
-from whyperf.collect.seal.evidence import Evidence, Int32, Int64, RawStacks, read_evidence
+from whyperf.collect.seal.evidence import NEVER, Evidence, Int32, Int64, RawStacks, read_evidence
 from whyperf.collect.seal.fingerprints import fingerprints_table
 from whyperf.collect.seal.flow import flow_tables
 from whyperf.collect.seal.kernel import Kernel
@@ -199,7 +199,8 @@ def _trace(traced: Traced, missing: int) -> Trace:
 def _weight_ns(evidence: Evidence) -> Int64:
     samples = evidence.samples
     period = 1e9 / evidence.start.sampling.rate_hz if evidence.start.sampling.rate_hz > 0 else 0.0
-    return np.where(samples.clock == Clock.CPU, np.rint(samples.weight * period).astype(np.int64), samples.weight)
+    on_cpu = np.rint(np.minimum(samples.weight * period, NEVER)).astype(np.int64)
+    return np.where(samples.clock == Clock.CPU, on_cpu, samples.weight)
 
 
 def _node_weights(nodes: int, samples: pa.Table) -> npt.NDArray[np.float64]:

@@ -10,16 +10,12 @@ import numpy as np
 
 from whyperf.collect.seal.evidence import Evidence, Int64
 from whyperf.collect.seal.processes import text
+from whyperf.collect.seal.said import number, whole
 from whyperf.recording.manifest import Losses, Manifest, Overhead, Totals, Unfollowed, Window
 from whyperf.recording.plain import MisfitError, from_plain
 from whyperf.recording.ringrecords import CUT_REASONS, OUT_OF_REACH, UNFOLLOWED_REASONS, Kind
 from whyperf.recording.tables import Clock
 from whyperf.recording.version import FORMAT_VERSION
-
-
-def number(value: object, otherwise: float = 0.0) -> float:
-    usable = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if usable else otherwise  # type: ignore[arg-type] # narrowed by `usable`
 
 
 def summary(evidence: Evidence, weight_ns: Int64, notes: tuple[str, ...]) -> Manifest:
@@ -40,8 +36,8 @@ def summary(evidence: Evidence, weight_ns: Int64, notes: tuple[str, ...]) -> Man
         totals=_totals(evidence, window, weight_ns),
         overhead=_overhead(evidence, stop),
         losses=_losses(evidence, notes),
-        exit_status=_whole(stop.get("exit_status")),
-        exit_signal=_whole(stop.get("exit_signal")),
+        exit_status=whole(stop.get("exit_status")),
+        exit_signal=whole(stop.get("exit_signal")),
         stopped_by=str(stop.get("stopped_by", "recorder-killed")),
         work_unit=str(evidence.last_said("work").get("unit", "run")),  # nobody counted: a run is one
     )
@@ -50,10 +46,6 @@ def summary(evidence: Evidence, weight_ns: Int64, notes: tuple[str, ...]) -> Man
 def window_of(evidence: Evidence, end: int) -> Window:
     ready = int(number(evidence.last_said("ready").get("time"))) or evidence.start.start_monotonic
     return Window(min(ready + evidence.start.skip_ns, end), end)
-
-
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _last_moment(evidence: Evidence) -> int:

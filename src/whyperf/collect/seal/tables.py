@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from whyperf.collect.seal.evidence import Evidence
-from whyperf.collect.seal.summary import number
+from whyperf.collect.seal.said import number
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.schema import Table
 from whyperf.recording.tables import WORK
