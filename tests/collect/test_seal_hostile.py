@@ -141,3 +141,15 @@ def test_a_plan_that_makes_no_sense(tmp_path: Path, lines: str) -> None:
     (path / "raw" / "plan").write_text(f"whyperf-plan 1\n{lines}\n")
     with pytest.raises(WhyperfError, match="what was asked for cannot be read"):
         seal(path)
+
+
+@pytest.mark.parametrize("phase", ["sketch", "zoom"])
+def test_paths_and_arguments_that_are_not_utf8(tmp_path: Path, phase: str) -> None:
+    # GIVEN a program in a folder with a name in another encoding, called with such an argument
+    path = open_deep_recording(tmp_path / "rec", phase, (*WHOLE[:1], module("/caf\udce9/tool"), *WHOLE[2:]))
+    start = json.loads((path / "raw" / "start.json").read_bytes())
+    (path / "raw" / "start.json").write_text(json.dumps({**start, "command": ["./tool", "caf\udce9"]}))
+    # THEN its recording is sealed
+    sealed = seal(path)
+    assert sealed.manifest.command == ("./tool", "caf?")
+    assert "/caf?/tool" in sealed.table("modules").column("path").to_pylist()

@@ -32,7 +32,7 @@ def other(record: int, *numbers: int | bytes) -> bytes:
 
 
 def module(path: str, build_id: str = "", base: int = 0) -> bytes:
-    return other(0, base, base, bytes.fromhex(build_id), path.encode())
+    return other(0, base, base, bytes.fromhex(build_id), path.encode(errors="surrogateescape"))
 
 
 def site(number_of_module: int, address_step: int, function: int, flags: int = 128) -> bytes:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from whyperf.collect import _dependences
 from whyperf.errors import WhyperfError
+from whyperf.recording.plain import storable
 from whyperf.recording.regular_files import opened_by_name
 
 SITE = np.dtype(
@@ -182,7 +183,10 @@ def read_stream(path: Path) -> Stream:
     ending = scanned["ending"]
     return Stream(
         path,
-        tuple(StreamModule(name, build_id.hex(), base, bias) for name, build_id, base, bias in scanned["modules"]),
+        tuple(
+            StreamModule(storable(name), build_id.hex(), base, bias)
+            for name, build_id, base, bias in scanned["modules"]
+        ),
         np.frombuffer(scanned["sites"], SITE),
         np.frombuffer(scanned["pairs"], PAIR),
         np.frombuffer(scanned["watches"], WATCH),

@@ -15,8 +15,8 @@ from whyperf.recording.limits import MOST_PROFILE_BYTES
 from whyperf.recording.tables import Clock
 from whyperf.wire import BrokenMessage, fields, numbers, signed
 
-# Samples, locations, functions and texts together, and bytes of all samples. Profiles of large servers have some hundred
-# thousand of 30 bytes; beyond that the objects made of a small file would take all memory.
+# Samples, locations, functions and texts together, and bytes of all samples. Profiles of large servers have some
+# hundred thousand of 30 bytes; beyond that the objects made of a small file would take all memory.
 _MOST_MESSAGES = 1_000_000
 _MOST_SAMPLE_BYTES = 32 << 20
 _SAMPLE = 2  # number of the field

@@ -91,9 +91,16 @@ def _fit_bounded(hint: Any, bounds: Within, value: object, where: str) -> Any:
 def _fit_scalar(hint: Any, value: object, where: str) -> Any:
     if hint is float and isinstance(value, int | float) and not isinstance(value, bool) and _is_finite(value):
         return float(value)
+    if hint is str and isinstance(value, str):
+        return storable(value)
     if isinstance(value, hint) and (hint is bool or not isinstance(value, bool)) and hint is not float:
         return value
     raise MisfitError(f"{where} is not {_NAMES.get(hint, hint)}")
+
+
+def storable(text: str) -> str:
+    """As UTF-8 can have it: file names and arguments may hold other bytes, which Python keeps as lone surrogates."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def _is_finite(value: float) -> bool:

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from whyperf.collect.seal.evidence import NEVER, Evidence, Int32, Note, Owner
-from whyperf.collect.seal.said import whole
+from whyperf.collect.seal.said import whole, words
 from whyperf.recording.ringrecords import PROCESS, THREAD_END, Kind, Origin
 
 _ORIGINS = {Origin.EXEC: "exec", Origin.FORK: "fork"}
@@ -143,7 +143,7 @@ class _Roll:
 def _threads(evidence: Evidence, roll: _Roll, sample_process: Int32) -> tuple[tuple[Thread, ...], Int32]:
     ends = {note.owner: THREAD_END.unpack_from(note.payload) for note in evidence.notes if note.kind == Kind.THREAD_END}
     names = {
-        (whole(said.get("pid")), whole(said.get("tid"))): str(said.get("name", ""))
+        (whole(said.get("pid")), whole(said.get("tid"))): words(said.get("name", ""))
         for said in evidence.said
         if said.get("type") == "thread-name"
     }

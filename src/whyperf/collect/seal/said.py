@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from whyperf.recording.plain import storable
+
 _WHOLE = 1 << 31
 _MOST = float(1 << 62)  # nanoseconds, bytes or whatever else was counted, as tables can store it
 
@@ -9,6 +11,10 @@ _MOST = float(1 << 62)  # nanoseconds, bytes or whatever else was counted, as ta
 def number(value: object, otherwise: float = 0.0) -> float:
     usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _MOST
     return float(value) if usable else otherwise  # type: ignore[arg-type] # narrowed by `usable`
+
+
+def words(value: object) -> str:
+    return storable(str(value))
 
 
 def whole(value: object) -> int | None:

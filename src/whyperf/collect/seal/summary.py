@@ -10,7 +10,7 @@ import numpy as np
 
 from whyperf.collect.seal.evidence import Evidence, Int64
 from whyperf.collect.seal.processes import text
-from whyperf.collect.seal.said import number, whole
+from whyperf.collect.seal.said import number, whole, words
 from whyperf.recording.manifest import Losses, Manifest, Overhead, Totals, Unfollowed, Window
 from whyperf.recording.plain import MisfitError, from_plain
 from whyperf.recording.ringrecords import CUT_REASONS, OUT_OF_REACH, UNFOLLOWED_REASONS, Kind
@@ -38,8 +38,8 @@ def summary(evidence: Evidence, weight_ns: Int64, notes: tuple[str, ...]) -> Man
         losses=_losses(evidence, notes),
         exit_status=whole(stop.get("exit_status")),
         exit_signal=whole(stop.get("exit_signal")),
-        stopped_by=str(stop.get("stopped_by", "recorder-killed")),
-        work_unit=str(evidence.last_said("work").get("unit", "run")),  # nobody counted: a run is one
+        stopped_by=words(stop.get("stopped_by", "recorder-killed")),
+        work_unit=words(evidence.last_said("work").get("unit", "run")),  # nobody counted: a run is one
     )
 
 
@@ -136,7 +136,7 @@ def _unfollowed(evidence: Evidence) -> tuple[Unfollowed, ...]:
 
 def _said_notes(evidence: Evidence) -> list[str]:
     notes = evidence.last_said("losses").get("notes", [])
-    return [str(note) for note in notes] if isinstance(notes, list) else []
+    return [words(note) for note in notes] if isinstance(notes, list) else []
 
 
 def _own_notes(evidence: Evidence) -> list[str]:
