@@ -183,10 +183,7 @@ def read_stream(path: Path) -> Stream:
     ending = scanned["ending"]
     return Stream(
         path,
-        tuple(
-            StreamModule(storable(name), build_id.hex(), base, bias)
-            for name, build_id, base, bias in scanned["modules"]
-        ),
+        tuple(StreamModule(storable(name), build.hex(), base, bias) for name, build, base, bias in scanned["modules"]),
         np.frombuffer(scanned["sites"], SITE),
         np.frombuffer(scanned["pairs"], PAIR),
         np.frombuffer(scanned["watches"], WATCH),
