@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from bench.fuzz.mutations import misplace, mutate
 from bench.fuzz.running import Outcome, run, run_here
 from bench.fuzz.subjects import SUBJECTS, Subject
 
+_UNCHANGEABLE = (OSError, ValueError, KeyError, TypeError, OverflowError, AttributeError, EOFError, zlib.error)
 _MISPLACED = 0.08  # of all executions
 LIMIT_S = 20.0  # of one command: whole inputs take a second at most
 
@@ -55,7 +57,7 @@ class Fuzzer:
         for _ in range(rng.choice((1, 1, 1, 2, 3))):
             try:
                 yield mutate(rng, subject.kind, copy / "bad")
-            except (OSError, ValueError, KeyError, TypeError, OverflowError, AttributeError, EOFError):
+            except _UNCHANGEABLE:
                 break  # the mutation before has left nothing that this one could change
         if rng.random() < _MISPLACED:
             yield misplace(rng, copy / "bad")

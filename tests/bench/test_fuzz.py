@@ -7,7 +7,7 @@ from bench.fuzz.fuzzing import fuzzer
 from bench.fuzz.running import run
 from bench.fuzz.subjects import SUBJECTS
 
-_EXECUTIONS = 150
+_EXECUTIONS = 100
 
 
 @pytest.mark.timeout(120)

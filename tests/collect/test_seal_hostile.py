@@ -123,8 +123,20 @@ def test_a_stream_that_names_what_is_not_there(
     assert error.value.next_command is not None
 
 
-def test_a_site_of_no_module_ends_what_is_read(tmp_path: Path) -> None:
-    path = open_deep_recording(tmp_path / "rec", "zoom", (*WHOLE[:3], site(9, 4, 0), *WHOLE[4:]))
+@pytest.mark.parametrize("phase", ["sketch", "zoom"])
+@pytest.mark.parametrize(
+    "records",
+    [
+        (*WHOLE[:3], site(9, 4, 0), *WHOLE[4:]),
+        (*WHOLE[:6], watch(0, 9, 1), *WHOLE[6:]),
+        (*WHOLE[:6], watch(0, 1, 9), *WHOLE[6:]),
+    ],
+    ids=["site", "site-of-watch", "event-of-watch"],
+)
+def test_a_record_that_names_what_is_not_there_ends_what_is_read(
+    tmp_path: Path, phase: str, records: tuple[bytes, ...]
+) -> None:
+    path = open_deep_recording(tmp_path / "rec", phase, records)
     assert "killed" in " ".join(seal(path).manifest.losses.notes)
 
 

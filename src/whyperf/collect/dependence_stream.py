@@ -181,12 +181,16 @@ def read_stream(path: Path) -> Stream:
     except OSError as problem:
         raise WhyperfError(f"{path} cannot be read: {problem.strerror}.", f"ls -l {path}") from problem
     ending = scanned["ending"]
+    # A record that names what is not there ends what is read, and is still in its column.
+    sites = np.frombuffer(scanned["sites"], SITE).copy()
+    sites["module"][sites["module"] >= len(scanned["modules"])] = 0
+    pairs, watches = np.frombuffer(scanned["pairs"], PAIR), np.frombuffer(scanned["watches"], WATCH)
     return Stream(
         path,
         tuple(StreamModule(storable(name), build.hex(), base, bias) for name, build, base, bias in scanned["modules"]),
-        np.frombuffer(scanned["sites"], SITE),
-        np.frombuffer(scanned["pairs"], PAIR),
-        np.frombuffer(scanned["watches"], WATCH),
+        sites,
+        pairs[(pairs["reader"] < len(sites)) & (pairs["writer"] < len(sites))],
+        watches[(watches["site"] < len(sites)) & (watches["event"] <= scanned["events"])],
         tuple(Unsupported(*row) for row in scanned["unsupported"]),
         {name: count for name, count in zip(INEXACT, scanned["inexact"], strict=True) if count},
         scanned["events"],
