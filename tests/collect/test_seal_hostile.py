@@ -145,6 +145,7 @@ def test_a_record_that_names_what_is_not_there_ends_what_is_read(
     [
         "function 1000 zoom\nmodule tool -",
         "module tool -\nwatch 10 7",
+        "module tool -\nrange 1000 1010",
         "module tool -\nfunction ffffffffffffffffffff zoom",
     ],
 )

@@ -109,7 +109,7 @@ def read_text(text: str) -> Instruments:
             case ["function", entry, mode, *rest]:
                 heap = HeapUse(" ".join(rest))
                 functions.append(WatchedFunction(len(modules) - 1, int(entry, 16), (), Mode(mode), heap))
-            case ["range", low, high]:
+            case ["range", low, high] if functions:
                 last = functions.pop()
                 ranges = (*last.ranges, (int(low, 16), int(high, 16)))
                 functions.append(WatchedFunction(last.module, last.entry, ranges, last.mode, last.heap))
