@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from whyperf.recording.schema import Column
+from whyperf.recording.schema import Column, Kinds
 
 
 def broken_promise(column: Column, rows: pa.Table, first: int, rows_in: Callable[[str], int]) -> str | None:
@@ -28,7 +28,7 @@ def _broken(column: Column, values: npt.NDArray[Any], first: int, rows_in: Calla
         yield f"{name} names rows that do not exist"
     if column.firsts_in and not _are_firsts(values, rows_in(column.firsts_in)):
         yield f"{name} names rows that do not exist, or not in order"
-    if column.one_of is not None and not np.isin(values, [int(member) for member in column.one_of]).all():
+    if column.one_of is not None and not _are_members(column.one_of, values):
         yield f"{name} holds kinds that do not exist"
     if np.issubdtype(values.dtype, np.floating) and not np.isfinite(values).all():
         yield f"{name} holds what is no number"
@@ -46,6 +46,13 @@ def _are_rows(column: Column, numbers: npt.NDArray[np.int64], first: int, count:
     if column.name == "inlined_in":
         return bool(np.all((numbers > own) | (numbers == -1)))
     return True
+
+
+def _are_members(kinds: Kinds, values: npt.NDArray[Any]) -> bool:
+    members = sorted(int(member) for member in kinds)
+    if members == list(range(members[0], members[-1] + 1)):  # quicker than looking each up
+        return bool(values.min() >= members[0] and values.max() <= members[-1])
+    return bool(np.isin(values, members).all())
 
 
 def _are_firsts(numbers: npt.NDArray[np.int64], count: int) -> bool:
