@@ -32,7 +32,7 @@ NPM := PATH=$(abspath $(BIN)):$$PATH npm --prefix web --silent
 
 .DEFAULT_GOAL := help
 .PHONY: help setup page demo test lint bench bench-tests bench-speed bench-false-alarms bench-accuracy bench-sensitivity bench-transparency bench-kills bench-debuginfo bench-code-changes \
-	bench-values bench-relations bench-kernel-events bench-contexts bench-causes bench-import bench-fleet docs wheel clean
+	bench-values bench-relations bench-kernel-events bench-contexts bench-causes bench-import bench-fuzz bench-fleet docs wheel clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
@@ -58,7 +58,7 @@ lint: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/web-tools ## style, types, l
 	$(BIN)/lint-imports
 	$(NPM) run lint
 
-bench: bench-tests bench-accuracy bench-sensitivity bench-speed bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-code-changes bench-values bench-relations bench-contexts bench-causes bench-import bench-kernel-events bench-fleet ## all benchmarks; takes hours
+bench: bench-tests bench-accuracy bench-sensitivity bench-speed bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-code-changes bench-values bench-relations bench-contexts bench-causes bench-import bench-fuzz bench-kernel-events bench-fleet ## all benchmarks; takes hours
 
 bench-speed: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what recording costs beside other tools, how diagnosis grows, the papers' sizes (as root)
 	$(BIN)/python -m bench.speed --write
@@ -107,6 +107,9 @@ bench-relations: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ##
 
 bench-import: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## how fast perf.data is read, beside perf script
 	$(BIN)/python -m bench.import_speed
+
+bench-fuzz: $(STAMPS)/installed $(STAMPS)/tools ## mutated recordings, logs and imported files: tracebacks, hangs, memory
+	$(BIN)/python -m bench.fuzz --seconds 3600
 
 bench-kernel-events: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what kernel events cost, beside perf and strace (as root)
 	$(BIN)/python -m bench.speed.kernel_events

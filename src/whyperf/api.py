@@ -28,6 +28,7 @@ from whyperf.diagnose.mixture import are_deep, parted
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import compared_in
+from whyperf.recording.limits import MOST_ROWS
 from whyperf.recording.reader import Recording
 from whyperf.recording.symptom import parse_symptom
 from whyperf.report.html.build import page_model
@@ -90,9 +91,9 @@ class Answer:
 _FRAME = '<pre style="line-height:1.3;white-space:pre;overflow-x:auto">{code}</pre>'
 
 
-def open(path: str | PathLike[str]) -> Recording:
-    """A recording; one that was not sealed yet is sealed first."""
-    return open_recording(Path(path))
+def open(path: str | PathLike[str], *, max_rows: int = MOST_ROWS) -> Recording:
+    """A recording; one that was not sealed yet is sealed first. Tables of more than `max_rows` rows are refused."""
+    return open_recording(Path(path), max_rows=max_rows)
 
 
 def compared(folder: str | PathLike[str]) -> tuple[list[Recording], list[Recording]]:

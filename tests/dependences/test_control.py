@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.dependences.tool_run import plan_text, record
-from whyperf.collect.dependence_stream import RegionKind
+from whyperf.recording.deep_tables import RegionKind
 
 TARGET = Path(__file__).parent / "targets" / "control.c"
 NAMES = ["main", "jumps", "jumper", "leaf", "tail", "raises", "handler", "threads", "worker", "escapes", "escape"]
@@ -32,6 +32,8 @@ def test_who_called_whom(program: Path, mode: str) -> None:
     # THEN each activation is below its caller
     def name(region: int) -> str:
         row = regions[region]
+        if region == 0:
+            return "ROOT"
         return NAMES[row["place"]] if row["kind"] == RegionKind.ACTIVATION else RegionKind(int(row["kind"])).name
 
     calls = Counter((name(int(row["parent"])), name(number)) for number, row in enumerate(regions) if number)

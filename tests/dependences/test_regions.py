@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from tests.dependences.tool_run import functions_of, plan_text, record
-from whyperf.collect.dependence_stream import Decoded, Flow, RegionKind, Stream
+from whyperf.collect.dependence_stream import Decoded, Flow, Stream
 from whyperf.collect.dependences.flows import join_flows
 from whyperf.collect.dependences.sites import PlacedFlow, keys_of
 from whyperf.debuginfo import describe
 from whyperf.debuginfo.flow import Flows
+from whyperf.recording.deep_tables import RegionKind
 
 TARGETS = Path(__file__).parent / "targets"
 ZOOMED = ["nested", "search"]

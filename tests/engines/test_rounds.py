@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 from tests.engines.made import recording
 from whyperf.engines.excess.compare import DataEvidence, compare, weigh
+from whyperf.engines.excess.rounds import Rounds
+from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.run import Run
+from whyperf.recording.tables import Clock
 
 OTHER_WORK = [(("main", "other"), 4.0)]
 CALL, BESIDE = "plan@21*", "plan@22*"  # both in every round of the loop at line 20
@@ -85,3 +89,28 @@ def test_lines_are_counted_from_the_declaration():
 
     excess = compare([run(1.0, 0)], [run(20.0, 10)])
     assert not [one for one in excess.accounts if excess.name(one.function) == "plan" and one.share > 1e-9]
+
+
+@pytest.mark.parametrize("weightless", [(0,), (1,), (0, 1)])
+def test_samples_without_weight_tell_nothing(weightless):
+    # GIVEN runs of which one side's samples stand for no time at all
+    sides = []
+    for number, scan in enumerate((1.0, 20.0)):
+        stacks = [
+            *OTHER_WORK,
+            (("main", "serve", CALL, "scan*", "probe"), scan),
+            (("main", "serve", BESIDE, "seal"), 0.5),
+        ]
+        made = recording(stacks, decided=IN_ROUNDS, every_round=IN_ROUNDS)
+        if number in weightless:
+            samples = made.tables["samples"]
+            at = samples.schema.get_field_index("weight")
+            none = pa.array([0] * samples.num_rows, pa.int64())
+            made.tables["samples"] = samples.set_column(at, samples.schema.field(at), none)
+        sides.append(Run(made))
+    excess = compare(sides[:1], sides[1:])
+    # THEN nobody knows how many rounds there were
+    rounds = Rounds(excess.index, excess.costs, dict.fromkeys(sides, 1.0), Clock.CPU, ExcessSettings())
+    for node in range(1, len(excess.costs.tree.parent)):
+        assert rounds.grown(node).least <= rounds.grown(node).most
+        assert rounds.calls(node).least <= rounds.calls(node).most

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from whyperf.cli.deep_options import add_symptom, refuse_explaining, symptom_of
 from whyperf.cli.possible import possible_here
 from whyperf.cli.quantities import count, duration
+from whyperf.cli.reading import add_max_rows, opened
 from whyperf.cli.symptom_from import costliest, known_in
 from whyperf.cli.workers import add_workers, executor_for, refuse_cluster
 from whyperf.errors import WhyperfError
@@ -77,6 +78,7 @@ def add_sides(parser: argparse.ArgumentParser, recordings: str) -> None:
     parser.add_argument("recordings", metavar="RECORDING", nargs="*", help=recordings)
     parser.add_argument("--good", metavar="RECORDING", nargs="+", default=[], help="recordings of runs that behave")
     parser.add_argument("--bad", metavar="RECORDING", nargs="+", default=[], help="recordings of runs that do not")
+    add_max_rows(parser)
 
 
 def add_presentation(parser: argparse.ArgumentParser) -> None:
@@ -126,13 +128,12 @@ def conclude(
     notes: Sequence[str] = (),
 ) -> int:
     """Diagnoses recordings and presents the verdict; `warnings` and `notes` are what the caller has to add to it."""
-    from whyperf.collect.seal import open_recording
     from whyperf.diagnose.data import Method
     from whyperf.diagnose.diagnosis import examine
     from whyperf.diagnose.mixture import are_deep, parted
     from whyperf.report.html.examined import Examined
 
-    recorded = [open_recording(path) for path in good], [open_recording(path) for path in bad]
+    recorded = [opened(path, args) for path in good], [opened(path, args) for path in bad]
     _refuse_untraced([*recorded[0], *recorded[1]], args)
     if are_deep([*recorded[0], *recorded[1]]):
         return _conclude_deep(*recorded, args)
@@ -184,12 +185,11 @@ def _conclude_deep(good: Sequence[Recording], bad: Sequence[Recording], args: ar
 
 def _stalled_alone(path: Path, args: argparse.Namespace) -> int:
     """A single traced recording, which may hold both a normal and a stalled time."""
-    from whyperf.collect.seal import open_recording
     from whyperf.diagnose.causes import examine_stall
     from whyperf.report.html.examined import Examined
 
     refuse_cluster(args, "a single one")
-    recording = open_recording(path)
+    recording = opened(path, args)
     if recording.manifest.trace is None:
         raise WhyperfError(
             f"{path} alone has nothing to be compared with. A stall is found in one recording if it was traced.",

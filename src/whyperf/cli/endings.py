@@ -8,9 +8,13 @@ from pathlib import Path
 
 from whyperf.cli.alternation import Side
 from whyperf.collect.lifecycle import Outcome
+from whyperf.errors import WhyperfError
+from whyperf.recording.limits import MOST_LOG_BYTES
+from whyperf.recording.regular_files import map_regular
 from whyperf.report.endings import signal_name
 
 _TAIL_LINES = 10
+_TAIL_BYTES = 1 << 16  # in which they are looked for
 
 Outcomes = dict[Side, list[Outcome]]  # grows while runs are recorded
 
@@ -18,9 +22,10 @@ Outcomes = dict[Side, list[Outcome]]  # grows while runs are recorded
 def last_output(recording: Path) -> str:
     """The last lines that a failed run wrote to its standard error."""
     try:
-        lines = (recording / "stderr").read_text(errors="replace").splitlines()
-    except OSError:
+        printed = map_regular(recording / "stderr", MOST_LOG_BYTES)[-_TAIL_BYTES:]
+    except (OSError, WhyperfError):
         return ""
+    lines = bytes(printed).decode(errors="replace").splitlines()
     return "\n    ".join(["", *lines[-_TAIL_LINES:]]) if lines else ""
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from whyperf.cli.reading import add_max_rows, opened
 from whyperf.errors import WhyperfError
 
 if TYPE_CHECKING:
@@ -38,10 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=sorted(_FORMATS), required=True, help="see below")
     parser.add_argument("--clock", choices=("cpu", "wall"), default="cpu", help="collapsed: running or blocked time")
     parser.add_argument("-o", "--output", metavar="FILE", default="-", help="default: standard output")
+    add_max_rows(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    from whyperf.collect.seal import open_recording
     from whyperf.export.profile import profile_of
 
     if len(args.recordings) > (2 if args.format == "collapsed" else 1):
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
             "whyperf export GOOD BAD --format collapsed",
             status=2,
         )
-    profiles = [profile_of(open_recording(Path(name))) for name in args.recordings]
+    profiles = [profile_of(opened(Path(name), args)) for name in args.recordings]
     if not any(profile.threads for profile in profiles):
         raise WhyperfError(f"{args.recordings[0]} holds no samples.", f"whyperf info {args.recordings[0]}", status=4)
     _write(_FORMATS[args.format](profiles, args.clock), args.output)

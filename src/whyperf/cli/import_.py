@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shlex
 import sys
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from whyperf.cli.quantities import count
 from whyperf.importers.collapsed import UNITS
+from whyperf.recording.limits import MOST_PROFILE_BYTES
+from whyperf.recording.regular_files import opened_regular, read_regular
 
 if TYPE_CHECKING:
     from whyperf.recording.reader import Recording
@@ -70,11 +73,15 @@ def _imported(args: argparse.Namespace, output: Path) -> Recording:
         case "pprof":
             from whyperf.importers.pprof import read_pprof
 
-            return store(read_pprof(args.file, args.file.read_bytes()), output, force=args.force)
+            return store(
+                read_pprof(args.file, read_regular(args.file, MOST_PROFILE_BYTES, follow=True)),
+                output,
+                force=args.force,
+            )
         case "collapsed":
             from whyperf.importers.collapsed import read_collapsed
 
-            text = args.file.read_text(errors="replace")
+            text = read_regular(args.file, MOST_PROFILE_BYTES, follow=True).decode(errors="replace")
             return store(
                 read_collapsed(args.file, text, unit=args.weights, rate_hz=args.rate), output, force=args.force
             )
@@ -85,9 +92,11 @@ def _imported(args: argparse.Namespace, output: Path) -> Recording:
 
 def _kind(file: Path) -> str:
     """By its first bytes; what is none of the others is for perf.data's reader, which says what is wrong."""
+    if file.is_dir():
+        return "perf.data"
     try:
-        with file.open("rb") as opened:
-            begin = opened.read(1 << 16)
+        with opened_regular(file, follow=True) as descriptor:
+            begin = os.pread(descriptor, 1 << 16, 0)
     except OSError:
         return "perf.data"
     if begin.startswith((b"PERFILE2", b"2ELIFREP", b"PERFFILE")):

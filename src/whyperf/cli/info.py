@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whyperf.cli.info_trace import trace_facts, trace_lines, trace_losses
+from whyperf.cli.reading import add_max_rows, opened
 from whyperf.report.endings import ending
 
 if TYPE_CHECKING:
@@ -34,12 +35,11 @@ _PROGRAMS_SHOWN = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recording", metavar="RECORDING", help="the folder that `whyperf record` made")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    add_max_rows(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    from whyperf.collect.seal import open_recording
-
-    recording = open_recording(Path(args.recording))
+    recording = opened(Path(args.recording), args)
     if args.json:
         sys.stdout.write(json.dumps(facts(recording), indent=1) + "\n")
     else:

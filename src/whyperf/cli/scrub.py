@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from whyperf.cli.reading import add_max_rows, opened
 from whyperf.errors import WhyperfError
 
 NAME = "scrub"
@@ -24,10 +25,10 @@ threads, times and counts.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recording", metavar="RECORDING")
     parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, help="default: RECORDING.scrubbed")
+    add_max_rows(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    from whyperf.collect.seal import open_recording
     from whyperf.recording.scrub import scrubbed
     from whyperf.recording.writer import write_recording
 
@@ -35,6 +36,6 @@ def run(args: argparse.Namespace) -> int:
     target = args.output or source.with_name(f"{source.name}.scrubbed")
     if target.exists():
         raise WhyperfError(f"{target} exists already.", f"rm -r {target}")
-    write_recording(target, *scrubbed(open_recording(source)))
+    write_recording(target, *scrubbed(opened(source, args)))
     print(f"whyperf: {target} holds no values, source, paths or command lines", file=sys.stderr)
     return 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from whyperf.cli.diagnose import add_sides, sides
 from whyperf.cli.possible import possible_here
+from whyperf.cli.reading import opened
 from whyperf.recording.layout import compared_in
 
 if TYPE_CHECKING:
@@ -56,14 +57,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _examined(args: argparse.Namespace) -> tuple[Verdict | None, Examined]:
-    from whyperf.collect.seal import open_recording
     from whyperf.diagnose.diagnosis import examine
     from whyperf.diagnose.mixture import are_deep, parted
     from whyperf.report.html.examined import Examined
 
     only = Path(args.recordings[0]) if len(args.recordings) == 1 and not args.good and not args.bad else None
     if only is not None and not all(compared_in(only)):
-        recording = open_recording(only)
+        recording = opened(only, args)
         # A stall is found in one recording; that there is none is no answer to who only wants to look.
         if recording.manifest.trace is None:
             return None, Examined([], [recording])
@@ -71,7 +71,7 @@ def _examined(args: argparse.Namespace) -> tuple[Verdict | None, Examined]:
 
         verdict = examine_stall(recording)
         return verdict if verdict.suspects else None, Examined([], [recording])
-    good, bad = ([open_recording(path) for path in side] for side in sides(args))
+    good, bad = ([opened(path, args) for path in side] for side in sides(args))
     if are_deep([*good, *bad]):
         from whyperf.diagnose.relations import examine_deep
 

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from whyperf.collect import _dependences
 from whyperf.errors import WhyperfError
+from whyperf.recording.plain import storable
+from whyperf.recording.regular_files import opened_by_name
 
 SITE = np.dtype(
     {
@@ -24,11 +26,13 @@ WATCH = np.dtype([("watch", "u4"), ("site", "u4"), ("event", "u4"), ("thread", "
 REGION = np.dtype(
     {
         "names": ["parent", "place", "arm", "event", "thread", "first", "instructions", "began", "kind"],
-        "formats": ["u4", "i4", "i4", "u4", "u4", "u4", "u8", "u8", "u1"],
+        "formats": ["u4", "i4", "i4", "u4", "u4", "u4", "u8", "u8", "i1"],
         "offsets": [0, 4, 8, 12, 16, 20, 24, 32, 40],
         "itemsize": 48,
     }
 )
+# What the decoder calls a region's kind is one more than a `RegionKind`: its 0 is the root, which is nobody's.
+_FIRST_KIND = 1
 HEAP = np.dtype(
     {
         "names": ["function", "thread", "region", "event", "argument0", "argument1", "caller", "result", "returned"],
@@ -40,16 +44,6 @@ HEAP = np.dtype(
 
 INEXACT = ("x87", "producers", "outside", "pairs", "depth", "stacks", "events", "helpers")
 ENDINGS = ("exit", "limit", "disk")
-
-
-class RegionKind(IntEnum):
-    ROOT = 0
-    ACTIVATION = 1
-    LOOP = 2
-    ITERATION = 3
-    ARM = 4
-    THREAD = 5
-    SIGNAL = 6
 
 
 class Producer(IntEnum):
@@ -115,7 +109,10 @@ class Flow:
 
 @dataclass(frozen=True)
 class Decoded:
-    """Events (row 0: none) with their producers, and the region tree (row 0: the root)."""
+    """Events (row 0: none) with their producers, and the region tree (row 0: the root, of kind -1).
+
+    The other regions' kinds are `RegionKind`s.
+    """
 
     site: NDArray[np.uint32]
     region: NDArray[np.uint32]
@@ -158,7 +155,10 @@ class Stream:
 
     def decode(self, flow: Flow | None = None) -> Decoded:
         """Events and regions; without a flow only activations, threads and signals are regions."""
-        columns = _dependences.decode(str(self.path), flow.arrays() if flow else None)
+        with opened_by_name(self.path) as name:
+            columns = _dependences.decode(name, flow.arrays() if flow else None)
+        regions = np.frombuffer(columns["regions"], REGION).copy()
+        regions["kind"] -= _FIRST_KIND
         return Decoded(
             np.frombuffer(columns["site"], np.uint32),
             np.frombuffer(columns["region"], np.uint32),
@@ -166,7 +166,7 @@ class Stream:
             np.frombuffer(columns["first"], np.uint64),
             np.frombuffer(columns["producers"], np.uint32),
             np.frombuffer(columns["kinds"], np.uint8),
-            np.frombuffer(columns["regions"], REGION),
+            regions,
             np.frombuffer(columns["heap"], HEAP),
         )
 
@@ -174,18 +174,23 @@ class Stream:
 def read_stream(path: Path) -> Stream:
     """The stream in this file, up to where it was cut."""
     try:
-        scanned = _dependences.scan(str(path))
+        with opened_by_name(path) as name:
+            scanned = _dependences.scan(name)
     except ValueError as problem:
-        raise WhyperfError(f"{path} is {problem}; record again with `whyperf record --deep`.") from problem
+        raise WhyperfError(f"{path} is {problem}.", "whyperf record --deep -o NAME -- COMMAND") from problem
     except OSError as problem:
-        raise WhyperfError(f"{path} cannot be read: {problem.strerror}.") from problem
+        raise WhyperfError(f"{path} cannot be read: {problem.strerror}.", f"ls -l {path}") from problem
     ending = scanned["ending"]
+    # A record that names what is not there ends what is read, and is still in its column.
+    sites = np.frombuffer(scanned["sites"], SITE).copy()
+    sites["module"][sites["module"] >= len(scanned["modules"])] = 0
+    pairs, watches = np.frombuffer(scanned["pairs"], PAIR), np.frombuffer(scanned["watches"], WATCH)
     return Stream(
         path,
-        tuple(StreamModule(name, build_id.hex(), base, bias) for name, build_id, base, bias in scanned["modules"]),
-        np.frombuffer(scanned["sites"], SITE),
-        np.frombuffer(scanned["pairs"], PAIR),
-        np.frombuffer(scanned["watches"], WATCH),
+        tuple(StreamModule(storable(name), build.hex(), base, bias) for name, build, base, bias in scanned["modules"]),
+        sites,
+        pairs[(pairs["reader"] < len(sites)) & (pairs["writer"] < len(sites))],
+        watches[(watches["site"] < len(sites)) & (watches["event"] <= scanned["events"])],
         tuple(Unsupported(*row) for row in scanned["unsupported"]),
         {name: count for name, count in zip(INEXACT, scanned["inexact"], strict=True) if count},
         scanned["events"],

@@ -11,7 +11,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from whyperf import __version__
+from whyperf.recording.layout import START
 from whyperf.recording.manifest import Host, Sampling
+from whyperf.recording.plain import Count, Moment
 from whyperf.recording.storage import write_new
 from whyperf.recording.version import FORMAT_VERSION
 
@@ -37,10 +39,10 @@ class Start:
     environment_names: tuple[str, ...]
     sampling: Sampling
     work_unit: str
-    skip_ns: int
+    skip_ns: Count
     values: ValuesWanted = field(default_factory=ValuesWanted)
     host: Host = field(default_factory=this_host)
-    start_monotonic: int = field(default_factory=time.monotonic_ns)
+    start_monotonic: Moment = field(default_factory=time.monotonic_ns)
     start_real: int = field(default_factory=time.time_ns)
     whyperf: str = __version__
     format: int = FORMAT_VERSION
@@ -60,4 +62,4 @@ def start_of(
 
 
 def write_start(raw: Path, start: Start) -> None:
-    write_new(raw / "start.json", json.dumps(asdict(start), indent=1).encode())
+    write_new(raw / START, json.dumps(asdict(start), indent=1).encode())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import stat
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,8 @@ import numpy.typing as npt
 from whyperf.debuginfo.code_map import Addresses
 from whyperf.debuginfo.places import last_at_or_before
 from whyperf.debuginfo.texts import Texts
+from whyperf.errors import WhyperfError
+from whyperf.recording.regular_files import opened_regular
 
 _BYTES_MAX = 128 << 20  # about two million functions
 _ADDRESS_MAX = 1 << 64
@@ -107,11 +108,10 @@ def _owners(pid: int) -> set[int]:
 
 def _read(path: Path, owners: set[int]) -> str | None:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
+        with opened_regular(path) as descriptor:
+            if os.fstat(descriptor).st_uid not in owners:
+                return None
+            with open(descriptor, "rb", closefd=False) as file:
+                return file.read(_BYTES_MAX).decode("utf-8", "replace")
+    except (OSError, WhyperfError):
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_uid not in owners:
-            return None
-        return file.read(_BYTES_MAX).decode("utf-8", "replace")

@@ -5,7 +5,6 @@ Two files a build-id: `.vars`, which watched processes map, and `.variables`, an
 
 from __future__ import annotations
 
-import mmap
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +19,9 @@ import pyarrow as pa
 from whyperf.debuginfo import _debuginfo
 from whyperf.debuginfo.code_map import Int32s
 from whyperf.debuginfo.texts import Chosen, Texts
+from whyperf.errors import WhyperfError
+from whyperf.recording.limits import MOST_LOG_BYTES
+from whyperf.recording.regular_files import map_regular
 
 Records = npt.NDArray[np.void]
 UInt32s = npt.NDArray[np.uint32]
@@ -181,10 +183,12 @@ def read_table(file: Path) -> VariablesTable:
 
 def _mapped(file: Path) -> memoryview:
     try:
-        with file.open("rb") as opened:
-            return memoryview(mmap.mmap(opened.fileno(), 0, prot=mmap.PROT_READ))
-    except (OSError, ValueError) as error:
+        content = map_regular(file, MOST_LOG_BYTES)
+    except (OSError, WhyperfError) as error:
         raise DamagedTable(f"{file} cannot be read: {error}") from error
+    if not content:
+        raise DamagedTable(f"{file} is empty")
+    return content
 
 
 def with_checksum(table: npt.NDArray[np.uint8], names: memoryview) -> memoryview:

@@ -11,10 +11,15 @@ from pathlib import Path
 from whyperf.errors import WhyperfError
 from whyperf.importers.named_stacks import NamedPlace, NamedProfile, NamedStack
 from whyperf.recording.identity import name_by_address
+from whyperf.recording.limits import MOST_PROFILE_BYTES
 from whyperf.recording.tables import Clock
 from whyperf.wire import BrokenMessage, fields, numbers, signed
 
-_LARGEST = 1 << 30  # decompressed
+# Samples, locations, functions and texts together, and bytes of all samples. Profiles of large servers have some
+# hundred thousand of 30 bytes; beyond that the objects made of a small file would take all memory.
+_MOST_MESSAGES = 1_000_000
+_MOST_SAMPLE_BYTES = 32 << 20
+_SAMPLE = 2  # number of the field
 _SECONDS = {"nanoseconds": 1e-9, "microseconds": 1e-6, "milliseconds": 1e-3, "seconds": 1.0}
 # Sample types that are time, best first; "wait" is what our own export writes.
 _CPU_TYPES = ("cpu", "samples", "wall", "time")
@@ -58,17 +63,22 @@ def _parsed(path: Path, content: bytes) -> _Raw:
     try:
         if content[:2] == b"\x1f\x8b":
             inflating = zlib.decompressobj(wbits=31)
-            content = inflating.decompress(content, _LARGEST)
-            if inflating.unconsumed_tail or not inflating.eof:
-                raise BrokenMessage("it is cut short, or too large")
+            content = inflating.decompress(content, MOST_PROFILE_BYTES)
+            if inflating.unconsumed_tail or len(content) == MOST_PROFILE_BYTES:
+                raise BrokenMessage(f"it decompresses to more than {MOST_PROFILE_BYTES:,} bytes")
+            if not inflating.eof:
+                raise BrokenMessage("it is cut short")
         return _messages(content)
     except (BrokenMessage, zlib.error, gzip.BadGzipFile, UnicodeDecodeError, TypeError, ValueError) as error:
         raise WhyperfError(f"{path} is no pprof profile that can be read: {error}.", "whyperf import --help") from None
 
 
 def _messages(content: bytes) -> _Raw:
-    raw = _Raw()
-    for number, value in fields(content):
+    raw, room = _Raw(), _MOST_SAMPLE_BYTES
+    for read, (number, value) in enumerate(fields(content)):
+        room -= len(value) if number == _SAMPLE and isinstance(value, memoryview) else 0
+        if read > _MOST_MESSAGES or room < 0:
+            raise BrokenMessage("it holds more samples than anybody can mean")
         match number, value:
             case 1, memoryview():
                 raw.sample_types.append(_numbers_of(value, 1, 2))

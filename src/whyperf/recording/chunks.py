@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import struct
 import zlib
 from collections.abc import Iterator
@@ -11,10 +12,14 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
+from whyperf.recording.limits import MOST_LOG_BYTES
+from whyperf.recording.regular_files import map_regular
+
 MAGIC = b"WPC1"
 MAX_PAYLOAD = 4 << 20
 _HEADER = struct.Struct("<4sIII")
 _CHECKED = struct.Struct("<II")
+_CHECKED_TO_READ = 8  # bytes of which checksums are tried behind damage, for each byte of the log
 
 
 class ChunkKind(IntEnum):
@@ -47,14 +52,21 @@ def encode_chunk(kind: int, payload: bytes) -> bytes:
     return _HEADER.pack(MAGIC, kind, len(payload), crc) + payload
 
 
+def _length_at(data: memoryview, at: int) -> int:
+    """Of the payload of what looks like a chunk that begins at `at`; -1 if nothing does."""
+    if len(data) - at < _HEADER.size:
+        return -1
+    magic, _, length, _ = _HEADER.unpack_from(data, at)
+    whole = magic == MAGIC and length <= min(MAX_PAYLOAD, len(data) - at - _HEADER.size)
+    return int(length) if whole else -1
+
+
 def _payload_at(data: memoryview, at: int) -> tuple[int, memoryview] | None:
     """Kind and payload of the chunk that begins at `at`, if a sound one does."""
-    if len(data) - at < _HEADER.size:
+    if _length_at(data, at) < 0:
         return None
-    magic, kind, length, crc = _HEADER.unpack_from(data, at)
+    _, kind, length, crc = _HEADER.unpack_from(data, at)
     first = at + _HEADER.size
-    if magic != MAGIC or length > MAX_PAYLOAD or len(data) - first < length:
-        return None
     payload = data[first : first + length]
     sound = zlib.crc32(payload, zlib.crc32(_CHECKED.pack(kind, length))) == crc
     return (kind, payload) if sound else None
@@ -73,15 +85,18 @@ class ChunkReader:
 
     def in_folder(self, raw: Path) -> Iterator[Chunk]:
         for number, path in enumerate(log_files(raw)):
-            yield from self.in_bytes(path.read_bytes(), number)
+            yield from self.in_file(path, number)
 
-    def in_bytes(self, content: bytes, number: int = 0) -> Iterator[Chunk]:
+    def in_file(self, path: Path, number: int = 0) -> Iterator[Chunk]:
+        yield from self.in_bytes(map_regular(path, MOST_LOG_BYTES), number)
+
+    def in_bytes(self, content: bytes | memoryview, number: int = 0) -> Iterator[Chunk]:
         data = memoryview(content)
-        at = 0
+        at, search = 0, _Search(data)
         while at < len(data):
             found = _payload_at(data, at)
             if found is None:
-                resumed = _next_sound(content, data, at + 1)
+                resumed = search.next_sound(at + 1)
                 self.damaged_bytes += resumed - at
                 at = resumed
                 continue
@@ -90,9 +105,18 @@ class ChunkReader:
             at += _HEADER.size + len(payload)
 
 
-def _next_sound(content: bytes, data: memoryview, at: int) -> int:
-    while (at := content.find(MAGIC, at)) >= 0:
-        if _payload_at(data, at) is not None:
-            return at
-        at += 1
-    return len(data)
+class _Search:
+    """Looks for sound chunks behind damage. What merely looks like chunks must not take for ever to be checked."""
+
+    def __init__(self, data: memoryview) -> None:
+        self._data = data
+        self._content: bytes | mmap.mmap = data.obj if isinstance(data.obj, mmap.mmap | bytes) else bytes(data)
+        self._room = _CHECKED_TO_READ * len(data) + MAX_PAYLOAD
+
+    def next_sound(self, at: int) -> int:
+        while self._room > 0 and (at := self._content.find(MAGIC, at)) >= 0:
+            if _payload_at(self._data, at) is not None:
+                return at
+            self._room -= max(0, _length_at(self._data, at))
+            at += 1
+        return len(self._data)

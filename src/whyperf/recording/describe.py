@@ -9,6 +9,7 @@ from typing import Any, cast, get_args, get_type_hints
 
 from whyperf.recording.chunks import MAGIC, ChunkKind
 from whyperf.recording.deep_tables import DEEP_TABLES
+from whyperf.recording.limits import MOST_ROWS, MOST_TEXT_BYTES
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.schema import Table
 from whyperf.recording.tables import TABLES
@@ -29,6 +30,10 @@ module, name, declaring file and order; never by an address.
 
 A reader must refuse a `format` that is higher than the one it knows. Fields and columns may be added without a new
 version: pass over those that you do not know.
+
+whyperf trusts nothing in a recording. It opens regular files only, and follows no symbolic links. Before it decodes a
+table it compares rows and size with the manifest, and refuses more than {MOST_ROWS:,} rows (`--max-rows`) or more than
+{MOST_TEXT_BYTES >> 20:,} MB of text. Row numbers must exist, kinds must be known, and numbers must be finite.
 """
 
 _MANIFEST_TAIL = """

@@ -6,6 +6,8 @@ import fcntl
 import os
 from pathlib import Path
 
+from whyperf.recording.regular_files import open_regular
+
 MANIFEST = "manifest.json"
 RAW = "raw"
 LOCK = "lock"
@@ -47,7 +49,7 @@ def is_open(path: Path) -> bool:
 def is_being_written(path: Path) -> bool:
     """Whether a living recorder (or sealer) holds the raw log's lock."""
     try:
-        descriptor = os.open(path / RAW / LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_regular(path / RAW / LOCK)
     except OSError:
         return False
     try:

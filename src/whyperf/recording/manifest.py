@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from whyperf.errors import WhyperfError
-from whyperf.recording.plain import MisfitError, from_plain, to_plain
+from whyperf.recording.plain import Amount, Count, MisfitError, Moment, from_plain, to_plain
 from whyperf.recording.version import FORMAT_VERSION
 
 
@@ -17,45 +17,45 @@ class Host:
     name: str
     kernel: str
     machine: str
-    cpus: int
+    cpus: Count
 
 
 @dataclass(frozen=True)
 class Sampling:
-    rate_hz: float
+    rate_hz: Amount
     clock: str  # "cpu" or "wall"
     source: str  # "cpu-timer", "cpu-clock-event", "outside", "perf-event" or "trace"
-    blocked_rate_hz: float = 0.0
-    max_bytes: int = 0
+    blocked_rate_hz: Amount = 0.0
+    max_bytes: Count = 0
 
 
 @dataclass(frozen=True)
 class Window:
     """What is compared: from ready (plus skipped warm-up) to stop. CLOCK_MONOTONIC, nanoseconds."""
 
-    start: int
-    end: int
+    start: Moment
+    end: Moment
 
 
 @dataclass(frozen=True)
 class Totals:
     """What the target and the descendants it waited for used, within the window where the system tells."""
 
-    wall_s: float
-    cpu_user_s: float
-    cpu_system_s: float
-    max_rss_bytes: int  # 0: unknown
-    read_bytes: int
-    written_bytes: int
-    voluntary_switches: int
-    involuntary_switches: int
-    major_faults: int
+    wall_s: Amount
+    cpu_user_s: Amount
+    cpu_system_s: Amount
+    max_rss_bytes: Count  # 0: unknown
+    read_bytes: Count
+    written_bytes: Count
+    voluntary_switches: Count
+    involuntary_switches: Count
+    major_faults: Count
     # How long the thread that waited longest was ready to run without getting a CPU: wall time that says something of
     # the machine and nothing of the program. Of threads that ended, until they were last looked at.
-    cpu_wait_s: float = 0.0
+    cpu_wait_s: Amount = 0.0
     # The same of main threads alone. A run that ends with its program lasts as long as a main thread does, so this much
     # of its wall time was spent in the run queue for certain. None: unknown.
-    main_cpu_wait_s: float | None = None
+    main_cpu_wait_s: Amount | None = None
 
     @property
     def cpu_s(self) -> float:
@@ -102,9 +102,9 @@ class Deep:
     phase: str  # "sketch" or "zoom"
     valgrind: str  # its version
     symptom: str  # what a zoom was planned for, as `--symptom` takes it; empty in sketches
-    instructions: int  # executed in all
-    executions: int  # of planned instructions
-    planned: int  # functions
+    instructions: Count  # executed in all
+    executions: Count  # of planned instructions
+    planned: Count  # functions
     left_out: tuple[str, ...] = ()  # functions that the plan of a zoom passed over, as they are executed too much
     inexact: dict[str, int] = field(default_factory=dict)  # what could not be followed exactly -> how often
 
@@ -114,8 +114,8 @@ class Shed:
     """Something that was not recorded for a while, because events came faster than the machine can bear."""
 
     what: str
-    start: int  # CLOCK_MONOTONIC, nanoseconds
-    end: int
+    start: Moment  # CLOCK_MONOTONIC, nanoseconds
+    end: Moment
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Trace:
 
     source: str  # "bpf", "perf" or "perf.data"
     scope: str  # "tree", "process" or "all"
-    sample_hz: float
+    sample_hz: Amount
     absent: dict[str, str] = field(default_factory=dict)  # kind of event -> why this kernel gives none
     shed: tuple[Shed, ...] = ()
     events_lost: int = 0  # overwritten before they were read
@@ -152,8 +152,8 @@ class Trace:
 class TableFile:
     """What a table's file must be, so that damage is noticed."""
 
-    rows: int
-    bytes: int
+    rows: Count
+    bytes: Count
     crc32: int
 
 
@@ -164,9 +164,9 @@ class Manifest:
     command: tuple[str, ...]
     environment_names: tuple[str, ...]
     host: Host
-    start_monotonic: int
+    start_monotonic: Moment
     start_real: int
-    end_monotonic: int
+    end_monotonic: Moment
     window: Window
     sampling: Sampling
     totals: Totals

@@ -5,11 +5,26 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
-from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Within:
+    """Bounds of a number, for annotations: from `least` up to, but without `end`."""
+
+    least: float
+    end: float
+
+
+Moment = Annotated[int, Within(-(1 << 62), 1 << 62)]  # nanoseconds, as tables can store them and their differences
+Count = Annotated[int, Within(0, 1 << 62)]
+Number = Annotated[int, Within(0, 1 << 31)]  # of a process or a thread
+Address = Annotated[int, Within(0, 1 << 64)]
+Amount = Annotated[float, Within(0, 1e18)]  # of seconds, or samples a second
 
 
 class MisfitError(ValueError):
@@ -43,15 +58,16 @@ def from_plain(kind: type[T], value: object, where: str = "") -> T:
 
 @cache
 def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
+    return get_type_hints(kind, include_extras=True)
 
 
 def _fit(hint: Any, value: object, where: str) -> Any:
     origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _fit_bounded(arguments[0], arguments[1], value, where)
     if origin is Union or origin is types.UnionType:
-        if value is None:
-            return None
-        return _fit(next(a for a in arguments if a is not type(None)), value, where)
+        known = next(a for a in arguments if a is not type(None))
+        return None if value is None else _fit(known, value, where)
     if origin is tuple:
         if not isinstance(value, Sequence) or isinstance(value, str):
             raise MisfitError(f"{where} is not a list")
@@ -65,12 +81,33 @@ def _fit(hint: Any, value: object, where: str) -> Any:
     return _fit_scalar(hint, value, where)
 
 
+def _fit_bounded(hint: Any, bounds: Within, value: object, where: str) -> Any:
+    number = _fit_scalar(hint, value, where)
+    if not bounds.least <= number < bounds.end:
+        raise MisfitError(f"{where} is out of range")
+    return number
+
+
 def _fit_scalar(hint: Any, value: object, where: str) -> Any:
-    if hint is float and isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+    if hint is float and isinstance(value, int | float) and not isinstance(value, bool) and _is_finite(value):
         return float(value)
+    if hint is str and isinstance(value, str):
+        return storable(value)
     if isinstance(value, hint) and (hint is bool or not isinstance(value, bool)) and hint is not float:
         return value
     raise MisfitError(f"{where} is not {_NAMES.get(hint, hint)}")
+
+
+def storable(text: str) -> str:
+    """As UTF-8 can have it: file names and arguments may hold other bytes, which Python keeps as lone surrogates."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond all doubles
+        return False
 
 
 _NAMES = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}

@@ -8,17 +8,20 @@ import shlex
 import zlib
 from collections.abc import MutableMapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from whyperf.errors import WhyperfError
 from whyperf.recording import manifest as manifest_json
+from whyperf.recording.checks import broken_promise
 from whyperf.recording.layout import MANIFEST, compared_in, is_being_written, is_open
+from whyperf.recording.limits import MOST_JSON_BYTES, MOST_ROWS, ROWS_OPTION
 from whyperf.recording.manifest import Manifest
+from whyperf.recording.parquet import ParquetTable, most_bytes
+from whyperf.recording.regular_files import map_regular, read_regular
 from whyperf.recording.rows import StoredRows
 from whyperf.recording.schema import Column
 from whyperf.recording.tables import table_named
@@ -28,21 +31,29 @@ from whyperf.recording.writer import table_file
 _LONG = frozenset({"samples", "values", "events"})
 
 
-class Recording:
-    """A sealed recording. Tables are read when first asked for, and checked against the manifest and the schema."""
+# Tables that every deep recording of a phase has.
+_DEEP = {"sketch": ("sites", "calls", "fanouts"), "zoom": ("sites", "regions", "executions", "dependences")}
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+
+class Recording:
+    """A sealed recording. Tables are read when first asked for, and checked against the manifest and the schema.
+
+    Tables of more than `max_rows` rows are refused before they are read.
+    """
+
+    def __init__(self, path: str | Path, *, max_rows: int = MOST_ROWS) -> None:
+        self.path, self.max_rows = Path(path), max_rows
         text = _manifest_text(self.path)
         self.manifest: Manifest = manifest_json.load(text, str(self.path))
         self._manifest_crc32 = zlib.crc32(text)
         self._tables: dict[str, pa.Table] = {}
         self._long_tables: MutableMapping[str, pa.Table] = WeakValueDictionary()
         self._checked: set[str] = set()
+        self._check_deep()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Recordings travel by name: whoever gets one reads it where it is."""
-        return _opened, (self.path.absolute(), self._manifest_crc32, frozenset(self._checked))
+        return _opened, (self.path.absolute(), self._manifest_crc32, frozenset(self._checked), self.max_rows)
 
     def __repr__(self) -> str:
         return f"<Recording {self.path}: {' '.join(self.manifest.command)}>"
@@ -77,81 +88,76 @@ class Recording:
 
     def rows(self, name: str) -> StoredRows:
         """A table too large to be held in memory, to be read piece by piece; checked as it is read."""
-        table = table_named(name)
-        expected = self.manifest.tables.get(name)
-        if expected is None:
-            raise self._damaged(name, "the manifest does not list it")
         try:
-            if name not in self._checked:
-                with table_file(self.path, name).open("rb") as file:
-                    size, checksum = _checksum(file)
-                if size != expected.bytes or checksum != expected.crc32:
-                    raise self._damaged(name, "its checksum does not hold")
-                self._checked.add(name)
-            stored = StoredRows(
-                pq.ParquetFile(table_file(self.path, name), memory_map=True),
-                table,
-                lambda column, rows, first: self._check_row_numbers(name, column, rows, first),
+            return StoredRows(
+                self._checked_file(name),
+                table_named(name),
+                lambda column, rows, first: self._check_column(name, column, rows, first),
                 lambda why: self._damaged(name, why),
             )
-        except FileNotFoundError:
-            raise self._damaged(name, "the file is missing") from None
-        except (pa.ArrowException, ValueError) as error:
-            raise self._damaged(name, f"it does not fit the format ({str(error).splitlines()[0]})") from error
-        except OSError as error:
-            raise WhyperfError(f"{table_file(self.path, name)} cannot be read: {error.strerror}.") from error
-        if stored.count != expected.rows:
-            raise self._damaged(name, f"it has {stored.count} rows instead of {expected.rows}")
-        return stored
+        except (pa.ArrowException, ValueError, OSError) as error:
+            raise self._misfit(name, error) from error
 
     def _read(self, name: str) -> pa.Table:
         table = table_named(name)
         if table.optional and name not in self.manifest.tables:
             return table.schema.empty_table()
         try:
-            content = table_file(self.path, name).read_bytes()
-        except FileNotFoundError:
-            raise self._damaged(name, "the file is missing") from None
-        except OSError as error:
-            raise WhyperfError(f"{table_file(self.path, name)} cannot be read: {error.strerror}.") from error
+            rows = self._checked_file(name).read()
+        except (pa.ArrowException, KeyError, ValueError, OSError) as error:
+            raise self._misfit(name, error) from error
+        for column in table.columns:
+            self._check_column(name, column, rows)
+        return rows
+
+    def _checked_file(self, name: str) -> ParquetTable:
+        """The table's file, which is as large as the manifest says, not decoded yet."""
         expected = self.manifest.tables.get(name)
         if expected is None:
             raise self._damaged(name, "the manifest does not list it")
+        if expected.rows > self.max_rows:
+            raise WhyperfError(
+                f"The table {name} of {self.path} has {expected.rows:,} rows, and {ROWS_OPTION} permits "
+                f"{self.max_rows:,}.",
+                f"whyperf info {shlex.quote(str(self.path))} {ROWS_OPTION} {expected.rows}",
+            )
+        table, path = table_named(name), table_file(self.path, name)
+        try:
+            content = map_regular(path, most_bytes(table, max(0, expected.rows)))
+        except FileNotFoundError:
+            raise self._damaged(name, "the file is missing") from None
+        except OSError as error:
+            raise WhyperfError(f"{path} cannot be read: {error.strerror}.", f"ls -l {path}") from error
         if len(content) != expected.bytes:
             raise self._damaged(name, f"it has {len(content)} bytes instead of {expected.bytes}")
-        if zlib.crc32(content) != expected.crc32:
-            raise self._damaged(name, "its checksum does not hold")
-        try:
-            # Without Arrow's thread pools: on a busy machine a thread that is still starting when the program ends
-            # aborts it (seen once), and tables of this size gain nothing from them.
-            # Nor with its datasets, which take longer to load than such a table to read.
-            read = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False).read(use_threads=False)
-            rows = table.completed(read)
-        except (pa.ArrowException, KeyError, ValueError, OSError) as error:
-            raise self._damaged(name, f"it does not fit the format ({str(error).splitlines()[0]})") from error
-        if rows.num_rows != expected.rows:
-            raise self._damaged(name, f"it has {rows.num_rows} rows instead of {expected.rows}")
-        for column in table.columns:
-            self._check_row_numbers(name, column, rows)
-        return rows
+        if name not in self._checked:
+            if zlib.crc32(content) != expected.crc32:
+                raise self._damaged(name, "its checksum does not hold")
+            self._checked.add(name)
+        return ParquetTable(content, table, expected.rows)
 
-    def _check_row_numbers(self, name: str, column: Column, rows: pa.Table, first: int = 0) -> None:
-        """Whoever follows a row number may rely on its being one, and on chains' coming to an end.
+    def _misfit(self, name: str, error: Exception) -> WhyperfError:
+        return self._damaged(name, f"it does not fit the format ({next(iter(str(error).splitlines()), '')})")
 
-        `first` is the number of the first of these rows.
-        """
-        if not column.rows_of or rows.num_rows == 0:
+    def _check_deep(self) -> None:
+        """A deep recording is nothing without its tables."""
+        deep = self.manifest.deep
+        if deep is None:
             return
-        numbers = rows.column(column.name).to_numpy()
-        target = self.manifest.tables.get(column.rows_of)
-        sound = bool(numbers.min() >= -1 and numbers.max() < (0 if target is None else target.rows))
-        if column.name == "parent":
-            sound = sound and bool(np.all(numbers < np.arange(first, first + rows.num_rows)))
-        if column.name == "inlined_in":
-            later = numbers > np.arange(first, first + rows.num_rows)
-            sound = sound and bool(np.all(later | (numbers == -1)))
-        if not sound:
-            raise self._damaged(name, f"its column {column.name} names rows that do not exist")
+        if deep.phase not in _DEEP:
+            raise self._damaged("sites", "nobody knows what the recording is of: its phase is neither sketch nor zoom")
+        for name in _DEEP[deep.phase]:
+            if name not in self.manifest.tables:
+                raise self._damaged(name, "the manifest does not list it")
+
+    def _check_column(self, name: str, column: Column, rows: pa.Table, first: int = 0) -> None:
+        wrong = broken_promise(column, rows, first, self._rows_in)
+        if wrong is not None:
+            raise self._damaged(name, wrong)
+
+    def _rows_in(self, name: str) -> int:
+        described = self.manifest.tables.get(name)
+        return 0 if described is None else described.rows
 
     def _damaged(self, table: str, why: str) -> WhyperfError:
         return WhyperfError(
@@ -160,7 +166,7 @@ class Recording:
         )
 
 
-def _opened(path: Path, manifest_crc32: int, checked: frozenset[str]) -> Recording:
+def _opened(path: Path, manifest_crc32: int, checked: frozenset[str], max_rows: int) -> Recording:
     """A recording that was opened elsewhere, where these tables' checksums were found to hold."""
     if not path.exists():
         raise WhyperfError(
@@ -168,7 +174,7 @@ def _opened(path: Path, manifest_crc32: int, checked: frozenset[str]) -> Recordi
             f"in a filesystem that all share.",
             f"ls {shlex.quote(str(path))}",
         )
-    recording = Recording(path)
+    recording = Recording(path, max_rows=max_rows)
     if recording._manifest_crc32 != manifest_crc32:
         raise WhyperfError(
             f"The worker on {platform.node()} sees another recording than you under {path}.",
@@ -176,14 +182,6 @@ def _opened(path: Path, manifest_crc32: int, checked: frozenset[str]) -> Recordi
         )
     recording._checked |= checked
     return recording
-
-
-def _checksum(file: BinaryIO) -> tuple[int, int]:
-    size = checksum = 0
-    while piece := file.read(1 << 22):
-        size += len(piece)
-        checksum = zlib.crc32(piece, checksum)
-    return size, checksum
 
 
 def still_being_written(path: Path) -> WhyperfError:
@@ -211,7 +209,7 @@ def _manifest_text(path: Path) -> bytes:
             raise still_being_written(path)
         raise WhyperfError(f"The recording {path} was not sealed: its recorder was killed.", f"whyperf info {path}")
     try:
-        return (path / MANIFEST).read_bytes()
+        return read_regular(path / MANIFEST, MOST_JSON_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         raise not_a_recording(path) from None
     except OSError as error:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from whyperf.errors import WhyperfError
 from whyperf.recording.layout import LOCK, MANIFEST, OUTPUT, RAW, START
+from whyperf.recording.limits import MOST_JSON_BYTES
+from whyperf.recording.regular_files import read_regular
 from whyperf.recording.tables import TABLES
 
 # Keys that every manifest and every start.json of ours has had since format 1, and that no other tool's has together.
 _KEYS = {MANIFEST: {"format", "whyperf", "command", "checksum"}, START: {"format", "whyperf", "command", "sampling"}}
-_KEYS_BYTES_MAX = 256 << 20  # a manifest of a million names of environment variables is far below
 
 _TABLE_FILES = tuple(f"{table.name}{ending}" for table in TABLES for ending in (".parquet", ".new"))
 _SEALED_FILES = (MANIFEST, f"{MANIFEST}.new", *_TABLE_FILES, *OUTPUT)
@@ -91,15 +92,7 @@ def _is_abandoned(folder: Path) -> bool:
 
 def _has_keys(path: Path) -> bool:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+        plain = json.loads(read_regular(path, MOST_JSON_BYTES))
+    except (OSError, WhyperfError, ValueError, RecursionError):
         return False
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _KEYS_BYTES_MAX:
-            return False
-        try:
-            plain = json.loads(file.read(_KEYS_BYTES_MAX))
-        except (ValueError, RecursionError):
-            return False
     return isinstance(plain, dict) and _KEYS[path.name] <= plain.keys()

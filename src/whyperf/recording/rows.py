@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from whyperf.errors import WhyperfError
+from whyperf.recording.parquet import ParquetTable
 from whyperf.recording.schema import Column, Table
 
 Columns = dict[str, npt.NDArray[Any]]
@@ -67,14 +67,13 @@ class StoredRows:
 
     def __init__(
         self,
-        file: pq.ParquetFile,
+        file: ParquetTable,
         table: Table,
         check: Callable[[Column, pa.Table, int], None],
         damaged: Callable[[str], WhyperfError],
     ) -> None:
         self._file, self._table, self._check, self._damaged = file, table, check, damaged
-        sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
-        self._starts = np.concatenate(([0], np.cumsum(np.array(sizes, np.int64))))
+        self._starts = np.concatenate(([0], np.cumsum(np.array(file.groups, np.int64))))
         self._kept: OrderedDict[int, Columns] = OrderedDict()
 
     @property
@@ -130,10 +129,8 @@ class StoredRows:
 
     def _decode(self, group: int, names: list[str]) -> Columns:
         try:
-            stored = [name for name in names if name in self._file.schema_arrow.names]
             wanted = replace(self._table, columns=tuple(one for one in self._table.columns if one.name in names))
-            # Without threads of Arrow's own: one that is still starting when the process ends aborts it.
-            rows = wanted.completed(self._file.read_row_group(group, columns=stored, use_threads=False))
+            rows = self._file.read_group(group, wanted)
         except (pa.ArrowException, KeyError, ValueError, OSError) as error:
             raise self._damaged(f"it does not fit the format ({str(error).splitlines()[0]})") from error
         for column in self._table.columns:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 import pyarrow as pa
+
+Kinds = type[IntEnum]
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,9 @@ class Column:
     rows_of: str = ""  # the table whose rows it numbers; -1 where there is none
     rising: bool = False  # mostly close to the row before: stored as differences
     absent: Any = None  # what a table means that was written before there was such a column; None: there always was
+    firsts_in: str = ""  # the table in which a row's own rows begin here, and end where the next row's begin
+    one_of: Kinds | None = None  # whose members it holds
+    least: int | None = None  # the smallest number possible
 
 
 @dataclass(frozen=True)

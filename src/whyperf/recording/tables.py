@@ -34,8 +34,8 @@ SAMPLES = Table(
         Column("process", _id, "row of `processes`", "processes"),
         Column("thread", _id, "row of `threads`", "threads"),
         Column("stack", _id, "innermost node in `stacks`; -1 when nothing is known", "stacks"),
-        Column("weight", _ns, "nanoseconds that the sample stands for"),
-        Column("clock", pa.int8(), "0: CPU time, 1: time blocked in the kernel"),
+        Column("weight", _ns, "nanoseconds that the sample stands for", least=0),
+        Column("clock", pa.int8(), "0: CPU time, 1: time blocked in the kernel", one_of=Clock),
         Column("wait", pa.int16(), "number of the system call that a blocked thread is in; -1 otherwise"),
     ),
 )
@@ -187,7 +187,7 @@ WORK = Table(
     (
         Column("time", _ns, "when the count was taken", rising=True),
         Column("unit", _text, "what is counted: run, or what the driver or the user named"),
-        Column("count", pa.float64(), "how many, since the start of the window"),
+        Column("count", pa.float64(), "how many, since the start of the window", least=0),
     ),
 )
 SOURCE = Table(

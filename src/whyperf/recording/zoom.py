@@ -9,7 +9,9 @@ from pathlib import Path
 
 from whyperf.errors import WhyperfError
 from whyperf.recording.identity import FunctionKey
+from whyperf.recording.limits import MOST_JSON_BYTES
 from whyperf.recording.plain import MisfitError, from_plain, to_plain
+from whyperf.recording.regular_files import read_regular
 from whyperf.recording.storage import write_atomically
 from whyperf.recording.symptom import SymptomSpec, parse_symptom
 
@@ -50,7 +52,7 @@ def write_plan(path: Path, plan: ZoomPlan) -> None:
 def read_plan(path: Path) -> ZoomPlan:
     again = "whyperf diagnose GOOD BAD"
     try:
-        plan = from_plain(ZoomPlan, json.loads(path.read_bytes()))
+        plan = from_plain(ZoomPlan, json.loads(read_regular(path, MOST_JSON_BYTES, follow=True)))
     except OSError as error:
         raise WhyperfError(f"The plan {path} cannot be read: {error.strerror}.", again) from None
     except (ValueError, RecursionError) as error:

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from whyperf.recording.limits import MOST_TEXT_BYTES
+from whyperf.recording.regular_files import read_regular
+
 _MAGIC = "whyperf-plan 1"
+_VARIABLE_SIZES = (1, 2, 4, 8)
+_ADDRESSES = 1 << 63
 _SPACE = re.compile(r"\s")
 
 
@@ -104,7 +109,7 @@ def read_text(text: str) -> Instruments:
             case ["function", entry, mode, *rest]:
                 heap = HeapUse(" ".join(rest))
                 functions.append(WatchedFunction(len(modules) - 1, int(entry, 16), (), Mode(mode), heap))
-            case ["range", low, high]:
+            case ["range", low, high] if functions:
                 last = functions.pop()
                 ranges = (*last.ranges, (int(low, 16), int(high, 16)))
                 functions.append(WatchedFunction(last.module, last.entry, ranges, last.mode, last.heap))
@@ -112,6 +117,12 @@ def read_text(text: str) -> Instruments:
                 variables.append(WatchedVariable(len(modules) - 1, int(address, 16), int(size, 16)))
             case _:
                 raise ValueError(f"line {line!r}")
+    if any(function.module < 0 for function in functions) or any(variable.module < 0 for variable in variables):
+        raise ValueError("what is to be watched is of no module")
+    if any(one.size not in _VARIABLE_SIZES for one in variables):
+        raise ValueError("a variable of an impossible size")
+    if any(one.entry >= _ADDRESSES for one in functions):
+        raise ValueError("a function outside of all memory")
     return Instruments(tuple(modules), tuple(functions), tuple(variables), values_pass, limit)
 
 
@@ -120,4 +131,4 @@ def write_instruments(path: Path, plan: Instruments) -> None:
 
 
 def read_instruments(path: Path) -> Instruments:
-    return read_text(path.read_text(encoding="utf-8"))
+    return read_text(read_regular(path, MOST_TEXT_BYTES).decode())

@@ -6,7 +6,9 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from whyperf.recording.limits import MOST_JSON_BYTES
 from whyperf.recording.plain import from_plain, to_plain
+from whyperf.recording.regular_files import read_regular
 from whyperf.recording.storage import write_new
 
 STREAM = "stream"
@@ -36,4 +38,4 @@ def is_deep(raw: Path) -> bool:
 
 def read_asked(raw: Path) -> Asked:
     """OSError or ValueError when it cannot be had."""
-    return from_plain(Asked, json.loads((raw / _ASKED).read_bytes()))
+    return from_plain(Asked, json.loads(read_regular(raw / _ASKED, MOST_JSON_BYTES)))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from whyperf.collect.dependence_stream import Stream, read_stream
+from whyperf.collect.dependence_stream import Decoded, Flow, Stream, read_stream
 from whyperf.collect.dependences.heap import heap_entries
 from whyperf.collect.dependences.instruments import Instruments, Mode, read_instruments
 from whyperf.collect.dependences.losses import deep_notes
@@ -19,6 +19,7 @@ from whyperf.collect.dependences.memory import EXECUTION_BYTES, available_bytes
 from whyperf.collect.dependences.raw import MESSAGES, PLAN, STREAM, ZOOM, Asked, read_asked
 from whyperf.collect.dependences.sites import SeenSites, Sites, keys_of, module_of
 from whyperf.collect.dependences.sketch_tables import sketch_tables
+from whyperf.collect.dependences.sound import check_decoded, check_stream
 from whyperf.collect.dependences.zoom_tables import zoom_tables
 from whyperf.collect.seal.code import Code
 from whyperf.collect.seal.evidence import Evidence
@@ -30,7 +31,9 @@ from whyperf.collect.seal.tables import table_of, work_table
 from whyperf.debuginfo import Binary, describe
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import RAW
+from whyperf.recording.limits import MOST_TEXT_BYTES
 from whyperf.recording.manifest import Deep, Manifest
+from whyperf.recording.regular_files import read_regular
 from whyperf.recording.tables import MAPPINGS, PROCESSES, THREADS
 
 # Memory that sealing takes at its peak, measured; a call is an entry and a return in the stream.
@@ -62,6 +65,12 @@ class Streamed:
     @property
     def module_of_function(self) -> Ints:
         return np.where(self.entry >= 0, module_of(self.entry), -1)
+
+    def decoded(self, flow: Flow | None = None) -> Decoded:
+        """The stream's events and regions, whose numbers can be relied on."""
+        decoded = self.stream.decode(flow)
+        check_decoded(self.stream, self.instruments, decoded)
+        return decoded
 
     def binary(self, module: int) -> Binary:
         if module not in self._binaries:
@@ -128,6 +137,7 @@ def _read(folder: Path) -> tuple[Asked, Streamed]:
             f"whyperf record --deep --force -o {folder} -- COMMAND",
         ) from None
     stream = read_stream(raw / STREAM)
+    check_stream(stream, instruments)
     _refuse_too_large(folder, asked, stream, (raw / STREAM).stat().st_size)
     modules = tuple(Module(one.path, one.build_id, 0) for one in stream.modules[1:])
     number = [_loaded_as(watched.name, watched.build_id, modules) for watched in instruments.modules]
@@ -141,7 +151,7 @@ def _read(folder: Path) -> tuple[Asked, Streamed]:
 def _said(raw: Path) -> str:
     """The last of Valgrind's own messages."""
     try:
-        lines = (raw / MESSAGES).read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = read_regular(raw / MESSAGES, MOST_TEXT_BYTES).decode(errors="replace").splitlines()
     except OSError:
         return ""
     words = [text for line in lines if (text := _PREFIX.sub("", line).strip())]

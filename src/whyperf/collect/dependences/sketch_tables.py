@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.collect.dependence_stream import RegionKind
 from whyperf.collect.dependences.contexts import Contexts, calling_contexts, fanouts
 from whyperf.collect.dependences.heap import heap_changes
 from whyperf.collect.dependences.instruments import HeapUse
 from whyperf.collect.dependences.sites import Sites, resolved, sites_table
 from whyperf.collect.seal.tables import table_of
-from whyperf.recording.deep_tables import CALLS, FANOUTS
+from whyperf.recording.deep_tables import CALLS, FANOUTS, RegionKind
 
 if TYPE_CHECKING:
     from whyperf.collect.dependences.sealing import Sealed, Streamed
@@ -26,7 +25,7 @@ Int32s = npt.NDArray[np.int32]
 def sketch_tables(streamed: Streamed, progress: Callable[[str, float], None]) -> Sealed:
     from whyperf.collect.dependences.sealing import Sealed
 
-    decoded = streamed.stream.decode()
+    decoded = streamed.decoded()
     regions = decoded.regions
     rows = np.flatnonzero(regions["kind"] == RegionKind.ACTIVATION)
     number = np.full(len(regions), -1, np.int64)

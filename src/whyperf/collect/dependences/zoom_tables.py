@@ -10,7 +10,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from whyperf.collect.dependence_stream import Decoded
-from whyperf.collect.dependence_stream import RegionKind as StreamRegion
 from whyperf.collect.dependences.flows import JoinedFlows, join_flows
 from whyperf.collect.dependences.heap import heap_changes
 from whyperf.collect.dependences.instruments import HeapUse, Mode
@@ -25,16 +24,6 @@ if TYPE_CHECKING:
 
 Ints = npt.NDArray[np.int64]
 
-# The decoder's kinds of regions; its root is nobody's.
-_KINDS = {
-    StreamRegion.ACTIVATION: RegionKind.ACTIVATION,
-    StreamRegion.LOOP: RegionKind.LOOP,
-    StreamRegion.ITERATION: RegionKind.ITERATION,
-    StreamRegion.ARM: RegionKind.ARM,
-    StreamRegion.THREAD: RegionKind.THREAD,
-    StreamRegion.SIGNAL: RegionKind.SIGNAL,
-}
-
 
 def zoom_tables(streamed: Streamed, progress: Callable[[str, float], None]) -> Sealed:
     from whyperf.collect.dependences.sealing import Sealed
@@ -43,11 +32,11 @@ def zoom_tables(streamed: Streamed, progress: Callable[[str, float], None]) -> S
     binaries, flows, unresolved = _flows(streamed)
     joined = join_flows(flows, streamed.site_keys)
     progress("reading the stream", 0.2)
-    decoded = streamed.stream.decode(joined.flow)
+    decoded = streamed.decoded(joined.flow)
     regions = decoded.regions
 
     used = np.unique(decoded.site[1:])
-    entered = streamed.entry[np.unique(regions["place"][regions["kind"] == StreamRegion.ACTIVATION])]
+    entered = streamed.entry[np.unique(regions["place"][regions["kind"] == RegionKind.ACTIVATION])]
     instructions = [placed.keys(np.arange(len(placed.flow.address), dtype=np.int32)) for placed in flows]
     sites = Sites(np.unique(np.concatenate([*instructions, streamed.site_keys[used], entered[entered >= 0]])))
     code = resolved(
@@ -103,7 +92,7 @@ def _flows(streamed: Streamed) -> tuple[dict[int, Binary], tuple[PlacedFlow, ...
 
 
 def _regions(regions: npt.NDArray[np.void], joined: JoinedFlows, sites: Sites, streamed: Streamed) -> pa.Table:
-    kind = np.array([_KINDS.get(number, -1) for number in StreamRegion], np.int8)[regions["kind"]]
+    kind = np.ascontiguousarray(regions["kind"])
     site, arm, number = (np.full(len(kind), -1, np.int32) for _ in range(3))
     place, detail = np.ascontiguousarray(regions["place"]), np.ascontiguousarray(regions["arm"])
     first, last = (sites.rows(keys).astype(np.int32) for keys in (joined.block_first, joined.block_last))
@@ -145,7 +134,7 @@ def _updates(streamed: Streamed, decoded: Decoded) -> pa.Table:
         [function.heap is not HeapUse.NONE for function in streamed.instruments.functions], np.bool_
     )
     above = regions["parent"][calls["region"]]
-    called = regions["kind"][above] == StreamRegion.ACTIVATION
+    called = regions["kind"][above] == RegionKind.ACTIVATION
     inner = called & heap_functions[np.where(called, regions["place"][above], 0)]
     changes = heap_changes(calls, streamed.heap_names(calls["function"]), inner)
     opener = regions["event"][changes.region].astype(np.int64) - 1

@@ -19,12 +19,19 @@ from whyperf.collect.tracer.facts import FACTS
 from whyperf.collect.tracer.reading import TracedReading, ordered
 from whyperf.collect.tracer.traced import Traced
 from whyperf.recording.chunks import Chunk, ChunkKind, ChunkReader
+from whyperf.recording.layout import START
+from whyperf.recording.limits import MOST_JSON_BYTES
 from whyperf.recording.plain import MisfitError, from_plain
-from whyperf.recording.ringrecords import OWNER
+from whyperf.recording.regular_files import opened_by_name, read_regular
+from whyperf.recording.ringrecords import MODULE, OWNER, PROCESS, THREAD_END, Kind
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 UInt64 = npt.NDArray[np.uint64]
+
+NEVER = 1 << 62
+_PROCESSES = 1 << 31  # more than any kernel can number
+_LEAST_BYTES: dict[int, int] = {Kind.PROCESS: PROCESS.size, Kind.MODULE: MODULE.size, Kind.THREAD_END: THREAD_END.size}
 
 
 @dataclass(frozen=True)
@@ -114,7 +121,7 @@ def read_evidence(raw: Path) -> Evidence:
     reading = _Reading()
     reader = ChunkReader()
     with contextlib.suppress(FileNotFoundError):
-        for chunk in reader.in_bytes((raw / FACTS).read_bytes()):
+        for chunk in reader.in_file(raw / FACTS):
             reading.add(chunk)
     for chunk in reader.in_folder(raw):
         reading.add(chunk)
@@ -122,7 +129,8 @@ def read_evidence(raw: Path) -> Evidence:
     library = tables = ""
     # A missing or damaged rings file costs what had not been drained, nothing else.
     with contextlib.suppress(OSError, ValueError):
-        rings = _session.Drainer(raw / "rings", copy=True)
+        with opened_by_name(raw / "rings") as name:
+            rings = _session.Drainer(name, copy=True)
         library, tables = rings.library, rings.tables
         for chunk in _leftovers(rings, reader):
             reading.add(chunk)
@@ -168,8 +176,8 @@ def without_samples(start: Start, traced: Traced, said: Iterable[dict[str, Any]]
 
 def _read_start(raw: Path) -> Start:
     try:
-        return from_plain(Start, json.loads((raw / "start.json").read_bytes()))
-    except (OSError, MisfitError) as error:
+        return from_plain(Start, json.loads(read_regular(raw / START, MOST_JSON_BYTES)))
+    except (OSError, MisfitError, RecursionError) as error:
         raise ValueError(str(error)) from error
 
 
@@ -227,9 +235,15 @@ class _Reading:
             self._file = chunk.file
             self.decoder.new_file()
         head = bytes(chunk.payload[: OWNER.size])
+        if not _is_possible(Owner(*OWNER.unpack(head))):
+            self.damaged_bytes += len(chunk.payload)
+            return
         owner = self.owners.setdefault(head, len(self.owners))
         for kind, detail, time, payload in self.decoder.add(owner, chunk.payload[OWNER.size :]):
-            self.notes.append(Note(owner, kind, detail, time, payload))
+            if time < NEVER and len(payload) >= _LEAST_BYTES.get(kind, 0):
+                self.notes.append(Note(owner, kind, detail, time, payload))
+            else:
+                self.damaged_bytes += len(payload)
 
     def columns(self) -> tuple[RawSamples, RawStacks, RawValues]:
         columns = self.decoder.columns()
@@ -254,6 +268,10 @@ class _Reading:
         return samples.rows(kept), stacks, values
 
 
+def _is_possible(owner: Owner) -> bool:
+    return owner.pid < _PROCESSES and owner.tid < _PROCESSES and owner.start < NEVER
+
+
 def _in_time_order(samples: RawSamples) -> Int64:
     """The rows to keep."""
     order = np.argsort(samples.time, kind="stable")
@@ -261,5 +279,5 @@ def _in_time_order(samples: RawSamples) -> Int64:
     # A recorder killed between writing and saying so leaves the same samples in the log and in the rings.
     repeated = np.zeros(len(order), bool)
     repeated[1:] = (time[1:] == time[:-1]) & (owner[1:] == owner[:-1]) & (clock[1:] == clock[:-1])
-    # A damaged record can hold any time; one before the machine was started is not a moment.
-    return order[~repeated & (time > 0)]
+    # A damaged record can hold any time; one before the machine was started is not a moment, nor is one in 100 years.
+    return order[~repeated & (time > 0) & (time < NEVER) & (samples.weight[order] >= 0)]

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import LOCK, MANIFEST, RAW, is_open
+from whyperf.recording.limits import MOST_ROWS
 from whyperf.recording.reader import Recording, not_a_recording, still_being_written
+from whyperf.recording.regular_files import open_regular
 from whyperf.recording.removal import remove_raw
 
 if TYPE_CHECKING:
@@ -21,11 +23,17 @@ Progress = Callable[[str, float], None]  # what is being done, and which share o
 _SEALING = b"sealing"
 
 
-def seal(path: str | Path, *, progress: Progress | None = None, symbols: Symbols | None = None) -> Recording:
+def seal(
+    path: str | Path,
+    *,
+    progress: Progress | None = None,
+    symbols: Symbols | None = None,
+    max_rows: int = MOST_ROWS,
+) -> Recording:
     """Seals an open recording; a sealed one is just opened. Refuses while its recorder lives."""
     folder = Path(path)
     if (folder / MANIFEST).exists():
-        recording = Recording(folder)  # whose manifest proves that what lies in raw/ is ours
+        recording = Recording(folder, max_rows=max_rows)  # whose manifest proves that what lies in raw/ is ours
         remove_raw(folder)  # a sealer was killed after its last step but one
         return recording
     if not is_open(folder):
@@ -36,12 +44,12 @@ def seal(path: str | Path, *, progress: Progress | None = None, symbols: Symbols
             from whyperf.collect.seal.sealing import seal_open
 
             seal_open(folder, progress or _silently, symbols)
-        return Recording(folder)
+        return Recording(folder, max_rows=max_rows)
 
 
-def open_recording(path: str | Path, *, progress: Progress | None = None) -> Recording:
-    """A recording to read, whatever state it is in."""
-    return seal(path, progress=progress)
+def open_recording(path: str | Path, *, progress: Progress | None = None, max_rows: int = MOST_ROWS) -> Recording:
+    """A recording to read, whatever state it is in; tables of more than `max_rows` rows are refused."""
+    return seal(path, progress=progress, max_rows=max_rows)
 
 
 def _silently(_what: str, _done: float) -> None:
@@ -52,7 +60,7 @@ def _silently(_what: str, _done: float) -> None:
 def _locked(folder: Path) -> Iterator[None]:
     """Keeps recorders and other sealers out. Another sealer is waited for, a recorder is not."""
     try:
-        lock = os.open(folder / RAW / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        lock = open_regular(folder / RAW / LOCK, flags=os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise WhyperfError(
             f"{folder} cannot be sealed: {error.strerror}.", f"ls -ld {folder} {folder / RAW}"

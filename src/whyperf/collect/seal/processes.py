@@ -14,7 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
-from whyperf.collect.seal.evidence import Evidence, Int32, Note, Owner
+from whyperf.collect.seal.evidence import NEVER, Evidence, Int32, Note, Owner
+from whyperf.collect.seal.said import whole, words
 from whyperf.recording.ringrecords import PROCESS, THREAD_END, Kind, Origin
 
 _ORIGINS = {Origin.EXEC: "exec", Origin.FORK: "fork"}
@@ -142,7 +143,7 @@ class _Roll:
 def _threads(evidence: Evidence, roll: _Roll, sample_process: Int32) -> tuple[tuple[Thread, ...], Int32]:
     ends = {note.owner: THREAD_END.unpack_from(note.payload) for note in evidence.notes if note.kind == Kind.THREAD_END}
     names = {
-        (said.get("pid"), said.get("tid")): str(said.get("name", ""))
+        (whole(said.get("pid")), whole(said.get("tid"))): words(said.get("name", ""))
         for said in evidence.said
         if said.get("type") == "thread-name"
     }
@@ -159,6 +160,7 @@ def _threads(evidence: Evidence, roll: _Roll, sample_process: Int32) -> tuple[tu
     for row, owner in enumerate(evidence.owners):
         if owner.sequence:
             cpu, name = ends.get(row, (-1, b""))
+            cpu = cpu if cpu < NEVER else -1
             owner_thread[row] = add(owner, int(roll.owner_process[row]), cpu, text(name.rstrip(b"\0")))
     sample_thread = owner_thread[evidence.samples.owner]
     for row in roll.slotless:

@@ -17,7 +17,7 @@ from whyperf.collect.dependences.raw import is_deep
 from whyperf.collect.redaction_key import fingerprint, redaction_key
 from whyperf.collect.seal.code import CodeBuilder
 from whyperf.collect.seal.events import SeenTraced, cut_stacks, events_table, in_one_order, samples_of, seen_traced
-from whyperf.collect.seal.evidence import Evidence, Int32, Int64, RawStacks, read_evidence
+from whyperf.collect.seal.evidence import NEVER, Evidence, Int32, Int64, RawStacks, read_evidence
 from whyperf.collect.seal.fingerprints import fingerprints_table
 from whyperf.collect.seal.flow import flow_tables
 from whyperf.collect.seal.kernel import Kernel
@@ -39,6 +39,7 @@ from whyperf.collect.tracer.traced import TRACED_SAMPLES, Traced
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import RAW
 from whyperf.recording.manifest import Manifest, Trace
+from whyperf.recording.regular_files import opened_by_name
 from whyperf.recording.tables import MAPPINGS, PROCESSES, SAMPLES, STACKS, THREADS, Clock
 from whyperf.recording.writer import Content, remove_output, write_recording
 
@@ -46,8 +47,8 @@ from whyperf.recording.writer import Content, remove_output, write_recording
 def seal_open(folder: Path, progress: Progress, symbols: Symbols | None) -> None:
     raw = folder / RAW
     # Targets may have outlived a killed recorder.
-    with contextlib.suppress(OSError, ValueError):
-        _session.Drainer(raw / "rings").stop()
+    with contextlib.suppress(OSError, ValueError), opened_by_name(raw / "rings") as name:
+        _session.Drainer(name).stop()
     progress("reading the raw log", 0.0)
     evidence = _evidence(folder)
     if is_deep(raw):
@@ -198,7 +199,8 @@ def _trace(traced: Traced, missing: int) -> Trace:
 def _weight_ns(evidence: Evidence) -> Int64:
     samples = evidence.samples
     period = 1e9 / evidence.start.sampling.rate_hz if evidence.start.sampling.rate_hz > 0 else 0.0
-    return np.where(samples.clock == Clock.CPU, np.rint(samples.weight * period).astype(np.int64), samples.weight)
+    on_cpu = np.rint(np.minimum(samples.weight * period, NEVER)).astype(np.int64)
+    return np.where(samples.clock == Clock.CPU, on_cpu, samples.weight)
 
 
 def _node_weights(nodes: int, samples: pa.Table) -> npt.NDArray[np.float64]:

@@ -10,16 +10,12 @@ import numpy as np
 
 from whyperf.collect.seal.evidence import Evidence, Int64
 from whyperf.collect.seal.processes import text
+from whyperf.collect.seal.said import number, whole, words
 from whyperf.recording.manifest import Losses, Manifest, Overhead, Totals, Unfollowed, Window
 from whyperf.recording.plain import MisfitError, from_plain
 from whyperf.recording.ringrecords import CUT_REASONS, OUT_OF_REACH, UNFOLLOWED_REASONS, Kind
 from whyperf.recording.tables import Clock
 from whyperf.recording.version import FORMAT_VERSION
-
-
-def number(value: object, otherwise: float = 0.0) -> float:
-    usable = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if usable else otherwise  # type: ignore[arg-type] # narrowed by `usable`
 
 
 def summary(evidence: Evidence, weight_ns: Int64, notes: tuple[str, ...]) -> Manifest:
@@ -41,20 +37,16 @@ def summary(evidence: Evidence, weight_ns: Int64, notes: tuple[str, ...]) -> Man
         totals=totals,
         overhead=_overhead(evidence, stop, max(totals.cpu_s, _sampled_cpu_s(evidence, weight_ns))),
         losses=_losses(evidence, notes),
-        exit_status=_whole(stop.get("exit_status")),
-        exit_signal=_whole(stop.get("exit_signal")),
-        stopped_by=str(stop.get("stopped_by", "recorder-killed")),
-        work_unit=str(evidence.last_said("work").get("unit", "run")),  # nobody counted: a run is one
+        exit_status=whole(stop.get("exit_status")),
+        exit_signal=whole(stop.get("exit_signal")),
+        stopped_by=words(stop.get("stopped_by", "recorder-killed")),
+        work_unit=words(evidence.last_said("work").get("unit", "run")),  # nobody counted: a run is one
     )
 
 
 def window_of(evidence: Evidence, end: int) -> Window:
     ready = int(number(evidence.last_said("ready").get("time"))) or evidence.start.start_monotonic
     return Window(min(ready + evidence.start.skip_ns, end), end)
-
-
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _last_moment(evidence: Evidence) -> int:
@@ -151,7 +143,7 @@ def _unfollowed(evidence: Evidence) -> tuple[Unfollowed, ...]:
 
 def _said_notes(evidence: Evidence) -> list[str]:
     notes = evidence.last_said("losses").get("notes", [])
-    return [str(note) for note in notes] if isinstance(notes, list) else []
+    return [words(note) for note in notes] if isinstance(notes, list) else []
 
 
 def _own_notes(evidence: Evidence) -> list[str]:

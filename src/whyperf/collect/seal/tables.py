@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from whyperf.collect.seal.evidence import Evidence
-from whyperf.collect.seal.summary import number
+from whyperf.collect.seal.said import number, words
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.schema import Table
 from whyperf.recording.tables import WORK
@@ -22,7 +22,7 @@ def table_of(table: Table, **columns: Iterable[Any]) -> pa.Table:
 def work_table(evidence: Evidence, manifest: Manifest) -> pa.Table:
     """What the driver or a counted function said; a run is one unit where nobody said anything."""
     said = [value for value in evidence.said if value.get("type") == "work"]
-    rows = [(int(number(v.get("time"))), str(v.get("unit", "unit")), number(v.get("count"))) for v in said]
+    rows = [(int(number(v.get("time"))), words(v.get("unit", "unit")), number(v.get("count"))) for v in said]
     rows = rows or [(manifest.end_monotonic, "run", 1.0)]
     time, unit, count = zip(*rows, strict=True)
     return table_of(WORK, time=list(time), unit=list(unit), count=list(count))

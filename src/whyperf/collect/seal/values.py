@@ -22,6 +22,8 @@ from whyperf.collect.seal.processes import Cast
 from whyperf.collect.seal.spaces import Spaces
 from whyperf.debuginfo.variables import DamagedTable, VariablesTable, read_table, table_file
 from whyperf.debuginfo.variables_table import KINDS, SCOPES
+from whyperf.recording.limits import MOST_LOG_BYTES
+from whyperf.recording.regular_files import map_regular
 from whyperf.recording.ringrecords import Kind
 from whyperf.recording.tables import VALUES, VARIABLES
 
@@ -122,7 +124,7 @@ def _unpacked(seen: Seen, used: _Used, folder: Path) -> _session.UnpackedValues:
         seen.stacks.place.data,
         table_of_module[seen.places.module].data,
         np.ascontiguousarray(seen.places.address).data,
-        [memoryview(table_file(folder, modules[module].build_id).read_bytes()) for module in used.modules],
+        [map_regular(table_file(folder, modules[module].build_id), MOST_LOG_BYTES) for module in used.modules],
     )
 
 

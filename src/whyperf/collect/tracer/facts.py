@@ -12,7 +12,7 @@ from typing import Any
 
 from whyperf.collect.tracer.traced import KernelSymbol, TracedMapping, TracedMappings, TracedProcess, TracedThread
 from whyperf.recording.manifest import Trace
-from whyperf.recording.plain import MisfitError, from_plain, to_plain
+from whyperf.recording.plain import Address, MisfitError, Number, from_plain, to_plain
 
 FACTS = "trace-facts"  # in `raw/`
 
@@ -21,7 +21,7 @@ FACTS = "trace-facts"  # in `raw/`
 class Followed:
     """A process that the tracer was told to follow, with all that it starts."""
 
-    pid: int
+    pid: Number
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class KernelCode:
 
     names: dict[str, str]
     modules: dict[str, str]  # of those that are not built in
-    base: int = 0
+    base: Address = 0
     build_id: str = ""
 
     @classmethod
@@ -40,7 +40,10 @@ class KernelCode:
 
     def symbols(self) -> dict[int, KernelSymbol]:
         """ValueError when an address is none."""
-        return {int(at, 16): KernelSymbol(name, self.modules.get(at, "")) for at, name in self.names.items()}
+        found = {int(at, 16): KernelSymbol(name, self.modules.get(at, "")) for at, name in self.names.items()}
+        if found and not 0 <= min(found) <= max(found) < 1 << 64:
+            raise ValueError("an address beyond all memory")
+        return found
 
 
 Fact = TracedProcess | TracedThread | TracedMappings | Followed | KernelCode | Trace

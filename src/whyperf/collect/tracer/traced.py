@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.recording.manifest import Trace
+from whyperf.recording.plain import Address, Moment, Number
 
 # `struct trace_record` of native/tracer/record.h.
 RECORD = np.dtype(
@@ -45,9 +46,9 @@ Records = npt.NDArray[np.void]
 class TracedProcess:
     """What /proc said of a process at a moment; from then on, and back to the fork or exec before it."""
 
-    time: int
-    pid: int
-    parent: int
+    time: Moment
+    pid: Number
+    parent: Number
     name: str
     executable: str = ""  # empty: a thread of the kernel, or gone before it could be asked
     command: tuple[str, ...] = ()
@@ -58,8 +59,8 @@ class TracedProcess:
 class TracedThread:
     """A thread that lived when tracing began, or whose name was read from /proc."""
 
-    pid: int
-    tid: int
+    pid: Number
+    tid: Number
     name: str
 
 
@@ -67,20 +68,20 @@ class TracedThread:
 class TracedMapping:
     """An executable mapping of a file."""
 
-    start: int
-    end: int
-    bias: int  # address minus ELF virtual address
+    start: Address
+    end: Address
+    bias: Address  # address minus ELF virtual address
     path: str
     build_id: str = ""
-    inode: int = 0
+    inode: Address = 0
 
 
 @dataclass(frozen=True)
 class TracedMappings:
     """What a process had mapped at a moment; what was read earlier and is not among it may still be there."""
 
-    time: int
-    pid: int
+    time: Moment
+    pid: Number
     rows: tuple[TracedMapping, ...]
 
 

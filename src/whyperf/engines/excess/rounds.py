@@ -93,13 +93,15 @@ class Rounds:
         """From the most that good runs may have spent to the least that bad ones did: 95% each, nearly, by Poisson."""
         most = good.seconds + (2.0 + 2.0 * sqrt(good.samples + 1.0)) * self._costs.good.one_sample
         least = bad.seconds * (1.0 - 2.0 / sqrt(max(bad.samples, 4.0)))
-        return log(least / most) if least > 0.0 else -inf
+        return log(least / most) if least > 0.0 and most > 0.0 else -inf  # samples without weight tell nothing
 
     def _most(self, good: Spent, bad: Spent) -> float:
         if good.samples < self._settings.beside_samples:
             return inf
         error = sqrt(1.0 / good.samples + 1.0 / max(bad.samples, 1.0))
         unseen = self._costs.of_samples(self._settings.unseen_samples)
+        if unseen <= 0.0:
+            return inf
         return log((bad.seconds + unseen) / (good.seconds + unseen)) + self._settings.interval_sigma * error
 
     def _loop_of(self, node: int) -> _Rounds | None:

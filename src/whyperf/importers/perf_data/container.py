@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import mmap
 import shlex
 import struct
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,10 +20,14 @@ from whyperf.importers.perf_data import layout
 from whyperf.importers.perf_data.attributes import Attributes, parse_attributes
 from whyperf.importers.perf_data.features import Features, parse_build_id, parse_features
 from whyperf.importers.perf_data.layout import RECORD_HEADER, Feature, RecordKind
+from whyperf.recording.regular_files import map_regular
 
 _RECORD_AGAIN = "perf record -o perf.data -- COMMAND"
 _NAME_UPDATE = 2  # of an EVENT_UPDATE
 _DECOMPRESSED_AT_ONCE = 1 << 20
+# Records compress to a tenth, and to a thirtieth where a program does the same thing all the time.
+_DECOMPRESSED_TO_PACKED = 100
+_DECOMPRESSED_ALWAYS = 64 << 20
 _END_OF_STREAM = b"\x01\0\0"  # an empty last block of zstd: perf flushes its stream, but never ends it
 
 Offsets = npt.NDArray[np.uint64]
@@ -62,7 +66,8 @@ def open_container(path: Path) -> Container:
     if len(data) < layout.PIPE_HEADER_BYTES:
         raise _cut_short(path)
     (size,) = struct.unpack_from("<Q", data, 8)
-    container = _from_pipe(data, changed) if size == layout.PIPE_HEADER_BYTES else _from_file(path, data, changed)
+    read = _from_pipe if size == layout.PIPE_HEADER_BYTES else _from_file
+    container = read(path, data, changed)
     machine = container.features.machine
     if machine not in ("", "x86_64"):
         raise WhyperfError(
@@ -86,11 +91,10 @@ def _mapped(path: Path) -> tuple[memoryview, int]:
                     f"{path} is a folder that perf record --threads made; record without --threads.", _RECORD_AGAIN
                 )
             raise _not_perf_data(path)
-        with path.open("rb") as file:
-            status = path.stat()
-            if status.st_size == 0:
-                raise WhyperfError(f"{path} is empty: perf was killed before it wrote anything.", _RECORD_AGAIN)
-            return memoryview(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)), status.st_mtime_ns
+        content = map_regular(path, sys.maxsize, follow=True)
+        if not content:
+            raise WhyperfError(f"{path} is empty: perf was killed before it wrote anything.", _RECORD_AGAIN)
+        return content, path.stat().st_mtime_ns
     except FileNotFoundError:
         raise WhyperfError(f"There is no file {path}.", _RECORD_AGAIN) from None
     except (OSError, ValueError) as error:
@@ -135,7 +139,7 @@ def _from_file(path: Path, data: memoryview, changed: int) -> Container:
     if features.events and len(features.events) == len(events):
         events = tuple(replace(one, name=said.name) for one, said in zip(events, features.events, strict=True))
     described = replace(_bare(data, changed), events=events, features=features, notes=tuple(notes))
-    return _with_records(described, start, end)
+    return _with_records(path, described, start, end)
 
 
 def _listed_events(data: memoryview, at: int, size: int, each: int) -> Iterator[Attributes]:
@@ -143,7 +147,9 @@ def _listed_events(data: memoryview, at: int, size: int, each: int) -> Iterator[
         raise ValueError("the events' descriptions lie outside of the file")
     for first in range(at, at + size - each + 1, each):
         ids_at, ids_size = layout.SECTION.unpack_from(data, first + each - layout.SECTION.size)
-        ids = struct.unpack_from(f"<{min(ids_size, len(data)) // 8}Q", data, ids_at)
+        if ids_at + ids_size > len(data):
+            raise ValueError("an event's numbers lie outside of the file")
+        ids = struct.unpack_from(f"<{ids_size // 8}Q", data, ids_at)
         yield parse_attributes(data[first : first + each - layout.SECTION.size], ids)
 
 
@@ -156,14 +162,14 @@ def _feature_sections(data: memoryview, at: int, flags: list[int]) -> Iterator[t
             yield number, data[offset : offset + size] if offset + size <= len(data) else None
 
 
-def _with_records(bare: Container, start: int, end: int) -> Container:
+def _with_records(path: Path, bare: Container, start: int, end: int) -> Container:
     """With the records between two offsets found, compressed ones included."""
     data, notes = bare.data, bare.notes
     samples, others, stopped = _records(data, start, end)
     damaged = end - stopped
     packed = b"".join(_compressed(data, others))
     if packed:
-        plain, lost = _decompressed(packed)
+        plain, lost = _decompressed(path, packed)
         data = memoryview(bytes(data[:end]) + plain)
         more_samples, more_others, stopped = _records(data, end, len(data))
         damaged += lost + len(data) - stopped
@@ -191,21 +197,29 @@ def _compressed(data: memoryview, others: Offsets) -> Iterator[bytes]:
             yield bytes(body[8 : 8 + int.from_bytes(body[:8], "little")])
 
 
-def _decompressed(packed: bytes) -> tuple[bytes, int]:
+def _decompressed(path: Path, packed: bytes) -> tuple[bytes, int]:
     """What the stream holds, and how many bytes of it could not be read."""
     pieces: list[bytes] = []
+    room = max(_DECOMPRESSED_ALWAYS, _DECOMPRESSED_TO_PACKED * len(packed))
     stream = pa.CompressedInputStream(pa.BufferReader(packed + _END_OF_STREAM), "zstd")
     try:
         while piece := stream.read(_DECOMPRESSED_AT_ONCE):
             pieces.append(piece)
+            room -= len(piece)
+            if room < 0:
+                raise WhyperfError(
+                    f"{path} decompresses to more than {_DECOMPRESSED_TO_PACKED} times its size: perf wrote no such "
+                    "file.",
+                    _RECORD_AGAIN,
+                )
     except (OSError, pa.ArrowException):
         return b"".join(pieces), len(packed)  # damaged somewhere; how much of it is lost is not known
     return b"".join(pieces), 0
 
 
-def _from_pipe(data: memoryview, changed: int) -> Container:
+def _from_pipe(path: Path, data: memoryview, changed: int) -> Container:
     """`perf record -o -`: events, names, build-ids and features come as records."""
-    bare = _with_records(_bare(data, changed), layout.PIPE_HEADER_BYTES, len(data))
+    bare = _with_records(path, _bare(data, changed), layout.PIPE_HEADER_BYTES, len(data))
     events: list[Attributes] = []
     names: dict[int, str] = {}
     build_ids: dict[str, str] = {}
@@ -220,8 +234,8 @@ def _from_pipe(data: memoryview, changed: int) -> Container:
                 if update == _NAME_UPDATE:
                     names[identity] = bytes(body[16:]).split(b"\0", 1)[0].decode(errors="replace")
             elif kind == RecordKind.BUILD_ID:
-                path, build_id = parse_build_id(body, misc)
-                build_ids[path] = build_id
+                binary, build_id = parse_build_id(body, misc)
+                build_ids[binary] = build_id
             elif kind == RecordKind.HEADER_FEATURE:
                 sections.append((struct.unpack_from("<Q", body)[0], body[8:]))
             elif kind == RecordKind.TRACING_DATA:

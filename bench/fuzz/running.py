@@ -1,0 +1,106 @@
+"""Run a command of whyperf in a child that can take neither much memory nor much time, and say how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import resource
+import select
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_CRASHED = 99
+_RESULTS = (0, 3, 4)  # what a whole input can lead to
+_MEMORY = 2 << 30  # beyond what the parent has mapped
+_KEPT_FRAMES = 3
+
+
+@dataclass(frozen=True)
+class Outcome:
+    problem: str  # empty: exit 0 or another status that the command documents, or a sentence
+    detail: str
+    seconds: float  # of CPU
+
+
+def run_here(arguments: Sequence[str]) -> None:
+    """Without a child. An exception is the caller's."""
+    from whyperf.cli.main import main
+
+    os.environ["WHYPERF_DEBUG"] = "1"
+    text = io.TextIOWrapper(io.BytesIO())
+    with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+        status = main(arguments)
+        text.flush()
+    if status not in _RESULTS:
+        raise ValueError(f"{arguments} ended with {status}: {text.buffer.getvalue().decode()}")
+
+
+def run(arguments: Sequence[str], limit_s: float) -> Outcome:
+    """Forked, so that what a command loads and compiles is there already."""
+    reading, writing = os.pipe()
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _in_child(arguments, writing)
+    os.close(writing)
+    try:
+        said, timed_out = _hear(reading, child, limit_s)
+    finally:
+        os.close(reading)
+    _, status, usage = os.wait4(child, 0)
+    seconds = usage.ru_utime + usage.ru_stime
+    code = os.waitstatus_to_exitcode(status)
+    if timed_out:
+        return Outcome(f"hang: more than {limit_s:g} s", said, seconds)
+    if code < 0:
+        return Outcome(f"killed by {signal.Signals(-code).name}", said, seconds)
+    if code == _CRASHED:
+        return Outcome(_signature(said), said, seconds)
+    return Outcome("", said, seconds)
+
+
+def _hear(reading: int, child: int, limit_s: float) -> tuple[str, bool]:
+    end, heard = time.monotonic() + limit_s, b""
+    while (left := end - time.monotonic()) > 0:
+        if select.select([reading], [], [], left)[0]:
+            piece = os.read(reading, 1 << 16)
+            if not piece:
+                return heard.decode(errors="replace"), False
+            heard += piece
+    os.kill(child, signal.SIGKILL)
+    return heard.decode(errors="replace"), True
+
+
+def _in_child(arguments: Sequence[str], writing: int) -> None:
+    status = _CRASHED
+    try:
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nothing, stream)
+        mapped = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        resource.setrlimit(resource.RLIMIT_AS, (mapped + _MEMORY, mapped + _MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.environ["WHYPERF_DEBUG"] = "1"
+        from whyperf.cli.main import main
+
+        status = main(arguments)
+    except BaseException:
+        os.write(writing, traceback.format_exc().encode(errors="replace")[-8000:])
+    finally:
+        os._exit(status)
+
+
+def _signature(said: str) -> str:
+    """The error and the last places of our own that it went through: one bug, one line."""
+    lines = said.strip().splitlines()
+    places = [line.split("whyperf/", 1)[1] for line in lines if line.startswith('  File "') and "/src/whyperf/" in line]
+    where = " < ".join(place.replace('", line ', ":").split(",")[0] for place in reversed(places[-_KEPT_FRAMES:]))
+    error = lines[-1].partition(":")[0] if lines else "no traceback"
+    return f"{error} at {where.replace('src/whyperf/', '')}"

@@ -1,0 +1,169 @@
+"""What is mutated: small whole inputs of every kind, made without a recorder."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+import numpy as np
+from tests.collect.test_seal_damage import record_something
+from tests.dependences.made_stream import open_deep_recording
+from tests.engines.contexts.traced import Thread, ran, slept, traced, waited
+from tests.engines.made import Made, recording
+from tests.engines.relations.stored import stored_sketch, stored_zoom
+from tests.engines.values.made import Read, with_values
+from tests.importers.made import Event, PerfFile, comm, fork, mmap2, plain_sample
+
+from whyperf.recording.tables import TABLES
+from whyperf.recording.writer import write_recording
+from whyperf.wire import field, nested
+
+
+class Kind(Enum):
+    SEALED = "sealed"
+    OPEN = "open"
+    FILE = "file"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """`good` and `bad` lie in one folder; of a file of another tool there is only one."""
+
+    name: str
+    kind: Kind
+    make: Callable[[Path], None]
+    commands: Sequence[Sequence[str]]  # words that begin with @ are paths within the folder
+
+
+_READ = (("info", "@bad"), ("info", "--json", "@bad"), ("scrub", "@bad", "-o", "@scrubbed"))
+_COMPARE = (
+    ("diagnose", "@good", "@bad"),
+    ("diagnose", "@good", "@bad", "--method", "paper"),
+    ("diagnose", "@good", "@bad", "--json", "-", "--explain", "main"),
+)
+_EXPORT = tuple(
+    ("export", "@bad", "--format", name, "-o", "@exported")
+    for name in ("collapsed", "speedscope", "pprof", "chrome", "firefox")
+)
+_STALLED = (("diagnose", "@bad"), ("diagnose", "@bad", "--at", "10ms"))
+_IMPORT = (("import", "@bad", "-o", "@imported"),)
+
+
+def _write(path: Path, made: Made) -> None:
+    kept = {name: table for name, table in made.tables.items() if table.num_rows or not _is_optional(name)}
+    write_recording(path, made.manifest, kept)
+
+
+def _is_optional(name: str) -> bool:
+    return next(table.optional for table in TABLES if table.name == name)
+
+
+def _sampled(folder: Path) -> None:
+    rounds = {("plan", 21): 20, ("plan", 22): 20}
+    for name, scan in (("good", 0.5), ("bad", 4.0)):
+        stacks = [
+            (("main", "other"), 1.0),
+            (("main", "serve", "plan@21*", "scan*", "probe", "libc:memcmp"), scan),
+            (("main", "serve", "plan@22*", "seal"), 0.3),
+        ]
+        made = recording(
+            stacks,
+            blocked=[(("main", "read@7", "kernel:futex"), 0.2)],
+            decided=rounds,
+            every_round=rounds,
+            units=100,
+            source={"/src/tool.c": (1, "int main() {\n}\n")},
+            code={"scan": 5, "plan": 6},
+            passed=[("main", "serve")],
+            threads=2,
+        )
+        held = np.arange(1000) * (1 if name == "good" else 50)
+        _write(folder / name, with_values(made, Read("scan", "n", held), Read("", "limit", held, scope="global")))
+
+
+def _traced(folder: Path) -> None:
+    for name, wait in (("good", 5.0), ("bad", 60.0)):
+        main = [ran("main work", 20), waited("main fetch libc:read kernel:schedule", wait, "read", waker=1)] * 3
+        helper = [slept("main", 4), ran("main serve", 6)] * 4
+        _write(folder / name, traced([Thread(main, main=True), Thread(helper)]))
+
+
+def _sketch(folder: Path) -> None:
+    stored_sketch(folder / "good", 60)
+    stored_sketch(folder / "bad", 240)
+
+
+def _zoom(folder: Path) -> None:
+    stored_zoom(folder / "good", 1)
+    stored_zoom(folder / "bad", 2)
+
+
+def _raw(folder: Path) -> None:
+    rec = record_something(folder / "bad")
+    rec.log = type(rec.log)(rec.raw)
+    for said in (
+        {"type": "totals", "at": "stop", "totals": {"wall_s": 1.0, "cpu_user_s": 1.0}},
+        {"type": "work", "time": 300, "unit": "request", "count": 5},
+        {"type": "thread-name", "pid": 7, "tid": 7, "name": "tool"},
+        {"type": "traced-process", "time": 110, "pid": 7, "parent": 1, "name": "tool"},
+        {"type": "trace", "source": "bpf", "scope": "tree", "sample_hz": 49.0},
+    ):
+        rec.log.append_json(said)
+    rec.log.append(4, bytes(128 * 2))
+    rec.log.append(5, (2 << 32 | 1).to_bytes(8, "little") + bytes(16))
+    rec.log.close()
+
+
+def _perf(pipe: bool) -> Callable[[Path], None]:
+    def make(folder: Path) -> None:
+        event = Event()
+        records = [
+            comm(event, 1, 1, "tool", by_exec=True),
+            mmap2(event, 2, 1, "/no/such/tool", 0x400000, 0x10000),
+            fork(event, 3, 2, 2, 1, 1),
+            *(plain_sample(event, 1000 * n, ip=0x401000 + 16 * (n % 5)) for n in range(1, 40)),
+        ]
+        file = PerfFile([event, Event(identity=9, name="cycles", type=0)], records)
+        (folder / "bad").write_bytes(file.to_pipe() if pipe else file.to_bytes())
+
+    return make
+
+
+def _pprof(folder: Path) -> None:
+    texts = ["", "cpu", "nanoseconds", "main", "work", "/src/tool.c", "tool", "thread"]
+    content = nested(1, field(1, 1) + field(2, 2))
+    content += b"".join(nested(2, field(1, [2, 1]) + field(2, [5_000_000 * n])) for n in range(1, 9))
+    content += nested(3, field(1, 1) + field(5, 6))
+    for number in (1, 2):
+        line = nested(4, field(1, number) + field(2, 10 + number))
+        content += nested(4, field(1, number) + field(2, 1) + field(3, 4096 * number) + line)
+        content += nested(5, field(1, number) + field(2, 2 + number) + field(4, 5) + field(5, number))
+    content += b"".join(nested(6, text.encode()) for text in texts)
+    content += field(9, 1_700_000_000_000_000_000) + field(10, 1_000_000_000) + field(12, 10_000_000)
+    (folder / "bad").write_bytes(gzip.compress(content, mtime=0))
+
+
+def _collapsed(folder: Path) -> None:
+    (folder / "bad").write_text("".join(f"main;work{n};leaf_[k] {n}\n" for n in range(1, 30)))
+
+
+def _open_deep(phase: str) -> Callable[[Path], None]:
+    return lambda folder: (open_deep_recording(folder / "bad", phase), None)[1]
+
+
+SUBJECTS = (
+    Subject("sampled", Kind.SEALED, _sampled, (*_READ, *_COMPARE, *_EXPORT)),
+    Subject("traced", Kind.SEALED, _traced, (*_READ, *_COMPARE, *_STALLED)),
+    Subject("sketch", Kind.SEALED, _sketch, (*_READ[:2], *_COMPARE[:2])),
+    Subject("zoom", Kind.SEALED, _zoom, (*_READ[:2], *_COMPARE[:2])),
+    Subject("raw", Kind.OPEN, _raw, _READ[:2]),
+    Subject("raw-sketch", Kind.OPEN, _open_deep("sketch"), _READ[:1]),
+    Subject("raw-zoom", Kind.OPEN, _open_deep("zoom"), _READ[:1]),
+    Subject("perf.data", Kind.FILE, _perf(pipe=False), _IMPORT),
+    Subject("perf-pipe", Kind.FILE, _perf(pipe=True), _IMPORT),
+    Subject("pprof", Kind.FILE, _pprof, _IMPORT),
+    Subject("collapsed", Kind.FILE, _collapsed, (*_IMPORT, (*_IMPORT[0], "--weights", "ns"))),
+)
