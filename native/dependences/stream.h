@@ -196,16 +196,16 @@ static inline unsigned dependences_check(const unsigned char *bytes, unsigned le
  *     .site u4, .region u4, .join u1
  *     .first u8[events + 2], .producers u4, .kinds u1: e's are producers[first[e]:first[e + 1]]
  *   Decoded.regions, structured array (row 0 is the root): parent u4, place i4, arm i4, event u4, thread u4, first u4,
- *   instructions u8, began u8, kind u1
+ *   instructions u8, began u8, kind i1
  *       kind          place            arm                event
- *       0 ROOT        -1               -1                 0
- *       1 ACTIVATION  FUNCTION         1: tail call       last call's event in the caller, 0: it has none
- *       2 LOOP        loop             header block       branch that led into it, 0: fell in
- *       3 ITERATION   loop             its number from 0  branch that led here, 0: fell in
- *       4 ARM         branching block  successor block,   the branch
+ *      -1 ROOT        -1               -1                 0
+ *       0 ACTIVATION  FUNCTION         1: tail call       last call's event in the caller, 0: it has none
+ *       1 LOOP        loop             header block       branch that led into it, 0: fell in
+ *       2 ITERATION   loop             its number from 0  branch that led here, 0: fell in
+ *       3 ARM         branching block  successor block,   the branch
  *                                      -1: jumped to another function
- *       5 THREAD      thread           creator            0 (parent: region that created it)
- *       6 SIGNAL      signal           -1                 0 (parent: the thread)
+ *       4 THREAD      thread           creator            0 (parent: region that created it)
+ *       5 SIGNAL      signal           -1                 0 (parent: the thread)
  *     instructions: of an activation with all that it called, of a thread; else 0. began: of an activation, the
  *     thread's instructions when it opened. first: the first event at or after its opening.
  *     A region's number is larger than its parent's, and regions are numbered in the order in which they open. An arm
