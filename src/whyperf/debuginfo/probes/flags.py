@@ -7,14 +7,15 @@ from functools import cache
 
 from whyperf.debuginfo.instructions import is_call, is_stop
 
-_LOOKED_AT = 32
+_LOOKED_AT = 100
 _READ = ("j", "set", "cmov", "fcmov", "adc", "sbb", "rcl", "rcr", "adox", "lahf", "pushf", "cmc", "into", "salc")
 _NO_FLAGS_READ = frozenset({"jmp", "jrcxz", "jecxz", "jcxz", "setssbsy"})
 _READ_EXACTLY = frozenset({"loope", "loopne", "loopz", "loopnz"})
-# Those that set all that counting changes, whatever their operands are.
-_COMPARING = """cmp test add sub and or xor neg inc dec comisd comiss ucomisd ucomiss vcomisd vcomiss vucomisd vucomiss
-    ptest vptest popcnt xadd cmpxchg"""
-_WRITTEN = frozenset(_COMPARING.split())
+# To compilers the flags are one register: what sets some of them leaves nothing of what was there before.
+_SETTING = """cmp test add sub and or xor neg inc dec shl sal shr sar rol ror shld shrd imul mul div idiv bt bts btr btc
+    bsf bsr tzcnt lzcnt popcnt andn bextr blsi blsr blsmsk bzhi xadd cmpxchg comisd comiss ucomisd ucomiss vcomisd
+    vcomiss vucomisd vucomiss ptest vptest vtestps vtestpd fcomi fcompi fucomi fucompi fcomip fucomip sahf popfq"""
+_WRITTEN = frozenset(_SETTING.split())
 
 
 def flags_are_used(mnemonics: Iterable[str]) -> bool:

@@ -133,8 +133,6 @@ class _Planner:
             reason = NotCounted.TOO_SHORT
         elif leaving.flags_used or self._entry_reads_flags(leaving.target):
             reason = NotCounted.FLAGS
-        elif self._is_entered_within(leaving.address, leaving.address + leaving.size):
-            reason = NotCounted.ENTERED
         low = function.stretch.low
         if reason:
             self._builder.left_alone(kind, leaving.address, low, leaving.target, reason)
