@@ -73,8 +73,7 @@ class Machine:
         file.write_text(source)
         binary = self.folder / name
         compiler = f"{_CROSS}{'g++' if cplusplus else 'gcc'}"
-        options = ["-g", "-O2", "-Wl,--build-id", *flags]
-        _run([compiler, *options, str(file), "-o", str(binary), "-lpthread", "-ldl"])
+        _run([compiler, "-g", "-O2", "-Wl,--build-id", str(file), *flags, "-o", str(binary), "-lpthread", "-ldl"])
         if plan:
             assert ensure_plan(self.plans, describe(str(binary))) is not None
         return binary
