@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from whyperf.collect.counts.counter_files import CountedModule, CountedProcess, Reason, counted_processes
-from whyperf.collect.counts.run import LIBRARY
+from whyperf.collect.counts.recorder import LIBRARY
 from whyperf.debuginfo import Binary, describe
 from whyperf.debuginfo.probes.plan_cache import ensure_plan, load_plan
 from whyperf.debuginfo.probes.plan_file import Plan
@@ -91,7 +91,7 @@ class Machine:
         out = self.folder / f"out-{len(list(self.folder.glob('out-*')))}"
         out.mkdir()
         variables = {
-            "LD_PRELOAD": ":".join(_inside(one) for one in _preloaded()),
+            "LD_PRELOAD": ":".join(_inside(one) for one in preloaded()),
             "WHYPERF_COUNTS_PLANS": _inside(plans or self.plans),
             "WHYPERF_COUNTS_OUT": _inside(out),
         }
@@ -170,7 +170,7 @@ def x86_machine() -> Iterator[Machine]:
 
 
 @cache
-def _preloaded() -> list[Path]:
+def preloaded() -> list[Path]:
     if not ROOT:
         assert LIBRARY.is_file(), f"{LIBRARY} was not built"
         return [LIBRARY]
@@ -193,3 +193,8 @@ def _run(command: list[str]) -> None:
     assert shutil.which(command[0]), f"{command[0]} is needed to build what is tested"
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def environment_outside() -> dict[str, str]:
+    """In which a program can be run without chroot: an emulator is told where its libraries are."""
+    return {**os.environ, "QEMU_LD_PREFIX": ROOT} if ROOT else dict(os.environ)

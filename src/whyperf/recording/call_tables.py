@@ -44,8 +44,8 @@ class NotCounted(IntEnum):
     """Nothing of the module is counted."""
 
 
-CALLS = Table(
-    "calls",
+CALL_COUNTS = Table(
+    "call_counts",
     "How often each call site was passed, exactly; sites that were never passed have no row.",
     (
         Column("process", pa.int32(), "row of `processes`", "processes"),

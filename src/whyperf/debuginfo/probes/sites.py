@@ -32,6 +32,8 @@ class Sites:
     file: Int32s
     line: Int32s
     """Of the innermost function there; 0 when unknown."""
+    target: npt.NDArray[np.int64]
+    """Where it leads, or the slot that will say where; -1 when unknown."""
     callee: Int32s
     imported: list[str]
     """The symbol, if another file's function is called by name; else empty."""
@@ -44,7 +46,7 @@ def sites_of(binary: Binary, plan: Plan) -> Sites:
     address = rows["address"].astype(np.uint64)
     file, line = lines_at(binary.code, address)
     function = _functions_at(binary, address)
-    callee = _entered_at(binary, rows["target"])
+    callee = functions_entered_at(binary, rows["target"])
     imported = _Imports(binary).of(rows["target"], callee)
     keys = list(zip(function.tolist(), callee.tolist(), imported, rows["kind"].tolist(), strict=True))
     return Sites(
@@ -55,6 +57,7 @@ def sites_of(binary: Binary, plan: Plan) -> Sites:
         function,
         file,
         line,
+        rows["target"].astype(np.int64),
         callee,
         imported,
         np.array(_numbered(keys), np.int32),
@@ -68,8 +71,8 @@ def _functions_at(binary: Binary, addresses: Addresses) -> Int32s:
     return found
 
 
-def _entered_at(binary: Binary, targets: npt.NDArray[np.int64]) -> Int32s:
-    """Functions that start there."""
+def functions_entered_at(binary: Binary, targets: npt.NDArray[np.int64]) -> Int32s:
+    """Functions that start there; -1: none."""
     wanted = np.maximum(targets, 0).astype(np.uint64)
     scope = out_of_line_scopes(binary.code, wanted)
     known = (scope >= 0) & (targets >= 0)
