@@ -66,6 +66,19 @@ def test_an_open_recording_is_replaced(tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "rec").rglob("*")} == {"raw", "lock"}
 
 
+def test_an_open_recording_of_counts_is_replaced(tmp_path: Path) -> None:
+    abandoned(tmp_path / "rec")
+    for name in ("counters/7.0.counts", "plans/abc.plan", "before-ready.npz"):
+        (tmp_path / "rec" / "raw" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "rec" / "raw" / name).touch()
+    replaced(tmp_path / "rec")
+    assert {path.name for path in (tmp_path / "rec").rglob("*")} == {"raw", "lock"}
+    # But not one whose folder holds something else
+    (tmp_path / "rec" / "raw" / "plans").mkdir()
+    (tmp_path / "rec" / "raw" / "plans" / "for the summer").touch()
+    refused(tmp_path / "rec", "is not a recording")
+
+
 def test_a_recording_whose_recorder_died_at_once_is_replaced(tmp_path: Path) -> None:
     folders.create(tmp_path / "rec", force=False).release()
     replaced(tmp_path / "rec")

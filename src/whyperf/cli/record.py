@@ -10,6 +10,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from whyperf.cli.counts_options import add_counts, check_counts
 from whyperf.cli.deep_options import add_deep, check_deep, symptom_of
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
 from whyperf.cli.quantities import bytes_in_words, count, seconds_in_words
@@ -29,6 +30,7 @@ examples:
   whyperf record --pid 4711 --for 30s -o slow
   sudo whyperf record --trace -o stall -- ./server big.conf
   sudo whyperf record --trace --all --for 30s -o stall
+  whyperf record --counts -o calls -- ./tool small.txt
   whyperf record --deep -o sketch -- ./tool small.txt
 
 The target's exit status is the command's. --for counts from ready plus --skip.
@@ -44,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_lifecycle(parser)
     add_measuring(parser)
     add_trace(parser, everything=True)
+    add_counts(parser)
     add_deep(parser, zoom=True)
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="the program and its arguments")
 
@@ -56,12 +59,15 @@ def run(args: argparse.Namespace) -> int:
         raise WhyperfError(f"{option} and a command exclude each other.", instead, status=2)
     check_deep(args)
     check_trace(args)
+    check_counts(args)
     lifecycle = lifecycle_of(args)
     measuring = measuring_of(args, driven=args.drive is not None)
     if args.trace:
         outcome = _record_traced(command, args, lifecycle, measuring)
     elif args.pid is not None:
         outcome = _record_process(args, lifecycle, measuring)
+    elif args.counts:
+        outcome = _record_counts(find_program(command, os.environ), args, lifecycle)
     elif args.deep:
         outcome = _record_deeply(find_program(command, os.environ), args, lifecycle)
     else:
@@ -162,6 +168,19 @@ def _record_deeply(program: Program, args: argparse.Namespace, lifecycle: Lifecy
         plan=plan,
         symptom=symptom_of(args),
         plug_ins=plug_in_files(args.plug_in),
+        unit=args.unit,
+        force=args.force,
+    )
+
+
+def _record_counts(program: Program, args: argparse.Namespace, lifecycle: Lifecycle) -> Outcome:
+    from whyperf.collect.counts.run import record_counts
+
+    return record_counts(
+        program,
+        args.output or Path(default_name(program.command[0])),
+        lifecycle=lifecycle,
+        environment=dict(os.environ),
         unit=args.unit,
         force=args.force,
     )

@@ -36,7 +36,12 @@ LIBRARY = Path(_session.__file__).parent / "libwhyperf_sampler.so"
 
 def tables_folder() -> Path:
     """Where unwind tables are kept by build-id, for all recordings of this user."""
-    return _made(cache_root() / "unwind")
+    return cache_folder("unwind")
+
+
+def cache_folder(name: str) -> Path:
+    """One of this user's caches."""
+    return _made(cache_root() / name)
 
 
 def _made(folder: Path) -> Path:
@@ -76,7 +81,7 @@ class Sampler:
                 plan.rate_hz,
                 plan.use_perf_events,
                 str(_made(components.folder(tables_folder()))),
-                str(_preloadable(LIBRARY)),
+                str(preloadable(LIBRARY)),
                 values_depth,
             )
             self._log = RawLogWriter(folder.raw, start.sampling.max_bytes)
@@ -244,10 +249,11 @@ class Sampler:
                 self._drainer.stop()
 
 
-def _preloadable(library: Path) -> Path:
+def preloadable(library: Path) -> Path:
+    """The library itself; a sentence if the dynamic linker would not load it."""
     if not library.is_file():
         raise WhyperfError(
-            f"The sampler {library} is missing: whyperf is not fully installed.",
+            f"{library} is missing: whyperf is not fully installed.",
             "pip install --force-reinstall whyperf",
         )
     if any(character in str(library) for character in " :\n"):

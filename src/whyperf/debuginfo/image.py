@@ -13,7 +13,7 @@ from whyperf.debuginfo.elf import ElfFile, Segment
 
 _PT_DYNAMIC = 2
 _DT_PLTRELSZ, _DT_STRTAB, _DT_SYMTAB, _DT_RELA, _DT_RELASZ, _DT_STRSZ, _DT_JMPREL = 2, 5, 6, 7, 8, 10, 23
-_R_RELATIVE, _R_GLOB_DAT, _R_JUMP_SLOT = 8, 6, 7
+_R_RELATIVE, _R_GLOB_DAT, _R_JUMP_SLOT, _R_IRELATIVE, _R_64 = 8, 6, 7, 37, 1
 _RELOCATION = np.dtype([("offset", "<u8"), ("kind", "<u4"), ("symbol", "<u4"), ("addend", "<i8")])
 _SYMBOL = np.dtype(
     [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
@@ -76,6 +76,18 @@ class Image:
         functions = symbols[np.isin(symbols["info"] & 15, _FUNCTION_TYPES) & (symbols["section"] != 0)]
         pairs = zip(functions["name"].tolist(), functions["value"].tolist(), strict=True)
         return {self._text(at): address for at, address in pairs}
+
+    @cached_property
+    def relocated(self) -> npt.NDArray[np.uint64]:
+        """Addresses in this file that the dynamic linker writes somewhere, or that choose a function when loaded."""
+        found = self._relocations[np.isin(self._relocations["kind"], (_R_RELATIVE, _R_IRELATIVE, _R_64))]
+        linked = self._linkage[self._linkage["kind"] == _R_IRELATIVE]
+        values = np.concatenate([found["addend"], linked["addend"]])
+        symbols = found[found["kind"] == _R_64]
+        named = self._symbols(int(symbols["symbol"].max(initial=0)) + 1)
+        symbols = symbols[symbols["symbol"] < len(named)]
+        own = named["value"][symbols["symbol"]].astype(np.int64) + symbols["addend"]
+        return np.unique(np.concatenate([values, own])).astype(np.uint64)
 
     def _segment(self, address: int) -> Segment | None:
         return next((s for s in self._elf.segments if s.address <= address < s.address + s.file_size), None)

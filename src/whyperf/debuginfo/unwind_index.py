@@ -27,12 +27,14 @@ class CodeRanges:
 
     low: Addresses
     high: Addresses
+    entry: Addresses
+    """Where `.eh_frame` describes each."""
 
 
 def unwind_ranges(elf: ElfFile) -> CodeRanges:
     """Of all functions with unwind information, without the linkage stubs."""
     starts, entries = _index(elf)
-    low, high = _described(elf, starts, entries)
+    low, high, entry = _described(elf, starts, entries)
     inside = np.zeros(len(low), np.bool_)
     for segment in elf.segments:
         if segment.executable:
@@ -42,7 +44,7 @@ def unwind_ranges(elf: ElfFile) -> CodeRanges:
     low, first_rows = np.unique(low[inside], return_index=True)
     high = high[inside][first_rows]
     high[:-1] = np.minimum(high[:-1], low[1:])
-    return CodeRanges(low.astype(np.uint64), high.astype(np.uint64))
+    return CodeRanges(low.astype(np.uint64), high.astype(np.uint64), entry[inside][first_rows].astype(np.uint64))
 
 
 def _index(elf: ElfFile) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -62,25 +64,25 @@ def _index(elf: ElfFile) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
 
 def _described(
     elf: ElfFile, starts: npt.NDArray[np.int64], entries: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The ranges of those entries that say of themselves what the index says of them."""
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The ranges of those entries that say of themselves what the index says of them, and the entries."""
     none = np.zeros(0, np.int64)
     holder = next((s for s in elf.segments if len(entries) and _holds(s.address, s.file_size, entries[0])), None)
     if holder is None:
-        return none, none
+        return none, none, none
     within = (entries >= holder.address) & (entries + 4 * _ENTRY_WORDS <= holder.address + holder.file_size)
     starts, entries = starts[within], entries[within]
     if not len(entries):
-        return none, none
+        return none, none, none
     base = int(entries.min())
     content = elf.code(base, int(entries.max()) + 4 * _ENTRY_WORDS)
     if not content:
-        return none, none
+        return none, none, none
     bytes_of = (entries - base)[:, None] + np.arange(4 * _ENTRY_WORDS)
     words = np.frombuffer(content, np.uint8)[bytes_of].view("<u4").astype(np.int64)
     own_start = entries + 8 + words[:, 2].astype(np.uint32).view(np.int32)
     sound = (own_start == starts) & (words[:, 0] >= 12) & (words[:, 1] > 0) & (words[:, 3] > 0)
-    return starts[sound], (starts + words[:, 3])[sound]
+    return starts[sound], (starts + words[:, 3])[sound], entries[sound]
 
 
 def _holds(address: int, size: int, wanted: int) -> bool:

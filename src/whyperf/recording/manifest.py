@@ -110,6 +110,23 @@ class Deep:
 
 
 @dataclass(frozen=True)
+class UncountedModule:
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Counting:
+    """What a counting run counted, and what it did not."""
+
+    sites: int  # call sites and entries of the modules that were counted
+    counted: int  # of them those with a counter
+    reasons: dict[str, int] = field(default_factory=dict)  # why others have none -> how many
+    uncounted_modules: tuple[UncountedModule, ...] = ()
+    uncounted_threads: int = 0
+
+
+@dataclass(frozen=True)
 class Shed:
     """Something that was not recorded for a while, because events came faster than the machine can bear."""
 
@@ -181,6 +198,7 @@ class Manifest:
     tables: dict[str, TableFile] = field(default_factory=dict)
     deep: Deep | None = None
     trace: Trace | None = None
+    counting: Counting | None = None
     redaction: str = ""  # which key gave numbers their secret unit; empty: they are as they were
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -16,13 +19,26 @@ from whyperf.recording.tables import TABLES
 # Keys that every manifest and every start.json of ours has had since format 1, and that no other tool's has together.
 _KEYS = {MANIFEST: {"format", "whyperf", "command", "checksum"}, START: {"format", "whyperf", "command", "sampling"}}
 
-_TABLE_FILES = tuple(f"{table.name}{ending}" for table in TABLES for ending in (".parquet", ".new"))
-_SEALED_FILES = (MANIFEST, f"{MANIFEST}.new", *_TABLE_FILES, *OUTPUT)
-_RAW_FILES = (
-    *(LOCK, START, "log-??????", "rings", "reserve"),
-    *("deep.json", "plan", "stream", "valgrind.log"),
-    *("trace-facts", "perf.data", "perf.log"),
+
+@dataclass(frozen=True)
+class _Known:
+    """What a folder of ours holds."""
+
+    files: tuple[str, ...]
+    folders: Mapping[str, _Known] = field(default_factory=dict)
+
+
+_RAW_LOG = _Known(
+    (
+        *(LOCK, START, "log-??????", "rings", "reserve"),
+        *("deep.json", "plan", "stream", "valgrind.log"),
+        *("trace-facts", "perf.data", "perf.log", "before-ready.npz"),
+    ),
+    {"counters": _Known(("*.counts",)), "plans": _Known(("*.plan",))},
 )
+_TABLES = tuple(f"{table.name}{ending}" for table in TABLES for ending in (".parquet", ".new"))
+_RECORDING = _Known((MANIFEST, f"{MANIFEST}.new", *_TABLES, *OUTPUT), {RAW: _RAW_LOG})
+_ABANDONED = _Known(OUTPUT, {RAW: _RAW_LOG})  # by a recorder that died before it began
 
 
 class ForeignFileError(Exception):
@@ -43,15 +59,8 @@ def is_provably_ours(folder: Path) -> bool:
 
 def remove_recording(folder: Path) -> None:
     """Remove a recording, or raise ForeignFileError and leave the folder as it is."""
-    raw = folder / RAW
-    has_raw = raw.is_dir() and not raw.is_symlink()
-    in_raw = _own_files(raw, _RAW_FILES) if has_raw else []
-    sealed = _own_files(folder, _SEALED_FILES, beside=RAW if has_raw else "")
     # The manifest goes last: a removal that is cut short leaves something that is still known as a recording.
-    for path in [*in_raw, *sorted(sealed, key=lambda path: path.name == MANIFEST)]:
-        path.unlink()
-    if has_raw:
-        raw.rmdir()
+    _remove(sorted(_own(folder, _RECORDING), key=lambda path: path == folder / MANIFEST))
     folder.rmdir()
 
 
@@ -60,32 +69,38 @@ def remove_raw(folder: Path) -> None:
     raw = folder / RAW
     if raw.is_symlink():
         return
-    try:
-        for path in _own_files(raw, _RAW_FILES):
-            path.unlink(missing_ok=True)
+    # If that fails the recording is sealed and whole, with or without its log.
+    with contextlib.suppress(OSError, ForeignFileError):
+        _remove(_own(raw, _RAW_LOG))
         raw.rmdir()
-    except (OSError, ForeignFileError):
-        pass  # the recording is sealed and whole, with or without its log
 
 
-def _own_files(folder: Path, patterns: tuple[str, ...], beside: str = "") -> list[Path]:
-    """All files in the folder but `beside`; ForeignFileError at the first that is not one of ours."""
-    found = []
+def _remove(paths: Iterable[Path]) -> None:
+    for path in paths:
+        if path.is_dir():
+            path.rmdir()
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _own(folder: Path, known: _Known) -> list[Path]:
+    """All that lies in the folder, each folder after what is in it; ForeignFileError at the first that is not ours."""
+    found: list[Path] = []
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name == beside:
-                continue
-            named_as_ours = any(fnmatchcase(entry.name, pattern) for pattern in patterns)
-            if not named_as_ours or not entry.is_file(follow_symlinks=False):
-                raise ForeignFileError(folder / entry.name)
-            found.append(folder / entry.name)
+            path = folder / entry.name
+            if entry.name in known.folders and entry.is_dir(follow_symlinks=False):
+                found += [*_own(path, known.folders[entry.name]), path]
+            elif any(fnmatchcase(entry.name, name) for name in known.files) and entry.is_file(follow_symlinks=False):
+                found.append(path)
+            else:
+                raise ForeignFileError(path)
     return found
 
 
 def _is_abandoned(folder: Path) -> bool:
     try:
-        _own_files(folder, OUTPUT, beside=RAW)
-        return folder / RAW / LOCK in _own_files(folder / RAW, _RAW_FILES)
+        return folder / RAW / LOCK in _own(folder, _ABANDONED)
     except (OSError, ForeignFileError):
         return False
 

@@ -10,6 +10,7 @@ from enum import IntEnum
 
 import pyarrow as pa
 
+from whyperf.recording.call_tables import CALL_COUNTS
 from whyperf.recording.deep_tables import DEEP_TABLES
 from whyperf.recording.events import EVENTS
 from whyperf.recording.schema import Column, Table
@@ -260,6 +261,7 @@ TABLES: tuple[Table, ...] = (
     VARIABLES,
     VALUES,
     EVENTS,
+    CALL_COUNTS,
     *DEEP_TABLES,
 )
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from whyperf.collect import _session
 from whyperf.collect.components import Components
+from whyperf.collect.counts.raw import holds_counts
 from whyperf.collect.dependences.raw import is_deep
 from whyperf.collect.redaction_key import fingerprint, redaction_key
 from whyperf.collect.seal.code import CodeBuilder
@@ -55,6 +56,10 @@ def seal_open(folder: Path, progress: Progress, symbols: Symbols | None) -> None
         from whyperf.collect.dependences.sealing import sealed_deep
 
         sealed: tuple[Manifest, Mapping[str, Content]] = sealed_deep(folder, evidence, progress)
+    elif holds_counts(raw):
+        from whyperf.collect.counts.sealing import sealed_counts
+
+        sealed = sealed_counts(folder, evidence, progress)
     else:
         sealed = sealed_tables(evidence, progress, symbols or DebugInfo())
     progress("writing tables", 0.9)

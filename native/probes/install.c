@@ -1,0 +1,136 @@
+#include "probes/install.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "probes/memory.h"
+
+static const uint8_t call_code = 0xe8, jump_code = 0xe9, no_operation = 0x90;
+// In front of a call it changes nothing: compilers lengthen calls by it themselves (-mindirect-branch-cs-prefix).
+static const uint8_t meaningless_prefix = 0x2e;
+
+static int32_t read_distance(const uint8_t *at) {
+    int32_t distance;
+    memcpy(&distance, at, sizeof distance);
+    return distance;
+}
+
+static bool write_distance(uint8_t *at, int64_t distance) {
+    int32_t stored = (int32_t)distance;
+    memcpy(at, &stored, sizeof stored);
+    return stored == distance;
+}
+
+// By how much the stubs lie elsewhere than distances assume.
+static int64_t shift_of(const struct installed *installed) {
+    return (int64_t)((uintptr_t)installed->stubs - installed->bias);
+}
+
+static bool patched(const struct plan_patch *patch, int64_t shift, uint8_t new[PLAN_OLD_BYTES]) {
+    memcpy(new, patch->old, PLAN_OLD_BYTES);
+    uint32_t distance_at = plan_distance_at(patch);
+    if (patch->kind == PATCH_CALL) {
+        memset(new, meaningless_prefix, patch->size);
+        new[distance_at - 1] = call_code;
+    } else if (patch->kind == PATCH_JUMP) {
+        memset(new, no_operation, patch->size);
+        new[0] = jump_code;
+    }
+    int64_t from = (int64_t)patch->at + distance_at + PLAN_DISTANCE_BYTES;
+    return write_distance(new + distance_at, (int64_t)patch->stub + shift - from);
+}
+
+enum probes_reason install_check(const struct plan *plan, const struct module *module) {
+    if (module->text_relocations)
+        return PROBES_TEXT_RELOCATIONS;
+    for (uint32_t i = 0; i < plan->header->patches; i++) {
+        const struct plan_patch *patch = &plan->patches[i];
+        if (!module_holds_code(module, patch->at, patch->size))
+            return PROBES_PLAN_DAMAGED;
+        if (memcmp((const void *)(module->bias + patch->at), patch->old, patch->size) != 0)
+            return PROBES_OTHER_CODE;
+    }
+    for (uint32_t i = 0; i < plan->header->fixes; i++) {
+        uint32_t at = plan->fixes[i];
+        int64_t target = (int64_t)at + PLAN_DISTANCE_BYTES + read_distance(plan->stubs + at);
+        if (target < 0 || !module_holds(module, (uint64_t)target))
+            return PROBES_PLAN_DAMAGED;
+    }
+    return PROBES_DONE;
+}
+
+enum probes_reason install_reserve(const struct plan *plan, const struct module *module, size_t data_bytes,
+                                   struct installed *installed) {
+    size_t stub_bytes = whole_pages(plan->header->stub_bytes);
+    uint8_t *memory = memory_near(module->low, module->high, stub_bytes + data_bytes);
+    if (!memory)
+        return PROBES_NO_ROOM;
+    *installed = (struct installed){module->bias, memory, memory + stub_bytes, stub_bytes, whole_pages(data_bytes)};
+    return PROBES_DONE;
+}
+
+static bool correct_distances(const struct plan *plan, const struct installed *installed, uint8_t *stubs) {
+    int64_t shift = shift_of(installed);
+    for (uint32_t i = 0; i < plan->header->fixes; i++) {
+        uint8_t *at = stubs + plan->fixes[i];
+        if (!write_distance(at, read_distance(at) - shift))
+            return false;
+    }
+    return true;
+}
+
+enum probes_reason install_stubs(const struct plan *plan, const struct installed *installed, complete_fn complete,
+                                 void *context) {
+    size_t bytes = plan->header->stub_bytes;
+    uint8_t *made = mmap(NULL, installed->stub_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (made == MAP_FAILED)
+        return PROBES_NO_ROOM;
+    memcpy(made, plan->stubs, bytes);
+    enum probes_reason reason = correct_distances(plan, installed, made) ? PROBES_DONE : PROBES_NO_ROOM;
+    if (!reason) {
+        complete(plan, installed, made, context);
+        reason = memory_put_code(installed->stubs, made, bytes) ? PROBES_DONE : PROBES_NOT_WRITABLE;
+    }
+    munmap(made, installed->stub_bytes);
+    return reason;
+}
+
+enum probes_reason install_patches(const struct plan *plan, const struct installed *installed) {
+    uint32_t count = plan->header->patches;
+    if (!count)
+        return PROBES_DONE;
+    uint64_t first = plan->patches[0].at, end = plan->patches[count - 1].at + (uint64_t)plan->patches[count - 1].size;
+    size_t bytes = whole_pages(end - first);
+    uint8_t *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *old = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool done = copy != MAP_FAILED && old != MAP_FAILED;
+    if (done) {
+        uintptr_t text = installed->bias + first;
+        memcpy(old, (const void *)text, end - first);
+        memcpy(copy, old, end - first);
+        for (uint32_t i = 0; i < count && done; i++) {
+            uint8_t new[PLAN_OLD_BYTES];
+            done = patched(&plan->patches[i], shift_of(installed), new);
+            memcpy(copy + (plan->patches[i].at - first), new, plan->patches[i].size);
+        }
+        done = done && memory_overwrite(text, copy, old, end - first);
+    }
+    if (copy != MAP_FAILED)
+        munmap(copy, bytes);
+    if (old != MAP_FAILED)
+        munmap(old, bytes);
+    return done ? PROBES_DONE : PROBES_NOT_WRITABLE;
+}
+
+bool install_is_in_effect(const struct plan *plan, const struct installed *installed) {
+    const struct plan_patch *patch = plan->patches;
+    uint8_t new[PLAN_OLD_BYTES];
+    return plan->header->patches == 0 || (patched(patch, shift_of(installed), new) &&
+                                          !memcmp((const void *)(installed->bias + patch->at), new, patch->size));
+}
+
+void install_release(struct installed *installed) {
+    if (installed->stubs)
+        munmap(installed->stubs, installed->stub_bytes + installed->data_bytes);
+    installed->stubs = NULL;
+}

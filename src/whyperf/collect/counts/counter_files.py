@@ -1,0 +1,136 @@
+"""The files in which processes count: `native/probes/counters.h` has the same numbers.
+
+A process may have been killed at any moment, and files come from processes that are not trusted: what does not fit is
+passed over.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+SUFFIX = ".counts"
+_MAGIC = b"WPCOUNTS"
+_VERSION = 1
+_HEADER = struct.Struct("<8sIIiiQQIIIII")
+_HEADER_BYTES, _MODULES = 4096, 1024
+_ROW = struct.Struct("<20sIIIIIQ976s")
+_BLOCKS_FROM = _HEADER_BYTES + _MODULES * _ROW.size
+_BUILD_ID_BYTES = 20
+_COUNTER_BYTES = 8
+
+Counts = npt.NDArray[np.uint64]
+
+
+class Reason(IntEnum):
+    """Why a module is not counted; the same numbers as in `native/probes/reasons.h`."""
+
+    COUNTED = 0
+    NO_BUILD_ID = 1
+    NO_PLAN = 2
+    PLAN_DAMAGED = 3
+    PLAN_OTHER_VERSION = 4
+    OTHER_CODE = 5
+    NO_ROOM = 6
+    TOO_MANY_COUNTERS = 7
+    NO_DISK = 8
+    NOT_WRITABLE = 9
+    TEXT_RELOCATIONS = 10
+    USES_GS = 11
+
+
+@dataclass(frozen=True, eq=False)
+class CountedModule:
+    path: str
+    build_id: str
+    reason: Reason
+    plan_checksum: int
+    counts: Counts
+    """Of each of the plan's counters, over all threads; none when it was not counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class CountedProcess:
+    pid: int
+    parent: int
+    start_ns: int
+    """CLOCK_MONOTONIC."""
+    forked: bool
+    locked: bool
+    uncounted_threads: int
+    unwatched: bool
+    """Libraries that it loaded later were not noticed."""
+    modules: tuple[CountedModule, ...]
+
+
+def counted_processes(folder: Path) -> list[CountedProcess]:
+    """In the order in which they started; those whose files say nothing are left out."""
+    found = (read_counter_file(path) for path in sorted(folder.glob(f"*{SUFFIX}")))
+    return sorted((one for one in found if one is not None), key=lambda one: (one.start_ns, one.pid))
+
+
+def read_counter_file(path: Path) -> CountedProcess | None:
+    try:
+        with path.open("rb") as file:
+            return _read(np.memmap(file, np.uint8, "r"))
+    except (OSError, ValueError):
+        return None
+
+
+def _read(content: npt.NDArray[np.uint8]) -> CountedProcess | None:
+    if len(content) < _BLOCKS_FROM:
+        return None
+    head = content[: _HEADER.size].tobytes()
+    magic, version, mode, pid, parent, start, block_bytes, blocks, modules, uncounted, unwatched, forked = (
+        _HEADER.unpack(head)
+    )
+    if magic != _MAGIC or version != _VERSION or block_bytes % _COUNTER_BYTES:
+        return None
+    whole_blocks = _Blocks(content[_BLOCKS_FROM:], block_bytes, blocks)
+    rows = (_row(content, row, whole_blocks) for row in range(min(modules, _MODULES)))
+    return CountedProcess(pid, parent, start, bool(forked), bool(mode), uncounted, bool(unwatched), tuple(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class _Blocks:
+    content: npt.NDArray[np.uint8]
+    size: int
+    count: int
+
+    def summed(self, first: int, counters: int) -> Counts:
+        total = np.zeros(counters, np.uint64)
+        for part in self._parts(first, counters * _COUNTER_BYTES):
+            total[: len(part)] += part
+        return total
+
+    def _parts(self, first: int, size: int) -> Iterator[Counts]:
+        if first + size > self.size or first % _COUNTER_BYTES:
+            return
+        for block in range(self.count):
+            low = block * self.size + first
+            if low >= len(self.content):
+                return
+            part = self.content[low : low + size]
+            yield part[: len(part) // _COUNTER_BYTES * _COUNTER_BYTES].view(np.uint64)
+
+
+def _row(content: npt.NDArray[np.uint8], number: int, blocks: _Blocks) -> CountedModule:
+    at = _HEADER_BYTES + number * _ROW.size
+    build_id, id_bytes, reason, counters, first, plan_checksum, _bias, path = _ROW.unpack(
+        content[at : at + _ROW.size].tobytes()
+    )
+    known = Reason(reason) if reason in Reason.__members__.values() else Reason.PLAN_DAMAGED
+    counted = counters * _COUNTER_BYTES <= blocks.size
+    return CountedModule(
+        path.split(b"\0", 1)[0].decode(errors="surrogateescape"),
+        build_id[: min(id_bytes, _BUILD_ID_BYTES)].hex(),
+        known,
+        plan_checksum,
+        blocks.summed(first, counters) if counted else np.zeros(0, np.uint64),
+    )

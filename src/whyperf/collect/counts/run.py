@@ -1,0 +1,83 @@
+"""One counting run: plans for what the program is made of, then the run itself."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from whyperf.collect import folder as folders
+from whyperf.collect.counts.recorder import LIBRARY, CountsRecorder
+from whyperf.collect.dependences.loaded import LoadedFile, files_of
+from whyperf.collect.lifecycle import Lifecycle, Outcome
+from whyperf.collect.program import Program, check_followable
+from whyperf.collect.runner import run_to_the_end
+from whyperf.collect.sampler import cache_folder, preloadable
+from whyperf.collect.shell import command_line
+from whyperf.collect.start import start_of
+from whyperf.collect.work import DriverWork, OneRun
+from whyperf.debuginfo.probes.plan_cache import SUFFIX, ensure_plan
+from whyperf.errors import WhyperfError
+from whyperf.recording.manifest import Sampling
+
+# What throws exceptions and starts threads runs while counters change hands, and is nobody's regression.
+_RUNTIME = re.compile(r"lib(gcc_s|stdc\+\+|c\+\+|c\+\+abi|unwind|asan|tsan|ubsan|lsan|whyperf_\w+)\.so.*")
+_UNPLANNED_ORIGINS = frozenset({"libc", "vdso", "sampler"})
+
+
+def record_counts(
+    program: Program,
+    path: Path,
+    *,
+    lifecycle: Lifecycle,
+    environment: Mapping[str, str],
+    unit: str | None = None,
+    capture_output: bool = False,
+    force: bool = False,
+    on_tick: Callable[[], None] = lambda: None,
+    library: Path = LIBRARY,
+) -> Outcome:
+    """Runs `program` and counts its calls. The folder `path` stays open: seal it next."""
+    check_followable(program)
+    preloadable(library)
+    if lifecycle.skip_s:
+        raise WhyperfError(
+            "--counts and --skip exclude each other: counts have no time. Use --ready.",
+            "whyperf record --counts --ready tcp:PORT -- COMMAND",
+            status=2,
+        )
+    if lifecycle.drive is not None:
+        command_line(lifecycle.drive, environment)
+    plans = list(_plans(files_of(program, environment), cache_folder("plans")))
+    named = unit or ("unit" if lifecycle.drive else "run")
+    with contextlib.ExitStack() as held:
+        folder = folders.create(path, force=force)
+        held.callback(folder.release)
+        sampling = Sampling(0.0, "calls", "counts")
+        start = start_of(program.command, environment, sampling, named, 0)
+        recorder = CountsRecorder(folder, start, library, plans)
+        return run_to_the_end(
+            program,
+            path,
+            recorder,
+            DriverWork(recorder, named) if lifecycle.drive is not None else OneRun(),
+            lifecycle=lifecycle,
+            environment=environment,
+            capture_output=capture_output,
+            on_tick=on_tick,
+        )
+
+
+def _plans(files: list[LoadedFile], folder: Path) -> Iterator[Path]:
+    """Of everything but the C library and the languages' run-time libraries."""
+    for file in files:
+        binary = file.binary
+        if file.origin in _UNPLANNED_ORIGINS or _RUNTIME.fullmatch(Path(binary.path).name):
+            continue
+        try:
+            planned = ensure_plan(folder, binary)
+        except OSError as error:
+            raise WhyperfError(f"{folder} cannot be written: {error.strerror}.", f"df -h {folder}") from None
+        if planned is not None:
+            yield folder / f"{planned.build_id}{SUFFIX}"

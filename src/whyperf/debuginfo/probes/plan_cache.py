@@ -1,0 +1,44 @@
+"""Plans by build-id, in a folder where the target finds them: made once for each build."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+from whyperf.debuginfo.binary import Binary
+from whyperf.debuginfo.probes.plan_file import Plan, read, written
+from whyperf.debuginfo.probes.planner import make_plan
+
+SUFFIX = ".plan"
+
+
+def load_plan(folder: Path, build_id: str) -> Plan | None:
+    """None when there is none, or none that can be trusted."""
+    try:
+        plan = read((folder / f"{build_id}{SUFFIX}").read_bytes())
+    except OSError:
+        return None
+    return plan if plan is not None and plan.build_id == build_id else None
+
+
+def ensure_plan(folder: Path, binary: Binary) -> Plan | None:
+    """None for what cannot be planned. OSError when the plan cannot be written."""
+    known = load_plan(folder, binary.build_id) if binary.build_id else None
+    if known is not None:
+        return known
+    made = make_plan(binary)
+    if made is None:
+        return None
+    content = written(made[0])
+    descriptor, aside = tempfile.mkstemp(dir=folder, prefix=".new-")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        Path(aside).replace(folder / f"{binary.build_id}{SUFFIX}")
+    except OSError:
+        with contextlib.suppress(OSError):
+            Path(aside).unlink()
+        raise
+    return read(content)

@@ -1,0 +1,133 @@
+"""A plan as a file: `native/probes/plan.h` has the same numbers, and says what the parts mean."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+from enum import IntEnum, IntFlag
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+MAGIC = b"WPPROBES"
+VERSION = 1
+PLANNER = 1
+"""Raised whenever plans get better: older ones are made anew."""
+OLD_BYTES = 14
+BUILD_ID_BYTES = 20
+_CHECKSUM_AT = 8
+_HEADER = struct.Struct("<8sII20sIIIIIIIIIII")
+PATCH = np.dtype([("at", "<u4"), ("stub", "<u4"), ("size", "u1"), ("kind", "u1"), ("old", f"V{OLD_BYTES}")])
+INCREMENT = np.dtype([("at", "<u4"), ("counter", "<u4")])
+SITE = np.dtype(
+    [
+        ("address", "<u4"),
+        ("counter", "<i4"),  # -1: not counted
+        ("target", "<i8"),  # -1: unknown
+        ("function", "<u4"),  # where its stretch of code starts
+        ("kind", "u1"),  # a `CallKind`
+        ("reason", "u1"),  # a `NotCounted`
+        ("padding", "<u2"),
+    ]
+)
+Rows = npt.NDArray[np.void]
+
+
+class PatchKind(IntEnum):
+    DISTANCE = 0
+    CALL = 1
+    JUMP = 2
+
+
+class PlanFlags(IntFlag):
+    NONE = 0
+    USES_GS = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    build_id: str
+    flags: PlanFlags
+    patches: Rows
+    fixes: npt.NDArray[np.uint32]
+    increments: Rows
+    stubs: bytes
+    sites: Rows
+    checksum: int = 0
+    """Of the plan as it was read."""
+
+    @property
+    def counters(self) -> int:
+        return int(self.sites["counter"].max(initial=-1)) + 1
+
+
+def written(plan: Plan) -> bytes:
+    build_id = bytes.fromhex(plan.build_id)
+    sites = plan.sites.tobytes()
+    fields = _HEADER.pack(
+        MAGIC,
+        0,
+        VERSION,
+        build_id.ljust(BUILD_ID_BYTES, b"\0"),
+        len(build_id),
+        len(plan.patches),
+        len(plan.fixes),
+        len(plan.increments),
+        plan.counters,
+        len(plan.stubs),
+        len(plan.sites),
+        plan.flags,
+        PLANNER,
+        zlib.crc32(sites),
+        0,
+    )
+    parts = (plan.patches.tobytes(), plan.fixes.astype("<u4").tobytes(), plan.increments.tobytes(), plan.stubs)
+    checked = b"".join((fields[_CHECKSUM_AT + 4 :], *parts))
+    return b"".join((MAGIC, struct.pack("<I", zlib.crc32(checked)), checked, sites))
+
+
+def read(content: bytes) -> Plan | None:
+    """None for what is damaged, or of another version."""
+    if len(content) < _HEADER.size:
+        return None
+    (
+        magic,
+        checksum,
+        version,
+        build_id,
+        id_bytes,
+        patches,
+        fixes,
+        increments,
+        _,
+        stubs,
+        sites,
+        flags,
+        planner,
+        crc,
+        _,
+    ) = _HEADER.unpack_from(content)
+    if magic != MAGIC or version != VERSION or planner != PLANNER or id_bytes > BUILD_ID_BYTES:
+        return None
+    sizes = (patches * PATCH.itemsize, fixes * 4, increments * INCREMENT.itemsize, stubs, sites * SITE.itemsize)
+    ends = (np.cumsum(sizes, dtype=np.int64) + _HEADER.size).tolist()
+    if ends[-1] != len(content) or zlib.crc32(content[_CHECKSUM_AT + 4 : ends[3]]) != checksum:
+        return None
+    if zlib.crc32(content[ends[3] :]) != crc:
+        return None
+
+    def rows(dtype: Any, count: int, at: int) -> npt.NDArray[Any]:
+        return np.frombuffer(content, dtype, count, at)
+
+    return Plan(
+        build_id[:id_bytes].hex(),
+        PlanFlags(flags),
+        rows(PATCH, patches, _HEADER.size),
+        rows(np.uint32, fixes, ends[0]),
+        rows(INCREMENT, increments, ends[1]),
+        content[ends[2] : ends[3]],
+        rows(SITE, sites, ends[3]),
+        checksum,
+    )

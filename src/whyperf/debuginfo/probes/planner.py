@@ -1,0 +1,240 @@
+"""Plans how a binary's calls are counted.
+
+Two classes of changes. Where a call or jump by a 32-bit distance, or through a pointer that is found relative to it,
+has room for a call or jump to a stub, nothing but itself is replaced. Elsewhere instructions are moved to the stub as
+well: only those that `moving` vouches for, and only where nothing can be entered between them.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from whyperf.debuginfo.binary import Binary
+from whyperf.debuginfo.image import Image
+from whyperf.debuginfo.instructions import instructions
+from whyperf.debuginfo.places import out_of_line_scopes
+from whyperf.debuginfo.probes.flags import flags_are_used
+from whyperf.debuginfo.probes.moving import Moved, movable, pointer_jump
+from whyperf.debuginfo.probes.plan_file import OLD_BYTES, Plan, PlanFlags
+from whyperf.debuginfo.probes.stubs import PlanBuilder
+from whyperf.debuginfo.probes.survey import Function, Leaving, Row, survey
+from whyperf.recording.call_tables import CallKind, NotCounted
+
+_JUMP_BYTES = 5
+_CALL_CODE, _JUMP_CODE = 0xE8, 0xE9
+_CONDITIONAL_CODE = range(0x80, 0x90)  # behind 0x0F
+_MARK = "endbr64"
+_ENTRY_BYTES = 96  # of a function that is looked at for its use of flags
+DEFAULT_KINDS = frozenset(CallKind)
+"""Entries are those of functions whose address is taken: others are entered by counted calls alone."""
+UNMOVED_KINDS = frozenset({CallKind.CALL, CallKind.TAIL})
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What a plan counts, and what was left alone."""
+
+    functions: int
+    not_understood: int
+    found: Counter[CallKind]
+    counted: Counter[CallKind]
+    reasons: Counter[tuple[CallKind, NotCounted]]
+
+
+def coverage(plan: Plan, functions: int, not_understood: int) -> Coverage:
+    rows = [(CallKind(kind), NotCounted(reason)) for kind, reason in plan.sites[["kind", "reason"]].tolist()]
+    return Coverage(
+        functions,
+        not_understood,
+        Counter(kind for kind, _ in rows),
+        Counter(kind for kind, reason in rows if not reason),
+        Counter(row for row in rows if row[1]),
+    )
+
+
+def make_plan(binary: Binary, kinds: frozenset[CallKind] = DEFAULT_KINDS) -> tuple[Plan, Coverage] | None:
+    """None for a binary without code, or without a build-id by which the plan could be found."""
+    elf = binary.elf
+    if elf is None or not elf.build_id or max((s.address + s.file_size for s in elf.segments), default=0) >= 1 << 31:
+        return None
+    return _Planner(binary, Image(elf), kinds).plan()
+
+
+class _Planner:
+    def __init__(self, binary: Binary, image: Image, kinds: frozenset[CallKind]) -> None:
+        assert binary.elf is not None
+        self._binary, self._elf, self._image, self._kinds = binary, binary.elf, image, kinds
+        self._survey = survey(binary.elf, image)
+        self._entered = self._survey.entered
+        self._builder = PlanBuilder()
+        self._starts = {function.stretch.low: function for function in self._survey.functions}
+        self._moved: list[tuple[int, int]] = []
+        """Ends of what was moved, in order of addresses."""
+        self._reads_flags: dict[int, bool] = {}
+
+    def plan(self) -> tuple[Plan, Coverage]:
+        tails = self._tail_targets()
+        for function in self._survey.functions:
+            for leaving in function.leaving:
+                self._leaving(function, leaving, tails)
+        for function in self._survey.functions:
+            if function.stretch.low in self._survey.pointed and not function.stretch.is_part:
+                self._entry(function)
+        flags = PlanFlags.USES_GS if self._survey.uses_gs else PlanFlags.NONE
+        made = self._builder.plan(self._elf.build_id, flags)
+        return made, coverage(made, len(self._survey.functions), len(self._survey.not_understood))
+
+    def _tail_targets(self) -> set[tuple[int, int]]:
+        """Jumps into other functions, as pairs of addresses: not those between the parts of one function."""
+        jumps = [
+            (leaving.address, leaving.target)
+            for function in self._survey.functions
+            for leaving in function.leaving
+            if not leaving.is_call and leaving.target is not None
+        ]
+        if not jumps:
+            return set()
+        source, target = (self._functions_at(addresses) for addresses in zip(*jumps, strict=True))
+        entries = {low for low, function in self._starts.items() if not function.stretch.is_part}
+        return {
+            jump
+            for jump, own, other in zip(jumps, source, target, strict=True)
+            if (own != other or own < 0) and (jump[1] in entries or self._is_linkage(jump[1]))
+        }
+
+    def _functions_at(self, addresses: Sequence[int]) -> list[int]:
+        code = self._binary.code
+        scope = out_of_line_scopes(code, np.array(addresses, np.uint64))
+        found: list[int] = np.where(
+            scope >= 0, code.scope_function[scope] if len(code.scope_function) else -1, -1
+        ).tolist()
+        return found
+
+    def _is_linkage(self, address: int) -> bool:
+        return any(low <= address < high for low, high in self._elf.linkage)
+
+    def _leaving(self, function: Function, leaving: Leaving, tails: set[tuple[int, int]]) -> None:
+        if leaving.target is None:
+            kind = CallKind.POINTER if leaving.is_call else CallKind.POINTER_TAIL
+            if kind in self._kinds:
+                self._by_pointer(kind, function, leaving)
+            return
+        kind = CallKind.CALL if leaving.is_call else CallKind.TAIL
+        if kind not in self._kinds or (not leaving.is_call and (leaving.address, leaving.target) not in tails):
+            return
+        content = function.bytes_of(leaving.address, leaving.size)
+        reason = NotCounted.COUNTED
+        if not _goes_by_distance(content):
+            reason = NotCounted.TOO_SHORT
+        elif leaving.flags_used or self._entry_reads_flags(leaving.target):
+            reason = NotCounted.FLAGS
+        low = function.stretch.low
+        if reason:
+            self._builder.left_alone(kind, leaving.address, low, leaving.target, reason)
+        else:
+            self._builder.through(kind, leaving.address, low, leaving.target, content)
+
+    def _entry_reads_flags(self, target: int) -> bool:
+        if target not in self._reads_flags:
+            content = self._image.read(target, _ENTRY_BYTES)
+            self._reads_flags[target] = flags_are_used(row[2] for row in instructions(content, target))
+        return self._reads_flags[target]
+
+    def _by_pointer(self, kind: CallKind, function: Function, leaving: Leaving) -> None:
+        is_call = kind is CallKind.POINTER
+        content = function.bytes_of(leaving.address, leaving.size)
+        last = pointer_jump(leaving.address, content, is_call=is_call)
+        imported = isinstance(last, Moved) and last.near in self._image.imports
+        if not is_call and not imported:
+            return  # perhaps a jump within the function, and if not, the entry counts
+        run: list[Moved] | NotCounted
+        if leaving.flags_used:
+            run = NotCounted.FLAGS
+        elif isinstance(last, NotCounted):
+            run = last
+        else:
+            run = self._run_before(function, leaving, last)
+        if isinstance(run, NotCounted):
+            self._builder.left_alone(kind, leaving.address, function.stretch.low, -1, run)
+        else:
+            self._builder.by_pointer(kind, function.stretch.low, run)
+            self._note_moved(run)
+
+    def _run_before(self, function: Function, leaving: Leaving, last: Moved) -> list[Moved] | NotCounted:
+        """The call and as much before it as makes room."""
+        run = [last]
+        end = leaving.address + leaving.size
+        for address, size, _, _ in reversed(leaving.before):
+            if end - run[0].address >= _JUMP_BYTES:
+                break
+            one = movable(address, function.bytes_of(address, size), stack_is_lower=True)
+            if isinstance(one, NotCounted):
+                return one
+            run.insert(0, one)
+        if not _JUMP_BYTES <= end - run[0].address <= OLD_BYTES:
+            return NotCounted.TOO_SHORT
+        if len(run) > 1 and not function.movable:
+            return NotCounted.ENTERED
+        return self._apart(run)
+
+    def _entry(self, function: Function) -> None:
+        if CallKind.ENTRY not in self._kinds:
+            return
+        rows = function.first[1:] if function.first[0][2] == _MARK else function.first
+        run = self._entry_run(function, rows)
+        if isinstance(run, NotCounted):
+            self._builder.left_alone(CallKind.ENTRY, function.stretch.low, function.stretch.low, -1, run)
+        else:
+            self._builder.entry(function.stretch.low, run)
+            self._note_moved(run)
+
+    def _entry_run(self, function: Function, rows: Sequence[Row]) -> list[Moved] | NotCounted:
+        if not function.movable:
+            return NotCounted.ENTERED
+        run: list[Moved] = []
+        size = 0
+        for address, bytes_, _, _ in rows:
+            if size >= _JUMP_BYTES:
+                break
+            one = movable(address, function.bytes_of(address, bytes_), stack_is_lower=False)
+            if isinstance(one, NotCounted):
+                return one
+            run.append(one)
+            size += bytes_
+        if not _JUMP_BYTES <= size <= OLD_BYTES:
+            return NotCounted.TOO_SHORT
+        if self._survey.jumped_to.intersection((function.stretch.low, run[0].address)):
+            return NotCounted.REPEATED
+        return self._apart(run)
+
+    def _apart(self, run: list[Moved]) -> list[Moved] | NotCounted:
+        """The run, if nothing enters it behind its start and nothing else moves it."""
+        low, high = run[0].address, run[-1].address + len(run[-1].content)
+        at = bisect.bisect_right(self._moved, (low, high))
+        if self._is_entered_within(low, high) or any(
+            start < high and end > low for start, end in self._moved[max(0, at - 1) : at + 1]
+        ):
+            return NotCounted.ENTERED
+        return run
+
+    def _note_moved(self, run: list[Moved]) -> None:
+        bisect.insort(self._moved, (run[0].address, run[-1].address + len(run[-1].content)))
+
+    def _is_entered_within(self, low: int, high: int) -> bool:
+        """Behind the first byte."""
+        first, last = np.searchsorted(self._entered, [low + 1, high])
+        return bool(first < last)
+
+
+def _goes_by_distance(content: bytes) -> bool:
+    """Whether a call's or jump's last four bytes are its distance."""
+    if len(content) < _JUMP_BYTES:
+        return False
+    if content[-5] in (_CALL_CODE, _JUMP_CODE):
+        return True
+    return len(content) >= 6 and content[-6] == 0x0F and content[-5] in _CONDITIONAL_CODE

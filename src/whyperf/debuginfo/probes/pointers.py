@@ -1,0 +1,28 @@
+"""Addresses that a file's data hold, and that other files find by name: places that may be entered from anywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whyperf.debuginfo.code_map import Addresses
+from whyperf.debuginfo.elf import ElfFile
+from whyperf.debuginfo.image import Image
+
+_WORD = 8
+
+
+def pointed_at(elf: ElfFile, image: Image) -> Addresses:
+    """Sorted. What only looks like an address is among them: too many do no harm."""
+    found = [np.fromiter(image.exports.values(), np.uint64), image.relocated]
+    for segment in elf.segments:
+        if not segment.executable:
+            content = image.read(segment.address, segment.file_size)
+            # Pointers lie at multiples of their size.
+            content = content[-segment.address % _WORD :]
+            found.append(np.frombuffer(content[: len(content) // _WORD * _WORD], "<u8"))
+    every = np.unique(np.concatenate(found))
+    in_code = np.zeros(len(every), np.bool_)
+    for segment in elf.segments:
+        if segment.executable:
+            in_code |= (every >= segment.address) & (every < segment.address + segment.file_size)
+    return every[in_code]

@@ -1,0 +1,187 @@
+"""Stretches of code with unwind rows: functions, and the parts that were split off them.
+
+Their entries in `.eh_frame` also say where exceptions land (by way of the table for the language's run-time library),
+and whether the stretch starts in the midst of a function: with something on the stack already.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from whyperf.debuginfo.elf import ElfFile
+from whyperf.debuginfo.image import Image
+from whyperf.debuginfo.unwind_index import unwind_ranges
+
+_WORDS = struct.Struct("<IIiI")  # of an entry: length, distance of the common entry, start, size
+_COMMON_MAX, _ENTRY_MAX, _TABLE_MAX = 256, 1 << 12, 1 << 20
+_OMITTED = 0xFF
+_RELATIVE, _APPLICATION = 0x10, 0x70
+_SIZES = {0x00: 8, 0x02: 2, 0x03: 4, 0x04: 8, 0x0A: 2, 0x0B: 4, 0x0C: 8}
+_SIGNED = 0x08
+_FORMAT_BITS = 0x0F
+_ULEB = 0x01
+_DEF_CFA, _DEF_CFA_OFFSET, _NOP, _REMEMBER_STATE = 0x0C, 0x0E, 0x00, 0x0A
+_OFFSET_OF, _OPERATION_BITS = 0x80, 0xC0
+_AT_ENTRY = 8  # bytes on the stack when a function is called: where to return to
+
+
+@dataclass(frozen=True)
+class Stretch:
+    low: int
+    high: int
+    landings: frozenset[int] | None
+    """Where exceptions land; None when that is not known."""
+    is_part: bool
+    """It starts with something on the stack: nobody calls it."""
+
+
+class _DamagedError(Exception):
+    """What is read is not as expected."""
+
+
+def stretches(elf: ElfFile, image: Image) -> Iterator[Stretch]:
+    """In order of their addresses, without overlaps."""
+    ranges = unwind_ranges(elf)
+    entries = _Entries(image)
+    for low, high, entry in zip(ranges.low.tolist(), ranges.high.tolist(), ranges.entry.tolist(), strict=True):
+        try:
+            landings, is_part = entries.described(entry, low)
+        except (_DamagedError, IndexError, struct.error, UnicodeDecodeError):
+            landings, is_part = None, True
+        yield Stretch(low, high, landings, is_part)
+
+
+@dataclass(frozen=True)
+class _Common:
+    """What many entries share."""
+
+    table_encoding: int
+    has_length: bool
+
+
+class _Entries:
+    def __init__(self, image: Image) -> None:
+        self._image = image
+        self._common: dict[int, _Common] = {}
+
+    def described(self, entry: int, low: int) -> tuple[frozenset[int], bool]:
+        length, distance, _, _ = _WORDS.unpack(self._image.read(entry, _WORDS.size))
+        common = self._common_at(entry + 4 - distance)
+        content = self._image.read(entry, min(length + 4, _ENTRY_MAX))
+        rest = _Bytes(content, _WORDS.size)
+        landings: frozenset[int] = frozenset()
+        if common.has_length:
+            ends = rest.uleb() + rest.at
+            if common.table_encoding != _OMITTED:
+                table = rest.pointer(common.table_encoding, entry)
+                landings = self._landings(table, low) if table else landings
+            rest.at = ends
+        return landings, _starts_with_stack(rest)
+
+    def _common_at(self, address: int) -> _Common:
+        if address not in self._common:
+            self._common[address] = _read_common(_Bytes(self._image.read(address, _COMMON_MAX), 8))
+        return self._common[address]
+
+    def _landings(self, table: int, low: int) -> frozenset[int]:
+        """The call-site table of the Itanium C++ ABI, exception handling tables."""
+        rest = _Bytes(self._image.read(table, _TABLE_MAX), 0)
+        if rest.byte() != _OMITTED:
+            raise _DamagedError  # landing pads relative to something else than the function: no compiler here does that
+        if rest.byte() != _OMITTED:
+            rest.uleb()
+        encoding = rest.byte()
+        end = rest.uleb() + rest.at
+        found = set()
+        while rest.at < end:
+            _start, _size, landing = (rest.number(encoding) for _ in range(3))
+            rest.uleb()
+            if landing:
+                found.add(low + landing)
+        return frozenset(found)
+
+
+def _read_common(rest: _Bytes) -> _Common:
+    rest.byte()  # version
+    letters = rest.text()
+    rest.uleb(), rest.uleb(), rest.uleb()  # alignment of code and data, return register
+    encoding = _OMITTED
+    if not letters.startswith("z"):
+        if letters:
+            raise _DamagedError
+        return _Common(encoding, False)
+    rest.uleb()
+    for letter in letters[1:]:
+        if letter == "L":
+            encoding = rest.byte()
+        elif letter == "P":
+            rest.pointer(rest.byte(), 0)
+        elif letter == "R":
+            rest.byte()
+        elif letter not in "SB":
+            raise _DamagedError
+    return _Common(encoding, True)
+
+
+def _starts_with_stack(rest: _Bytes) -> bool:
+    """Whether the rows say that before its first instruction there is more on the stack than where to return to."""
+    while rest.at < len(rest.content):
+        operation = rest.byte()
+        if operation == _DEF_CFA_OFFSET:
+            return rest.uleb() != _AT_ENTRY
+        if operation == _DEF_CFA:
+            rest.uleb()
+            return rest.uleb() != _AT_ENTRY
+        if operation & _OPERATION_BITS == _OFFSET_OF:  # some register was saved already
+            return True
+        if operation not in (_NOP, _REMEMBER_STATE):
+            return False
+    return False
+
+
+class _Bytes:
+    """Reads on from a place."""
+
+    def __init__(self, content: bytes, at: int) -> None:
+        self.content, self.at = content, at
+
+    def byte(self) -> int:
+        self.at += 1
+        return self.content[self.at - 1]
+
+    def uleb(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self.byte()
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    def text(self) -> str:
+        end = self.content.index(b"\0", self.at)
+        found = self.content[self.at : end].decode("ascii")
+        self.at = end + 1
+        return found
+
+    def number(self, encoding: int) -> int:
+        form = encoding & _FORMAT_BITS
+        if form == _ULEB:
+            return self.uleb()
+        size = _SIZES.get(form)
+        if size is None:
+            raise _DamagedError
+        self.at += size
+        if self.at > len(self.content):
+            raise _DamagedError
+        return int.from_bytes(self.content[self.at - size : self.at], "little", signed=bool(form & _SIGNED))
+
+    def pointer(self, encoding: int, base: int) -> int:
+        """Relative to itself or not; `base` is the address of the content."""
+        here = base + self.at
+        value = self.number(encoding)
+        if encoding & _APPLICATION not in (0, _RELATIVE):
+            raise _DamagedError
+        return value + here if value and encoding & _APPLICATION == _RELATIVE else value

@@ -1,0 +1,31 @@
+"""Counts of generated programs are exactly what the programs do."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+
+from tests.counts.generated import Program, programs
+from tests.counts.machine import UNCOUNTED, x86_machine
+from whyperf.recording.call_tables import CallKind
+
+
+@settings(max_examples=12, suppress_health_check=list(HealthCheck))
+@given(programs())
+def test_every_site_is_counted_exactly(program: Program) -> None:
+    source, places = program.source()
+    with x86_machine() as machine:
+        binary = machine.compiled(source)
+        plain, counted = machine.plain(binary), machine.counted(binary)
+        assert (counted.status, counted.output) == (plain.status, plain.output) == (7, counted.output)
+        found = machine.line_edges(binary, counted.processes)
+    expected = program.expected(places)
+    for edge, count in found.items():
+        function, kind = edge[0], edge[3]
+        if kind is CallKind.ENTRY and function.startswith("f"):
+            assert count in (UNCOUNTED, program.entries()[int(function[1:])]), edge
+        elif function.startswith("f") and count != UNCOUNTED:
+            assert count == expected[edge], edge
+    # Nothing that moves no other instruction is missing.
+    for edge, count in expected.items():
+        if edge[3] in (CallKind.CALL, CallKind.TAIL) and count:
+            assert found[edge] == count, edge
