@@ -64,7 +64,7 @@ bool rings_are_whole(const struct rings *rings) {
 
 enum rings_result rings_open(struct rings *rings, const char *path, bool as_copy) {
     *rings = (struct rings){.is_copy = as_copy};
-    rings->fd = open(path, (as_copy ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    rings->fd = open(path, (as_copy ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
     if (rings->fd < 0)
         return RINGS_ERRNO;
     void *mapped = MAP_FAILED;

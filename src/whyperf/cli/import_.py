@@ -103,8 +103,7 @@ def _kind(file: Path) -> str:
         return "perf.data"
     if begin.startswith(b"\x1f\x8b"):
         return "pprof"
-    if b"\0" in begin:
-        return "perf.data"
     last_line = begin.rfind(b"\n")
     lines = begin[: last_line + 1 if last_line > 0 else None].splitlines()
-    return "collapsed" if any(re.fullmatch(rb"[^\0]+ \d+( \d+)?", line) for line in lines) else "perf.data"
+    is_text = not any(b"\0" in line for line in lines)
+    return "collapsed" if is_text and any(re.fullmatch(rb".+ \d+( \d+)?", line) for line in lines) else "perf.data"
