@@ -31,7 +31,7 @@ from whyperf.recording.call_tables import CallKind
 
 ROOT = os.environ.get("WHYPERF_TEST_X86_ROOT", "")
 NATIVE = Path(__file__).parents[2] / "native"
-_CROSS = "x86_64-linux-gnu-" if ROOT else ""
+CROSS = "x86_64-linux-gnu-" if ROOT else ""
 _WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Werror"]
 _CODE = ["-O2", "-g", "-D_GNU_SOURCE", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-plt", "-fno-stack-protector"]
 _LINKED = ["-Wl,-z,now", "-Wl,-z,defs", "-Wl,-z,initfirst"]
@@ -72,7 +72,7 @@ class Machine:
         file = self.folder / f"{name}.{'cc' if cplusplus else 'c'}"
         file.write_text(source)
         binary = self.folder / name
-        compiler = f"{_CROSS}{'g++' if cplusplus else 'gcc'}"
+        compiler = f"{CROSS}{'g++' if cplusplus else 'gcc'}"
         _run([compiler, "-g", "-O2", "-Wl,--build-id", str(file), *flags, "-o", str(binary), "-lpthread", "-ldl"])
         if plan:
             assert ensure_plan(self.plans, describe(str(binary))) is not None
@@ -80,7 +80,7 @@ class Machine:
 
     def stripped(self, binary: Path, name: str) -> Path:
         other = self.folder / name
-        _run([f"{_CROSS}strip", str(binary), "-o", str(other)])
+        _run([f"{CROSS}strip", str(binary), "-o", str(other)])
         return other
 
     def plain(self, *command: str | Path) -> Ran:
@@ -178,9 +178,9 @@ def preloaded() -> list[Path]:
     atexit.register(shutil.rmtree, folder)
     library, again = folder / "libwhyperf_probes.so", folder / "libtranslate_again.so"
     sources = map(str, sorted((NATIVE / "probes").glob("*.c")))
-    _run([f"{_CROSS}gcc", *_LIBRARY_FLAGS, f"-I{NATIVE}", *sources, "-o", str(library)])
+    _run([f"{CROSS}gcc", *_LIBRARY_FLAGS, f"-I{NATIVE}", *sources, "-o", str(library)])
     source = Path(__file__).parent / "programs" / "translate_again.c"
-    _run([f"{_CROSS}gcc", "-O2", "-shared", "-fPIC", str(source), "-o", str(again)])
+    _run([f"{CROSS}gcc", "-O2", "-shared", "-fPIC", str(source), "-o", str(again)])
     return [library, again]
 
 
