@@ -70,9 +70,9 @@ class _Planner:
         assert binary.elf is not None
         self._binary, self._elf, self._image, self._kinds = binary, binary.elf, image, kinds
         self._survey = survey(binary.elf, image)
-        self._entered = self._survey.entered
+        # Signed, as the numbers that are looked up: else numpy would convert all of them at every look.
+        self._entered = self._survey.entered.astype(np.int64)
         self._builder = PlanBuilder()
-        self._starts = {function.stretch.low: function for function in self._survey.functions}
         self._moved: list[tuple[int, int]] = []
         """Ends of what was moved, in order of addresses."""
         self._reads_flags: dict[int, bool] = {}
@@ -82,8 +82,9 @@ class _Planner:
         for function in self._survey.functions:
             for leaving in function.leaving:
                 self._leaving(function, leaving, tails)
+        pointed = self._survey.pointed - self._survey.parts
         for function in self._survey.functions:
-            if function.stretch.low in self._survey.pointed and not function.stretch.is_part:
+            if function.stretch.low in pointed:
                 self._entry(function)
         flags = PlanFlags.USES_GS if self._survey.uses_gs else PlanFlags.NONE
         made = self._builder.plan(self._elf.build_id, flags)
@@ -100,7 +101,7 @@ class _Planner:
         if not jumps:
             return set()
         source, target = (self._functions_at(addresses) for addresses in zip(*jumps, strict=True))
-        entries = {low for low, function in self._starts.items() if not function.stretch.is_part}
+        entries = {function.stretch.low for function in self._survey.functions} - self._survey.parts
         return {
             jump
             for jump, own, other in zip(jumps, source, target, strict=True)

@@ -33,6 +33,7 @@ _FIRST_ROWS = 8
 _BEFORE_ROWS = 5
 """As many as may have to be moved: five bytes need no more."""
 _JUMPS_FOLLOWED = 4
+_LEAVING_LETTERS = "cjl"  # calls, jumps and loops begin with
 _IMMEDIATE = re.compile(r", (0x[0-9a-f]+)$")
 
 
@@ -76,6 +77,8 @@ class Survey:
     """Of those, what a jump within its own stretch leads to."""
     pointed: frozenset[int] = frozenset()
     """Places whose address is taken."""
+    parts: frozenset[int] = frozenset()
+    """Starts of stretches that were split off a function: nobody calls them."""
     uses_gs: bool = False
 
 
@@ -108,7 +111,25 @@ class _Surveyor:
         self._found.entered = np.unique(np.concatenate([places, pointers]))
         self._found.pointed = frozenset(self._named).union(pointers.tolist())
         self._found.jumped_to = frozenset(self._jumped)
+        self._found.parts = frozenset(self._parts())
         return self._found
+
+    def _parts(self) -> Iterator[int]:
+        """With something on the stack at their start, or jumping into the midst of other functions, never called."""
+        starts = {function.stretch.low for function in self._found.functions}
+        lows = sorted(starts)
+        entered = self._found.pointed.union(
+            one.target for function in self._found.functions for one in function.leaving if one.is_call and one.target
+        )
+        for function in self._found.functions:
+            jumps = [one.target for one in function.leaving if not one.is_call and one.target is not None]
+            jumps_back = any(target not in starts and self._is_inside(target, lows) for target in jumps)
+            if function.stretch.is_part or (jumps_back and function.stretch.low not in entered):
+                yield function.stretch.low
+
+    def _is_inside(self, address: int, lows: list[int]) -> bool:
+        row = bisect.bisect_right(lows, address) - 1
+        return row >= 0 and address < self._found.functions[row].stretch.high
 
     def _function(self, stretch: Stretch) -> Function | None:
         size = stretch.high - stretch.low
@@ -135,7 +156,7 @@ class _Surveyor:
         by_pointer = False
         low, high = stretch.low, stretch.high
         for number, (address, size, mnemonic, operands) in enumerate(rows):
-            if is_call(mnemonic) or is_jump(mnemonic):
+            if mnemonic[0] in _LEAVING_LETTERS and (is_call(mnemonic) or is_jump(mnemonic)):
                 target, call = direct_target(operands), is_call(mnemonic)
                 if target is None:
                     before = tuple(rows[max(0, number - _BEFORE_ROWS) : number])
