@@ -26,6 +26,7 @@ from whyperf.collect.counts.recorder import LIBRARY
 from whyperf.debuginfo import Binary, describe
 from whyperf.debuginfo.probes.plan_cache import ensure_plan, load_plan
 from whyperf.debuginfo.probes.plan_file import Plan
+from whyperf.debuginfo.probes.planner import DEFAULT_KINDS
 from whyperf.debuginfo.probes.sites import Sites, sites_of
 from whyperf.recording.call_tables import CallKind
 
@@ -66,7 +67,14 @@ class Machine:
         path.mkdir(exist_ok=True)
         return path
 
-    def compiled(self, source: str, *flags: str, name: str = "program", plan: bool = True) -> Path:
+    def compiled(
+        self,
+        source: str,
+        *flags: str,
+        name: str = "program",
+        plan: bool = True,
+        kinds: frozenset[CallKind] = DEFAULT_KINDS,
+    ) -> Path:
         """From the text of a program in C, or in C++ if it says `#include <cstdio>`."""
         cplusplus = "#include <c" in source
         file = self.folder / f"{name}.{'cc' if cplusplus else 'c'}"
@@ -75,7 +83,7 @@ class Machine:
         compiler = f"{CROSS}{'g++' if cplusplus else 'gcc'}"
         _run([compiler, "-g", "-O2", "-Wl,--build-id", str(file), *flags, "-o", str(binary), "-lpthread", "-ldl"])
         if plan:
-            assert ensure_plan(self.plans, describe(str(binary))) is not None
+            assert ensure_plan(self.plans, describe(str(binary)), kinds) is not None
         return binary
 
     def stripped(self, binary: Path, name: str) -> Path:

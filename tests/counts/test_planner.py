@@ -20,7 +20,7 @@ from whyperf.debuginfo.instructions import instructions
 from whyperf.debuginfo.probes.flags import flags_are_used
 from whyperf.debuginfo.probes.moving import Moved, as_jump, movable, pointer_jump
 from whyperf.debuginfo.probes.plan_file import PatchKind, Plan, read, written
-from whyperf.debuginfo.probes.planner import Coverage, make_plan
+from whyperf.debuginfo.probes.planner import DEFAULT_KINDS, Coverage, make_plan
 from whyperf.debuginfo.probes.stretches import stretches
 from whyperf.recording.call_tables import CallKind, NotCounted
 
@@ -31,8 +31,8 @@ _DIRECT = re.compile(r"(?:[a-z0-9.,]+ )*?(call|j[a-z]+)\s+(?:[a-z0-9]+ )*([0-9a-
 
 
 @cache
-def planned(binary: Path) -> tuple[Plan, Coverage]:
-    made = make_plan(describe(str(binary)))
+def planned(binary: Path, kinds: frozenset[CallKind] = frozenset(CallKind)) -> tuple[Plan, Coverage]:
+    made = make_plan(describe(str(binary)), kinds)
     assert made is not None
     return made
 
@@ -87,8 +87,8 @@ def _ranges(binary: Path) -> Iterator[tuple[int, int]]:
 
 @pytest.mark.parametrize("binary", BINARIES, ids=lambda path: path.name)
 def test_stubs_do_what_was_replaced(binary: Path) -> None:
-    """Decoded by objdump where they are put, moved instructions are what they were, and find what they found."""
-    plan, _ = planned(binary)
+    """Decoded where they are put, moved instructions are what they were, and find what they found."""
+    plan, _ = planned(binary, DEFAULT_KINDS)
     elf = read_elf(binary)
     assert elf is not None
     counted = {int(at) for at in plan.increments["at"]}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.counts.machine import Machine, Ran, reasons
+from tests.counts.machine import UNCOUNTED, Machine, Ran, reasons
 from whyperf.collect.counts.counter_files import Reason
 from whyperf.recording.call_tables import CallKind
 
@@ -297,3 +297,32 @@ def test_code_that_is_not_what_was_planned_for_is_left_alone(machine: Machine) -
     ran = run_both(machine, other)
     assert ran.status == 2 and reasons(other, ran.processes) <= {Reason.OTHER_CODE, Reason.PLAN_DAMAGED}
     assert Counter(one.reason for process in ran.processes for one in process.modules)[Reason.COUNTED] == 0
+
+
+def test_iterations_of_loops(machine: Machine) -> None:
+    binary = machine.compiled(
+        APART
+        + """#include <stdio.h>
+        #include <stdlib.h>
+        static volatile long x;
+        APART void nested(int n, int m) { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x += j; }
+        APART long chained(long n) {
+            long steps = 0;
+            while (n != 1) { x = n; n = n % 2 ? 3 * n + 1 : n / 2; steps += x; }
+            return steps;
+        }
+        int main(void) {
+            nested(20, 30);
+            printf("%ld %ld\\n", x, chained(27));
+            return 0;
+        }""",
+        kinds=frozenset(CallKind),
+    )
+    ran = run_both(machine, binary)
+    found = machine.line_edges(binary, ran.processes)
+    iterations: Counter[str] = Counter()
+    for (function, _, _, kind), count in found.items():
+        iterations[function] += count if kind is CallKind.ITERATION else 0
+    # The first time round nothing jumps back.
+    assert iterations["nested"] == 19 + 20 * 29
+    assert iterations["chained"] in (110, 111, UNCOUNTED)

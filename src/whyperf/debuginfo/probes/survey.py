@@ -21,12 +21,10 @@ from whyperf.debuginfo.flow_instructions import decode
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.instructions import direct_target, instructions, is_call, is_jump, relative_target
 from whyperf.debuginfo.jump_tables import table_targets
+from whyperf.debuginfo.probes.back_edges import Row, back_edges
 from whyperf.debuginfo.probes.flags import flags_are_used
 from whyperf.debuginfo.probes.pointers import pointed_at
 from whyperf.debuginfo.probes.stretches import Stretch, stretches
-
-Row = tuple[int, int, str, str]
-"""Address, size, mnemonic, operands of an instruction."""
 
 _NOT_AN_INSTRUCTION = ".byte"
 _FIRST_ROWS = 8
@@ -53,6 +51,18 @@ class Leaving:
 
 
 @dataclass(frozen=True)
+class Iterating:
+    """A jump back to the beginning of a loop."""
+
+    address: int
+    size: int
+    target: int
+    flags_used: bool
+    """At its target."""
+    before: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
 class Function:
     """A stretch that was understood."""
 
@@ -60,6 +70,7 @@ class Function:
     content: bytes
     first: tuple[Row, ...]
     leaving: tuple[Leaving, ...]
+    iterating: tuple[Iterating, ...]
     movable: bool
     """All that may be entered in it is known."""
 
@@ -82,13 +93,13 @@ class Survey:
     uses_gs: bool = False
 
 
-def survey(elf: ElfFile, image: Image) -> Survey:
-    return _Surveyor(elf, image).survey()
+def survey(elf: ElfFile, image: Image, *, with_loops: bool) -> Survey:
+    return _Surveyor(elf, image, with_loops).survey()
 
 
 class _Surveyor:
-    def __init__(self, elf: ElfFile, image: Image) -> None:
-        self._elf, self._image = elf, image
+    def __init__(self, elf: ElfFile, image: Image, with_loops: bool) -> None:
+        self._elf, self._image, self._with_loops = elf, image, with_loops
         # Of programs at a fixed address, numbers in the code may be addresses.
         self._numbers_are_addresses = min((s.address for s in elf.segments), default=0) > 0
         self._found = Survey()
@@ -147,6 +158,7 @@ class _Surveyor:
             content,
             tuple(rows[:_FIRST_ROWS]),
             tuple(leaving),
+            tuple(_iterating(stretch, rows)) if self._with_loops else (),
             stretch.landings is not None and self._note_tables(stretch, content, by_pointer_inside),
         )
 
@@ -206,6 +218,13 @@ class _Surveyor:
         if wrong:
             self._found.not_understood += [self._found.functions[row].stretch for row in sorted(wrong)]
             self._found.functions = [one for row, one in enumerate(self._found.functions) if row not in wrong]
+
+
+def _iterating(stretch: Stretch, rows: list[Row]) -> Iterator[Iterating]:
+    for edge in back_edges(rows, stretch.low, stretch.high):
+        address, size, _, _ = rows[edge.row]
+        before = tuple(rows[max(0, edge.row - _BEFORE_ROWS) : edge.row])
+        yield Iterating(address, size, rows[edge.header][0], flags_are_used(_ahead(rows, edge.header)), before)
 
 
 def _ahead(rows: list[Row], number: int) -> Iterator[str]:
