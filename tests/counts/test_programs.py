@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.counts.machine import UNCOUNTED, Machine, Ran, reasons
+from tests.counts.machine import Machine, Ran, reasons
 from whyperf.collect.counts.counter_files import Reason
 from whyperf.recording.call_tables import CallKind
 
@@ -306,14 +306,11 @@ def test_iterations_of_loops(machine: Machine) -> None:
         #include <stdlib.h>
         static volatile long x;
         APART void nested(int n, int m) { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x += j; }
-        APART long chained(long n) {
-            long steps = 0;
-            while (n != 1) { x = n; n = n % 2 ? 3 * n + 1 : n / 2; steps += x; }
-            return steps;
-        }
+        APART void halved(unsigned long n) { while (n) { x++; n >>= 1; } }
         int main(void) {
             nested(20, 30);
-            printf("%ld %ld\\n", x, chained(27));
+            halved(1ul << 40);
+            printf("%ld\\n", x);
             return 0;
         }""",
         kinds=frozenset(CallKind),
@@ -325,4 +322,4 @@ def test_iterations_of_loops(machine: Machine) -> None:
         iterations[function] += count if kind is CallKind.ITERATION else 0
     # The first time round nothing jumps back.
     assert iterations["nested"] == 19 + 20 * 29
-    assert iterations["chained"] in (110, 111, UNCOUNTED)
+    assert iterations["halved"] == 40

@@ -42,8 +42,10 @@ class NotCounted(IntEnum):
     """No room for a jump."""
     REPEATED = 6
     """The function jumps to its own entry, which would be counted as well."""
-    MODULE = 7
-    """Nothing of the module is counted."""
+    NO_JUMP = 7
+    """Some iterations of the loop begin without a jump."""
+    OTHER_EDGE = 8
+    """Another jump of the same loop cannot be counted, and half a count is none."""
 
 
 CALL_COUNTS = Table(

@@ -86,8 +86,8 @@ class _Planner:
             for leaving in function.leaving:
                 self._leaving(function, leaving, tails)
         for function in self._survey.functions:
-            for iterating in function.iterating:
-                self._iterating(function, iterating)
+            for target in dict.fromkeys(one.target for one in function.iterating):
+                self._loop(function, [one for one in function.iterating if one.target == target])
         pointed = self._survey.pointed - self._survey.parts
         for function in self._survey.functions:
             if function.stretch.low in pointed:
@@ -184,20 +184,30 @@ class _Planner:
             return NotCounted.ENTERED
         return self._apart(run, end)
 
-    def _iterating(self, function: Function, iterating: Iterating) -> None:
-        low, address = function.stretch.low, iterating.address
-        content = function.bytes_of(address, iterating.size)
-        if iterating.flags_used:
-            self._builder.left_alone(CallKind.ITERATION, address, low, iterating.target, NotCounted.FLAGS)
-        elif _goes_by_distance(content):
-            self._builder.through(CallKind.ITERATION, address, low, iterating.target, content)
-        else:
-            run = self._run_before_short_jump(function, iterating, content)
-            if isinstance(run, NotCounted):
-                self._builder.left_alone(CallKind.ITERATION, address, low, iterating.target, run)
+    def _loop(self, function: Function, edges: Sequence[Iterating]) -> None:
+        """All jumps back to the beginning of a loop, or none."""
+        low = function.stretch.low
+        runs = [self._iteration_run(function, edge) for edge in edges]
+        whole = not any(isinstance(run, NotCounted) for run in runs)
+        for edge, run in zip(edges, runs, strict=True):
+            content = function.bytes_of(edge.address, edge.size)
+            if isinstance(run, NotCounted) or not whole:
+                reason = run if isinstance(run, NotCounted) else NotCounted.OTHER_EDGE
+                self._builder.left_alone(CallKind.ITERATION, edge.address, low, edge.target, reason)
+            elif run:
+                self._builder.iteration(low, run, edge.address, edge.target, content)
+                self._note_moved(run[0].address, edge.address + edge.size)
             else:
-                self._builder.iteration(low, run, address, iterating.target, content)
-                self._note_moved(run[0].address, address + iterating.size)
+                self._builder.through(CallKind.ITERATION, edge.address, low, edge.target, content)
+
+    def _iteration_run(self, function: Function, edge: Iterating) -> list[Moved] | NotCounted:
+        """What must be moved with the jump: nothing if it goes by a distance."""
+        content = function.bytes_of(edge.address, edge.size)
+        if not edge.is_whole:
+            return NotCounted.NO_JUMP
+        if edge.flags_used:
+            return NotCounted.FLAGS
+        return [] if _goes_by_distance(content) else self._run_before_short_jump(function, edge, content)
 
     def _run_before_short_jump(
         self, function: Function, iterating: Iterating, content: bytes

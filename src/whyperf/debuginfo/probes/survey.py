@@ -59,6 +59,8 @@ class Iterating:
     target: int
     flags_used: bool
     """At its target."""
+    is_whole: bool
+    """Only such jumps lead there from within the loop."""
     before: tuple[Row, ...]
 
 
@@ -224,7 +226,8 @@ def _iterating(stretch: Stretch, rows: list[Row]) -> Iterator[Iterating]:
     for edge in back_edges(rows, stretch.low, stretch.high):
         address, size, _, _ = rows[edge.row]
         before = tuple(rows[max(0, edge.row - _BEFORE_ROWS) : edge.row])
-        yield Iterating(address, size, rows[edge.header][0], flags_are_used(_ahead(rows, edge.header)), before)
+        used = flags_are_used(_ahead(rows, edge.header))
+        yield Iterating(address, size, rows[edge.header][0], used, edge.is_whole, before)
 
 
 def _ahead(rows: list[Row], number: int) -> Iterator[str]:
