@@ -64,8 +64,8 @@ static enum probes_reason count_module(const struct module *module, struct count
         reason = PROBES_NO_DISK;
     if (!reason)
         reason = install_stubs(&counted->plan, &counted->installed, set_increments, counted);
-    if (!reason)
-        reason = install_patches(&counted->plan, &counted->installed);
+    if (!reason && (reason = install_patches(&counted->plan, &counted->installed)))
+        counted->installed.stubs = NULL; // kept: should the old code not be back either, it leads there
     return reason;
 }
 
