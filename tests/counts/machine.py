@@ -185,7 +185,7 @@ def preloaded() -> list[Path]:
     folder = Path(tempfile.mkdtemp(prefix="whyperf-library-", dir=f"{ROOT}/tmp"))
     atexit.register(shutil.rmtree, folder)
     library, again = folder / "libwhyperf_probes.so", folder / "libtranslate_again.so"
-    sources = map(str, sorted((NATIVE / "probes").glob("*.c")))
+    sources = map(str, [*sorted((NATIVE / "probes").glob("*.c")), NATIVE / "interposed" / "syscall.c"])
     _run([f"{CROSS}gcc", *_LIBRARY_FLAGS, f"-I{NATIVE}", *sources, "-o", str(library)])
     source = Path(__file__).parent / "programs" / "translate_again.c"
     _run([f"{CROSS}gcc", "-O2", "-shared", "-fPIC", str(source), "-o", str(again)])

@@ -133,3 +133,44 @@ def test_a_thread_keeps_the_signal_mask_that_it_was_given(machine: Machine) -> N
         }"""
     )
     assert works(machine, source) == (0, [2], 0)
+
+
+def test_a_program_that_forbids_itself_system_calls_runs_on(machine: Machine) -> None:
+    """Emulators refuse filters: there the program runs without one."""
+    source = (
+        WORK
+        + """#include <linux/filter.h>
+        #include <linux/seccomp.h>
+        #include <stddef.h>
+        #include <sys/prctl.h>
+        #include <sys/syscall.h>
+        #define EQUAL(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1)
+        #define KILLED(call) EQUAL(call), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+        static int filtered(void) {
+            struct sock_filter filter[] = {
+                BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                KILLED(SYS_arch_prctl), KILLED(SYS_ftruncate), KILLED(SYS_fallocate),
+                KILLED(SYS_tgkill), KILLED(SYS_openat),
+                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+            };
+            struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+            if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return 0;
+            return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
+        }
+        static void *run(void *unused) { for (int i = 0; i < 10; i++) work(); return unused; }
+        int main(void) {
+            for (int i = 0; i < 7; i++) work();
+            int is_filtered = filtered();
+            pthread_t thread;
+            pthread_create(&thread, NULL, run, NULL); pthread_join(thread, NULL);
+            if (fork() == 0) { work(); _exit(0); }
+            wait(NULL);
+            return is_filtered ? 3 : 4;
+        }"""
+    )
+    status, calls, uncounted = works(machine, source)
+    assert status in (3, 4)
+    if status == 3:
+        assert uncounted == 2 and calls[0] >= 17
+    else:
+        assert uncounted == 0 and calls == [17, 1]
