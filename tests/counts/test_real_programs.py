@@ -44,7 +44,7 @@ def test_a_real_program_runs_as_ever(machine: Machine, program: str, script: str
     inside = Path("/usr/bin") / (Path(f"{ROOT}/usr/bin/{program}").readlink() if program == "python3" else program)
     binary = Path(f"{ROOT}{inside}")
     described = describe(str(binary))
-    plan = ensure_plan(machine.plans, described)
+    plan = ensure_plan(machine.plans, described, frozenset(CallKind))
     assert plan is not None
     command = (str(inside), "-c", script)
     plain, counted = machine.plain(*command), machine.counted(*command)
