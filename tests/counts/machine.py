@@ -27,7 +27,7 @@ from whyperf.debuginfo import Binary, describe
 from whyperf.debuginfo.probes.plan_cache import ensure_plan, load_plan
 from whyperf.debuginfo.probes.plan_file import Plan
 from whyperf.debuginfo.probes.planner import DEFAULT_KINDS
-from whyperf.debuginfo.probes.sites import Sites, sites_of
+from whyperf.debuginfo.probes.sites import sites_of
 from whyperf.recording.call_tables import CallKind
 
 ROOT = os.environ.get("WHYPERF_TEST_X86_ROOT", "")
@@ -152,9 +152,6 @@ class Machine:
         plan = load_plan(self.plans, described.build_id)
         assert plan is not None
         return described, plan
-
-    def sites(self, binary: Path) -> Sites:
-        return sites_of(*self._planned(binary))
 
 
 def modules_of(build_id: str, processes: Sequence[CountedProcess]) -> list[CountedModule]:

@@ -323,3 +323,18 @@ def test_iterations_of_loops(machine: Machine) -> None:
     # The first time round nothing jumps back.
     assert iterations["nested"] == 19 + 20 * 29
     assert iterations["halved"] == 40
+
+
+def test_calls_of_other_files_without_linkage_stubs(machine: Machine) -> None:
+    binary = machine.compiled(
+        APART
+        + """#include <stdio.h>
+        #include <stdlib.h>
+        APART void said(const char *text) { puts(text); }
+        APART int both(const char *text) { int n = atoi(text); said(text); return n + abs(atoi(text)); }
+        int main(void) { int sum = 0; for (int i = 0; i < 9; i++) sum += both("12"); printf("%d\\n", sum); return 0; }""",
+        "-fno-plt",
+    )
+    found = machine.edges(binary, run_both(machine, binary).processes)
+    assert found["said", "puts", CallKind.POINTER_TAIL] == 9
+    assert sum(count for (function, _, kind), count in found.items() if (function, kind) == ("both", POINTER)) == 18

@@ -35,7 +35,6 @@ _SHORT_JUMPS = frozenset({0xEB, *range(0x70, 0x80)})
 DEFAULT_KINDS = frozenset(CallKind) - {CallKind.ITERATION}
 """Entries are those of functions whose address is taken: others are entered by counted calls alone. Iterations are
 left out: the prototype's costs rose from 1.1 to 1.6 times the CPU time with them."""
-UNMOVED_KINDS = frozenset({CallKind.CALL, CallKind.TAIL})
 
 
 @dataclass(frozen=True)
