@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "probes/memory.h"
+#include "probes/sandbox.h"
 #include "sampler/raw.h"
 
 _Static_assert(sizeof(struct counters_module) == 1024, "as in counter_files.py");
@@ -279,6 +280,10 @@ static struct block *new_block(uint32_t count) {
 void counters_begin_thread(void) {
     if (!this.header || this.header->mode != COUNTERS_PER_THREAD)
         return;
+    if (sandbox_forbids_system_calls()) { // it goes on in its creator's block, where both may lose counts
+        atomic_fetch_add(&this.header->uncounted_threads, 1);
+        return;
+    }
     int saved_errno = errno;
     pthread_mutex_lock(&this.lock);
     uint32_t count = atomic_load(&this.header->blocks);
@@ -326,6 +331,10 @@ void counters_after_fork_in_child(void) {
     struct counters_header *parents = this.header;
     if (!parents)
         return;
+    if (sandbox_forbids_system_calls()) {
+        atomic_fetch_add(&parents->uncounted_threads, 1);
+        return;
+    }
     bool per_thread = parents->mode == COUNTERS_PER_THREAD;
     uint32_t blocks = atomic_load(&parents->blocks);
     if (per_thread)

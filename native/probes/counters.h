@@ -37,7 +37,7 @@ struct counters_header {
     uint64_t block_bytes;
     _Atomic uint32_t blocks;
     _Atomic uint32_t modules;
-    _Atomic uint32_t uncounted_threads; // for which there was no block
+    _Atomic uint32_t uncounted_threads; // and forks for which there was no block
     _Atomic uint32_t unwatched;         // 1: libraries that are loaded later are not noticed
     uint32_t forked;                    // 1: the counters are those of a fork's child
 };

@@ -13,6 +13,7 @@
 #include "probes/counters.h"
 #include "probes/install.h"
 #include "probes/memory.h"
+#include "probes/sandbox.h"
 #include "probes/threads.h"
 
 static const char plans_variable[] = "WHYPERF_COUNTS_PLANS=", out_variable[] = "WHYPERF_COUNTS_OUT=";
@@ -64,8 +65,8 @@ static enum probes_reason count_module(const struct module *module, struct count
         reason = PROBES_NO_DISK;
     if (!reason)
         reason = install_stubs(&counted->plan, &counted->installed, set_increments, counted);
-    if (!reason)
-        reason = install_patches(&counted->plan, &counted->installed);
+    if (!reason && (reason = install_patches(&counted->plan, &counted->installed)))
+        counted->installed.stubs = NULL; // kept: should the old code not be back either, it leads there
     return reason;
 }
 
@@ -135,7 +136,9 @@ static void forget_unloaded(void) {
 static void look(void) {
     int saved_errno = errno;
     pthread_mutex_lock(&counts.lock);
-    if (counters_are_open()) {
+    if (counters_are_open() && sandbox_forbids_system_calls()) {
+        counters_note_unwatched();
+    } else if (counters_are_open()) {
         for (struct counted *one = counts.modules; one < counts.modules + COUNTERS_MODULES; one++)
             one->seen = false;
         modules_walk(look_at, NULL);
@@ -168,7 +171,7 @@ static void after_fork_in_child(void) {
     for (struct counted *one = counts.modules; one < counts.modules + COUNTERS_MODULES; one++)
         if (one->plan.header) {
             one->row = counters_are_open() ? counters_rows() + (one->row - parents_rows) : NULL;
-            if (one->installed.data_bytes)
+            if (one->installed.data_bytes && !sandbox_forbids_system_calls())
                 map_counters_of_child(one);
         }
     counts.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;

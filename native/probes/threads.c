@@ -1,4 +1,3 @@
-#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -9,23 +8,11 @@
 #include <threads.h>
 
 #include "probes/memory.h"
+#include "probes/next.h"
 #include "probes/threads.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 static const struct threads_events *watching;
 
-// The functions that ours stand in front of, found when first needed.
-static void *next(_Atomic(void *) *found, const char *name) {
-    void *function = atomic_load_explicit(found, memory_order_relaxed);
-    if (!function) {
-        function = dlsym(RTLD_NEXT, name);
-        atomic_store_explicit(found, function, memory_order_relaxed);
-    }
-    return function;
-}
-
-#define NEXT(name) ((__typeof__(&(name)))next(&next_##name, #name))
 static _Atomic(void *) next_pthread_create, next_thrd_create, next__Fork;
 
 // What a new thread is to run, from the moment it is asked for to the moment it starts. Not from malloc, which is the

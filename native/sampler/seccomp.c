@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "interposed/syscall.h"
 #include "sampler/sampler.h"
 
 DECLARE_NEXT(prctl);
@@ -185,8 +186,7 @@ EXPORT int prctl(int option, ...) {
     return (int)settle(next(option, arguments[0], arguments[1], arguments[2], arguments[3]), before);
 }
 
-// Called by the syscall() below for SYS_seccomp.
-__attribute__((used)) long whyperf_seccomp(long operation, long flags, void *arguments) {
+long whyperf_seccomp(long operation, long flags, void *arguments) {
     long raw;
     bool installs =
         this_process.session && (operation == SECCOMP_SET_MODE_FILTER || operation == SECCOMP_SET_MODE_STRICT);
@@ -205,38 +205,3 @@ __attribute__((used)) long whyperf_seccomp(long operation, long flags, void *arg
     // With SECCOMP_FILTER_FLAG_NEW_LISTENER success is a descriptor.
     return installs && raw < 0 ? settle(raw, before) : raw;
 }
-
-__attribute__((used)) long whyperf_syscall_failed(long error) {
-    errno = (int)-error;
-    return -1;
-}
-
-// libc's syscall(), in front of it only for SYS_seccomp (that is how libseccomp installs filters). It must not have a
-// frame of its own: a child made by syscall(SYS_clone) returns through it as well.
-__asm__(".text\n"
-        ".globl syscall\n"
-        ".type syscall, @function\n"
-        "syscall:\n"
-        "    .cfi_startproc\n"
-        "    cmpq $317, %rdi\n"
-        "    je 1f\n"
-        "    movq %rdi, %rax\n"
-        "    movq %rsi, %rdi\n"
-        "    movq %rdx, %rsi\n"
-        "    movq %rcx, %rdx\n"
-        "    movq %r8, %r10\n"
-        "    movq %r9, %r8\n"
-        "    movq 8(%rsp), %r9\n"
-        "    syscall\n"
-        "    cmpq $-4095, %rax\n"
-        "    jae 2f\n"
-        "    ret\n"
-        "1:  movq %rsi, %rdi\n"
-        "    movq %rdx, %rsi\n"
-        "    movq %rcx, %rdx\n"
-        "    jmp whyperf_seccomp\n"
-        "2:  movq %rax, %rdi\n"
-        "    jmp whyperf_syscall_failed\n"
-        "    .cfi_endproc\n"
-        ".size syscall, .-syscall\n");
-_Static_assert(SYS_seccomp == 317, "the number in the code above");

@@ -26,12 +26,13 @@ from whyperf.collect.counts.recorder import LIBRARY
 from whyperf.debuginfo import Binary, describe
 from whyperf.debuginfo.probes.plan_cache import ensure_plan, load_plan
 from whyperf.debuginfo.probes.plan_file import Plan
-from whyperf.debuginfo.probes.sites import Sites, sites_of
+from whyperf.debuginfo.probes.planner import DEFAULT_KINDS
+from whyperf.debuginfo.probes.sites import sites_of
 from whyperf.recording.call_tables import CallKind
 
 ROOT = os.environ.get("WHYPERF_TEST_X86_ROOT", "")
 NATIVE = Path(__file__).parents[2] / "native"
-_CROSS = "x86_64-linux-gnu-" if ROOT else ""
+CROSS = "x86_64-linux-gnu-" if ROOT else ""
 _WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Werror"]
 _CODE = ["-O2", "-g", "-D_GNU_SOURCE", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-plt", "-fno-stack-protector"]
 _LINKED = ["-Wl,-z,now", "-Wl,-z,defs", "-Wl,-z,initfirst"]
@@ -66,21 +67,28 @@ class Machine:
         path.mkdir(exist_ok=True)
         return path
 
-    def compiled(self, source: str, *flags: str, name: str = "program", plan: bool = True) -> Path:
+    def compiled(
+        self,
+        source: str,
+        *flags: str,
+        name: str = "program",
+        plan: bool = True,
+        kinds: frozenset[CallKind] = DEFAULT_KINDS,
+    ) -> Path:
         """From the text of a program in C, or in C++ if it says `#include <cstdio>`."""
         cplusplus = "#include <c" in source
         file = self.folder / f"{name}.{'cc' if cplusplus else 'c'}"
         file.write_text(source)
         binary = self.folder / name
-        compiler = f"{_CROSS}{'g++' if cplusplus else 'gcc'}"
+        compiler = f"{CROSS}{'g++' if cplusplus else 'gcc'}"
         _run([compiler, "-g", "-O2", "-Wl,--build-id", str(file), *flags, "-o", str(binary), "-lpthread", "-ldl"])
         if plan:
-            assert ensure_plan(self.plans, describe(str(binary))) is not None
+            assert ensure_plan(self.plans, describe(str(binary)), kinds) is not None
         return binary
 
     def stripped(self, binary: Path, name: str) -> Path:
         other = self.folder / name
-        _run([f"{_CROSS}strip", str(binary), "-o", str(other)])
+        _run([f"{CROSS}strip", str(binary), "-o", str(other)])
         return other
 
     def plain(self, *command: str | Path) -> Ran:
@@ -145,9 +153,6 @@ class Machine:
         assert plan is not None
         return described, plan
 
-    def sites(self, binary: Path) -> Sites:
-        return sites_of(*self._planned(binary))
-
 
 def modules_of(build_id: str, processes: Sequence[CountedProcess]) -> list[CountedModule]:
     modules = [one for process in processes for one in process.modules if one.build_id == build_id]
@@ -177,10 +182,10 @@ def preloaded() -> list[Path]:
     folder = Path(tempfile.mkdtemp(prefix="whyperf-library-", dir=f"{ROOT}/tmp"))
     atexit.register(shutil.rmtree, folder)
     library, again = folder / "libwhyperf_probes.so", folder / "libtranslate_again.so"
-    sources = map(str, sorted((NATIVE / "probes").glob("*.c")))
-    _run([f"{_CROSS}gcc", *_LIBRARY_FLAGS, f"-I{NATIVE}", *sources, "-o", str(library)])
+    sources = map(str, [*sorted((NATIVE / "probes").glob("*.c")), NATIVE / "interposed" / "syscall.c"])
+    _run([f"{CROSS}gcc", *_LIBRARY_FLAGS, f"-I{NATIVE}", *sources, "-o", str(library)])
     source = Path(__file__).parent / "programs" / "translate_again.c"
-    _run([f"{_CROSS}gcc", "-O2", "-shared", "-fPIC", str(source), "-o", str(again)])
+    _run([f"{CROSS}gcc", "-O2", "-shared", "-fPIC", str(source), "-o", str(again)])
     return [library, again]
 
 

@@ -297,3 +297,44 @@ def test_code_that_is_not_what_was_planned_for_is_left_alone(machine: Machine) -
     ran = run_both(machine, other)
     assert ran.status == 2 and reasons(other, ran.processes) <= {Reason.OTHER_CODE, Reason.PLAN_DAMAGED}
     assert Counter(one.reason for process in ran.processes for one in process.modules)[Reason.COUNTED] == 0
+
+
+def test_iterations_of_loops(machine: Machine) -> None:
+    binary = machine.compiled(
+        APART
+        + """#include <stdio.h>
+        #include <stdlib.h>
+        static volatile long x;
+        APART void nested(int n, int m) { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x += j; }
+        APART void halved(unsigned long n) { while (n) { x++; n >>= 1; } }
+        int main(void) {
+            nested(20, 30);
+            halved(1ul << 40);
+            printf("%ld\\n", x);
+            return 0;
+        }""",
+        kinds=frozenset(CallKind),
+    )
+    ran = run_both(machine, binary)
+    found = machine.line_edges(binary, ran.processes)
+    iterations: Counter[str] = Counter()
+    for (function, _, _, kind), count in found.items():
+        iterations[function] += count if kind is CallKind.ITERATION else 0
+    # The first time round nothing jumps back.
+    assert iterations["nested"] == 19 + 20 * 29
+    assert iterations["halved"] == 40
+
+
+def test_calls_of_other_files_without_linkage_stubs(machine: Machine) -> None:
+    binary = machine.compiled(
+        APART
+        + """#include <stdio.h>
+        #include <stdlib.h>
+        APART void said(const char *text) { puts(text); }
+        APART int both(const char *text) { int n = atoi(text); said(text); return n + abs(atoi(text)); }
+        int main(void) { int sum = 0; for (int i = 0; i < 9; i++) sum += both("12"); printf("%d\\n", sum); return 0; }""",
+        "-fno-plt",
+    )
+    found = machine.edges(binary, run_both(machine, binary).processes)
+    assert found["said", "puts", CallKind.POINTER_TAIL] == 9
+    assert sum(count for (function, _, kind), count in found.items() if (function, kind) == ("both", POINTER)) == 18

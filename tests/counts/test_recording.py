@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from tests.counts.machine import Machine, environment_outside, preloaded
 from whyperf.cli import record
 from whyperf.cli.counts_options import check_counts
+from whyperf.cli.main import main
 from whyperf.collect.counts.run import record_counts
 from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.program import find_program
@@ -124,3 +126,10 @@ def test_options_that_exclude_each_other() -> None:
     for options in (["--pid", "1"], ["--rate", "50"], ["--skip", "2s"], ["--clock", "wall"]):
         with pytest.raises(WhyperfError, match="exclude each other"):
             check_counts(parser.parse_args(["--counts", *options, "--", "true"]))
+
+
+def test_info_says_what_was_counted(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
+    recording = recorded(machine)
+    assert main(["info", str(recording.path)]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"counted\s+\d+ calls and entries at \d+ of \d+ counted sites", said)

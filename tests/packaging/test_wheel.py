@@ -35,6 +35,7 @@ def test_it_holds_what_is_needed_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     for needed in (
         "whyperf/py.typed",
+        "whyperf/collect/libwhyperf_probes.so",
         "whyperf/collect/libwhyperf_sampler.so",
         "whyperf/demo/orders.c",
         "whyperf/report/verdict.schema.json",
@@ -92,9 +93,10 @@ def test_it_works_in_a_fresh_environment(wheel: Path, tmp_path: Path) -> None:
     assert whyperf("info", "rec").returncode == 0
 
 
-def test_the_sampler_needs_only_the_c_library(wheel: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["sampler", "probes"])
+def test_what_is_preloaded_needs_only_the_c_library(wheel: Path, tmp_path: Path, name: str) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        library = archive.extract("whyperf/collect/libwhyperf_sampler.so", tmp_path)
+        library = archive.extract(f"whyperf/collect/libwhyperf_{name}.so", tmp_path)
     shown = subprocess.run(["readelf", "--dynamic", library], capture_output=True, text=True, check=True).stdout
     needed = [line.split("[")[1].rstrip("]") for line in shown.splitlines() if "(NEEDED)" in line]
     assert set(needed) <= {"libc.so.6", "ld-linux-x86-64.so.2"}

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from whyperf.cli.info_counts import counting_lines
 from whyperf.cli.info_trace import trace_facts, trace_lines, trace_losses
 from whyperf.cli.reading import add_max_rows, opened
 from whyperf.report.endings import ending
@@ -112,6 +113,8 @@ def _lines(recording: Recording) -> Iterator[tuple[str, str]]:
     yield "work", _work(recording)
     if manifest.deep is not None:
         yield from _counted_deeply(recording, manifest.deep)
+    elif manifest.counting is not None:
+        yield from counting_lines(recording, manifest.counting)
     else:
         yield from _sampled(recording)
         yield from _modules(recording)

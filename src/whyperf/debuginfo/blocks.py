@@ -79,6 +79,11 @@ def find_blocks(code: CodeMap, scope: int, never_return: frozenset[int], read: R
         if not content:
             return None
         branches += branching_instructions(content, low)
+    return blocks_of(branches, parts, never_return)
+
+
+def blocks_of(branches: Sequence[Branching], parts: Parts, never_return: frozenset[int]) -> Blocks:
+    """Of code whose branching instructions are known."""
     leaders = {low for low, _ in parts.ranges}
     for branch in branches:
         leaders |= _leaders(branch, parts, never_return)
@@ -118,7 +123,7 @@ def _leaders(branch: Branching, parts: Parts, never_return: frozenset[int]) -> s
 
 
 def _edges(
-    start: list[int], branches: list[Branching], parts: Parts, never_return: frozenset[int]
+    start: list[int], branches: Sequence[Branching], parts: Parts, never_return: frozenset[int]
 ) -> tuple[tuple[tuple[int, ...], ...], tuple[bool, ...], tuple[int, ...]]:
     row = {leader: at for at, leader in enumerate(start)}
     ending = {bisect_right(start, b.start) - 1: b for b in branches if not b.is_call or b.target in never_return}

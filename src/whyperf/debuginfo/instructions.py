@@ -70,11 +70,19 @@ def relative_target(operands: str, end: int) -> int | None:
 
 def branching_instructions(content: bytes, address: int) -> Iterator[Branching]:
     """In order; bytes that are no instructions are passed over."""
-    for start, size, mnemonic, operands in instructions(content, address):
-        call, jump = is_call(mnemonic), is_jump(mnemonic)
-        if call or jump or is_stop(mnemonic):
-            goes_on = call or (jump and mnemonic not in _ALWAYS)
-            yield Branching(start, start + size, direct_target(operands), call, jump, goes_on)
+    for one in instructions(content, address):
+        branching = branching_of(*one)
+        if branching is not None:
+            yield branching
+
+
+def branching_of(start: int, size: int, mnemonic: str, operands: str) -> Branching | None:
+    """None for an instruction after which the next one runs."""
+    call, jump = is_call(mnemonic), is_jump(mnemonic)
+    if not (call or jump or is_stop(mnemonic)):
+        return None
+    goes_on = call or (jump and mnemonic not in _ALWAYS)
+    return Branching(start, start + size, direct_target(operands), call, jump, goes_on)
 
 
 @cache

@@ -22,6 +22,8 @@ class CallKind(IntEnum):
     """A jump through a pointer, in place of a call and a return."""
     ENTRY = 4
     """The function itself, however it was entered."""
+    ITERATION = 5
+    """A jump back to the beginning of a loop."""
 
 
 class NotCounted(IntEnum):
@@ -40,8 +42,10 @@ class NotCounted(IntEnum):
     """No room for a jump."""
     REPEATED = 6
     """The function jumps to its own entry, which would be counted as well."""
-    MODULE = 7
-    """Nothing of the module is counted."""
+    NO_JUMP = 7
+    """Some iterations of the loop begin without a jump."""
+    OTHER_EDGE = 8
+    """Another jump of the same loop cannot be counted, and half a count is none."""
 
 
 CALL_COUNTS = Table(
@@ -55,7 +59,11 @@ CALL_COUNTS = Table(
         Column(
             "order", pa.int32(), "tells sites of the same function, callee and kind apart: 0 for the first by address"
         ),
-        Column("kind", pa.int8(), "0: call, 1: tail call, 2: call by pointer, 3: tail call by pointer, 4: entry"),
+        Column(
+            "kind",
+            pa.int8(),
+            "0: call, 1: tail call, 2: call by pointer, 3: tail call by pointer, 4: entry, 5: loop iteration",
+        ),
         Column("count", pa.int64(), "how often, in all threads of the process"),
     ),
     optional=True,

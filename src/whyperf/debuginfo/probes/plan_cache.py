@@ -9,7 +9,8 @@ from pathlib import Path
 
 from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.probes.plan_file import Plan, read, written
-from whyperf.debuginfo.probes.planner import make_plan
+from whyperf.debuginfo.probes.planner import DEFAULT_KINDS, make_plan
+from whyperf.recording.call_tables import CallKind
 
 SUFFIX = ".plan"
 
@@ -23,12 +24,12 @@ def load_plan(folder: Path, build_id: str) -> Plan | None:
     return plan if plan is not None and plan.build_id == build_id else None
 
 
-def ensure_plan(folder: Path, binary: Binary) -> Plan | None:
-    """None for what cannot be planned. OSError when the plan cannot be written."""
+def ensure_plan(folder: Path, binary: Binary, kinds: frozenset[CallKind] = DEFAULT_KINDS) -> Plan | None:
+    """A folder is for one choice of kinds. None for what cannot be planned. OSError when the plan cannot be written."""
     known = load_plan(folder, binary.build_id) if binary.build_id else None
     if known is not None:
         return known
-    made = make_plan(binary)
+    made = make_plan(binary, kinds)
     if made is None:
         return None
     content = written(made[0])

@@ -14,6 +14,7 @@ from whyperf.debuginfo.flow_instructions import decode
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.places import lines_at, out_of_line_scopes
 from whyperf.debuginfo.probes.plan_file import Plan
+from whyperf.recording.call_tables import CallKind
 
 _STUB_BYTES = 16
 
@@ -46,8 +47,9 @@ def sites_of(binary: Binary, plan: Plan) -> Sites:
     address = rows["address"].astype(np.uint64)
     file, line = lines_at(binary.code, address)
     function = _functions_at(binary, address)
-    callee = functions_entered_at(binary, rows["target"])
-    imported = _Imports(binary).of(rows["target"], callee)
+    called = np.where(rows["kind"] == CallKind.ITERATION, -1, rows["target"])
+    callee = functions_entered_at(binary, called)
+    imported = _Imports(binary).of(called, callee)
     keys = list(zip(function.tolist(), callee.tolist(), imported, rows["kind"].tolist(), strict=True))
     return Sites(
         address,

@@ -18,6 +18,7 @@ _ALIGNMENT = 16
 _FILL = b"\xcc"  # a trap
 _INCREMENT = bytes(9)  # written by the target, which knows where its counters are
 _JUMP = b"\xe9"
+_SHORT_JUMP = 0xEB
 
 
 class PlanBuilder:
@@ -48,6 +49,20 @@ class PlanBuilder:
             self._move(one)
         self._count(kind, last.address, function, -1 if last.near is None else last.near)
         self._move(as_jump(last) if is_call else last)
+
+    def iteration(self, function: int, run: list[Moved], jump: int, target: int, old: bytes) -> None:
+        """A short jump back at `jump`, its bytes `old`, after so many instructions before it that there is room."""
+        content = b"".join(one.content for one in run) + old
+        self._patch(run[0].address, content, PatchKind.JUMP)
+        for one in run:
+            self._move(one)
+        if old[0] != _SHORT_JUMP:
+            # Where it does not jump back: over the increment and the jump behind it.
+            self._stubs += bytes((old[0] ^ 1, len(_INCREMENT) + len(_JUMP) + 4))
+        self._count(CallKind.ITERATION, jump, function, target)
+        self._jump(target)
+        if old[0] != _SHORT_JUMP:
+            self._jump(run[0].address + len(content))
 
     def entry(self, function: int, run: list[Moved]) -> None:
         self._patch(run[0].address, b"".join(one.content for one in run), PatchKind.JUMP)

@@ -21,18 +21,17 @@ from whyperf.debuginfo.flow_instructions import decode
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.instructions import direct_target, instructions, is_call, is_jump, relative_target
 from whyperf.debuginfo.jump_tables import table_targets
+from whyperf.debuginfo.probes.back_edges import Row, back_edges
 from whyperf.debuginfo.probes.flags import flags_are_used
 from whyperf.debuginfo.probes.pointers import pointed_at
 from whyperf.debuginfo.probes.stretches import Stretch, stretches
-
-Row = tuple[int, int, str, str]
-"""Address, size, mnemonic, operands of an instruction."""
 
 _NOT_AN_INSTRUCTION = ".byte"
 _FIRST_ROWS = 8
 _BEFORE_ROWS = 5
 """As many as may have to be moved: five bytes need no more."""
 _JUMPS_FOLLOWED = 4
+_LEAVING_LETTERS = "cjl"  # calls, jumps and loops begin with
 _IMMEDIATE = re.compile(r", (0x[0-9a-f]+)$")
 
 
@@ -52,6 +51,20 @@ class Leaving:
 
 
 @dataclass(frozen=True)
+class Iterating:
+    """A jump back to the beginning of a loop."""
+
+    address: int
+    size: int
+    target: int
+    flags_used: bool
+    """At its target."""
+    is_whole: bool
+    """Only such jumps lead there from within the loop."""
+    before: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
 class Function:
     """A stretch that was understood."""
 
@@ -59,6 +72,7 @@ class Function:
     content: bytes
     first: tuple[Row, ...]
     leaving: tuple[Leaving, ...]
+    iterating: tuple[Iterating, ...]
     movable: bool
     """All that may be entered in it is known."""
 
@@ -76,16 +90,18 @@ class Survey:
     """Of those, what a jump within its own stretch leads to."""
     pointed: frozenset[int] = frozenset()
     """Places whose address is taken."""
+    parts: frozenset[int] = frozenset()
+    """Starts of stretches that were split off a function: nobody calls them."""
     uses_gs: bool = False
 
 
-def survey(elf: ElfFile, image: Image) -> Survey:
-    return _Surveyor(elf, image).survey()
+def survey(elf: ElfFile, image: Image, *, with_loops: bool) -> Survey:
+    return _Surveyor(elf, image, with_loops).survey()
 
 
 class _Surveyor:
-    def __init__(self, elf: ElfFile, image: Image) -> None:
-        self._elf, self._image = elf, image
+    def __init__(self, elf: ElfFile, image: Image, with_loops: bool) -> None:
+        self._elf, self._image, self._with_loops = elf, image, with_loops
         # Of programs at a fixed address, numbers in the code may be addresses.
         self._numbers_are_addresses = min((s.address for s in elf.segments), default=0) > 0
         self._found = Survey()
@@ -108,7 +124,25 @@ class _Surveyor:
         self._found.entered = np.unique(np.concatenate([places, pointers]))
         self._found.pointed = frozenset(self._named).union(pointers.tolist())
         self._found.jumped_to = frozenset(self._jumped)
+        self._found.parts = frozenset(self._parts())
         return self._found
+
+    def _parts(self) -> Iterator[int]:
+        """With something on the stack at their start, or jumping into the midst of other functions, never called."""
+        starts = {function.stretch.low for function in self._found.functions}
+        lows = sorted(starts)
+        entered = self._found.pointed.union(
+            one.target for function in self._found.functions for one in function.leaving if one.is_call and one.target
+        )
+        for function in self._found.functions:
+            jumps = [one.target for one in function.leaving if not one.is_call and one.target is not None]
+            jumps_back = any(target not in starts and self._is_inside(target, lows) for target in jumps)
+            if function.stretch.is_part or (jumps_back and function.stretch.low not in entered):
+                yield function.stretch.low
+
+    def _is_inside(self, address: int, lows: list[int]) -> bool:
+        row = bisect.bisect_right(lows, address) - 1
+        return row >= 0 and address < self._found.functions[row].stretch.high
 
     def _function(self, stretch: Stretch) -> Function | None:
         size = stretch.high - stretch.low
@@ -126,6 +160,7 @@ class _Surveyor:
             content,
             tuple(rows[:_FIRST_ROWS]),
             tuple(leaving),
+            tuple(_iterating(stretch, rows)) if self._with_loops else (),
             stretch.landings is not None and self._note_tables(stretch, content, by_pointer_inside),
         )
 
@@ -135,7 +170,7 @@ class _Surveyor:
         by_pointer = False
         low, high = stretch.low, stretch.high
         for number, (address, size, mnemonic, operands) in enumerate(rows):
-            if is_call(mnemonic) or is_jump(mnemonic):
+            if mnemonic[0] in _LEAVING_LETTERS and (is_call(mnemonic) or is_jump(mnemonic)):
                 target, call = direct_target(operands), is_call(mnemonic)
                 if target is None:
                     before = tuple(rows[max(0, number - _BEFORE_ROWS) : number])
@@ -185,6 +220,14 @@ class _Surveyor:
         if wrong:
             self._found.not_understood += [self._found.functions[row].stretch for row in sorted(wrong)]
             self._found.functions = [one for row, one in enumerate(self._found.functions) if row not in wrong]
+
+
+def _iterating(stretch: Stretch, rows: list[Row]) -> Iterator[Iterating]:
+    for edge in back_edges(rows, stretch.low, stretch.high):
+        address, size, _, _ = rows[edge.row]
+        before = tuple(rows[max(0, edge.row - _BEFORE_ROWS) : edge.row])
+        used = flags_are_used(_ahead(rows, edge.header))
+        yield Iterating(address, size, rows[edge.header][0], used, edge.is_whole, before)
 
 
 def _ahead(rows: list[Row], number: int) -> Iterator[str]:

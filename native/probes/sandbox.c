@@ -1,0 +1,53 @@
+#include "probes/sandbox.h"
+
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "interposed/syscall.h"
+#include "probes/next.h"
+
+static _Atomic(void *) next_prctl;
+static _Atomic bool forbidden;
+
+bool sandbox_forbids_system_calls(void) {
+    return atomic_load_explicit(&forbidden, memory_order_relaxed);
+}
+
+EXPORT int prctl(int option, ...) {
+    unsigned long arguments[4];
+    va_list list;
+    va_start(list, option);
+    for (int i = 0; i < 4; i++)
+        arguments[i] = va_arg(list, unsigned long);
+    va_end(list);
+    __typeof__(&prctl) next = NEXT(prctl);
+    bool before = sandbox_forbids_system_calls();
+    if (option == PR_SET_SECCOMP)
+        atomic_store(&forbidden, true);
+    int result = next(option, arguments[0], arguments[1], arguments[2], arguments[3]);
+    if (option == PR_SET_SECCOMP && result != 0)
+        atomic_store(&forbidden, before);
+    return result;
+}
+
+long whyperf_seccomp(long operation, long flags, void *arguments) {
+    long raw;
+    bool installs = operation == SECCOMP_SET_MODE_FILTER || operation == SECCOMP_SET_MODE_STRICT;
+    bool before = sandbox_forbids_system_calls();
+    if (installs)
+        atomic_store(&forbidden, true);
+    __asm__ volatile("syscall"
+                     : "=a"(raw)
+                     : "a"(SYS_seccomp), "D"(operation), "S"(flags), "d"(arguments)
+                     : "rcx", "r11", "memory");
+    if (raw >= 0 || raw <= -4096)
+        return raw;
+    if (installs)
+        atomic_store(&forbidden, before);
+    errno = (int)-raw;
+    return -1;
+}

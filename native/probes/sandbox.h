@@ -1,0 +1,9 @@
+// Programs that sandbox themselves (seccomp): from that moment on we make no system call.
+#ifndef WHYPERF_PROBES_SANDBOX_H
+#define WHYPERF_PROBES_SANDBOX_H
+
+#include <stdbool.h>
+
+bool sandbox_forbids_system_calls(void);
+
+#endif

@@ -1,0 +1,24 @@
+"""What `whyperf info` says of a recording of call counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from whyperf.recording.manifest import Counting
+    from whyperf.recording.reader import Recording
+
+
+def counting_lines(recording: Recording, counting: Counting) -> Iterator[tuple[str, str]]:
+    calls = recording.table("call_counts")
+    total = pc.sum(calls.column("count")).as_py() or 0
+    yield "counted", f"{total:,} calls and entries at {calls.num_rows:,} of {counting.counted:,} counted sites"
+    left = counting.sites - counting.counted
+    if left:
+        why = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in sorted(counting.reasons.items()))
+        yield "not counted", f"{left:,} sites ({why})"
+    for module in counting.uncounted_modules:
+        yield "not counted", f"{module.path}: {module.reason}"
