@@ -332,7 +332,12 @@ def test_calls_of_other_files_without_linkage_stubs(machine: Machine) -> None:
         #include <stdlib.h>
         APART void said(const char *text) { puts(text); }
         APART int both(const char *text) { int n = atoi(text); said(text); return n + abs(atoi(text)); }
-        int main(void) { int sum = 0; for (int i = 0; i < 9; i++) sum += both("12"); printf("%d\\n", sum); return 0; }""",
+        int main(void) {
+            int sum = 0;
+            for (int i = 0; i < 9; i++) sum += both("12");
+            printf("%d\\n", sum);
+            return 0;
+        }""",
         "-fno-plt",
     )
     found = machine.edges(binary, run_both(machine, binary).processes)
