@@ -10,13 +10,15 @@ import pyarrow as pa
 from tests.engines.made import Made, recording
 from whyperf.recording.call_tables import CALL_COUNTS, CallKind
 
-Calls = Mapping[tuple[str, str], int]  # caller, perhaps with @LINE, and callee; "*" for calls through pointers
+# Caller, perhaps with @LINE, and callee; "*" for calls through pointers, "loop" for iterations
+Calls = Mapping[tuple[str, str], int]
+_NO_CALLEE = {"*": CallKind.POINTER, "loop": CallKind.ITERATION}
 
 
 def counted(calls: Calls, entries: Mapping[str, int] | None = None, **more: Any) -> Made:
     """As `record --counts` leaves it. `entries`: of functions whose entries are counted."""
     words = [
-        *((caller, *(() if callee == "*" else (callee,))) for caller, callee in calls),
+        *((caller, *(() if callee in _NO_CALLEE else (callee,))) for caller, callee in calls),
         *((f,) for f in entries or {}),
     ]
     made = recording([(stack, 0.0) for stack in words], **more)
@@ -34,10 +36,10 @@ def counted(calls: Calls, entries: Mapping[str, int] | None = None, **more: Any)
             {
                 "process": 0,
                 "function": row[caller],
-                "callee": -1 if callee == "*" else row[callee],
+                "callee": -1 if callee in _NO_CALLEE else row[callee],
                 "frame": frame_of[row[caller], int(line or 0)],
                 "order": sum(other["function"] == row[caller] and other["callee"] == row.get(callee) for other in rows),
-                "kind": CallKind.POINTER if callee == "*" else CallKind.CALL,
+                "kind": _NO_CALLEE.get(callee, CallKind.CALL),
                 "count": count,
             }
         )

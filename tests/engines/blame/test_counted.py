@@ -89,6 +89,19 @@ def test_calls_through_pointers_are_those_callers_that_samples_show() -> None:
     assert (change.baseline, change.slow) == (pytest.approx(10), pytest.approx(90))
 
 
+def test_iterations_are_no_calls() -> None:
+    # GIVEN a function that goes round more often, and one that somebody else calls through a pointer
+    def side(rounds: int) -> tuple[Stacks, Calls]:
+        return [(("main", "scan"), 1.0), (("main", "scan", "compare"), 1.0)], {
+            ("main", "scan"): 5,
+            ("scan", "loop"): rounds,
+        }
+
+    program = joined(side(10), side(1000), entries=({"compare": 50}, {"compare": 50}))
+    # THEN the iterations do not make it the caller
+    assert not any(site.by_pointer for site in program.sites)
+
+
 def test_what_nobody_counted_enters_from_outside() -> None:
     program = joined(
         ([(("start_thread", "worker"), 1.0)], {("worker", "step"): 10}),

@@ -144,7 +144,7 @@ def _counts(index: FunctionIndex, runs: Sequence[Run]) -> _Counts:
                 site = Site(caller, number[callee], order)
                 calls[site] += count
                 lines[site] = run.frame_line[frame] if frame >= 0 else 0
-            else:
+            elif kind != CallKind.ITERATION:
                 through[caller] += count
     return _Counts(dict(calls), dict(entered), dict(through), lines)
 
