@@ -13,7 +13,7 @@ from tests.engines.relations.sketched import sketch
 from tests.engines.relations.test_counting import cursors
 from whyperf.diagnose.diagnosis import examine
 from whyperf.errors import WhyperfError
-from whyperf.recording.manifest import Deep
+from whyperf.recording.manifest import Counting, Deep
 from whyperf.report.json import as_plain, schema
 
 
@@ -57,3 +57,11 @@ def test_what_was_counted_is_not_compared_with_what_was_sampled(deep_side):
     bad = sampled(2.0) if deep_side != "bad" else [*sampled(2.0), deep]
     with pytest.raises(WhyperfError, match="cannot be compared with what was sampled"):
         examine(good, bad)
+
+
+def test_recordings_of_call_counts_are_refused_not_called_equal():
+    good, bad = sampled(1.0), sampled(4.0)
+    only_counts = replace(good[0], manifest=replace(good[0].manifest, counting=Counting(sites=2, counted=2)))
+    for sides in (([only_counts], [only_counts]), ([*good, only_counts], bad), (good, [*bad, only_counts])):
+        with pytest.raises(WhyperfError, match="holds call counts and no samples"):
+            examine(*sides)

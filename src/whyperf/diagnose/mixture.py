@@ -26,6 +26,13 @@ def are_deep(recordings: Sequence[Recorded]) -> bool:
 
 def parted(good: Sequence[R], bad: Sequence[R]) -> Mixture[R]:
     """Either kind on both sides, or not at all."""
+    counted = next((one for one in (*good, *bad) if one.manifest.counting is not None), None)
+    if counted is not None:
+        raise WhyperfError(
+            f"{counted.path} holds call counts and no samples; a diagnosis needs sampled recordings.",
+            "whyperf record -o NAME -- COMMAND",
+            status=2,
+        )
     (sampled_good, counted_good), (sampled_bad, counted_bad) = (_by_kind(side) for side in (good, bad))
     if bool(counted_good) != bool(counted_bad) or bool(sampled_good) != bool(sampled_bad):
         one = (*counted_good, *counted_bad)[0].path
