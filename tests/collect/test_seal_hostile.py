@@ -111,8 +111,9 @@ def test_a_stream_written_by_hand_is_sealed(tmp_path: Path, phase: str) -> None:
         ((*WHOLE[:4], enter(0), event(1), watch(5, 1, 1), end()), "variables that the plan does not name"),
         ((module(""), made_stream.other(12, 7, 5, b"\x0f"), end()), "files that it does not name"),
         ((end(),), "names no file"),
+        ((module("/another/file"), *WHOLE[2:]), "functions of files that it does not name"),
     ],
-    ids=["function", "huge-function", "variable", "file", "no-file"],
+    ids=["function", "huge-function", "variable", "file", "no-file", "another-file"],
 )
 def test_a_stream_that_names_what_is_not_there(
     tmp_path: Path, phase: str, records: tuple[bytes, ...], words: str

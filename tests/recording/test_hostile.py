@@ -229,6 +229,16 @@ def test_columns_keep_what_they_promise(tmp_path: Path) -> None:
             Recording(path).table(name)
 
 
+@pytest.mark.parametrize("name", ["stacks", "frames", "functions", "modules", "processes", "threads"])
+def test_rows_are_numbered_as_they_come(tmp_path: Path, name: str) -> None:
+    path = make_recording(tmp_path / "rec")
+    number = next(column.name for column in table_named(name).columns if column.own_number)
+    rows = tables()[name].to_pylist()
+    forge(path, name, tables(**{name: [*rows[:-1], {**rows[-1], number: 1 << 20}]})[name])
+    with pytest.raises(WhyperfError, match=f"its column {number} does not number its rows"):
+        Recording(path).table(name)
+
+
 def test_a_manifest_may_not_say_that_there_are_fewer_rows_than_none(tmp_path: Path) -> None:
     path = make_recording(tmp_path / "rec")
     recording = Recording(path)

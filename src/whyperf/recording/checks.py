@@ -26,6 +26,8 @@ def _broken(column: Column, values: npt.NDArray[Any], first: int, rows_in: Calla
     name = f"its column {column.name}"
     if column.rows_of and not _are_rows(column, values, first, rows_in(column.rows_of)):
         yield f"{name} names rows that do not exist"
+    if column.own_number and not np.array_equal(values, np.arange(first, first + len(values))):
+        yield f"{name} does not number its rows"
     if column.firsts_in and not _are_firsts(values, rows_in(column.firsts_in)):
         yield f"{name} names rows that do not exist, or not in order"
     if column.one_of is not None and not _are_members(column.one_of, values):

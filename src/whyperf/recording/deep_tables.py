@@ -58,7 +58,7 @@ SITES = Table(
     "sites",
     "Instructions that a deep recording is about, by module and offset; of planned functions all, executed or not.",
     (
-        Column("site", _id, "row number"),
+        Column("site", _id, "row number", own_number=True),
         Column("module", _id, "row of `modules`", "modules"),
         Column("offset", pa.int64(), "ELF virtual address in the module"),
         Column("function", _id, "row of `functions`: the out-of-line function", "functions"),
@@ -94,7 +94,7 @@ CALLS = Table(
     "Sketch: the calling-context tree with exact counts. Parents come before children. Recursive calls "
     "count in the context that they recur into.",
     (
-        Column("call", _id, "row number"),
+        Column("call", _id, "row number", own_number=True),
         Column("parent", _id, "the caller's context, an earlier row; -1 where a thread starts", "calls"),
         Column("site", _id, "the function's entry, row of `sites`", "sites"),
         Column("caller", _id, "the call in the parent's function, row of `sites`; -1 when unknown", "sites"),
@@ -122,7 +122,7 @@ REGIONS = Table(
     "Zoom: the tree of what was executed within what: threads, activations, loops, iterations and arms of branches. "
     "Parents come before children, and regions in the order in which they began.",
     (
-        Column("region", _id, "row number", rising=True),
+        Column("region", _id, "row number", rising=True, own_number=True),
         Column(
             "parent",
             _id,

@@ -22,6 +22,7 @@ class Column:
     firsts_in: str = ""  # the table in which a row's own rows begin here, and end where the next row's begin
     one_of: Kinds | None = None  # whose members it holds
     least: int | None = None  # the smallest number possible
+    own_number: bool = False  # it numbers the rows of its own table
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ STACKS = Table(
     "stacks",
     "The calling-context tree. A node is a frame called from its parent's frame; parents come before children.",
     (
-        Column("node", _id, "row number"),
+        Column("node", _id, "row number", own_number=True),
         Column("parent", _id, "the caller's node, an earlier row; -1 at the root", "stacks"),
         Column(
             "frame",
@@ -58,7 +58,7 @@ FRAMES = Table(
     "frames",
     "A place in code. An address inside inlined code has one row per inlined function, linked by `inlined_in`.",
     (
-        Column("frame", _id, "row number"),
+        Column("frame", _id, "row number", own_number=True),
         Column("module", _id, "row of `modules`; -1 when the address belongs to none", "modules"),
         Column("offset", pa.int64(), "ELF virtual address in the module (for callers: of the call, not the return)"),
         Column("function", _id, "row of `functions`; -1 when unknown", "functions"),
@@ -78,7 +78,7 @@ FUNCTIONS = Table(
     "functions",
     "Functions of the modules in which samples fell, sampled or not.",
     (
-        Column("function", _id, "row number"),
+        Column("function", _id, "row number", own_number=True),
         Column("module", _id, "row of `modules`", "modules"),
         Column("name", _text, "demangled, qualified, without parameters"),
         Column("file", _text, "where it is declared; empty when unknown"),
@@ -130,7 +130,7 @@ MODULES = Table(
     "modules",
     "Programs and libraries in which code ran.",
     (
-        Column("module", _id, "row number"),
+        Column("module", _id, "row number", own_number=True),
         Column("name", _text, "file name without folder"),
         Column("path", _text, "as mapped"),
         Column("build_id", _text, "hexadecimal; empty when the file has none"),
@@ -160,7 +160,7 @@ PROCESSES = Table(
     "processes",
     "Programs that ran: a new row for every fork and every exec.",
     (
-        Column("process", _id, "row number"),
+        Column("process", _id, "row number", own_number=True),
         Column("pid", pa.int32(), ""),
         Column("parent_pid", pa.int32(), ""),
         Column("start", _ns, "CLOCK_MONOTONIC, nanoseconds"),
@@ -174,7 +174,7 @@ THREADS = Table(
     "threads",
     "Threads that were seen.",
     (
-        Column("thread", _id, "row number"),
+        Column("thread", _id, "row number", own_number=True),
         Column("process", _id, "row of `processes`", "processes"),
         Column("tid", pa.int32(), ""),
         Column("name", _text, "as last known"),
@@ -206,7 +206,7 @@ VARIABLES = Table(
     "variables",
     "Variables of the functions in which values were read; a pointer's target and fields are variables of their own.",
     (
-        Column("variable", _id, "row number"),
+        Column("variable", _id, "row number", own_number=True),
         Column("function", _id, "row of `functions`; -1 for globals", "functions"),
         Column("module", _id, "row of `modules`", "modules"),
         Column("name", _text, "as in the source: n, *p, p->n, this->size"),

@@ -69,7 +69,7 @@ class Streamed:
     def decoded(self, flow: Flow | None = None) -> Decoded:
         """The stream's events and regions, whose numbers can be relied on."""
         decoded = self.stream.decode(flow)
-        check_decoded(self.stream, self.instruments, decoded)
+        check_decoded(self.stream, self.entry >= 0, decoded)
         return decoded
 
     def binary(self, module: int) -> Binary:

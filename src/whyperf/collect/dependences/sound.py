@@ -21,10 +21,13 @@ def check_stream(stream: Stream, plan: Instruments) -> None:
         raise _damaged(stream, "names no file")
 
 
-def check_decoded(stream: Stream, plan: Instruments, decoded: Decoded) -> None:
-    functions, regions = len(plan.functions), decoded.regions
+def check_decoded(stream: Stream, is_loaded: npt.NDArray[np.bool_], decoded: Decoded) -> None:
+    """`is_loaded`: of each of the plan's functions, whether the stream names its file."""
+    functions, regions = len(is_loaded), decoded.regions
     entered = regions["place"][regions["kind"] == RegionKind.ACTIVATION]
     _check(stream, "functions that the plan does not name", entered, functions)
+    if not is_loaded[entered].all():
+        raise _damaged(stream, "enters functions of files that it does not name")
     _check(stream, "functions that the plan does not name", decoded.heap["function"], functions)
     _check(stream, "calls that it does not hold", decoded.heap["region"], len(regions))
     _check(stream, "instructions that it does not hold", decoded.site, len(stream.sites))
