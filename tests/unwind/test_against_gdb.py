@@ -14,8 +14,8 @@ from tests.unwind.building import MACHINE, PROGRAMS, compile_program
 
 REGISTERS = {
     "x86_64": (
-        "rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip".split(),
-        "rip rsp rbx rbp r12 r13 r14 r15".split(),
+        ["rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", *(f"r{number}" for number in range(8, 16)), "rip"],
+        ["rip", "rsp", "rbx", "rbp", "r12", "r13", "r14", "r15"],
     ),
     "aarch64": (
         [*(f"x{number}" for number in range(31)), "sp", "pc"],
