@@ -17,7 +17,7 @@ from whyperf.recording.events import EventKind, InterruptContext
 
 pytestmark = needs_bpf
 
-# x86-64's numbers of system calls
+# Numbers of system calls as recordings hold them.
 READ, WRITE, SENDFILE, EPOLL_WAIT, EPOLL_CTL, FUTEX = 0, 1, 40, 232, 233, 202
 SEMTIMEDOP, MSGSND, MSGRCV, FCNTL, FLOCK = 220, 69, 70, 72, 73  # semop() is semtimedop
 MQ_SEND, MQ_RECEIVE, TIMERFD_SETTIME = 242, 243, 286

@@ -6,7 +6,9 @@ import ctypes
 import os
 import struct
 
-_SYSTEM_CALL = 298  # perf_event_open on x86-64
+from whyperf.recording.call_numbering import own_number
+
+_SYSTEM_CALL = own_number("perf_event_open")
 _ATTRIBUTE_BYTES = 112
 _CLOSE_ON_EXEC = 8
 _TYPE_SOFTWARE = 1

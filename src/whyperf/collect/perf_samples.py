@@ -14,17 +14,25 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_SYSTEM_CALL = 298  # perf_event_open on x86-64
+from whyperf.recording.call_numbering import own_number
+
+_SYSTEM_CALL = own_number("perf_event_open")
 _CLOSE_ON_EXEC = 8
 _ATTRIBUTES = struct.Struct("<IIQQQQQIIQQQQIiQIHH")
 _SOFTWARE, _CPU_CLOCK = 1, 0
 _TID, _TIME, _REGS_USER, _STACK_USER = 1 << 1, 1 << 2, 1 << 12, 1 << 13
 _EXCLUDE_KERNEL, _EXCLUDE_HYPERVISOR, _TASK, _WATERMARK, _USE_CLOCK = 1 << 5, 1 << 6, 1 << 13, 1 << 14, 1 << 25
-# ax bx cx dx si di bp sp ip, r8 to r15; and where DWARF's rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip are in that list.
-_REGISTERS_MASK = 0xFF01FF
-_REGISTERS = struct.Struct("<17Q")
-_DWARF_ORDER = (0, 3, 2, 1, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16, 8)
-_SP = 7
+if os.uname().machine == "aarch64":
+    # x0 to x30, sp, pc, which is the order that unwinding wants too.
+    _REGISTERS_MASK = (1 << 33) - 1
+    _DWARF_ORDER: tuple[int, ...] = tuple(range(33))
+    _SP = 31
+else:
+    # ax bx cx dx si di bp sp ip, r8 to r15; and where DWARF's rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip are in it.
+    _REGISTERS_MASK = 0xFF01FF
+    _DWARF_ORDER = (0, 3, 2, 1, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16, 8)
+    _SP = 7
+_REGISTERS = struct.Struct(f"<{len(_DWARF_ORDER)}Q")
 _ABI_64 = 2
 
 _RECORD_LOST, _RECORD_FORK, _RECORD_SAMPLE = 2, 7, 9
@@ -39,7 +47,7 @@ _SIZES = ((512 << 10, 32 << 10), (128 << 10, 16 << 10), (32 << 10, 8 << 10))
 @dataclass(frozen=True)
 class ThreadSample:
     time: int
-    registers: bytes  # 17 words in DWARF's order
+    registers: bytes  # words in DWARF's order, then the program counter
     stack: bytes
     stack_address: int
 
