@@ -81,6 +81,7 @@ bool open_binary(const struct extract_request *request, struct reader *reader, s
     binary->elf = binary->module ? dwfl_module_getelf(binary->module, &bias) : NULL;
     if (!binary->elf || !gelf_getehdr(binary->elf, &header) || (header.e_type != ET_EXEC && header.e_type != ET_DYN))
         return false;
+    binary->elf_machine = header.e_machine;
     reader_start(reader);
     find_executable(reader, binary->elf);
     return true;

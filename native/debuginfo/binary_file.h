@@ -8,6 +8,7 @@
 struct binary_file {
     Dwfl_Module *module;
     Elf *elf;
+    unsigned elf_machine;
 };
 
 // Starts the reader too: it then knows which addresses are code. False for what is no program or library.

@@ -87,6 +87,7 @@ bool extract_variables(void *argument, int output) {
         return false;
     struct variables variables;
     start(&variables, &reader);
+    variables.machine = code_machine(binary.elf_machine);
     read_code(&variables, binary.elf);
     walk_dwarf(&reader, dwarf);
     resolve_functions(&reader);

@@ -3,12 +3,13 @@
 // Not-yet-assigned variables are no values. Where a compiler lists a variable's places address by address it lists none
 // before the first assignment. Where it gives one place for a whole scope (-O0, and whatever has its address taken), a
 // local counts from the first row of the line table that lies behind its declaration, or, where its stack slot is
-// addressed by rbp as at -O0, behind the first instruction that sets it, field by field; a parameter counts from the
-// end of the prologue (variables_assigned.c).
+// addressed by a register that the prologue sets, as at -O0, behind the first instruction that sets it, field by field;
+// a parameter counts from the end of the prologue (variables_assigned.c).
 #ifndef WHYPERF_DEBUGINFO_VARIABLES_H
 #define WHYPERF_DEBUGINFO_VARIABLES_H
 
 #include "debuginfo/extract.h"
+#include "debuginfo/machine.h"
 #include "debuginfo/reader.h"
 #include "values/table.h"
 
@@ -69,6 +70,7 @@ struct variable_function {
 
 // The physical function around a piece of code: what its expressions refer to.
 struct body {
+    const struct code_machine *machine;
     uint64_t entry;
     enum { FRAME_UNKNOWN, FRAME_CFA, FRAME_REGISTER } frame;
     uint8_t frame_register;
@@ -110,6 +112,7 @@ struct live {
 // Interned byte strings: what the sections of the table become.
 struct variables {
     struct reader *reader;
+    const struct code_machine *machine;
     struct texts names; // variables, types, paths
     struct texts function_keys, row_keys, static_keys, static_names;
     struct column functions, rows, rows_of_leaves, declarations, shapes, leaves;
@@ -143,7 +146,9 @@ bool rewrite_expression(const struct body *body, Dwarf_Attribute *attribute, con
                         struct place *place);
 
 // variables_operators.c
-bool entry_register(Dwarf_Attribute *attribute, const Dwarf_Op *operator, uint8_t * reg);
+bool entry_register(const struct body *body, Dwarf_Attribute *attribute, const Dwarf_Op *operator, uint8_t * reg);
+// Whether calls may destroy what the register holds.
+bool register_is_dying(const struct body *body, unsigned reg);
 bool operator_address(Dwarf_Attribute *attribute, const Dwarf_Op *operator, uint64_t * address);
 bool emit_bytes(struct place *place, const void *bytes, size_t count);
 bool emit_operator(struct place *place, uint8_t operator);
@@ -151,7 +156,7 @@ bool emit_unsigned(struct place *place, uint8_t operator, uint64_t operand);
 bool emit_signed(struct place *place, uint8_t operator, int64_t operand);
 
 // variables_place.c
-void read_body(struct body *body, Dwarf_Die *function, uint64_t entry);
+void read_body(struct body *body, const struct code_machine *machine, Dwarf_Die *function, uint64_t entry);
 void read_pieces(const struct body *body, Dwarf_Attribute *attribute, const Dwarf_Op *operators, size_t count,
                  uint64_t bytes, struct pieces *pieces);
 bool read_value(const struct body *body, Dwarf_Attribute *attribute, const Dwarf_Op *operators, size_t count,

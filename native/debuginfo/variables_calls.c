@@ -16,16 +16,15 @@ static bool flag(Dwarf_Die *die, unsigned name) {
     return dwarf_attr(die, name, &attribute) && !dwarf_formflag(&attribute, &set) && set;
 }
 
-// Where the five bytes before `end` go, if they are a direct call (0xe8) or jump (0xe9). The debug information names
-// the callee, but clones of a function share its name: the code is certain.
-static bool direct_target(const struct variables *variables, uint8_t instruction, uint64_t end, uint64_t *target) {
-    const uint8_t *code = end >= 5 ? code_at(variables, end - 5, end) : NULL;
-    int32_t distance;
-    if (!code || code[0] != instruction)
-        return false;
-    memcpy(&distance, code + 1, sizeof distance);
-    *target = end + (uint64_t)(int64_t)distance;
-    return reader_is_code(variables->reader, *target, *target + 1);
+// Where the direct call or jump before `end` goes. The debug information names the callee, but clones of a function
+// share its name: the code is certain.
+static bool direct_target(const struct variables *variables, bool is_call, uint64_t end, uint64_t *target) {
+    const struct code_machine *machine = variables->machine;
+    uint64_t size = machine->call_bytes;
+    const uint8_t *code = end >= size ? code_at(variables, end - size, end) : NULL;
+    return code &&
+           (is_call ? machine->call_target(code, size, end, target) : machine->jump_target(code, size, end, target)) &&
+           reader_is_code(variables->reader, *target, *target + 1);
 }
 
 static bool expression(Dwarf_Die *die, unsigned name, unsigned old_name, Dwarf_Attribute *attribute, Dwarf_Op **found,
@@ -39,7 +38,7 @@ static void read_parameter(struct variables *variables, Dwarf_Die *die, const st
     Dwarf_Op *operators;
     size_t count;
     if (!expression(die, DW_AT_location, DW_AT_location, &attribute, &operators, &count) || count != 1 ||
-        operators->atom < DW_OP_reg0 || operators->atom > DW_OP_reg15)
+        operators->atom < DW_OP_reg0 || operators->atom - DW_OP_reg0 >= body->machine->registers)
         return;
     uint32_t reg = (uint32_t)(operators->atom - DW_OP_reg0);
     struct place place;
@@ -60,7 +59,7 @@ static void read_tail_call(struct variables *variables, Dwarf_Die *die, const st
     Dwarf_Die callee;
     Dwarf_Addr low;
     uint64_t target;
-    bool known = direct_target(variables, 0xe9, end, &target);
+    bool known = direct_target(variables, false, end, &target);
     if (!known &&
         (dwarf_attr(die, DW_AT_call_origin, &attribute) || dwarf_attr(die, DW_AT_abstract_origin, &attribute)) &&
         dwarf_formref_die(&attribute, &callee) && !dwarf_lowpc(&callee, &low)) {
@@ -81,7 +80,7 @@ void read_call_site(struct variables *variables, Dwarf_Die *die, const struct bo
         return;
     }
     Dwarf_Die child;
-    if (!has_end || !direct_target(variables, 0xe8, end, &target) || target > UINT32_MAX || end > UINT32_MAX ||
+    if (!has_end || !direct_target(variables, true, end, &target) || target > UINT32_MAX || end > UINT32_MAX ||
         dwarf_hasattr(die, DW_AT_call_target) || dwarf_hasattr(die, DW_AT_GNU_call_site_target) ||
         dwarf_child(die, &child))
         return;

@@ -29,14 +29,10 @@ static bool push(struct machine *machine, struct word word) {
     return true;
 }
 
-static bool is_dying(unsigned reg) {
-    return !(reg == 3 || reg == 6 || reg == 7 || (reg >= 12 && reg <= 15));
-}
-
 static bool push_register(struct machine *machine, unsigned reg, int64_t offset) {
-    machine->place->uses_dying |= is_dying(reg);
-    return reg < 16 && emit_signed(machine->place, (uint8_t)(DW_OP_breg0 + reg), offset) &&
-           push(machine, (struct word){0});
+    machine->place->uses_dying |= register_is_dying(machine->body, reg);
+    return reg < machine->body->machine->registers &&
+           emit_signed(machine->place, (uint8_t)(DW_OP_breg0 + reg), offset) && push(machine, (struct word){0});
 }
 
 static bool push_frame(struct machine *machine, int64_t offset) {
@@ -187,9 +183,9 @@ static bool push_entry(struct machine *machine, Dwarf_Attribute *attribute, cons
     uint8_t reg;
     uint32_t entry = (uint32_t)machine->body->entry;
     machine->place->entry = entry;
-    return entry && entry_register(attribute, operator, &reg) && emit_operator(machine->place, DW_OP_entry_value) &&
-           emit_bytes(machine->place, &reg, 1) && emit_bytes(machine->place, &entry, sizeof entry) &&
-           push(machine, (struct word){0});
+    return entry && entry_register(machine->body, attribute, operator, &reg) &&
+           emit_operator(machine->place, DW_OP_entry_value) && emit_bytes(machine->place, &reg, 1) &&
+           emit_bytes(machine->place, &entry, sizeof entry) && push(machine, (struct word){0});
 }
 
 static bool push_address(struct machine *machine, Dwarf_Attribute *attribute, const Dwarf_Op *operator) {

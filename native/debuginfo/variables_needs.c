@@ -52,7 +52,7 @@ static struct symbol pushed(struct needs *needs, uint8_t operator, struct cursor
     if (operator_is_constant(operator))
         return (struct symbol){SYMBOL_NUMBER, (int64_t)constant_operand(operator, code)};
     if (operator_is_register(operator)) {
-        needs->registers |= (uint16_t)(1 << (operator - DW_OP_breg0));
+        needs->registers |= 1u << (operator - DW_OP_breg0);
         return (struct symbol){(uint8_t)(operator - DW_OP_breg0), read_sleb(code)};
     }
     if (operator == DW_OP_addr)
@@ -127,7 +127,7 @@ static struct found find_location(struct needs *needs, const struct values_locat
     struct symbol in_module = {VALUES_BASE_BIAS, (int64_t)location->address};
     switch (location->kind) {
     case VALUES_VECTOR:
-        needs->vectors |= (uint16_t)(1 << location->reg);
+        needs->vectors |= 1u << location->reg;
         break;
     case VALUES_REGISTER:
         return (struct found){{location->reg, 0}, false};

@@ -17,7 +17,7 @@ struct wanted {
 
 struct needs {
     const struct variables *variables;
-    uint16_t registers, vectors;
+    uint32_t registers, vectors;
     struct wanted *wanted;
     size_t count;
 };

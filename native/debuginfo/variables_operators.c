@@ -38,13 +38,17 @@ bool emit_signed(struct place *place, uint8_t operator, int64_t operand) {
     return emit_bytes(place, bytes, count);
 }
 
+bool register_is_dying(const struct body *body, unsigned reg) {
+    return reg >= body->machine->registers || !(body->machine->kept >> reg & 1);
+}
+
 // The register of `entry_value(register)`.
-bool entry_register(Dwarf_Attribute *attribute, const Dwarf_Op *operator, uint8_t *reg) {
+bool entry_register(const struct body *body, Dwarf_Attribute *attribute, const Dwarf_Op *operator, uint8_t *reg) {
     Dwarf_Attribute block;
     Dwarf_Op *inner;
     size_t count;
     if (dwarf_getlocation_attr(attribute, operator, &block) || dwarf_getlocation(&block, &inner, &count) ||
-        count != 1 || inner->atom < DW_OP_reg0 || inner->atom > DW_OP_reg15)
+        count != 1 || inner->atom < DW_OP_reg0 || inner->atom - DW_OP_reg0 >= body->machine->registers)
         return false;
     *reg = (uint8_t)(inner->atom - DW_OP_reg0);
     return true;

@@ -4,8 +4,8 @@
 #include <dwarf.h>
 #include <string.h>
 
-void read_body(struct body *body, Dwarf_Die *function, uint64_t entry) {
-    *body = (struct body){.entry = entry <= UINT32_MAX ? entry : 0};
+void read_body(struct body *body, const struct code_machine *machine, Dwarf_Die *function, uint64_t entry) {
+    *body = (struct body){.machine = machine, .entry = entry <= UINT32_MAX ? entry : 0};
     Dwarf_Attribute attribute;
     Dwarf_Op *operators;
     size_t count;
@@ -15,10 +15,10 @@ void read_body(struct body *body, Dwarf_Die *function, uint64_t entry) {
     uint8_t atom = operators->atom;
     if (atom == DW_OP_call_frame_cfa) {
         body->frame = FRAME_CFA;
-    } else if (atom >= DW_OP_reg0 && atom <= DW_OP_reg15) {
+    } else if (atom >= DW_OP_reg0 && atom < DW_OP_reg0 + machine->registers) {
         body->frame = FRAME_REGISTER;
         body->frame_register = (uint8_t)(atom - DW_OP_reg0);
-    } else if (atom >= DW_OP_breg0 && atom <= DW_OP_breg15) {
+    } else if (atom >= DW_OP_breg0 && atom < DW_OP_breg0 + machine->registers) {
         body->frame = FRAME_REGISTER;
         body->frame_register = (uint8_t)(atom - DW_OP_breg0);
         body->frame_offset = (int64_t)operators->number;
@@ -40,9 +40,9 @@ static bool base_and_offset(const struct body *body, const Dwarf_Op *operator, b
     uint8_t atom = operator->atom;
     *is_cfa = false;
     *offset = (int64_t)operator->number;
-    if (atom >= DW_OP_breg0 && atom <= DW_OP_breg15) {
+    if (atom >= DW_OP_breg0 && atom < DW_OP_breg0 + body->machine->registers) {
         *reg = (uint8_t)(atom - DW_OP_breg0);
-    } else if (atom == DW_OP_bregx && operator->number < 16) {
+    } else if (atom == DW_OP_bregx && operator->number < body->machine->registers) {
         *reg = (uint8_t)operator->number;
         *offset = (int64_t)operator->number2;
     } else if (atom == DW_OP_call_frame_cfa) {
@@ -59,10 +59,6 @@ static bool base_and_offset(const struct body *body, const Dwarf_Op *operator, b
     return *offset >= INT32_MIN && *offset <= INT32_MAX;
 }
 
-static bool is_dying(uint8_t reg) {
-    return !(reg == 3 || reg == 6 || reg == 7 || (reg >= 12 && reg <= 15));
-}
-
 // One operator, perhaps followed by stack_value: most locations are of this kind.
 static bool read_simple(const struct body *body, Dwarf_Attribute *attribute, const Dwarf_Op *operator, bool is_value,
                         struct place *place) {
@@ -76,7 +72,7 @@ static bool read_simple(const struct body *body, Dwarf_Attribute *attribute, con
         place->kind = is_cfa     ? (is_value ? VALUES_CFA_PLUS : VALUES_AT_CFA)
                       : is_value ? VALUES_REGISTER_PLUS
                                  : VALUES_AT_REGISTER;
-        place->uses_dying = !is_cfa && is_dying(place->reg);
+        place->uses_dying = !is_cfa && register_is_dying(body, place->reg);
         if (place->kind == VALUES_REGISTER_PLUS && !place->offset)
             place->kind = VALUES_REGISTER;
         return true;
@@ -94,25 +90,27 @@ static bool read_simple(const struct body *body, Dwarf_Attribute *attribute, con
         place->kind = VALUES_ENTRY;
         place->address = body->entry;
         place->entry = (uint32_t)body->entry;
-        return body->entry && entry_register(attribute, operator, &place->reg);
+        return body->entry && entry_register(body, attribute, operator, &place->reg);
     }
     return false;
 }
 
 // What only means something as a whole location: registers and the bytes themselves.
-static bool read_held(Dwarf_Attribute *attribute, const Dwarf_Op *operator, struct place *place) {
+static bool read_held(const struct body *body, Dwarf_Attribute *attribute, const Dwarf_Op *operator,
+                      struct place *place) {
+    const struct code_machine *machine = body->machine;
     uint8_t atom = operator->atom;
     uint64_t reg = atom >= DW_OP_reg0 && atom <= DW_OP_reg31 ? (uint64_t)(atom - DW_OP_reg0)
                    : atom == DW_OP_regx                      ? operator->number
                                                              : UINT64_MAX;
-    if (reg < 16) {
+    if (reg < machine->registers) {
         place->kind = VALUES_REGISTER;
         place->reg = (uint8_t)reg;
         return true;
     }
-    if (reg >= 17 && reg < 33) {
+    if (reg >= machine->first_vector && reg - machine->first_vector < machine->vectors) {
         place->kind = VALUES_VECTOR;
-        place->reg = (uint8_t)(reg - 17);
+        place->reg = (uint8_t)(reg - machine->first_vector);
         return true;
     }
     Dwarf_Attribute held;
@@ -133,7 +131,7 @@ static bool read_place(const struct body *body, Dwarf_Attribute *attribute, cons
     if (!count)
         return false;
     bool is_value = operators[count - 1].atom == DW_OP_stack_value;
-    if (count == 1 && read_held(attribute, operators, place))
+    if (count == 1 && read_held(body, attribute, operators, place))
         return true;
     if (count == 1u + is_value && read_simple(body, attribute, operators, is_value, place))
         return true;

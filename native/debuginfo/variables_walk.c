@@ -233,7 +233,7 @@ static void see_static(struct variables *variables, Dwarf_Die *die, const struct
     Dwarf_Op *operators;
     size_t count;
     struct pieces pieces;
-    struct body nowhere = {0};
+    struct body nowhere = {.machine = variables->machine};
     if (!dwarf_attr(die, DW_AT_location, &attribute) || dwarf_getlocation(&attribute, &operators, &count))
         return;
     read_pieces(&nowhere, &attribute, operators, count, UINT32_MAX, &pieces);
@@ -263,14 +263,14 @@ static const char *walk_children(struct variables *variables, Dwarf_Die *parent,
 static const char *walk_function(struct variables *variables, Dwarf_Die *die, const struct surroundings *around,
                                  int depth) {
     struct surroundings inside = {.unit = around->unit, .function = -1};
-    struct body body = {0};
+    struct body body = {.machine = variables->machine};
     inside.body = &body;
     inside.ranges = has_code(die) ? add_ranges(variables, die, &inside.first_range) : 0;
     if (inside.ranges) {
         Dwarf_Addr entry;
         if (dwarf_entrypc(die, &entry))
             entry = COLUMN_AT(&variables->scope_ranges, struct range, inside.first_range).low;
-        read_body(&body, die, entry);
+        read_body(&body, variables->machine, die, entry);
         enter_code(variables, die, &inside);
         inside.in_code = true;
     } else if (!has_code(die)) {

@@ -9,6 +9,7 @@ __attribute__((used)) long whyperf_syscall_failed(long error) {
 }
 
 // It must not have a frame of its own: a child made by syscall(SYS_clone) returns through it as well.
+#if defined(__x86_64__)
 __asm__(".text\n"
         ".globl syscall\n"
         ".type syscall, @function\n"
@@ -36,3 +37,31 @@ __asm__(".text\n"
         "    .cfi_endproc\n"
         ".size syscall, .-syscall\n");
 _Static_assert(SYS_seccomp == 317, "the number in the code above");
+#elif defined(__aarch64__)
+__asm__(".text\n"
+        ".globl syscall\n"
+        ".type syscall, %function\n"
+        "syscall:\n"
+        "    .cfi_startproc\n"
+        "    cmp x0, #277\n"
+        "    b.eq 1f\n"
+        "    mov x8, x0\n"
+        "    mov x0, x1\n"
+        "    mov x1, x2\n"
+        "    mov x2, x3\n"
+        "    mov x3, x4\n"
+        "    mov x4, x5\n"
+        "    mov x5, x6\n"
+        "    svc #0\n"
+        "    cmn x0, #4095\n"
+        "    b.cs 2f\n"
+        "    ret\n"
+        "1:  mov x0, x1\n"
+        "    mov x1, x2\n"
+        "    mov x2, x3\n"
+        "    b whyperf_seccomp\n"
+        "2:  b whyperf_syscall_failed\n"
+        "    .cfi_endproc\n"
+        ".size syscall, .-syscall\n");
+_Static_assert(SYS_seccomp == 277, "the number in the code above");
+#endif

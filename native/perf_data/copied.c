@@ -24,12 +24,18 @@ void copied_spaces_release(struct copied_spaces *spaces) {
     free(spaces->spaces);
 }
 
+#ifdef __aarch64__
+// DWARF's registers by the bits of the mask (arch/arm64/include/uapi/asm/perf_regs.h): the same order.
+static const int8_t dwarf_register[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,       16,
+                                        17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, UNWIND_PC};
+#else
 // DWARF's registers by the bits of the mask (arch/x86/include/uapi/asm/perf_regs.h); -1: flags and segments.
 static const int8_t dwarf_register[] = {
     UNWIND_RAX, UNWIND_RBX, UNWIND_RCX, UNWIND_RDX, UNWIND_RSI, UNWIND_RDI, UNWIND_RBP, UNWIND_RSP,
     UNWIND_RIP, -1,         -1,         -1,         -1,         -1,         -1,         -1,
     UNWIND_R8,  UNWIND_R9,  UNWIND_R10, UNWIND_R11, UNWIND_R12, UNWIND_R13, UNWIND_R14, UNWIND_R15,
 };
+#endif
 
 static void load_registers(const uint8_t *words, uint64_t mask, struct unwind_registers *registers) {
     *registers = (struct unwind_registers){0};
@@ -39,7 +45,7 @@ static void load_registers(const uint8_t *words, uint64_t mask, struct unwind_re
         int number = dwarf_register[bit];
         if (number >= 0) {
             memcpy(&registers->value[number], words, sizeof(uint64_t));
-            registers->known |= 1u << number;
+            registers->known |= unwind_bit((unsigned)number);
         }
         words += sizeof(uint64_t);
     }
@@ -62,15 +68,15 @@ static bool read_copied(void *context, uint64_t address, uint64_t *word) {
 
 bool unwind_copied(const uint8_t *data, uint64_t user_registers, const struct unwind_modules *space,
                    struct perf_stacks *stacks, struct perf_sample *sample) {
-    enum { NEEDED = 1u << UNWIND_RIP | 1u << UNWIND_RSP };
+    const uint64_t needed = unwind_bit(UNWIND_PC) | unwind_bit(UNWIND_SP);
     struct unwind_registers registers;
     struct walk walk;
     if (sample->registers == 0 || sample->abi != PERF_SAMPLE_REGS_ABI_64)
         return true;
     load_registers(data + sample->registers, user_registers, &registers);
-    if ((registers.known & NEEDED) != NEEDED)
+    if ((registers.known & needed) != needed)
         return true;
-    struct copied_memory memory = {data + sample->memory, registers.value[UNWIND_RSP], sample->memory_size};
+    struct copied_memory memory = {data + sample->memory, registers.value[UNWIND_SP], sample->memory_size};
     struct stack_access access = {read_copied, NULL, &memory};
     walk_registers(space, &registers, &access, &walk);
     sample->cut = (uint8_t)walk.cut;

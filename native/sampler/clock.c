@@ -5,8 +5,8 @@
 // Strict seccomp forbids even reading that counter, in the vDSO as well: time then moves with the samples themselves.
 #include <stdatomic.h>
 #include <time.h>
-#include <x86intrin.h>
 
+#include "machine/machine.h"
 #include "sampler/sampler.h"
 
 enum { CLOCK_KERNEL, CLOCK_COUNTER, CLOCK_SAMPLES };
@@ -27,7 +27,7 @@ static uint64_t monotonic(void) {
 
 __attribute__((constructor)) static void remember_start(void) {
     first_ns = monotonic();
-    first_ticks = __rdtsc();
+    first_ticks = machine_ticks();
 }
 
 static int source_before; // what a freeze that comes to nothing goes back to
@@ -37,11 +37,11 @@ void clock_freeze(bool counter_readable) {
     // The counter is out of bounds already (PR_SET_TSC): it would raise SIGSEGV.
     if (source_before == CLOCK_SAMPLES)
         return;
-    uint64_t ns = monotonic(), ticks = __rdtsc();
+    uint64_t ns = monotonic(), ticks = machine_ticks();
     // A program that sandboxes itself at once gives too short a base to calibrate on: stretch it to a millisecond.
     while (ns - first_ns < 1000000) {
         ns = monotonic();
-        ticks = __rdtsc();
+        ticks = machine_ticks();
     }
     atomic_store(&frozen_ns, ns);
     counter.ticks = ticks;
@@ -63,7 +63,7 @@ uint64_t now_in_signal(void) {
     case CLOCK_KERNEL:
         return monotonic();
     case CLOCK_COUNTER:
-        return atomic_load(&frozen_ns) + (uint64_t)((double)(__rdtsc() - counter.ticks) * counter.ns_per_tick);
+        return atomic_load(&frozen_ns) + (uint64_t)((double)(machine_ticks() - counter.ticks) * counter.ns_per_tick);
     default:
         return atomic_load(&frozen_ns);
     }

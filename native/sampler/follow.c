@@ -8,6 +8,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "machine/machine.h"
 #include "sampler/raw.h"
 #include "sampler/sampler.h"
 
@@ -52,7 +53,7 @@ static bool gains_privileges(int fd) {
 
 static bool is_glibc_loader(const char *path) {
     const char *base = strrchr(path, '/');
-    return strncmp(base ? base + 1 : path, "ld-linux-x86-64", 15) == 0;
+    return strncmp(base ? base + 1 : path, MACHINE_LOADER, sizeof MACHINE_LOADER - 1) == 0;
 }
 
 static int check_interpreter(int fd, const Elf64_Ehdr *header, const char *name) {
@@ -84,7 +85,7 @@ static int check(int fd, const char *name, int depth) {
         return check_script(start.text, depth);
     if (memcmp(start.ident, ELFMAG, SELFMAG) != 0)
         return 0;
-    if (start.ident[EI_CLASS] != ELFCLASS64 || start.header.e_machine != EM_X86_64)
+    if (start.ident[EI_CLASS] != ELFCLASS64 || start.header.e_machine != UNWIND_ELF_MACHINE)
         return WHYPERF_UNFOLLOWED_OTHER_ARCHITECTURE;
     if (gains_privileges(fd))
         return WHYPERF_UNFOLLOWED_SETUID;

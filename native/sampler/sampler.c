@@ -13,6 +13,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "machine/machine.h"
 #include "sampler/sampler.h"
 #include "values/copy.h"
 
@@ -210,8 +211,7 @@ static void find_program_segments(void) {
         if (segments[i].p_type == PT_PHDR)
             this_process.program_bias = (uint64_t)segments - segments[i].p_vaddr;
         if (segments[i].p_type == PT_TLS && segments[i].p_align)
-            this_process.program_tls_bytes =
-                (segments[i].p_memsz + segments[i].p_align - 1) / segments[i].p_align * segments[i].p_align;
+            this_process.program_block_distance = machine_program_block(segments[i].p_memsz, segments[i].p_align);
     }
 }
 

@@ -75,7 +75,7 @@ struct process_state {
     _Atomic bool sampling_forbidden;
     _Atomic bool serves_page_faults; // its own, by userfaultfd
     uint64_t program_bias;
-    uint64_t program_tls_bytes; // size of the program's thread-local block; 0: none
+    int64_t program_block_distance; // from the thread pointer to the program's thread-local block; 0: none
     char session_path[WHYPERF_PATH_MAX];
 };
 

@@ -3,7 +3,6 @@
 // Returning from a signal handler is one, too. A filter is therefore run on it before it is installed; if it would not
 // let rt_sigreturn pass, sampling of this process ends first.
 #include <errno.h>
-#include <linux/audit.h>
 #include <linux/bpf_common.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "interposed/syscall.h"
+#include "machine/machine.h"
 #include "sampler/sampler.h"
 
 DECLARE_NEXT(prctl);
@@ -133,7 +133,7 @@ static uint32_t run_filter(const struct sock_fprog *program, const struct seccom
 static bool lets_handlers_return(const struct sock_fprog *program) {
     if (!program || !program->filter)
         return true; // the kernel will refuse it
-    struct seccomp_data data = {.nr = SYS_rt_sigreturn, .arch = AUDIT_ARCH_X86_64};
+    struct seccomp_data data = {.nr = SYS_rt_sigreturn, .arch = MACHINE_AUDIT_ARCH};
     uint32_t action = run_filter(program, &data) & SECCOMP_RET_ACTION_FULL;
     return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG;
 }
@@ -187,17 +187,13 @@ EXPORT int prctl(int option, ...) {
 }
 
 long whyperf_seccomp(long operation, long flags, void *arguments) {
-    long raw;
     bool installs =
         this_process.session && (operation == SECCOMP_SET_MODE_FILTER || operation == SECCOMP_SET_MODE_STRICT);
     bool before = false;
     bool strict = operation == SECCOMP_SET_MODE_STRICT;
     if (installs)
         before = prepare(strict, strict || lets_handlers_return(arguments));
-    __asm__ volatile("syscall"
-                     : "=a"(raw)
-                     : "a"(SYS_seccomp), "D"(operation), "S"(flags), "d"(arguments)
-                     : "rcx", "r11", "memory");
+    long raw = machine_system_call3(SYS_seccomp, operation, flags, (long)arguments);
     if (raw < 0 && raw > -4096) {
         errno = (int)-raw;
         raw = -1;

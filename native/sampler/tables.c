@@ -99,8 +99,8 @@ static void save_table(const struct unwind_image *image, const char *path, const
         return;
     bool whole = raw_write(fd, file, size) == (long)size;
     raw_close(fd);
-    if (!whole || syscall(SYS_rename, temporary, path))
-        syscall(SYS_unlink, temporary);
+    if (!whole || syscall(SYS_renameat, AT_FDCWD, temporary, AT_FDCWD, path))
+        syscall(SYS_unlinkat, AT_FDCWD, temporary, 0);
 }
 
 static bool make_table(const struct unwind_image *image, const uint8_t *bytes, uint64_t hash, const char *path,

@@ -251,7 +251,7 @@ EXPORT pid_t _Fork(void) {
     if (next) {
         pid = next();
     } else {
-        pid = (pid_t)syscall(SYS_fork);
+        pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     }
     if (pid == 0)
         begin_forked_child();

@@ -5,13 +5,14 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "machine/machine.h"
 #include "sampler/sampler.h"
 #include "unwind/call_code.h"
 #include "unwind/frame_pointer.h"
 
 // Pages outside the known stack that one walk may look at: coroutines' stacks are small.
 enum { PAGES_PER_WALK = 16 };
-enum { PREFETCHED_STACK_BYTES = 1024, PREFETCHED_MODULES_BYTES = 512, RED_ZONE_BYTES = 128 };
+enum { PREFETCHED_STACK_BYTES = 1024, PREFETCHED_MODULES_BYTES = 512 };
 
 struct stack_reader {
     uint64_t low, high; // directly readable
@@ -54,18 +55,9 @@ static bool read_word_in_signal(void *context, uint64_t address, uint64_t *word)
     return true;
 }
 
-static void take_registers_in_signal(const ucontext_t *context, struct unwind_registers *registers) {
-    static const uint8_t order[UNWIND_REGISTERS] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
-                                                    REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
-                                                    REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-    registers->known = (1u << UNWIND_REGISTERS) - 1;
-    for (int i = 0; i < UNWIND_REGISTERS; i++)
-        registers->value[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
-}
-
 void walk_prefetch_in_signal(const ucontext_t *context) {
     const struct walk_memory *memory = &this_thread.memory->walk;
-    const char *stack = (const char *)context->uc_mcontext.gregs[REG_RSP];
+    const char *stack = (const char *)machine_stack_pointer(context);
     // No address is wrong to prefetch.
     for (uint32_t i = 0; i < memory->remembered_count; i++) {
         const struct remembered_frame *frame = &memory->remembered[i];
@@ -172,22 +164,20 @@ static void remember(struct walk_memory *memory, const struct known_frame *known
         memory->remembered[memory->remembered_count++] = (struct remembered_frame){known, known->plan, cfa};
 }
 
-// The program's own thread-local variables lie right below the thread pointer. Libraries' blocks only the dynamic
-// linker can find.
+// The program's own thread-local variables lie near the thread pointer. Libraries' blocks only the dynamic linker can
+// find.
 static uint64_t program_thread_block(void) {
-    uint64_t thread_pointer;
-    __asm__("mov %%fs:0, %0" : "=r"(thread_pointer));
-    return this_process.program_tls_bytes ? thread_pointer - this_process.program_tls_bytes : 0;
+    int64_t distance = this_process.program_block_distance;
+    return distance ? machine_thread_pointer() + (uint64_t)distance : 0;
 }
 
 static void capture_in_signal(const struct walk_request *request, const struct known_frame *known,
                               const struct unwind_cursor *cursor, const uint64_t *cfa, uint32_t depth) {
-    const struct _libc_fpstate *vectors = depth == 0 ? request->context->uc_mcontext.fpregs : NULL;
     struct values_captured_frame frame = {.registers = &cursor->registers,
                                           .cfa = cfa,
                                           .bias = known->bias,
                                           .thread_block = known->is_of_program ? program_thread_block() : 0,
-                                          .vectors = vectors ? (const void *)vectors->_xmm : NULL};
+                                          .vectors = depth == 0 ? machine_vectors(request->context) : NULL};
     // One more than is read, for the entry values of the last.
     uint8_t flags = depth == request->values_depth ? RECORD_CALLER_ONLY : 0;
     values_capture_frame_in_signal(&this_thread.memory->walk.capture, (uint8_t)depth, flags, known->plan, &frame);
@@ -196,12 +186,14 @@ static void capture_in_signal(const struct walk_request *request, const struct k
 // Leaves one frame, and keeps what is wanted of it.
 static int step_in_signal(const struct walk_request *request, struct unwind_cursor *cursor, struct stack_reader *reader,
                           const struct unwind_modules *modules, uint32_t depth, bool *missed_a_module, bool *ended) {
-    *ended = cursor->registers.value[UNWIND_RIP] == 0;
+    *ended = cursor->registers.value[UNWIND_PC] == 0;
     if (*ended)
         return WHYPERF_CUT_NONE;
     struct walk_memory *memory = &this_thread.memory->walk;
     const struct known_frame *known = find_frame(memory, cursor, modules, reader);
     *missed_a_module |= known->lacks == WHYPERF_CUT_NO_MODULE;
+    if (known->lacks && unwind_at_signal_return(cursor, read_word_in_signal, reader))
+        return unwind_leave_signal(cursor, read_word_in_signal, reader);
     if (known->lacks)
         return known->is_code &&
                        unwind_by_frame_pointer(cursor, read_word_in_signal, is_return_address_in_signal, reader, ended)
@@ -223,19 +215,18 @@ static int step_in_signal(const struct walk_request *request, struct unwind_curs
     return unwind_leave(cursor, &known->row, cfa, read_word_in_signal, reader, ended);
 }
 
-// Functions that call nothing keep variables in the 128 bytes below the stack pointer. Those on the same page as the
-// stack pointer are certainly mapped.
+// Of the bytes below the stack pointer that belong to the function, those on the same page are certainly mapped.
 static uint64_t with_red_zone(uint64_t stack_pointer) {
-    uint64_t page = stack_pointer & ~(uint64_t)(PAGE_BYTES - 1);
-    return stack_pointer - page < RED_ZONE_BYTES ? page : stack_pointer - RED_ZONE_BYTES;
+    uint64_t zone = MACHINE_RED_ZONE_BYTES, on_page = stack_pointer & (PAGE_BYTES - 1);
+    return stack_pointer - (on_page < zone ? on_page : zone);
 }
 
 struct walk walk_in_signal(const struct walk_request *request) {
     struct walk_memory *memory = &this_thread.memory->walk;
     struct unwind_cursor cursor;
     cursor.pc_is_exact = true;
-    take_registers_in_signal(request->context, &cursor.registers);
-    uint64_t stack_pointer = cursor.registers.value[UNWIND_RSP];
+    machine_take_registers(request->context, &cursor.registers);
+    uint64_t stack_pointer = cursor.registers.value[UNWIND_SP];
     struct stack_reader reader = {.pages_left = PAGES_PER_WALK};
     // A stack pointer outside this thread's stack is a coroutine's or an alternate stack's: nothing is known mapped.
     if (stack_pointer >= this_thread.stack_low && stack_pointer < this_thread.stack_high) {
@@ -252,7 +243,7 @@ struct walk walk_in_signal(const struct walk_request *request) {
     for (;;) {
         // Readers look one byte before what they take for a return address: not so where a signal interrupted.
         bool interrupted = cursor.pc_is_exact && walk.frames > 0;
-        memory->pcs[walk.frames++] = cursor.registers.value[UNWIND_RIP] + interrupted;
+        memory->pcs[walk.frames++] = cursor.registers.value[UNWIND_PC] + interrupted;
         if (walk.frames == WHYPERF_MAX_FRAMES) {
             walk.cut = WHYPERF_CUT_DEPTH;
             return walk;

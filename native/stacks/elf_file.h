@@ -4,7 +4,7 @@
 
 #include "stacks/tables.h"
 
-// Fills `rows`, whose memory the caller frees. 0 or an errno; ENOEXEC when it is no x86-64 ELF file.
+// Fills `rows`, whose memory the caller frees. 0 or an errno; ENOEXEC when it is no ELF file of this machine.
 int compile_elf_file(const char *path, struct row_buffer *rows);
 
 // The same by way of a store, which keeps it. NULL with errno.

@@ -158,10 +158,10 @@ static PyObject *reader_unwind(Reader *self, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "iy*y*K:unwind", &pid, &registers, &stack, &address))
         return NULL;
     PyObject *result = NULL;
-    struct unwind_registers start = {.known = (1u << UNWIND_REGISTERS) - 1};
+    struct unwind_registers start = {.known = unwind_bit(UNWIND_REGISTERS) - 1};
     struct dump dump = {stack.buf, (uint64_t)stack.len, address, pid};
     if (registers.len != (Py_ssize_t)sizeof start.value) {
-        PyErr_SetString(PyExc_ValueError, "registers must be 17 words of 8 bytes, in DWARF's order");
+        PyErr_Format(PyExc_ValueError, "registers must be %d words of 8 bytes, in DWARF's order", UNWIND_REGISTERS);
     } else {
         memcpy(start.value, registers.buf, sizeof start.value);
         reader_enter(self);

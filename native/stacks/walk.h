@@ -13,7 +13,7 @@ struct walk {
     bool missed_a_module; // an address was in no known one
 };
 
-// How far above rsp the frame pointer of a function was found, by the place it was needed at.
+// How far above sp the frame pointer of a function was found, by the place it was needed at.
 enum { FRAME_DISTANCES = 1024 };
 struct frame_distances {
     struct {
@@ -32,9 +32,9 @@ struct stack_access {
 void walk_registers(const struct unwind_modules *modules, const struct unwind_registers *registers,
                     const struct stack_access *access, struct walk *walk);
 
-// A blocked thread, of which the kernel tells rsp and rip only. Frames that need rbp before any inner frame has saved
+// A blocked thread, of which the kernel tells sp and pc only. Frames that need fp before any inner frame has saved
 // it are found by searching the stack for a return address whose call leads to the function at hand.
-void walk_blocked(const struct process *process, struct frame_distances *distances, uint64_t rsp, uint64_t rip,
+void walk_blocked(const struct process *process, struct frame_distances *distances, uint64_t sp, uint64_t pc,
                   struct walk *walk);
 
 #endif

@@ -84,7 +84,7 @@ static bool read_system_call(const struct blocked_thread *thread, char *text, si
 }
 
 // "NUMBER arguments... sp pc", or "-1 sp pc" for a thread that sleeps outside a system call (in a page fault).
-static bool parse_system_call(const char *text, int64_t *number, uint64_t *rsp, uint64_t *rip) {
+static bool parse_system_call(const char *text, int64_t *number, uint64_t *sp, uint64_t *pc) {
     const char *before_last = NULL, *last = NULL;
     for (const char *at = strchr(text, ' '); at; at = strchr(at + 1, ' ')) {
         before_last = last;
@@ -92,9 +92,9 @@ static bool parse_system_call(const char *text, int64_t *number, uint64_t *rsp, 
     }
     if (!before_last || sscanf(text, "%" SCNd64, number) != 1)
         return false;
-    *rsp = strtoull(before_last, NULL, 16);
-    *rip = strtoull(last, NULL, 16);
-    return *rsp != 0;
+    *sp = strtoull(before_last, NULL, 16);
+    *pc = strtoull(last, NULL, 16);
+    return *sp != 0;
 }
 
 static void forget_process(struct watcher *watcher, pid_t pid) {
@@ -166,18 +166,18 @@ static enum blocked_state look(struct watcher *watcher, struct blocked_thread *t
         return BLOCKED_UNMOVED;
     if (!read_system_call(thread, system_call, sizeof system_call))
         return BLOCKED_FAILED;
-    uint64_t rsp, rip;
+    uint64_t sp, pc;
     int64_t number;
-    if (!parse_system_call(system_call, &number, &rsp, &rip)) {
+    if (!parse_system_call(system_call, &number, &sp, &pc)) {
         thread->seen = false;
         return BLOCKED_RUNNING;
     }
     struct process *process = watch_process(watcher, thread->pid);
     if (!process)
         return BLOCKED_FAILED;
-    walk_blocked(process, &watcher->distances, rsp, rip, &watcher->walk);
+    walk_blocked(process, &watcher->distances, sp, pc, &watcher->walk);
     if (refresh_after(watcher, process, &watcher->walk))
-        walk_blocked(process, &watcher->distances, rsp, rip, &watcher->walk);
+        walk_blocked(process, &watcher->distances, sp, pc, &watcher->walk);
     if (!read_schedule(&watcher->threads, thread, after))
         return BLOCKED_FAILED;
     if (strcmp(before, after) != 0) {

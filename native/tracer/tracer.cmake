@@ -48,11 +48,7 @@ Python_add_library(_tracer MODULE WITH_SOABI
   native/stacks/process.c
   native/stacks/remote.c
   native/stacks/tables.c
-  native/unwind/compile.c
-  native/unwind/frame_rules.c
-  native/unwind/image.c
-  native/unwind/step.c
-  native/unwind/table_file.c
+  ${UNWIND_SOURCES}
   "${TRACER_SKELETON}")
 target_include_directories(_tracer PRIVATE "${TRACER_BUILD}")
 target_include_directories(_tracer SYSTEM PRIVATE "${BPF_INCLUDE}")

@@ -1,4 +1,4 @@
-// .eh_frame to rows: what the call frame information says at every address, in 16 bytes.
+// .eh_frame to rows: what the call frame information says at every address.
 //
 // Runs inside signal handlers and on whatever a process has mapped: nothing but memory is touched, every read is
 // bounded by the section, and nonsense ends as RULE rows or as an early end of the section, never as a loop.
@@ -155,8 +155,8 @@ static bool interpret(struct compiler *compiler, struct program *program, uint8_
     {
         reg = read_uleb(in);
         uint64_t factored = op == 0x14 ? read_uleb(in) : (uint64_t)read_sleb(in);
-        // rsp = CFA + 0 is what holds anyway.
-        set_rule(rules, reg, reg == UNWIND_RSP && factored == 0 ? HOW_SAME : HOW_INEXPRESSIBLE, 0, 0);
+        // sp = CFA + 0 is what holds anyway.
+        set_rule(rules, reg, reg == UNWIND_SP && factored == 0 ? HOW_SAME : HOW_INEXPRESSIBLE, 0, 0);
         return true;
     }
     case 0x16: // DW_CFA_val_expression
@@ -164,6 +164,10 @@ static bool interpret(struct compiler *compiler, struct program *program, uint8_
         read_block(in);
         set_rule(rules, reg, HOW_INEXPRESSIBLE, 0, 0);
         return true;
+#ifdef __aarch64__
+    case 0x2d: // DW_CFA_AARCH64_negate_ra_state: the signature is taken off every return address
+        return true;
+#endif
     case 0x2e: // DW_CFA_GNU_args_size: matters to exception landing pads only
         read_uleb(in);
         return true;
@@ -252,7 +256,7 @@ static void read_augmentation(struct cursor *in, const char *letters, struct cie
         case 'S':
             cie->signal = true;
             break;
-        case 'B': // return addresses are signed: not on this architecture
+        case 'B': // with which key return addresses are signed
             break;
         default:
             cie->valid = false;
@@ -283,7 +287,7 @@ static bool load_cie(struct compiler *compiler, uint64_t offset) {
     cie->code_align = read_uleb(&in);
     cie->data_align = read_sleb(&in);
     uint64_t return_column = version == 1 ? read_bytes(&in, 1) : read_uleb(&in);
-    cie->valid = return_column == UNWIND_RIP;
+    cie->valid = return_column == UNWIND_RETURN_COLUMN;
     if (cie->valid && letters[0] == 'z')
         read_augmentation(&in, letters, cie);
     else if (letters[0] != '\0')

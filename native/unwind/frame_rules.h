@@ -19,8 +19,8 @@ struct rule {
     uint8_t base;
 };
 
-// The columns that matter: saved[]'s six registers, then the return address, then rsp.
-enum { COLUMN_RETURN = UNWIND_SAVED_REGISTERS, COLUMN_RSP, COLUMNS };
+// The columns that matter: saved[]'s registers, the return address if it is none of them, the stack pointer.
+enum { COLUMN_RETURN = UNWIND_COLUMN_RETURN, COLUMN_SP, COLUMNS };
 
 struct frame_rules {
     uint8_t cfa_kind; // OFFSET, DEREF, DEREF_PLUS, PLT or RULE
@@ -37,5 +37,7 @@ void set_expression(struct frame_rules *rules, uint64_t reg, struct cursor block
 void restore_rule(struct frame_rules *rules, const struct frame_rules *initial, uint64_t reg);
 void set_cfa(struct frame_rules *rules, uint64_t reg, int64_t offset);
 void set_cfa_expression(struct frame_rules *rules, struct cursor block);
+// That of linkage stubs; false if the block is none of those that linkers write for them.
+bool set_linkage_cfa(struct frame_rules *rules, struct cursor block);
 
 #endif

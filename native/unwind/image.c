@@ -1,5 +1,6 @@
 // Reads ELF headers of a module in memory. Async-signal-safe as long as `read` is; nothing that is read is trusted.
 #include "unwind/image.h"
+#include "unwind/unwind.h"
 
 #include <elf.h>
 #include <string.h>
@@ -126,8 +127,8 @@ bool unwind_image_find(unwind_image_read_fn read, void *context, uint64_t start,
     Elf64_Phdr headers[PROGRAM_HEADERS_MAX];
     *image = (struct unwind_image){0};
     if (!read(context, start, &elf, sizeof elf) || memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 ||
-        elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_ident[EI_DATA] != ELFDATA2LSB || elf.e_machine != EM_X86_64 ||
-        elf.e_phentsize != sizeof(Elf64_Phdr) || elf.e_phnum == 0)
+        elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_ident[EI_DATA] != ELFDATA2LSB ||
+        elf.e_machine != UNWIND_ELF_MACHINE || elf.e_phentsize != sizeof(Elf64_Phdr) || elf.e_phnum == 0)
         return false;
     unsigned count = elf.e_phnum < PROGRAM_HEADERS_MAX ? elf.e_phnum : PROGRAM_HEADERS_MAX;
     if (!read(context, start + elf.e_phoff, headers, count * sizeof *headers))

@@ -30,8 +30,8 @@ struct unwind_mapping {
     uint64_t start, file_offset;
 };
 
-// `start` is where the module's ELF header is mapped, `mapping` (or NULL) some code of it. False if there is no x86-64
-// ELF module.
+// `start` is where the module's ELF header is mapped, `mapping` (or NULL) some code of it. False if there is no
+// ELF module of this machine.
 bool unwind_image_find(unwind_image_read_fn read, void *context, uint64_t start, const struct unwind_mapping *mapping,
                        struct unwind_image *image);
 

@@ -4,9 +4,6 @@
 
 #include "unwind/unwind.h"
 
-// The version of rows and layout is in the magic.
-#define UNWIND_TABLE_MAGIC 0x31776f7277757077ull // "wpuwrow1"
-
 struct unwind_table_file {
     uint64_t magic;
     uint32_t row_count, index_count;

@@ -1,4 +1,4 @@
-// Stack unwinding on x86-64 by rows compiled from .eh_frame: no lock, no allocation, no library.
+// Stack unwinding by rows compiled from .eh_frame: no lock, no allocation, no library.
 //
 // One row says, for a range of addresses, how to find the canonical frame address (CFA) and where the caller's
 // callee-saved registers lie. Rows are position-independent: addresses are ELF virtual addresses.
@@ -9,29 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// DWARF numbers of the general registers; RIP is the return-address column.
-enum {
-    UNWIND_RAX = 0,
-    UNWIND_RDX,
-    UNWIND_RCX,
-    UNWIND_RBX,
-    UNWIND_RSI,
-    UNWIND_RDI,
-    UNWIND_RBP,
-    UNWIND_RSP,
-    UNWIND_R8,
-    UNWIND_R9,
-    UNWIND_R10,
-    UNWIND_R11,
-    UNWIND_R12,
-    UNWIND_R13,
-    UNWIND_R14,
-    UNWIND_R15,
-    UNWIND_RIP,
-    UNWIND_REGISTERS
-};
+#if defined(__aarch64__)
+#include "unwind/aarch64/registers.h"
+#elif defined(__x86_64__)
+#include "unwind/x86_64/registers.h"
+#else
+#error "whyperf walks stacks on x86-64 and 64-bit ARM"
+#endif
 
-// The return address always lies at CFA - 8; code for which that is not so has RULE rows.
 enum unwind_kind {
     UNWIND_KIND_NONE = 0,    // no unwind information from this address on
     UNWIND_KIND_OFFSET = 1,  // CFA = register + offset
@@ -44,20 +29,8 @@ enum unwind_kind {
     UNWIND_KIND_DEREF_PLUS = 8, // CFA = *(register + (offset >> 8)) + (offset & 255): assembly that keeps the old rsp
 };
 
-// The registers of saved[]: rbx rbp r12 r13 r14 r15.
-enum { UNWIND_SAVED_REGISTERS = 6 };
-// Other values of saved[]: the byte offset / 8 from the CFA, always negative. In DEREF rows it counts from the value
-// of `reg` + 8 instead, in REALIGN rows from rbp + 8: there the distance to the CFA is known at run time only.
+// Values of a row's saved[] that are no distance.
 enum { UNWIND_SAME = 0, UNWIND_LOST = 127 };
-
-struct unwind_row {
-    uint32_t address; // ELF virtual address from which the row holds
-    int32_t offset;
-    uint8_t kind;
-    uint8_t reg; // DWARF number of the CFA register
-    int8_t saved[UNWIND_SAVED_REGISTERS];
-};
-_Static_assert(sizeof(struct unwind_row) == 16, "rows are 16 bytes");
 
 enum { UNWIND_INDEX_SHIFT = 7 };
 
@@ -85,8 +58,12 @@ struct unwind_modules {
 
 struct unwind_registers {
     uint64_t value[UNWIND_REGISTERS];
-    uint32_t known; // bit per register
+    uint64_t known; // bit per register
 };
+
+static inline uint64_t unwind_bit(unsigned reg) {
+    return (uint64_t)1 << reg;
+}
 
 // Reads eight bytes of the watched stack; false if they cannot be had.
 typedef bool (*unwind_read_fn)(void *context, uint64_t address, uint64_t *word);
@@ -105,13 +82,15 @@ int unwind_step(struct unwind_cursor *cursor, const struct unwind_modules *modul
 // it is an END row, leave the frame, by the CFA or, for a SIGNAL row, without one.
 static inline uint64_t unwind_looked_up(const struct unwind_cursor *cursor) {
     // A call can be a function's last instruction: a return address may belong to the next function.
-    return cursor->registers.value[UNWIND_RIP] - !cursor->pc_is_exact;
+    return cursor->registers.value[UNWIND_PC] - !cursor->pc_is_exact;
 }
 int unwind_find_cfa(const struct unwind_cursor *cursor, const struct unwind_row *row, unwind_read_fn read,
                     void *context, uint64_t *cfa);
 int unwind_leave(struct unwind_cursor *cursor, const struct unwind_row *row, uint64_t cfa, unwind_read_fn read,
                  void *context, bool *ended);
 int unwind_leave_signal(struct unwind_cursor *cursor, unwind_read_fn read, void *context);
+// Whether the cursor is where a signal handler returns to, for machines whose kernel gives no unwind information there.
+bool unwind_at_signal_return(const struct unwind_cursor *cursor, unwind_read_fn read, void *context);
 
 const struct unwind_module *unwind_find_module(const struct unwind_modules *modules, uint64_t pc);
 // Two steps to be taken well before looking an address up, so that other memory can be waited for meanwhile.

@@ -10,8 +10,6 @@
 enum { READ_CALLS_MAX = 4 };
 // Items of an object are copied together as long as it is no longer than this.
 enum { PIECE_BYTES = 512, NOWHERE = UINT16_MAX };
-// Beyond the lower half no address is a program's; the kernel would refuse all pieces for the sake of one.
-static const uint64_t highest_address = (1ull << 47) - 4096;
 
 static bool in_own_stack(const struct values_capture *capture, uint64_t address, size_t size) {
     // Compared by subtraction: address + size could wrap around.
@@ -67,7 +65,8 @@ static enum values_item_state take_item(struct values_capture *capture, const st
     }
     if (!capture->with_others)
         return ITEM_ABSENT;
-    bool is_wild = address >= highest_address - item->length;
+    // The kernel would refuse all pieces for the sake of one.
+    bool is_wild = address >= MACHINE_HIGHEST_ADDRESS - item->length;
     capture->unreadable += is_wild;
     capture->forbidden += !capture->system_calls_allowed;
     if (is_wild || !capture->system_calls_allowed || capture->waiting_count == VALUES_FETCHED_MAX)
@@ -105,7 +104,7 @@ static void capture_items(struct values_capture *capture, const struct values_pl
 
 // At most so many bytes of a record are its frame, of whose items `bytes` are kept.
 static uint32_t most_bytes(uint32_t items, uint32_t bytes) {
-    return (uint32_t)sizeof(struct values_record_frame) + 8 * (2 + 16 + 16) + (items + 3) / 4 + bytes;
+    return (uint32_t)sizeof(struct values_record_frame) + 8 * (2 + 32 + 32) + (items + 3) / 4 + bytes;
 }
 
 void values_capture_frame_in_signal(struct values_capture *capture, uint8_t depth, uint8_t flags,
@@ -115,7 +114,7 @@ void values_capture_frame_in_signal(struct values_capture *capture, uint8_t dept
     uint32_t behind = capture->waiting_bytes + VALUES_FETCHED_MAX * (uint32_t)sizeof(uint16_t);
     if (capture->used + behind + most_bytes(items, plan->bytes) > VALUES_RECORD_BYTES_MAX)
         return;
-    uint16_t registers = plan->registers & (uint16_t)frame->registers->known;
+    uint32_t registers = plan->registers & (uint32_t)frame->registers->known;
     struct values_record_frame head = {.depth = depth, .registers = registers};
     head.flags = (uint8_t)(flags | (frame->bias != capture->bias ? RECORD_BIAS : 0) | (frame->cfa ? RECORD_CFA : 0) |
                            (frame->vectors && plan->vectors ? RECORD_VECTORS : 0) | (with_others ? RECORD_OTHERS : 0));

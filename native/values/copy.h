@@ -6,13 +6,15 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "machine/machine.h"
+
 static inline void copy_in_signal(void *to, const void *from, size_t size) {
     const size_t word = sizeof(uint64_t);
     if (size < word || size > 16 * word) { // a string instruction takes long to start
         if (size == sizeof(uint32_t))
             memcpy(to, from, sizeof(uint32_t));
         else
-            __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
+            machine_copy_bytes(to, from, size);
         return;
     }
     for (size_t at = 0; at + word <= size; at += word) {

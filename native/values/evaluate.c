@@ -17,6 +17,8 @@ static enum values_answer evaluate(struct evaluation *how, const struct values_f
                                    const struct values_location *location, uint64_t *answer);
 
 static bool register_of(const struct values_frame *frame, unsigned number, uint64_t *value) {
+    if (number >= UNWIND_PC)
+        return false;
     *value = frame->registers.value[number];
     return frame->registers.known >> number & 1;
 }
@@ -28,7 +30,7 @@ static bool entry_value(struct evaluation *how, const struct values_frame *frame
     if (frame->is_last || !caller->table || how->depth == 0)
         return false;
     const struct values_call_site *site =
-        values_find_call(caller->table, caller->registers.value[UNWIND_RIP] - caller->bias);
+        values_find_call(caller->table, caller->registers.value[UNWIND_PC] - caller->bias);
     // Another target means that the function was reached by a tail call, or through another module.
     if (!site || caller->table != frame->table || site->target != entry)
         return false;
@@ -70,7 +72,7 @@ static bool push_operand(struct evaluation *how, const struct values_frame *fram
         return frame->cfa_known;
     }
     uint64_t number = read_bytes(code, 1), entry = read_bytes(code, 4);
-    return number < 16 && entry_value(how, frame, (unsigned)number, entry, value);
+    return number < UNWIND_PC && entry_value(how, frame, (unsigned)number, entry, value);
 }
 
 static bool apply_binary(uint8_t operator, uint64_t a, uint64_t b, uint64_t *result) {

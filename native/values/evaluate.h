@@ -12,7 +12,7 @@ struct values_frame {
     uint64_t bias;
     const struct values_table *table; // of the module that the pc lies in; NULL: none
     uint64_t thread_block;            // of that module; 0: unknown
-    const unsigned char *vectors;     // xmm registers, 16 bytes each; NULL in callers
+    const unsigned char *vectors;     // vector registers, 16 bytes each; NULL in callers
     bool cfa_known;
     bool pc_is_exact;
     bool is_last; // no caller was captured

@@ -1,4 +1,5 @@
 #include "values/open.h"
+#include "unwind/unwind.h"
 
 static const struct values_segment nothing;
 
@@ -37,7 +38,7 @@ static bool size_is_sound(uint8_t size) {
 }
 
 static bool location_is_sound(const struct values_table_file *header, const struct values_location *location) {
-    if (location->kind >= VALUES_KINDS || location->reg > 15 || !size_is_sound(location->size))
+    if (location->kind >= VALUES_KINDS || location->reg >= UNWIND_PC || !size_is_sound(location->size))
         return false;
     if (!within(location->first_field, location->field_count, header->field_count))
         return false;
@@ -47,18 +48,26 @@ static bool location_is_sound(const struct values_table_file *header, const stru
            within((uint64_t)location->offset, location->address, header->expression_bytes);
 }
 
+// Bits of registers that this machine has.
+static bool is_of_machine(uint32_t registers) {
+    return (uint64_t)registers >> UNWIND_PC == 0;
+}
+
 static bool plan_is_sound(const struct values_table *table, uint32_t at) {
     uint32_t words = table->plan_words;
     if (at >= words)
         return false;
     const struct values_plan *plan = (const void *)&table->plans[at];
     uint32_t items = (uint32_t)plan->slots + plan->others, bytes = 0;
-    if (items > words - at - 1)
+    if (at + sizeof *plan / sizeof *table->plans > words || items > words - at - sizeof *plan / sizeof *table->plans ||
+        !(is_of_machine(plan->registers) && is_of_machine(plan->vectors)))
         return false;
     for (uint32_t i = 0; i < items; i++) {
         const struct values_item *item = &values_items(plan)[i];
         bytes += item->length;
-        if (item->base >= VALUES_BASES || !item->length || item->length > VALUES_ITEM_BYTES_MAX ||
+        bool is_register = item->base < VALUES_BASE_CFA;
+        if (item->base >= (is_register ? (int)UNWIND_PC : (int)VALUES_BASES) || !item->length ||
+            item->length > VALUES_ITEM_BYTES_MAX ||
             ((item->flags & VALUES_ITEM_LOADS) && item->length != sizeof(uint64_t)))
             return false;
     }
@@ -94,7 +103,7 @@ static bool contents_are_sound(const struct values_table *table) {
         if (!within(table->call_sites[i].first, table->call_sites[i].count, header->call_parameter_count))
             return false;
     for (uint32_t i = 0; i < header->call_parameter_count; i++)
-        if (table->call_parameters[i].location >= header->location_count || table->call_parameters[i].reg > 15)
+        if (table->call_parameters[i].location >= header->location_count || table->call_parameters[i].reg >= UNWIND_PC)
             return false;
     return true;
 }

@@ -37,7 +37,7 @@ static inline bool operator_is_literal(uint8_t operator) {
 }
 
 static inline bool operator_is_register(uint8_t operator) {
-    return operator>= DW_OP_breg0 && operator<= DW_OP_breg15;
+    return operator>= DW_OP_breg0 && operator<= DW_OP_breg31;
 }
 
 static inline bool operator_is_constant(uint8_t operator) {

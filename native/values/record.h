@@ -5,7 +5,7 @@
 //   u64 bias           if it differs from the frame before (the first frame's is 0),
 //   u64 cfa            if it is known,
 //   u64 registers[]    those of `registers`, which are those of the plan whose value is known,
-//   u64 vectors[]      the low halves of the plan's xmm registers, if RECORD_VECTORS,
+//   u64 vectors[]      the low halves of the plan's vector registers, if RECORD_VECTORS,
 //   2 bits for each of the plan's items, slots only unless RECORD_OTHERS, and the bytes of those that are INLINE;
 // then the bytes of all FETCHED items, and a u16 for each of those that could not be read: which of them.
 #ifndef WHYPERF_VALUES_RECORD_H
@@ -40,7 +40,8 @@ enum {
 
 struct values_record_frame {
     uint8_t depth, flags;
-    uint16_t registers;
+    uint16_t padding;
+    uint32_t registers;
 };
 
 enum values_item_state { ITEM_ABSENT = 0, ITEM_INLINE = 1, ITEM_FETCHED = 2 };
@@ -51,7 +52,7 @@ struct values_captured_frame {
     const uint64_t *cfa; // NULL: unknown
     uint64_t bias;
     uint64_t thread_block;        // 0: unknown
-    const unsigned char *vectors; // xmm registers, 16 bytes each; NULL in callers
+    const unsigned char *vectors; // vector registers, 16 bytes each; NULL in callers
 };
 
 // Nothing is read behind a null pointer, nor behind what is close to one.

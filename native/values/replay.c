@@ -87,7 +87,7 @@ static void replay_frame(struct replay *replay, struct input *in, struct fetched
     const struct values_place *place = head.depth < place_count ? &places[head.depth] : NULL;
     const struct values_plan *plan = place && place->table ? values_plan_at(place->table, place->address) : NULL;
     // Without the plan it is unknown where the next frame begins.
-    if (!plan || head.depth >= REPLAY_FRAMES || in->damaged) {
+    if (!plan || head.depth >= REPLAY_FRAMES || (uint64_t)head.registers >> UNWIND_PC || in->damaged) {
         in->damaged = true;
         return;
     }
@@ -102,7 +102,7 @@ static void replay_frame(struct replay *replay, struct input *in, struct fetched
     frame->registers.known = head.registers;
     for (uint32_t left = head.registers; left; left &= left - 1)
         frame->registers.value[__builtin_ctz(left)] = take_word(in);
-    frame->registers.value[UNWIND_RIP] = *bias + place->address + (head.depth > 0); // what it will return to
+    frame->registers.value[UNWIND_PC] = *bias + place->address + (head.depth > 0); // what it will return to
     if (head.flags & RECORD_VECTORS) {
         for (uint32_t left = plan->vectors; left; left &= left - 1) {
             uint64_t word = take_word(in);

@@ -19,7 +19,7 @@ struct replay {
     uint64_t stack_low, stack_high;
     struct values_frame frames[REPLAY_FRAMES]; // by depth; those without a table were not kept
     uint8_t flags[REPLAY_FRAMES];
-    unsigned char vectors[16 * 16]; // of the innermost
+    unsigned char vectors[32 * 16]; // of the innermost
     struct replay_piece pieces[REPLAY_PIECES];
     uint32_t piece_count;
 };

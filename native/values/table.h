@@ -10,11 +10,11 @@
 
 #include <stdint.h>
 
-#define VALUES_TABLE_MAGIC 0x3373726176757077ull // "wpuvars3"
+#define VALUES_TABLE_MAGIC 0x3473726176757077ull // "wpuvars4"
 
 enum values_kind {
-    VALUES_REGISTER = 0,      // the value is register `reg` (DWARF number, 0 to 15)
-    VALUES_VECTOR = 1,        // the low bytes of xmm`reg` (only in the innermost frame)
+    VALUES_REGISTER = 0,      // the value is register `reg` (DWARF number, 0 to 31)
+    VALUES_VECTOR = 1,        // the low bytes of vector register `reg` (only in the innermost frame)
     VALUES_AT_CFA = 2,        // in memory at CFA + offset
     VALUES_AT_REGISTER = 3,   // in memory at register + offset
     VALUES_AT_ADDRESS = 4,    // in memory at ELF address `address` (globals, statics)
@@ -80,11 +80,11 @@ struct values_segment {
 // A plan is `struct values_plan`, then its items: slots first, which lie on the stack where a register or the CFA
 // points, then the rest, which lies behind pointers and may be read less often.
 enum values_base {
-    VALUES_BASE_CFA = 16, // 0 to 15: a register
-    VALUES_BASE_TLS = 17,
-    VALUES_BASE_BIAS = 18,    // `offset` is an ELF address
-    VALUES_BASE_POINTER = 19, // what the latest item with ITEM_LOADS holds
-    VALUES_BASES = 20,
+    VALUES_BASE_CFA = 32, // 0 to 31: a register
+    VALUES_BASE_TLS = 33,
+    VALUES_BASE_BIAS = 34,    // `offset` is an ELF address
+    VALUES_BASE_POINTER = 35, // what the latest item with ITEM_LOADS holds
+    VALUES_BASES = 36,
 };
 
 enum { VALUES_ITEM_LOADS = 1, VALUES_ITEM_BYTES_MAX = 512, VALUES_PLAN_ITEMS_MAX = 200, VALUES_PLAN_BYTES_MAX = 2048 };
@@ -97,11 +97,12 @@ struct values_item {
 _Static_assert(sizeof(struct values_item) == 8, "items are packed by hand");
 
 struct values_plan {
-    uint16_t registers, vectors; // a bit for each that is to be kept; vectors in the innermost frame only
+    uint32_t registers, vectors; // a bit for each that is to be kept; vectors in the innermost frame only
     uint8_t slots, others;       // numbers of items
     uint16_t bytes;              // of all items
+    uint32_t padding;
 };
-_Static_assert(sizeof(struct values_plan) == 8, "plans are packed by hand");
+_Static_assert(sizeof(struct values_plan) == 16, "plans are packed by hand");
 
 // Entry values. Arguments that the callee has overwritten can often be had again in the caller's frame: the call that
 // returns to `return_address` passed, in registers, parameters [first, first + count). `location` says where the value
@@ -117,14 +118,14 @@ struct values_call_site {
 };
 
 struct values_call_parameter {
-    uint32_t reg;      // DWARF number, 0 to 15
+    uint32_t reg;      // DWARF number, 0 to 31
     uint32_t location; // 8 bytes wide; variable is VALUES_NO_VARIABLE
 };
 
 // Expressions are DWARF's stack machine with 64-bit words, cut down so that evaluating one is bounded and never
 // guesses. Operands are as in DWARF (LEB128) unless said otherwise. At most VALUES_EXPRESSION_BYTES long, never deeper
 // than VALUES_EXPRESSION_STACK, no jumps. The last word is the value (STACK_VALUE) or where it is. Operators:
-//   addr (plus the bias), const1u .. const8s, constu, consts, lit0 .. lit31, breg0 .. breg15, call_frame_cfa,
+//   addr (plus the bias), const1u .. const8s, constu, consts, lit0 .. lit31, breg0 .. breg31, call_frame_cfa,
 //   deref, deref_size, dup, drop, over, pick, swap, rot, abs, neg, not, and, or, xor, plus, plus_uconst, minus, mul,
 //   div (signed), mod (unsigned), shl, shr, shra, eq, ne, lt, le, gt, ge (signed),
 //   entry_value: here followed by `u8 register, u32 entry address` as in VALUES_ENTRY.

@@ -26,7 +26,7 @@ from whyperf.recording.regular_files import map_regular
 Records = npt.NDArray[np.void]
 UInt32s = npt.NDArray[np.uint32]
 
-_MAGIC = 0x3373726176757077
+_MAGIC = 0x3473726176757077
 _BUILDER = b"3"
 """Changes whenever other locations come out of the same binary."""
 _HEADER = np.dtype(

@@ -21,7 +21,7 @@ bool unwind_by_frame_pointer(struct unwind_cursor *cursor, unwind_read_fn read, 
     }
     registers->value[UNWIND_RBP] = callers_rbp;
     registers->value[UNWIND_RIP] = return_address;
-    registers->known = 1u << UNWIND_RSP | 1u << UNWIND_RIP | (uint32_t)has_rbp << UNWIND_RBP;
+    registers->known = 1u << UNWIND_RSP | 1u << UNWIND_RIP | (uint64_t)has_rbp << UNWIND_RBP;
     cursor->pc_is_exact = false;
     return true;
 }
