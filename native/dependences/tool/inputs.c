@@ -38,8 +38,7 @@ static void is_address(Found *found, const IRExpr *expression) {
 }
 
 static void into_register(Found *found, Int offset, const IRExpr *data) {
-    if (offset >= GUEST(CC_OP) &&
-        offset <= GUEST(CC_NDEP)) {
+    if (offset >= GUEST(CC_OP) && offset <= GUEST(CC_NDEP)) {
         if (offset == GUEST(CC_OP))
             found->writes_flags = True;
         else if (offset != GUEST(CC_NDEP))
@@ -226,8 +225,8 @@ static Inputs assembled(const Found *found, Opcode opcode, UInt length) {
 
 Inputs inputs_of(Addr address, const VexArchInfo *processor) {
     IRSB *block = emptyIRSB();
-    Lifted lifted = GUEST_LIFTER(block, (const UChar *)address, 0, address, GUEST_ARCHITECTURE, processor, abi_of_guest(),
-                                 VexEndnessLE, False);
+    Lifted lifted = GUEST_LIFTER(block, (const UChar *)address, 0, address, GUEST_ARCHITECTURE, processor,
+                                 abi_of_guest(), VexEndnessLE, False);
     Found found = {0};
     symbols_start(&symbols);
     symbols.types = block->tyenv;

@@ -99,8 +99,7 @@ static void report_return(IRSB *out, Bool listed) {
             assigned(out, Ity_I64, IRExpr_Binop(Iop_Add64, loaded(out, &activations_innermost), constant(8)));
         gone = assigned(out, Ity_I1, IRExpr_Binop(Iop_CmpEQ64, above, stack_pointer));
     }
-    call(out, "return", activations_return, 2, mkIRExprVec_2(stack_pointer, guest_register(out, GUEST_RESULT)),
-         gone);
+    call(out, "return", activations_return, 2, mkIRExprVec_2(stack_pointer, guest_register(out, GUEST_RESULT)), gone);
 }
 
 static void check_watches(IRSB *out, const Operation *operation, const Site *site) {

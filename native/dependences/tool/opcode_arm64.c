@@ -29,7 +29,7 @@ static UChar flags_read(UInt i) {
     if (is_conditional_branch_by_flags(i))
         return condition_reads(bits(i, 0, 4));
     UInt group = i & 0x1FE00000;
-    Bool selects = group == 0x1A800000, compares = group == 0x1A400000;              // csel and its kin, ccmp
+    Bool selects = group == 0x1A800000, compares = group == 0x1A400000;               // csel and its kin, ccmp
     Bool floating = (i & 0xFF200C00) == 0x1E200C00 || (i & 0xFF200C00) == 0x1E200400; // fcsel, fccmp
     if (selects || compares || floating)
         return condition_reads(bits(i, 12, 4));

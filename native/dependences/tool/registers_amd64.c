@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "../stream.h"
 #include "guest.h"
 #include "registers.h"
 #include "shadow.h"
