@@ -3,6 +3,7 @@
 An instruction of four bytes has no room for an address: code takes a page's and adds the rest, or loads from it with
 the rest as displacement. What registers hold is followed here, so that such an `add` reads as `adr x0, [0x11010]`,
 such a load as `ldr x1, [0x11010]`, a call of what was loaded as `blr [0x11010]`, and jumps through tables are known.
+Addresses from which others are only counted, as gcc does with what lies side by side, read as pages' do.
 
 Code is followed in the order of addresses. Where ways meet, what is the same on all of them stays known; in a loop,
 what it does not write. Code to which no way leads is taken for a case of the last jump through a table.
@@ -10,7 +11,7 @@ what it does not write. Code to which no way leads is taken for a case of the la
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -21,12 +22,16 @@ from whyperf.debuginfo.machines.aarch64.control import direct_target, step
 from whyperf.debuginfo.machines.aarch64.held import (
     BOUND,
     LOST_IN_CALLS,
+    SETS_FLAGS,
+    Address,
+    Entry,
     Known,
     Loaded,
+    Made,
     bounded,
     compared_in,
     first_register,
-    result,
+    made,
     table_jump,
     written,
 )
@@ -37,13 +42,15 @@ _INSTRUCTION_BYTES = 4
 
 def decoded(content: bytes, address: int) -> Decoded:
     follower = _Follower(list(_decoder().disasm_lite(content, address)), address)
-    return Decoded(follower.rows(), follower.table_jumps)
+    follower.follow()
+    return Decoded(follower.rows, follower.table_jumps)
 
 
 @dataclass
 class _Follower:
     code: Sequence[Row]
     low: int
+    rows: list[Row] = field(default_factory=list)
     table_jumps: dict[int, TableJump] = field(default_factory=dict)
     _known: Known = field(default_factory=dict)
     """Never changed, but replaced: what is ahead keeps it."""
@@ -52,17 +59,21 @@ class _Follower:
     _in_cases: Known = field(default_factory=dict)
     _compared: tuple[int, int] | None = None
     """A register, and the number that it was compared with last."""
+    _made: dict[int, int] = field(default_factory=dict)
+    """Rows that put together addresses, by address."""
+    _latest: Known = field(default_factory=dict)
+    """Of tables: what the last row that writes to a register leaves in it, on whatever way that is."""
 
-    def rows(self) -> Iterator[Row]:
+    def follow(self) -> None:
         loops = self._loops()
         falls = True
         for start, size, mnemonic, operands in self.code:
             self._arrive(start, falls, loops)
             kind = step(mnemonic)
             if kind is Step.NEXT:
-                yield start, size, *self._run(mnemonic, operands)
+                self.rows.append((start, size, *self._run(mnemonic, operands)))
             else:
-                yield start, size, mnemonic, self._leave(kind, start, mnemonic, operands)
+                self.rows.append((start, size, mnemonic, self._leave(kind, start, mnemonic, operands)))
             falls = kind not in (Step.JUMP, Step.STOP)
 
     def _arrive(self, start: int, falls: bool, loops: dict[int, int]) -> None:
@@ -101,7 +112,7 @@ class _Follower:
             return operands
         register = first_register(operands)
         held = self._known.get(register)
-        if kind is Step.JUMP and (through := table_jump(held)) is not None:
+        if kind is Step.JUMP and (through := table_jump(held or self._latest.get(register))) is not None:
             self.table_jumps[start] = through
             self._in_cases = {key: one for key, one in self._known.items() if key != register}
         elif kind is Step.CALL:
@@ -110,13 +121,29 @@ class _Follower:
 
     def _run(self, mnemonic: str, operands: str) -> tuple[str, str]:
         """Follows an instruction; what it reads as."""
-        self._compared = compared_in(mnemonic, operands) or self._compared
-        read, held = result(self._known, mnemonic, operands)
-        if self._known:
-            self._forget(written(mnemonic, operands))
-        if held is not None:
-            self._known = {**self._known, first_register(operands): held}
-        return read
+        if mnemonic in SETS_FLAGS:
+            self._compared = compared_in(mnemonic, operands)
+        found = made(self._known, mnemonic, operands)
+        self._note_origin(found)
+        if self._known or self._latest:
+            lost = written(mnemonic, operands)
+            self._forget(lost)
+            self._latest = {key: held for key, held in self._latest.items() if key not in lost}
+        if found.held is not None:
+            register = first_register(operands)
+            self._known = {**self._known, register: found.held}
+            if isinstance(found.held, Entry | TableJump):
+                self._latest = {**self._latest, register: found.held}
+        return found.mnemonic, found.operands
+
+    def _note_origin(self, found: Made) -> None:
+        """Lets an address from which this one is counted read as a page's."""
+        if found.by_way_of in self._made and not found.operands.endswith(f"[{found.by_way_of:#x}]"):
+            row = self._made.pop(found.by_way_of)
+            start, size, _, operands = self.rows[row]
+            self.rows[row] = start, size, "adrp", operands.replace("[", "#").replace("]", "")
+        if found.mnemonic == "adr" and isinstance(found.held, Address):
+            self._made[found.held.value] = len(self.rows)
 
     def _forget(self, registers: Set[int]) -> None:
         if not registers.isdisjoint(self._known):
