@@ -146,7 +146,7 @@ def running(folder: Path, request: pytest.FixtureRequest) -> Iterator[Running]:
     symbols = {name: int(address, 16) for address, name in found}
     while "tasks" not in (maps := Path(f"/proc/{process.pid}/maps").read_text()):
         time.sleep(0.01)
-    (first,) = re.findall(r"^([0-9a-f]+)-\S+ r--p 00000000 .*/tasks$", maps, re.MULTILINE)
+    (first,) = re.findall(r"^([0-9a-f]+)-\S+ r\S+ 00000000 .*/tasks$", maps, re.MULTILINE)
     yield Running(process.pid, int(first, 16) + symbols["put_plain"], int(first, 16) + symbols["run_plain"])
     process.kill()
     process.wait()

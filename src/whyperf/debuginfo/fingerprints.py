@@ -22,7 +22,6 @@ from whyperf.debuginfo.code_map import CodeMap, Int32s
 from whyperf.debuginfo.code_words import CodeWords, number_in
 from whyperf.debuginfo.describe import cache_key
 from whyperf.debuginfo.image import Image
-from whyperf.debuginfo.instructions import instructions
 from whyperf.debuginfo.places import lines_at, scopes_at
 from whyperf.recording.identity import is_named_by_address
 
@@ -46,7 +45,7 @@ _NONE = Fingerprints(np.zeros(0, np.int32), np.zeros(0, np.uint64))
 def fingerprints(binary: Binary, wanted: Int32s, folder: Path | None = None) -> Fingerprints:
     """Of all functions, which is remembered; of the bodies of those that are wanted where there is too much code, or
     where only symbols tell of functions: then recordings have no others either."""
-    if binary.elf is None or binary.debug == "none":
+    if binary.elf is None or binary.machine is None or binary.debug == "none":
         return _NONE
     if binary.debug == "symbols" or int((binary.code.body_high - binary.code.body_low).sum()) > _MOST_BYTES:
         return _read(binary, wanted)
@@ -63,16 +62,16 @@ def fingerprints(binary: Binary, wanted: Int32s, folder: Path | None = None) -> 
 
 def _read(binary: Binary, wanted: Int32s | None) -> Fingerprints:
     """Of what was inlined into some functions only, other copies may be in the rest: then they are left out."""
-    assert binary.elf is not None
-    code, image = binary.code, Image(binary.elf)
+    assert binary.elf is not None and binary.machine is not None
+    code, image, machine = binary.code, Image(binary.elf), binary.machine
     bodies = np.ones(len(code.body_scope), np.bool_)
     if wanted is not None:
         bodies = np.isin(code.scope_function[code.body_scope], wanted)
-    words = CodeWords(image, _Entered(code), frozenset(PurePath(name).name for name in code.files))
+    words = CodeWords(machine, image, _Entered(code), frozenset(PurePath(name).name for name in code.files))
     numbers: dict[str, int] = {}
     addresses, used = array("Q"), array("L")
     for low, high in zip(code.body_low[bodies].tolist(), code.body_high[bodies].tolist(), strict=True):
-        for start, size, mnemonic, operands in instructions(image.read(low, high - low), low):
+        for start, size, mnemonic, operands in machine.decoded(image.read(low, high - low), low).rows:
             word = words.of(start, size, mnemonic, operands)
             if word:
                 addresses.append(start)
