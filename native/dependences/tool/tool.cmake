@@ -1,7 +1,7 @@
 # The Valgrind tool, where Valgrind's libraries are installed. Everything else of whyperf is built without it; then
 # `--deep` names the package that is missing.
 # GPL-2.0-or-later, like Valgrind: see LICENSE beside this file.
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+if(MACHINE STREQUAL aarch64)
   set(VALGRIND_MACHINE arm64)
 else()
   set(VALGRIND_MACHINE amd64)
