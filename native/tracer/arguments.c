@@ -88,6 +88,7 @@ bool read_options(PyObject *arguments, PyObject *keywords, struct tracer_options
     settings->cpus = (u32)sysconf(_SC_NPROCESSORS_CONF);
     settings->syscall_stacks = (u8)syscall_stacks;
     settings->kernel_stacks = (u8)kernel_stacks;
+    settings->page_shift = (u8)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
     settings->shed_floor = (u8)floor;
     options->ring_bytes = ring_bytes;
     options->stack_bytes = stack_bytes ? stack_bytes : ring_bytes / 4;

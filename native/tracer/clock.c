@@ -17,18 +17,19 @@ static int open_event(struct perf_event_attr *attributes, pid_t thread, int cpu)
     return (int)syscall(SYS_perf_event_open, attributes, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-struct bpf_link *attach_clock(const struct bpf_program *program, u32 cpu, u64 period, char why[TRACER_TEXT]) {
+struct bpf_link *attach_event(const struct bpf_program *program, u32 cpu, const struct counted_event *event,
+                              char why[TRACER_TEXT]) {
     struct perf_event_attr attributes = {
         .type = PERF_TYPE_SOFTWARE,
-        .config = PERF_COUNT_SW_CPU_CLOCK,
-        .sample_period = period,
+        .config = event->config,
+        .sample_period = event->period,
         .exclude_idle = 1,
     };
     int fd = open_event(&attributes, -1, (int)cpu);
     struct bpf_link *link = fd < 0 ? NULL : bpf_program__attach_perf_event(program, fd);
     if (!link) {
         int error = errno;
-        snprintf(why, TRACER_TEXT, "the clock of CPU %u cannot be used: %s", cpu, strerror(error));
+        snprintf(why, TRACER_TEXT, "the %s of CPU %u cannot be used: %s", event->name, cpu, strerror(error));
         if (fd >= 0)
             close(fd);
         errno = error;

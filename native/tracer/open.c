@@ -10,6 +10,7 @@
 #include <bpf/btf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,16 +247,18 @@ static void attach(struct tracer *tracer, struct bpf_program *program) {
         note_absent(tracer, name, said.last);
 }
 
-static void attach_clocks(struct tracer *tracer, const struct bpf_program *program) {
+// Where the program is one for such events.
+static void attach_to_cpus(struct tracer *tracer, const struct bpf_program *program,
+                           const struct counted_event *event) {
     char why[TRACER_TEXT] = "";
-    if (bpf_program__fd(program) < 0)
+    if (bpf_program__fd(program) < 0 || bpf_program__type(program) != BPF_PROG_TYPE_PERF_EVENT)
         return;
     for (u32 cpu = 0; cpu < tracer->settings->cpus; cpu++) {
-        struct bpf_link *link = attach_clock(program, cpu, tracer->settings->sample_period, why);
+        struct bpf_link *link = attach_event(program, cpu, event, why);
         if (link)
             keep_link(tracer, link);
         else if (errno != ENODEV) // a CPU that is off
-            note_absent(tracer, "wp_sample", why);
+            note_absent(tracer, bpf_program__name(program), why);
     }
 }
 
@@ -287,7 +290,10 @@ int tracer_open(struct tracer *tracer, const struct tracer_options *options, cha
             if (bpf_program__fd(program) >= 0)
                 attach(tracer, program);
         }
-        attach_clocks(tracer, skeleton->progs.wp_sample);
+        struct counted_event clock = {"clock", PERF_COUNT_SW_CPU_CLOCK, tracer->settings->sample_period};
+        struct counted_event faults = {"page faults", PERF_COUNT_SW_PAGE_FAULTS, 1};
+        attach_to_cpus(tracer, skeleton->progs.wp_sample, &clock);
+        attach_to_cpus(tracer, skeleton->progs.wp_page_fault, &faults);
         tracer->globals->running = !options->paused;
     }
     tracer_bpf__destroy(skeleton);

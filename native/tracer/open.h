@@ -8,8 +8,16 @@ struct refused_programs {
     u32 count;
 };
 
-// Lets the program run at every period of a CPU's clock. NULL with errno; `why` then tells more.
-struct bpf_link *attach_clock(const struct bpf_program *program, u32 cpu, u64 period, char why[TRACER_TEXT]);
+// What the kernel counts on each CPU.
+struct counted_event {
+    const char *name;
+    u64 config; // enum perf_sw_ids
+    u64 period;
+};
+
+// Lets the program run at every period of a CPU's events. NULL with errno; `why` then tells more.
+struct bpf_link *attach_event(const struct bpf_program *program, u32 cpu, const struct counted_event *event,
+                              char why[TRACER_TEXT]);
 
 struct watched_flag {
     u64 address, length; // 1, 2, 4 or 8 bytes

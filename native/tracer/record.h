@@ -42,10 +42,12 @@ enum trace_kind {
     TRACE_DATA_READY,     // object: inode of the socket that has data; peer: as for system calls
     TRACE_SOCKET_SEND,    // object, peer; result: bytes or error. Only where no system call tells the same
     TRACE_SOCKET_RECEIVE, // the same
-    TRACE_PAGE_FAULT, // argument[0]: address; argument[1]: instruction; detail: error code; result: major ones before
+    // argument[0]: address; argument[1]: instruction; detail: x86-64's error code, -1 elsewhere; result: major ones
+    // before
+    TRACE_PAGE_FAULT,
     TRACE_CONTENTION_BEGIN, // of a lock within the kernel. object: the lock; detail: flags
     TRACE_CONTENTION_END,   // object: the lock; result
-    TRACE_FLAG_ACCESS,      // a watched variable. argument[0]: address; argument[1]: value now
+    TRACE_FLAG_ACCESS,      // a watched variable. argument[0]: address; argument[1]: value, on aarch64 before the write
     // Of a program's own queue, number `detail` of the recording's. object: the task; peer: its function, where tasks
     // are told apart by it too; argument[0]: where the probe is; argument[1]: where its function returns to
     TRACE_TASK_PUT,

@@ -10,15 +10,20 @@
 #include <unistd.h>
 
 static u32 hash_of(const struct trace_rule *rule) {
-    u64 words[2];
+    u64 words[sizeof *rule / sizeof(u64)], hash = 0;
     memcpy(words, rule, sizeof words);
-    u64 hash = words[0] * 0x9e3779b97f4a7c15ull ^ words[1];
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        hash = hash * 0x9e3779b97f4a7c15ull ^ words[i];
     return (u32)((hash * 0xc6a4a7935bd1e995ull) >> 32) % RULE_SLOTS;
 }
 
 static struct trace_rule rule_of(const struct unwind_row *row) {
-    struct trace_rule rule = {.offset = row->offset, .kind = row->kind, .reg = row->reg};
-    memcpy(rule.saved, row->saved, sizeof rule.saved);
+    enum { RULE_BYTES = sizeof *row - offsetof(struct unwind_row, offset) };
+    _Static_assert(offsetof(struct trace_rule, saved) + offsetof(struct unwind_row, offset) ==
+                       offsetof(struct unwind_row, saved),
+                   "a rule is a row without its address");
+    struct trace_rule rule = {0};
+    memcpy(&rule, &row->offset, RULE_BYTES);
     return rule;
 }
 

@@ -2,13 +2,13 @@
 #ifndef WHYPERF_TRACER_SHARED_H
 #define WHYPERF_TRACER_SHARED_H
 
+#include "tracer/machine.h"
 #include "tracer/record.h"
 
 enum {
     TRACE_MAX_FRAMES = 127,
     TRACE_MAX_KERNEL_FRAMES = 64,
-    TRACE_NESTING = 4,         // a thread, softirq, hard interrupt, NMI
-    TRACE_REGISTER_SLOTS = 32, // 17 are used: a power of two bounds an index with a mask
+    TRACE_NESTING = 4, // a thread, softirq, hard interrupt, NMI
     TRACE_PROCESSES = 16384,
     TRACE_RULES = 32768,
     TRACE_MAPPINGS = 1 << 16,
@@ -21,6 +21,7 @@ enum {
     TRACE_CACHED_RULES = 1024,
     TRACE_KNOWN_WALKS = 256, // a CPU
     TRACE_WALK_WAYS = 2,
+    TRACE_IN_LINK = 0xffff, // for a place above the stack pointer: the return address is in a register
     TRACE_CALL_STACKS = 4096,
     TRACE_KNOWN_CALLERS = 32,
     TRACE_WINDOW_WORDS = 64,
@@ -57,7 +58,7 @@ struct trace_globals {
 enum trace_scope { TRACE_SCOPE_ALL, TRACE_SCOPE_TREE, TRACE_SCOPE_PROCESS };
 
 // Fixed before the programs are loaded.
-enum { TRACE_LAYOUT = 6 }; // changes whenever anything in this file or in record.h does
+enum { TRACE_LAYOUT = 7 }; // changes whenever anything in this file or in record.h does
 
 struct trace_settings {
     u64 layout;
@@ -77,7 +78,8 @@ struct trace_settings {
     u8 kernel_stacks;  // at every switch, not only in uninterruptible sleep
     u8 shed_floor;     // a level that is shed anyway
     u8 reads_directly; // the kernel lets words be taken for pointers
-    u8 unused[4];
+    u8 page_shift;
+    u8 unused[3];
 };
 
 // One module's address range in a process. An extent of them begins with a header, in which only `start`, the number of
@@ -103,11 +105,14 @@ union trace_entry {
     };
 };
 
-// As in struct unwind_row, whose distinct rules are few.
+// A struct unwind_row without its address: distinct ones are few.
 struct trace_rule {
     s32 offset;
     u8 kind, reg;
-    signed char saved[6];
+#if TRACE_ON_AARCH64
+    s16 saved_base;
+#endif
+    signed char saved[TRACE_SAVED_REGISTERS];
     u32 unused;
 };
 
@@ -171,7 +176,7 @@ enum trace_counter {
 // What a stack walk needs; one a nesting level, since interrupts trace too.
 struct trace_scratch {
     u64 value[TRACE_REGISTER_SLOTS]; // of a register, or where it lies on the stack
-    u32 known, located;              // bit per register
+    u64 known, located;              // bit per register
     u32 exact;                       // the pc is no return address
     u32 depth;
     u32 cut;
@@ -187,7 +192,7 @@ struct trace_scratch {
     struct trace_mapping mapping; // the last one that was looked up
     u64 window_start;             // of the stretch of the user's stack that was read last
     u64 window[TRACE_WINDOW_WORDS];
-    u64 signal[17];
+    u64 signal[17]; // of x86-64: the registers that a signal interrupted
     u64 frames[TRACE_MAX_FRAMES + 1];
 };
 

@@ -12,20 +12,25 @@ foreach(needed CLANG LLVM_STRIP BPFTOOL BPF_INCLUDE BPF_LIBRARY)
   endif()
 endforeach()
 
+if(MACHINE STREQUAL aarch64)
+  set(TRACER_TARGET arm64)
+else()
+  set(TRACER_TARGET x86)
+endif()
 set(TRACER_BUILD "${CMAKE_CURRENT_BINARY_DIR}/tracer")
 set(TRACER_OBJECT "${TRACER_BUILD}/tracer.bpf.o")
 set(TRACER_SKELETON "${TRACER_BUILD}/tracer.skel.h")
 file(MAKE_DIRECTORY "${TRACER_BUILD}")
-file(GLOB TRACER_BPF_HEADERS CONFIGURE_DEPENDS native/tracer/bpf/*.h)
+file(GLOB TRACER_BPF_HEADERS CONFIGURE_DEPENDS native/tracer/bpf/*.h native/tracer/bpf/*/*.h)
 add_custom_command(
   OUTPUT "${TRACER_SKELETON}"
-  COMMAND "${CLANG}" -target bpf -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter -D__TARGET_ARCH_x86
+  COMMAND "${CLANG}" -target bpf -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter -D__TARGET_ARCH_${TRACER_TARGET}
     -I "${CMAKE_CURRENT_SOURCE_DIR}/native" -I "${CMAKE_CURRENT_SOURCE_DIR}/native/tracer"
     -isystem "${BPF_INCLUDE}" -isystem "/usr/include/${CMAKE_C_LIBRARY_ARCHITECTURE}"
     -c "${CMAKE_CURRENT_SOURCE_DIR}/native/tracer/bpf/tracer.bpf.c" -o "${TRACER_OBJECT}"
   COMMAND "${LLVM_STRIP}" -g "${TRACER_OBJECT}"
   COMMAND "${BPFTOOL}" gen skeleton "${TRACER_OBJECT}" name tracer_bpf > "${TRACER_SKELETON}"
-  DEPENDS native/tracer/bpf/tracer.bpf.c ${TRACER_BPF_HEADERS} native/tracer/record.h native/tracer/shared.h
+  DEPENDS native/tracer/bpf/tracer.bpf.c ${TRACER_BPF_HEADERS} native/tracer/machine.h native/tracer/record.h native/tracer/shared.h
   VERBATIM)
 
 Python_add_library(_tracer MODULE WITH_SOABI

@@ -115,7 +115,7 @@ def test_samples_of_events_that_the_file_does_not_describe_are_counted(tmp_path:
         (b"PERFFILE" + bytes(200), "no perf.data file"),
         (b"", "is empty"),
         (a_file().to_bytes()[:60], "cut short"),
-        (made.PerfFile([CLOCK], [made.plain_sample(CLOCK, 1)], machine="aarch64").to_bytes(), "recorded on aarch64"),
+        (made.PerfFile([CLOCK], [made.plain_sample(CLOCK, 1)], machine="riscv64").to_bytes(), "recorded on riscv64"),
         (made.PerfFile([], []).to_bytes(), "describes no event"),
         (
             made.PerfFile(

@@ -69,10 +69,10 @@ def leave(time: int, tid: int, number: int, result: int) -> bytes:
 def read_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
-    def read(*records: bytes) -> PerfData:
+    def read(*records: bytes, machine: str = "x86_64") -> PerfData:
         events = [made.Event(), SWITCH, ENTER, EXIT, OTHER, OPENED]
         features = {Feature.TRACING_DATA: made.tracing_data(FORMATS)}
-        (tmp_path / "file").write_bytes(made.PerfFile(events, records, features).to_bytes())
+        (tmp_path / "file").write_bytes(made.PerfFile(events, records, features, machine).to_bytes())
         return read_perf_data(tmp_path / "file")
 
     return read
@@ -109,6 +109,26 @@ def test_a_wait_in_a_futex_carries_its_system_call(read_file) -> None:
     assert left["result"] == 1 and left["other"] == 10 << 32 | 10
     assert (preempted["result"], preempted["detail"], preempted["other"]) == (0, -1, 0)
     assert entered["detail"] == FUTEX and fork["other"] == 10 << 32 | 11
+
+
+def test_system_calls_of_aarch64_are_recorded_by_the_numbers_of_x86_64(read_file) -> None:
+    # GIVEN a file of a machine where futex has another number than in recordings
+    futex, unassigned = 98, 300
+    records = records_of(
+        read_file(
+            made.fork(made.Event(), 50, 10, 11, 10, 10),
+            enter(100, 11, futex, 0x7F00, PRIVATE_WAIT, 2),
+            switch(110, 11, 1, 10),
+            leave(200, 11, futex, 0),
+            leave(300, 11, unassigned, -38),
+            machine="aarch64",
+        )
+    )
+
+    # THEN the call and the wait in it are known as a futex, and a number that no call has is none
+    _, entered, left, returned, unknown = records
+    assert [int(one["detail"]) for one in (entered, left, returned, unknown)] == [FUTEX, FUTEX, FUTEX, -1]
+    assert (left["object"], left["peer"]) == (0x7F00, 10)
 
 
 def test_single_system_calls_tell_their_arguments(read_file) -> None:

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+import whyperf
+
 NOBODY = 65534
 _SANDBOX = Path(__file__).with_name("sandbox.py")
 _SYSTEM_PYTHON = Path("/usr/bin/python3")
@@ -69,6 +71,7 @@ def ordinary_user() -> Iterator[OrdinaryUser]:
         (home / "site").mkdir()
         # Whoever finds this imports what the tests import, whichever Python it is.
         folders = [path for path in sys.path if path.endswith("site-packages")] or site.getsitepackages()
+        folders.append(str(Path(whyperf.__file__).parents[1]))
         lines = "".join(f"site.addsitedir({folder!r})\n" for folder in folders)
         (home / "site" / "sitecustomize.py").write_text(f"import site\n{lines}")
         os.chown(home, NOBODY, NOBODY)

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from tests.tracer.tracing import Tracing, compiled, needs_bpf, stacks_in
+from whyperf.collect.tracer.one_numbering import with_recorded_numbers
 from whyperf.collect.tracer.traced import RECORD
 from whyperf.recording.events import EventKind, InterruptContext
 
@@ -88,7 +89,7 @@ def test_stacks_are_stored_again_before_they_are_overwritten(tmp_path: Path) -> 
         counters = tracing.tracer.counters()
     assert counters["stack_bytes"] > 1 << 16
     assert counters["stacks_kept"] >= counters["stack_numbers"]
-    last = np.concatenate([np.frombuffer(data, RECORD) for _, data in records])
+    last = np.concatenate([np.frombuffer(data, RECORD) for _, data in with_recorded_numbers(records)])
     last = last[(last["pid"] == pid) & (last["stack"] != 0)]
     last = last[np.argsort(last["time"])]
     kept = stacks_in(stacks)

@@ -13,15 +13,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.architecture import HERE
 from tests.tracer.recording import Command, functions_on_stacks, needs_bpf
 from tests.tracer.tracing import compiled
+from whyperf.collect.architecture import X86_64
 from whyperf.collect.tracer.queue_rules import parse_queues
 from whyperf.collect.tracer.task_probes import Module, TaskProbes
 from whyperf.recording.events import EventKind
 from whyperf.recording.reader import Recording
 from whyperf.recording.rules_file import MORE_RULES
 
-BREAKPOINT = b"\xcc"
+BREAKPOINT = b"\xcc" if HERE is X86_64 else bytes.fromhex("a00020d4")  # as the kernel writes it
 PLAIN = {"name": "plain", "files": ["tasks"], "put": "put_plain", "task": "arg2", "run": "run_plain"}
 OWN = {"name": "own", "files": ["tasks"], "put": "put_with_function", "task": "arg2", "function": "*(arg1+8)"}
 
@@ -128,7 +130,7 @@ class Running:
     def _has_one_at(self, address: int) -> bool:
         with Path(f"/proc/{self.pid}/mem").open("rb") as memory:
             memory.seek(address)
-            return memory.read(1) == BREAKPOINT
+            return memory.read(len(BREAKPOINT)) == BREAKPOINT
 
     def turns(self) -> int:
         """How often it has slept."""
@@ -146,7 +148,7 @@ def running(folder: Path, request: pytest.FixtureRequest) -> Iterator[Running]:
     symbols = {name: int(address, 16) for address, name in found}
     while "tasks" not in (maps := Path(f"/proc/{process.pid}/maps").read_text()):
         time.sleep(0.01)
-    (first,) = re.findall(r"^([0-9a-f]+)-\S+ r--p 00000000 .*/tasks$", maps, re.MULTILINE)
+    (first,) = re.findall(r"^([0-9a-f]+)-\S+ r\S+ 00000000 .*/tasks$", maps, re.MULTILINE)
     yield Running(process.pid, int(first, 16) + symbols["put_plain"], int(first, 16) + symbols["run_plain"])
     process.kill()
     process.wait()

@@ -16,6 +16,7 @@ from types import TracebackType
 import numpy as np
 import pytest
 
+from whyperf.collect.tracer.one_numbering import with_recorded_numbers
 from whyperf.collect.tracer.traced import RECORD, Records
 from whyperf.recording.events import EventKind
 
@@ -127,7 +128,7 @@ class Tracing:
         return self.seen(), process.pid, output.decode().splitlines()
 
     def seen(self) -> Seen:
-        pieces = [np.frombuffer(data, RECORD) for _, data in self.tracer.drain()]
+        pieces = [np.frombuffer(data, RECORD) for _, data in with_recorded_numbers(self.tracer.drain())]
         self._seen.stacks.update(stacks_in(self.tracer.new_stacks()))
         records = np.concatenate([self._seen.records, *pieces])
         self._seen.records = records[np.argsort(records["time"], kind="stable")]

@@ -4,7 +4,7 @@
 
 #include "bpf/kernel.h"
 
-#include <asm/unistd_64.h>
+#include <asm/unistd.h>
 
 enum { SYSTEM_CALLS = 512 };
 
@@ -62,8 +62,6 @@ static const volatile u8 CALLS[SYSTEM_CALLS] = {
     [__NR_fallocate] = CALL_DESCRIPTOR,
     [__NR_readahead] = CALL_DESCRIPTOR,
     [__NR_getdents64] = CALL_DESCRIPTOR,
-    [__NR_getdents] = CALL_DESCRIPTOR,
-    [__NR_epoll_wait] = CALL_DESCRIPTOR,
     [__NR_epoll_pwait] = CALL_DESCRIPTOR,
     [__NR_epoll_pwait2] = CALL_DESCRIPTOR,
     [__NR_epoll_ctl] = CALL_EPOLL_CTL,
@@ -75,9 +73,7 @@ static const volatile u8 CALLS[SYSTEM_CALLS] = {
     [__NR_mq_notify] = CALL_DESCRIPTOR,
     [__NR_mq_getsetattr] = CALL_DESCRIPTOR,
     [__NR_pidfd_send_signal] = CALL_DESCRIPTOR,
-    [__NR_poll] = CALL_POLL,
     [__NR_ppoll] = CALL_POLL,
-    [__NR_select] = CALL_SELECT,
     [__NR_pselect6] = CALL_SELECT,
     [__NR_futex] = CALL_FUTEX,
     [__NR_fcntl] = CALL_FCNTL,
@@ -102,7 +98,6 @@ static const volatile u8 CALLS[SYSTEM_CALLS] = {
     [__NR_getresuid] = CALL_INERT,
     [__NR_getresgid] = CALL_INERT,
     [__NR_getpgid] = CALL_INERT,
-    [__NR_getpgrp] = CALL_INERT,
     [__NR_getsid] = CALL_INERT,
     [__NR_getgroups] = CALL_INERT,
     [__NR_getcpu] = CALL_INERT,
@@ -110,7 +105,6 @@ static const volatile u8 CALLS[SYSTEM_CALLS] = {
     [__NR_getrlimit] = CALL_INERT,
     [__NR_prlimit64] = CALL_INERT,
     [__NR_gettimeofday] = CALL_INERT,
-    [__NR_time] = CALL_INERT,
     [__NR_times] = CALL_INERT,
     [__NR_clock_gettime] = CALL_INERT,
     [__NR_clock_getres] = CALL_INERT,
@@ -120,7 +114,6 @@ static const volatile u8 CALLS[SYSTEM_CALLS] = {
     [__NR_getcwd] = CALL_INERT,
     [__NR_lseek] = CALL_INERT,
     [__NR_dup] = CALL_INERT,
-    [__NR_dup2] = CALL_INERT,
     [__NR_dup3] = CALL_INERT,
     [__NR_brk] = CALL_INERT,
     [__NR_madvise] = CALL_INERT,
@@ -128,7 +121,6 @@ static const volatile u8 CALLS[SYSTEM_CALLS] = {
     [__NR_rt_sigprocmask] = CALL_INERT,
     [__NR_rt_sigpending] = CALL_INERT,
     [__NR_sigaltstack] = CALL_INERT,
-    [__NR_arch_prctl] = CALL_INERT,
     [__NR_set_tid_address] = CALL_INERT,
     [__NR_set_robust_list] = CALL_INERT,
     [__NR_rseq] = CALL_INERT,
@@ -148,6 +140,16 @@ static const volatile u8 CALLS[SYSTEM_CALLS] = {
     [__NR_getitimer] = CALL_INERT,
     [__NR_fstat] = CALL_INERT,
     [__NR_membarrier] = CALL_OTHER,
+#ifdef __TARGET_ARCH_x86 // which has older calls too
+    [__NR_getdents] = CALL_DESCRIPTOR,
+    [__NR_epoll_wait] = CALL_DESCRIPTOR,
+    [__NR_poll] = CALL_POLL,
+    [__NR_select] = CALL_SELECT,
+    [__NR_getpgrp] = CALL_INERT,
+    [__NR_time] = CALL_INERT,
+    [__NR_dup2] = CALL_INERT,
+    [__NR_arch_prctl] = CALL_INERT,
+#endif
 };
 
 static __always_inline u32 call_class(s64 number) {

@@ -11,7 +11,7 @@ static __always_inline struct trace_call_stack *call_stack_slot(u32 tid) {
 }
 
 static __always_inline u64 call_place(const struct pt_regs *regs, u32 tid) {
-    return mixed(mix(mix(tid, regs->ip), regs->sp));
+    return mixed(mix(mix(tid, user_pc(regs)), user_sp(regs)));
 }
 
 // The user stack of `task`, the current one, remembered until its system call ends; outside of calls it changes.
@@ -19,7 +19,7 @@ static __always_inline u32 stack_in_call(struct trace_cpu *cpu, struct trace_scr
                                          struct trace_process *process, const struct task_struct *task) {
     u32 tid = (u32)task->pid, stack = user_stack(cpu, scratch, regs, process, (u32)task->tgid);
     struct trace_call_stack *slot = call_stack_slot(tid);
-    if (slot && scratch->kept && (s32)regs->orig_ax >= 0) {
+    if (slot && scratch->kept && call_number(regs) >= 0) {
         slot->data = 0;
         barrier();
         slot->check = call_place(regs, tid) ^ scratch->kept;

@@ -20,9 +20,7 @@ int BPF_PROG(wp_sys_enter, struct pt_regs *regs, long number) {
     struct trace_record *made = record(cpu, scratch, TRACE_SYSCALL_ENTER, thread);
     if (made) {
         made->detail = (s32)number;
-        made->argument[0] = regs->di;
-        made->argument[1] = regs->si;
-        made->argument[2] = regs->dx;
+        load_call_arguments(made->argument, regs);
     }
     leave(cpu, scratch);
     return 0;
@@ -35,13 +33,13 @@ struct shared_word {
 
 // A futex in a file or in shared memory is the same for all who map it, wherever they do.
 static long name_shared_word(struct task_struct *task, struct vm_area_struct *area, struct shared_word *word) {
-    enum { SHARED = 8, PAGE_SHIFT = 12 };
+    enum { SHARED = 8 };
     (void)task;
     struct file *file = area->vm_file;
     if (!file || !(area->vm_flags & SHARED))
         return 0;
     word->about->object = file->f_inode->i_ino;
-    word->about->peer = 1ull << 63 | ((area->vm_pgoff << PAGE_SHIFT) + (word->address - area->vm_start));
+    word->about->peer = 1ull << 63 | ((area->vm_pgoff << settings.page_shift) + (word->address - area->vm_start));
     return 0;
 }
 
@@ -53,7 +51,7 @@ SEC("tp_btf/sys_exit")
 int BPF_PROG(wp_sys_exit, struct pt_regs *regs, long result) {
     enum { FUTEX_PRIVATE = 128 };
     struct trace_cpu *cpu = this_cpu();
-    u32 class = call_class((s32)regs->orig_ax);
+    u32 class = call_class(call_number(regs));
     u64 thread = bpf_get_current_pid_tgid(), kept = end_of_call((u32)thread);
     u32 pid = thread >> 32;
     if (!cpu || !globals.running)

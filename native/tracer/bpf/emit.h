@@ -45,9 +45,8 @@ static __always_inline void leave(struct trace_cpu *cpu, struct trace_scratch *s
     u32 nesting = cpu->nesting - 1;
     govern(cpu, scratch->cpu, scratch->time);
     if (nesting == 0) {
-        cpu->stack_committed = cpu->stack_head;
-        barrier();
-        cpu->committed = cpu->head;
+        publish(&cpu->stack_committed, cpu->stack_head);
+        publish(&cpu->committed, cpu->head);
     }
     barrier();
     cpu->nesting = nesting;

@@ -26,19 +26,7 @@ enum { FILE_TYPE = 0170000, FILE_SOCKET = 0140000 };
 enum { FAMILY_UNIX = 1, FAMILY_INET = 2, FAMILY_INET6 = 10 };
 enum { ANONYMOUS_INODES = 0x09041934 }; // magic of the file system whose one inode eventfd, epoll and others share
 
-// Part of the kernel's interface to programs: never moves.
-struct bpf_perf_event_data {
-    u64 registers[21]; // in the order of struct pt_regs
-    u64 sample_period;
-    u64 addr;
-};
-enum { CS_REGISTER = 17 };
-
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct pt_regs {
-    unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
-};
 
 struct super_block {
     unsigned long s_magic;

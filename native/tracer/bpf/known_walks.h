@@ -8,7 +8,8 @@
 #include "bpf/stacks.h"
 
 struct walk_start {
-    u64 ip, sp;
+    u64 pc, sp;
+    u64 link;       // return address in a register; 0 on machines that have none there
     u32 generation; // of the mappings that the addresses belong to
 };
 
@@ -41,14 +42,19 @@ static __always_inline void begin_walk(struct trace_scratch *scratch, u64 sp) {
 static __always_inline void note_caller(struct trace_scratch *scratch, u64 address) {
     u64 above = (address - scratch->began) / 8;
     u32 caller = scratch->depth - 1;
-    if (address % 8 || above > 0xffff || caller >= TRACE_KNOWN_CALLERS)
+    if (address % 8 || above >= TRACE_IN_LINK || caller >= TRACE_KNOWN_CALLERS)
         scratch->beyond = 1;
     else
         scratch->above[caller & (TRACE_KNOWN_CALLERS - 1)] = (u16)above;
 }
 
+// The same for one that is in a register still.
+static __always_inline void note_link(struct trace_scratch *scratch) {
+    scratch->above[(scratch->depth - 1) & (TRACE_KNOWN_CALLERS - 1)] = TRACE_IN_LINK;
+}
+
 static __always_inline u64 place_of(const struct walk_start *start) {
-    return mixed(mix(start->ip, start->sp)) ^ start->generation;
+    return mixed(mix(start->pc ^ start->link, start->sp)) ^ start->generation;
 }
 
 // Calls from different places may begin with the same stack pointer: the word there, mostly a return address, keeps
@@ -66,24 +72,25 @@ static __always_inline struct trace_known_walk *walk_slot(struct trace_cpu *cpu,
 struct rereading {
     struct trace_scratch *scratch;
     const struct trace_known_walk *known;
-    u64 sp, hash;
+    const struct walk_start *start;
+    u64 hash;
 };
 
 // A callback of bpf_loop, which the kernel checks once instead of once a caller: 1 ends it.
 static long read_caller(u32 index, struct rereading *again) {
-    u64 word;
-    u32 caller = index & (TRACE_KNOWN_CALLERS - 1);
-    if (!read_word(again->scratch, again->sp + 8ull * again->known->above[caller], &word)) {
+    u64 word = again->start->link;
+    u32 above = again->known->above[index & (TRACE_KNOWN_CALLERS - 1)];
+    if (above != TRACE_IN_LINK && !read_word(again->scratch, again->start->sp + 8ull * above, &word)) {
         again->hash = 0;
         return 1;
     }
-    again->hash = mix(again->hash, word);
+    again->hash = mix(again->hash, unsigned_address(word));
     return 0;
 }
 
 static __always_inline bool leads_there(struct trace_scratch *scratch, const struct trace_known_walk *known,
                                         const struct walk_start *start) {
-    struct rereading again = {scratch, known, start->sp, mix(0, start->ip)};
+    struct rereading again = {scratch, known, start, mix(0, start->pc)};
     u32 callers = known->callers;
     if (callers > TRACE_KNOWN_CALLERS)
         return false;

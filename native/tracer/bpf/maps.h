@@ -2,7 +2,7 @@
 #ifndef WHYPERF_TRACER_MAPS_H
 #define WHYPERF_TRACER_MAPS_H
 
-#include "bpf/kernel.h"
+#include "bpf/machine.h"
 #include "tracer/shared.h"
 
 const volatile struct trace_settings settings = {};

@@ -4,31 +4,49 @@
 
 #include "bpf/scheduling.h"
 
-SEC("tp_btf/page_fault_user")
-int BPF_PROG(wp_page_fault, unsigned long address, struct pt_regs *regs, unsigned long error) {
+static __always_inline void page_fault(u64 address, struct pt_regs *regs, s32 error) {
     u64 thread = bpf_get_current_pid_tgid();
     struct trace_cpu *cpu = this_cpu();
     if (!cpu || !wanted(TRACE_PAGE_FAULT) || shed_level(cpu) >= TRACE_SHED_FAULTS_LOCKS_WORK)
-        return 0;
+        return;
     struct party party = party_of(thread >> 32);
     struct trace_scratch *scratch = party.scope & TRACE_FOLLOWED ? enter(cpu) : NULL;
     if (!scratch)
-        return 0;
+        return;
     u32 stack = 0;
     if (settings.syscall_stacks && scratch->level < TRACE_SHED_QUICK_STACKS)
         stack = user_stack(cpu, scratch, regs, party.process, thread >> 32);
     struct task_struct *task = bpf_get_current_task_btf();
     struct trace_record *made = record(cpu, scratch, TRACE_PAGE_FAULT, thread);
     if (made) {
-        made->detail = (s32)error;
+        made->detail = error;
         made->stack = stack;
         made->argument[0] = address;
-        made->argument[1] = regs->ip;
+        made->argument[1] = user_pc(regs);
         made->result = (s64)task->maj_flt;
     }
     leave(cpu, scratch);
+}
+
+#if TRACE_ON_AARCH64
+
+// This machine's kernel has no tracepoint for them, only an event of perf, which does not tell what was to be done.
+SEC("perf_event")
+int wp_page_fault(struct bpf_perf_event_data *ctx) {
+    if (interrupted_user(ctx))
+        page_fault(ctx->addr, (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf()), -1);
     return 0;
 }
+
+#else
+
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(wp_page_fault, unsigned long address, struct pt_regs *regs, unsigned long error) {
+    page_fault(address, regs, (s32)error);
+    return 0;
+}
+
+#endif
 
 // Of locks that a thread can sleep on; who merely spins waits for less than a record costs.
 SEC("tp_btf/contention_begin")

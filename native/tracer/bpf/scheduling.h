@@ -150,7 +150,7 @@ int wp_sample(struct bpf_perf_event_data *ctx) {
     if (!(task->flags & KERNEL_THREAD)) {
         struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
         load_call(&now.call, regs);
-        in_user = (ctx->registers[CS_REGISTER] & 3) == 3;
+        in_user = interrupted_user(ctx);
         if (in_user)
             now.call.number = -1;
         stack = user_stack(cpu, scratch, regs, party.process, pid);

@@ -29,7 +29,7 @@ static __always_inline bool told_by_call(struct task_struct *task, const struct 
     if (!wanted(TRACE_SYSCALL) || task->flags & KERNEL_THREAD || shed_level(cpu) >= TRACE_SHED_SYSCALLS)
         return false;
     struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-    return call_class((s32)regs->orig_ax) == CALL_TRANSFER;
+    return call_class(call_number(regs)) == CALL_TRANSFER;
 }
 
 static __always_inline void transferred(struct sock *sock, u8 kind, int result) {

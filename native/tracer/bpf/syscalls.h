@@ -16,11 +16,9 @@ struct system_call {
 };
 
 static __always_inline void load_call(struct system_call *call, const struct pt_regs *regs) {
-    call->number = (s32)regs->orig_ax;
+    call->number = call_number(regs);
     call->class = call_class(call->number);
-    call->argument[0] = regs->di;
-    call->argument[1] = regs->si;
-    call->argument[2] = regs->dx;
+    load_call_arguments(call->argument, regs);
 }
 
 // The first descriptor that is ready; before anything is known to be, the first one.

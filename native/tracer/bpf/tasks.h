@@ -26,15 +26,16 @@ static __always_inline u64 when_to_wake(u64 function, u32 pid) {
 
 SEC("uprobe")
 int wp_task(struct pt_regs *ctx) {
-    u64 thread = bpf_get_current_pid_tgid(), cookie = bpf_get_attach_cookie(ctx), returns_to = 0;
+    u64 thread = bpf_get_current_pid_tgid(), cookie = bpf_get_attach_cookie(ctx);
     struct trace_cpu *cpu = this_cpu();
     if (!cpu || !wanted(TRACE_TASK_PUT) || !scope_of(thread >> 32))
         return 0;
     struct trace_task_probe probe;
     __builtin_memcpy(&probe, &cookie, sizeof probe);
-    u64 arguments[8] = {0, ctx->di, ctx->si, ctx->dx, ctx->cx, ctx->r8, ctx->r9, 0}, function = 0;
+    u64 arguments[8] = {0}, function = 0;
+    load_arguments(arguments, ctx);
     if (probe.function)
-        function = probe.runs ? ctx->ip
+        function = probe.runs ? user_pc(ctx)
                               : task_value(arguments, probe.function, probe.function_in_memory, probe.function_offset);
     struct trace_record *made = bpf_ringbuf_reserve(&wp_tasks, sizeof *made, 0);
     if (!made) {
@@ -42,7 +43,6 @@ int wp_task(struct pt_regs *ctx) {
         return 0;
     }
     __builtin_memset(made, 0, sizeof *made);
-    bpf_probe_read_user(&returns_to, sizeof returns_to, (void *)ctx->sp);
     made->time = bpf_ktime_get_ns();
     made->tid = (u32)thread;
     made->pid = (u32)(thread >> 32);
@@ -51,8 +51,8 @@ int wp_task(struct pt_regs *ctx) {
     made->detail = probe.queue;
     made->object = task_value(arguments, probe.key, probe.key_in_memory, probe.key_offset);
     made->peer = function;
-    made->argument[0] = ctx->ip;
-    made->argument[1] = returns_to;
+    made->argument[0] = user_pc(ctx);
+    made->argument[1] = returns_to(ctx);
     bpf_ringbuf_submit(made, probe.runs ? BPF_RB_NO_WAKEUP : when_to_wake(function, thread >> 32));
     return 0;
 }

@@ -6,14 +6,16 @@
 #include "bpf/interrupts.h"
 #include "bpf/scope.h"
 
-#include <asm/unistd_64.h>
+#include <asm/unistd.h>
 
 static __always_inline bool sets_timer(const struct pt_regs *regs) {
-    switch (regs->orig_ax) {
+    switch (call_number(regs)) {
     case __NR_timerfd_settime:
     case __NR_timer_settime:
     case __NR_setitimer:
+#ifdef __NR_alarm
     case __NR_alarm:
+#endif
         return true;
     default:
         return false;

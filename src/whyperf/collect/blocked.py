@@ -7,6 +7,7 @@ threads that use the CPU. What the others wait for is read here: system call, st
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -15,6 +16,7 @@ from os import PathLike
 
 from whyperf.collect._stacks import Reader
 from whyperf.recording import ringrecords
+from whyperf.recording.call_numbering import recorded_number
 from whyperf.recording.chunks import ChunkKind
 from whyperf.recording.ringrecords import CUT_REASONS
 
@@ -94,6 +96,7 @@ class BlockedSampler:
         rate_hz: float = 50,
     ) -> None:
         self._reader = Reader(tables)
+        self._machine = os.uname().machine
         self._threads = threads
         self._append = append
         self._period_ns = self._shortest_ns = round(1e9 / rate_hz)
@@ -175,7 +178,7 @@ class BlockedSampler:
         if seen is None:
             watched.close_wait()
             return
-        number, pcs, cut, moved = seen
+        own, pcs, cut, moved = seen
         self._blocked += 1
         self._cut[cut] += 1
         if watched.wait is not None and not moved:
@@ -185,6 +188,7 @@ class BlockedSampler:
         watched.close_wait()
         weight = min(since_ns, _PERIODS_TRUSTED * self._period_ns)
         self._unseen_ns += since_ns - weight
+        number = recorded_number(own, self._machine)
         watched.wait = _Wait(number, pcs, cut, now, weight)
 
     def write(self) -> None:

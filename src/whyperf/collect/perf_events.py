@@ -6,7 +6,8 @@ import ctypes
 import os
 import struct
 
-_SYSTEM_CALL = 298  # perf_event_open on x86-64
+from whyperf.collect.architecture import this_architecture
+
 _ATTRIBUTE_BYTES = 112
 _CLOSE_ON_EXEC = 8
 _TYPE_SOFTWARE = 1
@@ -20,13 +21,18 @@ def open_event(
     kind: int, config: int, *, pid: int, cpu: int, flags: int, period: int = 0, config1: int = 0, config2: int = 0
 ) -> int:
     """A descriptor, or OSError."""
-    attributes = ctypes.create_string_buffer(_ATTRIBUTE_BYTES)
-    struct.pack_into(
-        "<IIQQQQQIIQQ", attributes, 0, kind, _ATTRIBUTE_BYTES, config, period, 0, 0, flags, 0, 0, config1, config2
+    attributes = struct.pack(
+        "<IIQQQQQIIQQ", kind, _ATTRIBUTE_BYTES, config, period, 0, 0, flags, 0, 0, config1, config2
     )
+    return open_described(attributes.ljust(_ATTRIBUTE_BYTES, b"\0"), pid=pid, cpu=cpu)
+
+
+def open_described(attributes: bytes, *, pid: int, cpu: int) -> int:
+    """The event that `attributes` (struct perf_event_attr) describe: a descriptor, or OSError."""
+    held = ctypes.create_string_buffer(attributes, len(attributes))
     libc = ctypes.CDLL(None, use_errno=True)
-    address = ctypes.c_void_p(ctypes.addressof(attributes))
-    descriptor: int = libc.syscall(_SYSTEM_CALL, address, pid, cpu, -1, ctypes.c_ulong(_CLOSE_ON_EXEC))
+    number, address = this_architecture().perf_event_open, ctypes.c_void_p(ctypes.addressof(held))
+    descriptor: int = libc.syscall(number, address, pid, cpu, -1, ctypes.c_ulong(_CLOSE_ON_EXEC))
     if descriptor < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return descriptor

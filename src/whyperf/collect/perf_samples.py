@@ -5,7 +5,6 @@ Layouts are those of linux/perf_event.h.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import mmap
 import os
@@ -14,17 +13,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_SYSTEM_CALL = 298  # perf_event_open on x86-64
-_CLOSE_ON_EXEC = 8
+from whyperf.collect.architecture import this_architecture
+from whyperf.collect.perf_events import open_described
+
 _ATTRIBUTES = struct.Struct("<IIQQQQQIIQQQQIiQIHH")
 _SOFTWARE, _CPU_CLOCK = 1, 0
 _TID, _TIME, _REGS_USER, _STACK_USER = 1 << 1, 1 << 2, 1 << 12, 1 << 13
 _EXCLUDE_KERNEL, _EXCLUDE_HYPERVISOR, _TASK, _WATERMARK, _USE_CLOCK = 1 << 5, 1 << 6, 1 << 13, 1 << 14, 1 << 25
-# ax bx cx dx si di bp sp ip, r8 to r15; and where DWARF's rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip are in that list.
-_REGISTERS_MASK = 0xFF01FF
-_REGISTERS = struct.Struct("<17Q")
-_DWARF_ORDER = (0, 3, 2, 1, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16, 8)
-_SP = 7
 _ABI_64 = 2
 
 _RECORD_LOST, _RECORD_FORK, _RECORD_SAMPLE = 2, 7, 9
@@ -39,7 +34,7 @@ _SIZES = ((512 << 10, 32 << 10), (128 << 10, 16 << 10), (32 << 10, 8 << 10))
 @dataclass(frozen=True)
 class ThreadSample:
     time: int
-    registers: bytes  # 17 words in DWARF's order
+    registers: bytes  # words in DWARF's order, the program counter last
     stack: bytes
     stack_address: int
 
@@ -111,25 +106,23 @@ def _parse_sample(body: bytes) -> ThreadSample | SamplesLost:
     _, _, when, abi = struct.unpack_from("<IIQQ", body)
     if abi != _ABI_64:
         return SamplesLost(1)
-    registers = _REGISTERS.unpack_from(body, 24)
-    at = 24 + _REGISTERS.size
+    here = this_architecture()
+    words = struct.Struct(f"<{len(here.dwarf_order)}Q")
+    registers = words.unpack_from(body, 24)
+    at = 24 + words.size
     (dumped,) = struct.unpack_from("<Q", body, at)
     (usable,) = struct.unpack_from("<Q", body, at + 8 + dumped) if dumped else (0,)
     stack = body[at + 8 : at + 8 + min(usable, dumped)]
-    return ThreadSample(when, _REGISTERS.pack(*(registers[i] for i in _DWARF_ORDER)), stack, registers[_SP])
+    return ThreadSample(
+        when, words.pack(*(registers[i] for i in here.dwarf_order)), stack, registers[here.stack_pointer]
+    )
 
 
 def _open(tid: int, period_ns: int, dump_bytes: int, watermark: int, with_kernel: bool) -> int:
     flags = _EXCLUDE_HYPERVISOR | _TASK | _WATERMARK | _USE_CLOCK | (0 if with_kernel else _EXCLUDE_KERNEL)
-    attributes = ctypes.create_string_buffer(
-        _ATTRIBUTES.pack(
-            *(_SOFTWARE, _ATTRIBUTES.size, _CPU_CLOCK, period_ns, _TID | _TIME | _REGS_USER | _STACK_USER, 0, flags),
-            *(watermark, 0, 0, 0, 0, _REGISTERS_MASK, dump_bytes, time.CLOCK_MONOTONIC, 0, 0, 0, 0),
-        )
+    registers = this_architecture().perf_registers
+    attributes = _ATTRIBUTES.pack(
+        *(_SOFTWARE, _ATTRIBUTES.size, _CPU_CLOCK, period_ns, _TID | _TIME | _REGS_USER | _STACK_USER, 0, flags),
+        *(watermark, 0, 0, 0, 0, registers, dump_bytes, time.CLOCK_MONOTONIC, 0, 0, 0, 0),
     )
-    libc = ctypes.CDLL(None, use_errno=True)
-    address = ctypes.c_void_p(ctypes.addressof(attributes))
-    descriptor: int = libc.syscall(_SYSTEM_CALL, address, tid, -1, -1, ctypes.c_ulong(_CLOSE_ON_EXEC))
-    if descriptor < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return descriptor
+    return open_described(attributes, pid=tid, cpu=-1)

@@ -68,7 +68,9 @@ EVENTS = Table(
         ),
         Column("kind", pa.uint8(), "`EventKind`"),
         Column("context", pa.uint8(), "`InterruptContext` flags"),
-        Column("detail", pa.int32(), "number of the system call or signal; -1 when in none"),
+        Column(
+            "detail", pa.int32(), "number of the system call (x86-64's, on every machine) or signal; -1 when in none"
+        ),
         Column("other", pa.int32(), "the thread woken, started, switched to or signalled; -1: none", "threads"),
         Column("object", pa.uint64(), "what it was about: inode | file type << 48, futex address, kernel object"),
         Column("peer", pa.uint64(), "the other end of a socket, the process of a private futex"),

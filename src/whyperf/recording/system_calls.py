@@ -33,18 +33,19 @@ _FIRST = """
     recvmmsg fanotify_init fanotify_mark prlimit64 name_to_handle_at open_by_handle_at clock_adjtime syncfs
     sendmmsg setns getcpu process_vm_readv process_vm_writev kcmp finit_module sched_setattr sched_getattr
     renameat2 seccomp getrandom memfd_create kexec_file_load bpf execveat userfaultfd membarrier mlock2
-    copy_file_range preadv2 pwritev2 pkey_mprotect pkey_alloc pkey_free statx io_pgetevents rseq
+    copy_file_range preadv2 pwritev2 pkey_mprotect pkey_alloc pkey_free statx io_pgetevents rseq uretprobe uprobe
 """
-_NEWER_FROM = 424  # where all architectures number alike
+NEWER_FROM = 424  # where all architectures number alike
 _NEWER = """
     pidfd_send_signal io_uring_setup io_uring_enter io_uring_register open_tree move_mount fsopen fsconfig fsmount
     fspick pidfd_open clone3 close_range openat2 pidfd_getfd faccessat2 process_madvise epoll_pwait2 mount_setattr
     quotactl_fd landlock_create_ruleset landlock_add_rule landlock_restrict_self memfd_secret process_mrelease
     futex_waitv set_mempolicy_home_node cachestat fchmodat2 map_shadow_stack futex_wake futex_wait futex_requeue
-    statmount listmount lsm_get_self_attr lsm_set_self_attr lsm_list_modules mseal
+    statmount listmount lsm_get_self_attr lsm_set_self_attr lsm_list_modules mseal setxattrat
+    getxattrat listxattrat removexattrat open_tree_attr file_getattr file_setattr
 """
 
-NAMES: dict[int, str] = {**dict(enumerate(_FIRST.split())), **dict(enumerate(_NEWER.split(), _NEWER_FROM))}
+NAMES: dict[int, str] = {**dict(enumerate(_FIRST.split())), **dict(enumerate(_NEWER.split(), NEWER_FROM))}
 NUMBERS: dict[str, int] = {name: number for number, name in NAMES.items()}
 
 

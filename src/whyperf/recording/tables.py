@@ -37,7 +37,11 @@ SAMPLES = Table(
         Column("stack", _id, "innermost node in `stacks`; -1 when nothing is known", "stacks"),
         Column("weight", _ns, "nanoseconds that the sample stands for", least=0),
         Column("clock", pa.int8(), "0: CPU time, 1: time blocked in the kernel", one_of=Clock),
-        Column("wait", pa.int16(), "number of the system call that a blocked thread is in; -1 otherwise"),
+        Column(
+            "wait",
+            pa.int16(),
+            "x86-64's number of the system call that a blocked thread is in, on every machine; -1 otherwise",
+        ),
     ),
 )
 STACKS = Table(

@@ -13,11 +13,17 @@ static int stop(void *loop) {
     return 0;
 }
 
+#ifdef __aarch64__
+static const unsigned RETURN_0[] = {0x52800000, 0xd65f03c0};
+#else
+static const unsigned char RETURN_0[] = {0x31, 0xc0, 0xc3};
+#endif
+
 int main(void) {
-    static const unsigned char RETURN_0[] = {0x31, 0xc0, 0xc3};
     void *made = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     int (*made_now)(void *);
     memcpy(made, RETURN_0, sizeof RETURN_0);
+    __builtin___clear_cache((char *)made, (char *)made + sizeof RETURN_0);
     memcpy(&made_now, &made, sizeof made);
     for (int turn = 0; turn < 400; turn++) {
         void *loop = g_main_loop_new(NULL, 0);

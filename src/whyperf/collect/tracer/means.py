@@ -9,8 +9,9 @@ from enum import Enum
 from pathlib import Path
 
 from whyperf.collect.perf_events import open_event
+from whyperf.recording.call_numbering import own_number
 
-_BPF = 321  # the system call's number on x86-64
+_BPF = own_number("bpf")
 _MAP_CREATE, _MAP_ARRAY = 0, 2
 _BTF = Path("/sys/kernel/btf/vmlinux")
 _CAPABILITIES = {"CAP_SYSLOG": 34, "CAP_SYS_PTRACE": 19, "CAP_SYS_ADMIN": 21, "CAP_PERFMON": 38, "CAP_BPF": 39}

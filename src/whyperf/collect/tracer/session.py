@@ -19,6 +19,7 @@ from whyperf.collect.tracer.facts_file import FactsFile
 from whyperf.collect.tracer.flags import WatchedFlags
 from whyperf.collect.tracer.kallsyms import KernelNames
 from whyperf.collect.tracer.living import living_processes, read_process, read_threads
+from whyperf.collect.tracer.one_numbering import with_recorded_numbers
 from whyperf.collect.tracer.opening import Allowance, notes_of, open_tracer, trace_of
 from whyperf.collect.tracer.queue_rules import load_queues
 from whyperf.collect.tracer.task_probes import Module, TaskProbes
@@ -185,7 +186,7 @@ class TraceSession:
 
     def _take(self, served: list[Served]) -> _Taken:
         tasks = self._tasks.take(self._tracer)
-        events = [*self._tracer.drain(), *([(0, tasks.records)] if tasks.records else [])]
+        events = [*with_recorded_numbers(self._tracer.drain()), *([(0, tasks.records)] if tasks.records else [])]
         return _Taken(served, events, self._tracer.new_stacks() + tasks.stacks)
 
     def _trace(self) -> Trace:

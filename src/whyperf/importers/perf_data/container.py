@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
 import struct
 import sys
@@ -46,6 +47,11 @@ class Container:
     damaged_bytes: int
     changed_ns: int  # when the file was last written: real time
 
+    @property
+    def machine(self) -> str:
+        """As `uname -m` names it: this one, where perf was killed before it said so."""
+        return self.features.machine or os.uname().machine
+
     def record(self, at: int) -> tuple[int, int, memoryview]:
         """Type, misc and what follows the header."""
         kind, misc, size = RECORD_HEADER.unpack_from(self.data, at)
@@ -57,8 +63,8 @@ def open_container(path: Path) -> Container:
     magic = bytes(data[:8])
     if magic == layout.MAGIC_OTHER_ORDER:
         raise WhyperfError(
-            f"{path} was recorded on a machine of the other byte order (big-endian); only x86-64 recordings can be "
-            f"imported.",
+            f"{path} was recorded on a machine of the other byte order (big-endian); only x86-64 and aarch64 "
+            f"recordings can be imported.",
             "perf script -i perf.data  # on that machine",
         )
     if magic != layout.MAGIC:
@@ -69,9 +75,9 @@ def open_container(path: Path) -> Container:
     read = _from_pipe if size == layout.PIPE_HEADER_BYTES else _from_file
     container = read(path, data, changed)
     machine = container.features.machine
-    if machine not in ("", "x86_64"):
+    if machine not in ("", "x86_64", "aarch64"):
         raise WhyperfError(
-            f"{path} was recorded on {printable_name(machine)}; only x86-64 recordings can be imported.",
+            f"{path} was recorded on {printable_name(machine)}; only x86-64 and aarch64 recordings can be imported.",
             "uname -m",
         )
     if not container.events:

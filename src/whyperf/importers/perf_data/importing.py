@@ -16,6 +16,7 @@ from whyperf.collect.seal.evidence import Evidence, without_samples
 from whyperf.collect.seal.sealing import sealed_tables
 from whyperf.collect.seal.symbols import DebugInfo
 from whyperf.collect.start import Start
+from whyperf.collect.tracer.one_numbering import number_calls
 from whyperf.collect.tracer.traced import TRACED_SAMPLES, Records, Traced
 from whyperf.importers.perf_data.busy_machine import longest_wait_for_a_cpu_s
 from whyperf.importers.perf_data.layout import MODE_KERNEL, Misc
@@ -84,6 +85,7 @@ def traced_of(read: PerfData, trace: Trace, without: frozenset[int] = frozenset(
     records = np.insert(known, np.searchsorted(known["time"], coming["time"]), coming)
     if without:
         records = records[~np.isin(records["pid"], list(without))]
+    number_calls(records, read.container.machine)
     fill_system_calls(records)
     return Traced(
         records=records,
@@ -118,7 +120,7 @@ def _start(read: PerfData) -> Start:
         sampling=Sampling(rate_hz=read.timed.rate_hz, clock="cpu", source=TRACED_SAMPLES),
         work_unit="run",
         skip_ns=0,
-        host=Host(features.host, features.kernel, features.machine or "x86_64", features.cpus),
+        host=Host(features.host, features.kernel, read.container.machine, features.cpus),
         start_monotonic=read.begin,
         start_real=real,
     )

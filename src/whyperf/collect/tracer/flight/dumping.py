@@ -20,6 +20,7 @@ from whyperf.collect.tracer.flight.state import Flight, facts_path, read_flight
 from whyperf.collect.tracer.holder import holder, pins_folder
 from whyperf.collect.tracer.kallsyms import KernelNames
 from whyperf.collect.tracer.living import living_processes, read_process, read_threads
+from whyperf.collect.tracer.one_numbering import with_recorded_numbers
 from whyperf.collect.tracer.opening import not_loaded, trace_of
 from whyperf.collect.tracer.session import EVENTS_AT_ONCE, kernel_addresses
 from whyperf.collect.tracer.traced import RECORD, TRACED_SAMPLES
@@ -80,7 +81,7 @@ def _take(tracer: Tracer, last_s: float | None) -> _Taken:
     firsts = [int(np.frombuffer(part, RECORD, 1)["time"][0]) for _, part in events if part]
     if not firsts:
         raise WhyperfError("The flight recorder's rings hold no event of that time yet.", "whyperf trace status")
-    return _Taken(events, stacks, min(firsts), now)
+    return _Taken(with_recorded_numbers(events), stacks, min(firsts), now)
 
 
 def open_pinned() -> Tracer:

@@ -1,0 +1,41 @@
+"""Records of the running kernel with the numbers of system calls that recordings hold."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from whyperf.collect.tracer.traced import RECORD, Records
+from whyperf.recording.call_numbering import recorded_numbers
+from whyperf.recording.events import EventKind
+
+# Kinds whose `detail` is the number of a system call.
+_IN_CALLS = (
+    EventKind.SWITCH,
+    EventKind.WAKING,
+    EventKind.WAKEUP_NEW,
+    EventKind.SYSCALL,
+    EventKind.SYSCALL_ENTER,
+    EventKind.SAMPLE,
+)
+
+
+def number_calls(records: Records, machine: str) -> None:
+    """Changes `records` of a machine, which is named as `uname -m` does."""
+    rows = np.flatnonzero(np.isin(records["kind"], _IN_CALLS))
+    records["detail"][rows] = recorded_numbers(records["detail"][rows], machine)
+
+
+def with_recorded_numbers(events: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+    """What the tracer's rings gave, by CPU."""
+    machine = os.uname().machine
+    if machine == "x86_64":
+        return events
+    return [(cpu, _renumbered(part, machine)) for cpu, part in events]
+
+
+def _renumbered(part: bytes, machine: str) -> bytes:
+    records = np.frombuffer(bytearray(part), RECORD)
+    number_calls(records, machine)
+    return records.tobytes()

@@ -1,0 +1,15 @@
+"""Which machine the tests run on."""
+
+from __future__ import annotations
+
+import pytest
+
+from whyperf.collect.architecture import ARM_64, X86_64, this_architecture
+
+HERE = this_architecture()
+OTHER = ARM_64 if HERE is X86_64 else X86_64
+"""The one whose programs this machine does not run."""
+
+
+def x86_64_only(why: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(HERE is not X86_64, reason=f"x86-64 only: {why}")
