@@ -17,7 +17,6 @@ from .building import Builder, run
 from .conftest import Describe
 from .reading import chains
 
-
 # Where jumps may lead to is marked by instructions.
 MARKED = {"x86_64": ("-fcf-protection",), "aarch64": ("-mbranch-protection=standard",)}
 NO_UNWIND_ROWS = ("_init", "call_weak_fn")  # the C library's start-up code

@@ -11,9 +11,11 @@ what it does not write. Code to which no way leads is taken for a case of the la
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import capstone
@@ -40,8 +42,13 @@ from whyperf.debuginfo.machines.machine import Decoded, Row, Step, TableJump
 _INSTRUCTION_BYTES = 4
 
 
+def rows(content: bytes, address: int) -> Iterator[Row]:
+    found: Iterator[Row] = _decoder().disasm_lite(content, address)
+    return found
+
+
 def decoded(content: bytes, address: int) -> Decoded:
-    follower = _Follower(list(_decoder().disasm_lite(content, address)), address)
+    follower = _Follower(list(rows(content, address)), address)
     follower.follow()
     return Decoded(follower.rows, follower.table_jumps)
 
@@ -68,7 +75,8 @@ class _Follower:
         loops = self._loops()
         falls = True
         for start, size, mnemonic, operands in self.code:
-            self._arrive(start, falls, loops)
+            if not falls or start in loops or start in self._ahead:
+                self._arrive(start, falls, loops)
             kind = step(mnemonic)
             if kind is Step.NEXT:
                 self.rows.append((start, size, *self._run(mnemonic, operands)))
@@ -82,7 +90,10 @@ class _Follower:
         elif start in self._ahead:
             self._known = _common(self._known, self._ahead.pop(start))
         if self._known and start in loops:
-            self._forget(self._written_between(start, loops[start]))
+            end = loops[start]
+            self._known = {
+                key: held for key, held in self._known.items() if not self._is_written_between(key, start, end)
+            }
 
     def _loops(self) -> dict[int, int]:
         """Ends of what jumps back repeat, by start."""
@@ -94,11 +105,18 @@ class _Follower:
                     found[target] = start + size
         return found
 
-    def _written_between(self, low: int, high: int) -> set[int]:
+    def _is_written_between(self, register: int, low: int, high: int) -> bool:
+        rows = self._written_at.get(register, ())
         first, last = ((address - self.low) // _INSTRUCTION_BYTES for address in (low, high))
-        found = {BOUND}
-        for _, _, mnemonic, operands in self.code[first:last]:
-            found |= LOST_IN_CALLS if step(mnemonic) is Step.CALL else written(mnemonic, operands)
+        return register == BOUND or bisect_left(rows, first) < bisect_left(rows, last)
+
+    @cached_property
+    def _written_at(self) -> dict[int, list[int]]:
+        """Rows, by register."""
+        found: defaultdict[int, list[int]] = defaultdict(list)
+        for row, (_, _, mnemonic, operands) in enumerate(self.code):
+            for register in LOST_IN_CALLS if step(mnemonic) is Step.CALL else written(mnemonic, operands):
+                found[register].append(row)
         return found
 
     def _leave(self, kind: Step, start: int, mnemonic: str, operands: str) -> str:
@@ -124,11 +142,11 @@ class _Follower:
         if mnemonic in SETS_FLAGS:
             self._compared = compared_in(mnemonic, operands)
         found = made(self._known, mnemonic, operands)
-        self._note_origin(found)
         if self._known or self._latest:
-            lost = written(mnemonic, operands)
-            self._forget(lost)
-            self._latest = {key: held for key, held in self._latest.items() if key not in lost}
+            self._forget(written(mnemonic, operands))
+        if found is None:
+            return mnemonic, operands
+        self._note_origin(found)
         if found.held is not None:
             register = first_register(operands)
             self._known = {**self._known, register: found.held}
@@ -148,6 +166,8 @@ class _Follower:
     def _forget(self, registers: Set[int]) -> None:
         if not registers.isdisjoint(self._known):
             self._known = {key: held for key, held in self._known.items() if key not in registers}
+        if not registers.isdisjoint(self._latest):
+            self._latest = {key: held for key, held in self._latest.items() if key not in registers}
 
 
 def _common(one: Known, other: Known) -> Known:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from whyperf.debuginfo.machines.machine import TableJump
 
@@ -44,8 +45,7 @@ Known = Mapping[int, Held]
 """By register."""
 
 
-@dataclass(frozen=True)
-class Made:
+class Made(NamedTuple):
     """What comes of an instruction."""
 
     mnemonic: str
@@ -132,14 +132,12 @@ def table_jump(held: Held | None) -> TableJump | None:
     return held if isinstance(held, TableJump) else None
 
 
-def made(known: Known, mnemonic: str, operands: str) -> Made:
-    """From what is known before."""
+def made(known: Known, mnemonic: str, operands: str) -> Made | None:
+    """From what is known before; None where nothing is to be said."""
     make = _MAKING.get(mnemonic)
-    if make is not None:
+    if make is not None and (known or mnemonic in _FROM_NOTHING):
         return make(known, mnemonic, operands)
-    if known and "[x" in operands:
-        return replace(_accessed(known, mnemonic, operands), held=None)
-    return Made(mnemonic, operands)
+    return _accessed(known, mnemonic, operands)._replace(held=None) if known and "[x" in operands else None
 
 
 def _accessed(known: Known, mnemonic: str, operands: str) -> Made:
@@ -159,7 +157,7 @@ def _loaded(known: Known, mnemonic: str, operands: str) -> Made:
     if indexed:
         return Made(mnemonic, operands, _entry(known, mnemonic, indexed))
     found = _accessed(known, mnemonic, operands)
-    return found if mnemonic == "ldr" and operands[0] == "x" else replace(found, held=None)
+    return found if mnemonic == "ldr" and operands[0] == "x" else found._replace(held=None)
 
 
 def _entry(known: Known, mnemonic: str, indexed: re.Match[str]) -> Entry:
@@ -224,6 +222,7 @@ def _masked(_known: Known, mnemonic: str, operands: str) -> Made:
     return Made(mnemonic, operands, Below(bound) if 0 < bound <= _MOST_ENTRIES else None)
 
 
+_FROM_NOTHING = frozenset({"adrp", "adr", "and", "ldr", *_LOADS})
 _MAKING: dict[str, Callable[[Known, str, str], Made]] = {
     "adrp": _addressed,
     "adr": _addressed,
