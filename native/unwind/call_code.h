@@ -2,7 +2,9 @@
 #ifndef WHYPERF_CALL_CODE_H
 #define WHYPERF_CALL_CODE_H
 
-#ifdef __aarch64__
+#include "unwind/unwind.h"
+
+#ifdef WHYPERF_AARCH64_REGISTERS_H
 #include "unwind/aarch64/call_code.h"
 #else
 #include "unwind/x86_64/call_code.h"

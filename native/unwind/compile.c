@@ -164,10 +164,8 @@ static bool interpret(struct compiler *compiler, struct program *program, uint8_
         read_block(in);
         set_rule(rules, reg, HOW_INEXPRESSIBLE, 0, 0);
         return true;
-#ifdef __aarch64__
     case 0x2d: // DW_CFA_AARCH64_negate_ra_state: the signature is taken off every return address
-        return true;
-#endif
+        return UNWIND_ELF_MACHINE == EM_AARCH64;
     case 0x2e: // DW_CFA_GNU_args_size: matters to exception landing pads only
         read_uleb(in);
         return true;

@@ -9,9 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__aarch64__)
+// Rows can be compiled for either machine on any.
+#if defined(UNWIND_FOR_AARCH64) || (defined(__aarch64__) && !defined(UNWIND_FOR_X86_64))
 #include "unwind/aarch64/registers.h"
-#elif defined(__x86_64__)
+#elif defined(UNWIND_FOR_X86_64) || defined(__x86_64__)
 #include "unwind/x86_64/registers.h"
 #else
 #error "whyperf walks stacks on x86-64 and 64-bit ARM"

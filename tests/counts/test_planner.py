@@ -16,7 +16,7 @@ from tests.counts.machine import CROSS, ROOT, Machine
 from whyperf.debuginfo import describe
 from whyperf.debuginfo.elf import read_elf
 from whyperf.debuginfo.image import Image
-from whyperf.debuginfo.instructions import instructions
+from whyperf.debuginfo.machines.x86_64.control import instructions
 from whyperf.debuginfo.probes.flags import flags_are_used
 from whyperf.debuginfo.probes.moving import Moved, as_jump, movable, pointer_jump
 from whyperf.debuginfo.probes.plan_file import PatchKind, Plan, read, written

@@ -6,8 +6,15 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from tests.dependences.operands import Effects, Place, decode, effects
+from tests.architecture import HERE
+from tests.dependences.effects import Effects, Place
 from tests.dependences.single_step import steps
+from whyperf.collect.architecture import X86_64
+
+if HERE is X86_64:
+    from tests.dependences.x86_operands import decode, effects
+else:
+    from tests.dependences.arm_operands import decode, effects
 
 
 @dataclass(frozen=True)
@@ -41,12 +48,12 @@ def trace(program: str, entry: int, is_selected: Callable[[int], bool], most: in
         return frozenset[int]().union(*(writers.get(place, ()) for place in places))
 
     for step in steps(program, entry, most):
-        insn = code.at(step.registers["rip"], step.memory)
+        insn = code.at(step.pc, step.memory)
         found = effects(insn, step.registers)  # type: ignore[arg-type]
         if found is None:
             continue
         written = (*found.writes, *found.stores)
-        if is_selected(step.registers["rip"]):
+        if is_selected(step.pc):
             events.append(_event(insn, found, producers))
             writers.update(dict.fromkeys(written, frozenset({len(events)})))
         elif found.moves is not None:

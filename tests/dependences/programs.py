@@ -7,6 +7,9 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
+from tests.architecture import HERE
+from whyperf.collect.architecture import X86_64
+
 PRELUDE = """
 struct pair { int a; char b; short c; long d; };
 union word { long whole; int halves[2]; short parts[4]; unsigned char bytes[8]; };
@@ -147,13 +150,17 @@ int main(void) {{ return (int)run(5, 7) & 63; }}
 FUNCTIONS = ("run", "twist", "deeper", "wide")
 
 
-_GCC = """gcc -w -fwrapv -fno-strict-aliasing -fno-stack-protector -no-pie -fno-pie -fcf-protection=none -ffreestanding
+_GCC = """gcc -w -fwrapv -fno-strict-aliasing -fno-stack-protector -no-pie -fno-pie -ffreestanding
 -fno-tree-loop-distribute-patterns -fno-reorder-functions"""
+
+
+# Without what the oracle has no use for, and, on ARM, without loops that single steps never leave.
+_OF_MACHINE = ["-fcf-protection=none"] if HERE is X86_64 else ["-march=armv8.1-a"]
 
 
 def compiled(source: str, folder: Path, *flags: str) -> Path:
     """At fixed addresses, without calls into libraries."""
     (folder / "program.c").write_text(source)
     program = folder / "program"
-    subprocess.run([*_GCC.split(), *flags, "program.c", "-o", program], cwd=folder, check=True)
+    subprocess.run([*_GCC.split(), *_OF_MACHINE, *flags, "program.c", "-o", program], cwd=folder, check=True)
     return program

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, given, reject, settings
 
+from tests.architecture import HERE
+from tests.dependences.effects import UnknownInstructionError
 from tests.dependences.oracle import OracleEvent, trace
 from tests.dependences.programs import FUNCTIONS, compiled, programs
 from tests.dependences.tool_run import functions_of, plan_text, record
-from tests.dependences.vectors import UnknownInstructionError
+from whyperf.collect.architecture import X86_64
 from whyperf.collect.dependence_stream import Decoded, Producer, Stream
 
 # A few programs that are always the same; with the variable set, so many new ones.
@@ -26,7 +28,8 @@ PROGRAMS = settings(
     # Shrinking would take minutes: each attempt compiles, steps and records a program.
     phases=(Phase.generate,),
 )
-FLAGS = [("-O0",), ("-O2", "-fno-tree-vectorize"), ("-O3", "-mavx2"), ("-O2", "-msse4.2"), ("-Os",)]
+VECTORS = [("-O3", "-mavx2"), ("-O2", "-msse4.2")] if HERE is X86_64 else [("-O3",), ("-O2",)]
+SCALARS = [("-O0",), ("-O2", "-fno-tree-vectorize"), ("-Os",)]
 
 
 def recorded_events(stream: Stream, decoded: Decoded) -> list[OracleEvent]:
@@ -60,7 +63,7 @@ def stepped(program: Path, is_selected: Callable[[int], bool]) -> list[OracleEve
         reject()
 
 
-@pytest.mark.parametrize("flags", FLAGS, ids=" ".join)
+@pytest.mark.parametrize("flags", [*SCALARS, *VECTORS], ids=" ".join)
 @PROGRAMS
 @given(source=programs())
 def test_every_edge_equals_single_stepping(flags: tuple[str, ...], source: str) -> None:
@@ -100,7 +103,7 @@ def flattened(recorded: list[OracleEvent], decoded: Decoded) -> list[OracleEvent
     return kept
 
 
-@pytest.mark.parametrize("flags", [FLAGS[0], FLAGS[1], FLAGS[4]], ids=" ".join)
+@pytest.mark.parametrize("flags", SCALARS, ids=" ".join)
 @PROGRAMS
 @given(source=programs(vectors=False))
 def test_values_that_pass_through_equal_single_stepping(flags: tuple[str, ...], source: str) -> None:

@@ -173,7 +173,11 @@ def test_an_exception_ends_what_it_passes(tmp_path: Path) -> None:
     names = ["main", "catcher", "thrower", "leaf"]
     stream = record(program, plan_text(program, dict.fromkeys(names, "zoom")))
     regions = stream.decode().regions
-    called = [(int(row["place"]), int(regions["place"][row["parent"]])) for row in regions if row["kind"] == 1]
+    called = [
+        (int(row["place"]), int(regions["place"][row["parent"]]))
+        for row in regions
+        if row["kind"] == RegionKind.ACTIVATION
+    ]
     # THEN what the handler calls is below the function that caught
     expected = [("leaf", "main"), ("catcher", "main"), ("thrower", "catcher"), ("thrower", "thrower"),
                 ("thrower", "thrower"), ("leaf", "catcher"), ("leaf", "catcher"), ("leaf", "main")]  # fmt: skip

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from whyperf.collect import _dependences
 from whyperf.collect.dependence_stream import Stream, read_stream
+from whyperf.collect.dependences.valgrind import TOOL_OPTIONS
 
 TOOLS = Path(_dependences.__file__).parent / "valgrind"
 
@@ -47,7 +48,7 @@ def record(
     stream.unlink(missing_ok=True)
     plan_file.write_text(plan)
     done = subprocess.run(
-        ["valgrind", "--tool=dependences", "-q", *valgrind_options, f"--plan={plan_file}", f"--stream={stream}",
+        ["valgrind", *TOOL_OPTIONS, *valgrind_options, f"--plan={plan_file}", f"--stream={stream}",
          str(program), *arguments],
         env={**os.environ, "VALGRIND_LIB": str(TOOLS)},
         capture_output=True,

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.unwind.building import compile_driver
+from tests.unwind.building import MACHINE, compile_driver
 
 
 @pytest.fixture(scope="session")
 def oracle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("oracle") / "oracle"
-    return compile_driver(target, "oracle", "-lunwind-ptrace", "-lunwind-x86_64", "-lunwind")
+    return compile_driver(target, "oracle", "-lunwind-ptrace", f"-lunwind-{MACHINE}", "-lunwind")
 
 
 @pytest.fixture(scope="session")

@@ -3,29 +3,51 @@
 //
 //   oracle STOPS SEED TABLES PROGRAM [ARGUMENT...]   compares STOPS stacks, registers of every frame included
 //   oracle --frames PID TABLES REGISTER...           prints our frames of a process that another debugger has stopped;
-//                                                    its 17 registers in DWARF's order
+//                                                    its registers in DWARF's order
 #define _GNU_SOURCE
 #include "stacks/process.h"
 #include "stacks/remote.h"
 #include "stacks/walk.h"
 
+#include <elf.h>
 #include <libunwind-ptrace.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#ifdef __x86_64__
 enum { COMPARED = 8 };
 static const uint8_t OUR_REGISTER[COMPARED] = {UNWIND_RIP, UNWIND_RSP, UNWIND_RBX, UNWIND_RBP,
                                                UNWIND_R12, UNWIND_R13, UNWIND_R14, UNWIND_R15};
 static const int THEIR_REGISTER[COMPARED] = {UNW_X86_64_RIP, UNW_X86_64_RSP, UNW_X86_64_RBX, UNW_X86_64_RBP,
                                              UNW_X86_64_R12, UNW_X86_64_R13, UNW_X86_64_R14, UNW_X86_64_R15};
+enum { THEIR_RETURN_ADDRESS = UNW_X86_64_RIP };
+static uint64_t without_signature(uint64_t pc) {
+    return pc;
+}
 static const char *const NAME[COMPARED] = {"rip", "rsp", "rbx", "rbp", "r12", "r13", "r14", "r15"};
+#else
+enum { COMPARED = 13 };
+static const uint8_t OUR_REGISTER[COMPARED] = {UNWIND_PC, UNWIND_SP, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29};
+static const int THEIR_REGISTER[COMPARED] = {UNW_AARCH64_PC,  UNW_AARCH64_SP,  UNW_AARCH64_X19, UNW_AARCH64_X20,
+                                             UNW_AARCH64_X21, UNW_AARCH64_X22, UNW_AARCH64_X23, UNW_AARCH64_X24,
+                                             UNW_AARCH64_X25, UNW_AARCH64_X26, UNW_AARCH64_X27, UNW_AARCH64_X28,
+                                             UNW_AARCH64_X29};
+// A frame's pc, as long as it is where a call returns to, is what its callee had in x30.
+enum { THEIR_RETURN_ADDRESS = UNW_AARCH64_X30 };
+static uint64_t without_signature(uint64_t pc) {
+    return unwind_unsigned(pc);
+}
+static const char *const NAME[COMPARED] = {"pc",  "sp",  "x19", "x20", "x21", "x22", "x23",
+                                           "x24", "x25", "x26", "x27", "x28", "x29"};
+#endif
 
 struct frames {
     unsigned count;
@@ -45,13 +67,22 @@ struct totals {
 
 static struct unwind_registers registers_of(pid_t pid) {
     struct user_regs_struct r;
-    if (ptrace(PTRACE_GETREGS, pid, NULL, &r) != 0) {
-        perror("PTRACE_GETREGS");
+    struct iovec all = {&r, sizeof r};
+    if (ptrace(PTRACE_GETREGSET, pid, (void *)NT_PRSTATUS, &all) != 0) {
+        perror("PTRACE_GETREGSET");
         exit(2);
     }
-    return (struct unwind_registers){.value = {r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp, r.r8, r.r9,
-                                               r.r10, r.r11, r.r12, r.r13, r.r14, r.r15, r.rip},
-                                     .known = (1u << UNWIND_REGISTERS) - 1};
+    struct unwind_registers registers = {.known = unwind_bit(UNWIND_REGISTERS) - 1};
+#ifdef __x86_64__
+    const uint64_t values[] = {r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp, r.r8,
+                               r.r9,  r.r10, r.r11, r.r12, r.r13, r.r14, r.r15, r.rip};
+    memcpy(registers.value, values, sizeof values);
+#else
+    memcpy(registers.value, r.regs, sizeof r.regs);
+    registers.value[UNWIND_SP] = r.sp;
+    registers.value[UNWIND_PC] = r.pc;
+#endif
+    return registers;
 }
 
 static void note_ours(struct frames *frames, const struct unwind_registers *registers) {
@@ -88,7 +119,7 @@ static void time_walk(struct process *process, struct totals *totals) {
     static struct walk walk;
     struct stack_access access = {remote_window_read, NULL, &window};
     walk_registers(process->unwind, &registers, &access, &walk);
-    if (window.start > registers.value[UNWIND_RSP])
+    if (window.start > registers.value[UNWIND_SP])
         return;
     uint64_t start = monotonic_ns();
     for (unsigned i = 0; i < ROUNDS; i++)
@@ -104,15 +135,18 @@ static bool walk_theirs(unw_addr_space_t space, void *upt, struct frames *frames
     frames->count = 0;
     if (unw_init_remote(&cursor, space, upt) != 0)
         return false;
+    bool interrupted = true;
     while (step > 0 && frames->count < WHYPERF_MAX_FRAMES) {
         for (unsigned i = 0; i < COMPARED; i++) {
             unw_word_t word = 0;
-            frames->frame[frames->count].known[i] = unw_get_reg(&cursor, THEIR_REGISTER[i], &word) == 0;
-            frames->frame[frames->count].value[i] = word;
+            int reg = i == 0 && !interrupted ? THEIR_RETURN_ADDRESS : THEIR_REGISTER[i];
+            frames->frame[frames->count].known[i] = unw_get_reg(&cursor, reg, &word) == 0;
+            frames->frame[frames->count].value[i] = i == 0 ? without_signature(word) : word;
         }
         if (frames->frame[frames->count].value[0] == 0)
             return true;
         frames->count++;
+        interrupted = unw_is_signal_frame(&cursor) > 0;
         step = unw_step(&cursor);
     }
     return step == 0;
@@ -236,7 +270,7 @@ static int print_frames(pid_t pid, struct table_store *store, char **words) {
     static struct frames frames;
     struct totals totals = {0};
     struct process process = {.pid = pid};
-    struct unwind_registers registers = {.known = (1u << UNWIND_REGISTERS) - 1};
+    struct unwind_registers registers = {.known = unwind_bit(UNWIND_REGISTERS) - 1};
     for (unsigned i = 0; i < UNWIND_REGISTERS; i++)
         registers.value[i] = strtoull(words[i], NULL, 0);
     if (process_refresh(&process, store) != 0)

@@ -6,7 +6,7 @@ import struct
 from dataclasses import dataclass
 from enum import IntEnum
 
-_ROW = struct.Struct("<IiBB6b")
+_ROWS = {"x86_64": struct.Struct("<IiBB6b"), "aarch64": struct.Struct("<IiBBh12b")}
 SAME, LOST = 0, 127
 SAVED = ("rbx", "rbp", "r12", "r13", "r14", "r15")
 DWARF = {name: number for number, name in enumerate(["rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp"])}
@@ -32,13 +32,16 @@ class Row:
     reg: int = 0
     offset: int = 0
     saved: tuple[int, ...] = (SAME,) * 6
+    """In words from the CFA."""
 
 
-def rows_of(packed: bytes) -> list[Row]:
-    return [
-        Row(address, Kind(kind), reg, offset, tuple(saved))
-        for address, offset, kind, reg, *saved in _ROW.iter_unpack(packed)
-    ]
+def rows_of(packed: bytes, machine: str) -> list[Row]:
+    rows = []
+    for address, offset, kind, reg, *saved in _ROWS[machine].iter_unpack(packed):
+        base = saved.pop(0) if machine == "aarch64" else 0
+        words = tuple(word if word in (SAME, LOST) else base + word for word in saved)
+        rows.append(Row(address, Kind(kind), reg, offset, words))
+    return rows
 
 
 def uleb(value: int) -> bytes:

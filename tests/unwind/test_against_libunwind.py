@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unwind.building import PROGRAMS, compile_program
+from tests.unwind.building import MACHINE, PROGRAMS, compile_program
 
 STOPS = 150
 
@@ -21,12 +21,13 @@ C_BUILDS = (
     "gcc -O0 -no-pie",
     "gcc -O2",
     "gcc -O2 -fno-omit-frame-pointer",
-    "gcc -O2 -mavx -no-pie -fno-plt",
-    "gcc -O3 -fcf-protection=full",
     "clang -O0",
     "clang -O2 -fomit-frame-pointer",
     "clang -O2 -fno-omit-frame-pointer -no-pie",
-    "clang -O3 -mstackrealign",
+    *{
+        "x86_64": ("gcc -O2 -mavx -no-pie -fno-plt", "gcc -O3 -fcf-protection=full", "clang -O3 -mstackrealign"),
+        "aarch64": ("gcc -O2 -fomit-frame-pointer -no-pie -fno-plt", "gcc -O3"),
+    }[MACHINE],
 )
 CXX_BUILDS = ("g++ -O0", "g++ -O2 -no-pie", "g++ -O3 -fno-omit-frame-pointer", "clang++ -O0", "clang++ -O2")
 
@@ -77,7 +78,8 @@ def assert_alike(found: Compared, stops: int = STOPS) -> None:
     assert found.unknown_registers <= stops // 10
     # What neither of us can walk: the landing of an exception, whose return address libgcc has just overwritten.
     assert found.complete >= 0.9 * stops, found.cuts
-    assert found.oracle_gave_up <= stops // 20
+    # libunwind gives up where we do not; on 64-bit ARM, after signals, more often.
+    assert found.oracle_gave_up <= stops // (20 if MACHINE == "x86_64" else 8)
     # Where there is no unwind information (_init, _fini), or such a landing, libunwind goes on by guessing.
     assert found.cut_early <= stops // 10
 
@@ -107,6 +109,7 @@ def test_interpreter_and_stripped_libraries(oracle: Path, tables: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/usr/bin/openssl").exists(), reason="needs the openssl command")
+@pytest.mark.skipif(MACHINE == "aarch64", reason="OpenSSL's assembly for 64-bit ARM has no unwind information")
 @pytest.mark.parametrize("algorithm", ["rsa2048", "sha256", "chacha20-poly1305"])
 def test_hand_written_assembly(algorithm: str, oracle: Path, tables: Path) -> None:
     which = ("-evp", algorithm) if "-" in algorithm else (algorithm,)

@@ -1,17 +1,20 @@
-"""What becomes of call frame information: every rule by hand, whole libraries against binutils, programs at random."""
+"""What becomes of x86-64's call frame information: every rule by hand, whole libraries against binutils, programs at
+random."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unwind.building import NATIVE, SANITIZERS, compile_driver
+from tests.unwind.binutils import libraries, rules_of_binutils, saved_words
+from tests.unwind.building import MACHINE, NATIVE, NO_SEARCH_FOR_LEAKS, SANITIZERS, compile_driver
 from tests.unwind.rows import DWARF, LOST, SAVED, Kind, Row, Section, cie, entry, rows_of, sleb, uleb
 from whyperf.collect import _stacks
 
@@ -23,11 +26,16 @@ Compile = Callable[..., list[Row]]
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compile:
     target = tmp_path_factory.mktemp("section") / "section"
-    driver = compile_driver(target, "section", *SANITIZERS, sources=[str(NATIVE / "stacks" / "tables.c")])
+    driver = compile_driver(
+        target, "section", *SANITIZERS, sources=[str(NATIVE / "stacks" / "tables.c")], machine="x86_64"
+    )
 
     def compile_section(section: Section, *, entry: int = 0) -> list[Row]:
         command = [driver, str(section.address), str(entry)]
-        return rows_of(subprocess.run(command, input=section.bytes, capture_output=True, check=True).stdout)
+        done = subprocess.run(
+            command, input=section.bytes, capture_output=True, check=True, env=os.environ | NO_SEARCH_FOR_LEAKS
+        )
+        return rows_of(done.stdout, "x86_64")
 
     return compile_section
 
@@ -341,31 +349,10 @@ def test_random_programs(ops: list[tuple], compiled: Compile) -> None:  # type: 
     assert bounds[:-1] == changes
 
 
-_LINE = re.compile(r"^([0-9a-f]{16}) (\S+) +(.*?) *$")
-_HEAD = re.compile(r"^ +LOC +CFA +(.*?) *$")
-
-
-def rules_of_binutils(library: Path) -> Iterator[tuple[int, str, dict[str, str]]]:
-    """(address, CFA, register -> rule) as readelf interprets the section."""
-    columns: list[str] = []
-    command = ["readelf", "--debug-dump=frames-interp", "-W", library]
-    # It also complains about what it finds strange, and then fails.
-    text = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    for line in text.splitlines():
-        if head := _HEAD.match(line):
-            columns = head[1].split()
-        elif rule := _LINE.match(line):
-            yield int(rule[1], 16), rule[2], dict(zip(columns, rule[3].split(), strict=False))
-
-
-def libraries() -> list[Path]:
-    names = ("libc.so.6", "libcrypto.so.3", "libz.so.1", "libstdc++.so.6")
-    return [path for name in names if (path := Path("/lib/x86_64-linux-gnu") / name).exists()]
-
-
+@pytest.mark.skipif(MACHINE != "x86_64", reason="needs libraries for x86-64")
 @pytest.mark.parametrize("library", libraries(), ids=lambda path: path.name)
 def test_every_row_of_a_library_is_binutils_row(library: Path) -> None:
-    rows = rows_of(_stacks.compile_file(library))
+    rows = rows_of(_stacks.compile_file(library), "x86_64")
     by_address = {row.address: row for row in rows}
     addresses = sorted(by_address)
     compared = 0
@@ -390,9 +377,5 @@ def test_every_row_of_a_library_is_binutils_row(library: Path) -> None:
 
 
 def _saved(rule: str) -> int:
-    if rule in ("u", "s"):
-        return 0
-    offset = re.fullmatch(r"c([+-]\d+)", rule)
-    if not offset or not -1024 <= int(offset[1]) < 0:
-        return LOST
-    return int(offset[1]) // 8
+    words = saved_words(rule)
+    return words if words is not None and words >= -128 else LOST

@@ -125,20 +125,21 @@ VG_REGPARM(2) void activations_enter(const PlanFunction *function, Addr stack_po
 }
 
 VG_REGPARM(3)
-void activations_enter_heap(const PlanFunction *function, Addr stack_pointer, UWord argument0, UWord argument1) {
-    activations_enter_storing(function, stack_pointer, 0, argument0, argument1);
+void activations_enter_heap(const PlanFunction *function, Addr stack_pointer, UWord argument0, UWord argument1,
+                            Addr caller) {
+    activations_enter_storing(function, stack_pointer, 0, argument0, argument1, caller);
 }
 
 VG_REGPARM(3)
 void activations_enter_storing(const PlanFunction *function, Addr stack_pointer, Addr result_at, UWord argument0,
-                               UWord argument1) {
+                               UWord argument1, Addr caller) {
     UInt flags = ENTER_ARGUMENTS;
     if (!begin(function, stack_pointer, &flags))
         return;
     running->activations[running->depth - 1].result_at = result_at;
     put(argument0);
     put(argument1);
-    put(*(const Addr *)stack_pointer);
+    put(caller);
 }
 
 VG_REGPARM(2) void activations_return(Addr stack_pointer, UWord result) {
@@ -146,9 +147,23 @@ VG_REGPARM(2) void activations_return(Addr stack_pointer, UWord result) {
         end_down_to(standing(stack_pointer), 0, result);
 }
 
-VG_REGPARM(1) void activations_resume(Addr stack_pointer) {
+// A callee that was left without a return began where its caller goes on, unless the call pushed something.
+static UInt standing_callers(const PlanFunction *function, Addr stack_pointer) {
+    UInt depth = standing(stack_pointer);
+    const Activation *activations = running->activations;
+    if (!LINK_BYTES || !depth || activations[depth - 1].stack_pointer != stack_pointer)
+        return depth;
+    UInt callers = depth;
+    while (callers && activations[callers - 1].stack_pointer == stack_pointer &&
+           activations[callers - 1].function != function->number)
+        callers--;
+    // Its own activation lies there, or higher up.
+    return callers && activations[callers - 1].function == function->number ? callers : depth;
+}
+
+VG_REGPARM(2) void activations_resume(const PlanFunction *function, Addr stack_pointer) {
     if (recording)
-        end_down_to(standing(stack_pointer), LEAVE_UNWOUND, 0);
+        end_down_to(standing_callers(function, stack_pointer), LEAVE_UNWOUND, 0);
 }
 
 static void begin_thread(ThreadId thread) {
@@ -213,7 +228,7 @@ void signals_deliver(ThreadId thread, Int signal, Bool other_stack) {
         return;
     // Just below where the interrupted code is: back there, the handler has been left. On a stack of its own the stack
     // pointer says nothing of that, only the handler's return does.
-    Addr here = other_stack ? ~0ul : VG_(get_SP)(thread) - 1;
+    Addr here = other_stack ? ~0ul : VG_(get_SP)(thread) - LINK_BYTES - 1;
     running->activations[running->depth++] = (Activation){here, NO_FUNCTION, HEAP_NONE, 0};
     set_innermost();
     put_record(RECORD_SIGNAL);

@@ -216,9 +216,28 @@ static void copy_register(const Site *site, Run from, Run into) {
         shadow_registers[into.first + i] = cells[i];
 }
 
+// Each register that the opcode names, from or to its own access. What else it writes is its base, moved on: that
+// remains its maker's.
+static Bool moved(const Site *site, Addr first, Addr second) {
+    const Opcode *opcode = &site->inputs.opcode;
+    for (UInt i = 0; i < opcode->moved_count; i++) {
+        Addr address = i ? second : first;
+        const Access *access = &site->accesses[i];
+        if (access->kind == ACCESS_LOAD && opcode->moved[i].count)
+            copy_from_memory(site, address, access->size, opcode->moved[i]);
+        else if (access->kind == ACCESS_STORE && opcode->moved[i].count)
+            copy_to_memory(address, access->size, opcode->moved[i]);
+        else if (access->kind == ACCESS_STORE)
+            shadow_write(address, access->size, OUTSIDE | site->number);
+    }
+    return True;
+}
+
 // Plain moves keep each byte's writer; True if this was one.
-static Bool copied(const Site *site, Addr first) {
+static Bool copied(const Site *site, Addr first, Addr second) {
     const Inputs *inputs = &site->inputs;
+    if (inputs->opcode.moved_count)
+        return moved(site, first, second);
     const Run *from = inputs->runs, *into = inputs->runs + inputs->values + inputs->addresses;
     if (!inputs->opcode.moves_bytes || site->accesses[1].kind || more_loads.count || more_store_count)
         return False;
@@ -236,7 +255,7 @@ static Bool copied(const Site *site, Addr first) {
 }
 
 VG_REGPARM(3) void events_pass(Site *site, Addr first, Addr second) {
-    if (copied(site, first))
+    if (copied(site, first, second))
         return;
     Producers producers, old;
     producers.count = old.count = 0;

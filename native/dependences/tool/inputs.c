@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "inputs.h"
 
+#include "guest.h"
 #include "parts.h"
+#include "registers.h"
 #include "shadow.h"
 
 // Inside libvex, not in its headers: lifts one instruction into `block`.
@@ -11,8 +13,8 @@ typedef struct {
     UInt hint;
     IRJumpKind jump;
 } Lifted;
-extern Lifted disInstr_AMD64(IRSB *block, const UChar *code, Long offset, Addr address, VexArch architecture,
-                             const VexArchInfo *processor, const VexAbiInfo *abi, VexEndness endness, Bool complain);
+extern Lifted GUEST_LIFTER(IRSB *block, const UChar *code, Long offset, Addr address, VexArch architecture,
+                           const VexArchInfo *processor, const VexAbiInfo *abi, VexEndness endness, Bool complain);
 
 #define TEMPORARIES_MOST 4096
 static Value temporaries[TEMPORARIES_MOST];
@@ -22,15 +24,6 @@ typedef struct {
     Parts values, addresses, writes;
     Bool writes_flags, helper;
 } Found;
-
-static const VexAbiInfo *abi_of_amd64_linux(void) {
-    static VexAbiInfo abi;
-    LibVEX_default_VexAbiInfo(&abi);
-    abi.guest_stack_redzone_size = 128;
-    abi.guest_amd64_assume_fs_is_const = True;
-    abi.guest_amd64_assume_gs_is_const = True;
-    return &abi;
-}
 
 static void is_value(Found *found, const IRExpr *expression) {
     Value value = symbols_value(&symbols, expression);
@@ -45,15 +38,14 @@ static void is_address(Found *found, const IRExpr *expression) {
 }
 
 static void into_register(Found *found, Int offset, const IRExpr *data) {
-    if (offset >= (Int)offsetof(VexGuestAMD64State, guest_CC_OP) &&
-        offset <= (Int)offsetof(VexGuestAMD64State, guest_CC_NDEP)) {
-        if (offset == (Int)offsetof(VexGuestAMD64State, guest_CC_OP))
+    if (offset >= GUEST(CC_OP) && offset <= GUEST(CC_NDEP)) {
+        if (offset == GUEST(CC_OP))
             found->writes_flags = True;
-        else if (offset != (Int)offsetof(VexGuestAMD64State, guest_CC_NDEP))
+        else if (offset != GUEST(CC_NDEP))
             is_value(found, data);
         return;
     }
-    if (offset == (Int)offsetof(VexGuestAMD64State, guest_RIP)) {
+    if (offset == GUEST_PROGRAM_COUNTER) {
         is_value(found, data);
         return;
     }
@@ -195,16 +187,6 @@ static void expression_addresses(Found *found, const IRExpr *expression) {
     }
 }
 
-// The cells of the shadow registers that a part stands for.
-static Run cells_of(UInt part) {
-    if (part >= PART_VECTOR)
-        return (Run){(UShort)(CELL_VECTOR + part - PART_VECTOR), 1};
-    if (part == PART_X87)
-        return (Run){CELL_X87, 1};
-    UInt within = part % 3;
-    return (Run){(UShort)(CELL_GENERAL + part / 3 * 8 + within), within == 2 ? 6 : 1};
-}
-
 static UChar append(Inputs *inputs, UInt *used, const Parts *parts, UChar flags) {
     UInt start = *used;
     for (UInt part = 0; part < PARTS + 6; part++) {
@@ -243,8 +225,8 @@ static Inputs assembled(const Found *found, Opcode opcode, UInt length) {
 
 Inputs inputs_of(Addr address, const VexArchInfo *processor) {
     IRSB *block = emptyIRSB();
-    Lifted lifted = disInstr_AMD64(block, (const UChar *)address, 0, address, VexArchAMD64, processor,
-                                   abi_of_amd64_linux(), VexEndnessLE, False);
+    Lifted lifted = GUEST_LIFTER(block, (const UChar *)address, 0, address, GUEST_ARCHITECTURE, processor,
+                                 abi_of_guest(), VexEndnessLE, False);
     Found found = {0};
     symbols_start(&symbols);
     symbols.types = block->tyenv;
@@ -259,13 +241,4 @@ Inputs inputs_of(Addr address, const VexArchInfo *processor) {
         interpret(&found, statement);
     }
     return assembled(&found, opcode_read((const UChar *)address), lifted.length);
-}
-
-Bool inputs_work(const VexArchInfo *processor) {
-    static const UChar add_rbx_to_memory_at_rax[] = {0x48, 0x01, 0x58, 0x08, 0x90, 0x90, 0x90, 0x90,
-                                                     0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90};
-    Inputs inputs = inputs_of((Addr)add_rbx_to_memory_at_rax, processor);
-    return inputs.length == 4 && inputs.values == 1 && inputs.runs[0].first == CELL_GENERAL + 3 * 8 &&
-           inputs.addresses == 1 && inputs.runs[1].first == CELL_GENERAL && inputs.writes == 1 &&
-           inputs.runs[2].first == CELL_FLAGS && inputs.runs[2].count == 6;
 }

@@ -9,12 +9,6 @@
 
 #include "opcode.h"
 
-// A run of cells of the shadow registers.
-typedef struct {
-    UShort first;
-    UShort count;
-} Run;
-
 #define RUNS_MOST 40
 
 typedef struct {
@@ -26,8 +20,5 @@ typedef struct {
 } Inputs;
 
 Inputs inputs_of(Addr address, const VexArchInfo *processor);
-
-// Is the library's lifter the one this tool was written for?
-Bool inputs_work(const VexArchInfo *processor);
 
 #endif

@@ -4,11 +4,11 @@
 #include "accesses.h"
 #include "activations.h"
 #include "events.h"
+#include "guest.h"
 #include "recording.h"
+#include "registers.h"
 #include "shadow.h"
 #include "watches.h"
-
-#define GUEST(field) ((Int)offsetof(VexGuestAMD64State, field))
 
 static IRExpr *constant(UWord value) {
     return IRExpr_Const(IRConst_U64(value));
@@ -50,39 +50,56 @@ static void count_instructions(IRSB *out, UInt *pending) {
     *pending = 0;
 }
 
+// Where the stack pointer is, or would be if calls pushed the return address.
+static IRExpr *stack_position(IRSB *out) {
+    IRExpr *stack_pointer = guest_register(out, GUEST_STACK_POINTER);
+    if (!LINK_BYTES)
+        return stack_pointer;
+    return assigned(out, Ity_I64, IRExpr_Binop(Iop_Sub64, stack_pointer, constant(LINK_BYTES)));
+}
+
+static IRExpr *return_address(IRSB *out) {
+#ifdef GUEST_LINK
+    return guest_register(out, GUEST_LINK);
+#else
+    IRExpr *stack_pointer = guest_register(out, GUEST_STACK_POINTER);
+    return assigned(out, Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, stack_pointer));
+#endif
+}
+
 static void report_entry(IRSB *out, const PlanFunction *function) {
-    IRExpr *stack_pointer = guest_register(out, GUEST(guest_RSP));
+    IRExpr *position = stack_position(out);
     if (function->heap == HEAP_STORES)
         call(out, "enter_storing", activations_enter_storing, 3,
-             mkIRExprVec_5(constant((UWord)function), stack_pointer, guest_register(out, GUEST(guest_RDI)),
-                           guest_register(out, GUEST(guest_RSI)), guest_register(out, GUEST(guest_RDX))),
+             mkIRExprVec_6(constant((UWord)function), position, guest_register(out, GUEST_ARGUMENT_0),
+                           guest_register(out, GUEST_ARGUMENT_1), guest_register(out, GUEST_ARGUMENT_2),
+                           return_address(out)),
              NULL);
     else if (function->heap)
         call(out, "enter_heap", activations_enter_heap, 3,
-             mkIRExprVec_4(constant((UWord)function), stack_pointer, guest_register(out, GUEST(guest_RDI)),
-                           guest_register(out, GUEST(guest_RSI))),
+             mkIRExprVec_5(constant((UWord)function), position, guest_register(out, GUEST_ARGUMENT_0),
+                           guest_register(out, GUEST_ARGUMENT_1), return_address(out)),
              NULL);
     else
-        call(out, "enter", activations_enter, 2, mkIRExprVec_2(constant((UWord)function), stack_pointer), NULL);
+        call(out, "enter", activations_enter, 2, mkIRExprVec_2(constant((UWord)function), position), NULL);
 }
 
-static void report_resumption(IRSB *out) {
-    IRExpr *stack_pointer = guest_register(out, GUEST(guest_RSP));
+static void report_resumption(IRSB *out, const PlanFunction *function) {
+    IRExpr *stack_pointer = guest_register(out, GUEST_STACK_POINTER);
     IRExpr *gone =
         assigned(out, Ity_I1, IRExpr_Binop(Iop_CmpLT64U, loaded(out, &activations_innermost), stack_pointer));
-    call(out, "resume", activations_resume, 1, mkIRExprVec_1(stack_pointer), gone);
+    call(out, "resume", activations_resume, 2, mkIRExprVec_2(constant((UWord)function), stack_position(out)), gone);
 }
 
 // Code that is not listed may return in place of the function that jumped to it: calloc ends in memset.
 static void report_return(IRSB *out, Bool listed) {
-    IRExpr *stack_pointer = guest_register(out, GUEST(guest_RSP)), *gone = NULL;
+    IRExpr *stack_pointer = guest_register(out, GUEST_STACK_POINTER), *gone = NULL;
     if (!listed) {
         IRExpr *above =
             assigned(out, Ity_I64, IRExpr_Binop(Iop_Add64, loaded(out, &activations_innermost), constant(8)));
         gone = assigned(out, Ity_I1, IRExpr_Binop(Iop_CmpEQ64, above, stack_pointer));
     }
-    call(out, "return", activations_return, 2, mkIRExprVec_2(stack_pointer, guest_register(out, GUEST(guest_RAX))),
-         gone);
+    call(out, "return", activations_return, 2, mkIRExprVec_2(stack_pointer, guest_register(out, GUEST_RESULT)), gone);
 }
 
 static void check_watches(IRSB *out, const Operation *operation, const Site *site) {
@@ -110,19 +127,13 @@ static void tag_registers(IRSB *out, const Site *site) {
 // How an instruction's values are followed: by events, handed on, tagged, or not at all.
 typedef enum { FOLLOW_NOT, FOLLOW_EVENTS, FOLLOW_PASS, FOLLOW_TAG } Follow;
 
-static Bool is_push_or_pop(const Site *site) {
-    const Access *access = site->accesses;
-    return (site->inputs.opcode.site_flags & SITE_COPY) && access[0].size == 8 && !access[1].kind &&
-           site->inputs.length <= 2 && !site->inputs.addresses;
-}
-
 static Follow follow_of(const Site *site) {
     if (site->mode == MODE_ZOOM)
         return FOLLOW_EVENTS;
     if (!plan.zooms)
         return plan.pairs ? FOLLOW_TAG : FOLLOW_NOT;
     // Callees save and restore their callers' registers: that is no new value.
-    return site_passes(site) || is_push_or_pop(site) ? FOLLOW_PASS : FOLLOW_TAG;
+    return site_passes(site) || site_saves_registers(site) ? FOLLOW_PASS : FOLLOW_TAG;
 }
 
 typedef struct {
@@ -210,7 +221,7 @@ static void check_lifter(const VexArchInfo *processor) {
     if (checked)
         return;
     checked = True;
-    if (inputs_work(processor))
+    if (lifts_as_expected(processor))
         return;
     VG_(fmsg)("whyperf: this valgrind's instruction lifter is not the one that the tool was written for\n");
     VG_(exit)(1);
@@ -239,7 +250,7 @@ IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *lay
                 count_instructions(out, &pending);
                 report_entry(out, here->function);
             } else if (site_is_listed(here) && first) {
-                report_resumption(out);
+                report_resumption(out, here->function);
             }
             first = False;
             pending++;

@@ -2,6 +2,7 @@
 // `valgrind --tool=dependences --plan=FILE --stream=FILE program`: records what depended on what. See ../stream.h.
 #include "activations.h"
 #include "events.h"
+#include "guest.h"
 #include "instrument.h"
 #include "output.h"
 #include "plan.h"
@@ -72,8 +73,8 @@ static void after_memory_write(CorePart part, ThreadId thread, Addr address, Siz
 static void after_register_write(CorePart part, ThreadId thread, PtrdiffT offset, SizeT size) {
     (void)part, (void)size;
     threads_switch(thread, 0);
-    // System calls return in rax; signal delivery sets several: all of them are nobody's.
-    if (offset == (PtrdiffT)offsetof(VexGuestAMD64State, guest_RAX))
+    // System calls return in one register; signal delivery sets several: all of them are nobody's.
+    if (offset == GUEST_RESULT)
         for (UInt byte = 0; byte < 8; byte++)
             shadow_registers[CELL_GENERAL + byte] = 0;
     else if (size > 8)

@@ -1,30 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "parts.h"
 
+#include "guest.h"
 #include "lanes.h"
-
-#define OFFSET(field) ((Int)offsetof(VexGuestAMD64State, field))
-
-Place place_of(Int offset, IRType type) {
-    Int size = type == Ity_I1 ? 1 : sizeofIRType(type);
-    if (offset >= OFFSET(guest_RAX) && offset < OFFSET(guest_R15) + 8) {
-        Int within = (offset - OFFSET(guest_RAX)) % 8;
-        UInt first = PART_GENERAL + 3 * (UInt)((offset - OFFSET(guest_RAX)) / 8);
-        // The stack pointer changes with every push and call: it says where, never what.
-        if ((offset & ~7) == OFFSET(guest_RSP))
-            return (Place){0};
-        if (within == 1 && size == 1)
-            return (Place){first + 1, 1, LAYOUT_BYTES};
-        return (Place){first, size == 1 ? 1 : size == 2 ? 2 : 3, LAYOUT_BYTES};
-    }
-    if (offset >= OFFSET(guest_YMM0) && offset < OFFSET(guest_YMM16) + 32) {
-        UInt dword = (UInt)(offset - OFFSET(guest_YMM0)) / 4;
-        return (Place){PART_VECTOR + dword, size < 4 ? 1 : (UInt)size / 4, LAYOUT_DWORDS};
-    }
-    if (offset >= OFFSET(guest_FPREG) && offset < OFFSET(guest_FPREG) + 64)
-        return (Place){PART_X87, 1, LAYOUT_WHOLE};
-    return (Place){0};
-}
+#include "registers.h"
 
 void symbols_start(Symbols *symbols) {
     VG_(memset)(symbols->registers, 0, sizeof symbols->registers);
@@ -178,12 +157,10 @@ static Value value_of_all(const Symbols *symbols, IRExpr **expressions) {
 
 static Value value_of_call(const Symbols *symbols, const IRExpr *expression) {
     // What is computed from the flags' thunk: the opcode tells which flags are read.
-    static const HChar flags_helper[] = "amd64g_calculate_";
-    if (VG_(strncmp)(expression->Iex.CCall.cee->name, flags_helper, sizeof flags_helper - 1) == 0) {
-        const HChar *rest = expression->Iex.CCall.cee->name + sizeof flags_helper - 1;
-        if (rest[0] == 'c' || (rest[0] == 'r' && rest[1] == 'f'))
+    static const HChar *const helpers[] = {GUEST_FLAGS_HELPERS};
+    for (UInt i = 0; i < sizeof helpers / sizeof *helpers; i++)
+        if (VG_(strncmp)(expression->Iex.CCall.cee->name, helpers[i], VG_(strlen)(helpers[i])) == 0)
             return (Value){.layout = LAYOUT_WHOLE};
-    }
     return value_of_all(symbols, expression->Iex.CCall.args);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Sets of register parts, and values made of them. A part is what an instruction can write without touching the rest:
-// the lowest byte, the second byte and the remainder of a general register, four bytes of a vector register.
+// four bytes of a vector register; of a general register on amd64 the lowest byte, the second byte and the remainder,
+// on arm64 all of it.
 #ifndef WHYPERF_DEPENDENCES_PARTS_H
 #define WHYPERF_DEPENDENCES_PARTS_H
 
@@ -70,14 +71,5 @@ typedef struct {
 void symbols_start(Symbols *symbols);
 Value symbols_value(const Symbols *symbols, const IRExpr *expression);
 Value symbols_register(const Symbols *symbols, Int offset, IRType type);
-
-// The first part of the register at this offset of the guest state, how many of its parts the type covers and how;
-// count 0: no register whose values are followed.
-typedef struct {
-    UInt first, count;
-    Layout layout;
-} Place;
-
-Place place_of(Int offset, IRType type);
 
 #endif

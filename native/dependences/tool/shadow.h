@@ -4,22 +4,21 @@
 #ifndef WHYPERF_DEPENDENCES_SHADOW_H
 #define WHYPERF_DEPENDENCES_SHADOW_H
 
-#include "valgrind.h"
+#include "guest.h"
 
 #define OUTSIDE 0x80000000u
+
+// What a register has room for; arm64's vector registers are half as long.
+#define CELLS_OF_REGISTER 8
 
 // Cells of the running thread's registers: a byte of a general register, four bytes of a vector register, one flag.
 enum {
     CELL_GENERAL = 0,
-    CELL_VECTOR = CELL_GENERAL + 16 * 8,
-    // Valgrind has a seventeenth vector register for its own use within an instruction.
-    CELL_FLAGS = CELL_VECTOR + 17 * 8,
+    CELL_VECTOR = CELL_GENERAL + GENERAL_REGISTERS * CELLS_OF_REGISTER,
+    CELL_FLAGS = CELL_VECTOR + VECTOR_REGISTERS * CELLS_OF_REGISTER,
     CELL_X87 = CELL_FLAGS + 8,
     CELLS = CELL_X87 + 8,
 };
-
-// The most that one register has.
-#define CELLS_OF_REGISTER 8
 
 extern UInt shadow_registers[CELLS];
 

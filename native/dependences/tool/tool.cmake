@@ -1,10 +1,15 @@
 # The Valgrind tool, where Valgrind's libraries are installed. Everything else of whyperf is built without it; then
 # `--deep` names the package that is missing.
 # GPL-2.0-or-later, like Valgrind: see LICENSE beside this file.
+if(MACHINE STREQUAL aarch64)
+  set(VALGRIND_MACHINE arm64)
+else()
+  set(VALGRIND_MACHINE amd64)
+endif()
 find_path(VALGRIND_INCLUDE pub_tool_tooliface.h PATH_SUFFIXES valgrind)
-find_library(VALGRIND_CORE libcoregrind-amd64-linux.a PATH_SUFFIXES valgrind)
-find_library(VALGRIND_VEX libvex-amd64-linux.a PATH_SUFFIXES valgrind)
-find_library(VALGRIND_SUPPLEMENT libgcc-sup-amd64-linux.a PATH_SUFFIXES valgrind)
+find_library(VALGRIND_CORE libcoregrind-${VALGRIND_MACHINE}-linux.a PATH_SUFFIXES valgrind)
+find_library(VALGRIND_VEX libvex-${VALGRIND_MACHINE}-linux.a PATH_SUFFIXES valgrind)
+find_library(VALGRIND_SUPPLEMENT libgcc-sup-${VALGRIND_MACHINE}-linux.a PATH_SUFFIXES valgrind)
 
 set(VALGRIND_OLDEST 3.19)
 set(VALGRIND_VERSION "")
@@ -18,26 +23,32 @@ if(NOT VALGRIND_INCLUDE OR NOT VALGRIND_CORE OR NOT VALGRIND_VEX OR NOT VALGRIND
 elseif(VALGRIND_VERSION VERSION_LESS VALGRIND_OLDEST)
   message(STATUS "Valgrind ${VALGRIND_VERSION} is older than ${VALGRIND_OLDEST}: whyperf is built without --deep.")
 else()
+  # Files that know a machine end in its name.
   file(GLOB DEPENDENCES_SOURCES CONFIGURE_DEPENDS native/dependences/tool/*.c)
-  add_executable(dependences-amd64-linux ${DEPENDENCES_SOURCES})
-  target_include_directories(dependences-amd64-linux SYSTEM PRIVATE ${VALGRIND_INCLUDE})
-  target_compile_definitions(dependences-amd64-linux PRIVATE VGA_amd64=1 VGO_linux=1 VGP_amd64_linux=1
-    VGPV_amd64_linux_vanilla=1)
+  list(FILTER DEPENDENCES_SOURCES EXCLUDE REGEX "_(amd64|arm64)\\.c$")
+  list(APPEND DEPENDENCES_SOURCES native/dependences/tool/opcode_${VALGRIND_MACHINE}.c
+    native/dependences/tool/registers_${VALGRIND_MACHINE}.c)
+  set(DEPENDENCES_TOOL dependences-${VALGRIND_MACHINE}-linux)
+  add_executable(${DEPENDENCES_TOOL} ${DEPENDENCES_SOURCES})
+  target_include_directories(${DEPENDENCES_TOOL} SYSTEM PRIVATE ${VALGRIND_INCLUDE})
+  target_compile_definitions(${DEPENDENCES_TOOL} PRIVATE VGA_${VALGRIND_MACHINE}=1 VGO_linux=1 VGP_${VALGRIND_MACHINE}_linux=1
+    VGPV_${VALGRIND_MACHINE}_linux_vanilla=1)
   # A tool is a static program that runs without libc, below the addresses of the program that it carries.
-  target_compile_options(dependences-amd64-linux PRIVATE -fno-stack-protector -fno-strict-aliasing -fno-builtin
+  target_compile_options(${DEPENDENCES_TOOL} PRIVATE -fno-stack-protector -fno-strict-aliasing -fno-builtin
     -fno-pie -fomit-frame-pointer)
-  target_link_options(dependences-amd64-linux PRIVATE -static -nodefaultlibs -nostartfiles -no-pie -u _start
+  target_link_options(${DEPENDENCES_TOOL} PRIVATE -static -nodefaultlibs -nostartfiles -no-pie -u _start
     -Wl,--build-id=none -Wl,-Ttext-segment=0x58000000)
   set(VALGRIND_LIBRARIES ${VALGRIND_CORE} ${VALGRIND_VEX})
   if(VALGRIND_SUPPLEMENT)
-    list(APPEND VALGRIND_LIBRARIES ${VALGRIND_SUPPLEMENT})
+    # It stands in for what libgcc wants of a C library, so it comes after that as well.
+    list(APPEND VALGRIND_LIBRARIES ${VALGRIND_SUPPLEMENT} gcc ${VALGRIND_SUPPLEMENT})
   endif()
-  target_link_libraries(dependences-amd64-linux PRIVATE ${VALGRIND_LIBRARIES} gcc)
-  install(TARGETS dependences-amd64-linux RUNTIME DESTINATION whyperf/collect/valgrind)
+  target_link_libraries(${DEPENDENCES_TOOL} PRIVATE ${VALGRIND_LIBRARIES} gcc)
+  install(TARGETS ${DEPENDENCES_TOOL} RUNTIME DESTINATION whyperf/collect/valgrind)
   # VALGRIND_LIB names this folder, so it must hold what Valgrind looks for beside a tool.
-  find_path(VALGRIND_LIBEXEC vgpreload_core-amd64-linux.so
-    PATHS /usr/libexec/valgrind /usr/lib/x86_64-linux-gnu/valgrind /usr/lib64/valgrind /usr/lib/valgrind REQUIRED)
+  find_path(VALGRIND_LIBEXEC vgpreload_core-${VALGRIND_MACHINE}-linux.so
+    PATHS /usr/libexec/valgrind /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/valgrind /usr/lib64/valgrind /usr/lib/valgrind REQUIRED)
   file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/VERSION" "${VALGRIND_VERSION}\n")
-  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/VERSION" "${VALGRIND_LIBEXEC}/vgpreload_core-amd64-linux.so"
+  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/VERSION" "${VALGRIND_LIBEXEC}/vgpreload_core-${VALGRIND_MACHINE}-linux.so"
     "${VALGRIND_LIBEXEC}/default.supp" native/dependences/tool/LICENSE DESTINATION whyperf/collect/valgrind)
 endif()

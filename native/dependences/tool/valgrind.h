@@ -5,7 +5,6 @@
 
 #include "pub_tool_basics.h"
 
-#include "libvex_guest_amd64.h"
 #include "libvex_guest_offsets.h"
 #include "pub_tool_aspacemgr.h"
 #include "pub_tool_libcassert.h"

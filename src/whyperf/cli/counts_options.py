@@ -10,11 +10,13 @@ from whyperf.errors import WhyperfError
 
 def add_counts(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("exact call counts instead of samples")
-    group.add_argument("--counts", action="store_true", help="count every call of the program and its libraries")
+    group.add_argument(
+        "--counts", action="store_true", help="count every call of the program and its libraries (x86-64 only)"
+    )
 
 
 def check_counts(args: argparse.Namespace) -> None:
-    """Refuses options that make no sense together with it."""
+    """Refuses options that make no sense together with it, and machines on which it does not work."""
     if not args.counts:
         return
     usual = Measuring()
@@ -34,3 +36,6 @@ def check_counts(args: argparse.Namespace) -> None:
             raise WhyperfError(
                 f"--counts and {option} exclude each other.", "whyperf record --counts -- COMMAND", status=2
             )
+    from whyperf.collect.counts.run import check_counts_here
+
+    check_counts_here()

@@ -14,6 +14,7 @@ from os import PathLike
 from pathlib import Path
 
 from whyperf.collect._stacks import Reader
+from whyperf.collect.architecture import this_architecture
 from whyperf.collect.blocked import BlockedLosses, BlockedSampler, ThreadRef
 from whyperf.collect.perf_samples import SamplesLost, ThreadEvents, ThreadForked, ThreadSample
 from whyperf.collect.process_end import ProcessEnd
@@ -352,4 +353,5 @@ def _check(pid: int, reader: Reader) -> None:
             f"Process {pid} has no memory to look at: it has ended, or is the kernel's own.", "ps -e -o pid,args"
         ) from None
     if not modules:
-        raise WhyperfError(f"Process {pid} runs no x86-64 program that whyperf can look into.", f"file /proc/{pid}/exe")
+        kind = this_architecture().name
+        raise WhyperfError(f"Process {pid} runs no {kind} program that whyperf can look into.", f"file /proc/{pid}/exe")

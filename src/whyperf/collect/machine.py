@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import gzip
 import os
-import platform
 import re
 import shutil
 import tempfile
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from whyperf.collect.architecture import this_architecture
 from whyperf.collect.lifecycle import Lifecycle, Measuring
 from whyperf.collect.perf_events import cpu_clock_permitted
 from whyperf.collect.program import find_program
@@ -49,7 +49,8 @@ def examine() -> list[Check]:
         _perf_events,
         _reading_processes,
         _attaching,
-        _call_counts,
+        _work_count,
+        _counts,
         _kernel_events,
         _deep,
         _cache,
@@ -61,10 +62,12 @@ def examine() -> list[Check]:
 
 
 def _architecture() -> Check:
-    machine, kernel = platform.machine(), os.uname().release
-    if machine != "x86_64":
-        return Check("architecture", State.MISSING, f"{machine}; whyperf samples x86-64 programs only")
-    return Check("architecture", State.FINE, f"{machine}, Linux {kernel}")
+    system = os.uname()
+    try:
+        this_architecture()
+    except WhyperfError as error:
+        return Check("architecture", State.MISSING, error.sentence.removesuffix("."))
+    return Check("architecture", State.FINE, f"{system.machine}, Linux {system.release}")
 
 
 def _c_library() -> Check:
@@ -178,12 +181,22 @@ def _attaching() -> Check:
     )
 
 
-def _call_counts() -> Check:
+def _work_count() -> Check:
     if not Path("/sys/bus/event_source/devices/uprobe/type").exists():
         return Check("--work-count", State.LIMITED, "the kernel has no uprobe events; a driver can print work=N")
     if os.geteuid() != 0:
         return Check("--work-count", State.LIMITED, "needs root; a driver can print work=N", "sudo whyperf record ...")
     return Check("--work-count", State.FINE, "calls can be counted")
+
+
+def _counts() -> Check:
+    from whyperf.collect.counts.run import check_counts_here
+
+    try:
+        check_counts_here()
+    except WhyperfError as error:
+        return Check("--counts", State.LIMITED, error.sentence.removesuffix("."))
+    return Check("--counts", State.FINE, "every call of a program can be counted")
 
 
 def _kernel_events() -> Check:

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from whyperf.collect.architecture import Architecture, this_architecture
 from whyperf.errors import WhyperfError
 
 _SCRIPT, _ELF = b"#!", b"\x7fELF"  # how files begin
 _ELF_64 = 2
-_X86_64 = 62
 _PT_INTERP = 3
 _SCRIPT_DEPTH = 4  # the kernel follows this many interpreters of interpreters
 
@@ -51,16 +51,19 @@ def find_program(command: Sequence[str], environment: Mapping[str, str]) -> Prog
     raise WhyperfError(f"The command {name} was not found.", f"command -v {shlex.quote(name)}")
 
 
-def check_followable(program: Program) -> None:
-    """Refuses programs into which the sampler cannot be loaded. For a script its interpreter counts."""
+def check_followable(program: Program, architecture: Architecture | None = None) -> None:
+    """Refuses programs into which the sampler cannot be loaded. For a script its interpreter counts.
+
+    Of `architecture`, if not of this machine's: an emulator may run it.
+    """
     path = executed_file(program)
-    _check_architecture(path)
+    _check_architecture(path, architecture or this_architecture())
     _check_linked(path)
 
 
 def check_traceable(program: Program) -> None:
     """Refuses programs that Valgrind or a tracer has no use for; how they are linked does not matter to them."""
-    _check_architecture(executed_file(program))
+    _check_architecture(executed_file(program), this_architecture())
 
 
 def executed_file(program: Program) -> Path:
@@ -147,11 +150,11 @@ def _interpreter_of_script(script: Path, head: bytes) -> Path:
     return interpreter
 
 
-def _check_architecture(path: Path) -> None:
+def _check_architecture(path: Path, wanted: Architecture) -> None:
     head = _head(path)
-    if len(head) < 64 or head[4] != _ELF_64 or struct.unpack_from("<H", head, 18)[0] != _X86_64:
+    if len(head) < 64 or head[4] != _ELF_64 or struct.unpack_from("<H", head, 18)[0] != wanted.elf_machine:
         raise WhyperfError(
-            f"{path} is built for another architecture; whyperf samples 64-bit x86 programs only.",
+            f"{path} is built for another architecture; on this machine whyperf records {wanted.name} programs only.",
             f"file {_quoted(path)}",
         )
 

@@ -15,6 +15,7 @@ from whyperf.debuginfo.blocks import Blocks, find_blocks
 from whyperf.debuginfo.code_map import Bools, CodeMap, Int32s, ScopeKind
 from whyperf.debuginfo.elf import ElfFile
 from whyperf.debuginfo.loops import RepeatedCode
+from whyperf.debuginfo.machines import Machine, machine_of
 from whyperf.debuginfo.places import Places, out_of_line_scopes, resolve, scopes_at
 from whyperf.debuginfo.texts import Chosen, Texts
 
@@ -63,6 +64,11 @@ class Binary:
             code.function_inlined,
         )
 
+    @cached_property
+    def machine(self) -> Machine | None:
+        """Whose code it is; None where it cannot be read."""
+        return machine_of(self.elf) if self.elf else None
+
     @property
     def files(self) -> Texts:
         """What `Places.file` numbers."""
@@ -108,8 +114,11 @@ class Binary:
 
     def _blocks_of(self, scope: int) -> Blocks | None:
         if scope not in self._blocks:
-            read = self.elf.code if self.elf else lambda _low, _high: b""
-            self._blocks[scope] = find_blocks(self.code, scope, self.never_return, read)
+            self._blocks[scope] = (
+                find_blocks(self.machine, self.code, scope, self.never_return, self.elf.code)
+                if self.elf and self.machine
+                else None
+            )
         return self._blocks[scope]
 
     @cached_property

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from whyperf.debuginfo.code_map import Addresses, CodeMap, Int32s
 from whyperf.debuginfo.flow_graph import Loops, find_loops
 from whyperf.debuginfo.instructions import Branching, branching_instructions
+from whyperf.debuginfo.machines import Machine
 from whyperf.debuginfo.places import last_at_or_before
 
 ReadCode = Callable[[int, int], bytes]
@@ -70,7 +71,9 @@ class Parts:
         return next(i for i, (low, high) in enumerate(self.ranges) if low <= address < high)
 
 
-def find_blocks(code: CodeMap, scope: int, never_return: frozenset[int], read: ReadCode) -> Blocks | None:
+def find_blocks(
+    machine: Machine, code: CodeMap, scope: int, never_return: frozenset[int], read: ReadCode
+) -> Blocks | None:
     """None when the code's bytes cannot be had."""
     parts = parts_of(code, scope)
     branches: list[Branching] = []
@@ -78,7 +81,7 @@ def find_blocks(code: CodeMap, scope: int, never_return: frozenset[int], read: R
         content = read(low, high)
         if not content:
             return None
-        branches += branching_instructions(content, low)
+        branches += branching_instructions(machine, content, low)
     return blocks_of(branches, parts, never_return)
 
 

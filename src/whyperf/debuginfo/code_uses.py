@@ -33,13 +33,15 @@ def uses_at(binary: Binary, table: VariablesTable, addresses: npt.ArrayLike, bud
         scope = int(scopes_at(binary.code, np.array([address], np.uint64))[0])
         return int(binary.code.scope_function[scope]) if scope >= 0 else -1
 
+    if binary.machine is None:
+        return CodeUses({}, len(wanted))
     deadline = time.process_time() + budget_s
     located = Located(table)
     uses: defaultdict[int, set[Use]] = defaultdict(set)
     for done, scope in enumerate(wanted):
         if time.process_time() >= deadline:
             return CodeUses(dict(uses), len(wanted) - done)
-        for variable, found in uses_in(located, _parts(binary, scope), function_at).items():
+        for variable, found in uses_in(binary.machine, located, _parts(binary, scope), function_at).items():
             uses[variable] |= found
     return CodeUses(dict(uses), 0)
 

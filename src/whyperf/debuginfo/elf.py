@@ -35,6 +35,8 @@ class ElfFile:
 
     path: Path
     build_id: str
+    machine: int
+    """`e_machine`: whose code it holds."""
     segments: tuple[Segment, ...]
     size: int
     modified_ns: int
@@ -86,6 +88,7 @@ def _parse(path: Path, descriptor: int) -> ElfFile | None:
     header = os.pread(descriptor, 64, 0)
     if header[:6] != b"\x7fELF\x02\x01":
         return None
+    (machine,) = struct.unpack_from("<H", header, 18)
     (table_offset,) = struct.unpack_from("<Q", header, 32)
     entry_size, count = struct.unpack_from("<HH", header, 54)
     if entry_size != 56:
@@ -106,6 +109,7 @@ def _parse(path: Path, descriptor: int) -> ElfFile | None:
     return ElfFile(
         path,
         build_id,
+        machine,
         tuple(segments),
         status.st_size,
         status.st_mtime_ns,

@@ -31,7 +31,7 @@ class Frame:
     """Run-time address minus ELF virtual address, of the module it runs in."""
     thread_local_block: int | None = None
     vectors: Mapping[int, bytes] = field(default_factory=dict)
-    """xmm registers; none in callers."""
+    """Their low bytes; none in callers."""
     return_address: int | None = None
     """Run-time address in the caller."""
     caller: Frame | None = None
@@ -271,7 +271,7 @@ def _pushed(operator: int, code: _Code, frame: Frame) -> int:
         return code.leb(signed=operator == 0x11)
     if 0x30 <= operator <= 0x4F:
         return operator - 0x30
-    if 0x70 <= operator <= 0x7F:
+    if 0x70 <= operator <= 0x8F:
         return _register(frame, operator - 0x70) + code.leb(signed=True)
     if operator == 0x03:
         return code.take("<Q") + frame.bias

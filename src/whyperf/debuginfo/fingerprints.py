@@ -22,14 +22,13 @@ from whyperf.debuginfo.code_map import CodeMap, Int32s
 from whyperf.debuginfo.code_words import CodeWords, number_in
 from whyperf.debuginfo.describe import cache_key
 from whyperf.debuginfo.image import Image
-from whyperf.debuginfo.instructions import instructions
 from whyperf.debuginfo.places import lines_at, scopes_at
 from whyperf.recording.identity import is_named_by_address
 
 UInt64s = npt.NDArray[np.uint64]
 
 _MOST_BYTES = 4 << 20  # of code are read as a whole: about four seconds, once
-_KEPT_AS = ".fingerprints-3"  # to be counted up whenever words or numbers are made in another way
+_KEPT_AS = ".fingerprints-4"  # to be counted up whenever words or numbers are made in another way
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +45,7 @@ _NONE = Fingerprints(np.zeros(0, np.int32), np.zeros(0, np.uint64))
 def fingerprints(binary: Binary, wanted: Int32s, folder: Path | None = None) -> Fingerprints:
     """Of all functions, which is remembered; of the bodies of those that are wanted where there is too much code, or
     where only symbols tell of functions: then recordings have no others either."""
-    if binary.elf is None or binary.debug == "none":
+    if binary.elf is None or binary.machine is None or binary.debug == "none":
         return _NONE
     if binary.debug == "symbols" or int((binary.code.body_high - binary.code.body_low).sum()) > _MOST_BYTES:
         return _read(binary, wanted)
@@ -63,16 +62,16 @@ def fingerprints(binary: Binary, wanted: Int32s, folder: Path | None = None) -> 
 
 def _read(binary: Binary, wanted: Int32s | None) -> Fingerprints:
     """Of what was inlined into some functions only, other copies may be in the rest: then they are left out."""
-    assert binary.elf is not None
-    code, image = binary.code, Image(binary.elf)
+    assert binary.elf is not None and binary.machine is not None
+    code, image, machine = binary.code, Image(binary.elf), binary.machine
     bodies = np.ones(len(code.body_scope), np.bool_)
     if wanted is not None:
         bodies = np.isin(code.scope_function[code.body_scope], wanted)
-    words = CodeWords(image, _Entered(code), frozenset(PurePath(name).name for name in code.files))
+    words = CodeWords(machine, image, _Entered(code), frozenset(PurePath(name).name for name in code.files))
     numbers: dict[str, int] = {}
     addresses, used = array("Q"), array("L")
     for low, high in zip(code.body_low[bodies].tolist(), code.body_high[bodies].tolist(), strict=True):
-        for start, size, mnemonic, operands in instructions(image.read(low, high - low), low):
+        for start, size, mnemonic, operands in machine.decoded(image.read(low, high - low), low).rows:
             word = words.of(start, size, mnemonic, operands)
             if word:
                 addresses.append(start)
@@ -131,13 +130,21 @@ def _inlined_into(code: CodeMap) -> UInt64s:
 def _is_line(code: CodeMap, addresses: UInt64s, scope: Int32s, constant: UInt64s) -> npt.NDArray[np.bool_]:
     """Whether a constant is the number of its line, or of one from which what it is part of was inlined: a macro may
     hand it to a function."""
-    _, line = lines_at(code, addresses)
+    line = _known_lines(lines_at(code, addresses)[1], scope)
     found: npt.NDArray[np.bool_] = (constant == line) & (line > 0)
     while (inside := scope >= 0).any():
         line = np.where(inside, code.scope_call_line[scope], 0)
         found |= (constant == line) & (line > 0)
         scope = np.where(inside, code.scope_parent[scope], -1)
     return found
+
+
+def _known_lines(line: Int32s, scope: Int32s) -> Int32s:
+    """Lines, of instructions without one that of the next with one: compilers give none to constants that they put
+    together before a call."""
+    rows = np.arange(len(line))
+    following = np.minimum.accumulate(np.where(line > 0, rows, len(line) - 1)[::-1])[::-1]
+    return np.where(scope[following] == scope, line[following], line) if len(line) else line
 
 
 def _hashes(words: list[str] | tuple[str, ...]) -> UInt64s:

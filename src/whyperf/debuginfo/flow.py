@@ -24,7 +24,6 @@ from whyperf.debuginfo.no_return import never_returns_by_name
 from whyperf.debuginfo.places import last_at_or_before
 from whyperf.recording.deep_tables import SiteKind
 
-_STUB_BYTES = 16
 _CALLEE_DEPTH = 3
 
 
@@ -160,14 +159,15 @@ class Flows:
         return None if graph is None else graph.flow(int(self._binary.code.scope_entry[scope]))
 
     def _graph(self, parts: Parts, depth: int) -> _Graph | None:
-        if self._image is None:
+        machine = self._binary.machine
+        if self._image is None or machine is None:
             return None
         code: list[Instruction] = []
         for low, high in parts.ranges:
             content = self._image.read(low, high - low)
             if len(content) < high - low:
                 return None
-            code += decode(content, low)
+            code += decode(machine, content, low)
         if not code:
             return None
         ends = {one.address for one in code if one.step is Step.CALL and self._call_ends(one, depth)}
@@ -184,12 +184,14 @@ class Flows:
         return not self._returns[call.target]
 
     def _callee_ends(self, entry: int, depth: int) -> bool:
-        assert self._image is not None
+        machine = self._binary.machine
+        assert self._image is not None and machine is not None
         if entry in self._binary.never_return:
             return True
         if _in_linkage(self._binary.elf, entry):
-            slots = (one.slot for one in decode(self._image.read(entry, _STUB_BYTES), entry) if one.slot is not None)
-            return never_returns_by_name(self._image.imports.get(next(slots, 0), ""))
+            stub = decode(machine, self._image.read(entry, machine.stub_bytes), entry)
+            slot = next((one.slot for one in stub if one.slot is not None), 0)
+            return never_returns_by_name(self._image.imports.get(slot, ""))
         scope = self._binary.scope_entered_at(entry)
         if scope < 0 or depth >= self._callee_depth:
             return False

@@ -2,36 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from enum import Enum
 from typing import NamedTuple
 
-from whyperf.debuginfo.instructions import (
-    direct_target,
-    instructions,
-    is_call,
-    is_jump,
-    is_stop,
-    is_trap,
-    relative_target,
-)
-from whyperf.debuginfo.memory_use import memory_use
+from whyperf.debuginfo.machines.machine import Machine, Step, TableJump
 from whyperf.recording.deep_tables import MemoryUse
 
-_INDEXED = re.compile(r"\[(?:\w+ \+ )?\w+\*([48])(?: \+ (0x[0-9a-f]+))?\]")
-_UNCONDITIONAL = frozenset({"jmp", "ljmp"})
-_BY_STACK = frozenset({"push", "pop", "call", "ret", "leave", "enter", "pushfq", "popfq"})
-
-
-class Step(Enum):
-    """How the flow goes on."""
-
-    NEXT = 0
-    JUMP = 1
-    BRANCH = 2
-    CALL = 3
-    STOP = 4
+__all__ = ["Instruction", "Step", "decode"]
 
 
 class Instruction(NamedTuple):
@@ -41,11 +18,13 @@ class Instruction(NamedTuple):
     target: int | None
     """Of direct jumps and calls."""
     slot: int | None
-    """Where a call or jump through memory at a fixed address finds its target, or what a `lea` points to."""
+    """Where a call or jump through memory at a fixed address finds its target, or what an address that is taken is."""
     scale: int
     """4 or 8 if a table is indexed by it, else 0."""
     table: int | None
     """Of tables at a fixed address."""
+    jump: TableJump | None
+    """The table that is jumped through, where the machine's description knows."""
     memory: MemoryUse
     """Through the stack also where that is by a frame pointer."""
 
@@ -57,25 +36,22 @@ class Instruction(NamedTuple):
         return self.address + self.size
 
 
-def decode(content: bytes, low: int) -> Iterator[Instruction]:
+def decode(machine: Machine, content: bytes, low: int) -> Iterator[Instruction]:
     frame = False
-    for start, size, mnemonic, operands in instructions(content, low):
+    decoded = machine.decoded(content, low)
+    for start, size, mnemonic, operands in decoded.rows:
         target = slot = table = None
         scale = 0
-        step = Step.NEXT
-        if is_call(mnemonic):
-            step, target = Step.CALL, direct_target(operands)
-        elif is_jump(mnemonic):
-            step = Step.JUMP if mnemonic in _UNCONDITIONAL else Step.BRANCH
-            target = direct_target(operands)
-        elif is_stop(mnemonic):
-            step = Step.STOP
+        step = machine.step(mnemonic)
+        if step not in (Step.NEXT, Step.STOP):
+            target = machine.direct_target(operands)
         if "[" in operands:
-            slot = relative_target(operands, start + size)
-            if slot is None and (indexed := _INDEXED.search(operands)):
-                scale, table = int(indexed[1]), int(indexed[2], 0) if indexed[2] else None
-        frame = frame or (mnemonic == "mov" and operands == "rbp, rsp")
-        memory = memory_use(mnemonic, operands)
-        if memory and (mnemonic in _BY_STACK or "[rsp" in operands or (frame and "[rbp" in operands)):
+            slot = machine.fixed_address(operands, start + size)
+            if slot is None and (indexed := machine.indexed(operands)):
+                scale, table = indexed
+        frame = frame or machine.sets_frame(mnemonic, operands)
+        memory = machine.memory_use(mnemonic, operands)
+        if memory and machine.uses_stack(mnemonic, operands, frame):
             memory |= MemoryUse.STACK
-        yield Instruction(start, size, step, target, slot, scale, table, memory, is_trap(mnemonic))
+        jump = decoded.table_jumps.get(start)
+        yield Instruction(start, size, step, target, slot, scale, table, jump, memory, machine.is_trap(mnemonic))

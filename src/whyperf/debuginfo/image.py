@@ -10,15 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.debuginfo.elf import ElfFile, Segment
+from whyperf.debuginfo.machines import machine_of
+from whyperf.debuginfo.machines.machine import Relocations
 
 _PT_DYNAMIC = 2
 _DT_PLTRELSZ, _DT_STRTAB, _DT_SYMTAB, _DT_RELA, _DT_RELASZ, _DT_STRSZ, _DT_JMPREL = 2, 5, 6, 7, 8, 10, 23
-_R_RELATIVE, _R_GLOB_DAT, _R_JUMP_SLOT, _R_IRELATIVE, _R_64 = 8, 6, 7, 37, 1
 _RELOCATION = np.dtype([("offset", "<u8"), ("kind", "<u4"), ("symbol", "<u4"), ("addend", "<i8")])
 _SYMBOL = np.dtype(
     [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
 )
 _SYMBOLS_MAX = 1 << 20
+_NO_RELOCATIONS = Relocations(-1, -1, -1, -1, -1)
 _FUNCTION_TYPES = (2, 10)  # those that are chosen when loaded (ifunc) too
 
 
@@ -27,6 +29,8 @@ class Image:
 
     def __init__(self, elf: ElfFile) -> None:
         self._elf = elf
+        machine = machine_of(elf)
+        self._kinds = machine.relocations if machine is not None else _NO_RELOCATIONS
         try:
             with elf.path.open("rb") as file:
                 self._file: mmap.mmap | bytes = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
@@ -61,7 +65,7 @@ class Image:
     def imports(self) -> dict[int, str]:
         """Addresses of the slots that will point to other files' functions, with those functions' symbols."""
         wanted = np.concatenate([self._relocations, self._linkage])
-        wanted = wanted[np.isin(wanted["kind"], (_R_GLOB_DAT, _R_JUMP_SLOT))]
+        wanted = wanted[np.isin(wanted["kind"], (self._kinds.global_data, self._kinds.jump_slot))]
         symbols = self._symbols(int(wanted["symbol"].max(initial=0)) + 1)
         wanted = wanted[wanted["symbol"] < len(symbols)]
         pairs = zip(wanted["offset"].tolist(), symbols["name"][wanted["symbol"]].tolist(), strict=True)
@@ -80,10 +84,12 @@ class Image:
     @cached_property
     def relocated(self) -> npt.NDArray[np.uint64]:
         """Addresses in this file that the dynamic linker writes somewhere, or that choose a function when loaded."""
-        found = self._relocations[np.isin(self._relocations["kind"], (_R_RELATIVE, _R_IRELATIVE, _R_64))]
-        linked = self._linkage[self._linkage["kind"] == _R_IRELATIVE]
+        kinds = self._kinds
+        wanted = (kinds.relative, kinds.chosen_when_loaded, kinds.absolute)
+        found = self._relocations[np.isin(self._relocations["kind"], wanted)]
+        linked = self._linkage[self._linkage["kind"] == kinds.chosen_when_loaded]
         values = np.concatenate([found["addend"], linked["addend"]])
-        symbols = found[found["kind"] == _R_64]
+        symbols = found[found["kind"] == kinds.absolute]
         named = self._symbols(int(symbols["symbol"].max(initial=0)) + 1)
         symbols = symbols[symbols["symbol"] < len(named)]
         own = named["value"][symbols["symbol"]].astype(np.int64) + symbols["addend"]
@@ -120,7 +126,7 @@ class Image:
     @cached_property
     def _relative(self) -> dict[int, int]:
         """Addresses of the slots that will point into this file, with where to."""
-        found = self._relocations[self._relocations["kind"] == _R_RELATIVE]
+        found = self._relocations[self._relocations["kind"] == self._kinds.relative]
         return dict(zip(found["offset"].tolist(), found["addend"].tolist(), strict=True))
 
     def _symbols(self, count: int) -> npt.NDArray[np.void]:

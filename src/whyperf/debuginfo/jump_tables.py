@@ -3,7 +3,8 @@
 Compilers write tables of 32-bit distances from the table itself (position-independent code) or of 64-bit addresses
 (others, and `&&label` arrays). A jump goes through a table if shortly before it something is indexed by 4 or 8; the
 table is the nearest one whose entries are instructions of this function. It ends with the first that is not, or where
-the next table starts.
+the next table starts. Where the machine's description knows more about a jump, such as how many entries there are, that
+counts.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from collections.abc import Iterator, Sequence
 
 from whyperf.debuginfo.flow_instructions import Instruction, Step
 from whyperf.debuginfo.image import Image
+from whyperf.debuginfo.machines.machine import TableJump
 
 _INDEXED_WITHIN = 12
 _ENTRIES_MAX = 4096
 _FEWEST = 2
+_POINTER_BYTES = 8
 
 
 def table_targets(code: Sequence[Instruction], image: Image) -> dict[int, list[int]]:
@@ -35,7 +38,7 @@ class _Tables:
         # Rows that name a place which may be a table.
         self._named = [(row, one.table or one.slot or 0) for row, one in enumerate(code) if self._may_be_table(one)]
         self._places = sorted({place for _, place in self._named})
-        self._read: dict[tuple[int, int], list[int]] = {}
+        self._read: dict[tuple[int, TableJump], list[int]] = {}
 
     def _may_be_table(self, one: Instruction) -> bool:
         place = one.table if one.table is not None else one.slot
@@ -43,38 +46,48 @@ class _Tables:
 
     def of_jump(self, row: int) -> list[int] | None:
         """None for a jump through no table, such as a tail call through a pointer."""
-        scale = next(
-            (one.scale for one in reversed(self._code[max(0, row - _INDEXED_WITHIN) : row + 1]) if one.scale), 0
-        )
-        if not scale:
+        jump = self._code[row].jump or self._by_index(row)
+        if jump is None:
             return None
         at = bisect.bisect_right(self._named, (row, 1 << 64))
-        for _, place in [*reversed(self._named[:at]), *self._named[at:]]:
-            targets = self._targets(place, scale)
+        places = [place for _, place in (*reversed(self._named[:at]), *self._named[at:])]
+        for place in places if jump.table is None else [jump.table]:
+            targets = self._targets(place, jump)
             if len(targets) >= _FEWEST:
                 return list(dict.fromkeys(targets))
         return []
 
-    def _targets(self, place: int, scale: int) -> list[int]:
+    def _by_index(self, row: int) -> TableJump | None:
+        before = reversed(self._code[max(0, row - _INDEXED_WITHIN) : row + 1])
+        scale = next((one.scale for one in before if one.scale), 0)
+        return TableJump(scale, True, 0, None, None, None) if scale else None
+
+    def _targets(self, place: int, jump: TableJump) -> list[int]:
         """Read once: in an interpreter every instruction's code ends in a jump through the same table."""
-        if (place, scale) not in self._read:
-            entries = self._relative(place) if scale == 4 else self._absolute(place)
-            self._read[place, scale] = list(self._within(entries))
-        return self._read[place, scale]
+        if (place, jump) not in self._read:
+            absolute = jump.entry_bytes == _POINTER_BYTES
+            entries = self._absolute(place, jump) if absolute else self._relative(place, jump)
+            self._read[place, jump] = list(self._within(entries))
+        return self._read[place, jump]
 
-    def _room(self, place: int, size: int) -> int:
-        """How many entries fit before the next table."""
+    def _room(self, place: int, jump: TableJump) -> int:
+        """How many entries there are, or fit before the next table."""
+        if jump.entries is not None:
+            return min(jump.entries, _ENTRIES_MAX)
         after = bisect.bisect_right(self._places, place)
-        return (self._places[after] - place) // size if after < len(self._places) else _ENTRIES_MAX
+        room = (self._places[after] - place) // jump.entry_bytes if after < len(self._places) else _ENTRIES_MAX
+        return min(room, _ENTRIES_MAX)
 
-    def _relative(self, place: int) -> Iterator[int]:
-        content = self._image.read(place, 4 * min(self._room(place, 4), _ENTRIES_MAX))
-        for at in range(0, len(content) - 3, 4):
-            yield place + int.from_bytes(content[at : at + 4], "little", signed=True)
+    def _relative(self, place: int, jump: TableJump) -> Iterator[int]:
+        size, base = jump.entry_bytes, place if jump.base is None else jump.base
+        content = self._image.read(place, size * self._room(place, jump))
+        for at in range(0, len(content) - size + 1, size):
+            distance = int.from_bytes(content[at : at + size], "little", signed=jump.is_signed)
+            yield base + (distance << jump.shift)
 
-    def _absolute(self, place: int) -> Iterator[int]:
-        for number in range(min(self._room(place, 8), _ENTRIES_MAX)):
-            yield self._image.pointer(place + 8 * number)
+    def _absolute(self, place: int, jump: TableJump) -> Iterator[int]:
+        for number in range(self._room(place, jump)):
+            yield self._image.pointer(place + _POINTER_BYTES * number)
 
     def _within(self, entries: Iterator[int]) -> Iterator[int]:
         for entry in entries:

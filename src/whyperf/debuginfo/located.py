@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from whyperf.debuginfo.operands import VECTOR
+from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.debuginfo.variables_table import KINDS, SCOPES, Kind, VariablesTable
 
 _BASE = re.compile(r"[^\W\d]\w*")

@@ -14,56 +14,72 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from whyperf.debuginfo.located import Located, Places
-from whyperf.debuginfo.operands import (
-    ARGUMENTS,
-    FRAME,
-    LOST_IN_CALLS,
-    STACK,
-    Immediate,
-    Instruction,
-    Memory,
-    Operand,
-    instructions,
-)
+from whyperf.debuginfo.machines import Machine
+from whyperf.debuginfo.machines.machine import Registers, Step
+from whyperf.debuginfo.machines.operations import Does, Effect, Memory, Operand, Operation
 
 Use = Literal["loop", "condition", "argument"]
 Held = dict[int, bool]
 """Variables from which a value was made, and whether anything was done to them on the way."""
 
-_COPIES = ("mov", "cvt", "cdqe", "cwde")
-_COMPARES = ("cmp", "test", "ucomis", "comis", "bt")
-_KEEPS_FLAGS = (*_COPIES, "lea", "push", "pop", "set", "cmov", "j", "call", "nop", "not", "endbr")
 _NOTHING: Held = {}
 _GLOBAL = -1
 
 
+@dataclass(frozen=True)
+class Instruction:
+    address: int
+    end: int
+    step: Step
+    returns: bool
+    target: int | None
+    """Of a direct jump or call."""
+    operation: Operation
+
+    @property
+    def jumps(self) -> bool:
+        return self.step in (Step.JUMP, Step.BRANCH)
+
+
 def uses_in(
-    located: Located, parts: list[tuple[int, bytes]], function_at: Callable[[int], int]
+    machine: Machine, located: Located, parts: list[tuple[int, bytes]], function_at: Callable[[int], int]
 ) -> Mapping[int, set[Use]]:
     """By number of the table's variables. `parts`: addresses and bytes of one function, that with its entry first.
     `function_at`: the innermost function at an address, numbered as in the table."""
-    reader = _Reader(located, function_at)
+    reader = _Reader(machine.registers, located, function_at)
     for address, content in parts:
-        reader.read(list(instructions(content, address)))
+        reader.read(list(_instructions(machine, content, address)))
     return reader.found
+
+
+def _instructions(machine: Machine, content: bytes, address: int) -> Iterator[Instruction]:
+    for start, size, mnemonic, operands in machine.decoded(content, address).rows:
+        step, end = machine.step(mnemonic), start + size
+        target = None if step in (Step.NEXT, Step.STOP) else machine.direct_target(operands)
+        returns = step is Step.STOP and not machine.is_trap(mnemonic)
+        yield Instruction(start, end, step, returns, target, machine.operation(mnemonic, operands, end))
 
 
 @dataclass
 class _Reader:
+    registers: Registers
     located: Located
     function_at: Callable[[int], int]
     found: defaultdict[int, set[Use]] = field(default_factory=lambda: defaultdict(set))
     _held: dict[int, Held] = field(default_factory=dict)
     _written: set[int] = field(default_factory=set)
     _flags: Held = field(default_factory=dict)
-    _depth: int = 8
+    _depth: int = 0
     """Of the stack below the CFA."""
-    _deepest: int = 8
-    _by_frame: bool = False
-    """Whether rbp is two words below the CFA."""
+    _deepest: int = 0
+    _frame: int | None = None
+    """How far below the CFA the frame pointer is, where it is one."""
+
+    def __post_init__(self) -> None:
+        self._depth = self._deepest = self.registers.depth_at_entry
 
     def read(self, code: list[Instruction]) -> None:
-        starts = {one.target for one in code if one.mnemonic[0] == "j"}
+        starts = {one.target for one in code if one.jumps}
         asked: list[tuple[int, Held]] = []
         stepped: list[tuple[int, int]] = []
         self._begin_block()
@@ -73,16 +89,17 @@ class _Reader:
             here = self.located.at(one.address)
             self._mark_all("argument", here.passed)
             stepped += ((one.address, variable) for variable in self._arrived(one, here))
-            is_jump = one.mnemonic[0] == "j"
             leaves = one.target is not None and not code[0].address <= one.target < code[-1].end
-            if one.mnemonic == "call" or (one.mnemonic == "jmp" and leaves):
+            if one.step is Step.CALL or (one.step is Step.JUMP and leaves):
                 for register in self._passed_in(one.target):
                     self._mark("argument", self._of_register(register, here), one)
                 self._after_call()
-            elif is_jump and one.mnemonic != "jmp":
-                self._mark("condition", self._flags, one)
-                asked.append((one.address, self._flags))
-            elif is_jump:
+            elif one.step is Step.BRANCH:
+                tested = one.operation.tested
+                held = _joined(*(self._value(operand, one, here) for operand in tested)) if tested else self._flags
+                self._mark("condition", held, one)
+                asked.append((one.address, held))
+            elif one.step is Step.JUMP:
                 self._begin_block()
             else:
                 stepped += ((one.address, variable) for variable in self._run(one, here))
@@ -94,8 +111,9 @@ class _Reader:
 
     def _passed_in(self, target: int | None) -> Iterator[int]:
         """Registers with arguments: as many as the callee has parameters; else those set one after the other."""
+        passing = self.registers.arguments
         known = None if target is None else self.located.parameters.get(self.function_at(target))
-        for registers, count in zip(ARGUMENTS, known or (len(registers) for registers in ARGUMENTS), strict=True):
+        for registers, count in zip(passing, known or map(len, passing), strict=True):
             for register in registers[:count]:
                 if register not in self._written:
                     break
@@ -108,7 +126,7 @@ class _Reader:
     def _after_call(self) -> None:
         self._written.clear()
         self._flags = _NOTHING
-        for register in LOST_IN_CALLS:
+        for register in self.registers.lost_in_calls:
             self._held[register] = _NOTHING
 
     def _mark_all(self, use: Use, variables: Collection[int]) -> None:
@@ -124,30 +142,31 @@ class _Reader:
 
     def _run(self, one: Instruction, here: Places) -> Iterator[int]:
         """Follows one instruction; the variables that it gives a value made from their old one."""
-        name, operands = one.mnemonic, one.operands
         self._follow_stack(one)
-        values = [self._value(operand, one, here) for operand in operands]
-        if name.startswith(_COMPARES):
-            self._flags = _joined(*values)
-            return
-        if not operands or name in ("push", "nop", "ret"):
-            return
-        if name.startswith("set"):
-            made = self._flags
-        elif name.startswith("cmov"):
+        made = [self._made(effect, one, here) for effect in one.operation.effects]
+        for effect, held in zip(one.operation.effects, made, strict=True):
+            if effect.does in (Does.COMPARE, Does.COMPARE_TOO) or one.operation.sets_flags:
+                self._flags = held
+            if effect.target is not None:
+                yield from self._write(effect.target, held, one, here)
+
+    def _made(self, effect: Effect, one: Instruction, here: Places) -> Held:
+        """From which variables the value is made that an effect has."""
+        values = _joined(*(self._value(operand, one, here) for operand in effect.sources))
+        if effect.does in (Does.CHOOSE, Does.CHOOSE_COMPUTED):
             self._mark("condition", self._flags, one)
-            made = _joined(*values)
-        elif name == "lea":
-            made = self._address(operands[1], one, here)
-        elif name.startswith(_COPIES):
-            made = values[-1]
-        elif (name in ("xor", "sub", "pxor", "xorps") and operands[0] == operands[-1]) or name == "pop":
-            made = _NOTHING
-        else:
-            made = dict.fromkeys(_joined(*values), True)
-        if not name.startswith(_KEEPS_FLAGS):
-            self._flags = made
-        yield from self._write(operands[0], made, one, here)
+        match effect.does:
+            case Does.COMPARE_TOO:
+                return _joined(self._flags, values)
+            case Does.SET_BY_FLAGS:
+                return self._flags
+            case Does.TAKE_ADDRESS:
+                return self._address(effect.sources[0], one, here)
+            case Does.CLEAR:
+                return _NOTHING
+            case Does.COMPUTE | Does.CHOOSE_COMPUTED:
+                return dict.fromkeys(values, True)
+        return values
 
     def _arrived(self, one: Instruction, here: Places) -> Iterator[int]:
         """Variables whose place is, from here on, a register with a value made from their old one."""
@@ -168,14 +187,11 @@ class _Reader:
 
     def _follow_stack(self, one: Instruction) -> None:
         """By the order of addresses: behind a return the stack is as it is in the body."""
-        first, last = (one.operands[0], one.operands[-1]) if one.operands else (None, None)
-        if one.mnemonic in ("push", "pop"):
-            self._depth += 8 if one.mnemonic == "push" else -8
-        elif first == STACK and isinstance(last, Immediate) and one.mnemonic in ("sub", "add"):
-            self._depth += last.value if one.mnemonic == "sub" else -last.value
-        elif one.mnemonic == "mov" and one.operands == (FRAME, STACK):
-            self._by_frame = self._depth == 16
-        elif one.mnemonic == "ret":
+        self._depth += one.operation.grows
+        if one.operation.frame is not None:
+            frame, usual = self._depth - one.operation.frame, self.registers.depth_of_frame
+            self._frame = frame if usual in (None, frame) else None
+        elif one.returns:
             self._depth = self._deepest
         self._deepest = max(self._deepest, self._depth)
 
@@ -185,7 +201,7 @@ class _Reader:
             used = {
                 variable: True
                 for register in operand.registers
-                if register not in (FRAME, STACK)
+                if register not in (self.registers.frame, self.registers.stack)
                 for variable in self._of_register(register, here)
             }
             return used | loaded
@@ -216,9 +232,9 @@ class _Reader:
             return []
         (register,) = memory.registers
         found = here.near.get((register, memory.displacement), [])
-        if register == FRAME and self._by_frame:
-            return found + here.slots.get(memory.displacement - 16, [])
-        if register == STACK:
+        if register == self.registers.frame and self._frame is not None:
+            return found + here.slots.get(memory.displacement - self._frame, [])
+        if register == self.registers.stack:
             return found + here.slots.get(memory.displacement - self._depth, [])
         return found or self._behind(register, memory.displacement)
 
@@ -245,5 +261,5 @@ def _loops(code: list[Instruction]) -> list[tuple[int, int]]:
     return [
         (one.target, one.end)
         for one in code
-        if one.mnemonic[0] == "j" and one.target is not None and first <= one.target <= one.address
+        if one.jumps and one.target is not None and first <= one.target <= one.address
     ]

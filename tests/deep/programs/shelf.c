@@ -53,7 +53,11 @@ int main(int count, char **words) {
     if (!strcmp(ending, "take"))
         take();
     if (!strcmp(ending, "illegal"))
+#ifdef __aarch64__
+        __asm__ volatile(".inst 0x25b8c000"); /* SVE */
+#else
         __asm__ volatile(".byte 0x62, 0xf1, 0x7c, 0x48, 0x58, 0xc0"); /* AVX-512 */
+#endif
     if (!strcmp(ending, "forever"))
         for (;;)
             found += find(found & 1) != NULL;

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from whyperf.collect import folder as folders
+from whyperf.collect.architecture import X86_64, this_architecture
 from whyperf.collect.counts.recorder import LIBRARY, CountsRecorder
 from whyperf.collect.dependences.loaded import LoadedFile, files_of
 from whyperf.collect.lifecycle import Lifecycle, Outcome
@@ -26,6 +27,15 @@ _RUNTIME = re.compile(r"lib(gcc_s|stdc\+\+|c\+\+|c\+\+abi|unwind|asan|tsan|ubsan
 _UNPLANNED_ORIGINS = frozenset({"libc", "vdso", "sampler"})
 
 
+def check_counts_here() -> None:
+    """Refuses machines whose code whyperf cannot change so that it counts."""
+    here = this_architecture()
+    if here is not X86_64:
+        raise WhyperfError(
+            f"--counts works on {X86_64.name} only; this machine is {here.name}.", "whyperf record -- COMMAND"
+        )
+
+
 def record_counts(
     program: Program,
     path: Path,
@@ -39,7 +49,7 @@ def record_counts(
     library: Path = LIBRARY,
 ) -> Outcome:
     """Runs `program` and counts its calls. The folder `path` stays open: seal it next."""
-    check_followable(program)
+    check_followable(program, X86_64)
     preloadable(library)
     if lifecycle.skip_s:
         raise WhyperfError(

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whyperf.collect import _dependences
+from whyperf.collect.architecture import ARM_64, X86_64, this_architecture
 from whyperf.errors import WhyperfError
 
 TOOL = "dependences"
 TOOLS_FOLDER = Path(_dependences.__file__).parent / "valgrind"
-_EXECUTABLE = f"{TOOL}-amd64-linux"
+_NAMES = {X86_64: "amd64", ARM_64: "arm64"}
+# Nothing that a tool does between a load-exclusive and its store-exclusive may make the store fail for ever.
+TOOL_OPTIONS = (f"--tool={TOOL}", "--quiet", "--sim-hints=fallback-llsc")
 _INSTALL = "sudo apt-get install valgrind"
 _REBUILD = "make setup"
 _SECONDS = 20
@@ -30,7 +33,7 @@ class Valgrind:
 
     def command(self, log: Path, *options: str) -> list[str]:
         """`log` gets Valgrind's own messages: the target's streams are the user's."""
-        return [self.path, f"--tool={TOOL}", "--quiet", f"--log-file={output_name(log)}", *options]
+        return [self.path, *TOOL_OPTIONS, f"--log-file={output_name(log)}", *options]
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
         return {**base, "VALGRIND_LIB": str(self.tools)}
@@ -46,7 +49,7 @@ def find_valgrind(environment: Mapping[str, str], tools: Path = TOOLS_FOLDER) ->
     path = shutil.which("valgrind", path=environment.get("PATH"))
     if path is None:
         raise WhyperfError("--deep needs Valgrind, which is not installed.", _INSTALL)
-    if not (tools / _EXECUTABLE).is_file():
+    if not (tools / f"{TOOL}-{_NAMES[this_architecture()]}-linux").is_file():
         raise WhyperfError(
             "--deep needs a Valgrind tool that was not built, because Valgrind's files were not there when whyperf was "
             "installed.",

@@ -9,9 +9,8 @@ import numpy as np
 
 from whyperf.debuginfo.blocks import Blocks, Parts, blocks_of
 from whyperf.debuginfo.instructions import Branching, branching_of
-
-Row = tuple[int, int, str, str]
-"""Address, size, mnemonic, operands of an instruction."""
+from whyperf.debuginfo.machines import X86_64
+from whyperf.debuginfo.machines.machine import Row
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class BackEdge:
 
 def back_edges(rows: Sequence[Row], low: int, high: int) -> Iterator[BackEdge]:
     """Of a stretch of code: direct jumps to the block with which a loop begins that they are in."""
-    branches = [branch for row in rows if (branch := branching_of(*row)) is not None]
+    branches = [branch for row in rows if (branch := branching_of(X86_64, row)) is not None]
     jumps = [branch for branch in branches if _leads_back(branch, low)]
     if not jumps:
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
-from whyperf.debuginfo.instructions import is_call, is_stop
+from whyperf.debuginfo.machines.x86_64.control import is_call, is_stop
 
 _LOOKED_AT = 100
 _READ = ("j", "set", "cmov", "fcmov", "adc", "sbb", "rcl", "rcr", "adox", "lahf", "pushf", "cmc", "into", "salc")

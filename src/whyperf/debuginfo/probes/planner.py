@@ -16,14 +16,16 @@ import numpy as np
 
 from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.image import Image
-from whyperf.debuginfo.instructions import instructions
+from whyperf.debuginfo.machines import X86_64
+from whyperf.debuginfo.machines.machine import Row
+from whyperf.debuginfo.machines.x86_64.control import instructions
 from whyperf.debuginfo.places import out_of_line_scopes
-from whyperf.debuginfo.probes.back_edges import Row
 from whyperf.debuginfo.probes.flags import flags_are_used
 from whyperf.debuginfo.probes.moving import Moved, movable, pointer_jump
 from whyperf.debuginfo.probes.plan_file import OLD_BYTES, Plan, PlanFlags
 from whyperf.debuginfo.probes.stubs import PlanBuilder
 from whyperf.debuginfo.probes.survey import Function, Iterating, Leaving, survey
+from whyperf.errors import WhyperfError
 from whyperf.recording.call_tables import CallKind, NotCounted
 
 _JUMP_BYTES = 5
@@ -60,8 +62,16 @@ def coverage(plan: Plan, functions: int, not_understood: int) -> Coverage:
 
 
 def make_plan(binary: Binary, kinds: frozenset[CallKind] = DEFAULT_KINDS) -> tuple[Plan, Coverage] | None:
-    """None for a binary without code, or without a build-id by which the plan could be found."""
+    """None for a binary without code, or without a build-id by which the plan could be found. WhyperfError where the
+    code is not x86-64's."""
     elf = binary.elf
+    if elf is not None and binary.machine is not X86_64:
+        machine = binary.machine.name if binary.machine is not None else "another machine"
+        raise WhyperfError(
+            f"Calls can be counted in x86-64 code only; {binary.path} holds code of {machine}.",
+            "whyperf record -- COMMAND",
+            status=2,
+        )
     if elf is None or not elf.build_id or max((s.address + s.file_size for s in elf.segments), default=0) >= 1 << 31:
         return None
     return _Planner(binary, Image(elf), kinds).plan()

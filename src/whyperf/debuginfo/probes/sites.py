@@ -12,11 +12,10 @@ from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.code_map import Addresses, Int32s
 from whyperf.debuginfo.flow_instructions import decode
 from whyperf.debuginfo.image import Image
+from whyperf.debuginfo.machines import X86_64
 from whyperf.debuginfo.places import lines_at, out_of_line_scopes
 from whyperf.debuginfo.probes.plan_file import Plan
 from whyperf.recording.call_tables import CallKind
-
-_STUB_BYTES = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +102,7 @@ class _Imports:
         if self._image is None or self._elf is None:
             return ""
         if any(low <= target < high for low, high in self._elf.linkage):
-            stub = decode(self._image.read(target, _STUB_BYTES), target)
+            stub = decode(X86_64, self._image.read(target, X86_64.stub_bytes), target)
             target = next((one.slot for one in stub if one.slot is not None), -1)
         return self._image.imports.get(target, "")
 

@@ -19,9 +19,11 @@ from whyperf.debuginfo.code_map import Addresses
 from whyperf.debuginfo.elf import ElfFile
 from whyperf.debuginfo.flow_instructions import decode
 from whyperf.debuginfo.image import Image
-from whyperf.debuginfo.instructions import direct_target, instructions, is_call, is_jump, relative_target
 from whyperf.debuginfo.jump_tables import table_targets
-from whyperf.debuginfo.probes.back_edges import Row, back_edges
+from whyperf.debuginfo.machines import X86_64
+from whyperf.debuginfo.machines.machine import Row
+from whyperf.debuginfo.machines.x86_64.control import direct_target, instructions, is_call, is_jump, relative_target
+from whyperf.debuginfo.probes.back_edges import back_edges
 from whyperf.debuginfo.probes.flags import flags_are_used
 from whyperf.debuginfo.probes.pointers import pointed_at
 from whyperf.debuginfo.probes.stretches import Stretch, stretches
@@ -199,7 +201,7 @@ class _Surveyor:
         """Where jumps through tables lead; False if a table was not found."""
         if not by_pointer:
             return True
-        tables = table_targets(list(decode(content, stretch.low)), self._image)
+        tables = table_targets(list(decode(X86_64, content, stretch.low)), self._image)
         for targets in tables.values():
             self._entered.update(targets)
             self._jumped.update(targets)

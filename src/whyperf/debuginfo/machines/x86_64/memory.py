@@ -1,6 +1,8 @@
-"""Whether an instruction reads or writes memory, by its text: decoding with operand details costs 30 times as much."""
+"""What instructions of x86-64 do to memory, by their text: decoding with operand details costs 30 times as much."""
 
 from __future__ import annotations
+
+import re
 
 from whyperf.recording.deep_tables import MemoryUse
 
@@ -30,6 +32,8 @@ _FILLS = (
 )
 _UPDATES = ("bts", "btr", "btc", "cmpxchg")
 _STRING_PREFIXES = ("rep ", "repe ", "repne ", "repz ", "repnz ", "lock ")
+_INDEXED = re.compile(r"\[(?:\w+ \+ )?\w+\*([48])(?: \+ (0x[0-9a-f]+))?\]")
+_BY_STACK = frozenset({"push", "pop", "call", "ret", "leave", "enter", "pushfq", "popfq"})
 
 
 def memory_use(mnemonic: str, operands: str) -> MemoryUse:
@@ -52,3 +56,16 @@ def _of_first(name: str) -> MemoryUse:
     if name.startswith(_LOOKS):
         return MemoryUse.READS
     return MemoryUse.WRITES if name.startswith(_FILLS) else _BOTH
+
+
+def uses_stack(mnemonic: str, operands: str, frame: bool) -> bool:
+    return mnemonic in _BY_STACK or "[rsp" in operands or (frame and "[rbp" in operands)
+
+
+def sets_frame(mnemonic: str, operands: str) -> bool:
+    return mnemonic == "mov" and operands == "rbp, rsp"
+
+
+def indexed(operands: str) -> tuple[int, int | None] | None:
+    found = _INDEXED.search(operands)
+    return None if found is None else (int(found[1]), int(found[2], 0) if found[2] else None)

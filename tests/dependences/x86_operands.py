@@ -1,18 +1,13 @@
-"""What an instruction reads and writes, byte by byte, by capstone and the manual: the oracle's own understanding.
-
-A place is ("rax", 3) for a byte of a register, ("C", 0) for a flag, or an int for a byte of memory.
-"""
+"""What an instruction of x86-64 reads and writes, by capstone and the manual: the oracle's own understanding."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 import capstone
 from capstone import x86 as x
 
-Place = tuple[str, int] | int
-MASK = 2**64 - 1
+from tests.dependences.effects import MASK, Effects, Place, bytes_at
 
 _disassembler = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
 _disassembler.detail = True
@@ -40,19 +35,6 @@ _CHANGED = [
     | getattr(x, f"X86_EFLAGS_SET_{f}F", 0) | getattr(x, f"X86_EFLAGS_UNDEFINED_{f}F", 0)
     for f in _FLAGS
 ]  # fmt: skip
-
-
-@dataclass
-class Effects:
-    """`moves`: for plain copies, where each written byte comes from; bytes that are missing are made up."""
-
-    values: set[Place] = field(default_factory=set)
-    memory: set[int] = field(default_factory=set)
-    addresses: set[Place] = field(default_factory=set)
-    writes: set[Place] = field(default_factory=set)
-    stores: set[int] = field(default_factory=set)
-    in_place: bool = False
-    moves: dict[Place, tuple[Place, ...]] | None = None
 
 
 def decode(code: bytes, address: int) -> capstone.CsInsn:
@@ -85,7 +67,7 @@ def effects(insn: capstone.CsInsn, registers: dict[str, int]) -> Effects | None:
     if mnemonic in _STACK:
         _stack(insn, mnemonic, registers, found)
     elif any(op.type == x.X86_OP_REG and insn.reg_name(op.reg) in _VECTOR for op in insn.operands):
-        from tests.dependences.vectors import vector_effects
+        from tests.dependences.x86_vectors import vector_effects
 
         vector_effects(insn, mnemonic, registers, found)
     elif mnemonic == "vzeroupper":
@@ -120,10 +102,6 @@ def address_of(insn: capstone.CsInsn, operand: x.X86Op, registers: dict[str, int
             address += registers[_GENERAL[name][0]] * scale
             places |= general(name, write=False)
     return address & MASK, places
-
-
-def bytes_at(address: int, size: int) -> set[int]:
-    return {address + i for i in range(size)}
 
 
 def _is_idiom(insn: capstone.CsInsn, mnemonic: str) -> bool:

@@ -1,4 +1,4 @@
-"""Vector instructions of the oracle: which units of four bytes of the result come from which of the inputs."""
+"""Vector instructions of x86-64: which units of four bytes of the result come from which of the inputs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import capstone
 from capstone import x86 as x
 
-from tests.dependences.operands import Effects, Place, address_of, general
+from tests.dependences.effects import Effects, Place, UnknownInstructionError
+from tests.dependences.x86_operands import address_of, general
 
 _VECTOR = {f"{kind}mm{n}": (f"mm{n}", size // 4) for kind, size in (("x", 16), ("y", 32)) for n in range(16)}
 
@@ -152,10 +153,6 @@ _SCALAR_INTO = {"cvtsi2sd": 2, "cvtsi2ss": 1, "cvtss2sd": 2, "cvtsd2ss": 1, "sqr
 _TO_GENERAL = {"cvttsd2si": 2, "cvtsd2si": 2, "cvttss2si": 1, "cvtss2si": 1}
 _COMPARE = {"comisd": 2, "ucomisd": 2, "comiss": 1, "ucomiss": 1}
 _WIDEN = {"cvtdq2pd": 2, "cvtps2pd": 2, "pmovsxdq": 2, "pmovzxdq": 2}
-
-
-class UnknownInstructionError(Exception):
-    """The oracle cannot judge a program with this."""
 
 
 class _Operands:
