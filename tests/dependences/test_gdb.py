@@ -10,13 +10,19 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-import capstone
 import pytest
-from capstone import x86
 
-from tests.dependences.operands import decode
+from tests.architecture import HERE
 from tests.dependences.tool_run import record
+from whyperf.collect.architecture import X86_64
 from whyperf.collect.dependence_stream import Producer
+
+if HERE is X86_64:
+    from tests.dependences.x86_accesses import address_expression, stores
+    from tests.dependences.x86_operands import decode
+else:
+    from tests.dependences.arm_accesses import address_expression, stores
+    from tests.dependences.arm_operands import decode
 
 SAMPLES = 24
 SCRIPT = Path(__file__).parent / "gdb_watch.py"
@@ -28,24 +34,6 @@ def text_section(program: Path) -> tuple[int, int, bytes]:
     fields = next(line for line in listed.splitlines() if " .text " in line).split("]")[1].split()
     address, offset, size = (int(fields[i], 16) for i in (2, 3, 4))
     return address, size, program.read_bytes()[offset : offset + size]
-
-
-def address_expression(insn: capstone.CsInsn) -> tuple[str, int] | None:
-    """What a load reads, for gdb, and how many bytes; None for what gdb cannot watch at once."""
-    memory = [op for op in insn.operands if op.type == x86.X86_OP_MEM]
-    if insn.mnemonic == "pop" and not memory:
-        return "$rsp", 8
-    if len(memory) != 1 or memory[0].size > 8 or memory[0].mem.segment or insn.mnemonic in ("push", "call", "jmp"):
-        return None
-    place = memory[0].mem
-    parts = [str(place.disp)]
-    if place.base == x86.X86_REG_RIP:
-        parts.append(f"{insn.size} + $pc")
-    elif place.base:
-        parts.append(f"${insn.reg_name(place.base)}")
-    if place.index:
-        parts.append(f"${insn.reg_name(place.index)} * {place.scale}")
-    return " + ".join(parts), memory[0].size
 
 
 @pytest.mark.skipif(shutil.which("gdb") is None, reason="needs gdb")
@@ -116,7 +104,5 @@ def _writer_before(after: int, address: int, code: bytes, sites) -> int | None: 
         at = int(site["address"])
         if at + int(site["length"]) == after:
             insn = decode(code[at - address : at - address + 16], at)
-            memory = [op for op in insn.operands if op.type == x86.X86_OP_MEM]
-            stores = insn.mnemonic in ("push", "call") or any(op.access & capstone.CS_AC_WRITE for op in memory)
-            return at if stores else None
+            return at if stores(insn) else None
     return None
