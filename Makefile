@@ -3,14 +3,17 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
+MACHINE := $(shell uname -m)
 
 # What compiles and runs whyperf, and what its tests and benchmarks need beyond that.
 PACKAGES := gcc libc6-dev make cmake ninja-build pkg-config python3-dev python3-venv libdw-dev libelf-dev zlib1g-dev \
 	clang llvm libbpf-dev bpftool valgrind
-TEST_PACKAGES = g++ clang llvm gdb binutils elfutils dwz libunwind-dev libc6-dbg gcc-multilib musl-tools busybox-static \
+TEST_PACKAGES = g++ clang llvm gdb binutils elfutils dwz libunwind-dev libc6-dbg $(MULTILIB_$(MACHINE)) musl-tools busybox-static \
 	redis-server redis-tools procps iproute2 chromium protobuf-compiler golang-github-google-pprof-dev nginx \
 	apache2-utils linux-perf liburing-dev libglib2.0-dev libuv1-dev $(SOURCE_PACKAGES)
 BENCH_PACKAGES = linux-perf coz-profiler gdb clang strace redis-server redis-tools valgrind $(SERVER_PACKAGES) $(STALL_PACKAGES) $(SOURCE_PACKAGES)
+# 32-bit programs are built on x86-64 only.
+MULTILIB_x86_64 := gcc-multilib
 # Programs of others that are traced.
 SERVER_PACKAGES := nginx apache2-bin apache2-dev apache2-utils postgresql pigz
 # Parts of programs that stall.
@@ -128,7 +131,7 @@ clean: ## everything that make made
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(STAMPS)/packages: Makefile tools/packages.sh
-	@test "$$(uname -m)" = x86_64 || { echo "whyperf runs on x86-64 Linux only; this machine is $$(uname -m)." >&2; exit 1; }
+	@case $(MACHINE) in x86_64|aarch64) ;; *) echo "whyperf runs on Linux on x86-64 and 64-bit ARM; this machine is $(MACHINE)." >&2; exit 1;; esac
 	@tools/packages.sh $(PACKAGES)
 	@mkdir -p $(@D) && touch $@
 

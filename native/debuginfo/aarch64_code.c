@@ -135,6 +135,7 @@ const struct code_machine aarch64_code = {
     .first_vector = 64,
     .vectors = 32,
     .kept = 0x7ffu << 19 | 1u << SP,
+    .points_to_stack = 1u << FP | 1u << SP,
     .call_bytes = INSTRUCTION,
     .alignment = INSTRUCTION,
     .jump_bytes = {INSTRUCTION},

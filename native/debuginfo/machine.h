@@ -25,6 +25,7 @@ struct code_machine {
     uint8_t registers;             // general ones have the DWARF numbers below this
     uint8_t first_vector, vectors; // DWARF's number of the first vector register, and how many there are
     uint32_t kept;                 // a bit for each general register that calls keep
+    uint32_t points_to_stack;      // a bit for the stack pointer, and for the frame pointer
     uint8_t call_bytes;            // a direct call's length
     uint8_t alignment;             // of instructions
     uint8_t jump_bytes[2];         // lengths of direct jumps; 0: there is none

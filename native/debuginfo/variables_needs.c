@@ -7,6 +7,9 @@ static bool fits(int64_t offset) {
 }
 
 static void want(struct needs *needs, struct wanted wanted) {
+    bool on_stack = wanted.base == VALUES_BASE_CFA ||
+                    (wanted.base < VALUES_BASE_CFA && needs->variables->machine->points_to_stack >> wanted.base & 1);
+    wanted.is_slot = on_stack && !wanted.behind;
     if (needs->count < WANTED_MAX && wanted.length && wanted.length <= VALUES_ITEM_BYTES_MAX)
         needs->wanted[needs->count++] = wanted;
 }
@@ -153,7 +156,7 @@ static struct found find_location(struct needs *needs, const struct values_locat
 struct found need_location(struct needs *needs, const struct values_location *location) {
     struct found found = find_location(needs, location);
     if (found.symbol.base < VALUES_BASE_CFA)
-        needs->registers |= (uint16_t)(1 << found.symbol.base);
+        needs->registers |= 1u << found.symbol.base;
     if (found.is_there)
         want_at(needs, found.symbol, location->size);
     want_fields(needs, location, found);

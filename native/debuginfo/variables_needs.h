@@ -10,6 +10,7 @@ enum { WANTED_MAX = 4096 };
 struct wanted {
     uint8_t base;
     bool behind;
+    bool is_slot;       // on the stack, where a register or the CFA points
     int32_t pointer_at; // the base's offset of that pointer
     int32_t offset;
     uint32_t length;

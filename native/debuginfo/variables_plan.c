@@ -7,15 +7,10 @@
 
 enum { BRIDGED_BYTES = 7 };
 
-static bool is_slot(const struct wanted *wanted) {
-    bool on_stack = wanted->base == VALUES_BASE_CFA || wanted->base == 6 || wanted->base == 7;
-    return on_stack && !wanted->behind;
-}
-
 static int in_order(const void *left, const void *right) {
     const struct wanted *a = left, *b = right;
-    if (is_slot(a) != is_slot(b))
-        return is_slot(a) ? -1 : 1;
+    if (a->is_slot != b->is_slot)
+        return a->is_slot ? -1 : 1;
     if (a->behind != b->behind)
         return a->behind ? 1 : -1;
     if (a->base != b->base)
@@ -72,7 +67,7 @@ static int32_t plan_of(struct needs *needs, struct variables *variables) {
             break;
         if (!add_item(&plan, item))
             break;
-        if (is_slot(wanted))
+        if (wanted->is_slot)
             plan.head.slots++;
     }
     plan.head.others = (uint8_t)(plan.count - plan.head.slots);

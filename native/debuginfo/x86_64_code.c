@@ -89,6 +89,7 @@ const struct code_machine x86_64_code = {
     .first_vector = 17,
     .vectors = 16,
     .kept = 1u << 3 | 1u << 6 | 1u << 7 | 0xfu << 12,
+    .points_to_stack = 1u << 6 | 1u << 7,
     .call_bytes = NEAR_BYTES,
     .alignment = 1,
     .jump_bytes = {SHORT_BYTES, NEAR_BYTES},

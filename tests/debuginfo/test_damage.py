@@ -168,25 +168,25 @@ _start:
 .Lend:
     .size _start, . - _start
     .section .debug_abbrev,"",@progbits
-    .uleb128 1          # compile unit with children
+    .uleb128 1  /* compile unit with children */
     .uleb128 0x11
     .byte 1
-    .uleb128 0x11       # low_pc
+    .uleb128 0x11  /* low_pc */
     .uleb128 0x1
-    .uleb128 0x12       # high_pc
+    .uleb128 0x12  /* high_pc */
     .uleb128 0x7
     .byte 0, 0
-    .uleb128 2          # subprogram with code
+    .uleb128 2  /* subprogram with code */
     .uleb128 0x2e
     .byte 0
-    .uleb128 0x31       # abstract_origin
+    .uleb128 0x31  /* abstract_origin */
     .uleb128 0x13
     .uleb128 0x11
     .uleb128 0x1
     .uleb128 0x12
     .uleb128 0x7
     .byte 0, 0
-    .uleb128 3          # subprogram without
+    .uleb128 3  /* subprogram without */
     .uleb128 0x2e
     .byte 0
     .uleb128 0x31
@@ -197,7 +197,7 @@ _start:
 .Lunit:
     .long .Lunit_end - .Lversion
 .Lversion:
-    .value 4
+    .2byte 4
     .long 0
     .byte 8
     .uleb128 1

@@ -91,7 +91,7 @@ def test_physical_functions_agree_with_gdb(build: Builder, described: Describe, 
 
 def test_split_off_parts_and_clones_are_their_function(build: Builder, described: Describe) -> None:
     # GIVEN mill_grind.cold and sieve.constprop.0
-    program = build.c("-O2", "-g")
+    program = build.c("-O2", "-g", "-freorder-blocks-and-partition")
     symbols = {
         name: int(address, 16)
         for address, _, name in (line.split() for line in run("nm", program).splitlines() if len(line.split()) == 3)

@@ -16,8 +16,9 @@ from whyperf.debuginfo.flow_graph import find_loops
 from .building import PROGRAMS, Builder, run
 from .conftest import Describe
 
-CALL = re.compile(r"^\s*([0-9a-f]+):\t(?:bnd )?(?:call|jmp)\s+[0-9a-f]+ <(\w+)>$", re.MULTILINE)
-INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\t", re.MULTILINE)
+CALL = re.compile(r"^\s*([0-9a-f]+):\t(?:bnd )?(?:call|jmp|bl|b)\s+[0-9a-f]+ <(\w+)>$", re.MULTILINE)
+# Without jumps out of a loop, which clang for aarch64 makes part of the condition's line.
+INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\t(?!b\t)", re.MULTILINE)
 SOURCE = (PROGRAMS / "rounds.c").read_text().splitlines()
 MARKS = {number: int("// IN" in text) for number, text in enumerate(SOURCE, 1) if re.search(r"// (IN|OUT)$", text)}
 

@@ -8,7 +8,9 @@ import pytest
 
 from whyperf.debuginfo import describe
 from whyperf.debuginfo.code_uses import CodeUses, uses_at
-from whyperf.debuginfo.operands import Immediate, Memory, instructions
+from whyperf.debuginfo.machines import AARCH64, X86_64, Machine
+from whyperf.debuginfo.machines.machine import Step
+from whyperf.debuginfo.machines.operations import Does, Effect, Immediate, Memory, Operation
 
 from .building import run
 from .oracle import table_of
@@ -101,11 +103,77 @@ def test_what_there_is_no_time_for_is_counted(tmp_path: Path) -> None:
     assert found.uses == {} and found.unread > 4
 
 
+def _operations(machine: Machine, code: bytes) -> list[tuple[str, Operation]]:
+    rows = machine.decoded(code, 0x1000).rows
+    return [(name, machine.operation(name, operands, start + size)) for start, size, name, operands in rows]
+
+
 def test_operands() -> None:
     # mov eax, [rbp - 4]; add qword ptr [rsp + rcx*8 + 0x10], 1; movsd xmm1, [rip + 8]; ret
     code = bytes.fromhex("8b45fc 488344cc1001 f20f100d08000000 c3")
-    load, add, wide, end = instructions(code, 0x1000)
+    (_, load), (_, add), (_, wide), (name, end) = _operations(X86_64, code)
     assert load.operands == (0, Memory((6,), -4, False))
     assert add.operands == (Memory((7, 2), 16, False), Immediate(1))
-    assert wide.operands == (33, Memory((), 8, True)) and wide.end == 0x1000 + 17
-    assert (end.mnemonic, end.operands, end.target) == ("ret", (), None)
+    assert wide.operands == (33, Memory((), 8, True))
+    assert [start + size for start, size, _, _ in X86_64.decoded(code, 0x1000).rows][2] == 0x1000 + 17
+    assert (name, end.operands) == ("ret", ()) and X86_64.step(name) is Step.STOP
+
+
+def _words(*words: int) -> bytes:
+    return b"".join(word.to_bytes(4, "little") for word in words)
+
+
+def test_operations_of_aarch64() -> None:
+    # ldur w0, [x29, #-4]; ldr d1, [x0, x2, lsl #3]; str xzr, [sp, #16]; ret
+    code = _words(0xB85FC3A0, 0xFC627801, 0xF9000BFF, 0xD65F03C0)
+    load, wide, store, end = (operation for _, operation in _operations(AARCH64, code))
+    assert load.operands == (0, Memory((29,), -4, False))
+    assert wide.operands == (33, Memory((0, 2), 0, False))
+    assert store.effects == (Effect(Does.COPY, Memory((31,), 16, False), (Immediate(0),)),)
+    assert end == Operation(())
+
+
+def test_what_moves_the_stack_of_aarch64() -> None:
+    # stp x29, x30, [sp, #-32]!; add x29, sp, #16; sub sp, sp, #1, lsl #12; ldp x29, x30, [sp], #32
+    code = _words(0xA9BE7BFD, 0x910043FD, 0xD14007FF, 0xA8C27BFD)
+    push, frame, reserve, pop = (operation for _, operation in _operations(AARCH64, code))
+    # THEN displacements count from where the stack ends afterwards
+    assert [(one.target, one.sources) for one in push.effects] == [
+        (Memory((31,), 0, False), (29,)),
+        (Memory((31,), 8, False), (30,)),
+    ]
+    assert push.grows == 32 and frame.frame == 16 and reserve.grows == 4096
+    assert [(one.target, one.sources) for one in pop.effects] == [
+        (29, (Memory((31,), -32, False),)),
+        (30, (Memory((31,), -24, False),)),
+    ]
+    assert pop.grows == -32
+
+
+def test_values_that_aarch64_makes() -> None:
+    # ldr x0, [x1], #8; ldp w2, w3, [x0, #8]; csel x0, x1, x2, eq; cinc w0, w1, ne; ccmp w1, #3, #0, ne;
+    # ldadd w1, w2, [x3]; subs w1, w2, #3
+    code = _words(0xF8408420, 0x29410C02, 0x9A820020, 0x1A810420, 0x7A431820, 0xB8210062, 0x71000C41)
+    stepping, pair, chosen, counted, again, atomic, less = (one for _, one in _operations(AARCH64, code))
+    assert stepping.effects == (
+        Effect(Does.COPY, 0, (Memory((1,), 0, False),)),
+        Effect(Does.COMPUTE, 1, (1,)),
+    )
+    assert [(one.target, one.sources[0]) for one in pair.effects] == [
+        (2, Memory((0,), 8, False)),
+        (3, Memory((0,), 12, False)),
+    ]
+    assert chosen.effects[0].does is Does.CHOOSE and chosen.effects[0].sources[:2] == (1, 2)
+    assert counted.effects[0].does is Does.CHOOSE_COMPUTED
+    assert again.effects == (Effect(Does.COMPARE_TOO, None, (1, Immediate(3))),)
+    assert [one.target for one in atomic.effects] == [2, Memory((3,), 0, False)]
+    assert less.sets_flags and less.effects == (Effect(Does.COMPUTE, 1, (2, Immediate(3))),)
+
+
+def test_globals_of_aarch64_are_found_by_their_whole_address() -> None:
+    # adrp x0, 0x1000; ldr w1, [x0, #16]; add x0, x0, #32; cbz x3, .
+    code = _words(0x90000000, 0xB9401001, 0x91008000, 0xB4000003)
+    _, (_, load), (name, address), (_, test) = _operations(AARCH64, code)
+    assert load.operands == (1, Memory((), 0x1010 - 0x1008, True))
+    assert name == "adr" and address.effects == (Effect(Does.TAKE_ADDRESS, 0, (Memory((), 0x1020 - 0x100C, True),)),)
+    assert test.tested == (3,)

@@ -28,7 +28,7 @@ AMPLE_S = 60.0
 
 def _calls_of(program: Path, name: str) -> list[int]:
     listing = run("objdump", "-d", "--no-show-raw-insn", "-j", ".text", program)
-    found = re.findall(rf"^\s*([0-9a-f]+):\t(?:bnd )?call\s+[0-9a-f]+ <{name}>$", listing, re.MULTILINE)
+    found = re.findall(rf"^\s*([0-9a-f]+):\t(?:bnd )?(?:call|bl)\s+[0-9a-f]+ <{name}>$", listing, re.MULTILINE)
     return [int(address, 16) for address in found]
 
 

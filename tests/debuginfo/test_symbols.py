@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import platform
 import shutil
 from pathlib import Path
 
@@ -23,7 +24,7 @@ sized:
     nop
     nop
     ret
-    .size sized, 2
+    .size sized, SIZE
     .type sizeless, @function
 sizeless:
     nop
@@ -33,11 +34,13 @@ after:
     ret
     .type main, @function
 main:
-    xor %eax, %eax
+    nop
     ret
     .size main, . - main
     .section .note.GNU-stack,"",@progbits
 """
+INSTRUCTION_BYTES = {"x86_64": 1, "aarch64": 4}  # of those above
+VDSO_CLOCK = {"x86_64": "clock_gettime", "aarch64": "__kernel_clock_gettime"}
 
 
 def _symbols(path: Path, *options: str) -> dict[str, tuple[int, int]]:
@@ -48,7 +51,8 @@ def _symbols(path: Path, *options: str) -> dict[str, tuple[int, int]]:
 def test_a_symbol_owns_its_size_and_no_more(build: Builder, described: Describe, tmp_path: Path) -> None:
     # GIVEN
     source = tmp_path / "code.s"
-    source.write_text(ASSEMBLY)
+    unit = INSTRUCTION_BYTES[platform.machine()]
+    source.write_text(ASSEMBLY.replace("SIZE", str(2 * unit)))
     run("gcc", source, "-o", tmp_path / "code")
     addresses = {
         p[2]: int(p[0], 16) for p in (line.split() for line in run("nm", tmp_path / "code").splitlines()) if len(p) == 3
@@ -57,7 +61,8 @@ def test_a_symbol_owns_its_size_and_no_more(build: Builder, described: Describe,
     # WHEN
     binary = described(tmp_path / "code")
     start = addresses["sized"]
-    names = [chain[0][0] if chain else None for chain in chains(binary, np.arange(start, start + 7, dtype=np.uint64))]
+    inside = np.arange(start, start + 7 * unit, unit, dtype=np.uint64)
+    names = [chain[0][0] if chain else None for chain in chains(binary, inside)]
 
     # THEN a size is taken at its word, a function without one ends at the next symbol, a mere label owns nothing
     assert binary.debug == "symbols"
@@ -152,9 +157,10 @@ def test_the_vdso_is_read_from_memory() -> None:
 
     # THEN
     assert binary.debug == "symbols"
-    [function] = binary.function_at("clock_gettime")
+    name = VDSO_CLOCK[platform.machine()]
+    [function] = binary.function_at(name)
     [entry] = binary.entry_addresses(function)
-    assert chains(binary, np.array([entry], np.uint64))[0][0][0] == "clock_gettime"
+    assert chains(binary, np.array([entry], np.uint64))[0][0][0] == name
 
 
 def test_uprobe_offsets(build: Builder, described: Describe) -> None:

@@ -14,7 +14,10 @@ import sys
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
 _LOAD, _JUMP_EQUAL, _RETURN = 0x20, 0x15, 0x06
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
-_CALLS = {"perf_event_open": 298, "bpf": 321}
+_CALLS = {
+    "x86_64": {"perf_event_open": 298, "bpf": 321},
+    "aarch64": {"perf_event_open": 241, "bpf": 280},
+}[os.uname().machine]
 
 
 class _Instruction(ctypes.Structure):

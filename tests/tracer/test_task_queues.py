@@ -13,15 +13,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.architecture import HERE
 from tests.tracer.recording import Command, functions_on_stacks, needs_bpf
 from tests.tracer.tracing import compiled
+from whyperf.collect.architecture import X86_64
 from whyperf.collect.tracer.queue_rules import parse_queues
 from whyperf.collect.tracer.task_probes import Module, TaskProbes
 from whyperf.recording.events import EventKind
 from whyperf.recording.reader import Recording
 from whyperf.recording.rules_file import MORE_RULES
 
-BREAKPOINT = b"\xcc"
+BREAKPOINT = b"\xcc" if HERE is X86_64 else bytes.fromhex("a00020d4")  # as the kernel writes it
 PLAIN = {"name": "plain", "files": ["tasks"], "put": "put_plain", "task": "arg2", "run": "run_plain"}
 OWN = {"name": "own", "files": ["tasks"], "put": "put_with_function", "task": "arg2", "function": "*(arg1+8)"}
 
@@ -128,7 +130,7 @@ class Running:
     def _has_one_at(self, address: int) -> bool:
         with Path(f"/proc/{self.pid}/mem").open("rb") as memory:
             memory.seek(address)
-            return memory.read(1) == BREAKPOINT
+            return memory.read(len(BREAKPOINT)) == BREAKPOINT
 
     def turns(self) -> int:
         """How often it has slept."""

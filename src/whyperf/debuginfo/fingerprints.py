@@ -28,7 +28,7 @@ from whyperf.recording.identity import is_named_by_address
 UInt64s = npt.NDArray[np.uint64]
 
 _MOST_BYTES = 4 << 20  # of code are read as a whole: about four seconds, once
-_KEPT_AS = ".fingerprints-3"  # to be counted up whenever words or numbers are made in another way
+_KEPT_AS = ".fingerprints-4"  # to be counted up whenever words or numbers are made in another way
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,13 +130,21 @@ def _inlined_into(code: CodeMap) -> UInt64s:
 def _is_line(code: CodeMap, addresses: UInt64s, scope: Int32s, constant: UInt64s) -> npt.NDArray[np.bool_]:
     """Whether a constant is the number of its line, or of one from which what it is part of was inlined: a macro may
     hand it to a function."""
-    _, line = lines_at(code, addresses)
+    line = _known_lines(lines_at(code, addresses)[1], scope)
     found: npt.NDArray[np.bool_] = (constant == line) & (line > 0)
     while (inside := scope >= 0).any():
         line = np.where(inside, code.scope_call_line[scope], 0)
         found |= (constant == line) & (line > 0)
         scope = np.where(inside, code.scope_parent[scope], -1)
     return found
+
+
+def _known_lines(line: Int32s, scope: Int32s) -> Int32s:
+    """Lines, of instructions without one that of the next with one: compilers give none to constants that they put
+    together before a call."""
+    rows = np.arange(len(line))
+    following = np.minimum.accumulate(np.where(line > 0, rows, len(line) - 1)[::-1])[::-1]
+    return np.where(scope[following] == scope, line[following], line) if len(line) else line
 
 
 def _hashes(words: list[str] | tuple[str, ...]) -> UInt64s:

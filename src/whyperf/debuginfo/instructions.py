@@ -25,7 +25,7 @@ class Branching:
 
 def branching_instructions(machine: Machine, content: bytes, address: int) -> Iterator[Branching]:
     """In order; bytes that are no instructions are passed over."""
-    for row in machine.decoded(content, address).rows:
+    for row in machine.rows(content, address):
         branching = branching_of(machine, row)
         if branching is not None:
             yield branching

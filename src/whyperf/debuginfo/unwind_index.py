@@ -1,8 +1,8 @@
 """Where functions lie according to the unwind tables: all that is left of them in a stripped program.
 
 `.eh_frame_hdr` lists every function's start and the address of its entry in `.eh_frame`, which also says its length.
-Only the encodings that linkers for 64-bit machines write are read. An entry must repeat the start that the index gives: that
-tells damage, and entries encoded in another way.
+Only the encodings that linkers for 64-bit machines write are read. An entry must repeat the start that the index gives:
+that tells damage, and entries encoded in another way.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 static inline long twice(long x) {
     long doubled = x * 2;
-    return doubled;
+    return doubled ^ 1; // which no machine does together with the addition at its call
 }
 
 long other_file(long x);

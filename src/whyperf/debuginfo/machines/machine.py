@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -89,8 +89,10 @@ class Machine:
     name: str
     elf_number: int
     """`e_machine` of its files."""
+    rows: Callable[[bytes, int], Iterator[Row]]
+    """Of code and its address, as each instruction alone reads; bytes that are no instructions are passed over."""
     decoded: Callable[[bytes, int], Decoded]
-    """Of code and its address; bytes that are no instructions are passed over."""
+    """The same with addresses that take several instructions put together."""
     step: Callable[[str], Step]
     is_trap: Callable[[str], bool]
     """Whether a mnemonic that stops ends the program rather than return."""

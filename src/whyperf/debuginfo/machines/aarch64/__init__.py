@@ -9,6 +9,7 @@ from whyperf.debuginfo.machines.operations import VECTOR
 AARCH64 = Machine(
     name="aarch64",
     elf_number=183,
+    rows=addresses.rows,
     decoded=addresses.decoded,
     step=control.step,
     is_trap=control.is_trap,
@@ -30,8 +31,6 @@ AARCH64 = Machine(
         depth_at_entry=0,
         depth_of_frame=None,
     ),
-    relocations=Relocations(
-        absolute=257, global_data=1025, jump_slot=1026, relative=1027, chosen_when_loaded=1032
-    ),
+    relocations=Relocations(absolute=257, global_data=1025, jump_slot=1026, relative=1027, chosen_when_loaded=1032),
     stub_bytes=24,
 )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from whyperf.debuginfo.machines.machine import TableJump
 
@@ -42,14 +43,28 @@ class Entry:
 Held = Address | Loaded | Below | Entry | TableJump
 Known = Mapping[int, Held]
 """By register."""
-Read = tuple[str, str]
-"""Mnemonic and operands."""
+
+
+class Made(NamedTuple):
+    """What comes of an instruction."""
+
+    mnemonic: str
+    operands: str
+    """What it reads as."""
+    held: Held | None = None
+    """By the register that is its first operand."""
+    by_way_of: int | None = None
+    """The address from which another one was counted."""
+
+
 BOUND = -1
 """In place of a register: what a comparison said last, of whatever it compared."""
 LOST_IN_CALLS = frozenset((*range(19), 30))
 
 _NO_REGISTER = -2
 _POINTER_BYTES = 8
+_TELLING_BYTES = 4
+"""Of entries that hardly lead to an instruction by chance: a table of such shows itself where it ends."""
 _GENERAL = re.compile(r"\b[xw](\d+)\b")
 _FIRST = re.compile(r"[xw](\d+)\b")
 _PLACE = re.compile(r"\[x(\d+)(?:, #(-?\w+))?\]$")
@@ -65,7 +80,9 @@ _LOADS = {"ldrb": (1, False), "ldrsb": (1, True), "ldrh": (2, False), "ldrsh": (
 _FALLING = {"b.hi": 1, "b.hs": 0, "b.gt": 1, "b.ge": 0}
 _JUMPING = {"b.ls": 1, "b.lo": 0, "b.le": 1, "b.lt": 0}
 _MOST_ENTRIES = 1 << 12
-_WRITES_NOTHING = frozenset({"cmp", "cmn", "tst", "ccmp", "ccmn", "nop", "prfm", "prfum", "msr"})
+_COMPARES = frozenset({"cmp", "cmn", "tst", "ccmp", "ccmn"})
+SETS_FLAGS = _COMPARES | {"fcmp", "fcmpe", "fccmp", "fccmpe", "adds", "subs", "ands", "bics", "adcs", "sbcs"}
+_WRITES_NOTHING = _COMPARES | {"nop", "prfm", "prfum", "msr"}
 _NONE: frozenset[int] = frozenset()
 
 
@@ -115,41 +132,40 @@ def table_jump(held: Held | None) -> TableJump | None:
     return held if isinstance(held, TableJump) else None
 
 
-def result(known: Known, mnemonic: str, operands: str) -> tuple[Read, Held | None]:
-    """What an instruction reads as, and what its first operand holds then."""
+def made(known: Known, mnemonic: str, operands: str) -> Made | None:
+    """From what is known before; None where nothing is to be said."""
     make = _MAKING.get(mnemonic)
-    if make is not None:
+    if make is not None and (known or mnemonic in _FROM_NOTHING):
         return make(known, mnemonic, operands)
-    if known and "[x" in operands:
-        return _accessed(known, mnemonic, operands)
-    return (mnemonic, operands), None
+    return _accessed(known, mnemonic, operands)._replace(held=None) if known and "[x" in operands else None
 
 
-def _accessed(known: Known, mnemonic: str, operands: str) -> tuple[Read, Held | None]:
+def _accessed(known: Known, mnemonic: str, operands: str) -> Made:
     place = _PLACE.search(operands)
-    held = known.get(int(place[1])) if place else None
-    if not place or not isinstance(held, Address):
-        return (mnemonic, operands), None
-    address = held.value + int(place[2] or "0", 0)
-    return (mnemonic, f"{operands[: place.start()]}[{address:#x}]"), Loaded(address)
+    base = known.get(int(place[1])) if place else None
+    if not place or not isinstance(base, Address):
+        return Made(mnemonic, operands)
+    address = base.value + int(place[2] or "0", 0)
+    return Made(mnemonic, f"{operands[: place.start()]}[{address:#x}]", Loaded(address), base.value)
 
 
-def _loaded(known: Known, mnemonic: str, operands: str) -> tuple[Read, Held | None]:
+def _loaded(known: Known, mnemonic: str, operands: str) -> Made:
     literal = _LITERAL.match(operands)
     if literal:
-        return (mnemonic, f"{literal[1]}, [{int(literal[2], 0):#x}]"), None
+        return Made(mnemonic, f"{literal[1]}, [{int(literal[2], 0):#x}]")
     indexed = _INDEXED.match(operands)
     if indexed:
-        return (mnemonic, operands), _entry(known, mnemonic, indexed)
-    read, held = _accessed(known, mnemonic, operands)
-    return read, held if mnemonic == "ldr" and operands[0] == "x" else None
+        return Made(mnemonic, operands, _entry(known, mnemonic, indexed))
+    found = _accessed(known, mnemonic, operands)
+    return found if mnemonic == "ldr" and operands[0] == "x" else found._replace(held=None)
 
 
 def _entry(known: Known, mnemonic: str, indexed: re.Match[str]) -> Entry:
     size, is_signed = _LOADS.get(mnemonic, (_POINTER_BYTES if indexed[1] == "x" else 4, False))
     table = known.get(int(indexed[2]))
     bound = known.get(int(indexed[3]))
-    bound = bound if isinstance(bound, Below) else known.get(BOUND)
+    if not isinstance(bound, Below) and size < _TELLING_BYTES:
+        bound = known.get(BOUND)
     return Entry(
         size,
         is_signed,
@@ -158,33 +174,29 @@ def _entry(known: Known, mnemonic: str, indexed: re.Match[str]) -> Entry:
     )
 
 
-def _page(_known: Known, mnemonic: str, operands: str) -> tuple[Read, Held | None]:
+def _addressed(_known: Known, mnemonic: str, operands: str) -> Made:
     literal = _LITERAL.match(operands)
     if literal is None:
-        return (mnemonic, operands), None
+        return Made(mnemonic, operands)
     address = int(literal[2], 0)
-    read = (mnemonic, operands) if mnemonic == "adrp" else (mnemonic, f"{literal[1]}, [{address:#x}]")
-    return read, Address(address)
+    return Made(mnemonic, operands if mnemonic == "adrp" else f"{literal[1]}, [{address:#x}]", Address(address))
 
 
-def _added(known: Known, mnemonic: str, operands: str) -> tuple[Read, Held | None]:
-    plain = mnemonic, operands
+def _added(known: Known, mnemonic: str, operands: str) -> Made:
     found = _SUM.match(operands)
-    if found:
-        held = known.get(int(found[1]))
-        if not isinstance(held, Address):
-            return plain, None
-        address = held.value + (int(found[2], 0) << (12 if found[3] else 0))
-        return ("adr", f"{operands.partition(',')[0]}, [{address:#x}]"), Address(address)
+    base = known.get(int(found[1])) if found else None
+    if found and isinstance(base, Address):
+        address = base.value + (int(found[2], 0) << (12 if found[3] else 0))
+        return Made("adr", f"{operands.partition(',')[0]}, [{address:#x}]", Address(address), base.value)
     scaled = _SCALED_SUM.match(operands)
     if scaled is None:
-        return plain, None
+        return Made(mnemonic, operands)
     base, entry = known.get(int(scaled[1])), known.get(int(scaled[2]))
     if isinstance(base, Entry) and not scaled[3]:
         base, entry = entry, base
     if not isinstance(entry, Entry):
-        return plain, None
-    return plain, _distance_added(base, entry, scaled[3] or "", int(scaled[4] or "0"))
+        return Made(mnemonic, operands)
+    return Made(mnemonic, operands, _distance_added(base, entry, scaled[3] or "", int(scaled[4] or "0")))
 
 
 def _distance_added(base: Held | None, entry: Entry, extension: str, shift: int) -> TableJump | None:
@@ -196,23 +208,24 @@ def _distance_added(base: Held | None, entry: Entry, extension: str, shift: int)
     return TableJump(entry.size, is_signed, shift, origin, entry.table, entry.entries)
 
 
-def _copied(known: Known, mnemonic: str, operands: str) -> tuple[Read, Held | None]:
+def _copied(known: Known, mnemonic: str, operands: str) -> Made:
     found = _COPY.match(operands)
     held = known.get(int(found[1])) if found else None
     if isinstance(held, Entry) and mnemonic.startswith("sxt"):
         held = replace(held, is_signed=True)
-    return (mnemonic, operands), held
+    return Made(mnemonic, operands, held)
 
 
-def _masked(_known: Known, mnemonic: str, operands: str) -> tuple[Read, Held | None]:
+def _masked(_known: Known, mnemonic: str, operands: str) -> Made:
     found = _MASK.match(operands)
     bound = int(found[1], 0) + 1 if found else 0
-    return (mnemonic, operands), Below(bound) if 0 < bound <= _MOST_ENTRIES else None
+    return Made(mnemonic, operands, Below(bound) if 0 < bound <= _MOST_ENTRIES else None)
 
 
-_MAKING: dict[str, Callable[[Known, str, str], tuple[Read, Held | None]]] = {
-    "adrp": _page,
-    "adr": _page,
+_FROM_NOTHING = frozenset({"adrp", "adr", "and", "ldr", *_LOADS})
+_MAKING: dict[str, Callable[[Known, str, str], Made]] = {
+    "adrp": _addressed,
+    "adr": _addressed,
     "add": _added,
     "and": _masked,
     **dict.fromkeys(("ldr", *_LOADS), _loaded),

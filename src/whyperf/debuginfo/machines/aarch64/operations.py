@@ -22,7 +22,23 @@ _COMPARES_TOO = frozenset({"ccmp", "ccmn", "fccmp", "fccmpe"})
 _CHOICES = frozenset({"csel", "fcsel"})
 _COMPUTED_CHOICES = frozenset({"csinc", "csinv", "csneg", "cinc", "cinv", "cneg"})
 _COPIES = frozenset(
-    {"mov", "fmov", "movi", "movn", "movz", "umov", "smov", "dup", "mrs", "sxtb", "sxth", "sxtw", "uxtb", "uxth", "uxtw"}
+    {
+        "mov",
+        "fmov",
+        "movi",
+        "movn",
+        "movz",
+        "umov",
+        "smov",
+        "dup",
+        "mrs",
+        "sxtb",
+        "sxth",
+        "sxtw",
+        "uxtb",
+        "uxth",
+        "uxtw",
+    }
 )
 _CONVERTS = ("scvtf", "ucvtf", "fcvt")
 _KEEPS_PART = frozenset({"movk", "bfi", "bfxil", "bfc", "ins", "mla", "mls", "fmla", "fmls"})

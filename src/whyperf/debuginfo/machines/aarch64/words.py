@@ -41,7 +41,7 @@ def condition(mnemonic: str, operands: str) -> str:
     if which:
         return f"{name}.{_SAME_CONDITION.get(which, which)}"
     bit = operands.split(", ")[1:-1]
-    return " ".join((_SAME_TEST.get(mnemonic, mnemonic), *bit))
+    return " ".join((_SAME_TEST.get(mnemonic, mnemonic), *bit)).replace("#", "")
 
 
 def bytes_referred_to(mnemonic: str, operands: str) -> int | None:
@@ -54,6 +54,8 @@ def bytes_referred_to(mnemonic: str, operands: str) -> int | None:
 
 
 def referring(mnemonic: str, operands: str, referred: str) -> str:
+    if mnemonic == "adr" and not referred:
+        return ""  # whether data is addressed by way of its neighbours depends on where they lie
     start, end = next(_REFERENCE.finditer(operands)).span()
     return f"{mnemonic} {_without_registers(operands[:start])}@{referred}{_without_registers(operands[end:])}"
 

@@ -9,6 +9,7 @@ from whyperf.debuginfo.machines.x86_64 import control, memory, operations, words
 X86_64 = Machine(
     name="x86-64",
     elf_number=62,
+    rows=control.instructions,
     decoded=control.decoded,
     step=control.step,
     is_trap=control.is_trap,
