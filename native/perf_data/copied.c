@@ -66,6 +66,43 @@ static bool read_copied(void *context, uint64_t address, uint64_t *word) {
     return true;
 }
 
+#ifdef __aarch64__
+// The row of an innermost frame's address; NULL if there is none.
+static const struct unwind_row *find_row(const struct unwind_modules *space, uint64_t pc) {
+    const struct unwind_module *module = unwind_find_module(space, pc);
+    uint64_t address = module ? pc - module->bias : UINT64_MAX;
+    return address <= UINT32_MAX ? unwind_find_row(&module->table, (uint32_t)address) : NULL;
+}
+
+// A chain of frame pointers lacks the caller of a function that has no frame yet, or never has one. It is in x30, which
+// perf keeps beside such chains.
+static bool add_leaf_caller(const struct unwind_registers *registers, const struct unwind_modules *space,
+                            struct perf_stacks *stacks, struct perf_sample *sample) {
+    enum { LONGEST = 1 << 13 };
+    uint64_t pcs[LONGEST + 1], caller = unwind_unsigned(registers->value[UNWIND_LR]);
+    uint32_t number = sample->user_stack;
+    if (number == 0 || number > stacks->count || !(registers->known & unwind_bit(UNWIND_LR)))
+        return true;
+    int64_t first = number > 1 ? stacks->ends[number - 2] : 0, count = stacks->ends[number - 1] - first;
+    const uint64_t *chain = stacks->seen.words + first;
+    const struct unwind_row *row = find_row(space, chain[0]);
+    if (!row || row->kind != UNWIND_KIND_OFFSET || row->saved[UNWIND_COLUMN_RETURN] != UNWIND_SAME || caller == 0 ||
+        count > LONGEST || (count > 1 && chain[1] == caller))
+        return true;
+    pcs[0] = chain[0];
+    pcs[1] = caller;
+    memcpy(pcs + 2, chain + 1, (size_t)(count - 1) * sizeof *pcs);
+    return perf_stacks_add(stacks, pcs, (uint32_t)count + 1, &sample->user_stack);
+}
+#else
+// Return addresses lie on the stack only: a chain of frame pointers is all there is.
+static bool add_leaf_caller(const struct unwind_registers *registers, const struct unwind_modules *space,
+                            struct perf_stacks *stacks, struct perf_sample *sample) {
+    (void)registers, (void)space, (void)stacks, (void)sample;
+    return true;
+}
+#endif
+
 bool unwind_copied(const uint8_t *data, uint64_t user_registers, const struct unwind_modules *space,
                    struct perf_stacks *stacks, struct perf_sample *sample) {
     const uint64_t needed = unwind_bit(UNWIND_PC) | unwind_bit(UNWIND_SP);
@@ -75,7 +112,7 @@ bool unwind_copied(const uint8_t *data, uint64_t user_registers, const struct un
         return true;
     load_registers(data + sample->registers, user_registers, &registers);
     if ((registers.known & needed) != needed)
-        return true;
+        return add_leaf_caller(&registers, space, stacks, sample);
     struct copied_memory memory = {data + sample->memory, registers.value[UNWIND_SP], sample->memory_size};
     struct stack_access access = {read_copied, NULL, &memory};
     walk_registers(space, &registers, &access, &walk);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -154,10 +155,10 @@ def test_program_in_a_chroot_that_cannot_reach_us_still_runs(compiled: Compile, 
     if os.geteuid() != 0:
         pytest.skip("chroot needs root")
     jail = tmp_path / "jail"
-    (jail / "lib64").mkdir(parents=True)
-    (jail / "lib/x86_64-linux-gnu").mkdir(parents=True)
-    shutil.copy("/lib64/ld-linux-x86-64.so.2", jail / "lib64")
-    shutil.copy("/lib/x86_64-linux-gnu/libc.so.6", jail / "lib/x86_64-linux-gnu")
+    loader = {"x86_64": "lib64/ld-linux-x86-64.so.2", "aarch64": "lib/ld-linux-aarch64.so.1"}[platform.machine()]
+    for path in (loader, f"lib/{platform.machine()}-linux-gnu/libc.so.6"):
+        (jail / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(Path("/") / path, jail / path)
     shutil.copy(compiled('#include <stdio.h>\nint main(void) { puts("inside"); return 0; }', name="inside"), jail)
     binary = compiled(
         HEADERS

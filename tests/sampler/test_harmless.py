@@ -193,10 +193,17 @@ int main(void) {
         """
 static ucontext_t thread_context, coroutine;
 void astray(void);
+#ifdef __x86_64__
 __asm__(".text; .type astray, @function; astray: .cfi_startproc; push %rbp; .cfi_def_cfa_offset 16;"
         ".cfi_offset 6, -16; mov %rsp, %rbp; .cfi_def_cfa_register 6; add $0x80000, %rbp; mov $300000000, %ecx;"
         "1: dec %ecx; jnz 1b; sub $0x80000, %rbp; pop %rbp; .cfi_def_cfa 7, 8; ret; .cfi_endproc;"
         ".size astray, .-astray");
+#else
+__asm__(".text; .type astray, %function; astray: .cfi_startproc; stp x29, x30, [sp, -16]!; .cfi_def_cfa_offset 16;"
+        ".cfi_offset 29, -16; .cfi_offset 30, -8; mov x29, sp; .cfi_def_cfa_register 29; add x29, x29, 0x80000;"
+        "mov w9, 0x10000000; 1: subs w9, w9, 1; b.ne 1b; mov x29, sp; ldp x29, x30, [sp], 16; .cfi_def_cfa 31, 0;"
+        "ret; .cfi_endproc; .size astray, .-astray");
+#endif
 static void start(void) { astray(); }
 static void *run(void *unused) {
     size_t bytes = 256 << 10, hole = 2 << 20;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from pathlib import Path
 
@@ -199,15 +200,29 @@ int main(void) { victim(); puts("alive"); return 0; }""",
     assert outcome.counters["cut"][1] > 0.9 * outcome.counters["samples"]
 
 
-# push %rbp; mov %rsp, %rbp; mov %rdi, %rax; call *%rax; pop %rbp; ret
-CALLS_BACK = "\\x55\\x48\\x89\\xe5\\x48\\x89\\xf8\\xff\\xd0\\x5d\\xc3"
-# mov %rdi, %rcx; 1: dec %rcx; jnz 1b; ret
-COUNTS_DOWN = "\\x48\\x89\\xf9\\x48\\xff\\xc9\\x75\\xfb\\xc3"
+CODE = {
+    "x86_64": (
+        # push %rbp; mov %rsp, %rbp; mov %rdi, %rax; call *%rax; pop %rbp; ret
+        "55 4889e5 4889f8 ffd0 5d c3",
+        # mov %rdi, %rcx; 1: dec %rcx; jnz 1b; ret
+        "4889f9 48ffc9 75fb c3",
+    ),
+    "aarch64": (
+        # stp x29, x30, [sp, -16]!; mov x29, sp; blr x0; ldp x29, x30, [sp], 16; ret
+        "fd7bbfa9 fd030091 00003fd6 fd7bc1a8 c0035fd6",
+        # 1: subs x0, x0, 1; b.ne 1b; ret
+        "000400f1 e1ffff54 c0035fd6",
+    ),
+}
+CALLS_BACK, COUNTS_DOWN = (
+    "".join(f"\\x{byte:02x}" for byte in bytes.fromhex(code)) for code in CODE[platform.machine()]
+)
 COMPILED_AT_RUN_TIME = """
 #include <sys/mman.h>
 static void *compiled(const char *code, size_t size) {
     void *room = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memcpy((char *)room + 64, code, size);
+    __builtin___clear_cache((char *)room, (char *)room + 4096);
     return (char *)room + 64;
 }
 """
@@ -228,9 +243,7 @@ int main(void) {{ enter((void (*)(void (*)(void)))compiled("{CALLS_BACK}", sizeo
     assert outcome.counters["cut"][0] == outcome.counters["samples"]
 
 
-def test_code_compiled_at_run_time_that_calls_nothing_has_its_caller_on_top_of_the_stack(
-    compiled: Compile, sampled: Run
-) -> None:
+def test_code_compiled_at_run_time_that_calls_nothing_has_its_caller(compiled: Compile, sampled: Run) -> None:
     binary = compiled(
         SPIN
         + COMPILED_AT_RUN_TIME

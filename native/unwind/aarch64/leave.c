@@ -24,15 +24,26 @@ bool unwind_at_signal_return(const struct unwind_cursor *cursor, unwind_read_fn 
     return read(context, cursor->registers.value[UNWIND_PC], &code) && code == RETURN_FROM_SIGNAL;
 }
 
+// The frame pointer is where the caller's is saved, once it is.
+static bool find_cfa_by_record(const struct unwind_row *row, const struct unwind_registers *registers, uint64_t *cfa) {
+    int8_t saved = row->saved[UNWIND_COLUMN_RETURN - 1];
+    if (row->reg != UNWIND_SP || saved == UNWIND_SAME || saved == UNWIND_LOST ||
+        !(registers->known & unwind_bit(UNWIND_FP)))
+        return false;
+    *cfa = registers->value[UNWIND_FP] - (uint64_t)((int64_t)(row->saved_base + saved) * 8);
+    return true;
+}
+
 int unwind_find_cfa(const struct unwind_cursor *cursor, const struct unwind_row *row, unwind_read_fn read,
                     void *context, uint64_t *cfa) {
     const struct unwind_registers *registers = &cursor->registers;
     (void)read, (void)context;
     if (row->kind != UNWIND_KIND_OFFSET || row->reg > UNWIND_SP)
         return WHYPERF_CUT_RULE;
-    if (!(registers->known & unwind_bit(row->reg)))
+    if (registers->known & unwind_bit(row->reg))
+        *cfa = registers->value[row->reg] + (uint64_t)(int64_t)row->offset;
+    else if (!find_cfa_by_record(row, registers, cfa))
         return WHYPERF_CUT_REGISTER;
-    *cfa = registers->value[row->reg] + (uint64_t)(int64_t)row->offset;
     // Only a function that has not called anybody may have no frame at all.
     uint64_t lowest = registers->value[UNWIND_SP] + !cursor->pc_is_exact;
     return *cfa % 8 || *cfa < lowest ? WHYPERF_CUT_NO_PROGRESS : WHYPERF_CUT_NONE;

@@ -29,6 +29,7 @@ APART int search(int wanted) {
     for (int i = 0; i < 10; i++)
         if (i * i == wanted) {
             visit(i);
+            sink++; // apart from the other way out
             return i;
         }
     visit(-1);

@@ -52,6 +52,10 @@ class Container:
         """As `uname -m` names it: this one, where perf was killed before it said so."""
         return self.features.machine or os.uname().machine
 
+    @property
+    def is_of_this_machine(self) -> bool:
+        return self.machine == os.uname().machine
+
     def record(self, at: int) -> tuple[int, int, memoryview]:
         """Type, misc and what follows the header."""
         kind, misc, size = RECORD_HEADER.unpack_from(self.data, at)

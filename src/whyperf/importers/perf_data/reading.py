@@ -59,7 +59,8 @@ def read_perf_data(path: Path) -> PerfData:
     decoded = decode(container, tables_folder())
     samples = decoded.samples
     binaries = Binaries(container.features.build_ids, container.changed_ns)
-    unwind_copies(samples, container.data, decoded.decoder, books.happenings, binaries)
+    if container.is_of_this_machine:
+        unwind_copies(samples, container.data, decoded.decoder, books.happenings, binaries)
     threads = _threads(samples, books)
     nameless = threads.name_nobodies(samples, container.data)
     timed = timed_samples(samples, container.events)
