@@ -17,8 +17,8 @@ from whyperf.debuginfo import describe
 from whyperf.debuginfo.elf import read_elf
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines.x86_64.control import instructions
-from whyperf.debuginfo.probes.flags import flags_are_used
-from whyperf.debuginfo.probes.moving import Moved, as_jump, movable, pointer_jump
+from whyperf.debuginfo.probes.x86_64.flags import flags_are_used
+from whyperf.debuginfo.probes.x86_64.moving import Moved, as_jump, movable, pointer_jump
 from whyperf.debuginfo.probes.plan_file import PatchKind, Plan, read, written
 from whyperf.debuginfo.probes.planner import DEFAULT_KINDS, Coverage, make_plan
 from whyperf.debuginfo.probes.stretches import stretches
