@@ -54,14 +54,14 @@ static void prepare(struct start *start) {
     sigset_t all;
     start->creators_block = watching->creators_block();
     sigfillset(&all);
-    sigemptyset(&start->blocked);
+    memset(&start->blocked, 0, sizeof start->blocked);
     pthread_sigmask(SIG_SETMASK, &all, &start->creators);
     pthread_sigmask(SIG_SETMASK, NULL, &start->blocked);
 }
 
 static void unblock_signals(const struct start *start) {
     sigset_t now;
-    sigemptyset(&now); // the kernel fills in only what it has
+    memset(&now, 0, sizeof now); // the kernel fills in only what it has
     pthread_sigmask(SIG_SETMASK, NULL, &now);
     // Another mask is one that the thread's attributes asked for.
     if (!memcmp(&now, &start->blocked, sizeof now))

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.counts.machine import Machine, reasons, counting_machine
+from tests.counts.machine import Machine, counting_machine, reasons
 from whyperf.collect.counts.counter_files import Reason, counted_processes
 from whyperf.debuginfo import describe
 from whyperf.debuginfo.probes.plan_cache import ensure_plan, load_plan

@@ -12,7 +12,10 @@ _WORD = 8
 
 
 def pointed_at(elf: ElfFile, image: Image, *, among_code: bool = False) -> Addresses:
-    """Sorted. `among_code`: data may lie in executable segments. What only looks like an address is among them: too many do no harm."""
+    """Sorted. What only looks like an address is among them: too many do no harm.
+
+    `among_code`: there may be data in executable segments.
+    """
     found = [np.fromiter(image.exports.values(), np.uint64), image.relocated]
     for segment in elf.segments:
         if among_code or not segment.executable:

@@ -16,7 +16,7 @@ from whyperf.debuginfo.probes.aarch64.stubs import Site, Stubs, movable
 from whyperf.debuginfo.probes.aarch64.survey import Code, iterating, survey
 from whyperf.debuginfo.probes.aarch64.words import Form
 from whyperf.debuginfo.probes.back_edges import BackEdge
-from whyperf.debuginfo.probes.plan_file import Planned, PlanFlags
+from whyperf.debuginfo.probes.plan_file import PlanFlags, Planned
 from whyperf.debuginfo.probes.survey import Function, Leaving, split_off_parts, tail_jumps
 from whyperf.recording.call_tables import CallKind, NotCounted
 

@@ -16,7 +16,7 @@ from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines.machine import Row
 from whyperf.debuginfo.machines.x86_64.control import instructions
-from whyperf.debuginfo.probes.plan_file import OLD_BYTES, Planned, PlanFlags
+from whyperf.debuginfo.probes.plan_file import OLD_BYTES, PlanFlags, Planned
 from whyperf.debuginfo.probes.survey import split_off_parts, tail_jumps
 from whyperf.debuginfo.probes.x86_64.flags import flags_are_used
 from whyperf.debuginfo.probes.x86_64.moving import Moved, movable, pointer_jump
@@ -30,6 +30,8 @@ _CONDITIONAL_CODE = range(0x80, 0x90)  # behind 0x0F
 _MARK = "endbr64"
 _ENTRY_BYTES = 96  # of a function that is looked at for its use of flags
 _SHORT_JUMPS = frozenset({0xEB, *range(0x70, 0x80)})
+
+
 def planned(binary: Binary, image: Image, kinds: frozenset[CallKind]) -> Planned:
     return _Planner(binary, image, kinds).plan()
 
