@@ -163,7 +163,8 @@ def test_code_with_data_in_it_is_left_alone(machine: Machine) -> None:
     __asm__(".text\\n.type holds_data, %function\\nholds_data: .cfi_startproc\\n"
             "ldr w0, 1f\\n ret\\n 1: .word 0x94000001\\n .cfi_endproc\\n.size holds_data, .-holds_data\\n"
             ".type leads_out, %function\\nleads_out: .cfi_startproc\\n"
-            "adr x1, 2f\\n ldr w0, [x1]\\n ret\\n 2: .word 0x97000001\\n .cfi_endproc\\n.size leads_out, .-leads_out\\n");
+            "adr x1, 2f\\n ldr w0, [x1]\\n ret\\n 2: .word 0x97000001\\n .cfi_endproc\\n"
+            ".size leads_out, .-leads_out\\n");
     int holds_data(void), leads_out(void);
     int main(void) { printf("%x %x\\n", holds_data(), leads_out()); return 0; }"""
     binary = machine.compiled(source)

@@ -46,8 +46,8 @@ class _Planner:
                 self._leaving(function.stretch.low, leaving)
             if CallKind.ITERATION in self._kinds:
                 self._loops(function)
-        for address, function in sorted(self._entries.items()):
-            self._entry(address, function)
+        for address, low in sorted(self._entries.items()):
+            self._entry(address, low)
         flags = PlanFlags.TAKES_REGISTER if self._survey.sets_thread_pointer else PlanFlags.NONE
         made = self._stubs.plan(self._elf.build_id, flags)
         return Planned(made, len(self._survey.functions), self._survey.not_understood)

@@ -17,7 +17,7 @@ from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines import AARCH64
 from whyperf.debuginfo.machines.machine import Row
 from whyperf.debuginfo.probes.aarch64 import words
-from whyperf.debuginfo.probes.aarch64.words import Form, Words
+from whyperf.debuginfo.probes.aarch64.words import Form, Truths, Words
 from whyperf.debuginfo.probes.back_edges import BackEdge, back_edges
 from whyperf.debuginfo.probes.pointers import pointed_at
 from whyperf.debuginfo.probes.stretches import Stretch, stretches
@@ -49,11 +49,15 @@ class Code:
         self.low = np.array([one.low for one in self.stretches], np.int64)
         self.high = np.array([one.high for one in self.stretches], np.int64)
         parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+        self._segments: list[tuple[int, int]] = []
+        rows = 0
         for segment in sorted(elf.segments, key=lambda one: one.address):
             if segment.executable and segment.address % words.BYTES == 0:
                 content = image.read(segment.address, segment.file_size)
                 word = np.frombuffer(content[: len(content) // words.BYTES * words.BYTES], "<u4").astype(np.int64)
                 parts.append((segment.address + words.BYTES * np.arange(len(word)), word))
+                self._segments.append((segment.address, rows))
+                rows += len(word)
         self.address: Words = np.concatenate([address for address, _ in parts])
         self.word: Words = np.concatenate([word for _, word in parts])
         self.stretch = self.stretches_at(self.address)
@@ -65,18 +69,21 @@ class Code:
         row = np.searchsorted(self.low, addresses, "right") - 1
         return np.where((row >= 0) & (addresses < self.high[row]), row, -1)
 
-    def holds(self, addresses: Words) -> npt.NDArray[np.bool_]:
+    def holds(self, addresses: Words) -> Truths:
         """Whether words were read there."""
         if not len(self.address):
             return np.zeros(len(addresses), np.bool_)
         row = np.minimum(np.searchsorted(self.address, addresses), len(self.address) - 1)
-        return self.address[row] == addresses
+        found: Truths = self.address[row] == addresses
+        return found
 
     def of(self, form: Form) -> Rows:
-        return np.flatnonzero(form.holds(self.word) & (self.stretch >= 0))
+        return np.flatnonzero(form.among(self.word) & (self.stretch >= 0))
 
     def row(self, address: int) -> int:
-        return int(np.searchsorted(self.address, address))
+        """Of an address in a stretch that was read as a whole, or of its end."""
+        low, first = max(one for one in self._segments if one[0] <= address)
+        return first + (address - low) // words.BYTES
 
     def at(self, row: int) -> tuple[int, int]:
         return int(self.address[row]), int(self.word[row])
@@ -113,7 +120,7 @@ class _Directed:
     address: Words
     stretch: Rows
     target: Words
-    is_call: npt.NDArray[np.bool_]
+    is_call: Truths
 
 
 def _directed(code: Code) -> _Directed:
@@ -131,7 +138,7 @@ def _directed(code: Code) -> _Directed:
     return _Directed(code.address[every], code.stretch[every], code.address[every] + distance, is_call)
 
 
-def _leaving(code: Code, directed: _Directed, leaves: npt.NDArray[np.bool_]) -> list[list[Leaving]]:
+def _leaving(code: Code, directed: _Directed, leaves: Truths) -> list[list[Leaving]]:
     """Of each stretch, by address."""
     found: list[list[Leaving]] = [[] for _ in code.stretches]
     columns = (directed.stretch, directed.address, directed.target, directed.is_call)
@@ -146,8 +153,8 @@ def _leaving(code: Code, directed: _Directed, leaves: npt.NDArray[np.bool_]) -> 
     return found
 
 
-def _understood(code: Code, directed: _Directed) -> npt.NDArray[np.bool_]:
-    whole = (code.low % words.BYTES == 0) & (code.high % words.BYTES == 0)
+def _understood(code: Code, directed: _Directed) -> Truths:
+    whole: Truths = (code.low % words.BYTES == 0) & (code.high % words.BYTES == 0)
     whole &= code.holds(code.low) & code.holds(code.high - words.BYTES)
     loads = code.of(Form.NEAR_LOAD)
     literal = words.literal_named(code.address[loads], code.word[loads])

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 Words = npt.NDArray[np.int64]
+Truths = npt.NDArray[np.bool_]
 _Number = TypeVar("_Number", int, Words)
 
 BYTES = 4
@@ -45,25 +46,31 @@ class Form(Enum):
     EXCEPTION = 0xFF000000, 0xD4000000
     """System calls and traps."""
 
-    def holds(self, word: _Number) -> _Number:
+    def holds(self, word: int) -> bool:
         """Whether it is one."""
         mask, value = self.value
-        return (word & mask) == value  # type: ignore[return-value]
+        return bool(word & mask == value)
+
+    def among(self, words: Words) -> Truths:
+        mask, value = self.value
+        found: Truths = words & mask == value
+        return found
 
 
-CONDITIONAL_FORMS = (Form.CONDITIONAL, Form.COMPARE_AND_JUMP, Form.TEST_AND_JUMP)
 LANDING_MARKS = frozenset({0xD503245F, 0xD50324DF, 0xD503233F, 0xD503237F})
 """bti c, bti jc, paciasp, pacibsp: where calls by pointers must land, if the system checks that."""
 
 
 def is_conditional(word: int) -> bool:
-    return any(form.holds(word) for form in CONDITIONAL_FORMS)
+    """One of three forms."""
+    return word & 0xFF000000 == 0x54000000 or word & 0x7C000000 == 0x34000000
 
 
-def is_allocated(words: Words) -> npt.NDArray[np.bool_]:
+def is_allocated(words: Words) -> Truths:
     """False for what no processor executes: data, as far as that can be seen."""
     group = words >> 25 & 15
-    return (group != 0) & (group != 1) & (group != 3)
+    found: Truths = (group != 0) & (group != 1) & (group != 3)
+    return found
 
 
 def first_register(word: _Number) -> _Number:
