@@ -67,7 +67,7 @@ def record_counts(
         )
     if lifecycle.drive is not None:
         command_line(lifecycle.drive, environment)
-    plans = list(_plans(files_of(program, environment), cache_folder("plans")))
+    plans = list(plans_for(files_of(program, environment), cache_folder("plans")))
     named = unit or ("unit" if lifecycle.drive else "run")
     with contextlib.ExitStack() as held:
         folder = folders.create(path, force=force)
@@ -87,7 +87,7 @@ def record_counts(
         )
 
 
-def _plans(files: list[LoadedFile], folder: Path) -> Iterator[Path]:
+def plans_for(files: list[LoadedFile], folder: Path) -> Iterator[Path]:
     """Of everything but the C library and the languages' run-time libraries."""
     for file in files:
         binary = file.binary
