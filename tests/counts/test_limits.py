@@ -134,6 +134,25 @@ def test_a_thread_keeps_the_signal_mask_that_it_was_given(machine: Machine) -> N
     assert works(machine, source) == (0, [2], 0)
 
 
+def test_threads_that_the_c_library_starts_itself_are_counted(machine: Machine) -> None:
+    source = (
+        WORK
+        + """#include <time.h>
+        static volatile int done;
+        static void rung(union sigval unused) { (void)unused; for (int i = 0; i < 20; i++) work(); done = 1; }
+        int main(void) {
+            timer_t timer;
+            struct sigevent event = {.sigev_notify = SIGEV_THREAD, .sigev_notify_function = rung};
+            if (timer_create(CLOCK_MONOTONIC, &event, &timer)) return 1;
+            struct itimerspec soon = {.it_value = {.tv_nsec = 1000000}};
+            timer_settime(timer, 0, &soon, NULL);
+            while (!done) usleep(1000);
+            return 0;
+        }"""
+    )
+    assert works(machine, source) == (0, [20], 0)
+
+
 def test_a_program_that_forbids_itself_system_calls_runs_on(machine: Machine) -> None:
     """Emulators refuse filters: there the program runs without one."""
     source = (

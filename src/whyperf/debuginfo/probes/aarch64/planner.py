@@ -72,11 +72,18 @@ class _Planner:
 
     def _entry(self, address: int, function: int) -> None:
         _, word = self._code.at(self._code.row(address))
-        reason = movable(word)
+        reason = movable(word) if self._is_found_within(address, word) else NotCounted.NOT_MOVABLE
         if reason:
             self._stubs.left_alone(CallKind.ENTRY, function, function, -1, reason)
         else:
             self._stubs.entry(address, function, word)
+
+    def _is_found_within(self, address: int, word: int) -> bool:
+        """False for the address of a symbol that nobody defines: it is 0, also where the file is not."""
+        if not Form.PAGE.holds(word) and not Form.NEAR_ADDRESS.holds(word):
+            return True
+        named = words.page_named(address, word) if Form.PAGE.holds(word) else words.address_named(address, word)
+        return named >= min(segment.address for segment in self._elf.segments)
 
     def _is_entered(self, address: int) -> bool:
         return self._entries.pop(address, None) is not None
