@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import random
 import shutil
 import signal
@@ -52,6 +53,15 @@ def test_damage_in_the_log_costs_only_what_it_hit(tmp_path: Path) -> None:
             said = recording.manifest.losses
             assert lost == 0 or said.damaged_bytes > 0 or len(damaged) < len(original)
             assert said.damaged_bytes < len(original)
+
+
+def test_a_raw_log_of_another_machine_is_refused(tmp_path: Path) -> None:
+    rec = record_something(tmp_path / "elsewhere")
+    start = json.loads((rec.raw / "start.json").read_bytes())
+    start["host"]["machine"] = "riscv64"
+    (rec.raw / "start.json").write_text(json.dumps(start))
+    with pytest.raises(WhyperfError, match="was recorded on 'riscv64' and not finished there"):
+        seal(rec.path, symbols=SYMBOLS)
 
 
 def test_damage_in_the_rings_is_counted_and_never_a_traceback(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ WHYPERF_ORACLE. Writes counts and every disagreement to the file named there.
 
 import json
 import os
+import platform
 import random
 import site
 import subprocess
@@ -25,8 +26,18 @@ import gdb  # noqa: E402
 from whyperf.debuginfo.evaluate import Frame, evaluate, evaluate_fields  # noqa: E402
 from whyperf.debuginfo.variables_table import KINDS, read_table  # noqa: E402
 
-REGISTERS = ["rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", *(f"r{number}" for number in range(8, 16))]
-SURVIVING = (3, 6, 7, 12, 13, 14, 15)
+MACHINE = platform.machine()
+# By DWARF number, those that callers still have, and the vectors with their low eight bytes.
+REGISTERS = {
+    "x86_64": ["rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", *(f"r{number}" for number in range(8, 16))],
+    "aarch64": [*(f"x{number}" for number in range(31)), "sp"],
+}[MACHINE]
+SURVIVING = {"x86_64": (3, 6, 7, 12, 13, 14, 15), "aarch64": (*range(19, 30), 31)}[MACHINE]
+VECTORS = {
+    "x86_64": [(f"xmm{number}", "v2_int64") for number in range(16)],
+    "aarch64": [(f"v{number}", "d") for number in range(32)],
+}[MACHINE]
+STACK_POINTER = {"x86_64": "rsp", "aarch64": "sp"}[MACHINE]
 DEPTH = 6
 
 table = read_table(Path(settings["table"]))
@@ -63,7 +74,7 @@ def stack_pointer_above(frame):
     older = frame.older()
     while older is not None and older.type() in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
         older = older.older()
-    return None if older is None else int(older.read_register("rsp")) & (2**64 - 1)
+    return None if older is None else int(older.read_register(STACK_POINTER)) & (2**64 - 1)
 
 
 def registers_of(frame, innermost):
@@ -78,8 +89,9 @@ def registers_of(frame, innermost):
 
 def vectors_of(frame):
     found = {}
-    for number in range(16):
-        halves = frame.read_register(f"xmm{number}")["v2_int64"]
+    for number, (name, part) in enumerate(VECTORS):
+        halves = frame.read_register(name)[part]
+        halves = halves["u"] if MACHINE == "aarch64" else halves
         found[number] = b"".join((int(halves[i]) & (2**64 - 1)).to_bytes(8, "little") for i in range(2))
     return found
 
@@ -95,9 +107,7 @@ def as_frames(physical, bias):
             found.append(None)
             continue
         innermost = depth == 0
-        block = None
-        if settings["tls_bytes"]:
-            block = (int(frame.read_register("fs_base")) & (2**64 - 1)) - settings["tls_bytes"]
+        block = thread_block(frame)
         caller = Frame(
             registers=registers_of(frame, innermost),
             cfa=cfa,
@@ -122,7 +132,7 @@ def plain(value):
             return float(value)
         if kind in (gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
             pointed = value if kind == gdb.TYPE_CODE_PTR else value.referenced_value().address
-            return int(pointed) & (2**64 - 1)
+            return int(pointed) & (2**64 - 1) if pointed is not None else "unavailable"  # not in memory
         return int(value)
     except (gdb.error, ValueError, OverflowError) as error:
         return "unavailable" if "optimized out" in str(error) or "synthetic" in str(error) else f"error: {error}"
@@ -300,6 +310,9 @@ def compare_globals(bias):
 def thread_block(frame):
     if not settings["tls_bytes"]:
         return None
+    # Below the thread pointer on x86-64; above it and two words on aarch64.
+    if MACHINE == "aarch64":
+        return (int(frame.read_register("tpidr")) & (2**64 - 1)) + settings["tls_offset"]
     return (int(frame.read_register("fs_base")) & (2**64 - 1)) - settings["tls_bytes"]
 
 

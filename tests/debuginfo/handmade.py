@@ -1,13 +1,14 @@
 """DWARF written by hand: a program of two functions whose variables are wherever a test wants them.
 
 The code is nothing but no-ops and one call; what matters are the expressions. Everything is linked at fixed addresses,
-so that no relocation is needed and every byte of the debug information is written here.
+so that no relocation is needed and every byte of the debug information is written here. Nobody runs the program: which
+machine it is for is written into it.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,9 +20,42 @@ TEXT = 0x401000
 PROBE = TEXT
 PROBE_END = TEXT + 0x40
 CALLER = TEXT + 0x80
-CALL_RETURNS = CALLER + 16 + 5
 CALLER_END = CALLER + 0x40
 DATA = 0x402000
+
+
+@dataclass(frozen=True)
+class Target:
+    """The machine that a program is for."""
+
+    name: str
+    elf_number: int
+    frame_register: int
+    first_vector: int
+    """DWARF's number."""
+    register: Mapping[int, int]
+    """Those that calls keep, by x86-64's number: the others are passed or lost on both."""
+    nop: bytes
+    leave: bytes
+    call: Callable[[int], bytes]
+    """By distance from its start."""
+
+    @property
+    def call_returns(self) -> int:
+        return CALLER + 16 + len(self.call(0))
+
+
+X86_64 = Target("x86-64", 62, 6, 17, {}, b"\x90", b"\xc3", lambda distance: struct.pack("<Bi", 0xE8, distance - 5))
+AARCH64 = Target(
+    "aarch64",
+    183,
+    29,
+    64,
+    {3: 19, 6: 29, 7: 31, 12: 20},
+    struct.pack("<I", 0xD503201F),
+    struct.pack("<I", 0xD65F03C0),
+    lambda distance: struct.pack("<I", 0x94000000 | (distance >> 2 & 0x3FFFFFF)),
+)
 
 
 def _text(value: str) -> bytes:
@@ -118,28 +152,30 @@ def _function(name: str, low: int, high: int, frame_base: bytes, children: bytes
 
 def build(
     folder: Path,
+    target: Target,
     variables: Sequence[Variable],
     *,
     of_caller: Sequence[Variable] = (),
     of_file: Sequence[Variable] = (),
     arguments: Sequence[Argument] = (),
 ) -> Path:
-    """The program, with `variables` in the function `probe`, whose frame base is the CFA; `caller`'s is rbp."""
+    """The program, with `variables` in the function `probe`, whose frame base is the CFA; `caller`'s is the
+    frame pointer."""
     places = bytearray()
-    site = uleb(11) + struct.pack("<Q", CALL_RETURNS)
+    site = uleb(11) + struct.pack("<Q", target.call_returns)
     for argument in arguments:
         site += uleb(12) + _block(bytes([0x50 + argument.reg])) + _block(argument.value)
     site += b"\0"
     unit = _unit_entry() + _types()[0]
     unit += _function("probe", PROBE, PROBE_END, b"\x9c", b"".join(_variable(v, places) for v in variables))
     inside = b"".join(_variable(v, places) for v in of_caller)
-    unit += _function("caller", CALLER, CALLER_END, b"\x56", inside + site)
+    unit += _function("caller", CALLER, CALLER_END, bytes([0x50 + target.frame_register]), inside + site)
     unit += b"".join(_variable(v, places) for v in of_file) + b"\0"
     header = struct.pack("<IHIB", _UNIT_HEADER - 4 + len(unit), 4, 0, 8)
     sections = {".debug_info": header + unit, ".debug_abbrev": _abbreviations(), ".debug_loc": bytes(places)}
-    call = struct.pack("<Bi", 0xE8, PROBE - CALL_RETURNS)
-    code = b"\x90" * (PROBE_END - PROBE) + b"\xc3" * (CALLER - PROBE_END) + b"\x90" * 16 + call
-    code += b"\x90" * (CALLER_END - TEXT - len(code))
+    code = _filled(target.nop, PROBE_END - PROBE) + _filled(target.leave, CALLER - PROBE_END) + _filled(target.nop, 16)
+    code += target.call(PROBE - CALLER - 16)
+    code += _filled(target.nop, CALLER_END - TEXT - len(code))
     source = folder / "hand.s"
     lines = [".globl _start", ".text", "_start:", _bytes(code)]
     for name, content in sections.items():
@@ -148,7 +184,14 @@ def build(
     program = folder / "hand"
     link = ["-Wl,--build-id", f"-Wl,-Ttext={TEXT:#x}"]
     run("gcc", "-nostdlib", "-static", "-no-pie", *link, source, "-o", program)
+    content = bytearray(program.read_bytes())
+    content[18:20] = struct.pack("<H", target.elf_number)
+    program.write_bytes(content)
     return program
+
+
+def _filled(instruction: bytes, size: int) -> bytes:
+    return instruction * (size // len(instruction))
 
 
 def _abbreviations() -> bytes:

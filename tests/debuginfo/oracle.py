@@ -68,7 +68,8 @@ def compare_with_gdb(
         "table": str(table_file(folder, elf.build_id)),
         "program": str(program.resolve()),
         "first_address": elf.segments[0].address - elf.segments[0].file_offset,
-        "tls_bytes": _thread_local_bytes(program),
+        "tls_bytes": _thread_local(program)[0],
+        "tls_offset": _thread_local(program)[1],
         "functions": _functions(program, folder, sources),
         "function_names": list(describe(str(program), cache=folder / "cache", debug_folders=()).functions.names),
         "stops": stops,
@@ -102,13 +103,13 @@ def _functions(program: Path, folder: Path, sources: Sequence[str]) -> list[tupl
     ]
 
 
-def _thread_local_bytes(program: Path) -> int:
-    """How far below the thread pointer the program's thread-local block starts."""
+def _thread_local(program: Path) -> tuple[int, int]:
+    """How far below the thread pointer the thread-local block starts (x86-64), and how far above it (aarch64)."""
     content = program.read_bytes()
     (table,) = struct.unpack_from("<Q", content, 32)
     (count,) = struct.unpack_from("<H", content, 56)
     for i in range(count):
         kind, _, _, _, _, _, size, align = struct.unpack_from("<IIQQQQQQ", content, table + 56 * i)
         if kind == _PT_TLS:
-            return int(-(-size // align) * align)
-    return 0
+            return int(-(-size // align) * align), max(2 * 8, int(align))
+    return 0, 0

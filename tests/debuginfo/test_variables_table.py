@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -64,7 +65,10 @@ def test_variables_are_named_and_typed(program: Path, table: VariablesTable) -> 
     assert described("length of counts") == ("histogram", "int[]", "size", "local")
     assert described("serial") == ("make", "int", "signed", "global")
     assert described("root->score") == ("", "double", "float", "global")
-    assert described("thread_visits") == ("", "int", "signed", "global")
+    told = "tls_address" in run("readelf", "--debug-dump=info", program)
+    assert told or platform.machine() != "x86_64"  # no compiler for aarch64 says where thread-local variables are
+    if told:
+        assert described("thread_visits") == ("", "int", "signed", "global")
     assert described("bytes") == ("histogram", "const unsigned char *", "pointer", "parameter")
 
 

@@ -18,7 +18,7 @@ from whyperf.debuginfo.elf import read_elf
 NULL, MODULE, HEAP, STACK, OTHER = range(5)
 _CLASS_SHIFT = np.uint64(56)
 _LOWEST = np.uint64(4096)
-_HIGHEST = np.uint64(1 << 47)
+_HIGHEST = np.uint64(1 << 48)  # no machine's programs have addresses above
 _OFFSET_BITS = 40
 
 

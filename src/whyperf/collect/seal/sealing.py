@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -52,6 +53,7 @@ def seal_open(folder: Path, progress: Progress, symbols: Symbols | None) -> None
         _session.Drainer(name).stop()
     progress("reading the raw log", 0.0)
     evidence = _evidence(folder)
+    _check_machine(folder, evidence)
     if is_deep(raw):
         from whyperf.collect.dependences.sealing import sealed_deep
 
@@ -67,6 +69,17 @@ def seal_open(folder: Path, progress: Progress, symbols: Symbols | None) -> None
         remove_output(folder)
     write_recording(folder, *sealed)
     progress("sealed", 1.0)
+
+
+def _check_machine(folder: Path, evidence: Evidence) -> None:
+    """Registers and code are read as this machine has them."""
+    machine = evidence.start.host.machine
+    if machine != platform.machine():
+        raise WhyperfError(
+            f"{folder} was recorded on {machine!r} and not finished there: its raw log can only be read "
+            "on such a machine.",
+            f"whyperf info {folder}  # there",
+        )
 
 
 def _evidence(folder: Path) -> Evidence:

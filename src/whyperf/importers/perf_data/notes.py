@@ -39,8 +39,8 @@ def notes_of(read: PerfData) -> list[str]:
         notes.append(read.kernel.note)
     if not read.container.is_of_this_machine and any(one.copies_stacks for one in read.container.events):
         notes.append(
-            f"Callers are unknown: stacks that perf copied on {read.container.machine} are unwound by whyperf on such a "
-            "machine only."
+            f"Callers are unknown: stacks that perf copied on {read.container.machine} are unwound by whyperf on such "
+            "a machine only."
         )
     if not any(one.sample_type & SampleType.CALLCHAIN or one.copies_stacks for one in read.container.events):
         notes.append("Recorded without call graphs: callers are unknown (perf record -g, or --call-graph dwarf).")

@@ -5,41 +5,43 @@ the rest as displacement. What registers hold is followed here, so that such an 
 such a load as `ldr x1, [0x11010]`, a call of what was loaded as `blr [0x11010]`, and jumps through tables are known.
 Addresses from which others are only counted, as gcc does with what lies side by side, read as pages' do.
 
-Code is followed in the order of addresses. Where ways meet, what is the same on all of them stays known; in a loop,
-what it does not write. Code to which no way leads is taken for a case of the last jump through a table.
+Code is followed in the order of addresses, again and again until what jumps back bring along is what was assumed. Where
+ways meet, what is the same on all of them stays known. Code to which no jump leads directly is taken for cases of all
+jumps through tables; handlers of exceptions look the same, so that of what calls lose nothing is known there.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 import capstone
 
 from whyperf.debuginfo.machines.aarch64.control import direct_target, step
 from whyperf.debuginfo.machines.aarch64.held import (
-    BOUND,
     LOST_IN_CALLS,
+    NOTHING,
     SETS_FLAGS,
     Address,
-    Entry,
     Known,
     Loaded,
     Made,
     bounded,
+    common,
     compared_in,
     first_register,
     made,
     table_jump,
+    without_bounds,
     written,
 )
 from whyperf.debuginfo.machines.machine import Decoded, Row, Step, TableJump
 
-_INSTRUCTION_BYTES = 4
+_MOST_ROUNDS = 8
+_CASES = -1
+"""In place of an address: where jumps through tables lead."""
 
 
 def rows(content: bytes, address: int) -> Iterator[Row]:
@@ -48,35 +50,64 @@ def rows(content: bytes, address: int) -> Iterator[Row]:
 
 
 def decoded(content: bytes, address: int) -> Decoded:
-    follower = _Follower(list(rows(content, address)), address)
+    code = _Code.of(list(rows(content, address)))
+    entered: dict[int, Known] = {}
+    for _ in range(_MOST_ROUNDS):
+        follower = _Follower(code, entered)
+        follower.follow()
+        otherwise = follower.entered_otherwise()
+        if not otherwise:
+            return Decoded(follower.rows, follower.table_jumps)
+        entered |= otherwise
+    follower = _Follower(code, dict.fromkeys((*code.repeated, _CASES), NOTHING))
     follower.follow()
     return Decoded(follower.rows, follower.table_jumps)
 
 
+@dataclass(frozen=True)
+class _Code:
+    rows: Sequence[Row]
+    repeated: frozenset[int]
+    """Where jumps back lead to."""
+    calls: bool
+
+    @classmethod
+    def of(cls, code: Sequence[Row]) -> _Code:
+        jumps = ((row[0], direct_target(row[3])) for row in code if step(row[2]) in (Step.JUMP, Step.BRANCH))
+        repeated = frozenset(target for start, target in jumps if target is not None and target <= start)
+        return cls(code, repeated, any(step(row[2]) is Step.CALL for row in code))
+
+
 @dataclass
 class _Follower:
-    code: Sequence[Row]
-    low: int
+    """Goes through a function once."""
+
+    code: _Code
+    entered: Mapping[int, Known]
+    """What jumps back bring along to their targets, and jumps through tables to cases, as earlier rounds found."""
     rows: list[Row] = field(default_factory=list)
     table_jumps: dict[int, TableJump] = field(default_factory=dict)
     _known: Known = field(default_factory=dict)
-    """Never changed, but replaced: what is ahead keeps it."""
+    """Never changed, but replaced: others keep it."""
     _ahead: dict[int, Known] = field(default_factory=dict)
-    """By target of jumps met so far."""
-    _in_cases: Known = field(default_factory=dict)
+    """What jumps bring along to targets further on."""
+    _back: dict[int, Known] = field(default_factory=dict)
+    """What jumps back bring along in this round."""
+    _assumed: dict[int, Known] = field(default_factory=dict)
+    """What was taken to be known where they lead to."""
+    _assumed_in_cases: list[Known] = field(default_factory=list)
+    _by_jumps_back: set[int] = field(default_factory=set)
+    """Where nothing else leads to."""
     _compared: tuple[int, int] | None = None
     """A register, and the number that it was compared with last."""
     _made: dict[int, int] = field(default_factory=dict)
     """Rows that put together addresses, by address."""
-    _latest: Known = field(default_factory=dict)
-    """Of tables: what the last row that writes to a register leaves in it, on whatever way that is."""
 
     def follow(self) -> None:
-        loops = self._loops()
         falls = True
-        for start, size, mnemonic, operands in self.code:
-            if not falls or start in loops or start in self._ahead:
-                self._arrive(start, falls, loops)
+        for start, size, mnemonic, operands in self.code.rows:
+            if not falls or start in self._ahead or start in self.code.repeated:
+                self._arrive(start, falls)
             kind = step(mnemonic)
             if kind is Step.NEXT:
                 self.rows.append((start, size, *self._run(mnemonic, operands)))
@@ -84,55 +115,61 @@ class _Follower:
                 self.rows.append((start, size, mnemonic, self._leave(kind, start, mnemonic, operands)))
             falls = kind not in (Step.JUMP, Step.STOP)
 
-    def _arrive(self, start: int, falls: bool, loops: dict[int, int]) -> None:
-        if not falls:
-            self._known = self._ahead.pop(start, self._in_cases)
-        elif start in self._ahead:
-            self._known = _common(self._known, self._ahead.pop(start))
-        if self._known and start in loops:
-            end = loops[start]
-            self._known = {
-                key: held for key, held in self._known.items() if not self._is_written_between(key, start, end)
-            }
-
-    def _loops(self) -> dict[int, int]:
-        """Ends of what jumps back repeat, by start."""
-        found: dict[int, int] = {}
-        for start, size, mnemonic, operands in self.code:
-            if step(mnemonic) in (Step.JUMP, Step.BRANCH):
-                target = direct_target(operands)
-                if target is not None and self.low <= target <= start:
-                    found[target] = start + size
+    def entered_otherwise(self) -> dict[int, Known]:
+        """What the next round is to assume; empty if this one assumed what it found."""
+        found: dict[int, Known] = {}
+        for target, assumed in self._assumed.items():
+            known = self._back.get(target, NOTHING)
+            agreed = known if target in self._by_jumps_back else common(assumed, known)
+            if agreed != assumed:
+                found[target] = agreed
+        cases = self._back.get(_CASES, NOTHING)
+        if any(common(assumed, cases) != assumed for assumed in self._assumed_in_cases):
+            found[_CASES] = common(self.entered.get(_CASES, cases), cases)
         return found
 
-    def _is_written_between(self, register: int, low: int, high: int) -> bool:
-        rows = self._written_at.get(register, ())
-        first, last = ((address - self.low) // _INSTRUCTION_BYTES for address in (low, high))
-        return register == BOUND or bisect_left(rows, first) < bisect_left(rows, last)
+    def _arrive(self, start: int, falls: bool) -> None:
+        ways = [self._known] if falls else []
+        if start in self._ahead:
+            ways.append(self._ahead.pop(start))
+        if start in self.code.repeated:
+            if not ways:
+                self._by_jumps_back.add(start)
+            if start in self.entered:
+                ways.append(self.entered[start])
+        elif not ways:
+            ways.append(self._in_cases())
+        known = ways[0] if ways else NOTHING
+        for other in ways[1:]:
+            known = common(known, other)
+        if start in self.code.repeated:
+            self._assumed[start] = known = without_bounds(known)
+        self._known = known
 
-    @cached_property
-    def _written_at(self) -> dict[int, list[int]]:
-        """Rows, by register."""
-        found: defaultdict[int, list[int]] = defaultdict(list)
-        for row, (_, _, mnemonic, operands) in enumerate(self.code):
-            for register in LOST_IN_CALLS if step(mnemonic) is Step.CALL else written(mnemonic, operands):
-                found[register].append(row)
-        return found
+    def _in_cases(self) -> Known:
+        known = self.entered.get(_CASES, self._back.get(_CASES, NOTHING))
+        self._assumed_in_cases.append(known)
+        return known
+
+    def _bring_back(self, target: int, known: Known) -> None:
+        known = without_bounds(known)
+        self._back[target] = common(self._back[target], known) if target in self._back else known
 
     def _leave(self, kind: Step, start: int, mnemonic: str, operands: str) -> str:
         """Follows a jump or a call; its operands."""
         target = direct_target(operands)
         if target is not None and kind in (Step.JUMP, Step.BRANCH):
-            jumping, falling = bounded(self._known, self._compared, mnemonic)
-            known = self._ahead.get(target)
-            self._ahead[target] = jumping if known is None else _common(known, jumping)
-            self._known = falling
+            jumping, self._known = bounded(self._known, self._compared, mnemonic)
+            if target <= start:
+                self._bring_back(target, jumping)
+            else:
+                self._ahead[target] = common(self._ahead[target], jumping) if target in self._ahead else jumping
             return operands
-        register = first_register(operands)
-        held = self._known.get(register)
-        if kind is Step.JUMP and (through := table_jump(held or self._latest.get(register))) is not None:
+        held = self._known.get(first_register(operands))
+        if kind is Step.JUMP and (through := table_jump(held)) is not None:
             self.table_jumps[start] = through
-            self._in_cases = {key: one for key, one in self._known.items() if key != register}
+            kept = ((key, one) for key, one in self._known.items() if not (self.code.calls and key in LOST_IN_CALLS))
+            self._bring_back(_CASES, dict(kept))
         elif kind is Step.CALL:
             self._forget(LOST_IN_CALLS)
         return f"[{held.slot:#x}]" if isinstance(held, Loaded) else operands
@@ -142,16 +179,13 @@ class _Follower:
         if mnemonic in SETS_FLAGS:
             self._compared = compared_in(mnemonic, operands)
         found = made(self._known, mnemonic, operands)
-        if self._known or self._latest:
+        if self._known:
             self._forget(written(mnemonic, operands))
         if found is None:
             return mnemonic, operands
         self._note_origin(found)
         if found.held is not None:
-            register = first_register(operands)
-            self._known = {**self._known, register: found.held}
-            if isinstance(found.held, Entry | TableJump):
-                self._latest = {**self._latest, register: found.held}
+            self._known = {**self._known, first_register(operands): found.held}
         return found.mnemonic, found.operands
 
     def _note_origin(self, found: Made) -> None:
@@ -166,14 +200,6 @@ class _Follower:
     def _forget(self, registers: Set[int]) -> None:
         if not registers.isdisjoint(self._known):
             self._known = {key: held for key, held in self._known.items() if key not in registers}
-        if not registers.isdisjoint(self._latest):
-            self._latest = {key: held for key, held in self._latest.items() if key not in registers}
-
-
-def _common(one: Known, other: Known) -> Known:
-    if one is other:
-        return one
-    return {key: held for key, held in one.items() if other.get(key) == held}
 
 
 @cache

@@ -59,6 +59,7 @@ class Made(NamedTuple):
 
 BOUND = -1
 """In place of a register: what a comparison said last, of whatever it compared."""
+NOTHING: Known = {}
 LOST_IN_CALLS = frozenset((*range(19), 30))
 
 _NO_REGISTER = -2
@@ -68,7 +69,7 @@ _TELLING_BYTES = 4
 _GENERAL = re.compile(r"\b[xw](\d+)\b")
 _FIRST = re.compile(r"[xw](\d+)\b")
 _PLACE = re.compile(r"\[x(\d+)(?:, #(-?\w+))?\]$")
-_INDEXED = re.compile(r"([xw])\d+, \[x(\d+), [xw](\d+)(?:, \w+(?: #\d)?)?\]$")
+_INDEXED = re.compile(r"([xw])\d+, \[x(\d+), [xw](\d+)(?:, \w+(?: #(\d))?)?\]$")
 _LITERAL = re.compile(r"(\w+), #(\w+)$")
 _SUM = re.compile(r"x\d+, x(\d+), #(\w+)(, lsl #12)?$")
 _SCALED_SUM = re.compile(r"x\d+, x(\d+), [xw](\d+)(?:, (\w+)(?: #(\d))?)?$")
@@ -84,6 +85,20 @@ _COMPARES = frozenset({"cmp", "cmn", "tst", "ccmp", "ccmn"})
 SETS_FLAGS = _COMPARES | {"fcmp", "fcmpe", "fccmp", "fccmpe", "adds", "subs", "ands", "bics", "adcs", "sbcs"}
 _WRITES_NOTHING = _COMPARES | {"nop", "prfm", "prfum", "msr"}
 _NONE: frozenset[int] = frozenset()
+
+
+def common(one: Known, other: Known) -> Known:
+    """What is known on both of two ways."""
+    if one is other:
+        return one
+    return {key: held for key, held in one.items() if other.get(key) == held}
+
+
+def without_bounds(known: Known) -> Known:
+    """Numbers change where code is repeated."""
+    if not any(isinstance(held, Below) for held in known.values()):
+        return known
+    return {key: held for key, held in known.items() if not isinstance(held, Below)}
 
 
 def first_register(operands: str) -> int:
@@ -160,8 +175,10 @@ def _loaded(known: Known, mnemonic: str, operands: str) -> Made:
     return found if mnemonic == "ldr" and operands[0] == "x" else found._replace(held=None)
 
 
-def _entry(known: Known, mnemonic: str, indexed: re.Match[str]) -> Entry:
+def _entry(known: Known, mnemonic: str, indexed: re.Match[str]) -> Entry | None:
     size, is_signed = _LOADS.get(mnemonic, (_POINTER_BYTES if indexed[1] == "x" else 4, False))
+    if size != 1 << int(indexed[4] or "0"):
+        return None
     table = known.get(int(indexed[2]))
     bound = known.get(int(indexed[3]))
     if not isinstance(bound, Below) and size < _TELLING_BYTES:

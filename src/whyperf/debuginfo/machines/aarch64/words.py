@@ -7,7 +7,7 @@ import re
 _REGISTER = re.compile(r"\b(?:([xwbhsdq])(?:\d+|zr)|[wx]?sp|(v)\d+)\b")
 _REFERENCE = re.compile(r"\[0x[0-9a-f]+\]")
 _STACK = re.compile(r"\[(?:sp|x29)\b[^]]*\](?:!|, #-?\w+)?")
-_ON_STACK = re.compile(r"(\w+), (?:sp|x29)(?:, #\w+(?:, lsl #12)?)?$")
+_ON_STACK = re.compile(r"(\w+), (?:sp|(?:sp|x29), #\w+(?:, lsl #12)?)$")
 _ZERO = re.compile(r"\b[xw]zr\b")
 _MOVES = frozenset({"mov", "fmov", "ldr", "str", "ldp", "stp", "ldur", "stur"})
 _LAYOUT = frozenset(
@@ -27,12 +27,12 @@ def plain(mnemonic: str, operands: str) -> str | None:
         return ""
     if _REFERENCE.search(operands):
         return None
+    if mnemonic in ("add", "sub", "mov") and (found := _ON_STACK.match(operands)):
+        return f"adr {_without_registers(found[1])}, [stack]"
     if mnemonic in _MOVES and (_STACK.search(operands) or _between_registers(operands)):
         return ""
     if mnemonic in ("mov", "movi", "fmov") and _ZEROING.match(operands):
         return ""
-    if mnemonic in ("add", "sub", "mov") and (found := _ON_STACK.match(operands)):
-        return f"adr {_without_registers(found[1])}, [stack]"
     return f"{mnemonic} {_without_registers(_STACK.sub('[stack]', operands))}"
 
 
