@@ -10,6 +10,8 @@ HERE = this_architecture()
 OTHER = ARM_64 if HERE is X86_64 else X86_64
 """The one whose programs this machine does not run."""
 
+LINKER = "ld-linux-x86-64.so.2" if HERE is X86_64 else "ld-linux-aarch64.so.1"
+
 
 def x86_64_only(why: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(HERE is not X86_64, reason=f"x86-64 only: {why}")

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.architecture import HERE, OTHER
 from tests.cli.conftest import Whyperf, sentence
+from whyperf.collect.architecture import X86_64
 
 
 @pytest.mark.parametrize(
@@ -100,6 +102,22 @@ def test_programs_that_cannot_be_sampled(whyperf: Whyperf, tmp_path: Path, flags
         pytest.skip("this compiler cannot build it")
     assert words in sentence(whyperf("record", "--", "./main"), 1)
     assert not list(tmp_path.glob("*.whyperf"))
+
+
+def test_a_program_of_another_machine(whyperf: Whyperf, tmp_path: Path) -> None:
+    program = bytearray(Path("/bin/true").read_bytes())
+    program[18:20] = OTHER.elf_machine.to_bytes(2, "little")
+    (tmp_path / "true").write_bytes(program)
+    (tmp_path / "true").chmod(0o755)
+    said = sentence(whyperf("record", "--", "./true"), 1)
+    assert f"is built for another architecture; on this machine whyperf records {HERE.name} programs only" in said
+
+
+@pytest.mark.skipif(HERE is X86_64, reason="calls are counted on this machine")
+def test_counts_are_refused_before_anything_runs(whyperf: Whyperf, tmp_path: Path) -> None:
+    done = whyperf("record", "--counts", "-o", "rec", "--", "touch", "ran")
+    assert sentence(done, 1) == f"--counts works on x86-64 only; this machine is {HERE.name}."
+    assert not list(tmp_path.iterdir())
 
 
 def test_setuid_program(whyperf: Whyperf, tmp_path: Path) -> None:

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from bench.watching import compiled, unwatched, watched
 
+from tests.architecture import HERE
+from whyperf.collect.architecture import X86_64
+
 WAYS = ["fork", "vfork", "empty", "cleared", "spawn", "spawnp", "system", "popen"]
 
 # How leaf.c becomes a program that must be left alone, and the word that the reason must hold.
@@ -17,7 +20,7 @@ AWKWARD = {
     "static": ("gcc", ["-static"], "static"),
     "static-pie": ("gcc", ["-static-pie"], "static"),
     "musl": ("musl-gcc", [], "libc"),
-    "32-bit": ("gcc", ["-m32"], "architecture"),
+    "32-bit": (*(("gcc", ["-m32"]) if HERE is X86_64 else ("arm-linux-gnueabihf-gcc", ["-static"])), "architecture"),
 }
 
 
