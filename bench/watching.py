@@ -32,6 +32,7 @@ class Watched:
     samples: int
     sampled_s: float  # CPU time that samples stand for
     cpu_s: float  # CPU time that was used
+    unsampled_s: float  # of it, what the recording says no sample stands for
     unfollowed: dict[str, str]  # program's file name -> reason
     programs: tuple[str, ...]  # file names of the programs that were watched
 
@@ -71,6 +72,7 @@ def _told(seen: Seen, folder: Path) -> Watched:
         seen=seen,
         samples=samples.num_rows,
         sampled_s=sum(samples["weight"].to_pylist()) / 1e9,
+        unsampled_s=manifest["losses"].get("unsampled_cpu_s", 0.0),
         cpu_s=totals["cpu_user_s"] + totals["cpu_system_s"],
         unfollowed={Path(one["path"]).name: one["reason"] for one in manifest["losses"]["unfollowed"]},
         programs=tuple(sorted({Path(str(program)).name for program in programs})),

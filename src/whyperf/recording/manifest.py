@@ -86,6 +86,7 @@ class Losses:
     overwritten_s: float = 0.0
     stacks_cut: dict[str, int] = field(default_factory=dict)  # reason -> samples
     threads_unsampled: int = 0
+    unsampled_cpu_s: float = 0.0  # CPU time that no sample stands for, beyond what chance explains
     unfollowed: tuple[Unfollowed, ...] = ()
     damaged_bytes: int = 0
     values_dropped: int = 0  # samples whose variables found no room
