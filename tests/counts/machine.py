@@ -20,7 +20,10 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from tests.architecture import HERE
+from whyperf.collect.architecture import X86_64
 from whyperf.collect.counts.counter_files import CountedModule, CountedProcess, Reason, counted_processes
 from whyperf.collect.counts.recorder import LIBRARY
 from whyperf.debuginfo import Binary, describe
@@ -167,9 +170,16 @@ def reasons(binary: Path, processes: Sequence[CountedProcess]) -> set[Reason]:
     return {one.reason for process in processes for one in process.modules if Path(one.path).name == binary.name}
 
 
+def skip_elsewhere() -> None:
+    """Calls of no other machine's programs are counted."""
+    if HERE is not X86_64 and not ROOT:
+        pytest.skip("x86-64 only: needs such a machine, or WHYPERF_TEST_X86_ROOT")
+
+
 @contextlib.contextmanager
 def x86_machine() -> Iterator[Machine]:
     """A folder that the programs see, gone afterwards."""
+    skip_elsewhere()
     with tempfile.TemporaryDirectory(prefix="whyperf-counts-", dir=f"{ROOT}/tmp" if ROOT else None) as folder:
         yield Machine(Path(folder))
 

@@ -12,7 +12,7 @@ import capstone
 import pytest
 from capstone import x86
 
-from tests.counts.machine import CROSS, ROOT, Machine
+from tests.counts.machine import CROSS, ROOT, Machine, skip_elsewhere
 from whyperf.debuginfo import describe
 from whyperf.debuginfo.elf import read_elf
 from whyperf.debuginfo.image import Image
@@ -32,6 +32,7 @@ _DIRECT = re.compile(r"(?:[a-z0-9.,]+ )*?(call|j[a-z]+)\s+(?:[a-z0-9]+ )*([0-9a-
 
 @cache
 def planned(binary: Path, kinds: frozenset[CallKind] = frozenset(CallKind)) -> tuple[Plan, Coverage]:
+    skip_elsewhere()
     made = make_plan(describe(str(binary)), kinds)
     assert made is not None
     return made
@@ -126,6 +127,7 @@ def test_readers_of_flags_are_known() -> None:
     decoder = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
     decoder.detail = True
     tested = x86.X86_EFLAGS_TEST_OF | x86.X86_EFLAGS_TEST_SF | x86.X86_EFLAGS_TEST_ZF | x86.X86_EFLAGS_TEST_PF
+    skip_elsewhere()
     elf = read_elf(BINARIES[0])
     assert elf is not None
     readers = set()
