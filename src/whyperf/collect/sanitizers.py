@@ -8,8 +8,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from whyperf.debuginfo.elf import ElfFile, read_elf
+if TYPE_CHECKING:
+    from whyperf.debuginfo.elf import ElfFile
 
 _RUNTIMES = tuple(
     name.encode()
@@ -25,6 +27,8 @@ _DYNAMIC_MAX, _STRINGS_MAX = 1 << 20, 1 << 26
 
 def first_libraries(program: Path) -> list[str]:
     """The names under which the program asks for such run-time libraries."""
+    from whyperf.debuginfo.elf import read_elf
+
     elf = read_elf(program)
     if elf is None:
         return []
