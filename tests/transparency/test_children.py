@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from bench.watching import compiled, unwatched, watched
 
-from tests.architecture import HERE
-from whyperf.collect.architecture import X86_64
+from tests.architecture import COMPILER_32
 
 WAYS = ["fork", "vfork", "empty", "cleared", "spawn", "spawnp", "system", "popen"]
 
@@ -20,7 +19,7 @@ AWKWARD = {
     "static": ("gcc", ["-static"], "static"),
     "static-pie": ("gcc", ["-static-pie"], "static"),
     "musl": ("musl-gcc", [], "libc"),
-    "32-bit": (*(("gcc", ["-m32"]) if HERE is X86_64 else ("arm-linux-gnueabihf-gcc", ["-static"])), "architecture"),
+    "32-bit": (COMPILER_32[0], list(COMPILER_32[1:]), "architecture"),
 }
 
 
