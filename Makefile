@@ -11,7 +11,7 @@ PACKAGES := gcc libc6-dev make cmake ninja-build pkg-config python3-dev python3-
 TEST_PACKAGES = g++ clang llvm libclang-rt-dev gdb binutils elfutils dwz libunwind-dev libc6-dbg $(FOREIGN_$(MACHINE)) musl-tools busybox-static \
 	redis-server redis-tools procps iproute2 chromium protobuf-compiler golang-github-google-pprof-dev nginx \
 	apache2-utils linux-perf liburing-dev libglib2.0-dev libuv1-dev $(SOURCE_PACKAGES)
-BENCH_PACKAGES = linux-perf coz-profiler gdb clang strace redis-server redis-tools valgrind $(SERVER_PACKAGES) $(STALL_PACKAGES) $(SOURCE_PACKAGES)
+BENCH_PACKAGES = linux-perf coz-profiler gdb clang strace uftrace redis-server redis-tools valgrind $(SERVER_PACKAGES) $(STALL_PACKAGES) $(SOURCE_PACKAGES)
 # Compilers for programs of other machines.
 FOREIGN_x86_64 := gcc-multilib
 FOREIGN_aarch64 := gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc-x86-64-linux-gnu libc6-dev-amd64-cross
@@ -36,7 +36,7 @@ NPM := PATH=$(abspath $(BIN)):$$PATH npm --prefix web --silent
 
 .DEFAULT_GOAL := help
 .PHONY: help setup page demo test lint bench bench-tests bench-speed bench-false-alarms bench-accuracy bench-sensitivity bench-transparency bench-kills bench-debuginfo bench-code-changes \
-	bench-values bench-relations bench-kernel-events bench-contexts bench-causes bench-import bench-fuzz bench-fleet docs wheel clean
+	bench-values bench-relations bench-kernel-events bench-contexts bench-causes bench-import bench-fuzz bench-fleet bench-counts docs wheel clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
@@ -62,10 +62,14 @@ lint: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/web-tools ## style, types, l
 	$(BIN)/lint-imports
 	$(NPM) run lint
 
-bench: bench-tests bench-accuracy bench-sensitivity bench-speed bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-code-changes bench-values bench-relations bench-contexts bench-causes bench-import bench-fuzz bench-kernel-events bench-fleet ## all benchmarks; takes hours
+bench: bench-tests bench-accuracy bench-sensitivity bench-speed bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-code-changes bench-values bench-relations bench-contexts bench-causes bench-import bench-fuzz bench-kernel-events bench-fleet bench-counts ## all benchmarks; takes hours
 
 bench-speed: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what recording costs beside other tools, how diagnosis grows, the papers' sizes (as root)
 	$(BIN)/python -m bench.speed --write
+
+bench-counts: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what counting calls costs, beside uftrace and callgrind; counts beside the kernel's (as root)
+	$(BIN)/python -m bench.count_cost
+	$(BIN)/python -m bench.count_oracle --uprobes -- gzip -c Makefile
 
 bench-fleet: $(STAMPS)/installed $(STAMPS)/tools ## many recordings: time and memory, on one machine and on a cluster
 	$(BIN)/python -m bench.fleet

@@ -1,6 +1,6 @@
 """How much of real binaries can be counted, and what planning costs; every patch is looked up in objdump's listing.
 
-    python bench/count_plans.py FILE ...
+    python -m bench.count_plans FILE ...
 
 Prints for each file: CPU time of planning, and counted/found by kind with the reasons for the rest. A patch is wrong
 unless it replaces whole instructions (one, where nothing is moved) and no direct jump or call leads into it.
@@ -8,12 +8,15 @@ unless it replaces whole instructions (one, where nothing is moved) and no direc
 
 from __future__ import annotations
 
+import platform
 import re
 import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,23 +25,48 @@ from whyperf.debuginfo.probes.plan_file import PatchKind, Plan
 from whyperf.debuginfo.probes.planner import DEFAULT_KINDS, make_plan
 from whyperf.recording.call_tables import CallKind
 
-_LINE = re.compile(r"^\s*([0-9a-f]+):\t((?:[0-9a-f]{2} )+)\s*(?:\t(.*))?$")
-_DIRECT = re.compile(r"(?:[a-z0-9.,]+ )*?(call|j[a-z]+)\s+(?:[a-z0-9]+ )*([0-9a-f]+)\b")
+_LINE = re.compile(r"^\s*([0-9a-f]+):\t((?:[0-9a-f]{2} )+|[0-9a-f]{8} )\s*(?:\t(.*))?$")
+_MACHINES = {62: "x86_64", 183: "aarch64"}
+_DIRECT = {
+    62: re.compile(r"(?:[a-z0-9.,]+ )*?(call|j[a-z]+)\s+(?:[a-z0-9]+ )*([0-9a-f]+)\b"),
+    183: re.compile(r"(bl?|b\.[a-z]+|cbn?z|tbn?z)\s+(?:[^,]+, )*([0-9a-f]+) <"),
+}
+_CALLS = ("call", "bl")
 
 
-def wrong_patches(plan: Plan, binary: Path) -> list[int]:
-    objdump = shutil.which("x86_64-linux-gnu-objdump") or "objdump"
-    starts, sizes, targets = [], [], set()
+class Listed(NamedTuple):
+    """An instruction."""
+
+    address: int
+    size: int
+    text: str
+    target: int | None
+    """Of a direct call or jump."""
+    is_call: bool
+
+
+def listed(binary: Path) -> Iterator[Listed]:
+    """By objdump, without whyperf's own decoders."""
+    elf = describe(str(binary)).elf
+    assert elf is not None
+    direct, machine = _DIRECT[elf.machine], _MACHINES[elf.machine]
+    objdump = "objdump" if machine == platform.machine() else shutil.which(f"{machine}-linux-gnu-objdump") or "objdump"
     with subprocess.Popen([objdump, "-d", "-w", "-z", binary], stdout=subprocess.PIPE, text=True) as listing:
         assert listing.stdout is not None
         for line in listing.stdout:
             if parts := _LINE.match(line):
-                starts.append(int(parts[1], 16))
-                sizes.append(len(parts[2].split()))
-                if parts[3] and (direct := _DIRECT.match(parts[3])):
-                    targets.add(int(direct[2], 16))
-    start, entered = np.array(starts), np.array(sorted(targets))
-    end = start + np.array(sizes)
+                text = parts[3] or ""
+                found = direct.match(text)
+                size = len(parts[2].replace(" ", "")) // 2
+                target, call = (int(found[2], 16), found[1] in _CALLS) if found else (None, False)
+                yield Listed(int(parts[1], 16), size, text, target, call)
+
+
+def wrong_patches(plan: Plan, binary: Path) -> list[int]:
+    code = list(listed(binary))
+    start = np.array([one.address for one in code])
+    end = start + np.array([one.size for one in code])
+    entered = np.array(sorted({one.target for one in code if one.target is not None}))
     low = plan.patches["at"].astype(np.int64)
     high = low + plan.patches["size"]
     first, last = np.searchsorted(start, low), np.searchsorted(end, high)
@@ -60,7 +88,7 @@ def main() -> None:
             if made is None:
                 print(f"{name}: cannot be planned")
                 break
-            print(f"{Path(name).name}, {len(kinds)} kinds: {spent:.1f} s CPU")
+            print(f"{Path(name).name}, {len(kinds)} kinds: {spent:.2f} s CPU")
         else:
             plan, coverage = made
             print(f"  functions not understood: {coverage.not_understood} of {coverage.functions}")

@@ -57,6 +57,29 @@ def sqlite(flags: str = "") -> Path:
     return kept("sqlite", [_DEBUG, flags], make)
 
 
+def lua() -> Path:
+    """The Lua interpreter of Debian's source package, `lua`; it hashes alike in every run."""
+    settings = ["-DLUA_USE_LINUX", "-Dluai_makeseed(L)=1u", "-Wl,-E"]
+
+    def make(folder: Path) -> None:
+        _copy(debian_source("lua5.4"), folder)
+        sources = [path for path in sorted((folder / "src").glob("*.c")) if path.name != "luac.c"]
+        run(["gcc", *_DEBUG.split(), *settings, "-o", "lua", *sources, "-lm", "-ldl"], folder)
+
+    return kept("lua", [_DEBUG, *settings], make)
+
+
+def gzip() -> Path:
+    """GNU gzip with Debian's patches: `gzip`."""
+
+    def make(folder: Path) -> None:
+        _copy(debian_source("gzip"), folder)
+        run(["./configure", "-q", f"CFLAGS={_DEBUG}"], folder, {"FORCE_UNSAFE_CONFIGURE": "1"})
+        run(["make", _JOBS, "-s", "SUBDIRS=lib ."], folder)
+
+    return kept("gzip", [_DEBUG], make)
+
+
 def compile_job() -> list[str]:
     """A command that compiles some of redis' files: a shell that starts gcc, which starts cc1 and the assembler."""
     source = redis()

@@ -1,6 +1,5 @@
 #include "probes/counters.h"
 
-#include <asm/prctl.h>
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -12,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "probes/increments.h"
 #include "probes/memory.h"
 #include "probes/sandbox.h"
 #include "sampler/raw.h"
@@ -34,20 +34,11 @@ static struct {
     char folder[PATH_MAX], path[PATH_MAX];
     struct counters_header *header;
     struct counters_module *rows;
-    uint8_t *low;  // what %gs is relative to; threads without a block count here, unseen
+    bool per_thread;
     uint32_t used; // of each block, in bytes
     struct block blocks[MOST_BLOCKS];
     uint32_t asked; // where the search for an abandoned block goes on
 } this = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static void set_gs(uintptr_t base) {
-    syscall(SYS_arch_prctl, ARCH_SET_GS, base);
-}
-
-static bool gs_is_free(void) {
-    uint64_t base = 0;
-    return syscall(SYS_arch_prctl, ARCH_GET_GS, &base) == 0 && base == 0;
-}
 
 // A file beyond the limit would not only fail to grow: the program would get a signal.
 static bool may_grow_to(uint64_t bytes) {
@@ -107,7 +98,7 @@ static bool open_new(bool forked, uint64_t rows) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     header->version = COUNTERS_VERSION;
-    header->mode = this.low ? COUNTERS_PER_THREAD : COUNTERS_LOCKED;
+    header->mode = this.per_thread ? COUNTERS_PER_THREAD : COUNTERS_LOCKED;
     header->pid = (int32_t)getpid();
     header->parent = (int32_t)getppid();
     header->start_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
@@ -123,7 +114,7 @@ bool counters_open(const char *folder) {
     if (strlen(folder) >= sizeof this.folder)
         return false;
     strcpy(this.folder, folder);
-    this.low = gs_is_free() ? memory_low(COUNTERS_BLOCK_BYTES) : NULL;
+    this.per_thread = increments_find_threads();
     return open_new(false, 0);
 }
 
@@ -159,7 +150,7 @@ static void path_of(const struct module *module, char path[COUNTERS_PATH_BYTES])
     if (*module->path)
         strncpy(path, module->path, COUNTERS_PATH_BYTES - 1);
     else
-        (void)!syscall(SYS_readlink, "/proc/self/exe", path, COUNTERS_PATH_BYTES - 1);
+        (void)!syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, COUNTERS_PATH_BYTES - 1);
 }
 
 static bool take_row(uint32_t row) {
@@ -231,10 +222,6 @@ enum probes_reason counters_reserve(struct counters_module *row, uint32_t counte
     return reason;
 }
 
-uint32_t counters_gs_place(const struct counters_module *row) {
-    return (uint32_t)(uintptr_t)this.low + row->first;
-}
-
 bool counters_map_at(const struct counters_module *row, void *where) {
     size_t bytes = whole_pages((size_t)row->counters * sizeof(uint64_t));
     int fd = open_file();
@@ -260,6 +247,12 @@ static struct block *abandoned_block(uint32_t count) {
     return NULL;
 }
 
+static void *map_block(int fd, uint32_t number) {
+    uint8_t *where = number == 0 ? thread_first_block() : NULL;
+    int flags = MAP_SHARED | MAP_NORESERVE | (where ? MAP_FIXED : 0);
+    return mmap(where, COUNTERS_BLOCK_BYTES, PROT_READ | PROT_WRITE, flags, fd, (off_t)block_offset(number));
+}
+
 static struct block *new_block(uint32_t count) {
     int fd = count < MOST_BLOCKS ? open_file() : -1;
     if (fd < 0)
@@ -267,8 +260,7 @@ static struct block *new_block(uint32_t count) {
     void *address = MAP_FAILED;
     if (may_grow_to(block_offset(count + 1)) && ftruncate(fd, (off_t)block_offset(count + 1)) == 0 &&
         take_space(fd, block_offset(count), this.used))
-        address = mmap(NULL, COUNTERS_BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
-                       (off_t)block_offset(count));
+        address = map_block(fd, count);
     raw_close(fd);
     if (address == MAP_FAILED)
         return NULL;
@@ -277,10 +269,11 @@ static struct block *new_block(uint32_t count) {
     return &this.blocks[count];
 }
 
-void counters_begin_thread(void) {
+void counters_begin_thread(uint8_t *creators_block) {
     if (!this.header || this.header->mode != COUNTERS_PER_THREAD)
         return;
     if (sandbox_forbids_system_calls()) { // it goes on in its creator's block, where both may lose counts
+        thread_shares(creators_block);
         atomic_fetch_add(&this.header->uncounted_threads, 1);
         return;
     }
@@ -295,7 +288,7 @@ void counters_begin_thread(void) {
     else
         atomic_fetch_add(&this.header->uncounted_threads, 1);
     pthread_mutex_unlock(&this.lock);
-    set_gs(block ? (uintptr_t)block->address - (uintptr_t)this.low : 0);
+    thread_counts_in(block ? block->address : NULL);
     errno = saved_errno;
 }
 
@@ -307,9 +300,18 @@ void counters_after_fork_in_parent(void) {
     pthread_mutex_unlock(&this.lock);
 }
 
+// Where the first block was, threads go on counting, unseen.
+static void forget_block(uint8_t *address) {
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    if (address == thread_first_block())
+        mmap(address, COUNTERS_BLOCK_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0);
+    else
+        munmap(address, COUNTERS_BLOCK_BYTES);
+}
+
 static void forget_blocks(uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
-        munmap(this.blocks[i].address, COUNTERS_BLOCK_BYTES);
+        forget_block(this.blocks[i].address);
     memset(this.blocks, 0, count * sizeof *this.blocks);
 }
 
@@ -338,13 +340,13 @@ void counters_after_fork_in_child(void) {
     bool per_thread = parents->mode == COUNTERS_PER_THREAD;
     uint32_t blocks = atomic_load(&parents->blocks);
     if (per_thread)
-        set_gs(0);
+        thread_counts_in(NULL);
     if (!open_in_child(parents))
         this.header = NULL;
     munmap(parents, blocks_from);
     if (per_thread) {
         forget_blocks(blocks);
-        counters_begin_thread();
+        counters_begin_thread(NULL);
     } else if (this.header) {
         atomic_store(&this.header->blocks, take_space_in_blocks(0, this.used));
     }

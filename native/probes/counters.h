@@ -24,8 +24,8 @@ enum {
 };
 
 enum counters_mode {
-    COUNTERS_PER_THREAD = 0, // found by %gs
-    COUNTERS_LOCKED = 1,     // one block, counted with a locked increment
+    COUNTERS_PER_THREAD = 0,
+    COUNTERS_LOCKED = 1, // one block, counted with a locked increment
 };
 
 struct counters_header {
@@ -67,13 +67,11 @@ struct counters_module *counters_row(const struct module *module);
 // Sets aside room for a module's counters in all blocks.
 enum probes_reason counters_reserve(struct counters_module *row, uint32_t counters);
 
-// The address by which code names a module's first counter, relative to %gs.
-uint32_t counters_gs_place(const struct counters_module *row);
 // Maps a module's counters to a fixed place, for locked counting.
 bool counters_map_at(const struct counters_module *row, void *where);
 
-// Gives the calling thread a block; without one it counts where nobody looks.
-void counters_begin_thread(void);
+// Gives the calling thread a block; without one it counts in one that others may use, or where nobody looks.
+void counters_begin_thread(uint8_t *creators_block);
 
 void counters_before_fork(void);
 void counters_after_fork_in_parent(void);

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "probes/counters.h"
+#include "probes/increments.h"
 #include "probes/install.h"
 #include "probes/memory.h"
 #include "probes/sandbox.h"
@@ -33,28 +34,23 @@ static struct {
 } counts = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void set_increments(const struct plan *plan, const struct installed *where, uint8_t *stubs, void *context) {
-    static const uint8_t by_gs[] = {0x65, 0x48, 0xff, 0x04, 0x25};  // inc qword ptr gs:[address]
-    static const uint8_t locked[] = {0x3e, 0xf0, 0x48, 0xff, 0x05}; // ds lock inc qword ptr [rip + distance]
     const struct counted *counted = context;
     bool per_thread = counters_mode() == COUNTERS_PER_THREAD;
     for (uint32_t i = 0; i < plan->header->increments; i++) {
         const struct plan_increment *increment = &plan->increments[i];
-        uint8_t *at = stubs + increment->at;
-        uint32_t offset = increment->counter * (uint32_t)sizeof(uint64_t), operand;
-        memcpy(at, per_thread ? by_gs : locked, sizeof by_gs);
+        uint32_t offset = increment->counter * (uint32_t)sizeof(uint64_t);
         if (per_thread)
-            operand = counters_gs_place(counted->row) + offset;
+            increment_per_thread(stubs + increment->at, counted->row->first + offset);
         else
-            operand = (uint32_t)(where->data + offset - (where->stubs + increment->at + PLAN_INCREMENT_BYTES));
-        memcpy(at + sizeof by_gs, &operand, sizeof operand);
+            increment_locked(stubs + increment->at, where->stubs + increment->at, where->data + offset);
     }
 }
 
 static enum probes_reason count_module(const struct module *module, struct counted *counted) {
     const struct plan_header *header = counted->plan.header;
     bool per_thread = counters_mode() == COUNTERS_PER_THREAD;
-    if (per_thread && header->flags & PLAN_USES_GS)
-        return PROBES_USES_GS;
+    if (per_thread ? header->flags & PLAN_TAKES_REGISTER : !increments_can_lock())
+        return PROBES_TAKES_REGISTER;
     enum probes_reason reason = install_check(&counted->plan, module);
     if (!reason)
         reason = counters_reserve(counted->row, header->counters);
@@ -179,6 +175,7 @@ static void after_fork_in_child(void) {
 }
 
 static const struct threads_events events = {
+    .creators_block = thread_block,
     .thread_begins = counters_begin_thread,
     .before_fork = before_fork,
     .after_fork_in_parent = after_fork_in_parent,
@@ -192,9 +189,9 @@ static const char *value_of(char **environment, const char *variable) {
     return NULL;
 }
 
-static void note_use_of_gs(const struct module *module, void *uses_gs) {
-    if (plan_flags(counts.plans, module->build_id, module->build_id_bytes) & PLAN_USES_GS)
-        *(bool *)uses_gs = true;
+static void note_use_of_register(const struct module *module, void *is_taken) {
+    if (plan_flags(counts.plans, module->build_id, module->build_id_bytes) & PLAN_TAKES_REGISTER)
+        *(bool *)is_taken = true;
 }
 
 static bool threads_run_already(void) {
@@ -209,13 +206,13 @@ __attribute__((constructor)) static void start(int argument_count, char **argume
     if (!plans || !out || strlen(plans) >= sizeof counts.plans || threads_run_already() || !counters_open(out))
         return;
     strcpy(counts.plans, plans);
-    bool uses_gs = false;
-    modules_walk(note_use_of_gs, &uses_gs);
-    if (uses_gs)
+    bool register_is_taken = false;
+    modules_walk(note_use_of_register, &register_is_taken);
+    if (register_is_taken)
         counters_count_locked();
     if (!threads_watch(&events))
         return;
-    counters_begin_thread();
+    counters_begin_thread(NULL);
     look();
     if (!modules_watch(look))
         counters_note_unwatched();

@@ -3,41 +3,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "probes/code.h"
 #include "probes/memory.h"
-
-static const uint8_t call_code = 0xe8, jump_code = 0xe9, no_operation = 0x90;
-// In front of a call it changes nothing: compilers lengthen calls by it themselves (-mindirect-branch-cs-prefix).
-static const uint8_t meaningless_prefix = 0x2e;
-
-static int32_t read_distance(const uint8_t *at) {
-    int32_t distance;
-    memcpy(&distance, at, sizeof distance);
-    return distance;
-}
-
-static bool write_distance(uint8_t *at, int64_t distance) {
-    int32_t stored = (int32_t)distance;
-    memcpy(at, &stored, sizeof stored);
-    return stored == distance;
-}
 
 // By how much the stubs lie elsewhere than distances assume.
 static int64_t shift_of(const struct installed *installed) {
     return (int64_t)((uintptr_t)installed->stubs - installed->bias);
-}
-
-static bool patched(const struct plan_patch *patch, int64_t shift, uint8_t new[PLAN_OLD_BYTES]) {
-    memcpy(new, patch->old, PLAN_OLD_BYTES);
-    uint32_t distance_at = plan_distance_at(patch);
-    if (patch->kind == PATCH_CALL) {
-        memset(new, meaningless_prefix, patch->size);
-        new[distance_at - 1] = call_code;
-    } else if (patch->kind == PATCH_JUMP) {
-        memset(new, no_operation, patch->size);
-        new[0] = jump_code;
-    }
-    int64_t from = (int64_t)patch->at + distance_at + PLAN_DISTANCE_BYTES;
-    return write_distance(new + distance_at, (int64_t)patch->stub + shift - from);
 }
 
 enum probes_reason install_check(const struct plan *plan, const struct module *module) {
@@ -51,8 +22,7 @@ enum probes_reason install_check(const struct plan *plan, const struct module *m
             return PROBES_OTHER_CODE;
     }
     for (uint32_t i = 0; i < plan->header->fixes; i++) {
-        uint32_t at = plan->fixes[i];
-        int64_t target = (int64_t)at + PLAN_DISTANCE_BYTES + read_distance(plan->stubs + at);
+        int64_t target = code_fix_target(plan->stubs, plan->fixes[i]);
         if (target < 0 || !module_holds(module, (uint64_t)target))
             return PROBES_PLAN_DAMAGED;
     }
@@ -62,7 +32,8 @@ enum probes_reason install_check(const struct plan *plan, const struct module *m
 enum probes_reason install_reserve(const struct plan *plan, const struct module *module, size_t data_bytes,
                                    struct installed *installed) {
     size_t stub_bytes = whole_pages(plan->header->stub_bytes);
-    uint8_t *memory = memory_near(module->low, module->high, stub_bytes + data_bytes);
+    struct code_span span = code_span(module);
+    uint8_t *memory = memory_near(span.low, span.high, stub_bytes + data_bytes);
     if (!memory)
         return PROBES_NO_ROOM;
     *installed = (struct installed){module->bias, memory, memory + stub_bytes, stub_bytes, whole_pages(data_bytes)};
@@ -71,11 +42,9 @@ enum probes_reason install_reserve(const struct plan *plan, const struct module 
 
 static bool correct_distances(const struct plan *plan, const struct installed *installed, uint8_t *stubs) {
     int64_t shift = shift_of(installed);
-    for (uint32_t i = 0; i < plan->header->fixes; i++) {
-        uint8_t *at = stubs + plan->fixes[i];
-        if (!write_distance(at, read_distance(at) - shift))
+    for (uint32_t i = 0; i < plan->header->fixes; i++)
+        if (!code_fix(stubs + plan->fixes[i], shift))
             return false;
-    }
     return true;
 }
 
@@ -110,7 +79,7 @@ enum probes_reason install_patches(const struct plan *plan, const struct install
         memcpy(copy, old, end - first);
         for (uint32_t i = 0; i < count && done; i++) {
             uint8_t new[PLAN_OLD_BYTES];
-            done = patched(&plan->patches[i], shift_of(installed), new);
+            done = code_patched(&plan->patches[i], shift_of(installed), new);
             memcpy(copy + (plan->patches[i].at - first), new, plan->patches[i].size);
         }
         done = done && memory_overwrite(text, copy, old, end - first);
@@ -125,7 +94,7 @@ enum probes_reason install_patches(const struct plan *plan, const struct install
 bool install_is_in_effect(const struct plan *plan, const struct installed *installed) {
     const struct plan_patch *patch = plan->patches;
     uint8_t new[PLAN_OLD_BYTES];
-    return plan->header->patches == 0 || (patched(patch, shift_of(installed), new) &&
+    return plan->header->patches == 0 || (code_patched(patch, shift_of(installed), new) &&
                                           !memcmp((const void *)(installed->bias + patch->at), new, patch->size));
 }
 

@@ -4,16 +4,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "probes/code.h"
 #include "sampler/raw.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-static const uintptr_t reach = 0x7ff00000;     // what 32 bits span to either side, less a margin
-static const uintptr_t step = 1 << 20;         // between places that are tried
-static const uintptr_t lowest = 0x100000;      // below it the system maps nothing
-static const uintptr_t heap_room = 0x40000000; // above a program, where its heap grows
+static const uintptr_t step = 1 << 20;    // between places that are tried
+static const uintptr_t lowest = 0x100000; // below it the system maps nothing
 
 static void *reserved(uintptr_t at, size_t bytes, int protection) {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
@@ -27,21 +26,23 @@ static void *reserved(uintptr_t at, size_t bytes, int protection) {
 
 void *memory_near(uintptr_t low, uintptr_t high, size_t bytes) {
     bytes = whole_pages(bytes);
-    if (high - low >= reach || bytes >= reach)
+    if (high - low >= code_reach || bytes >= code_reach)
         return NULL;
     void *found = NULL;
-    for (uintptr_t room = bytes; low > lowest + room && high - (low - room) < reach && !found; room += step)
+    for (uintptr_t room = bytes; low > lowest + room && high - (low - room) < code_reach && !found; room += step)
         found = reserved((low - room) & ~(uintptr_t)(PAGE - 1), bytes, PROT_NONE);
-    uintptr_t above = (high + heap_room) & ~(step - 1);
-    for (uintptr_t at = above; at + bytes - low < reach && !found; at += step)
+    uintptr_t above = (high + code_clear_above) & ~(step - 1);
+    for (uintptr_t at = above; at + bytes - low < code_reach && !found; at += step)
         found = reserved(at, bytes, PROT_NONE);
     return found;
 }
 
+static const uintptr_t low_start = 0x20000000, low_end = 0x7ff00000;
+
 void *memory_low(size_t bytes) {
     bytes = whole_pages(bytes);
     void *found = NULL;
-    for (uintptr_t at = reach - bytes; bytes < reach && at > heap_room / 2 && !found; at -= step)
+    for (uintptr_t at = low_end - bytes; bytes < low_end && at > low_start && !found; at -= step)
         found = reserved(at & ~(uintptr_t)(PAGE - 1), bytes, PROT_READ | PROT_WRITE);
     return found;
 }
@@ -63,6 +64,8 @@ bool memory_put_code(void *where, const void *code, size_t bytes) {
     bool done = write_all(fd, code, bytes) &&
                 mmap(where, whole_pages(bytes), PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0) == where;
     raw_close(fd);
+    if (done)
+        code_was_written(where, bytes);
     return done;
 }
 
@@ -86,5 +89,6 @@ bool memory_overwrite(uintptr_t at, const void *bytes, const void *old, size_t s
     if (done < size)
         overwrite(fd, at, old, done); // no new page is needed for what has been written once
     raw_close(fd);
+    code_was_written((void *)at, size);
     return done == size;
 }

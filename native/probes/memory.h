@@ -12,7 +12,7 @@ static inline size_t whole_pages(size_t bytes) {
     return (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
-// Inaccessible memory from which all of [low, high) can be reached by a 32-bit distance, and back. NULL: there is none.
+// Inaccessible memory from which jumps reach all of [low, high), and back. NULL: there is none.
 void *memory_near(uintptr_t low, uintptr_t high, size_t bytes);
 
 // Zeros that code can name by a 32-bit address. NULL: there is no such place.

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "probes/code.h"
 #include "probes/memory.h"
 
 enum { NOTE_NAME = 4, NOTE_ALIGN = 4 };
@@ -38,20 +39,27 @@ static bool has_text_relocations(const struct module *module, const ElfW(Phdr) *
     return false;
 }
 
+static void widen(uintptr_t *low, uintptr_t *high, uintptr_t start, uintptr_t end) {
+    *low = start < *low ? start : *low;
+    *high = end > *high ? end : *high;
+}
+
 static struct module described(const struct dl_phdr_info *info) {
     struct module module = {
         .bias = info->dlpi_addr,
         .segments = info->dlpi_phdr,
         .segment_count = info->dlpi_phnum,
         .low = UINTPTR_MAX,
+        .code_low = UINTPTR_MAX,
         .path = info->dlpi_name ? info->dlpi_name : "",
     };
     for (uint32_t i = 0; i < module.segment_count; i++) {
         const ElfW(Phdr) *segment = &module.segments[i];
         uintptr_t start = module.bias + segment->p_vaddr;
         if (segment->p_type == PT_LOAD && segment->p_memsz) {
-            module.low = start < module.low ? start : module.low;
-            module.high = start + segment->p_memsz > module.high ? start + segment->p_memsz : module.high;
+            widen(&module.low, &module.high, start, start + segment->p_memsz);
+            if (segment->p_flags & PF_X)
+                widen(&module.code_low, &module.code_high, start, start + segment->p_memsz);
         } else if (segment->p_type == PT_NOTE && !module.build_id_bytes) {
             find_build_id(&module, segment);
         } else if (segment->p_type == PT_DYNAMIC) {
@@ -95,11 +103,6 @@ bool module_holds(const struct module *module, uint64_t address) {
 
 // The dynamic linker calls an empty function whenever the list has changed, for debuggers: it gets a jump to us.
 // Nothing is interposed, so that callers of dlopen stay who they are.
-enum { JUMP_BYTES = 5, ALIGNMENT = 16, FAR_JUMP_BYTES = 14 };
-static const uint8_t mark[] = {0xf3, 0x0f, 0x1e, 0xfa}; // endbr64
-static const uint8_t return_code = 0xc3, jump_code = 0xe9;
-static const uint8_t jump_to_following[] = {0xff, 0x25, 0, 0, 0, 0};
-
 static void (*when_changed)(void);
 
 static void changed_or_about_to(void) {
@@ -107,31 +110,20 @@ static void changed_or_about_to(void) {
         when_changed();
 }
 
-// Whether a function that only returns is followed by what fills up to the next one.
-static bool has_room_for_jump(const uint8_t *hook) {
-    size_t at = memcmp(hook, mark, sizeof mark) == 0 ? sizeof mark : 0;
-    if ((uintptr_t)hook % ALIGNMENT != 0 || hook[at] != return_code)
-        return false;
-    uint8_t fill = hook[at + 1];
-    return at + 1 >= JUMP_BYTES || fill == 0x66 || fill == 0x0f || fill == 0x90 || fill == 0xcc;
-}
-
 bool modules_watch(void (*changed)(void)) {
     uint8_t *hook = (uint8_t *)_r_debug.r_brk;
-    if (!hook || !has_room_for_jump(hook))
+    if (!hook || !code_may_be_hooked(hook))
         return false;
-    uint8_t *stub = memory_near((uintptr_t)hook & ~(uintptr_t)(PAGE - 1), (uintptr_t)hook + ALIGNMENT, PAGE);
+    uint8_t *stub = memory_near((uintptr_t)hook & ~(uintptr_t)(PAGE - 1), (uintptr_t)hook + CODE_HOOK_BYTES, PAGE);
     if (!stub)
         return false;
-    uint8_t far_jump[FAR_JUMP_BYTES], jump[JUMP_BYTES] = {jump_code}, old[JUMP_BYTES];
-    memcpy(old, hook, sizeof old);
-    void (*target)(void) = changed_or_about_to;
-    memcpy(far_jump, jump_to_following, sizeof jump_to_following);
-    memcpy(far_jump + sizeof jump_to_following, &target, sizeof target);
-    int32_t distance = (int32_t)(stub - (hook + JUMP_BYTES));
-    memcpy(jump + 1, &distance, sizeof distance);
+    uint8_t far_jump[CODE_HOOK_BYTES] = {0}, old[CODE_JUMP_BYTES];
+    code_far_jump(far_jump, changed_or_about_to);
+    struct code_jump jump = code_hook_jump(hook, stub);
+    memcpy(old, jump.at, jump.size);
     when_changed = changed;
-    if (memory_put_code(stub, far_jump, sizeof far_jump) && memory_overwrite((uintptr_t)hook, jump, old, sizeof jump))
+    if (memory_put_code(stub, far_jump, sizeof far_jump) &&
+        memory_overwrite((uintptr_t)jump.at, jump.new, old, jump.size))
         return true;
     munmap(stub, PAGE);
     return false;

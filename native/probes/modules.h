@@ -13,6 +13,7 @@ struct module {
     const ElfW(Phdr) * segments;
     uint32_t segment_count;
     uintptr_t low, high; // of all that is loaded, as addresses
+    uintptr_t code_low, code_high;
     uint8_t build_id[PLAN_BUILD_ID_BYTES];
     uint32_t build_id_bytes; // 0: none, or an unusual one
     bool text_relocations;

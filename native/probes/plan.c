@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 
 #include "probes/checksum.h"
+#include "probes/code.h"
+#include "probes/increments.h"
 #include "sampler/raw.h"
 
 _Static_assert(sizeof(struct plan_header) == 80 && sizeof(struct plan_patch) == 24 && sizeof(struct plan_site) == 24,
@@ -58,27 +60,21 @@ static bool cut(struct plan *plan) {
     return header->checksum == checksum(file + checked_from, sites - checked_from);
 }
 
-static bool patch_is_sound(const struct plan_patch *patch, uint32_t stub_bytes) {
-    uint32_t least = 1 + PLAN_DISTANCE_BYTES;
-    return patch->size >= least && patch->size <= PLAN_OLD_BYTES && patch->kind <= PATCH_JUMP &&
-           patch->stub < stub_bytes;
-}
-
 // Everything within its bounds, patches in order and apart: whatever wrote the file.
 static bool contents_are_sound(const struct plan *plan) {
     const struct plan_header *header = plan->header;
     uint64_t free_from = 0;
     for (uint32_t i = 0; i < header->patches; i++) {
         const struct plan_patch *patch = &plan->patches[i];
-        if (!patch_is_sound(patch, header->stub_bytes) || patch->at < free_from)
+        if (!code_patch_is_sound(patch) || patch->stub >= header->stub_bytes || patch->at < free_from)
             return false;
         free_from = (uint64_t)patch->at + patch->size;
     }
     for (uint32_t i = 0; i < header->fixes; i++)
-        if ((uint64_t)plan->fixes[i] + PLAN_DISTANCE_BYTES > header->stub_bytes)
+        if ((uint64_t)plan->fixes[i] + PLAN_FIX_BYTES > header->stub_bytes)
             return false;
     for (uint32_t i = 0; i < header->increments; i++)
-        if ((uint64_t)plan->increments[i].at + PLAN_INCREMENT_BYTES > header->stub_bytes ||
+        if ((uint64_t)plan->increments[i].at + increment_bytes > header->stub_bytes ||
             plan->increments[i].counter >= header->counters)
             return false;
     return true;
@@ -88,7 +84,7 @@ static enum probes_reason check(struct plan *plan, const uint8_t *build_id, uint
     const struct plan_header *header = plan->header;
     if (plan->bytes < sizeof *header || memcmp(header->magic, PLAN_MAGIC, sizeof header->magic) != 0)
         return PROBES_PLAN_DAMAGED;
-    if (header->version != PLAN_VERSION)
+    if (header->version != PLAN_VERSION || header->machine != code_machine)
         return PROBES_PLAN_OTHER_VERSION;
     if (header->build_id_bytes != build_id_bytes || memcmp(header->build_id, build_id, build_id_bytes) != 0)
         return PROBES_PLAN_DAMAGED;

@@ -16,20 +16,19 @@
 #define PLAN_MAGIC "WPPROBES"
 
 enum {
-    PLAN_VERSION = 1,
+    PLAN_VERSION = 2,
     PLAN_BUILD_ID_BYTES = 20,
-    PLAN_OLD_BYTES = 14,      // of the longest stretch that one patch replaces
-    PLAN_DISTANCE_BYTES = 4,  // of what a call or jump is relative by
-    PLAN_INCREMENT_BYTES = 9, // of every form of an increment
+    PLAN_OLD_BYTES = 14, // of the longest stretch that one patch replaces
+    PLAN_FIX_BYTES = 4,
     PLAN_MOST_BYTES = 1 << 30,
 };
 
 enum plan_flags {
-    PLAN_USES_GS = 1, // the module's own code uses %gs
+    PLAN_TAKES_REGISTER = 1, // the module's own code uses the register by which threads find their counters
 };
 
 enum patch_kind {
-    PATCH_DISTANCE, // a call or jump by distance stays what it is; its last four bytes now lead to the stub
+    PATCH_DISTANCE, // a call or jump by distance stays what it is, and now leads to the stub
     PATCH_CALL,     // becomes a call of the same length, so that it returns to where it did
     PATCH_JUMP,     // becomes a jump; what it does not need becomes no operation
 };
@@ -44,7 +43,7 @@ struct plan_header {
     uint32_t flags;
     uint32_t planner;        // version of what planned it, for the cache
     uint32_t sites_checksum; // CRC-32 of the sites
-    uint32_t reserved;
+    uint32_t machine;        // as ELF numbers it
 };
 
 struct plan_patch {
@@ -68,7 +67,7 @@ struct plan_site {
 struct plan {
     const struct plan_header *header;
     const struct plan_patch *patches;
-    const uint32_t *fixes; // offsets in the stubs of distances to the module
+    const uint32_t *fixes; // offsets in the stubs of distances to the module, or of instructions with one
     const struct plan_increment *increments;
     const uint8_t *stubs;
     size_t bytes; // of the file
@@ -79,10 +78,5 @@ enum probes_reason plan_open(const char *folder, const uint8_t *build_id, uint32
 // The flags of that plan, unchecked; 0 if there is none.
 uint32_t plan_flags(const char *folder, const uint8_t *build_id, uint32_t build_id_bytes);
 void plan_close(struct plan *plan);
-
-// Where in a patch the distance is.
-static inline uint32_t plan_distance_at(const struct plan_patch *patch) {
-    return patch->kind == PATCH_JUMP ? 1 : patch->size - PLAN_DISTANCE_BYTES;
-}
 
 #endif

@@ -14,7 +14,7 @@ enum probes_reason {
     PROBES_NO_DISK = 8,           // no disk space for counters
     PROBES_NOT_WRITABLE = 9,      // the system refuses to change code
     PROBES_TEXT_RELOCATIONS = 10, // the dynamic linker writes into the code as well
-    PROBES_USES_GS = 11,          // loaded too late to count without %gs
+    PROBES_TAKES_REGISTER = 11, // it needs the register by which threads find their counters, and locking is no way out
 };
 
 #endif

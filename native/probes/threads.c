@@ -23,6 +23,7 @@ struct start {
     void *(*run)(void *);
     int (*run_c11)(void *);
     void *argument;
+    uint8_t *creators_block;
     sigset_t creators, blocked; // signals that the creator had blocked, and that it blocked for us
 };
 enum { STARTS = 256 };
@@ -49,15 +50,18 @@ static void start_give_back(struct start *start) {
 }
 
 // Until the thread has counters of its own no handler may run in it: it would count in its creator's.
-static void block_signals(struct start *start) {
+static void prepare(struct start *start) {
     sigset_t all;
+    start->creators_block = watching->creators_block();
     sigfillset(&all);
+    memset(&start->blocked, 0, sizeof start->blocked);
     pthread_sigmask(SIG_SETMASK, &all, &start->creators);
     pthread_sigmask(SIG_SETMASK, NULL, &start->blocked);
 }
 
 static void unblock_signals(const struct start *start) {
     sigset_t now;
+    memset(&now, 0, sizeof now); // the kernel fills in only what it has
     pthread_sigmask(SIG_SETMASK, NULL, &now);
     // Another mask is one that the thread's attributes asked for.
     if (!memcmp(&now, &start->blocked, sizeof now))
@@ -67,7 +71,7 @@ static void unblock_signals(const struct start *start) {
 static struct start begun(void *given) {
     struct start start = *(struct start *)given;
     start_give_back(given);
-    watching->thread_begins();
+    watching->thread_begins(start.creators_block);
     unblock_signals(&start);
     return start;
 }
@@ -94,7 +98,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
         return NEXT(pthread_create)(thread, attributes, run, argument);
     start->run = run;
     start->argument = argument;
-    block_signals(start);
+    prepare(start);
     sigset_t creators = start->creators;
     int result = NEXT(pthread_create)(thread, attributes, begin, start);
     after_create(start, &creators, result != 0);
@@ -107,7 +111,7 @@ EXPORT int thrd_create(thrd_t *thread, thrd_start_t run, void *argument) {
         return NEXT(thrd_create)(thread, run, argument);
     start->run_c11 = run;
     start->argument = argument;
-    block_signals(start);
+    prepare(start);
     sigset_t creators = start->creators;
     int result = NEXT(thrd_create)(thread, begin_c11, start);
     after_create(start, &creators, result != thrd_success);

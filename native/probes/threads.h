@@ -3,9 +3,11 @@
 #define WHYPERF_PROBES_THREADS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct threads_events {
-    void (*thread_begins)(void);
+    uint8_t *(*creators_block)(void); // what thread_begins is given, asked of the creator
+    void (*thread_begins)(uint8_t *creators_block);
     void (*before_fork)(void);
     void (*after_fork_in_parent)(void);
     void (*after_fork_in_child)(void);

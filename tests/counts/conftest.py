@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.counts.machine import Machine, x86_machine
+from tests.counts.machine import Machine, counting_machine
 
 
 @pytest.fixture
 def machine() -> Iterator[Machine]:
-    with x86_machine() as made:
+    with counting_machine() as made:
         yield made

@@ -1,7 +1,7 @@
-"""Compiles programs for x86-64, plans how they are counted, and runs them with and without counting.
+"""Compiles programs, plans how they are counted, and runs them with and without counting.
 
-On an x86-64 machine all of it is native. Elsewhere WHYPERF_TEST_X86_ROOT may name the root of an x86-64 system whose
-programs can be run by chroot (qemu-user does that): then a cross compiler builds them, and the library as well.
+All of it is native, unless WHYPERF_TEST_X86_ROOT names the root of an x86-64 system whose programs can be run by chroot
+(qemu-user does that): then a cross compiler builds programs of that machine, and the library as well.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -20,10 +21,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pytest
 
-from tests.architecture import HERE
-from whyperf.collect.architecture import X86_64
 from whyperf.collect.counts.counter_files import CountedModule, CountedProcess, Reason, counted_processes
 from whyperf.collect.counts.recorder import LIBRARY
 from whyperf.debuginfo import Binary, describe
@@ -36,6 +34,13 @@ from whyperf.recording.call_tables import CallKind
 ROOT = os.environ.get("WHYPERF_TEST_X86_ROOT", "")
 NATIVE = Path(__file__).parents[2] / "native"
 CROSS = "x86_64-linux-gnu-" if ROOT else ""
+MACHINE = "x86_64" if ROOT else platform.machine()
+"""Whose code programs are compiled to."""
+USES_REGISTER = {
+    "x86_64": '__asm__ volatile("mov %%gs:8, %%rax" : : : "rax");',
+    "aarch64": '__asm__ volatile("msr tpidr_el0, x0");',
+}[MACHINE]
+"""What keeps threads from having counters of their own; not to be run."""
 _WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Werror"]
 _CODE = ["-O2", "-g", "-D_GNU_SOURCE", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-plt", "-fno-stack-protector"]
 _LINKED = ["-Wl,-z,now", "-Wl,-z,defs", "-Wl,-z,initfirst"]
@@ -170,16 +175,9 @@ def reasons(binary: Path, processes: Sequence[CountedProcess]) -> set[Reason]:
     return {one.reason for process in processes for one in process.modules if Path(one.path).name == binary.name}
 
 
-def skip_elsewhere() -> None:
-    """Calls of no other machine's programs are counted."""
-    if HERE is not X86_64 and not ROOT:
-        pytest.skip("x86-64 only: needs such a machine, or WHYPERF_TEST_X86_ROOT")
-
-
 @contextlib.contextmanager
-def x86_machine() -> Iterator[Machine]:
+def counting_machine() -> Iterator[Machine]:
     """A folder that the programs see, gone afterwards."""
-    skip_elsewhere()
     with tempfile.TemporaryDirectory(prefix="whyperf-counts-", dir=f"{ROOT}/tmp" if ROOT else None) as folder:
         yield Machine(Path(folder))
 
@@ -192,7 +190,8 @@ def preloaded() -> list[Path]:
     folder = Path(tempfile.mkdtemp(prefix="whyperf-library-", dir=f"{ROOT}/tmp"))
     atexit.register(shutil.rmtree, folder)
     library, again = folder / "libwhyperf_probes.so", folder / "libtranslate_again.so"
-    sources = map(str, [*sorted((NATIVE / "probes").glob("*.c")), NATIVE / "interposed" / "syscall.c"])
+    own = [one for folder in ("probes", "probes/x86_64") for one in sorted((NATIVE / folder).glob("*.c"))]
+    sources = map(str, [*own, NATIVE / "interposed" / "syscall.c"])
     _run([f"{CROSS}gcc", *_LIBRARY_FLAGS, f"-I{NATIVE}", *sources, "-o", str(library)])
     source = Path(__file__).parent / "programs" / "translate_again.c"
     _run([f"{CROSS}gcc", "-O2", "-shared", "-fPIC", str(source), "-o", str(again)])

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.counts.machine import Machine, reasons, x86_machine
+from tests.counts.machine import Machine, counting_machine, reasons
 from whyperf.collect.counts.counter_files import Reason, counted_processes
 from whyperf.debuginfo import describe
 from whyperf.debuginfo.probes.plan_cache import ensure_plan, load_plan
@@ -25,6 +25,7 @@ int main(void) { printf("%d\\n", middle(3) + pointer(4)); return 5; }
 """
 _HEADER_BYTES = 80
 _CHECKED_FROM = 12
+_MACHINE_AT = 76
 _VERSION_AT, _PATCHES_AT, _FIXES_AT, _INCREMENTS_AT, _COUNTERS_AT, _STUB_BYTES_AT, _SITES_AT = (
     12,
     40,
@@ -58,6 +59,12 @@ class Subject:
         return _HEADER_BYTES + self._count(_PATCHES_AT) * PATCH.itemsize
 
     @property
+    def data_address(self) -> int:
+        elf = describe(str(self.binary)).elf
+        assert elf is not None
+        return next(segment.address for segment in elf.segments if not segment.executable)
+
+    @property
     def increments_at(self) -> int:
         return self.fixes_at + 4 * self._count(_FIXES_AT)
 
@@ -76,7 +83,7 @@ class Subject:
 
 @pytest.fixture(scope="module")
 def subject() -> Iterator[Subject]:
-    with x86_machine() as machine:
+    with counting_machine() as machine:
         binary = machine.compiled(SOURCE)
         (plan,) = machine.plans.iterdir()
         yield Subject(machine, binary, plan.read_bytes())
@@ -106,13 +113,14 @@ def test_a_plan_of_any_other_length_is_noticed(subject: Subject) -> None:
 PATCH_AT, PATCH_STUB, PATCH_SIZE, PATCH_KIND, PATCH_OLD = (_HEADER_BYTES + at for at in (0, 4, 8, 9, 10))
 FALSE_NUMBERS: dict[str, Callable[[Subject], bytes]] = {
     "magic": lambda one: b"WPPROBEX" + one.content[8:],
-    "version": lambda one: one.with_number(_VERSION_AT, 2),
+    "version": lambda one: one.with_number(_VERSION_AT, 1),
+    "another machine": lambda one: one.with_number(_MACHINE_AT, 8),
     "more patches": lambda one: one.with_number(_PATCHES_AT, 1 << 31),
     "more fixes": lambda one: one.with_number(_FIXES_AT, 0xFFFFFFFF),
     "more increments": lambda one: one.with_number(_INCREMENTS_AT, 0x20000000),
     "fewer counters": lambda one: one.with_number(_COUNTERS_AT, 1),
     "more code": lambda one: one.with_number(_STUB_BYTES_AT, 0xFFFFFFF0),
-    "patch outside the module": lambda one: one.with_number(PATCH_AT, 0),
+    "patch outside the code": lambda one: one.with_number(PATCH_AT, one.data_address),
     "patch far outside the module": lambda one: one.with_number(PATCH_AT, 0xFFFFFFF0),
     "patch that leads outside": lambda one: one.with_number(PATCH_STUB, 0x7FFFFFFF),
     "patch without bytes": lambda one: one.with_number(PATCH_SIZE, 0, "B"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.counts.machine import Machine, Ran, reasons
+from tests.counts.machine import MACHINE, USES_REGISTER, Machine, Ran, reasons
 from whyperf.collect.counts.counter_files import Reason
 from whyperf.recording.call_tables import CallKind
 
@@ -68,7 +68,8 @@ def test_exceptions_pass_through_counted_frames(machine: Machine) -> None:
             printf("%d %d %ld\\n", caught, destroyed, sum);
         }"""
     )
-    for name, flags in {"usual": (), "fixed": ("-no-pie", "-fcf-protection=full"), "slow": ("-O0",)}.items():
+    protected = "-fcf-protection=full" if MACHINE == "x86_64" else "-mbranch-protection=standard"
+    for name, flags in {"usual": (), "fixed": ("-no-pie", protected), "slow": ("-O0",)}.items():
         binary = machine.compiled(source, *flags, name=name)
         ran = run_both(machine, binary)
         found = machine.edges(binary, ran.processes)
@@ -148,7 +149,7 @@ THREADS = (
             for (int i = 0; i < 6; i++) pthread_join(threads[i], NULL);
             thrd_join(other, NULL);
         }
-        if (count > 100) __asm__ volatile("mov %%gs:8, %%rax" : : : "rax");
+        if (count > 100) { USES_REGISTER }
         puts("done");
         return 0;
     }"""
@@ -157,7 +158,7 @@ THREADS = (
 
 @pytest.mark.parametrize("locked", [False, True])
 def test_threads_lose_no_counts(machine: Machine, locked: bool) -> None:
-    source = THREADS if locked else THREADS.replace("mov %%gs:8", "mov %%fs:0")
+    source = THREADS.replace("USES_REGISTER", USES_REGISTER if locked else "")
     binary = machine.compiled(source)
     ran = run_both(machine, binary)
     (process,) = ran.processes

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.counts.machine import Machine, environment_outside, preloaded
+from tests.counts.machine import ROOT, Machine, environment_outside, preloaded
 from whyperf.cli import record
 from whyperf.cli.counts_options import check_counts
 from whyperf.cli.main import main
+from whyperf.collect.architecture import X86_64
 from whyperf.collect.counts.run import record_counts
 from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.program import find_program
@@ -72,6 +73,7 @@ def recorded(machine: Machine, *arguments: str, lifecycle: Lifecycle | None = No
         environment=environment,
         capture_output=True,
         library=preloaded()[0],
+        architecture=X86_64 if ROOT else None,
     )
     assert outcome.status == (4 if lifecycle is None else None) and outcome.failure is None
     return seal(path)

@@ -10,9 +10,7 @@ from whyperf.errors import WhyperfError
 
 def add_counts(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("exact call counts instead of samples")
-    group.add_argument(
-        "--counts", action="store_true", help="count every call of the program and its libraries (x86-64 only)"
-    )
+    group.add_argument("--counts", action="store_true", help="count every call of the program and its libraries")
 
 
 def check_counts(args: argparse.Namespace) -> None:

@@ -46,6 +46,8 @@ class NotCounted(IntEnum):
     """Some iterations of the loop begin without a jump."""
     OTHER_EDGE = 8
     """Another jump of the same loop cannot be counted, and half a count is none."""
+    REGISTERS = 9
+    """The registers that counting changes are in use (64-bit ARM)."""
 
 
 CALL_COUNTS = Table(

@@ -42,7 +42,7 @@ class Reason(IntEnum):
     NO_DISK = 8
     NOT_WRITABLE = 9
     TEXT_RELOCATIONS = 10
-    USES_GS = 11
+    TAKES_REGISTER = 11
 
 
 @dataclass(frozen=True, eq=False)

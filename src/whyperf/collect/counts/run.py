@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from whyperf.collect import folder as folders
-from whyperf.collect.architecture import X86_64, this_architecture
+from whyperf.collect.architecture import Architecture, this_architecture
 from whyperf.collect.counts.recorder import LIBRARY, CountsRecorder
 from whyperf.collect.dependences.loaded import LoadedFile, files_of
 from whyperf.collect.lifecycle import Lifecycle, Outcome
@@ -24,15 +25,18 @@ from whyperf.recording.manifest import Sampling
 
 # What throws exceptions and starts threads runs while counters change hands, and is nobody's regression.
 _RUNTIME = re.compile(r"lib(gcc_s|stdc\+\+|c\+\+|c\+\+abi|unwind|asan|tsan|ubsan|lsan|whyperf_\w+)\.so.*")
+_PAGE_BYTES = 4096
 _UNPLANNED_ORIGINS = frozenset({"libc", "vdso", "sampler"})
 
 
 def check_counts_here() -> None:
-    """Refuses machines whose code whyperf cannot change so that it counts."""
-    here = this_architecture()
-    if here is not X86_64:
+    """Refuses systems on which counters cannot be mapped."""
+    this_architecture()
+    page = os.sysconf("SC_PAGE_SIZE")
+    if page != _PAGE_BYTES:
         raise WhyperfError(
-            f"--counts works on {X86_64.name} only; this machine is {here.name}.", "whyperf record -- COMMAND"
+            f"--counts needs memory pages of {_PAGE_BYTES // 1024} KiB; this system's have {page // 1024} KiB.",
+            "whyperf record -- COMMAND",
         )
 
 
@@ -47,9 +51,13 @@ def record_counts(
     force: bool = False,
     on_tick: Callable[[], None] = lambda: None,
     library: Path = LIBRARY,
+    architecture: Architecture | None = None,
 ) -> Outcome:
-    """Runs `program` and counts its calls. The folder `path` stays open: seal it next."""
-    check_followable(program, X86_64)
+    """Runs `program` and counts its calls. The folder `path` stays open: seal it next.
+
+    Both program and library are of `architecture`, this machine's if none is given.
+    """
+    check_followable(program, architecture)
     preloadable(library)
     if lifecycle.skip_s:
         raise WhyperfError(
@@ -59,7 +67,7 @@ def record_counts(
         )
     if lifecycle.drive is not None:
         command_line(lifecycle.drive, environment)
-    plans = list(_plans(files_of(program, environment), cache_folder("plans")))
+    plans = list(plans_for(files_of(program, environment), cache_folder("plans")))
     named = unit or ("unit" if lifecycle.drive else "run")
     with contextlib.ExitStack() as held:
         folder = folders.create(path, force=force)
@@ -79,7 +87,7 @@ def record_counts(
         )
 
 
-def _plans(files: list[LoadedFile], folder: Path) -> Iterator[Path]:
+def plans_for(files: list[LoadedFile], folder: Path) -> Iterator[Path]:
     """Of everything but the C library and the languages' run-time libraries."""
     for file in files:
         binary = file.binary

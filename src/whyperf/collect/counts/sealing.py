@@ -45,7 +45,7 @@ _REASONS = {
     Reason.NO_DISK: "no disk space",
     Reason.NOT_WRITABLE: "the system refuses to change its code",
     Reason.TEXT_RELOCATIONS: "it has text relocations",
-    Reason.USES_GS: "it uses the %gs register",
+    Reason.TAKES_REGISTER: "it uses a register that counting needs",
 }
 # Whose calls nobody asked to count.
 _LEFT_OUT = frozenset({"libc", "vdso", "sampler", "system-library"})

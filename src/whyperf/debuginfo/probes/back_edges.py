@@ -9,7 +9,7 @@ import numpy as np
 
 from whyperf.debuginfo.blocks import Blocks, Parts, blocks_of
 from whyperf.debuginfo.instructions import Branching, branching_of
-from whyperf.debuginfo.machines import X86_64
+from whyperf.debuginfo.machines import Machine
 from whyperf.debuginfo.machines.machine import Row
 
 
@@ -23,9 +23,9 @@ class BackEdge:
     """Nothing else but such jumps leads back there: no code that runs on into it, and no table of jumps."""
 
 
-def back_edges(rows: Sequence[Row], low: int, high: int) -> Iterator[BackEdge]:
+def back_edges(machine: Machine, rows: Sequence[Row], low: int, high: int) -> Iterator[BackEdge]:
     """Of a stretch of code: direct jumps to the block with which a loop begins that they are in."""
-    branches = [branch for row in rows if (branch := branching_of(X86_64, row)) is not None]
+    branches = [branch for row in rows if (branch := branching_of(machine, row)) is not None]
     jumps = [branch for branch in branches if _leads_back(branch, low)]
     if not jumps:
         return

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 MAGIC = b"WPPROBES"
-VERSION = 1
-PLANNER = 1
+VERSION = 2
+PLANNER = 2
 """Raised whenever plans get better: older ones are made anew."""
 OLD_BYTES = 14
 BUILD_ID_BYTES = 20
@@ -43,12 +43,14 @@ class PatchKind(IntEnum):
 
 class PlanFlags(IntFlag):
     NONE = 0
-    USES_GS = 1
+    TAKES_REGISTER = 1
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
     build_id: str
+    machine: int
+    """As ELF numbers it."""
     flags: PlanFlags
     patches: Rows
     fixes: npt.NDArray[np.uint32]
@@ -61,6 +63,15 @@ class Plan:
     @property
     def counters(self) -> int:
         return int(self.sites["counter"].max(initial=-1)) + 1
+
+
+@dataclass(frozen=True)
+class Planned:
+    """And how much code there was."""
+
+    plan: Plan
+    functions: int
+    not_understood: int
 
 
 def written(plan: Plan) -> bytes:
@@ -81,7 +92,7 @@ def written(plan: Plan) -> bytes:
         plan.flags,
         PLANNER,
         zlib.crc32(sites),
-        0,
+        plan.machine,
     )
     parts = (plan.patches.tobytes(), plan.fixes.astype("<u4").tobytes(), plan.increments.tobytes(), plan.stubs)
     checked = b"".join((fields[_CHECKSUM_AT + 4 :], *parts))
@@ -107,7 +118,7 @@ def read(content: bytes) -> Plan | None:
         flags,
         planner,
         crc,
-        _,
+        machine,
     ) = _HEADER.unpack_from(content)
     if magic != MAGIC or version != VERSION or planner != PLANNER or id_bytes > BUILD_ID_BYTES:
         return None
@@ -123,6 +134,7 @@ def read(content: bytes) -> Plan | None:
 
     return Plan(
         build_id[:id_bytes].hex(),
+        machine,
         PlanFlags(flags),
         rows(PATCH, patches, _HEADER.size),
         rows(np.uint32, fixes, ends[0]),

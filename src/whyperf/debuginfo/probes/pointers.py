@@ -11,11 +11,14 @@ from whyperf.debuginfo.image import Image
 _WORD = 8
 
 
-def pointed_at(elf: ElfFile, image: Image) -> Addresses:
-    """Sorted. What only looks like an address is among them: too many do no harm."""
+def pointed_at(elf: ElfFile, image: Image, *, among_code: bool = False) -> Addresses:
+    """Sorted. What only looks like an address is among them: too many do no harm.
+
+    `among_code`: there may be data in executable segments.
+    """
     found = [np.fromiter(image.exports.values(), np.uint64), image.relocated]
     for segment in elf.segments:
-        if not segment.executable:
+        if among_code or not segment.executable:
             content = image.read(segment.address, segment.file_size)
             # Pointers lie at multiples of their size.
             content = content[-segment.address % _WORD :]

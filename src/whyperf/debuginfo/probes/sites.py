@@ -12,7 +12,6 @@ from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.code_map import Addresses, Int32s
 from whyperf.debuginfo.flow_instructions import decode
 from whyperf.debuginfo.image import Image
-from whyperf.debuginfo.machines import X86_64
 from whyperf.debuginfo.places import lines_at, out_of_line_scopes
 from whyperf.debuginfo.probes.plan_file import Plan
 from whyperf.recording.call_tables import CallKind
@@ -85,7 +84,7 @@ def functions_entered_at(binary: Binary, targets: npt.NDArray[np.int64]) -> Int3
 
 class _Imports:
     def __init__(self, binary: Binary) -> None:
-        self._elf = binary.elf
+        self._elf, self._machine = binary.elf, binary.machine
         self._image = Image(binary.elf) if binary.elf is not None else None
         self._found: dict[int, str] = {}
 
@@ -99,10 +98,10 @@ class _Imports:
         return self._found[target]
 
     def _looked_up(self, target: int) -> str:
-        if self._image is None or self._elf is None:
+        if self._image is None or self._elf is None or self._machine is None:
             return ""
         if any(low <= target < high for low, high in self._elf.linkage):
-            stub = decode(X86_64, self._image.read(target, X86_64.stub_bytes), target)
+            stub = decode(self._machine, self._image.read(target, self._machine.stub_bytes), target)
             target = next((one.slot for one in stub if one.slot is not None), -1)
         return self._image.imports.get(target, "")
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from whyperf.debuginfo.elf import ElfFile
 from whyperf.debuginfo.image import Image
+from whyperf.debuginfo.machines import machine_of
 from whyperf.debuginfo.unwind_index import unwind_ranges
 
 _WORDS = struct.Struct("<IIiI")  # of an entry: length, distance of the common entry, start, size
@@ -23,8 +24,8 @@ _SIGNED = 0x08
 _FORMAT_BITS = 0x0F
 _ULEB = 0x01
 _DEF_CFA, _DEF_CFA_OFFSET, _NOP, _REMEMBER_STATE = 0x0C, 0x0E, 0x00, 0x0A
+_SIGNED_ADDRESS = 0x2D  # aarch64: the return address is signed from here on
 _OFFSET_OF, _OPERATION_BITS = 0x80, 0xC0
-_AT_ENTRY = 8  # bytes on the stack when a function is called: where to return to
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class _DamagedError(Exception):
 def stretches(elf: ElfFile, image: Image) -> Iterator[Stretch]:
     """In order of their addresses, without overlaps."""
     ranges = unwind_ranges(elf)
-    entries = _Entries(image)
+    machine = machine_of(elf)
+    entries = _Entries(image, machine.registers.depth_at_entry if machine is not None else 0)
     for low, high, entry in zip(ranges.low.tolist(), ranges.high.tolist(), ranges.entry.tolist(), strict=True):
         try:
             landings, is_part = entries.described(entry, low)
@@ -62,8 +64,8 @@ class _Common:
 
 
 class _Entries:
-    def __init__(self, image: Image) -> None:
-        self._image = image
+    def __init__(self, image: Image, depth_at_entry: int) -> None:
+        self._image, self._depth_at_entry = image, depth_at_entry
         self._common: dict[int, _Common] = {}
 
     def described(self, entry: int, low: int) -> tuple[frozenset[int], bool]:
@@ -78,7 +80,7 @@ class _Entries:
                 table = rest.pointer(common.table_encoding, entry)
                 landings = self._landings(table, low) if table else landings
             rest.at = ends
-        return landings, _starts_with_stack(rest)
+        return landings, _starts_with_stack(rest, self._depth_at_entry)
 
     def _common_at(self, address: int) -> _Common:
         if address not in self._common:
@@ -120,23 +122,23 @@ def _read_common(rest: _Bytes) -> _Common:
             rest.pointer(rest.byte(), 0)
         elif letter == "R":
             rest.byte()
-        elif letter not in "SB":
+        elif letter not in "SBG":
             raise _DamagedError
     return _Common(encoding, True)
 
 
-def _starts_with_stack(rest: _Bytes) -> bool:
-    """Whether the rows say that before its first instruction there is more on the stack than where to return to."""
+def _starts_with_stack(rest: _Bytes, depth_at_entry: int) -> bool:
+    """Whether the rows say that before its first instruction there is more on the stack than when it is called."""
     while rest.at < len(rest.content):
         operation = rest.byte()
         if operation == _DEF_CFA_OFFSET:
-            return rest.uleb() != _AT_ENTRY
+            return rest.uleb() != depth_at_entry
         if operation == _DEF_CFA:
             rest.uleb()
-            return rest.uleb() != _AT_ENTRY
+            return rest.uleb() != depth_at_entry
         if operation & _OPERATION_BITS == _OFFSET_OF:  # some register was saved already
             return True
-        if operation not in (_NOP, _REMEMBER_STATE):
+        if operation not in (_NOP, _REMEMBER_STATE, _SIGNED_ADDRESS):
             return False
     return False
 
