@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from whyperf.collect.architecture import ARM_64, X86_64, this_architecture
 
 HERE = this_architecture()
@@ -14,7 +12,3 @@ LINKER = "ld-linux-x86-64.so.2" if HERE is X86_64 else "ld-linux-aarch64.so.1"
 
 COMPILER_32 = ("gcc", "-m32") if HERE is X86_64 else ("arm-linux-gnueabihf-gcc", "-static")
 """For programs that run here and are not recorded. Where it is missing, its tests skip."""
-
-
-def x86_64_only(why: str) -> pytest.MarkDecorator:
-    return pytest.mark.skipif(HERE is not X86_64, reason=f"x86-64 only: {why}")
