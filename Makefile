@@ -8,12 +8,13 @@ MACHINE := $(shell uname -m)
 # What compiles and runs whyperf, and what its tests and benchmarks need beyond that.
 PACKAGES := gcc libc6-dev make cmake ninja-build pkg-config python3-dev python3-venv libdw-dev libelf-dev zlib1g-dev \
 	clang llvm libbpf-dev bpftool valgrind
-TEST_PACKAGES = g++ clang llvm gdb binutils elfutils dwz libunwind-dev libc6-dbg $(MULTILIB_$(MACHINE)) musl-tools busybox-static \
+TEST_PACKAGES = g++ clang llvm libclang-rt-dev gdb binutils elfutils dwz libunwind-dev libc6-dbg $(FOREIGN_$(MACHINE)) musl-tools busybox-static \
 	redis-server redis-tools procps iproute2 chromium protobuf-compiler golang-github-google-pprof-dev nginx \
 	apache2-utils linux-perf liburing-dev libglib2.0-dev libuv1-dev $(SOURCE_PACKAGES)
 BENCH_PACKAGES = linux-perf coz-profiler gdb clang strace uftrace redis-server redis-tools valgrind $(SERVER_PACKAGES) $(STALL_PACKAGES) $(SOURCE_PACKAGES)
-# 32-bit programs are built on x86-64 only.
-MULTILIB_x86_64 := gcc-multilib
+# Compilers for programs of other machines.
+FOREIGN_x86_64 := gcc-multilib
+FOREIGN_aarch64 := gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc-x86-64-linux-gnu libc6-dev-amd64-cross
 # Programs of others that are traced.
 SERVER_PACKAGES := nginx apache2-bin apache2-dev apache2-utils postgresql pigz
 # Parts of programs that stall.

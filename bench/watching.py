@@ -30,6 +30,9 @@ class Seen:
 class Watched:
     seen: Seen
     samples: int
+    sampled_s: float  # CPU time that samples stand for
+    cpu_s: float  # CPU time that was used
+    unsampled_s: float  # of it, what the recording says no sample stands for
     unfollowed: dict[str, str]  # program's file name -> reason
     programs: tuple[str, ...]  # file names of the programs that were watched
 
@@ -63,9 +66,14 @@ def _told(seen: Seen, folder: Path) -> Watched:
 
     manifest = json.loads((folder / "manifest.json").read_text())
     programs = parquet.read_table(folder / "processes.parquet")["executable"].to_pylist()
+    samples = parquet.read_table(folder / "samples.parquet", columns=["weight"])
+    totals = manifest["totals"]
     return Watched(
         seen=seen,
-        samples=parquet.read_metadata(folder / "samples.parquet").num_rows,
+        samples=samples.num_rows,
+        sampled_s=sum(samples["weight"].to_pylist()) / 1e9,
+        unsampled_s=manifest["losses"].get("unsampled_cpu_s", 0.0),
+        cpu_s=totals["cpu_user_s"] + totals["cpu_system_s"],
         unfollowed={Path(one["path"]).name: one["reason"] for one in manifest["losses"]["unfollowed"]},
         programs=tuple(sorted({Path(str(program)).name for program in programs})),
     )

@@ -86,7 +86,9 @@ class FlowOfFile:
         if scope not in self._blocks:
             elf = self._binary.elf
             read = elf.code if elf else lambda _low, _high: b""
-            self._blocks[scope] = find_blocks(self._binary.code, scope, self._binary.never_return, read)
+            self._blocks[scope] = find_blocks(
+                self._binary.machine, self._binary.code, scope, self._binary.never_return, read
+            )
         return self._blocks[scope]
 
     def _row(self, scope: int, address: int) -> int:

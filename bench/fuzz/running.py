@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 _CRASHED = 99
 _RESULTS = (0, 3, 4)  # what a whole input can lead to
@@ -32,9 +33,9 @@ def run_here(arguments: Sequence[str]) -> None:
     """Without a child. An exception is the caller's."""
     from whyperf.cli.main import main
 
-    os.environ["WHYPERF_DEBUG"] = "1"
     text = io.TextIOWrapper(io.BytesIO())
-    with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+    debugging = mock.patch.dict(os.environ, WHYPERF_DEBUG="1")
+    with debugging, contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
         status = main(arguments)
         text.flush()
     if status not in _RESULTS:

@@ -63,12 +63,12 @@
  * numbered from 1 in the order of their SITE records, each before its first use.
  *
  * What a producer is. REGISTER, MEMORY: an event that wrote a part of a value input last (each event once, memory
- * byte by byte, al/ah/rest apart, vector registers by 4 bytes, the flags C P A Z S O apart). OLD: of the old value of
- * memory that an instruction changes in place and puts nowhere else (inc [m]; lock add [m], r; not xadd, cmpxchg),
- * apart so that recurrences can be cut. ADDRESS: of a register that only forms an address. rsp, rip and segment bases
- * are no values. Instructions that do not read what they name (xor r,r; sub r,r; pcmpeq x,x; sbb r,r reads only C) have
- * no producers from it. The event of an instruction that is repeated (rep movs) is written once a repetition. x87
- * registers are one unit.
+ * byte by byte, on amd64 al/ah/rest apart, vector registers by 4 bytes, the flags C P A Z S O apart). OLD: of the old
+ * value of memory that an instruction changes in place and puts nowhere else (inc [m]; lock add [m], r; not xadd,
+ * cmpxchg), apart so that recurrences can be cut. ADDRESS: of a register that only forms an address. The stack pointer,
+ * the program counter and segment bases are no values. Instructions that do not read what they name (xor r,r; sub r,r;
+ * pcmpeq x,x; sbb r,r reads only C) have no producers from it. The event of an instruction that is repeated (rep movs)
+ * is written once a repetition. x87 registers are one unit.
  */
 #ifndef WHYPERF_DEPENDENCES_STREAM_H
 #define WHYPERF_DEPENDENCES_STREAM_H
@@ -92,10 +92,10 @@ enum dependences_record {
     RECORD_MODULE = 0,
     /* v module, z address - address of the site before, v length in bytes, v FUNCTION + 1 or 0, v flags (SITE_*). */
     RECORD_SITE = 1,
-    /* v FUNCTION, INSTRUCTIONS, v flags (ENTER_*); with ENTER_ARGUMENTS: v rdi, v rsi (heap-stores: v rsi,
-     * v rdx), v return address. */
+    /* v FUNCTION, INSTRUCTIONS, v flags (ENTER_*); with ENTER_ARGUMENTS: v first, v second argument (heap-stores:
+     * v second, v third), v return address. */
     RECORD_ENTER = 2,
-    /* v activations that ended, innermost first, INSTRUCTIONS, v flags (LEAVE_*); with LEAVE_RESULT: v rax,
+    /* v activations that ended, innermost first, INSTRUCTIONS, v flags (LEAVE_*); with LEAVE_RESULT: v result,
      * of heap-stores what was stored. */
     RECORD_LEAVE = 3,
     /* v thread that runs from here on (numbered from 1 as they are created), INSTRUCTIONS of the thread before. */
@@ -218,9 +218,10 @@ static inline unsigned dependences_check(const unsigned char *bytes, unsigned le
  * 4. WHERE THE TOOL IS
  *
  * Path(whyperf.collect._dependences.__file__).parent / "valgrind" is what VALGRIND_LIB must name;
- * `dependences-amd64-linux` is in it if the tool was built, and VERSION holds the version of Valgrind that it was built
- * for. valgrind --tool=dependences --plan=FILE --stream=FILE PROGRAM... FILE may contain %p (process id). If the stream
- * exists already, FILE.1, FILE.2 and so on are written: an exec of the same process must not overwrite what was
- * recorded before. Forked children write nothing unless they exec, and that only with --trace-children=yes.
+ * `dependences-amd64-linux` or `dependences-arm64-linux` is in it if the tool was built, and VERSION holds the version
+ * of Valgrind that it was built for. valgrind --tool=dependences --plan=FILE --stream=FILE PROGRAM... FILE may contain
+ * %p (process id). If the stream exists already, FILE.1, FILE.2 and so on are written: an exec of the same process must
+ * not overwrite what was recorded before. Forked children write nothing unless they exec, and that only with
+ * --trace-children=yes.
  */
 #endif

@@ -12,18 +12,23 @@ static bool starts_with(const char *text, const char *prefix) {
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-// Takes the sampler's own path out of a list separated by colons or blanks; true when nothing is left.
+// Takes the sampler's own path, and what the recorder had to put before it, out of a list separated by colons or
+// blanks; true when nothing is left.
 static bool drop_own_library(char *list) {
+    static const char separators[] = ": ";
     Dl_info self;
     if (!dladdr((const void *)drop_own_library, &self) || !self.dli_fname)
         return false;
     size_t length = strlen(self.dli_fname);
-    if (strncmp(list, self.dli_fname, length) != 0)
-        return *list == '\0';
-    char *rest = list + length;
-    while (*rest == ':' || *rest == ' ')
-        rest++;
-    memmove(list, rest, strlen(rest) + 1);
+    for (char *item = list; *item; item += strspn(item, separators)) {
+        size_t item_length = strcspn(item, separators);
+        if (item_length == length && strncmp(item, self.dli_fname, length) == 0) {
+            char *rest = item + length + strspn(item + length, separators);
+            memmove(list, rest, strlen(rest) + 1);
+            break;
+        }
+        item += item_length;
+    }
     return *list == '\0';
 }
 

@@ -12,7 +12,7 @@
 #include "sampler/raw.h"
 #include "sampler/sampler.h"
 
-enum { SCRIPT_DEPTH = 4, INTERPRETER_BYTES = 256 };
+enum { SCRIPT_DEPTH = 4, INTERPRETER_BYTES = 256, SEGMENTS_MAX = 64 };
 
 static int check(int fd, const char *name, int depth);
 
@@ -57,7 +57,7 @@ static bool is_glibc_loader(const char *path) {
 }
 
 static int check_interpreter(int fd, const Elf64_Ehdr *header, const char *name) {
-    for (int i = 0; i < header->e_phnum && i < 64; i++) {
+    for (int i = 0; i < header->e_phnum && i < SEGMENTS_MAX; i++) {
         Elf64_Phdr segment;
         uint64_t at = header->e_phoff + (uint64_t)i * sizeof segment;
         if (raw_pread(fd, &segment, sizeof segment, at) != sizeof segment)
@@ -71,6 +71,62 @@ static int check_interpreter(int fd, const Elf64_Ehdr *header, const char *name)
         return is_glibc_loader(interpreter) ? 0 : WHYPERF_UNFOLLOWED_OTHER_LIBC;
     }
     return is_glibc_loader(name) ? 0 : WHYPERF_UNFOLLOWED_STATIC;
+}
+
+static uint64_t in_file(int fd, const Elf64_Ehdr *header, uint64_t address) {
+    for (int i = 0; i < header->e_phnum && i < SEGMENTS_MAX; i++) {
+        Elf64_Phdr segment;
+        if (raw_pread(fd, &segment, sizeof segment, header->e_phoff + (uint64_t)i * sizeof segment) != sizeof segment)
+            break;
+        if (segment.p_type == PT_LOAD && address - segment.p_vaddr < segment.p_filesz)
+            return address - segment.p_vaddr + segment.p_offset;
+    }
+    return 0;
+}
+
+// As src/whyperf/collect/sanitizers.py has them: libraries that end the program, or keep signals back, unless they are
+// loaded first.
+static bool is_sanitizer(const char *library) {
+    static const char *const names[] = {"libasan.so",       "libhwasan.so",       "libtsan.so",
+                                        "libclang_rt.asan", "libclang_rt.hwasan", "libclang_rt.tsan"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(library, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+// Whether one of the libraries that the dynamic section names is a sanitizer's.
+static bool needs_sanitizer(int fd, const Elf64_Ehdr *header, const Elf64_Phdr *dynamic) {
+    enum { ENTRIES_MAX = 256, NAME_BYTES = 32 };
+    uint64_t strings = 0, needed[ENTRIES_MAX];
+    unsigned count = 0;
+    for (unsigned i = 0; i < ENTRIES_MAX && i < dynamic->p_filesz / sizeof(Elf64_Dyn); i++) {
+        Elf64_Dyn entry;
+        if (raw_pread(fd, &entry, sizeof entry, dynamic->p_offset + i * sizeof entry) != sizeof entry ||
+            entry.d_tag == DT_NULL)
+            break;
+        if (entry.d_tag == DT_NEEDED)
+            needed[count++] = entry.d_un.d_val;
+        if (entry.d_tag == DT_STRTAB)
+            strings = in_file(fd, header, entry.d_un.d_ptr);
+    }
+    for (unsigned i = 0; strings && i < count; i++) {
+        char name[NAME_BYTES] = {0};
+        if (raw_pread(fd, name, sizeof name - 1, strings + needed[i]) > 0 && is_sanitizer(name))
+            return true;
+    }
+    return false;
+}
+
+static int check_libraries(int fd, const Elf64_Ehdr *header) {
+    for (int i = 0; i < header->e_phnum && i < SEGMENTS_MAX; i++) {
+        Elf64_Phdr segment;
+        if (raw_pread(fd, &segment, sizeof segment, header->e_phoff + (uint64_t)i * sizeof segment) != sizeof segment)
+            break;
+        if (segment.p_type == PT_DYNAMIC)
+            return needs_sanitizer(fd, header, &segment) ? WHYPERF_UNFOLLOWED_RUNTIME : 0;
+    }
+    return 0;
 }
 
 static int check(int fd, const char *name, int depth) {
@@ -89,7 +145,8 @@ static int check(int fd, const char *name, int depth) {
         return WHYPERF_UNFOLLOWED_OTHER_ARCHITECTURE;
     if (gains_privileges(fd))
         return WHYPERF_UNFOLLOWED_SETUID;
-    return check_interpreter(fd, &start.header, name);
+    int reason = check_interpreter(fd, &start.header, name);
+    return reason ? reason : check_libraries(fd, &start.header);
 }
 
 // access() asks for the real user, and without capabilities unless that is root: as a program finds it that such a user

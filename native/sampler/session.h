@@ -45,6 +45,7 @@ enum whyperf_unfollowed {
     WHYPERF_UNFOLLOWED_UNREACHABLE = 5, // chroot or dropped privileges hide the rings or the library
     WHYPERF_UNFOLLOWED_SECCOMP = 6,
     WHYPERF_UNFOLLOWED_NO_SLOT = 7, // every ring was taken
+    WHYPERF_UNFOLLOWED_RUNTIME = 8, // a sanitizer's runtime that must be loaded before everything else
 };
 
 enum whyperf_record_kind {

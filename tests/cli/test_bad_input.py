@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.architecture import COMPILER_32, HERE, OTHER
 from tests.cli.conftest import Whyperf, sentence
+from whyperf.collect.architecture import X86_64
 
 
 @pytest.mark.parametrize(
@@ -87,19 +90,35 @@ def test_script_whose_interpreter_is_missing(whyperf: Whyperf, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("flags", "words"),
-    [(["-static"], "statically linked"), (["-m32"], "another architecture")],
+    ("compiler", "words"),
+    [(("cc", "-static"), "statically linked"), (COMPILER_32, "another architecture")],
     ids=["static", "32-bit"],
 )
-def test_programs_that_cannot_be_sampled(whyperf: Whyperf, tmp_path: Path, flags: list[str], words: str) -> None:
+def test_programs_that_cannot_be_sampled(
+    whyperf: Whyperf, tmp_path: Path, compiler: tuple[str, ...], words: str
+) -> None:
     (tmp_path / "main.c").write_text("int main(void) { return 0; }\n")
-    built = subprocess.run(
-        ["cc", *flags, "-o", tmp_path / "main", tmp_path / "main.c"], capture_output=True, check=False
-    )
-    if built.returncode != 0:
+    command = [*compiler, "-o", tmp_path / "main", tmp_path / "main.c"]
+    if shutil.which(compiler[0]) is None or subprocess.run(command, capture_output=True, check=False).returncode:
         pytest.skip("this compiler cannot build it")
     assert words in sentence(whyperf("record", "--", "./main"), 1)
     assert not list(tmp_path.glob("*.whyperf"))
+
+
+def test_a_program_of_another_machine(whyperf: Whyperf, tmp_path: Path) -> None:
+    program = bytearray(Path("/bin/true").read_bytes())
+    program[18:20] = OTHER.elf_machine.to_bytes(2, "little")
+    (tmp_path / "true").write_bytes(program)
+    (tmp_path / "true").chmod(0o755)
+    said = sentence(whyperf("record", "--", "./true"), 1)
+    assert f"is built for another architecture; on this machine whyperf records {HERE.name} programs only" in said
+
+
+@pytest.mark.skipif(HERE is X86_64, reason="calls are counted on this machine")
+def test_counts_are_refused_before_anything_runs(whyperf: Whyperf, tmp_path: Path) -> None:
+    done = whyperf("record", "--counts", "-o", "rec", "--", "touch", "ran")
+    assert sentence(done, 1) == f"--counts works on x86-64 only; this machine is {HERE.name}."
+    assert not list(tmp_path.iterdir())
 
 
 def test_setuid_program(whyperf: Whyperf, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.architecture import LINKER
 from tests.collect.watched import Log, Names, Said, Watched, watched
 from whyperf.collect import _session, attach
 from whyperf.collect._stacks import Reader
@@ -103,8 +103,7 @@ def test_process_modules_and_names_are_introduced(process: Watched, tmp_path: Pa
     assert (pid, parent, origin, argc) == (process.pid, os.getpid(), Origin.ATTACHED, 1)
     assert text_after(introduced, PROCESS.size)[:2] == [str(process.path)] * 2
     modules = {text_after(said, MODULE.size)[0]: MODULE.unpack_from(said.payload) for said in log.records(Kind.MODULE)}
-    loader = {"x86_64": "ld-linux-x86-64", "aarch64": "ld-linux-aarch64"}[platform.machine()]
-    assert {Path(path).name.split(".")[0] for path in modules} >= {"waiting", "libc", "[vdso]", loader}
+    assert {Path(path).name.split(".")[0] for path in modules} >= {"waiting", "libc", "[vdso]", LINKER.split(".")[0]}
     listed = {module[5]: module for module in Reader(tmp_path).modules(process.pid)}
     start, end, offset, bias, size, build_id, _ = modules[str(process.path)]
     assert (start, end, offset, bias, build_id[:size].hex()) == listed[str(process.path)][:5]

@@ -21,6 +21,8 @@ PROGRAMS = {"/usr/lib/postgresql/15/bin/postgres", "/home/me/tool"}
         ("/opt/libc.so.6", "libc"),
         ("/lib/x86_64-linux-gnu/libc.so.6", "libc"),
         ("/lib64/ld-linux-x86-64.so.2", "libc"),
+        ("/lib/ld-linux-aarch64.so.1", "libc"),
+        ("/lib/aarch64-linux-gnu/libc.so.6", "libc"),
         ("/usr/lib/libm-2.31.so", "libc"),
         ("/usr/lib/libpthread.so.0", "libc"),
         ("/usr/lib/libcrypto.so.3", "system-library"),

@@ -143,7 +143,8 @@ def test_names_that_are_not_there(refused: Whyperf, shelf: Path, symptom: str, s
 
 def test_function_that_is_inlined_everywhere(refused: Whyperf, shelf: Path, tmp_path: Path) -> None:
     (tmp_path / "small.c").write_text(
-        "static inline __attribute__((always_inline)) int twice(int n) {\n    volatile int kept = 2 * n;\n    return kept;\n}\n"
+        "static inline __attribute__((always_inline)) int twice(int n) {\n"
+        "    volatile int kept = 2 * n;\n    return kept;\n}\n"
         "int main(int count, char **words) {\n    (void)words;\n    return twice(count);\n}\n"
     )
     subprocess.run(["gcc", "-O1", "-g", "small.c", "-o", "small"], cwd=tmp_path, check=True)

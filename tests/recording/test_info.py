@@ -45,9 +45,21 @@ def test_nothing_lost_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_everything_lost_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    losses = Losses(11, 22, 33, 4.5, {"reason": 55}, 66, (Unfollowed("/p", "why", 77),), 88, notes=("odd",))
+    losses = Losses(
+        11, 22, 33, 4.5, {"reason": 55}, 66, (Unfollowed("/p", "why", 77),), 88, notes=("odd",), unsampled_cpu_s=9.9
+    )
     text = shown(make(tmp_path / "rec", replace(MANIFEST, losses=losses)), capsys)
-    for number in ("11 samples", "22 records", "33 sampling", "4.5 s", "55 stacks", "66 threads", "77 times", "88 dam"):
+    for number in (
+        "11 samples",
+        "22 records",
+        "33 sampling",
+        "4.5 s",
+        "55 stacks",
+        "66 threads",
+        "77 times",
+        "88 dam",
+        "9.90 s CPU",
+    ):
         assert number in text
     assert "note        odd" in text
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.architecture import COMPILER_32
 
 from conftest import (
     EXEC,
@@ -108,9 +110,13 @@ def test_static_programs_are_left_alone_and_named(compiled: Compile, sampled: Ru
 
 
 def test_32_bit_programs_are_left_alone_and_named(compiled: Compile, sampled: Run, tmp_path: Path) -> None:
-    if not Path("/usr/include/x86_64-linux-gnu/gnu/stubs-32.h").exists():
+    compiler, *flags = COMPILER_32
+    try:
+        narrow = compiled(
+            '#include <stdio.h>\nint main(void) { puts("narrow"); return 0; }', *flags, name="narrow", compiler=compiler
+        )
+    except (subprocess.CalledProcessError, FileNotFoundError):
         pytest.skip("no 32-bit C library to compile against")
-    narrow = compiled('#include <stdio.h>\nint main(void) { puts("narrow"); return 0; }', "-m32", name="narrow")
     outcome = sampled("sh", "-c", str(narrow))
     assert (outcome.status, outcome.output) == (0, "narrow\n")
     assert outcome.unfollowed == [(UNFOLLOWED_OTHER_ARCHITECTURE, str(narrow))]

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from bench.watching import compiled, unwatched, watched
 
+from tests.architecture import COMPILER_32
+
 WAYS = ["fork", "vfork", "empty", "cleared", "spawn", "spawnp", "system", "popen"]
 
 # How leaf.c becomes a program that must be left alone, and the word that the reason must hold.
@@ -17,7 +19,7 @@ AWKWARD = {
     "static": ("gcc", ["-static"], "static"),
     "static-pie": ("gcc", ["-static-pie"], "static"),
     "musl": ("musl-gcc", [], "libc"),
-    "32-bit": ("gcc", ["-m32"], "architecture"),
+    "32-bit": (COMPILER_32[0], list(COMPILER_32[1:]), "architecture"),
 }
 
 
@@ -105,3 +107,21 @@ def test_own_preload_of_the_user_survives(tmp_path: Path, recording: Path, progr
     plain = unwatched([str(program)], tmp_path, environment)
     assert plain.stdout == f"4242 {library}\n"
     assert watched([str(program)], tmp_path, recording, env=environment).seen == plain
+
+
+def test_child_of_a_raw_system_call_runs_as_ever_and_its_time_is_said_to_be_missing(
+    programs: Path, tmp_path: Path, recording: Path
+) -> None:
+    program = compiled("raw_fork.c", programs)
+    plain = unwatched([str(program)], tmp_path)
+    under = watched([str(program)], tmp_path, recording)
+    assert under.seen == plain
+    # Six of seven parts of the work are the child's.
+    assert 0.7 * under.cpu_s < under.unsampled_s < 0.95 * under.cpu_s
+
+
+def test_of_a_program_that_is_followed_no_time_is_said_to_be_missing(
+    programs: Path, tmp_path: Path, recording: Path
+) -> None:
+    starter, leaf = compiled("starter.c", programs), compiled("leaf.c", programs)
+    assert watched([str(starter), "fork", str(leaf)], tmp_path, recording).unsampled_s == 0

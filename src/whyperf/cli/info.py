@@ -242,6 +242,8 @@ def _lost(losses: Losses) -> Iterator[str]:
         (losses.values_not_followed, "samples' pointers not followed, to keep the overhead low"),
     )
     yield from (f"{count} {what}" for count, what in counts if count)
+    if losses.unsampled_cpu_s:
+        yield f"samples of {losses.unsampled_cpu_s:.2f} s CPU time"
     if losses.overwritten_s:
         yield f"the first {losses.overwritten_s:.1f} s, dropped to stay below the size limit"
     for reason, count in losses.stacks_cut.items():

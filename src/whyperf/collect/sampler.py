@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from whyperf.collect import _session
 from whyperf.collect.components import Components
 from whyperf.collect.folder import RecordingFolder
-from whyperf.collect.program import Program
+from whyperf.collect.program import Program, executed_file
 from whyperf.collect.rate import SamplingPlan
+from whyperf.collect.sanitizers import first_libraries
 from whyperf.collect.start import Start, write_start
 from whyperf.collect.totals import thread_names
 from whyperf.collect.variables import VariablesTables
@@ -69,6 +70,7 @@ class Sampler:
         self._guard = threading.Lock()
         self._stopping = threading.Event()
         self._names: dict[int, str] = {}
+        self._first: list[str] = []
         self._mistake: Exception | None = None
         self.disk_full = False
         components = Components(start.values.components)
@@ -97,11 +99,13 @@ class Sampler:
 
     def started(self, program: Program) -> Program:
         """The program itself: the sampler comes with its environment."""
+        self._first = first_libraries(executed_file(program))
         return program
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
-        """The target's environment: the user's own, with the sampler before whatever else is preloaded."""
-        preloaded = " ".join(filter(None, (str(LIBRARY), base.get("LD_PRELOAD"))))
+        """The target's environment: the user's own, with the sampler before whatever else is preloaded. What the
+        program needs before that is taken out with it, inside the target."""
+        preloaded = " ".join(filter(None, (*self._first, str(LIBRARY), base.get("LD_PRELOAD"))))
         return {**base, "LD_PRELOAD": preloaded, "WHYPERF_SESSION": str(self._rings.absolute())}
 
     def prepare_variables(self, program: str) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-_PT_LOAD, _PT_NOTE, _PT_GNU_EH_FRAME = 1, 4, 0x6474E550
+_PT_LOAD, _PT_DYNAMIC, _PT_NOTE, _PT_GNU_EH_FRAME = 1, 2, 4, 0x6474E550
 _NT_GNU_BUILD_ID = 3
 _PF_X, _PF_W = 1, 2
 _NOTES_MAX = 1 << 20
@@ -44,6 +44,8 @@ class ElfFile:
     """A checksum of the addresses: tells files apart that share a build-id but not their layout."""
     unwind_index: tuple[int, int]
     """Address and size of `.eh_frame_hdr`; zeros when there is none."""
+    dynamic: tuple[int, int]
+    """Address and size of what the dynamic linker reads; zeros when there is nothing."""
     linkage: tuple[tuple[int, int], ...]
     """Address ranges of the stubs through which other files' functions are called: `.plt` and its kin."""
 
@@ -94,13 +96,15 @@ def _parse(path: Path, descriptor: int) -> ElfFile | None:
     if entry_size != 56:
         return None
     table = os.pread(descriptor, entry_size * count, table_offset)
-    segments, build_id, unwind_index = [], "", (0, 0)
+    segments, build_id, unwind_index, dynamic = [], "", (0, 0), (0, 0)
     for start in range(0, len(table) - entry_size + 1, entry_size):
         kind, flags, offset, address, _, file_size, _, align = struct.unpack_from("<IIQQQQQQ", table, start)
         if kind == _PT_LOAD:
             segments.append(Segment(address, offset, file_size, bool(flags & _PF_X), bool(flags & _PF_W)))
         elif kind == _PT_GNU_EH_FRAME:
             unwind_index = (address, file_size)
+        elif kind == _PT_DYNAMIC:
+            dynamic = (address, file_size)
         elif kind == _PT_NOTE and not build_id:
             notes = os.pread(descriptor, min(file_size, _NOTES_MAX), offset)
             build_id = build_id_in_notes(notes, 8 if align == 8 else 4)
@@ -115,6 +119,7 @@ def _parse(path: Path, descriptor: int) -> ElfFile | None:
         status.st_mtime_ns,
         layout,
         unwind_index,
+        dynamic,
         tuple(_linkage_sections(descriptor, header)),
     )
 

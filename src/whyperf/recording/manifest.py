@@ -92,6 +92,7 @@ class Losses:
     values_unreadable: int = 0  # pieces of memory that a pointer promised and that were not there
     values_forbidden: int = 0  # pieces of memory behind a seccomp filter, which forbids the system call for it
     values_not_followed: int = 0  # samples whose pointers were not followed, so that they cost little
+    unsampled_cpu_s: float = 0.0  # CPU time that no sample stands for, beyond what chance explains
     notes: tuple[str, ...] = ()
 
 

@@ -34,6 +34,7 @@ UNFOLLOWED_REASONS = {
     OUT_OF_REACH: "the recording is out of its reach (chroot or dropped privileges)",
     6: "seccomp filter",
     7: "every ring was taken",
+    8: "a sanitizer's runtime must be loaded before everything else",
 }
 
 

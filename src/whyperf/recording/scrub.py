@@ -20,6 +20,10 @@ def _base_name(path: str) -> str:
     return path.rsplit("/", 1)[-1]
 
 
+def _without_folders(symptom: str) -> str:
+    return ":".join(_base_name(part) for part in symptom.split(":"))
+
+
 def _nothing(_value: Any) -> str:
     return ""
 
@@ -66,4 +70,5 @@ def _manifest(manifest: Manifest) -> Manifest:
         environment_names=(),
         host=replace(manifest.host, name=""),
         losses=replace(losses, unfollowed=unfollowed, notes=()),
+        deep=None if manifest.deep is None else replace(manifest.deep, symptom=_without_folders(manifest.deep.symptom)),
     )

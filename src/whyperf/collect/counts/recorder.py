@@ -5,32 +5,27 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from whyperf.collect import _session
 from whyperf.collect.counts.raw import COUNTERS, PLANS, keep_counts_so_far
 from whyperf.collect.folder import RecordingFolder
 from whyperf.collect.program import Program
-from whyperf.collect.run_log import RunLog, cannot_be_written
+from whyperf.collect.run_log import cannot_be_written
 from whyperf.collect.start import Start
-from whyperf.errors import WhyperfError
-from whyperf.recording.manifest import Totals
-
-if TYPE_CHECKING:
-    from whyperf.collect.blocked import BlockedSampler
+from whyperf.collect.unsampled_run import UnsampledRun
 
 LIBRARY = Path(_session.__file__).parent / "libwhyperf_probes.so"
 
 
-class CountsRecorder:
+class CountsRecorder(UnsampledRun):
     """A `Recorder`."""
 
     def __init__(self, folder: RecordingFolder, start: Start, library: Path, plans: Iterable[Path]) -> None:
-        self._raw = folder.raw.absolute()
+        super().__init__(folder, start, "--counts and --clock wall exclude each other: nothing is sampled.")
         self._library = library
-        self._log = RunLog(folder, start)
         try:
             (self._raw / COUNTERS).mkdir(mode=0o700)
             (self._raw / PLANS).mkdir(mode=0o700)
@@ -38,10 +33,6 @@ class CountsRecorder:
                 _linked_or_copied(plan, self._raw / PLANS / plan.name)
         except OSError as error:
             raise cannot_be_written(folder, error) from None
-
-    @property
-    def disk_full(self) -> bool:
-        return self._log.disk_full
 
     def started(self, program: Program) -> Program:
         """The program itself: the library comes with its environment."""
@@ -55,23 +46,11 @@ class CountsRecorder:
             "WHYPERF_COUNTS_OUT": str(self._raw / COUNTERS),
         }
 
-    def start(self, totals: Callable[[], Totals | None]) -> None:
-        """The target counts by itself."""
-
     def append(self, kind: str, **fields: Any) -> None:
         if kind == "ready":
             with contextlib.suppress(OSError):  # then all of it is counted, and the log says so
                 keep_counts_so_far(self._raw)
-        self._log.append(kind, **fields)
-
-    def live_threads(self) -> list[tuple[int, int]]:
-        return []
-
-    def blocked_threads(self, rate_hz: float) -> BlockedSampler:  # noqa: ARG002
-        raise WhyperfError("--counts and --clock wall exclude each other: nothing is sampled.", status=2)
-
-    def finish(self, notes: list[str], totals: Totals, *, time: int, **stop: Any) -> None:
-        self._log.finish(notes, totals, time=time, **stop)
+        super().append(kind, **fields)
 
 
 def _linked_or_copied(source: Path, target: Path) -> None:

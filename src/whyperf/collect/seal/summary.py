@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,14 @@ import numpy as np
 from whyperf.collect.seal.evidence import Evidence, Int64
 from whyperf.collect.seal.processes import text
 from whyperf.collect.seal.said import number, whole, words
+from whyperf.collect.seal.unsampled import unsampled_cpu_s, why_unsampled
 from whyperf.recording.manifest import Losses, Manifest, Overhead, Totals, Unfollowed, Window
 from whyperf.recording.plain import MisfitError, from_plain
 from whyperf.recording.ringrecords import CUT_REASONS, OUT_OF_REACH, UNFOLLOWED_REASONS, Kind
 from whyperf.recording.tables import Clock
 from whyperf.recording.version import FORMAT_VERSION
+
+_SAMPLED_INSIDE = ("cpu-timer", "cpu-clock-event")
 
 
 def summary(evidence: Evidence, weight_ns: Int64, notes: tuple[str, ...]) -> Manifest:
@@ -36,7 +40,7 @@ def summary(evidence: Evidence, weight_ns: Int64, notes: tuple[str, ...]) -> Man
         sampling=start.sampling,
         totals=totals,
         overhead=_overhead(evidence, stop, max(totals.cpu_s, _sampled_cpu_s(evidence, weight_ns))),
-        losses=_losses(evidence, notes),
+        losses=_with_unsampled(_losses(evidence, notes), evidence, window, totals, weight_ns),
         exit_status=whole(stop.get("exit_status")),
         exit_signal=whole(stop.get("exit_signal")),
         stopped_by=words(stop.get("stopped_by", "recorder-killed")),
@@ -121,6 +125,21 @@ def _losses(evidence: Evidence, notes: tuple[str, ...]) -> Losses:
         values_not_followed=max(0, count("values") - count("values_others")),
         notes=(*_said_notes(evidence), *notes, *_own_notes(evidence)),
     )
+
+
+def _with_unsampled(losses: Losses, evidence: Evidence, window: Window, totals: Totals, weight_ns: Int64) -> Losses:
+    sampling, samples = evidence.start.sampling, evidence.samples
+    whole_run = evidence.last_said("stop") and not (losses.overwritten_s or losses.samples_dropped)
+    if sampling.source not in _SAMPLED_INSIDE or not whole_run:
+        return losses
+    processes = sum(note.kind == Kind.PROCESS for note in evidence.notes)
+    within = (samples.clock == Clock.CPU) & (samples.time >= window.start)
+    sampled_s = float(weight_ns[within].sum()) / 1e9
+    missing = unsampled_cpu_s(totals.cpu_s, sampled_s, 1 / sampling.rate_hz, len(evidence.owners))
+    if not missing:
+        return losses
+    why = why_unsampled(missing, totals.cpu_s, processes, len(losses.unfollowed))
+    return replace(losses, unsampled_cpu_s=missing, notes=(*losses.notes, *filter(None, (why,))))
 
 
 def _damaged_trace(evidence: Evidence) -> int:

@@ -98,6 +98,8 @@ class _Follower:
     _assumed_in_cases: list[Known] = field(default_factory=list)
     _by_jumps_back: set[int] = field(default_factory=set)
     """Where nothing else leads to."""
+    _unreached: bool = False
+    """Only by jumps back of which no round has told yet what they bring along: nothing goes on from there."""
     _compared: tuple[int, int] | None = None
     """A register, and the number that it was compared with last."""
     _made: dict[int, int] = field(default_factory=dict)
@@ -129,7 +131,7 @@ class _Follower:
         return found
 
     def _arrive(self, start: int, falls: bool) -> None:
-        ways = [self._known] if falls else []
+        ways = [self._known] if falls and not self._unreached else []
         if start in self._ahead:
             ways.append(self._ahead.pop(start))
         if start in self.code.repeated:
@@ -139,6 +141,7 @@ class _Follower:
                 ways.append(self.entered[start])
         elif not ways:
             ways.append(self._in_cases())
+        self._unreached = not ways
         known = ways[0] if ways else NOTHING
         for other in ways[1:]:
             known = common(known, other)
@@ -157,6 +160,8 @@ class _Follower:
 
     def _leave(self, kind: Step, start: int, mnemonic: str, operands: str) -> str:
         """Follows a jump or a call; its operands."""
+        if self._unreached:
+            return operands
         target = direct_target(operands)
         if target is not None and kind in (Step.JUMP, Step.BRANCH):
             jumping, self._known = bounded(self._known, self._compared, mnemonic)
