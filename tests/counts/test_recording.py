@@ -14,7 +14,7 @@ from whyperf.cli import record
 from whyperf.cli.counts_options import check_counts
 from whyperf.cli.main import main
 from whyperf.collect.architecture import X86_64
-from whyperf.collect.counts.run import record_counts
+from whyperf.collect.counts.run import check_counts_here, record_counts
 from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.program import find_program
 from whyperf.collect.seal import seal
@@ -128,6 +128,12 @@ def test_options_that_exclude_each_other() -> None:
     for options in (["--pid", "1"], ["--rate", "50"], ["--skip", "2s"], ["--clock", "wall"]):
         with pytest.raises(WhyperfError, match="exclude each other"):
             check_counts(parser.parse_args(["--counts", *options, "--", "true"]))
+
+
+def test_systems_with_larger_pages_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sysconf", lambda _name: 65536)
+    with pytest.raises(WhyperfError, match="needs memory pages of 4 KiB; this system's have 64 KiB"):
+        check_counts_here()
 
 
 def test_info_says_what_was_counted(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
