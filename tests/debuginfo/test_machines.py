@@ -179,13 +179,12 @@ def test_the_file_says_which_machine_it_is_for(tmp_path: Path, described: Descri
         program = handmade.build(folder, target, [])
         elf = read_elf(program)
         assert elf is not None and machine_of(elf) is machine
-        if machine is not X86_64:
-            # THEN its calls cannot be counted
-            with pytest.raises(WhyperfError, match=r"x86-64 code only; .* holds code of aarch64"):
-                make_plan(described(program))
     # AND of code of another machine nothing is said
     content = bytearray(program.read_bytes())
     content[18:20] = (243).to_bytes(2, "little")
     program.write_bytes(content)
     elf = read_elf(program)
     assert elf is not None and machine_of(elf) is None
+    # AND its calls cannot be counted
+    with pytest.raises(WhyperfError, match="holds code of another machine"):
+        make_plan(described(program))
