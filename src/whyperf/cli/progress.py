@@ -48,7 +48,7 @@ class BarProgress:
         from rich.progress import Progress as Bar
 
         self._bar = Bar(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TextColumn("{task.fields[left]}"),
             console=Console(stderr=True),
