@@ -1,0 +1,157 @@
+"""Work in processes of its own: the server answers meanwhile, and a cancelled call ends what it started.
+
+One at a time, because work beside a recording disturbs what it measures.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+from anyio.abc import ByteReceiveStream, Process
+
+from whyperf.errors import WhyperfError
+
+Report = Callable[[float, str], Awaitable[None]]
+"""Told the seconds since the call began, and what is going on."""
+
+_BEAT_S = 1.0  # between two reports at least, and at most where nothing new is said
+_PATIENCE_S = 5.0  # until a process that was asked to end is asked more firmly
+_DRAIN_S = 1.0  # for what is left in pipes that something else may hold open
+_LONGEST_LINE = 4096
+_REMEMBERED = 40  # lines
+_MOST_BYTES = 64 << 20
+_SAYS, _ADVISES = "whyperf: ", "  try: "
+
+
+@dataclass(frozen=True)
+class Finished:
+    status: int
+    output: bytes
+    said: tuple[str, ...]  # on stderr by whyperf itself
+
+    def failure(self) -> WhyperfError:
+        """What a failed process said last."""
+        advice = next((line.removeprefix(_ADVISES) for line in reversed(self.said) if line.startswith(_ADVISES)), None)
+        lines = [line.removeprefix(_SAYS) for line in self.said if line.startswith(_SAYS)]
+        return WhyperfError(lines[-1] if lines else f"whyperf ended with status {self.status}.", advice)
+
+
+@dataclass
+class _Said:
+    lines: deque[str] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+    doing: str = ""
+
+
+class Jobs:
+    def __init__(self) -> None:
+        self._turn = anyio.Lock()
+        self._running: set[Process] = set()
+
+    async def run(
+        self, module: str, words: Sequence[str], *, directory: Path, report: Report, doing: str, keep_output: bool = True
+    ) -> Finished:
+        """`python -m module words`. Cancelling ends it as Ctrl-C would."""
+        began = time.monotonic()
+        said = _Said(doing="waiting for another call to end" if self._turn.locked() else doing)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_beat, said, began, report)
+            async with self._turn:
+                said.doing = doing
+                finished = await self._run(module, words, directory, said, keep_output=keep_output)
+            tasks.cancel_scope.cancel()
+        return finished
+
+    async def stop(self) -> None:
+        """End what runs."""
+        for process in list(self._running):
+            await _stop(process)
+
+    async def _run(
+        self, module: str, words: Sequence[str], directory: Path, said: _Said, *, keep_output: bool
+    ) -> Finished:
+        output = bytearray()
+        async with self._started(module, words, directory, keep_output=keep_output) as process:
+            async with anyio.create_task_group() as pipes:
+                if process.stdout is not None:
+                    pipes.start_soon(_collect, process.stdout, output)
+                if process.stderr is not None:
+                    pipes.start_soon(_listen, process.stderr, said)
+                status = await process.wait()
+                pipes.cancel_scope.deadline = anyio.current_time() + _DRAIN_S
+        return Finished(status, bytes(output), tuple(said.lines))
+
+    @asynccontextmanager
+    async def _started(
+        self, module: str, words: Sequence[str], directory: Path, *, keep_output: bool
+    ) -> AsyncIterator[Process]:
+        # -P: modules that lie in the folder of the call are not ours.
+        process = await anyio.open_process(
+            [sys.executable, "-P", "-m", "whyperf.assistants.job", str(os.getpid()), module, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if keep_output else subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            cwd=directory,
+            start_new_session=True,
+        )
+        self._running.add(process)
+        try:
+            yield process
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await _stop(process)
+            raise
+        finally:
+            self._running.discard(process)
+            with anyio.CancelScope(shield=True):
+                await process.aclose()
+
+
+async def _stop(process: Process) -> None:
+    """First as Ctrl-C does, which a recorder passes on and finishes its recording; in the end with all it started."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with suppress(ProcessLookupError):
+            process.send_signal(number)
+        with anyio.move_on_after(_PATIENCE_S):
+            await process.wait()
+            break
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
+
+
+async def _beat(said: _Said, began: float, report: Report) -> None:
+    while True:
+        await report(time.monotonic() - began, said.doing)
+        told = said.doing
+        since = time.monotonic()
+        while time.monotonic() - since < _BEAT_S and said.doing == told:
+            await anyio.sleep(0.05)
+
+
+async def _collect(stream: ByteReceiveStream, output: bytearray) -> None:
+    async for chunk in stream:
+        output += chunk[: max(0, _MOST_BYTES - len(output))]
+
+
+async def _listen(stream: ByteReceiveStream, said: _Said) -> None:
+    """What whyperf says; a target may write there as well, and that is passed over."""
+    rest = b""
+    async for chunk in stream:
+        *lines, rest = (rest + chunk).split(b"\n")
+        rest = rest[-_LONGEST_LINE:]
+        for line in lines:
+            text = line[:_LONGEST_LINE].decode(errors="replace")
+            if text.startswith(_SAYS):
+                said.doing = text.removeprefix(_SAYS)
+            if text.startswith((_SAYS, _ADVISES)):
+                said.lines.append(text)

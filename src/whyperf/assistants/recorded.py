@@ -1,0 +1,33 @@
+"""A recording summed up for whoever had it made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from whyperf.assistants.results import NextCall, Recorded
+from whyperf.collect.seal import open_recording
+from whyperf.report.endings import ending
+from whyperf.report.html.examined import Examined
+from whyperf.report.html.recordings import recordings_section
+
+
+def recorded(path: Path) -> Recorded:
+    recording = open_recording(path)
+    row = recordings_section(Examined([], [recording])).rows[0]
+    return Recorded(
+        recording=str(path),
+        command=list(recording.manifest.command),
+        ended=ending(recording.manifest),
+        wall_s=row.wall_s,
+        cpu_s=row.user_s + row.system_s,
+        samples=row.samples,
+        threads=row.threads,
+        lost=list(row.lost),
+        next=[
+            NextCall(
+                "diagnose",
+                {"good": [str(path)], "bad": ["ANOTHER_RECORDING"]},
+                "once there is a recording of the other kind; swap the two if this is the bad run",
+            )
+        ],
+    )

@@ -1,0 +1,137 @@
+"""From a verdict to the little that an assistant needs of it, and the calls that would tell more."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from whyperf.assistants.results import Argument, ChangedVariable, Diagnosis, NextCall, Recordings, Suspect, Symptom
+from whyperf.assistants.verdict_file import FileSuspect, FileSymptom, FileVariable, FileVerdict
+
+_SUSPECTS = 3
+_VARIABLES = 3
+_NOTES = 6
+_FIGURES = re.compile(r"\d[\d.,]*")
+_PATH = 10  # functions of a call path: its ends
+_FLAGS = {"--trace": "trace", "--deep": "deep"}
+_TEXTS = {"--good": "good", "--bad": "bad", "--clock": "clock", "--symptom": "symptom"}
+
+
+def summarise(verdict: FileVerdict, recordings: Recordings, *, may_run: bool, directory: str | None) -> Diagnosis:
+    """`may_run`: whether `compare` is offered. `directory`: where commands were started, if that is known."""
+    notes = [*verdict.disagreements, *_unlike(verdict.notes)]
+    following = _following(verdict, recordings)
+    if may_run and verdict.next_command is not None:
+        again = compare_call(verdict.next_command, directory)
+        following += [] if again is None else [again]
+    return Diagnosis(
+        verdict=verdict.verdict,
+        symptom=_symptom(verdict.symptom),
+        suspects=[suspect_of(one) for one in verdict.suspects[:_SUSPECTS]],
+        suspects_left_out=len(verdict.suspects[_SUSPECTS:]),
+        notes=notes[:_NOTES],
+        notes_left_out=len(notes[_NOTES:]),
+        recordings=recordings,
+        next=following,
+        next_command=verdict.next_command,
+    )
+
+
+def suspect_of(suspect: FileSuspect) -> Suspect:
+    return Suspect(
+        rank=suspect.rank,
+        function=suspect.function,
+        module=suspect.module,
+        file=suspect.file,
+        line=suspect.line,
+        share=round(suspect.share, 4),
+        confidence=suspect.confidence,
+        pattern=suspect.pattern,
+        why=suspect.why,
+        path=_ends(suspect.path),
+        variables=[_variable(one, suspect.function) for one in suspect.variables[:_VARIABLES]],
+        variables_left_out=len(suspect.variables[_VARIABLES:]),
+    )
+
+
+def naming(recordings: Recordings) -> dict[str, Argument]:
+    """The arguments of a call that mean these recordings."""
+    if recordings.folder is not None:
+        return {"folder": recordings.folder}
+    return {"good": recordings.good, "bad": recordings.bad}
+
+
+def source_call(suspect: Suspect, recordings: Recordings) -> NextCall:
+    place = f"{suspect.file}:{suspect.line}" if suspect.file and suspect.line else suspect.function
+    return NextCall("source_of", {"place": place, **naming(recordings)}, "its source, with the excess of each line")
+
+
+def compare_call(command: str, directory: str | None) -> NextCall | None:
+    """The call of `compare` that means the same as a command line; None where there is none."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return None
+    if words[:2] != ["whyperf", "compare"]:
+        return None
+    arguments: dict[str, Argument] = {} if directory is None else {"directory": directory}
+    rest = words[2:]
+    while rest:
+        word = rest.pop(0)
+        if word in _FLAGS:
+            arguments[_FLAGS[word]] = True
+        elif word in _TEXTS and rest:
+            arguments[_TEXTS[word]] = rest.pop(0)
+        elif word == "--runs" and rest and rest[0].isdecimal():
+            arguments["runs"] = int(rest.pop(0))
+        else:
+            return None
+    return NextCall("compare", arguments, "would settle what is still open")
+
+
+def _unlike(notes: Sequence[str]) -> list[str]:
+    """One of each kind, and how many there are of it: every run may say the same with other numbers."""
+    kinds: dict[str, list[str]] = {}
+    for note in notes:
+        kinds.setdefault(_FIGURES.sub("", note).lower().replace("bad run", "good run"), []).append(note)
+    return [
+        f"{first} ({len(others)} similar {'note' if len(others) == 1 else 'notes'} left out)" if others else first
+        for first, *others in kinds.values()
+    ]
+
+
+def _following(verdict: FileVerdict, recordings: Recordings) -> list[NextCall]:
+    if not verdict.suspects:
+        return []
+    first = suspect_of(verdict.suspects[0])
+    explain = NextCall("explain", {"suspect": first.rank, **naming(recordings)}, f"all evidence against {first.function}")
+    return [explain, source_call(first, recordings)]
+
+
+def _symptom(symptom: FileSymptom) -> Symptom:
+    return Symptom(
+        kind=symptom.kind,
+        measure=symptom.measure,
+        unit=symptom.unit,
+        good=symptom.good,
+        bad=symptom.bad,
+        good_runs=_known(symptom.good_runs),
+        bad_runs=_known(symptom.bad_runs),
+        sentence=symptom.sentence,
+    )
+
+
+def _known(amounts: Sequence[float | None]) -> list[float]:
+    return [amount for amount in amounts if amount is not None]
+
+
+def _variable(variable: FileVariable, function: str) -> ChangedVariable:
+    return ChangedVariable(variable.name, function, variable.good, variable.bad, variable.sentence)
+
+
+def _ends(path: Sequence[str]) -> list[str]:
+    if len(path) <= _PATH:
+        return list(path)
+    half = _PATH // 2
+    return [*path[:half], f"({len(path) - 2 * half} more)", *path[-half:]]

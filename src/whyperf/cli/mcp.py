@@ -1,0 +1,47 @@
+"""`whyperf mcp`: a server by which assistants record, compare and ask."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+from pathlib import Path
+
+from whyperf.errors import WhyperfError
+
+NAME = "mcp"
+SUMMARY = "serve assistants over the Model Context Protocol"
+EXAMPLES = """\
+examples:
+  whyperf mcp
+  whyperf mcp --folder ~/project --folder /var/tmp/recordings
+  whyperf mcp --no-run --folder recordings
+
+An assistant starts this command and talks to it over stdin and stdout; docs/assistants.md shows how to add it to one.
+Its tools compare and record start the commands that the assistant gives, with your rights: --no-run leaves them out.
+Paths outside of the folders are refused; what the commands themselves read and write is not limited.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "whyperf mcp [--folder DIR ...] [--no-run]"
+    parser.add_argument(
+        "--folder",
+        metavar="DIR",
+        type=Path,
+        action="append",
+        default=[],
+        help="recordings, outputs and working directories must lie inside (may be repeated; default: the current one)",
+    )
+    parser.add_argument("--no-run", action="store_true", help="start no programs: read recordings only")
+
+
+def run(args: argparse.Namespace) -> int:
+    if importlib.util.find_spec("mcp") is None:
+        raise WhyperfError(
+            "The Model Context Protocol's SDK is not installed: it comes with an extra.", 'pip install "whyperf[mcp]"'
+        )
+    from whyperf.assistants.folders import folders_of
+    from whyperf.assistants.server import serve
+
+    serve(folders_of(args.folder or [Path.cwd()]), may_run=not args.no_run)
+    return 0
