@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +25,8 @@ from whyperf.recording.plain import to_plain
 from whyperf.report.printable import printable
 
 Folder = Annotated[
-    str | None, Field(description="the folder that `compare` made, instead of `good` and `bad`; or one traced recording")
+    str | None,
+    Field(description="the folder that `compare` made, instead of `good` and `bad`; or one traced run"),
 ]
 Good = Annotated[list[str] | None, Field(description="recordings of good runs")]
 Bad = Annotated[list[str] | None, Field(description="recordings of bad runs")]
@@ -32,10 +34,11 @@ Caller = Context[Any, Any]
 
 
 def reporter(caller: Caller) -> Report:
-    """The SDK is silent where the client did not ask for progress."""
+    """Progress is the seconds since the call began. The SDK is silent where the client did not ask for it."""
+    began = time.monotonic()
 
-    async def report(seconds: float, doing: str) -> None:
-        await caller.report_progress(round(seconds, 2), None, printable(doing))
+    async def report(doing: str) -> None:
+        await caller.report_progress(time.monotonic() - began, None, printable(doing))
 
     return report
 
@@ -54,12 +57,10 @@ def sent(reply: Reply) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=reply.text)], structured_content=reply.structure)
 
 
-async def asked(jobs: Jobs, request: Request, directory: Path, caller: Caller, doing: str) -> CallToolResult:
+async def asked(jobs: Jobs, request: Request, directory: Path, report: Report, doing: str) -> CallToolResult:
     """The answer of a worker."""
     words = [json.dumps(to_plain(request))]
-    finished = await jobs.run(
-        "whyperf.assistants.worker", words, directory=directory, report=reporter(caller), doing=doing
-    )
+    finished = await jobs.run("whyperf.assistants.worker", words, directory=directory, report=report, doing=doing)
     if finished.status != 0:
         raise finished.failure()
     return sent(Reply.from_json(finished.output))

@@ -89,7 +89,9 @@ def _of_suspect(recordings: Recordings, opened: _Opened, rank: int) -> Explanati
     if diagnosis is not None and diagnosis.excess is not None:
         known_of = explain_function(diagnosis, suspect.function)
         said += [sentence for one in known_of if one.function.module == suspect.module for sentence in one.sentences]
-    around = [] if diagnosis is None or diagnosis.values is None else _around(diagnosis.values, verdict.suspects[rank - 1])
+    around = (
+        [] if diagnosis is None or diagnosis.values is None else _around(diagnosis.values, verdict.suspects[rank - 1])
+    )
     following = [source_call(suspect, recordings)] if recordings.good else []
     following += [_variable_call(one.name, recordings) for one in (*suspect.variables, *around)[:1]]
     return _explanation(f"suspect {rank}, {suspect.function}", said, suspect, around, following)

@@ -1,6 +1,6 @@
 """A module run as a program that is interrupted when the server dies, however it dies.
 
-    python -m whyperf.assistants.job SERVER MODULE [ARGUMENT ...]
+python -m whyperf.assistants.job SERVER MODULE [ARGUMENT ...]
 """
 
 from __future__ import annotations

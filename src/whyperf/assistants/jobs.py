@@ -21,8 +21,8 @@ from anyio.abc import ByteReceiveStream, Process
 
 from whyperf.errors import WhyperfError
 
-Report = Callable[[float, str], Awaitable[None]]
-"""Told the seconds since the call began, and what is going on."""
+Report = Callable[[str], Awaitable[None]]
+"""Told what is going on, again and again."""
 
 _BEAT_S = 1.0  # between two reports at least, and at most where nothing new is said
 _PATIENCE_S = 5.0  # until a process that was asked to end is asked more firmly
@@ -39,11 +39,14 @@ class Finished:
     output: bytes
     said: tuple[str, ...]  # on stderr by whyperf itself
 
+    @property
+    def sentences(self) -> list[str]:
+        return [line.removeprefix(_SAYS) for line in self.said if line.startswith(_SAYS)]
+
     def failure(self) -> WhyperfError:
         """What a failed process said last."""
         advice = next((line.removeprefix(_ADVISES) for line in reversed(self.said) if line.startswith(_ADVISES)), None)
-        lines = [line.removeprefix(_SAYS) for line in self.said if line.startswith(_SAYS)]
-        return WhyperfError(lines[-1] if lines else f"whyperf ended with status {self.status}.", advice)
+        return WhyperfError((self.sentences or [f"whyperf ended with status {self.status}."])[-1], advice)
 
 
 @dataclass
@@ -58,16 +61,22 @@ class Jobs:
         self._running: set[Process] = set()
 
     async def run(
-        self, module: str, words: Sequence[str], *, directory: Path, report: Report, doing: str, keep_output: bool = True
+        self,
+        module: str,
+        words: Sequence[str],
+        *,
+        directory: Path,
+        report: Report,
+        doing: str,
+        of_target: bool = False,
     ) -> Finished:
-        """`python -m module words`. Cancelling ends it as Ctrl-C would."""
-        began = time.monotonic()
+        """`python -m module words`. Cancelling ends it as Ctrl-C would. `of_target`: a target writes to its output."""
         said = _Said(doing="waiting for another call to end" if self._turn.locked() else doing)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_beat, said, began, report)
+            tasks.start_soon(_beat, said, report)
             async with self._turn:
                 said.doing = doing
-                finished = await self._run(module, words, directory, said, keep_output=keep_output)
+                finished = await self._run(module, words, directory, said, of_target=of_target)
             tasks.cancel_scope.cancel()
         return finished
 
@@ -77,28 +86,28 @@ class Jobs:
             await _stop(process)
 
     async def _run(
-        self, module: str, words: Sequence[str], directory: Path, said: _Said, *, keep_output: bool
+        self, module: str, words: Sequence[str], directory: Path, said: _Said, *, of_target: bool
     ) -> Finished:
         output = bytearray()
-        async with self._started(module, words, directory, keep_output=keep_output) as process:
-            async with anyio.create_task_group() as pipes:
-                if process.stdout is not None:
-                    pipes.start_soon(_collect, process.stdout, output)
-                if process.stderr is not None:
-                    pipes.start_soon(_listen, process.stderr, said)
-                status = await process.wait()
-                pipes.cancel_scope.deadline = anyio.current_time() + _DRAIN_S
+        started = self._started(module, words, directory, of_target=of_target)
+        async with started as process, anyio.create_task_group() as pipes:
+            if process.stdout is not None:
+                pipes.start_soon(_collect, process.stdout, output)
+            if process.stderr is not None:
+                pipes.start_soon(_listen, process.stderr, said, of_target)
+            status = await process.wait()
+            pipes.cancel_scope.deadline = anyio.current_time() + _DRAIN_S
         return Finished(status, bytes(output), tuple(said.lines))
 
     @asynccontextmanager
     async def _started(
-        self, module: str, words: Sequence[str], directory: Path, *, keep_output: bool
+        self, module: str, words: Sequence[str], directory: Path, *, of_target: bool
     ) -> AsyncIterator[Process]:
         # -P: modules that lie in the folder of the call are not ours.
         process = await anyio.open_process(
             [sys.executable, "-P", "-m", "whyperf.assistants.job", str(os.getpid()), module, *words],
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE if keep_output else subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL if of_target else subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=directory,
             start_new_session=True,
@@ -129,9 +138,9 @@ async def _stop(process: Process) -> None:
     await process.wait()
 
 
-async def _beat(said: _Said, began: float, report: Report) -> None:
+async def _beat(said: _Said, report: Report) -> None:
     while True:
-        await report(time.monotonic() - began, said.doing)
+        await report(said.doing)
         told = said.doing
         since = time.monotonic()
         while time.monotonic() - since < _BEAT_S and said.doing == told:
@@ -143,15 +152,15 @@ async def _collect(stream: ByteReceiveStream, output: bytearray) -> None:
         output += chunk[: max(0, _MOST_BYTES - len(output))]
 
 
-async def _listen(stream: ByteReceiveStream, said: _Said) -> None:
-    """What whyperf says; a target may write there as well, and that is passed over."""
+async def _listen(stream: ByteReceiveStream, said: _Said, of_target: bool) -> None:
+    """What whyperf says; what a target writes there is passed over, as far as it does not look the same."""
     rest = b""
     async for chunk in stream:
         *lines, rest = (rest + chunk).split(b"\n")
         rest = rest[-_LONGEST_LINE:]
         for line in lines:
             text = line[:_LONGEST_LINE].decode(errors="replace")
-            if text.startswith(_SAYS):
+            if text.startswith(_SAYS) and not of_target:
                 said.doing = text.removeprefix(_SAYS)
             if text.startswith((_SAYS, _ADVISES)):
                 said.lines.append(text)

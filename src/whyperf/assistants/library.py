@@ -45,5 +45,5 @@ class Library:
         return json.dumps(presentable(facts, most=_MOST_FACTS), indent=1)
 
 
-async def _silently(_seconds: float, _doing: str) -> None:
+async def _silently(_doing: str) -> None:
     return None

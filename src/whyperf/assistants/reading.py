@@ -29,7 +29,7 @@ class Reading:
     may_run: bool
 
     async def diagnose(
-        self, caller: Caller, folder: Folder = None, good: Good = None, bad: Bad = None
+        self, caller: Caller, *, folder: Folder = None, good: Good = None, bad: Bad = None
     ) -> Annotated[CallToolResult, Diagnosis]:
         """Say why recorded bad runs are slower than good ones: verdict, symptom, up to 3 suspects with function,
         file:line, share of the excess, confidence and changed variables, what was lost, and the next call. Names,
@@ -48,6 +48,7 @@ class Reading:
     async def explain(
         self,
         caller: Caller,
+        *,
         suspect: Annotated[int | None, Field(description="rank of a suspect, 1 is the first")] = None,
         function: Annotated[str | None, Field(description="name of a function, suspected or not")] = None,
         variable: Annotated[str | None, Field(description="name of a variable, such as `index->size`")] = None,
@@ -70,11 +71,12 @@ class Reading:
                 function=function,
                 variable=variable,
             )
-            return await asked(self.jobs, request, self.folders.first, caller, "explaining")
+            return await asked(self.jobs, request, self.folders.first, reporter(caller), "explaining")
 
     async def source_of(
         self,
         caller: Caller,
+        *,
         place: Annotated[str, Field(description="a function's name, or FILE:LINE")],
         folder: Folder = None,
         good: Good = None,
@@ -87,7 +89,7 @@ class Reading:
             request = Request(
                 good=tuple(recordings.good), bad=tuple(recordings.bad), folder=recordings.folder, place=place
             )
-            return await asked(self.jobs, request, self.folders.first, caller, "reading source")
+            return await asked(self.jobs, request, self.folders.first, reporter(caller), "reading source")
 
 
 def verdict_sent(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from whyperf.assistants.results import NextCall, Recorded
@@ -11,7 +12,7 @@ from whyperf.report.html.examined import Examined
 from whyperf.report.html.recordings import recordings_section
 
 
-def recorded(path: Path) -> Recorded:
+def recorded(path: Path, remarks: Sequence[str]) -> Recorded:
     recording = open_recording(path)
     row = recordings_section(Examined([], [recording])).rows[0]
     return Recorded(
@@ -22,6 +23,7 @@ def recorded(path: Path) -> Recorded:
         cpu_s=row.user_s + row.system_s,
         samples=row.samples,
         threads=row.threads,
+        remarks=list(remarks),
         lost=list(row.lost),
         next=[
             NextCall(

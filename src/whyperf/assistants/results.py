@@ -92,6 +92,7 @@ class Recorded:
     cpu_s: float
     samples: int
     threads: int
+    remarks: list[str]  # of the recorder
     lost: list[str]
     next: list[NextCall]
 

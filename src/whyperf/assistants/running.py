@@ -6,7 +6,7 @@ import shlex
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from mcp_types import CallToolResult
 from pydantic import Field
@@ -19,6 +19,7 @@ from whyperf.assistants.results import Diagnosis, Recorded
 from whyperf.assistants.worker import Request
 from whyperf.collect.shell import SHELL, needs_shell
 from whyperf.errors import WhyperfError
+from whyperf.recording.layout import is_recording
 
 Directory = Annotated[str | None, Field(description="where commands are started (default: the server's first folder)")]
 Output = Annotated[str | None, Field(description="the folder to create (default: named by program and time)")]
@@ -27,8 +28,12 @@ Ready = Annotated[
 ]
 Drive = Annotated[str | None, Field(description="of a server: the command that loads it; it is stopped afterwards")]
 Seconds = Annotated[float | None, Field(description="stop the program after so many seconds", gt=0)]
+Clock = Annotated[Literal["cpu", "wall"] | None, Field(description="wall: sample waiting threads as well")]
+Pid = Annotated[int | None, Field(description="a running process to record instead; with `seconds`", ge=1)]
 Trace = Annotated[bool, Field(description="record kernel events too, for waits and input and output (needs root)")]
-Deep = Annotated[bool, Field(description="count exactly under Valgrind: slow; finds changed relations of calls and loops")]
+Deep = Annotated[bool, Field(description="count calls and iterations exactly under Valgrind: slow")]
+
+_REMARKS = 5
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Running:
     async def compare(
         self,
         caller: Caller,
+        *,
         good: Annotated[str, Field(description="the command that behaves, such as `./tool small.txt`")],
         bad: Annotated[str, Field(description="the command that is slower")],
         directory: Directory = None,
@@ -49,7 +55,7 @@ class Running:
         good_drive: Annotated[str | None, Field(description="the load of good runs alone")] = None,
         bad_drive: Annotated[str | None, Field(description="the load of bad runs alone")] = None,
         seconds: Seconds = None,
-        clock: Annotated[str | None, Field(description="`wall` also samples waiting threads", pattern="cpu|wall")] = None,
+        clock: Clock = None,
         trace: Trace = False,
         deep: Deep = False,
         symptom: Annotated[str | None, Field(description="with `deep`: what to explain, such as function:NAME")] = None,
@@ -74,23 +80,22 @@ class Running:
                 symptom=symptom,
             )
             words = ["compare", f"--good={good}", f"--bad={bad}", f"--output={folder}", *options, "--json", "-"]
-            finished = await self.jobs.run(
-                "whyperf", words, directory=where, report=reporter(caller), doing="starting"
-            )
+            finished = await self.jobs.run("whyperf", words, directory=where, report=reporter(caller), doing="starting")
             recordings = recordings_named(self.folders, str(folder), None, None)
             return verdict_sent(finished, recordings, may_run=True, directory=str(where))
 
     async def record(
         self,
         caller: Caller,
+        *,
         command: Annotated[str | None, Field(description="the command to run and record")] = None,
-        pid: Annotated[int | None, Field(description="a running process to record instead; needs `seconds`", ge=1)] = None,
+        pid: Pid = None,
         directory: Directory = None,
         output: Output = None,
         ready: Ready = None,
         drive: Drive = None,
         seconds: Seconds = None,
-        clock: Annotated[str | None, Field(description="`wall` also samples waiting threads", pattern="cpu|wall")] = None,
+        clock: Clock = None,
         trace: Trace = False,
     ) -> Annotated[CallToolResult, Recorded]:
         """Record one run of a command, or a running process, for `diagnose` later. Runs the command with the user's
@@ -101,18 +106,21 @@ class Running:
             where = self.folders.directory(directory)
             path = self._new(output, command or str(pid), where, "whyperf")
             options = _options(ready=ready, drive=drive, seconds=seconds, clock=clock, trace=trace)
+            report = reporter(caller)
             target = [f"--pid={pid}"] if command is None else ["--", *_split(command)]
             finished = await self.jobs.run(
                 "whyperf",
                 ["record", f"--output={path}", *options, *target],
                 directory=where,
-                report=reporter(caller),
+                report=report,
                 doing="recording",
-                keep_output=False,
+                of_target=True,
             )
-            if not path.is_dir():
+            if not is_recording(path):
                 raise finished.failure()
-            return await asked(self.jobs, Request(recorded=str(path)), where, caller, "reading the recording")
+            remarks = [said for said in finished.sentences if not said.startswith(f"{path}: ")]
+            request = Request(recorded=str(path), remarks=tuple(remarks[-_REMARKS:]))
+            return await asked(self.jobs, request, where, report, "reading the recording")
 
     def _new(self, output: str | None, command: str, directory: Path, ending: str) -> Path:
         """A path that does not exist yet: nothing is ever replaced."""

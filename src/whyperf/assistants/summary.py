@@ -105,7 +105,8 @@ def _following(verdict: FileVerdict, recordings: Recordings) -> list[NextCall]:
     if not verdict.suspects:
         return []
     first = suspect_of(verdict.suspects[0])
-    explain = NextCall("explain", {"suspect": first.rank, **naming(recordings)}, f"all evidence against {first.function}")
+    why = f"all evidence against {first.function}"
+    explain = NextCall("explain", {"suspect": first.rank, **naming(recordings)}, why)
     return [explain, source_call(first, recordings)]
 
 

@@ -117,9 +117,10 @@ def _line(line: SourceLine, unit: str) -> str:
 def _recorded(recorded: Recorded) -> Iterator[str]:
     yield f"Recorded {' '.join(recorded.command)} in {recorded.recording}: {recorded.ended}."
     yield (
-        f"{seconds(recorded.wall_s)} elapsed, {seconds(recorded.cpu_s)} CPU time, {recorded.samples} samples, "
-        f"{recorded.threads} threads."
+        f"{seconds(recorded.wall_s)} elapsed, {seconds(recorded.cpu_s)} CPU time, samples: {recorded.samples}, "
+        f"threads: {recorded.threads}."
     )
+    yield from (f"Remark: {one}" for one in recorded.remarks)
     yield from (f"Lost: {one}" for one in recorded.lost)
 
 

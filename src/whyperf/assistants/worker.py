@@ -1,6 +1,6 @@
 """One request read, its answer written: whatever a recording does to its reader, the server lives on.
 
-    python -m whyperf.assistants.worker '{"place": "parse", "good": ["good"], "bad": ["bad"]}'
+python -m whyperf.assistants.worker '{"place": "parse", "good": ["good"], "bad": ["bad"]}'
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ class Request:
     bad: tuple[str, ...] = ()
     folder: str | None = None
     recorded: str | None = None  # a recording to be summed up
+    remarks: tuple[str, ...] = ()  # that were made when it was recorded
     place: str | None = None  # of source
     suspect: int | None = None
     function: str | None = None
@@ -36,7 +37,7 @@ def answer(request: Request) -> Reply:
     if request.recorded is not None:
         from whyperf.assistants.recorded import recorded
 
-        return Reply.of(recorded(Path(request.recorded)), recorded_text)
+        return Reply.of(recorded(Path(request.recorded), request.remarks), recorded_text)
     recordings = Recordings(list(request.good), list(request.bad), request.folder)
     if request.place is not None:
         from whyperf.assistants.kept_source import source_of
