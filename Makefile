@@ -23,6 +23,9 @@ STALL_PACKAGES := xvfb xdotool python3-tk dbus-daemon python3-dbus python3-gi gu
 # To build and test other projects from Debian's and PyPI's sources.
 SOURCE_PACKAGES := dpkg-dev xz-utils perl tcl fonts-dejavu-core libhtscodecs-dev libpcap-dev libutfcpp-dev libxml2-dev zlib1g-dev
 
+# Only files whose hash is in requirements/ are installed; `make lock` writes it.
+PIP := $(BIN)/pip install --quiet --require-hashes --no-deps
+
 PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 NATIVE := $(shell find native -name '*.[ch]')
@@ -36,7 +39,7 @@ NPM := PATH=$(abspath $(BIN)):$$PATH npm --prefix web --silent
 
 .DEFAULT_GOAL := help
 .PHONY: help setup page demo test lint bench bench-tests bench-speed bench-false-alarms bench-accuracy bench-sensitivity bench-transparency bench-kills bench-debuginfo bench-code-changes \
-	bench-values bench-relations bench-kernel-events bench-contexts bench-causes bench-import bench-fuzz bench-fleet bench-counts docs wheel clean
+	bench-values bench-relations bench-kernel-events bench-contexts bench-causes bench-import bench-fuzz bench-fleet bench-counts docs wheel lock clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
@@ -123,13 +126,20 @@ bench-kernel-events: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-package
 	$(BIN)/python -m bench.speed.kernel_events
 
 docs: $(STAMPS)/installed $(STAMPS)/tools ## the site, links checked; man pages; docs/format.md from the schemas
-	$(BIN)/pip install --quiet --group docs
+	$(PIP) -r requirements/docs.txt
 	$(BIN)/python -m whyperf.recording.describe docs/format.md
 	$(BIN)/python -m whyperf.cli.reference docs/commands.md build/man
 	$(BIN)/mkdocs build --quiet --strict
 
 wheel: $(STAMPS)/installed $(PAGE) ## dist/whyperf-*.whl
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+
+lock: $(STAMPS)/tools ## requirements/: newest versions that pyproject.toml permits, with the hashes of their files
+	for group in run dev page docs; do \
+		$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+			--custom-compile-command "make lock" --upgrade --group $$group \
+			$$([ $$group = run ] || echo --constraint requirements/run.txt) --output-file requirements/$$group.txt; \
+	done
 
 clean: ## everything that make made
 	rm -rf $(VENV) build dist web/node_modules $(PAGE) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
@@ -148,22 +158,24 @@ $(STAMPS)/bench-packages: Makefile tools/packages.sh
 	@tools/packages.sh $(BENCH_PACKAGES)
 	@mkdir -p $(@D) && touch $@
 
-# The build requirements are installed too, so that the editable build needs no isolated environment of its own.
 $(STAMPS)/venv: | $(STAMPS)/packages
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet scikit-build-core
+	@mkdir -p $(@D) && touch $@
+
+# What whyperf runs on, and what builds it, so that the editable build needs no isolated environment of its own.
+$(STAMPS)/run-requirements: requirements/run.txt | $(STAMPS)/venv
+	$(PIP) -r $<
 	@touch $@
 
-$(STAMPS)/installed: CMakeLists.txt pyproject.toml $(NATIVE) | $(STAMPS)/venv
-	$(BIN)/pip install --quiet --no-build-isolation --editable .
+$(STAMPS)/installed: CMakeLists.txt pyproject.toml $(NATIVE) $(STAMPS)/run-requirements
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(PAGE): $(WEB) | $(STAMPS)/node
 	$(NPM) run build
 
-$(STAMPS)/node: web/package-lock.json | $(STAMPS)/venv
-	$(BIN)/pip install --quiet --group page
+$(STAMPS)/node: web/package-lock.json requirements/page.txt | $(STAMPS)/venv
+	$(PIP) -r requirements/page.txt
 	$(NPM) ci --omit=dev --ignore-scripts
 	@touch $@
 
@@ -176,6 +188,6 @@ $(STAMPS)/browser: | $(STAMPS)/tools $(STAMPS)/test-packages
 	command -v chromium >/dev/null || $(BIN)/playwright install --with-deps chromium
 	@touch $@
 
-$(STAMPS)/tools: pyproject.toml | $(STAMPS)/venv
-	$(BIN)/pip install --quiet --group dev
+$(STAMPS)/tools: requirements/dev.txt $(STAMPS)/run-requirements
+	$(PIP) -r $<
 	@touch $@

@@ -16,11 +16,11 @@ import pytest
 
 from tests.cli.conftest import Whyperf, sentence
 from whyperf.cli import demo
-from whyperf.cli.alternation import Side, order, pairs_for
-from whyperf.cli.endings import endings
 from whyperf.cli.main import COMMANDS
 from whyperf.cli.record import conclude
 from whyperf.collect.lifecycle import Outcome
+from whyperf.comparison.alternation import Side, order, pairs_for
+from whyperf.comparison.endings import endings
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import Totals
 

@@ -5,24 +5,23 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import statistics
 import sys
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from whyperf.cli.alternation import Side, order, pairs_for
 from whyperf.cli.deep_options import add_deep, check_deep, symptom_of
-from whyperf.cli.endings import Outcomes, endings, last_output, remarks
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
-from whyperf.cli.progress import Progress, progress
+from whyperf.cli.progress import progress
 from whyperf.cli.quantities import count
 from whyperf.cli.trace_options import add_trace, check_trace, refuse_watching, say_by_perf, without_privilege
-from whyperf.collect.lifecycle import Lifecycle, Measuring, Outcome
-from whyperf.collect.program import Program, check_followable, check_traceable
+from whyperf.collect.lifecycle import Outcome
+from whyperf.collect.program import check_followable, check_traceable
 from whyperf.collect.shell import command_line
+from whyperf.comparison.alternation import Side
+from whyperf.comparison.endings import Outcomes, endings, remarks
+from whyperf.comparison.pairs import record_pairs
+from whyperf.comparison.plan import Plan, check_folder, default_folder, make_folder
 from whyperf.errors import WhyperfError
 
 NAME = "compare"
@@ -61,18 +60,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_presentation(parser)
 
 
-@dataclass(frozen=True)
-class Plan:
-    programs: Mapping[Side, Program]
-    lifecycles: Mapping[Side, Lifecycle]
-    measuring: Measuring
-    folder: Path
-    runs: int | None
-    show_output: bool
-    force: bool
-    perf_hz: int = 0  # kernel events are recorded by perf, not by us; 0: they are not
-
-
 def run(args: argparse.Namespace) -> int:
     from whyperf.cli.diagnose import check_page
 
@@ -99,7 +86,8 @@ def _say_where(folder: Path) -> None:
 def record_and_diagnose(plan: Plan, args: argparse.Namespace, outcomes: Outcomes) -> int:
     from whyperf.cli.diagnose import conclude
 
-    recorded = record_pairs(plan, outcomes)
+    with progress() as shown:
+        recorded = record_pairs(plan, outcomes, shown)
     return conclude(recorded[Side.GOOD], recorded[Side.BAD], args, warnings=endings(outcomes), notes=remarks(outcomes))
 
 
@@ -109,7 +97,7 @@ def _record_deeply(plan: Plan, args: argparse.Namespace, outcomes: Outcomes) -> 
     from whyperf.recording.symptom import SymptomKind, SymptomSpec
 
     symptom = symptom_of(args) or SymptomSpec(SymptomKind.INSTRUCTIONS)
-    _make_folder(plan.folder)
+    make_folder(plan.folder)
     deep = DeepPlan(
         plan.programs,
         plan.lifecycles,
@@ -122,33 +110,6 @@ def _record_deeply(plan: Plan, args: argparse.Namespace, outcomes: Outcomes) -> 
         plug_in_files(args.plug_in),
     )
     return compare_deep(deep, args, outcomes)
-
-
-def record_pairs(plan: Plan, outcomes: Outcomes) -> dict[Side, list[Path]]:
-    """Records all runs in turns, adds them to `outcomes` as they end, and seals them afterwards."""
-    from whyperf.collect.seal import seal
-
-    _make_folder(plan.folder)
-    seconds: dict[Side, list[float]] = {Side.GOOD: [], Side.BAD: []}
-    with progress() as shown:
-        turns = list(order(plan.runs or pairs_for(0)))
-        done = 0
-        while done < len(turns):
-            side, number = turns[done]
-            shown.step(f"run {done + 1} of {len(turns)}: {side.value}", done / len(turns), _left(turns[done:], seconds))
-            began = time.monotonic()
-            outcomes[side].append(_record(plan, side, number, shown))
-            seconds[side].append(time.monotonic() - began)
-            done += 1
-            if plan.runs is None:
-                # Long runs are worth fewer pairs; what has begun is finished as a pair.
-                pairs = max(pairs_for(max(seconds[Side.GOOD] + seconds[Side.BAD])), (done + 1) // 2)
-                turns = list(order(pairs))
-        paths = {side: [outcome.path for outcome in runs] for side, runs in outcomes.items()}
-        for done, path in enumerate(every := [*paths[Side.GOOD], *paths[Side.BAD]]):
-            shown.step(f"reading {path.name}", done / len(every), None)
-            seal(path)
-    return paths
 
 
 def _interrupted(folder: Path, outcomes: Mapping[Side, list[Outcome]]) -> WhyperfError:
@@ -173,8 +134,8 @@ def plan_of(args: argparse.Namespace) -> Plan:
     programs = {Side.GOOD: command_line(args.good, os.environ), Side.BAD: command_line(args.bad, os.environ)}
     for program in programs.values():
         (check_traceable if args.deep or args.trace else check_followable)(program)
-    folder = args.output or Path(_default_name(programs[Side.BAD]))
-    _check_folder(folder, args.force)
+    folder = args.output or default_folder(programs[Side.BAD])
+    check_folder(folder, args.force)
     plan = Plan(
         programs,
         {side: lifecycle_of(args, drive) for side, drive in drives.items()},
@@ -200,67 +161,3 @@ def _traced(plan: Plan, args: argparse.Namespace) -> Plan:
         say_by_perf(choice.reason)
         return replace(plan, perf_hz=args.trace_rate)
     return replace(plan, measuring=without_privilege(plan.measuring, choice.reason, choice.mend))
-
-
-def _default_name(program: Program) -> str:
-    name = Path(program.command[0]).name
-    return f"{name}-{time.strftime('%Y%m%d-%H%M%S')}.compare"
-
-
-def _check_folder(folder: Path, force: bool) -> None:
-    if not folder.exists():
-        return
-    quoted = shlex.quote(str(folder))
-    if not folder.is_dir():
-        raise WhyperfError(f"{folder} exists and is not a folder.", f"ls -l {quoted}")
-    if not force and any(folder.iterdir()):
-        raise WhyperfError(
-            f"{folder} is not empty; --force replaces the recordings in it.", f"whyperf compare --force -o {quoted} ..."
-        )
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        parent = shlex.quote(str(folder.parent))
-        raise WhyperfError(f"{folder} cannot be created: {error.strerror}.", f"mkdir -p {parent}") from None
-
-
-def _left(turns: list[tuple[Side, int]], seconds: Mapping[Side, list[float]]) -> float | None:
-    """How long the remaining runs will take, if they take as long as those of their kind, or of the other."""
-    known = {side: statistics.mean(times) for side, times in seconds.items() if times}
-    if not known:
-        return None
-    return sum(known.get(side, max(known.values())) for side, _ in turns)
-
-
-def _recorder(plan: Plan) -> Callable[..., Outcome]:
-    if plan.perf_hz:
-        from whyperf.importers.perf_record import record_with_perf
-
-        return partial(record_with_perf, sample_hz=plan.perf_hz, unit=plan.measuring.unit)
-    from whyperf.collect.runner import record_run
-
-    return partial(record_run, measuring=plan.measuring)
-
-
-def _record(plan: Plan, side: Side, number: int, shown: Progress) -> Outcome:
-    outcome = _recorder(plan)(
-        plan.programs[side],
-        plan.folder / f"{side.value}-{number}",
-        lifecycle=plan.lifecycles[side],
-        environment=dict(os.environ),
-        capture_output=not plan.show_output,
-        force=plan.force,
-        on_tick=shown.tick,
-    )
-    if outcome.stopped_by == "interrupt":
-        raise KeyboardInterrupt
-    if outcome.failure is not None:
-        tail = last_output(outcome.path)
-        said = f" It last wrote: {tail}" if tail else ""
-        raise WhyperfError(
-            f"The {side.value} run {number} failed: {outcome.failure.sentence}{said}", outcome.failure.next_command
-        )
-    return outcome

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whyperf.cli.alternation import Side
-from whyperf.cli.endings import Outcomes, endings, last_output, remarks
 from whyperf.cli.progress import Progress, progress
 from whyperf.cli.symptom_from import costliest
 from whyperf.cli.zoom_planning import in_words, plan_from
 from whyperf.collect.lifecycle import Lifecycle, Outcome
 from whyperf.collect.program import Program
 from whyperf.collect.shell import SHELL
+from whyperf.comparison.alternation import Side
+from whyperf.comparison.endings import Outcomes, endings, last_output, remarks
 from whyperf.errors import WhyperfError
 from whyperf.recording.symptom import SymptomKind, SymptomSpec
 from whyperf.recording.zoom import ZoomPlan, write_plan

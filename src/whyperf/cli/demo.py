@@ -14,8 +14,8 @@ from importlib import resources
 from pathlib import Path
 
 from whyperf.cli import compare
-from whyperf.cli.alternation import Side
 from whyperf.cli.main import parser_for
+from whyperf.comparison.alternation import Side
 from whyperf.errors import WhyperfError
 
 NAME = "demo"

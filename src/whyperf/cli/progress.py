@@ -9,22 +9,17 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from whyperf.cli.quantities import seconds_in_words
+from whyperf.comparison.progress import Steps
 
 _REDRAW_EVERY_S = 0.5
 
 
-class Progress(Protocol):
+class Progress(Steps, Protocol):
     def __enter__(self) -> Self: ...
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None: ...
-
-    def step(self, what: str, done: float, left_s: float | None) -> None:
-        """A new step begins: `done` of 1 is behind us, and `left_s` is the guess of what is ahead."""
-
-    def tick(self) -> None:
-        """Time passes."""
 
 
 class PlainProgress:
@@ -53,7 +48,7 @@ class BarProgress:
         from rich.progress import Progress as Bar
 
         self._bar = Bar(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TextColumn("{task.fields[left]}"),
             console=Console(stderr=True),

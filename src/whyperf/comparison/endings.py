@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from whyperf.cli.alternation import Side
 from whyperf.collect.lifecycle import Outcome
+from whyperf.comparison.alternation import Side
 from whyperf.errors import WhyperfError
 from whyperf.recording.limits import MOST_LOG_BYTES
 from whyperf.recording.regular_files import map_regular

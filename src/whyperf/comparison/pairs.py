@@ -1,0 +1,82 @@
+"""Recording pairs of runs, in turns."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+from whyperf.collect.lifecycle import Outcome
+from whyperf.comparison.alternation import Side, order, pairs_for
+from whyperf.comparison.endings import Outcomes, last_output
+from whyperf.comparison.plan import Plan, make_folder
+from whyperf.comparison.progress import Steps
+from whyperf.errors import WhyperfError
+
+
+def record_pairs(plan: Plan, outcomes: Outcomes, shown: Steps) -> dict[Side, list[Path]]:
+    """Records all runs in turns, adds them to `outcomes` as they end, and seals them afterwards."""
+    from whyperf.collect.seal import seal
+
+    make_folder(plan.folder)
+    seconds: dict[Side, list[float]] = {Side.GOOD: [], Side.BAD: []}
+    turns = list(order(plan.runs or pairs_for(0)))
+    done = 0
+    while done < len(turns):
+        side, number = turns[done]
+        shown.step(f"run {done + 1} of {len(turns)}: {side.value}", done / len(turns), _left(turns[done:], seconds))
+        began = time.monotonic()
+        outcomes[side].append(_record(plan, side, number, shown))
+        seconds[side].append(time.monotonic() - began)
+        done += 1
+        if plan.runs is None:
+            # Long runs are worth fewer pairs; what has begun is finished as a pair.
+            pairs = max(pairs_for(max(seconds[Side.GOOD] + seconds[Side.BAD])), (done + 1) // 2)
+            turns = list(order(pairs))
+    paths = {side: [outcome.path for outcome in runs] for side, runs in outcomes.items()}
+    for done, path in enumerate(every := [*paths[Side.GOOD], *paths[Side.BAD]]):
+        shown.step(f"reading {path.name}", done / len(every), None)
+        seal(path)
+    return paths
+
+
+def _left(turns: list[tuple[Side, int]], seconds: Mapping[Side, list[float]]) -> float | None:
+    """How long the remaining runs will take, if they take as long as those of their kind, or of the other."""
+    known = {side: statistics.mean(times) for side, times in seconds.items() if times}
+    if not known:
+        return None
+    return sum(known.get(side, max(known.values())) for side, _ in turns)
+
+
+def _recorder(plan: Plan) -> Callable[..., Outcome]:
+    if plan.perf_hz:
+        from whyperf.importers.perf_record import record_with_perf
+
+        return partial(record_with_perf, sample_hz=plan.perf_hz, unit=plan.measuring.unit)
+    from whyperf.collect.runner import record_run
+
+    return partial(record_run, measuring=plan.measuring)
+
+
+def _record(plan: Plan, side: Side, number: int, shown: Steps) -> Outcome:
+    outcome = _recorder(plan)(
+        plan.programs[side],
+        plan.folder / f"{side.value}-{number}",
+        lifecycle=plan.lifecycles[side],
+        environment=dict(os.environ),
+        capture_output=not plan.show_output,
+        force=plan.force,
+        on_tick=shown.tick,
+    )
+    if outcome.stopped_by == "interrupt":
+        raise KeyboardInterrupt
+    if outcome.failure is not None:
+        tail = last_output(outcome.path)
+        said = f" It last wrote: {tail}" if tail else ""
+        raise WhyperfError(
+            f"The {side.value} run {number} failed: {outcome.failure.sentence}{said}", outcome.failure.next_command
+        )
+    return outcome

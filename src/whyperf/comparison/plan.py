@@ -1,0 +1,52 @@
+"""What is recorded in a comparison, how, and where it goes."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from whyperf.collect.lifecycle import Lifecycle, Measuring
+from whyperf.collect.program import Program
+from whyperf.comparison.alternation import Side
+from whyperf.errors import WhyperfError
+
+
+@dataclass(frozen=True)
+class Plan:
+    programs: Mapping[Side, Program]
+    lifecycles: Mapping[Side, Lifecycle]
+    measuring: Measuring
+    folder: Path
+    runs: int | None  # pairs; None: as many as are worth waiting for
+    show_output: bool
+    force: bool
+    perf_hz: int = 0  # kernel events are recorded by perf, not by us; 0: they are not
+
+
+def default_folder(program: Program) -> Path:
+    name = Path(program.command[0]).name
+    return Path(f"{name}-{time.strftime('%Y%m%d-%H%M%S')}.compare")
+
+
+def check_folder(folder: Path, force: bool) -> None:
+    """Whether recordings can be put there."""
+    if not folder.exists():
+        return
+    quoted = shlex.quote(str(folder))
+    if not folder.is_dir():
+        raise WhyperfError(f"{folder} exists and is not a folder.", f"ls -l {quoted}")
+    if not force and any(folder.iterdir()):
+        raise WhyperfError(
+            f"{folder} is not empty; --force replaces the recordings in it.", f"whyperf compare --force -o {quoted} ..."
+        )
+
+
+def make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        parent = shlex.quote(str(folder.parent))
+        raise WhyperfError(f"{folder} cannot be created: {error.strerror}.", f"mkdir -p {parent}") from None
