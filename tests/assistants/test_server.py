@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import time
@@ -191,7 +190,7 @@ def test_only_messages_are_written_and_the_target_dies_with_the_server(folder: P
         server.stdin.flush()
     target = Path("ledger"), "60001", "forever"
     assert eventually(lambda: bool(running(*target)))
-    assert os.readlink(f"/proc/{running(*target)[0]}/fd/0") == "/dev/null"
+    assert Path(f"/proc/{running(*target)[0]}/fd/0").readlink() == Path("/dev/null")
     time.sleep(0.5)
     # WHEN the server is killed
     server.send_signal(signal.SIGKILL)
