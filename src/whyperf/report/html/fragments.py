@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+import re
+from collections.abc import Iterable
 
 from whyperf.report.printable import printable
 
@@ -25,3 +27,14 @@ def escaped(text: str, longest: int = LONGEST) -> str:
 
 def code(text: str, longest: int = LONGEST) -> str:
     return styled("code", _MONO, escaped(text, longest))
+
+
+def prose(text: str, names: Iterable[str], longest: int = 4 * LONGEST) -> str:
+    """A sentence with the program's names in it set as code; words that sentences are made of stay words."""
+    told = [name for name in sorted(set(names), key=len, reverse=True) if not name.isalpha()]
+    if not told:
+        return escaped(text, longest)
+    parts = re.split(rf"(?<![\w$.>:])({'|'.join(map(re.escape, told))})(?![\w$])", text[:longest])
+    # Every second part is what was matched.
+    shown = (code(part) if at % 2 else escaped(part, longest) for at, part in enumerate(parts))
+    return "".join(shown) + ("…" if len(text) > longest else "")

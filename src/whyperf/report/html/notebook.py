@@ -12,9 +12,9 @@ from whyperf.diagnose.verdict import Suspect, Variable, Verdict
 from whyperf.engines.quantities import percent, seconds
 from whyperf.report.html.build import title_of
 from whyperf.report.html.examined import Examined
-from whyperf.report.html.fragments import BAD, GOOD, LONGEST, QUIET, RULE, TRACK, code, escaped, styled
+from whyperf.report.html.fragments import BAD, GOOD, LONGEST, QUIET, RULE, TRACK, code, escaped, prose, styled
 from whyperf.report.html.model import RunAmounts, SuspectRow, VerdictSection
-from whyperf.report.html.notebook_source import source
+from whyperf.report.html.notebook_source import differences, source
 from whyperf.report.html.run_dots import run_dots
 from whyperf.report.html.verdict import verdict_section
 
@@ -115,15 +115,20 @@ def _suspect(row: SuspectRow, suspect: Suspect, unit: str, whole: str) -> str:
     body = styled(
         "div",
         "margin:0.3em 0 0 1.6em",
-        styled("div", "font-size:1.08em", escaped(row.why, 4 * LONGEST)),
+        styled("div", "font-size:1.08em", prose(row.why, _names(row, suspect))),
         f"<b>{row.pattern}</b>{styled('span', QUIET, ': ', _PATTERNS[row.pattern])}"
         if row.pattern in _PATTERNS
         else "",
         styled("div", "margin:0.6em 0", *_facts(row, unit, whole)),
         _variables(suspect.variables) if suspect.variables else "",
         "" if row.excerpt is None else source(row.excerpt),
+        "" if row.change is None else differences(row.change, row.file),
     )
     return f'<details{" open" if row.rank == 1 else ""} style="margin:0.8em 0">{title}{body}</details>'
+
+
+def _names(row: SuspectRow, suspect: Suspect) -> set[str]:
+    return {*row.path, row.function, *(one.function for one in row.inside), *(one.name for one in suspect.variables)}
 
 
 def _facts(row: SuspectRow, unit: str, whole: str) -> Iterator[str]:

@@ -1,19 +1,22 @@
-"""An excerpt of source for notebooks, with the weight of each line beside it."""
+"""Source for notebooks: with the weight of each line beside it, or with what differs between two builds."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Sequence
 
+from whyperf.engines.finding import ChangedLine, SourceChange
 from whyperf.engines.quantities import percent
 from whyperf.report.html.coloured import Span, coloured
-from whyperf.report.html.fragments import BAD, LONGEST, QUIET, RAISED, RULE, code, styled
+from whyperf.report.html.fragments import BAD, GOOD, LONGEST, QUIET, RAISED, RULE, code, styled
 from whyperf.report.html.model import Excerpt, SourceLine
 from whyperf.report.printable import printable
 
 _LINES = 24
 _AROUND = 3
 _LEAST_SHARE = 0.005
+_LINE = "display:flex;padding:0 0.8em 0 0.6em;font-family:monospace;line-height:1.5"
+_NUMBER = "white-space:pre;opacity:0.6;padding-right:1.2em"
 
 
 def source(excerpt: Excerpt) -> str:
@@ -32,24 +35,64 @@ def source(excerpt: Excerpt) -> str:
             rows.append(styled("div", f"border-top:1px dashed {RULE};margin:0.25em 0"))
         before = line.number
         rows.append(_row(line, spans, width))
-    body = styled("div", "overflow-x:auto;padding:0.3em 0", *rows)
-    return styled("div", f"border:1px solid {RULE};background:{RAISED};font-size:0.93em", title, body)
+    return _framed(title, rows)
+
+
+def differences(change: SourceChange, file: str) -> str:
+    """What differs in a function's source between two builds."""
+    lines = [line for hunk in change.hunks for line in hunk][:_LINES]
+    left_out = sum(len(hunk) for hunk in change.hunks) - len(lines) + change.more
+    title = styled(
+        "div",
+        f"padding:0.2em 0.8em;border-bottom:1px solid {RULE}",
+        "What differs in its source: ",
+        styled("span", f"color:{GOOD}", "- good build only"),
+        " ",
+        styled("span", f"color:{BAD}", "+ bad build only"),
+    )
+    width = max((len(str(line.line)) for line in lines), default=0)
+    texts = [printable(line.text.rstrip()[:LONGEST]) for line in lines]
+    rows = [_changed(line, spans, width) for line, spans in zip(lines, coloured(texts, file), strict=True)]
+    rows += [styled("div", f"padding:0 0.8em;{QUIET}", f"and {left_out} more")] if left_out else []
+    return _framed(title, rows)
+
+
+def _framed(title: str, rows: Sequence[str]) -> str:
+    wide = styled("div", "display:inline-block;min-width:100%", *rows)
+    body = styled("div", "overflow-x:auto;padding:0.3em 0", wide)
+    return styled("div", f"border:1px solid {RULE};background:{RAISED};font-size:0.93em;margin:0.5em 0", title, body)
+
+
+def _changed(line: ChangedLine, spans: Sequence[Span], width: int) -> str:
+    sign, colour = {"good": ("-", GOOD), "bad": ("+", BAD)}.get(line.build, (" ", "transparent"))
+    ground = {"good": "background:rgba(56,125,181,0.14);", "bad": "background:rgba(210,80,27,0.14);"}.get(
+        line.build, ""
+    )
+    return styled(
+        "div",
+        f"{ground}border-left:3px solid {colour};{_LINE}",
+        styled("span", _NUMBER, f"{line.line:>{width}}"),
+        styled("span", f"white-space:pre;color:{colour}", f"{sign} "),
+        styled("span", "white-space:pre;flex:1", _text(spans)),
+    )
 
 
 def _row(line: SourceLine, spans: Sequence[Span], width: int) -> str:
     hot = line.share >= _LEAST_SHARE
     ground = f"background:rgba(210,80,27,{0.08 + 0.22 * min(line.share, 1.0):.2f});" if hot else ""
     told = styled("b", f"color:{BAD}", percent(line.share)) if hot else "decides" if line.decides else ""
-    text = "".join(
-        styled("span", one.style, html.escape(one.text)) if one.style else html.escape(one.text) for one in spans
-    )
     return styled(
         "div",
-        f"{ground}border-left:3px solid {BAD if hot else 'transparent'};display:flex;padding:0 0.8em 0 0.6em;"
-        "font-family:monospace;line-height:1.5",
-        styled("span", "white-space:pre;opacity:0.6;padding-right:1.2em", f"{line.number:>{width}}"),
-        styled("span", "white-space:pre;flex:1", text),
+        f"{ground}border-left:3px solid {BAD if hot else 'transparent'};{_LINE}",
+        styled("span", _NUMBER, f"{line.number:>{width}}"),
+        styled("span", "white-space:pre;flex:1", _text(spans)),
         styled("span", "padding-left:1.2em", told),
+    )
+
+
+def _text(spans: Sequence[Span]) -> str:
+    return "".join(
+        styled("span", one.style, html.escape(one.text)) if one.style else html.escape(one.text) for one in spans
     )
 
 
