@@ -12,7 +12,7 @@ from whyperf.report.printable import printable
 GOOD, BAD = "#387db5", "#d2501b"
 RULE, RAISED, TRACK = "rgba(128,128,128,0.35)", "rgba(128,128,128,0.08)", "rgba(128,128,128,0.18)"
 QUIET = "opacity:0.72"
-LONGEST = 240  # characters of a text
+LONGEST = 200  # characters of a text
 _MONO = "font-family:monospace;background:none;padding:0;border:0;color:inherit"
 
 

@@ -37,6 +37,7 @@ _PATTERNS = {
 }
 _SHOWN = 3  # suspects in full, the first one open
 _LISTED = 10
+_MOST = 90_000  # characters in all
 _VARIABLES = 4
 _RUNS = 8  # whose amounts are written
 _PATH = 8
@@ -46,24 +47,32 @@ _TABLE = "border-collapse:collapse;font-size:1em;border:0;margin:0.2em 0 1em"
 
 
 def first_screen(verdict: Verdict, examined: Examined) -> str:
+    """With as many suspects in full as there is room for: notebooks are kept, and sent."""
     section = verdict_section(verdict, examined.bad_runs, values=None, contexts=None, causes=None, relations=None)
     whole = "the difference" if examined.good else "the stall"
-    shown = list(zip(section.suspects, verdict.suspects, strict=True))[:_SHOWN]
-    return styled(
-        "div",
-        "max-width:62em;line-height:1.5;padding:0.4em 0 0.8em",
+    rows = list(zip(section.suspects, verdict.suspects, strict=True))[:_SHOWN]
+    suspects = [_suspect(row, suspect, section.unit, whole) for row, suspect in rows]
+    frame = _frame(section, examined)
+    while suspects and sum(map(len, (*frame, *suspects))) > _MOST:
+        suspects.pop()
+    return "".join([frame[0], *suspects, frame[1]])
+
+
+def _frame(section: VerdictSection, examined: Examined) -> tuple[str, str]:
+    """What is before and after the suspects."""
+    before = [
         _overline(section, examined),
         styled("div", "font-size:1.7em;line-height:1.2;margin:0.15em 0 0.6em", escaped(section.sentence, 4 * LONGEST)),
         *map(_warning, section.warnings),
         run_dots(section.runs, section.measure, section.unit),
         _overview(section.suspects) if len(section.suspects) > 1 else "",
         *map(_warning, section.disagreements),
-        *(_suspect(row, suspect, section.unit, whole) for row, suspect in shown),
-        *_notes(section),
-        styled(
-            "small", QUIET, "Values, flame graphs and recordings are on the page: ", code("answer.page('why.html')")
-        ),
+    ]
+    page = styled(
+        "small", QUIET, "Values, flame graphs and recordings are on the page: ", code("answer.page('why.html')")
     )
+    opening = '<div style="max-width:62em;line-height:1.5;padding:0.4em 0 0.8em">'
+    return opening + "".join(before), "".join([*_notes(section), page, "</div>"])
 
 
 def _overline(section: VerdictSection, examined: Examined) -> str:

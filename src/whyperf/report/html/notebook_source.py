@@ -12,7 +12,7 @@ from whyperf.report.html.fragments import BAD, GOOD, LONGEST, QUIET, RAISED, RUL
 from whyperf.report.html.model import Excerpt, SourceLine
 from whyperf.report.printable import printable
 
-_LINES = 24
+_LINES = 20
 _AROUND = 3
 _LEAST_SHARE = 0.005
 _LINE = "display:flex;padding:0 0.8em 0 0.6em;font-family:monospace;line-height:1.5"
