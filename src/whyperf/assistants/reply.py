@@ -25,8 +25,7 @@ class Reply:
 
     @classmethod
     def of(cls, result: T, text: Callable[[T], str]) -> Self:
-        lines = text(result).split("\n")
-        return cls("\n".join(map(printable, lines)), presentable(to_plain(result)))
+        return cls(text(result), presentable(to_plain(result)))
 
     def to_json(self) -> str:
         return json.dumps({"text": self.text, "structure": self.structure})

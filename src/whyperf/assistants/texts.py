@@ -16,6 +16,7 @@ from whyperf.assistants.results import (
     Suspect,
 )
 from whyperf.engines.quantities import percent, seconds
+from whyperf.report.printable import printable
 
 LONGEST = 4000  # characters of a result's text
 
@@ -37,7 +38,11 @@ def recorded_text(recorded: Recorded) -> str:
 
 
 def bounded(lines: Iterator[str], ending: Sequence[str]) -> str:
-    """As many lines as there is room for before the ending, which is never cut, and how many were left out."""
+    """As many lines as there is room for before the ending, which is never cut, and how many were left out.
+
+    A line stays one, whatever a recording put into it.
+    """
+    lines, ending = map(printable, lines), [printable(line) for line in ending]
     room = LONGEST - sum(len(line) + 1 for line in ending) - len("(9999 lines left out)\n")
     kept, left_out = list[str](), 0
     for line in lines:

@@ -63,10 +63,10 @@ def _frame(section: VerdictSection, examined: Examined) -> tuple[str, str]:
     before = [
         _overline(section, examined),
         styled("div", "font-size:1.7em;line-height:1.2;margin:0.15em 0 0.6em", escaped(section.sentence, 4 * LONGEST)),
-        *map(_warning, section.warnings),
+        *map(_warning, section.warnings[:_LISTED]),
         run_dots(section.runs, section.measure, section.unit),
         _overview(section.suspects) if len(section.suspects) > 1 else "",
-        *map(_warning, section.disagreements),
+        *map(_warning, section.disagreements[:_LISTED]),
     ]
     page = styled(
         "small", QUIET, "Values, flame graphs and recordings are on the page: ", code("answer.page('why.html')")
