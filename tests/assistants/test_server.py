@@ -162,6 +162,13 @@ def test_mistakes_are_results_and_the_server_lives_on(assistant: Assistant, comp
     assert assistant.portal.call(assistant.client.list_tools).tools
 
 
+def test_a_failed_run_says_what_it_last_wrote(assistant: Assistant) -> None:
+    recorded = assistant.call("record", command="ls ./nothing-here", output="failed").structured_content
+    assert recorded["command"] == ["ls", "./nothing-here"]
+    assert "status 2" in recorded["ended"]
+    assert "nothing-here" in recorded["last_wrote"][-1]
+
+
 def test_cancelling_ends_the_target_and_leaves_a_readable_recording(assistant: Assistant, folder: Path) -> None:
     recording = assistant.started("record", command="./ledger 60000 forever", output="cancelled")
     recorder, target = f"--output={folder / 'cancelled'}", ("./ledger", "60000", "forever")

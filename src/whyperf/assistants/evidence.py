@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whyperf.assistants.results import ChangedVariable, Explanation, NextCall, Recordings, Suspect
-from whyperf.assistants.summary import naming, source_call, suspect_of
+from whyperf.assistants.summary import naming, source_calls, suspect_of
 from whyperf.assistants.verdict_file import read_verdict
 from whyperf.collect.seal import open_recording
 from whyperf.diagnose.diagnosis import Diagnosis, examine
@@ -92,7 +92,7 @@ def _of_suspect(recordings: Recordings, opened: _Opened, rank: int) -> Explanati
     around = (
         [] if diagnosis is None or diagnosis.values is None else _around(diagnosis.values, verdict.suspects[rank - 1])
     )
-    following = [source_call(suspect, recordings)] if recordings.good else []
+    following = source_calls(suspect, recordings) if recordings.good else []
     following += [_variable_call(one.name, recordings) for one in (*suspect.variables, *around)[:1]]
     return _explanation(f"suspect {rank}, {suspect.function}", said, suspect, around, following)
 
@@ -108,7 +108,7 @@ def _evidence(verdict: Verdict, rank: int) -> list[str]:
     """What the engines measured."""
     suspect = verdict.suspects[rank - 1]
     said = [
-        f"{one.engine} ranks it {one.rank}" + (f": {one.why}" if one.why and one.why not in suspect.why else ".")
+        f"Named by {one.engine} as #{one.rank}" + (f": {one.why}" if one.why and one.why not in suspect.why else ".")
         for one in suspect.evidence
     ]
     for line in suspect.lines:
@@ -135,8 +135,11 @@ def _of_function(recordings: Recordings, diagnosis: Diagnosis, name: str) -> Exp
     suspect = None
     if ranked:
         suspect = suspect_of(read_verdict(to_json(diagnosis.verdict)).suspects[ranked[0].rank - 1])
-    source = NextCall("source_of", {"place": name, **naming(recordings)}, "its source, with the excess of each line")
-    return _explanation(f"function {name}", said, suspect, [], [source])
+    source = NextCall("source_of", {"place": name, **naming(recordings)}, "its source, with the time of each line")
+    known = diagnosis.excess is not None and any(
+        diagnosis.excess.index.functions[one.account.function].file for one in found
+    )
+    return _explanation(f"function {name}", said, suspect, [], [source] if known else [])
 
 
 def _of_variable(recordings: Recordings, diagnosis: Diagnosis, name: str) -> Explanation:

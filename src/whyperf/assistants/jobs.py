@@ -38,6 +38,7 @@ class Finished:
     status: int
     output: bytes
     said: tuple[str, ...]  # on stderr by whyperf itself
+    others: tuple[str, ...] = ()  # lines there, of a target
 
     @property
     def sentences(self) -> list[str]:
@@ -52,6 +53,7 @@ class Finished:
 @dataclass
 class _Said:
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+    others: deque[str] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
     doing: str = ""
 
 
@@ -97,7 +99,7 @@ class Jobs:
                 pipes.start_soon(_listen, process.stderr, said, of_target)
             status = await process.wait()
             pipes.cancel_scope.deadline = anyio.current_time() + _DRAIN_S
-        return Finished(status, bytes(output), tuple(said.lines))
+        return Finished(status, bytes(output), tuple(said.lines), tuple(said.others))
 
     @asynccontextmanager
     async def _started(
@@ -153,7 +155,7 @@ async def _collect(stream: ByteReceiveStream, output: bytearray) -> None:
 
 
 async def _listen(stream: ByteReceiveStream, said: _Said, of_target: bool) -> None:
-    """What whyperf says; what a target writes there is passed over, as far as it does not look the same."""
+    """What whyperf says, and the rest."""
     rest = b""
     async for chunk in stream:
         *lines, rest = (rest + chunk).split(b"\n")
@@ -162,5 +164,4 @@ async def _listen(stream: ByteReceiveStream, said: _Said, of_target: bool) -> No
             text = line[:_LONGEST_LINE].decode(errors="replace")
             if text.startswith(_SAYS) and not of_target:
                 said.doing = text.removeprefix(_SAYS)
-            if text.startswith((_SAYS, _ADVISES)):
-                said.lines.append(text)
+            (said.lines if text.startswith((_SAYS, _ADVISES)) else said.others).append(text)

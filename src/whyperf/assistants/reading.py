@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -12,7 +13,7 @@ from whyperf.assistants.calls import Bad, Caller, Folder, Good, asked, mistakes_
 from whyperf.assistants.folders import Folders
 from whyperf.assistants.jobs import Finished, Jobs
 from whyperf.assistants.reply import Reply
-from whyperf.assistants.results import Diagnosis, Explanation, Recordings, Source
+from whyperf.assistants.results import Argument, Diagnosis, Explanation, Recordings, Source
 from whyperf.assistants.summary import summarise
 from whyperf.assistants.texts import diagnosis_text
 from whyperf.assistants.verdict_file import read_verdict
@@ -93,11 +94,11 @@ class Reading:
 
 
 def verdict_sent(
-    finished: Finished, recordings: Recordings, *, may_run: bool, directory: str | None = None
+    finished: Finished, recordings: Recordings, *, may_run: bool, kept: Mapping[str, Argument] | None = None
 ) -> CallToolResult:
     if finished.status not in VERDICTS:
         raise finished.failure()
-    diagnosis = summarise(read_verdict(finished.output), recordings, may_run=may_run, directory=directory)
+    diagnosis = summarise(read_verdict(finished.output), recordings, may_run=may_run, kept=kept)
     return sent(Reply.of(diagnosis, diagnosis_text))
 
 

@@ -12,7 +12,7 @@ from whyperf.report.html.examined import Examined
 from whyperf.report.html.recordings import recordings_section
 
 
-def recorded(path: Path, remarks: Sequence[str]) -> Recorded:
+def recorded(path: Path, remarks: Sequence[str], last_wrote: Sequence[str]) -> Recorded:
     recording = open_recording(path)
     row = recordings_section(Examined([], [recording])).rows[0]
     return Recorded(
@@ -24,12 +24,13 @@ def recorded(path: Path, remarks: Sequence[str]) -> Recorded:
         samples=row.samples,
         threads=row.threads,
         remarks=list(remarks),
+        last_wrote=list(last_wrote) if recording.manifest.exit_status else [],
         lost=list(row.lost),
         next=[
             NextCall(
                 "diagnose",
-                {"good": [str(path)], "bad": ["ANOTHER_RECORDING"]},
-                "once there is a recording of the other kind; swap the two if this is the bad run",
+                {"good": [str(path)], "bad": ["RECORDING_OF_A_BAD_RUN"]},
+                "once a bad run is recorded too; the other way round if this is the bad one",
             )
         ],
     )

@@ -93,6 +93,7 @@ class Recorded:
     samples: int
     threads: int
     remarks: list[str]  # of the recorder
+    last_wrote: list[str]  # to stderr by the program, if it failed
     lost: list[str]
     next: list[NextCall]
 

@@ -82,7 +82,17 @@ class Running:
             words = ["compare", f"--good={good}", f"--bad={bad}", f"--output={folder}", *options, "--json", "-"]
             finished = await self.jobs.run("whyperf", words, directory=where, report=reporter(caller), doing="starting")
             recordings = recordings_named(self.folders, str(folder), None, None)
-            return verdict_sent(finished, recordings, may_run=True, directory=str(where))
+            kept = {
+                "directory": str(where),
+                "ready": ready,
+                "drive": drive,
+                "good_drive": good_drive,
+                "bad_drive": bad_drive,
+                "seconds": seconds,
+            }
+            return verdict_sent(
+                finished, recordings, may_run=True, kept={name: one for name, one in kept.items() if one is not None}
+            )
 
     async def record(
         self,
@@ -119,7 +129,9 @@ class Running:
             if not is_recording(path):
                 raise finished.failure()
             remarks = [said for said in finished.sentences if not said.startswith(f"{path}: ")]
-            request = Request(recorded=str(path), remarks=tuple(remarks[-_REMARKS:]))
+            request = Request(
+                recorded=str(path), remarks=tuple(remarks[-_REMARKS:]), last_wrote=finished.others[-_REMARKS:]
+            )
             return await asked(self.jobs, request, where, report, "reading the recording")
 
     def _new(self, output: str | None, command: str, directory: Path, ending: str) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from whyperf.assistants.results import Argument, ChangedVariable, Diagnosis, NextCall, Recordings, Suspect, Symptom
 from whyperf.assistants.verdict_file import FileSuspect, FileSymptom, FileVariable, FileVerdict
@@ -18,12 +18,14 @@ _FLAGS = {"--trace": "trace", "--deep": "deep"}
 _TEXTS = {"--good": "good", "--bad": "bad", "--clock": "clock", "--symptom": "symptom"}
 
 
-def summarise(verdict: FileVerdict, recordings: Recordings, *, may_run: bool, directory: str | None) -> Diagnosis:
-    """`may_run`: whether `compare` is offered. `directory`: where commands were started, if that is known."""
+def summarise(
+    verdict: FileVerdict, recordings: Recordings, *, may_run: bool, kept: Mapping[str, Argument] | None = None
+) -> Diagnosis:
+    """`may_run`: whether `compare` is offered; `kept`: arguments that another such call must not lose."""
     notes = [*verdict.disagreements, *_unlike(verdict.notes)]
     following = _following(verdict, recordings)
     if may_run and verdict.next_command is not None:
-        again = compare_call(verdict.next_command, directory)
+        again = compare_call(verdict.next_command, kept or {})
         following += [] if again is None else [again]
     return Diagnosis(
         verdict=verdict.verdict,
@@ -62,12 +64,15 @@ def naming(recordings: Recordings) -> dict[str, Argument]:
     return {"good": recordings.good, "bad": recordings.bad}
 
 
-def source_call(suspect: Suspect, recordings: Recordings) -> NextCall:
-    place = f"{suspect.file}:{suspect.line}" if suspect.file and suspect.line else suspect.function
-    return NextCall("source_of", {"place": place, **naming(recordings)}, "its source, with the excess of each line")
+def source_calls(suspect: Suspect, recordings: Recordings) -> list[NextCall]:
+    """None where no source is known."""
+    if not suspect.file:
+        return []
+    place = f"{suspect.file}:{suspect.line}" if suspect.line else suspect.function
+    return [NextCall("source_of", {"place": place, **naming(recordings)}, "its source, with the time of each line")]
 
 
-def compare_call(command: str, directory: str | None) -> NextCall | None:
+def compare_call(command: str, kept: Mapping[str, Argument]) -> NextCall | None:
     """The call of `compare` that means the same as a command line; None where there is none."""
     try:
         words = shlex.split(command)
@@ -75,7 +80,7 @@ def compare_call(command: str, directory: str | None) -> NextCall | None:
         return None
     if words[:2] != ["whyperf", "compare"]:
         return None
-    arguments: dict[str, Argument] = {} if directory is None else {"directory": directory}
+    arguments = dict(kept)
     rest = words[2:]
     while rest:
         word = rest.pop(0)
@@ -107,7 +112,7 @@ def _following(verdict: FileVerdict, recordings: Recordings) -> list[NextCall]:
     first = suspect_of(verdict.suspects[0])
     why = f"all evidence against {first.function}"
     explain = NextCall("explain", {"suspect": first.rank, **naming(recordings)}, why)
-    return [explain, source_call(first, recordings)]
+    return [explain, *source_calls(first, recordings)]
 
 
 def _symptom(symptom: FileSymptom) -> Symptom:

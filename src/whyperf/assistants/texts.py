@@ -66,7 +66,7 @@ def _diagnosis(diagnosis: Diagnosis) -> Iterator[str]:
         yield f"({diagnosis.notes_left_out} more notes)"
     named = diagnosis.recordings
     yield f"Recordings: {named.folder or ', '.join([*named.good, *named.bad])}"
-    if diagnosis.next_command is not None:
+    if diagnosis.next_command is not None and all(call.tool != "compare" for call in diagnosis.next):
         yield f"In a terminal: {diagnosis.next_command}"
 
 
@@ -126,6 +126,7 @@ def _recorded(recorded: Recorded) -> Iterator[str]:
         f"threads: {recorded.threads}."
     )
     yield from (f"Remark: {one}" for one in recorded.remarks)
+    yield from (f"It last wrote: {one}" for one in recorded.last_wrote)
     yield from (f"Lost: {one}" for one in recorded.lost)
 
 

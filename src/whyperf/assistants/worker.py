@@ -27,6 +27,7 @@ class Request:
     folder: str | None = None
     recorded: str | None = None  # a recording to be summed up
     remarks: tuple[str, ...] = ()  # that were made when it was recorded
+    last_wrote: tuple[str, ...] = ()  # the program itself
     place: str | None = None  # of source
     suspect: int | None = None
     function: str | None = None
@@ -37,7 +38,7 @@ def answer(request: Request) -> Reply:
     if request.recorded is not None:
         from whyperf.assistants.recorded import recorded
 
-        return Reply.of(recorded(Path(request.recorded), request.remarks), recorded_text)
+        return Reply.of(recorded(Path(request.recorded), request.remarks, request.last_wrote), recorded_text)
     recordings = Recordings(list(request.good), list(request.bad), request.folder)
     if request.place is not None:
         from whyperf.assistants.kept_source import source_of
