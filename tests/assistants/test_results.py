@@ -15,7 +15,7 @@ from whyperf.assistants.folders import folders_of
 from whyperf.assistants.kept_source import source_of
 from whyperf.assistants.reply import Reply, presentable
 from whyperf.assistants.results import NextCall, Recordings
-from whyperf.assistants.summary import compare_call, summarise
+from whyperf.assistants.summary import call_of, summarise
 from whyperf.assistants.texts import LONGEST, diagnosis_text
 from whyperf.assistants.verdict_file import FileVerdict, read_verdict
 from whyperf.diagnose.verdict import Verdict
@@ -96,13 +96,14 @@ def test_notes_that_differ_in_figures_alone_are_one() -> None:
         ("whyperf compare --trace --good './a 1' --bad './a 2'", {"trace": True, "good": "./a 1", "bad": "./a 2"}),
         ("whyperf compare --runs 5 --good a --bad b", {"runs": 5, "good": "a", "bad": "b"}),
         ("whyperf compare --clock wall --good a --bad b", {"clock": "wall", "good": "a", "bad": "b"}),
+        ("whyperf diagnose --good b1 b2 --bad g1", {"good": ["b1", "b2"], "bad": ["g1"]}),
         ("whyperf compare --redact --good a --bad b", None),
         ("whyperf record --pid PID --for 3s -o NAME", None),
         ("'", None),
     ],
 )
 def test_the_command_to_type_next_becomes_a_call(command: str, arguments: dict[str, object] | None) -> None:
-    call = compare_call(command, {})
+    call = call_of(command, {})
     assert (None if call is None else call.arguments) == arguments
 
 

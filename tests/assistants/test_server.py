@@ -156,6 +156,7 @@ def test_mistakes_are_results_and_the_server_lives_on(assistant: Assistant, comp
     assert "one of `suspect`" in mistake(assistant.call("explain", folder="runs"))
     assert "Give `folder`" in mistake(assistant.call("diagnose", good=["runs/good-1"]))
     assert "exists already" in mistake(assistant.call("record", command="true", output="runs"))
+    assert "Give `seconds`" in mistake(assistant.call("record", pid=1))
     assert "never closed" in mistake(assistant.call("record", command="'"))
     assert "is not a path" in mistake(assistant.call("diagnose", folder="a\0b"))
     assert "was not found" in mistake(assistant.call("record", command="./nothing-here"))

@@ -113,6 +113,8 @@ class Running:
         with mistakes_told():
             if (command is None) == (pid is None):
                 raise WhyperfError("Give either `command` or `pid`.", status=2)
+            if pid is not None and seconds is None:
+                raise WhyperfError("Give `seconds` with `pid`: how long to record.", status=2)
             where = self.folders.directory(directory)
             path = self._new(output, command or str(pid), where, "whyperf")
             options = _options(ready=ready, drive=drive, seconds=seconds, clock=clock, trace=trace)

@@ -24,9 +24,9 @@ def summarise(
     """`may_run`: whether `compare` is offered; `kept`: arguments that another such call must not lose."""
     notes = [*verdict.disagreements, *_unlike(verdict.notes)]
     following = _following(verdict, recordings)
-    if may_run and verdict.next_command is not None:
-        again = compare_call(verdict.next_command, kept or {})
-        following += [] if again is None else [again]
+    again = None if verdict.next_command is None else call_of(verdict.next_command, kept or {})
+    if again is not None and (may_run or again.tool != "compare"):
+        following.append(again)
     return Diagnosis(
         verdict=verdict.verdict,
         symptom=_symptom(verdict.symptom),
@@ -72,16 +72,24 @@ def source_calls(suspect: Suspect, recordings: Recordings) -> list[NextCall]:
     return [NextCall("source_of", {"place": place, **naming(recordings)}, "its source, with the time of each line")]
 
 
-def compare_call(command: str, kept: Mapping[str, Argument]) -> NextCall | None:
-    """The call of `compare` that means the same as a command line; None where there is none."""
+def call_of(command: str, kept: Mapping[str, Argument]) -> NextCall | None:
+    """The call that means the same as a command line; None where there is none."""
     try:
         words = shlex.split(command)
     except ValueError:
         return None
-    if words[:2] != ["whyperf", "compare"]:
-        return None
+    match words:
+        case ["whyperf", "compare", *rest]:
+            return _compare_call(rest, kept)
+        case ["whyperf", "diagnose", "--good", *paths] if paths.count("--bad") == 1:
+            middle = paths.index("--bad")
+            sides: dict[str, Argument] = {"good": paths[:middle], "bad": paths[middle + 1 :]}
+            return NextCall("diagnose", sides, "with good and bad swapped")
+    return None
+
+
+def _compare_call(rest: list[str], kept: Mapping[str, Argument]) -> NextCall | None:
     arguments = dict(kept)
-    rest = words[2:]
     while rest:
         word = rest.pop(0)
         if word in _FLAGS:

@@ -19,6 +19,7 @@ from whyperf.engines.quantities import percent, seconds
 from whyperf.report.printable import printable
 
 LONGEST = 4000  # characters of a result's text
+_COMMANDS = ("compare", "diagnose")  # calls that say the same as the command to type next
 
 
 def diagnosis_text(diagnosis: Diagnosis) -> str:
@@ -66,7 +67,7 @@ def _diagnosis(diagnosis: Diagnosis) -> Iterator[str]:
         yield f"({diagnosis.notes_left_out} more notes)"
     named = diagnosis.recordings
     yield f"Recordings: {named.folder or ', '.join([*named.good, *named.bad])}"
-    if diagnosis.next_command is not None and all(call.tool != "compare" for call in diagnosis.next):
+    if diagnosis.next_command is not None and all(call.tool not in _COMMANDS for call in diagnosis.next):
         yield f"In a terminal: {diagnosis.next_command}"
 
 
