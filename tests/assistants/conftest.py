@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from mcp import Client, StdioServerParameters
+from mcp import Client, StdioServerParameters, stdio_client
 from mcp.types import CallToolResult
 
 SOURCE = Path(__file__).parent / "programs" / "ledger.c"
@@ -68,7 +68,7 @@ def assistant(folder: Path) -> Iterator[Assistant]:
     command, *arguments = server_command(folder)
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder.parent / "cache")}
     server = StdioServerParameters(command=command, args=arguments, env=environment, cwd=folder.parent)
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(server)) as client:
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(stdio_client(server))) as client:
         yield Assistant(portal, client, folder)
 
 
