@@ -175,6 +175,7 @@ def test_cancelling_ends_the_target_and_leaves_a_readable_recording(assistant: A
     recorder, target = f"--output={folder / 'cancelled'}", ("./ledger", "60000", "forever")
     assert eventually(lambda: len(running(*target)) > len(running(recorder)) > 0)
     time.sleep(0.5)  # so that there is something to read
+    assert assistant.portal.call(assistant.client.list_tools).tools  # answered meanwhile
     # WHEN the client gives up
     recording.cancel()
     # THEN nothing goes on, and what was recorded can be read, by the next call as well

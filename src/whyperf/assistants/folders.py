@@ -6,12 +6,15 @@ import os
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import is_recording
 
-_DEPTH = 4  # folders below a given one in which recordings are looked for
+# Where recordings are looked for.
+_DEPTH = 4  # folders below a given one
+_MOST_FOLDERS = 20_000  # of each given one
 
 
 @dataclass(frozen=True)
@@ -43,10 +46,9 @@ class Folders:
             raise WhyperfError(f"There is no folder {path}.", f"mkdir -p {shlex.quote(str(path))}", status=2)
         return path
 
-    def recordings(self, most: int) -> tuple[list[Path], int]:
-        """Recordings in the folders, the newest first, and how many more there are."""
-        found = sorted({path for root in self.roots for path in _recordings(root)}, key=_changed, reverse=True)
-        return found[:most], len(found[most:])
+    def recordings(self) -> list[Path]:
+        """In the folders, the newest first."""
+        return sorted({path for root in self.roots for path in _recordings(root)}, key=_changed, reverse=True)
 
 
 def folders_of(given: Sequence[Path]) -> Folders:
@@ -57,7 +59,7 @@ def folders_of(given: Sequence[Path]) -> Folders:
 
 
 def _recordings(root: Path) -> Iterator[Path]:
-    for folder, below, _ in os.walk(root):
+    for folder, below, _ in islice(os.walk(root), _MOST_FOLDERS):
         here = Path(folder)
         if is_recording(here):
             below.clear()

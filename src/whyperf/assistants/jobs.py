@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -24,7 +23,7 @@ from whyperf.errors import WhyperfError
 Report = Callable[[str], Awaitable[None]]
 """Told what is going on, again and again."""
 
-_BEAT_S = 1.0  # between two reports at least, and at most where nothing new is said
+_BEAT_S = 1.0  # between two reports where nothing new is said
 _PATIENCE_S = 5.0  # until a process that was asked to end is asked more firmly
 _DRAIN_S = 1.0  # for what is left in pipes that something else may hold open
 _LONGEST_LINE = 4096
@@ -52,9 +51,14 @@ class Finished:
 
 @dataclass
 class _Said:
+    doing: str
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
     others: deque[str] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
-    doing: str = ""
+    news: anyio.Event = field(default_factory=anyio.Event)
+
+    def does(self, what: str) -> None:
+        self.doing = what
+        self.news.set()
 
 
 class Jobs:
@@ -73,11 +77,11 @@ class Jobs:
         of_target: bool = False,
     ) -> Finished:
         """`python -m module words`. Cancelling ends it as Ctrl-C would. `of_target`: a target writes to its output."""
-        said = _Said(doing="waiting for another call to end" if self._turn.locked() else doing)
+        said = _Said("waiting for another call to end" if self._turn.locked() else doing)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_beat, said, report)
             async with self._turn:
-                said.doing = doing
+                said.does(doing)
                 finished = await self._run(module, words, directory, said, of_target=of_target)
             tasks.cancel_scope.cancel()
         return finished
@@ -119,12 +123,22 @@ class Jobs:
             yield process
         except BaseException:
             with anyio.CancelScope(shield=True):
-                await _stop(process)
+                await _stop_unheard(process)
             raise
         finally:
             self._running.discard(process)
             with anyio.CancelScope(shield=True):
                 await process.aclose()
+
+
+async def _stop_unheard(process: Process) -> None:
+    """Nobody listens any more: a full pipe must not keep it from ending."""
+    async with anyio.create_task_group() as pipes:
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                pipes.start_soon(_discard, stream)
+        await _stop(process)
+        pipes.cancel_scope.cancel()
 
 
 async def _stop(process: Process) -> None:
@@ -141,17 +155,22 @@ async def _stop(process: Process) -> None:
 
 
 async def _beat(said: _Said, report: Report) -> None:
+    """Sleeps in between: the target is measured on the same CPUs."""
     while True:
+        said.news = anyio.Event()
         await report(said.doing)
-        told = said.doing
-        since = time.monotonic()
-        while time.monotonic() - since < _BEAT_S and said.doing == told:
-            await anyio.sleep(0.05)
+        with anyio.move_on_after(_BEAT_S):
+            await said.news.wait()
 
 
 async def _collect(stream: ByteReceiveStream, output: bytearray) -> None:
     async for chunk in stream:
         output += chunk[: max(0, _MOST_BYTES - len(output))]
+
+
+async def _discard(stream: ByteReceiveStream) -> None:
+    async for _ in stream:
+        pass
 
 
 async def _listen(stream: ByteReceiveStream, said: _Said, of_target: bool) -> None:
@@ -163,5 +182,5 @@ async def _listen(stream: ByteReceiveStream, said: _Said, of_target: bool) -> No
         for line in lines:
             text = line[:_LONGEST_LINE].decode(errors="replace")
             if text.startswith(_SAYS) and not of_target:
-                said.doing = text.removeprefix(_SAYS)
+                said.does(text.removeprefix(_SAYS))
             (said.lines if text.startswith((_SAYS, _ADVISES)) else said.others).append(text)

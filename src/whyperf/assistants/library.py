@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from anyio import to_thread
 from mcp.server.mcpserver.exceptions import ResourceError
 
 from whyperf.assistants.folders import Folders
@@ -25,10 +26,12 @@ class Library:
     jobs: Jobs
 
     async def recordings(self) -> str:
-        """Recordings in the folders of this server, the newest first; paths are arguments of the tools."""
-        found, left_out = self.folders.recordings(_MOST)
-        rows = [{"path": str(path), "uri": f"whyperf://recording/{quote(str(path), safe='')}"} for path in found]
-        return json.dumps(presentable({"recordings": rows, "left_out": left_out}), indent=1)
+        """Recordings up to 4 folders deep in the given ones, the newest first; paths are arguments of the tools."""
+        found = await to_thread.run_sync(self.folders.recordings)
+        rows = [
+            {"path": str(path), "uri": f"whyperf://recording/{quote(str(path), safe='')}"} for path in found[:_MOST]
+        ]
+        return json.dumps({"recordings": presentable(rows), "left_out": len(found[_MOST:])}, indent=1)
 
     async def recording(self, path: str) -> str:
         """What is in a recording, and what was lost. `path` is percent-encoded."""

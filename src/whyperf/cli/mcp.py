@@ -1,22 +1,23 @@
-"""`whyperf mcp`: a server by which assistants record, compare and ask."""
+"""`whyperf mcp`: a server by which assistants record, compare and ask, over the Model Context Protocol."""
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import sys
 from pathlib import Path
 
 from whyperf.errors import WhyperfError
 
 NAME = "mcp"
-SUMMARY = "serve assistants over the Model Context Protocol"
+SUMMARY = "let assistants record, compare and ask: a server over stdin and stdout"
 EXAMPLES = """\
 examples:
   whyperf mcp
   whyperf mcp --folder ~/project --folder /var/tmp/recordings
   whyperf mcp --no-run --folder recordings
 
-An assistant starts this command and talks to it over stdin and stdout; docs/assistants.md shows how to add it to one.
+An assistant starts this command and talks to it in the Model Context Protocol; docs/assistants.md shows how to add it.
 Its tools compare and record start the commands that the assistant gives, with your rights: --no-run leaves them out.
 Paths outside of the folders are refused; what the commands themselves read and write is not limited.
 """
@@ -43,5 +44,8 @@ def run(args: argparse.Namespace) -> int:
     from whyperf.assistants.folders import folders_of
     from whyperf.assistants.server import serve
 
-    serve(folders_of(args.folder or [Path.cwd()]), may_run=not args.no_run)
+    folders = folders_of([path.expanduser() for path in args.folder] or [Path.cwd()])
+    if sys.stdin.isatty():
+        print("whyperf: waiting for an assistant to write to stdin; Ctrl-C ends it", file=sys.stderr)
+    serve(folders, may_run=not args.no_run)
     return 0

@@ -29,8 +29,9 @@ int main(int argc, char **argv) {
     fflush(stdout);
     fprintf(stderr, "{\"jsonrpc\": \"2.0\", \"method\": \"noise\"}\n");
     sink += settle(50000);
-    do
+    do {
         sink += scan(rounds);
-    while (argc > 2);
+        fprintf(stderr, "%10000s\n", "noise");
+    } while (argc > 2);
     return 0;
 }
