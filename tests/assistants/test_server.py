@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -224,7 +225,9 @@ def test_without_the_sdk_a_sentence_says_what_to_install(
     refused: Callable[..., subprocess.CompletedProcess[str]],  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
+    for name in [name for name in sys.modules if name.startswith("whyperf.assistants.")]:
+        monkeypatch.delitem(sys.modules, name)
     done = refused("mcp")
     assert "SDK is not installed" in sentence(done, 1)
     assert 'pip install "whyperf[mcp]"' in done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import sys
 from pathlib import Path
 
@@ -37,13 +36,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if importlib.util.find_spec("mcp") is None:
-        raise WhyperfError(
-            "The Model Context Protocol's SDK is not installed: it comes with an extra.", 'pip install "whyperf[mcp]"'
-        )
     from whyperf.assistants.folders import folders_of
-    from whyperf.assistants.server import serve
 
+    try:
+        from whyperf.assistants.server import serve
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("whyperf"):
+            raise
+        raise WhyperfError(
+            "Version 2 of the Model Context Protocol's SDK is not installed: it comes with an extra.",
+            'pip install "whyperf[mcp]"',
+        ) from None
     folders = folders_of([path.expanduser() for path in args.folder] or [Path.cwd()])
     if sys.stdin.isatty():
         print("whyperf: waiting for an assistant to write to stdin; Ctrl-C ends it", file=sys.stderr)
