@@ -9,7 +9,9 @@ from pathlib import Path
 
 from bench.odd_targets.target import OWN_PROGRAMS, Absent, Target, built, library, needed, program
 
-_SANITIZERS = ("address", "thread", "undefined", "leak")
+_SEES_VARIABLES = {"counts": "sees the variables of --counts"}
+_SEES_START = dict.fromkeys(("record", "counts", "trace"), "/proc/self/environ keeps what the program was started with")
+_NO_LIBRARY = {"counts": "ld.so says that the library of --counts is not in the child's folders"}
 _QUIET_END = {"ASAN_OPTIONS": "detect_leaks=0", "LSAN_OPTIONS": "detect_leaks=0"}
 
 
@@ -28,6 +30,11 @@ def _preloading(name: str, source: str, file: str) -> Target:
         return ["env", f"LD_PRELOAD={library(file)}", *program(source)(folder)]
 
     return Target(name, command)
+
+
+def _sanitized(compiler: str, kind: str) -> Target:
+    command = program("leaf.c", flags=f"-fsanitize={kind}", compiler=compiler)
+    return Target(f"{compiler} {kind} sanitizer", command, _QUIET_END, known=_SEES_VARIABLES)
 
 
 def _own_preload(folder: Path) -> list[str]:
@@ -88,8 +95,9 @@ _OWN = (
     Target("seccomp strict", program("seccomp.c", "strict")),
     Target("seccomp filter", program("seccomp.c", "filter")),
     Target("seccomp traps", program("trapped_calls.c")),
-    *(Target(f"{kind} namespace", program("namespaces.c", kind)) for kind in ("user", "pid", "mount")),
-    Target("all three namespaces", program("namespaces.c", "all")),
+    *(Target(f"{kind} namespace", program("namespaces.c", kind)) for kind in ("user", "pid")),
+    Target("mount namespace", program("namespaces.c", "mount"), known=_NO_LIBRARY),
+    Target("all three namespaces", program("namespaces.c", "all"), known=_NO_LIBRARY),
     Target("chroot", _jailed, as_root=True),
     Target("drops privileges", program("confined.c", "setuid"), as_root=True),
     Target("setuid file", _set_user_id, as_root=True),
@@ -120,7 +128,7 @@ _OWN = (
     Target("locked memory", program("locked_memory.c")),
     Target("static", program("leaf.c", flags="-static")),
     Target("static-pie", program("leaf.c", flags="-static-pie")),
-    Target("stripped", _stripped),
+    Target("stripped", _stripped, known=_SEES_VARIABLES),
     Target("musl", program("leaf.c", compiler="musl-gcc", flags="-DMUSL")),
     _with_plugin("dlopen_storm.c"),
     _with_plugin("dlmopen.c"),
@@ -129,7 +137,8 @@ _OWN = (
     Target("jumps out of handlers", program("jump_from_signal.c")),
     Target("main thread gone", program("main_thread_gone.c")),
     Target("executes itself", program("executes_itself.c")),
-    Target("looks at itself", program("looks_at_itself.c", "an argument", "")),
+    Target("looks at itself", program("looks_at_itself.c", "an argument", ""), known=_SEES_VARIABLES),
+    Target("reads its first environment", program("first_environment.c"), known=_SEES_START),
     Target("lists its descriptors", program("own_descriptors.c")),
     Target("daemon", program("double_fork.c")),
     Target("stops and continues", program("stopped.c")),
@@ -154,11 +163,8 @@ _OF_OTHERS = (
     Target("JVM", _java),
     _script("node", "node", "{programs}/work.js"),
     Target("Go with cgo", _go),
-    *(Target(f"gcc {kind} sanitizer", program("leaf.c", flags=f"-fsanitize={kind}"), _QUIET_END) for kind in _SANITIZERS),
-    *(
-        Target(f"clang {kind} sanitizer", program("leaf.c", flags=f"-fsanitize={kind}", compiler="clang"), _QUIET_END)
-        for kind in ("address", "thread", "memory")
-    ),
+    *(_sanitized("gcc", kind) for kind in ("address", "thread", "undefined", "leak")),
+    *(_sanitized("clang", kind) for kind in ("address", "thread", "memory", "undefined")),
     _script("shell with traps", "bash", "-c", "trap 'echo trapped' USR1; trap 'echo end' EXIT; kill -USR1 $$; (exit 3); exit 5"),
     _script("closed by the shell", "bash", "-c", "exec 0<&- 1>&-; ls -d / >&2; echo lost; exit 4"),
     _script("pipe that closes early", "bash", "-c", "yes | head -n 3; echo ${PIPESTATUS[0]}"),

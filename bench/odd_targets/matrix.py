@@ -38,7 +38,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Cell:
-    answer: str  # same, different, refused, skipped
+    answer: str  # same, known, different, refused, skipped
     why: str = ""
 
 
@@ -64,7 +64,7 @@ def compare_targets(targets: Iterable[Target], ways: Sequence[str]) -> list[Row]
 
 
 def totals(rows: Sequence[Row], ways: Sequence[str]) -> list[str]:
-    """One line for each way: how many were the same, different, refused and skipped."""
+    """One line for each way: how many were the same, differed as the manual says, differed, were refused and skipped."""
     lines = []
     for way in ways:
         answers = Counter(row.cells[way].answer for row in rows)
@@ -72,7 +72,7 @@ def totals(rows: Sequence[Row], ways: Sequence[str]) -> list[str]:
     return lines
 
 
-_WORDS = ("same", "different", "refused", "skipped")
+_WORDS = ("same", "known", "different", "refused", "skipped")
 
 
 def _shown(cell: Cell) -> str:
@@ -107,7 +107,9 @@ def _cell(command: list[str], target: Target, folder: Path, way: str, plain: End
         if ended.same_as(plain):
             return Cell("same", "" if Path(kept, "recording", "manifest.json").exists() else "but there is no recording")
         if ended.status in {1, 2} and ended.said and not ended.stdout and not Path(kept, "recording").exists():
-            return Cell("refused", first_line(ended.said).removeprefix("whyperf: "))
+            return Cell("refused", first_line(ended.said).removeprefix("whyperf: ").replace(f"{folder}/", ""))
+        if way in target.known:
+            return Cell("known", target.known[way])
         return Cell("different", f"{_difference(plain, ended)} {_last_sentence(ended.said)}".strip())
 
 

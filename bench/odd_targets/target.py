@@ -25,6 +25,7 @@ class Target:
     command: Callable[[Path], list[str]]  # builds in that folder what it needs
     environment: dict[str, str] = field(default_factory=dict)
     as_root: bool = False
+    known: dict[str, str] = field(default_factory=dict)  # way -> a difference that docs/usage.md tells of
 
 
 def program(source: str, *arguments: str, flags: str = "", compiler: str = "gcc") -> Callable[[Path], list[str]]:
@@ -38,7 +39,7 @@ def program(source: str, *arguments: str, flags: str = "", compiler: str = "gcc"
 
 def built(source: str, folder: Path, flags: str = "", compiler: str = "gcc", name: str = "") -> Path:
     needed(compiler)
-    made = folder / (name or "-".join([Path(source).stem, *flags.replace("=", "-").replace("-", "").split()]))
+    made = folder / (name or "-".join([Path(source).stem, compiler, *flags.replace("=", "").replace("-", "").split()]))
     if not made.exists():
         own = OWN_PROGRAMS / source
         file = own if own.exists() else TEST_PROGRAMS / source

@@ -40,7 +40,6 @@ int main(int argc, char **argv) {
     for (char **one = environ; *one; one++) {
         puts(*one);
     }
-    print_file("/proc/self/environ");
     print_file("/proc/self/cmdline");
     print_file("/proc/self/comm");
     print_file("/proc/self/limits");
