@@ -45,7 +45,7 @@ int main(int argc, char **argv) {
     print_file("/proc/self/limits");
     print_file("/proc/self/oom_score_adj");
     print_file("/proc/self/timerslack_ns");
-    const char *const wanted[] = {"Name", "Umask", "State", "Tgid:\t0", "Uid", "Gid", "FDSize", "Groups", "Threads", "SigPnd", "ShdPnd",
+    const char *const wanted[] = {"Name", "Umask", "State", "Tgid:\t0", "Uid", "Gid", "Groups", "Threads", "SigPnd", "ShdPnd",
                                   "SigBlk", "SigIgn", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "Cpus_allowed_list", NULL};
     print_lines("/proc/self/status", wanted);
     char own[4096];
