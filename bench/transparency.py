@@ -14,7 +14,6 @@ from bench.odd_targets.matrix import WAYS, compare_targets, totals
 from bench.suites import MORE_REDIS_UNITS, Suite, all_coreutils_tests, coreutils_suite, redis_suite
 from bench.watching import compiled, unwatched, watched
 
-
 _PARTS = ["odd", "churn", "storm", "redis", "coreutils"]
 
 
@@ -23,7 +22,9 @@ def main() -> int:
     parser.add_argument("--events", type=int, default=100_000, help="processes and threads to come and go")
     parser.add_argument("--only", action="append", default=[], choices=_PARTS)
     parser.add_argument("--target", action="append", default=[], metavar="NAME", help="of the odd targets only these")
-    parser.add_argument("--way", action="append", default=[], choices=list(WAYS), help="record odd targets this way only")
+    parser.add_argument(
+        "--way", action="append", default=[], choices=list(WAYS), help="record odd targets this way only"
+    )
     options = parser.parse_args()
     parts = options.only or (["odd"] if options.target or options.way else _PARTS)
     good = True

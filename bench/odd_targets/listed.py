@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bench.odd_targets.target import OWN_PROGRAMS, Absent, Target, built, library, needed, program
+from bench.odd_targets.target import OWN_PROGRAMS, AbsentError, Target, built, library, needed, program
 
 _SEES_VARIABLES = {"counts": "sees the variables of --counts"}
 _SEES_START = dict.fromkeys(("record", "counts", "trace"), "/proc/self/environ keeps what the program was started with")
@@ -76,7 +76,7 @@ def _go(folder: Path) -> list[str]:
         words = [needed("go"), "build", "-o", str(made), str(OWN_PROGRAMS / "cgo.go")]
         done = subprocess.run(words, capture_output=True, text=True, env=caches, check=False)
         if done.returncode:
-            raise Absent(f"go build: {done.stderr.strip()[-200:]}")
+            raise AbsentError(f"go build: {done.stderr.strip()[-200:]}")
     return [str(made)]
 
 
@@ -165,13 +165,18 @@ _OF_OTHERS = (
     Target("Go with cgo", _go),
     *(_sanitized("gcc", kind) for kind in ("address", "thread", "undefined", "leak")),
     *(_sanitized("clang", kind) for kind in ("address", "thread", "memory", "undefined")),
-    _script("shell with traps", "bash", "-c", "trap 'echo trapped' USR1; trap 'echo end' EXIT; kill -USR1 $$; (exit 3); exit 5"),
+    _script(
+        "shell with traps",
+        "bash",
+        "-c",
+        "trap 'echo trapped' USR1; trap 'echo end' EXIT; kill -USR1 $$; (exit 3); exit 5",
+    ),
     _script("closed by the shell", "bash", "-c", "exec 0<&- 1>&-; ls -d / >&2; echo lost; exit 4"),
     _script("pipe that closes early", "bash", "-c", "yes | head -n 3; echo ${PIPESTATUS[0]}"),
     _script("fixed addresses", "setarch", "-R", "sh", "-c", "echo fixed"),
     _script("time limit", "timeout", "--signal=INT", "0.5", "sh", "-c", "while :; do :; done"),
     _script("perl", "perl", "-e", "my $s = 0; $s += $_ % 7 for 1 .. 2000000; print qq($s\\n); exit 24"),
-    Target("python", lambda folder: [sys.executable, "-c", _PYTHON]),
+    Target("python", lambda _folder: [sys.executable, "-c", _PYTHON]),
 )
 
 _PYTHON = """

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.odd_targets.target import Absent, Target, first_line
+from bench.odd_targets.target import AbsentError, Target, first_line
 from bench.tool import whyperf_command
 
 WAYS: dict[str, tuple[str, ...]] = {
@@ -64,7 +64,7 @@ def compare_targets(targets: Iterable[Target], ways: Sequence[str]) -> list[Row]
 
 
 def totals(rows: Sequence[Row], ways: Sequence[str]) -> list[str]:
-    """One line for each way: how many were the same, differed as the manual says, differed, were refused and skipped."""
+    """One line for each way: how many targets gave which answer."""
     lines = []
     for way in ways:
         answers = Counter(row.cells[way].answer for row in rows)
@@ -83,9 +83,9 @@ def _shown(cell: Cell) -> str:
 def _row(target: Target, folder: Path, ways: Sequence[str]) -> Row:
     try:
         if target.as_root and os.geteuid() != 0:
-            raise Absent("needs root")
+            raise AbsentError("needs root")
         command = target.command(folder)
-    except Absent as absent:
+    except AbsentError as absent:
         return Row(target.name, f"skipped: {absent}", {way: Cell("skipped") for way in ways})
     plain = _run(command, target, folder)
     again = _run(command, target, folder)
@@ -105,7 +105,9 @@ def _cell(command: list[str], target: Target, folder: Path, way: str, plain: End
         except subprocess.TimeoutExpired:
             return Cell("different", f"did not end within {_TIMEOUT_S} s")
         if ended.same_as(plain):
-            return Cell("same", "" if Path(kept, "recording", "manifest.json").exists() else "but there is no recording")
+            return Cell(
+                "same", "" if Path(kept, "recording", "manifest.json").exists() else "but there is no recording"
+            )
         if ended.status in {1, 2} and ended.said and not ended.stdout and not Path(kept, "recording").exists():
             return Cell("refused", first_line(ended.said).removeprefix("whyperf: ").replace(f"{folder}/", ""))
         if way in target.known:
@@ -137,7 +139,9 @@ def _difference(plain: Ended, other: Ended) -> str:
         return f"status {other.status} instead of {plain.status}"
     for name, before, after in (("stdout", plain.stdout, other.stdout), ("stderr", plain.stderr, other.stderr)):
         if before != after:
-            at = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after)))
+            at = next(
+                (i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after))
+            )
             begin = max(at - 20, 0)
             return f"{name} has {after[begin : at + 60]!r}, plain {before[begin : at + 60]!r}"
     return "nothing"

@@ -15,7 +15,7 @@ from bench.watching import PROGRAMS as TEST_PROGRAMS
 OWN_PROGRAMS = BENCH / "odd_targets" / "programs"
 
 
-class Absent(Exception):
+class AbsentError(Exception):
     """This machine does not have what the target needs; the sentence says what."""
 
 
@@ -47,14 +47,14 @@ def built(source: str, folder: Path, flags: str = "", compiler: str = "gcc", nam
         words = [compiler, *usual, "-o", str(made), str(file), *flags.split()]
         done = subprocess.run(words, capture_output=True, text=True, env=os.environ | {"LC_ALL": "C"}, check=False)
         if done.returncode:
-            raise Absent(f"{compiler} {flags} does not build {source}: {first_line(done.stderr)}")
+            raise AbsentError(f"{compiler} {flags} does not build {source}: {first_line(done.stderr)}")
     return made
 
 
 def needed(command: str) -> str:
     found = shutil.which(command)
     if found is None:
-        raise Absent(f"{command} is not installed")
+        raise AbsentError(f"{command} is not installed")
     return found
 
 
@@ -64,7 +64,7 @@ def library(name: str) -> str:
     for line in listed.splitlines():
         if line.split(" ", 1)[0].strip() == name:
             return line.rsplit("=> ", 1)[1]
-    raise Absent(f"{name} is not installed")
+    raise AbsentError(f"{name} is not installed")
 
 
 def first_line(text: str) -> str:

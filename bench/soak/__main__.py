@@ -40,7 +40,10 @@ def main() -> int:
             result = PARTS[name](around, options.scale)
             left = _left(around)
         good &= result.good and not left
-        print(f"{name} ({time.monotonic() - begun:.0f} s)" + (f": skipped: {result.why_skipped}" if result.why_skipped else ""))
+        print(
+            f"{name} ({time.monotonic() - begun:.0f} s)"
+            + (f": skipped: {result.why_skipped}" if result.why_skipped else "")
+        )
         for fine, sentence in result.checks:
             print(f"  {'ok ' if fine else 'BAD'} {sentence}")
         print(f"  {'BAD' if left else 'ok '} left behind: {'; '.join(left) or 'nothing'}", flush=True)

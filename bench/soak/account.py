@@ -24,8 +24,8 @@ class Account:
 
     def __str__(self) -> str:
         return (
-            f"{self.used_s:.1f} s of CPU used, {self.sampled_s:.1f} s sampled, {self.missing_s:.1f} s said to be missing, "
-            f"{self.dropped:,} samples said to be dropped"
+            f"{self.used_s:.1f} s of CPU used, {self.sampled_s:.1f} s sampled, {self.missing_s:.1f} s said to be "
+            f"missing, {self.dropped:,} samples said to be dropped"
         )
 
 

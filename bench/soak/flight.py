@@ -64,7 +64,8 @@ def flight(around: Surroundings, scale: float) -> Result:
             (
                 unexplained <= counted,
                 f"{missing:,} numbers missing in them, {unexplained:,} of them while no calls were shed; the recorder "
-                f"counted {trace['quick_calls']:,} quick calls, {trace['events_lost']:,} lost, {trace['runs_missed']:,} missed",
+                f"counted {trace['quick_calls']:,} quick calls, {trace['events_lost']:,} lost events, "
+                f"{trace['runs_missed']:,} missed ones",
             ),
             (growth.is_flat, f"daemon's memory: {growth}"),
         ]

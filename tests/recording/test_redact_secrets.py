@@ -20,7 +20,8 @@ struct account {{ long balance; double rate; struct account *next; }};
 static long total;
 static volatile long kept;
 /* {MARK} in a comment */
-__attribute__((noinline)) static void spend(long amount, double real, struct account *account, void *stored, char *text) {{
+__attribute__((noinline))
+static void spend(long amount, double real, struct account *account, void *stored, char *text) {{
     unsigned long whole = (unsigned long)amount;
     for (long i = 0; i < 30000000; i++)
         kept += (amount ^ i) + (long)real + account->balance + (long)whole + text[0] + (long)stored;

@@ -10,7 +10,8 @@ int main(void) {
     FILE *status = fopen("/proc/self/status", "r");
     char line[256];
     while (fgets(line, sizeof line, status)) {
-        if (strncmp(line, "TracerPid", 9) == 0 || strncmp(line, "NoNewPrivs", 10) == 0 || strncmp(line, "Seccomp:", 8) == 0) {
+        if (strncmp(line, "TracerPid", 9) == 0 || strncmp(line, "NoNewPrivs", 10) == 0 ||
+            strncmp(line, "Seccomp:", 8) == 0) {
             fputs(line, stdout);
         }
     }

@@ -25,7 +25,8 @@ int main(void) {
     signal(SIGUSR1, count);
     char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     MUST(stack != MAP_FAILED);
-    int flags[] = {SIGCHLD, CLONE_VM | SIGCHLD, CLONE_VM | CLONE_VFORK | SIGCHLD, CLONE_FILES | CLONE_FS, CLONE_VM | CLONE_FILES | SIGUSR1};
+    int flags[] = {SIGCHLD, CLONE_VM | SIGCHLD, CLONE_VM | CLONE_VFORK | SIGCHLD, CLONE_FILES | CLONE_FS,
+                   CLONE_VM | CLONE_FILES | SIGUSR1};
     for (int i = 0; i < 5; i++) {
         burn(0.02);
         int amount = 1 << i, status = 0;

@@ -106,7 +106,7 @@ class Sampler:
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
         """The target's environment: the user's own, with the sampler before whatever else is preloaded. What the
-        program needs before that is taken out with it, inside the target. Where nobody would do that, nothing is set."""
+        program needs before that is taken out with it, inside the target. Where it is not loaded, nothing is set."""
         if not self._is_loaded:
             return dict(base)
         preloaded = " ".join(filter(None, (*self._first, str(LIBRARY), base.get("LD_PRELOAD"))))

@@ -10,8 +10,8 @@ _FIRST = """
     clone fork vfork execve exit wait4 kill uname semget semop semctl shmdt msgget msgsnd msgrcv msgctl fcntl
     flock fsync fdatasync truncate ftruncate getdents getcwd chdir fchdir rename mkdir rmdir creat link unlink
     symlink readlink chmod fchmod chown fchown lchown umask gettimeofday getrlimit getrusage sysinfo times ptrace
-    getuid syslog getgid setuid setgid geteuid getegid setpgid getppid getpgrp setsid setreuid setregid getgroups
-    setgroups setresuid getresuid setresgid getresgid getpgid setfsuid setfsgid getsid capget capset rt_sigpending
+    getuid syslog getgid setuid setgid geteuid getegid setpgid getppid getpgrp setsid setreuid setregid
+        getgroups     setgroups setresuid getresuid setresgid getresgid getpgid setfsuid setfsgid getsid capget capset rt_sigpending
     rt_sigtimedwait rt_sigqueueinfo rt_sigsuspend sigaltstack utime mknod uselib personality ustat statfs fstatfs
     sysfs getpriority setpriority sched_setparam sched_getparam sched_setscheduler sched_getscheduler
     sched_get_priority_max sched_get_priority_min sched_rr_get_interval mlock munlock mlockall munlockall vhangup
@@ -54,15 +54,15 @@ _ARGUMENTS = {
         vhangup sync gettid restart_syscall inotify_init
     """,
     1: """
-        close brk pipe alarm dup exit exit_group uname shmdt fsync fdatasync chdir fchdir rmdir unlink umask sysinfo times
-        setuid setgid getpgid setfsuid setfsgid getsid personality sched_getscheduler sched_get_priority_max
+        close brk pipe alarm dup exit exit_group uname shmdt fsync fdatasync chdir fchdir rmdir unlink umask sysinfo
+        times setuid setgid getpgid setfsuid setfsgid getsid personality sched_getscheduler sched_get_priority_max
         sched_get_priority_min mlockall chroot acct time io_destroy epoll_create set_tid_address timer_getoverrun
         timer_delete mq_unlink unshare eventfd epoll_create1 inotify_init1 syncfs pkey_free swapoff
     """,
     2: """
-        stat fstat lstat munmap access dup2 nanosleep getitimer listen shutdown kill truncate ftruncate getcwd rename mkdir
-        creat link symlink chmod fchmod gettimeofday getrlimit setrlimit getrusage setpgid setreuid setregid getgroups
-        setgroups capget capset rt_sigpending rt_sigsuspend sigaltstack utime ustat statfs fstatfs getpriority
+        stat fstat lstat munmap access dup2 nanosleep getitimer listen shutdown kill truncate ftruncate getcwd rename
+        mkdir creat link symlink chmod fchmod gettimeofday getrlimit setrlimit getrusage setpgid setreuid setregid
+        getgroups setgroups capget capset rt_sigpending rt_sigsuspend sigaltstack utime ustat statfs fstatfs getpriority
         sched_setparam sched_getparam sched_rr_get_interval mlock munlock arch_prctl settimeofday umount2 sethostname
         setdomainname tkill io_setup timer_gettime clock_settime clock_gettime clock_getres utimes mq_notify
         inotify_rm_watch set_robust_list timerfd_create eventfd2 pipe2 timerfd_gettime clock_adjtime setns memfd_create
