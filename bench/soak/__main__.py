@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -33,6 +34,7 @@ def main() -> int:
     parser.add_argument("--scale", type=float, default=1.0, help="of the full lengths and numbers (default 1)")
     parser.add_argument("--only", action="append", default=[], choices=list(PARTS))
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
     good = True
     for name in options.only or PARTS:
         begun = time.monotonic()

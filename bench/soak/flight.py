@@ -23,7 +23,7 @@ from bench.tool import whyperf_command
 from whyperf.recording.system_calls import NUMBERS
 
 _HOUR_S = 3600.0
-_LOOKS = 10  # dumps during the storm
+_LOOKS = 4  # dumps during the storm
 _LSEEK = NUMBERS["lseek"]
 
 
