@@ -1,6 +1,7 @@
 """The flight recorder's daemon: gives the kernel the unwind tables of what starts, and writes down what that is.
 
-It reads no event but the oldest, to forget processes that no event is of. Without it tracing goes on, and only the stacks of programs that start later are cut.
+It reads no event but the oldest, to forget processes that no event is of. Without it tracing goes on, and only the
+stacks of programs that start later are cut.
 """
 
 from __future__ import annotations
