@@ -55,7 +55,7 @@ def parted(good: Sequence[R], bad: Sequence[R]) -> Mixture[R]:
     mixture = Mixture(sides[Kind.SAMPLED], sides[Kind.DEEP], sides[Kind.COUNTED])
     if mixture.counted.good and not mixture.sampled.good:
         raise WhyperfError(
-            f"{mixture.counted.good[0].path} holds call counts and no samples; a diagnosis needs sampled recordings too.",
+            f"{mixture.counted.good[0].path} holds call counts and no samples; a diagnosis needs samples too.",
             "whyperf record -o NAME -- COMMAND",
             status=2,
         )
