@@ -33,8 +33,8 @@ examples:
 
 Both ends are recorded and compared first. Then candidates run in turns with both ends, unrecorded, as often as the
 noise requires, starting where the slow functions were changed. Commits that do not build, or whose command fails, are
-skipped. A merge counts as one commit; if it is the first slow one, the search continues in what it merged. Checkouts and
-builds are kept in the cache (rm -rf ~/.cache/whyperf/revisions removes them); your own tree stays as it is.
+skipped. A merge counts as one commit; if it is the first slow one, the search continues in what it merged. Checkouts
+and builds are kept in the cache (rm -rf ~/.cache/whyperf/revisions removes them); your own tree stays as it is.
 
 exit status: 0 found, 3 the ends do not differ, 4 not enough evidence or not found within the limits, 1 and 2 errors
 """
@@ -88,14 +88,14 @@ def run(args: argparse.Namespace) -> int:
         judged: Judged | None = None
         try:
             ends = bisection.judge_ends((args.good, args.bad))
-            if ends.is_slower:
+            if ends.may_be_slower:
                 symptom = ends.verdict.symptom.measure
                 measure = args.measure or ("elapsed" if symptom == "wall_s" else "cpu")
                 found = bisection.search(commits, ends, _settings(args), measure, args.budget)
                 judged = bisection.judge_found(found) if found.ending is Ending.FOUND else None
         except KeyboardInterrupt:
             raise _interrupted(plan, bisection) from None
-    status = _present_ends(ends, args) if found is None else _present(found, ends, judged, args)
+    status = _present_ends(ends, args) if found is None or found.ending is Ending.NO_GAP else _present(found, ends, judged, args)
     print(f"whyperf: the recordings are in {plan.folder}", file=sys.stderr)
     return status
 
@@ -158,8 +158,7 @@ def _present_ends(ends: Judged, args: argparse.Namespace) -> int:
     if args.json != "-":
         show(verdict, top=args.top)
     print("whyperf: the bad revision is not slower beyond doubt, so there is no commit to look for", file=sys.stderr)
-    status = exit_status(verdict, None)
-    return 3 if status == 0 else status
+    return exit_status(verdict, None) or 4  # recorded runs differ, unrecorded ones do not
 
 
 def _present(found: Searched, ends: Judged, judged: Judged | None, args: argparse.Namespace) -> int:

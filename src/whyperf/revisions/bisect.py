@@ -40,6 +40,12 @@ class Judged:
         is_difference = self.verdict.kind is VerdictKind.DIFFERENCE
         return is_difference and symptom.bad > symptom.good and symptom.measure != PEAK_BYTES
 
+    @property
+    def may_be_slower(self) -> bool:
+        """Also where so few recorded runs do not tell: unrecorded ones are cheap."""
+        symptom = self.verdict.symptom
+        return self.is_slower or (self.verdict.kind is VerdictKind.INSUFFICIENT and symptom.bad > symptom.good)
+
 
 @dataclass(frozen=True)
 class Searched:
