@@ -33,5 +33,5 @@ int main(int argc, char **argv)
 """
 
 
-def tool(steps: int, note: str = "Adds up what is near.", requests: int = 8_000_000) -> dict[str, str]:
+def tool(steps: int, note: str = "Adds up what is near.", requests: int = 4_000_000) -> dict[str, str]:
     return {"tool.c": _TOOL.format(steps=steps, note=note, requests=requests), "Makefile": MAKEFILE}

@@ -32,7 +32,7 @@ def slower(history: History) -> History:
 def test_two_revisions_are_compared_and_the_commit_is_named(slower: History, whyperf: Whyperf, tmp_path: Path) -> None:
     # GIVEN changes of the user's own, and an input that git does not know
     (slower.folder / "tool.c").write_text("not C\n")
-    (slower.folder / "count").write_text("9000000\n")
+    (slower.folder / "count").write_text("5000000\n")
     before = slower.state()
     out, page = tmp_path / "out", tmp_path / "page.html"
     options = ["--build", "make", "-o", str(out), "--json", "-", "--html", str(page)]
@@ -110,7 +110,7 @@ BISECT_EXITS = {
 def test_exit_codes_for_git_bisect(slower: History, whyperf: Whyperf, tmp_path: Path, case: str) -> None:
     arguments, status = BISECT_EXITS[case]
     build = [] if "--build" in arguments else ["--build", "make"]
-    options = ["--bisect-exit", "--runs", "4", "-o", str(tmp_path / "out")]
+    options = ["--bisect-exit", "--runs", "3", "-o", str(tmp_path / "out")]
     done = whyperf("compare", *arguments, *build, *options, "--", "./tool", cwd=slower.folder)
     # What noise leaves open is 125, which git bisect skips.
     assert done.returncode == status or (case == "alike" and done.returncode == 125), done.stderr

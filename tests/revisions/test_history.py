@@ -49,6 +49,17 @@ def test_hunks_are_told_by_place(told: tuple[History, list[str]]) -> None:
     assert change.more == 0
 
 
+def test_of_a_new_file_only_the_functions_lines_are_shown(history: History) -> None:
+    base = history.commit("base", text("one"))
+    history.commit("new file", {"new.c": "".join(f"line {n}\n" for n in range(1, 101))})
+    (whole,) = hunks_of(history.repository, base, "HEAD", "new.c")
+    clipped = whole.within(40, 79)
+    assert (clipped.bad_line, len(clipped.bad), clipped.bad[0]) == (40, 40, "line 40")
+    change = as_change([clipped], [60])
+    assert [(one.line, one.text) for one in change.hunks[0]] == [(n, f"line {n}") for n in range(56, 64)]
+    assert change.more == 32
+
+
 def test_a_merge_is_one_candidate_and_can_be_looked_into(history: History) -> None:
     base = history.commit("base", text("one"))
     history.git("checkout", "--quiet", "-b", "side")

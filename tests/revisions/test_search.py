@@ -111,7 +111,7 @@ def test_with_noise_it_is_right_more_often_than_plain_bisection(noise: Callable[
 
 def test_what_it_says_of_its_sureness_holds() -> None:
     """Far noisier than any decision needs: it is right about as often as it says."""
-    commits, repetitions = 16, 60
+    commits, repetitions = 16, 40
     right, said = 0, 0.0
     for seed in range(repetitions):
         chance = random.Random(seed)

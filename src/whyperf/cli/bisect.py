@@ -95,7 +95,10 @@ def run(args: argparse.Namespace) -> int:
                 judged = bisection.judge_found(found) if found.ending is Ending.FOUND else None
         except KeyboardInterrupt:
             raise _interrupted(plan, bisection) from None
-    status = _present_ends(ends, args) if found is None or found.ending is Ending.NO_GAP else _present(found, ends, judged, args)
+    if found is None or found.ending is Ending.NO_GAP:
+        status = _present_ends(ends, args)
+    else:
+        status = _present(found, ends, judged, args)
     print(f"whyperf: the recordings are in {plan.folder}", file=sys.stderr)
     return status
 

@@ -102,7 +102,8 @@ class History:
         if (extent := self.extent(function)) is None:
             return None
         hunks = hunks_of(self._repository, *self._range, extent.file)
-        touched = [hunk for hunk in hunks if hunk.touches(extent.first, extent.last)]
+        lines = extent.first, extent.last
+        touched = [hunk.within(*lines) for hunk in hunks if hunk.touches(*lines)]
         return as_change(touched, near or [extent.first]) if touched else None
 
     def extent(self, function: str) -> Extent | None:
