@@ -87,7 +87,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(arguments)
     except WhyperfError as error:
-        return _say(error)
+        # A mistake on the command line must not look to `git bisect run` like a bad commit.
+        return 128 if _say(error) == 2 and "--bisect-exit" in arguments else error.status
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

@@ -63,6 +63,31 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class Revision:
+    """A commit that was built and recorded."""
+
+    revision: str  # as the user calls it
+    commit: str
+    author: str  # as git prints it
+    date: str
+    subject: str
+
+
+@dataclass(frozen=True)
+class ChangedBy:
+    """A commit between the two revisions that changed lines of a suspect, or of its nearest caller that changed."""
+
+    commit: str
+    author: str
+    date: str
+    subject: str
+    function: str
+    file: str  # in the repository
+    added: tuple[int, ...]  # lines of the bad revision
+    removed: tuple[int, ...]  # lines of the good one
+
+
+@dataclass(frozen=True)
 class Suspect:
     rank: int
     kind: str
@@ -84,6 +109,7 @@ class Suspect:
     lines: tuple[HotLine, ...] = ()
     decided_by: int = 0  # the line whose condition decides that `line` is reached; 0: none, or unknown
     change: SourceChange | None = None  # of its source, where two builds were compared and its code differs
+    commits: tuple[ChangedBy, ...] = ()  # that made this change, where two revisions were compared
 
 
 @dataclass(frozen=True)
@@ -123,3 +149,4 @@ class Verdict:
     warnings: tuple[str, ...] = ()  # what casts doubt on the runs themselves: shown before anything else
     contexts: ContextRanking | None = None  # from kernel events, where there are any
     disagreements: tuple[str, ...] = ()  # between engines
+    revisions: tuple[Revision, Revision] | None = None  # good and bad, where revisions were compared

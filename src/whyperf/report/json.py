@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from importlib import resources
 from typing import Any
 
@@ -47,6 +48,8 @@ def as_plain(verdict: Verdict, explanations: Sequence[Explanation] = (), *, top:
         "notes": [*verdict.warnings, *verdict.notes],
         "next_command": verdict.next_command,
     }
+    if verdict.revisions is not None:
+        plain["revisions"] = dict(zip(("good", "bad"), map(asdict, verdict.revisions), strict=True))
     if verdict.contexts is not None:
         plain["contexts"] = _contexts(verdict.contexts, top)
     if explanations:
@@ -121,6 +124,7 @@ def _suspect(suspect: Suspect) -> dict[str, Any]:
         ],
         "lines": [{"line": line.line, "share": line.share, "text": line.text} for line in suspect.lines],
         "change": None if suspect.change is None else _change(suspect.change),
+        "commits": [asdict(one) for one in suspect.commits],
     }
 
 
