@@ -26,8 +26,8 @@ def adapt(words: Sequence[str], name: str, scratch: Path) -> Adapted:
     output = shlex.quote(str(scratch / "output"))
     return Adapted(
         ("/bin/sh", "-c", _RUN, str(scratch), *run),
-        lambda _recording: _taken(scratch, name),
         WhyperfError(f"{words[0]} has no benchmark {name}.", shlex.join([*words, "--bench", "--list"])),
+        lambda _recording: _taken(scratch, name),
         ready=f"cmd:grep -qs {_COLLECTS} {output}",
     )
 

@@ -22,7 +22,7 @@ def adapt(words: Sequence[str], name: str) -> Adapted:
     command = (*words, f"--benchmark_filter=^{re.escape(name)}$", "--v=2")
     listing = shlex.join([*words, "--benchmark_list_tests"])
     missing = WhyperfError(f"{words[0]} has no benchmark {name}, or its log does not tell iterations.", listing)
-    return Adapted(command, lambda recording: _logged(recording / OUTPUT[1]), missing)
+    return Adapted(command, missing, lambda recording: _logged(recording / OUTPUT[1]))
 
 
 def _logged(log: Path) -> float | None:

@@ -1,8 +1,10 @@
-"""pytest-benchmark: rounds times iterations from its JSON. Starting pytest, which may take longer than the benchmark,
-is cut off: a plugin of ours waits before the first call until the window is open."""
+"""pytest-benchmark: rounds times iterations, as its report has them. Starting pytest, which may take longer than the benchmark,
+is cut off, and so is its end: a plugin of ours waits before the first call until the window is open, and after the last
+until it is closed."""
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Sequence
@@ -10,12 +12,9 @@ from importlib import resources
 from pathlib import Path
 
 from whyperf.adapters.adapted import Adapted
-from whyperf.adapters.reports import read_report
 from whyperf.errors import WhyperfError
 
 PLUGIN = "whyperf_pytest_window"
-FOLDER_VARIABLE = "WHYPERF_PYTEST_WINDOW"
-_BEYOND_ROUNDS = 2  # calls: one to find out how long it takes, one for its result
 _PYTHON = re.compile(r"python[\d.]*")
 
 
@@ -34,39 +33,21 @@ def adapt(words: Sequence[str], name: str, scratch: Path) -> Adapted:
     """`scratch`: a folder for the runs of this command, one at a time."""
     plugin = resources.files("whyperf.adapters").joinpath("pytest_window.py").read_text(encoding="utf-8")
     (scratch / f"{PLUGIN}.py").write_text(plugin, encoding="utf-8")
-    report, waits, begun = scratch / "report.json", scratch / "waits", scratch / "begun"
-    variables = (f"{FOLDER_VARIABLE}={scratch}", f"{FOLDER_VARIABLE}_NAME={name}")
-    options = ("-p", PLUGIN, "--benchmark-only", "--benchmark-warmup=off", f"--benchmark-json={report}")
-    moved = f"mv {shlex.quote(str(waits))} {shlex.quote(str(begun))} 2>/dev/null"
-
-    def taken(_recording: Path) -> float | None:
-        found = iterations_of(read_report(report), name)
-        for file in (report, waits, begun):
-            file.unlink(missing_ok=True)
-        return found
-
+    waits, begun, work = (scratch / file for file in ("waits", "begun", "work"))
+    os.mkfifo(work, mode=0o600)
     return Adapted(
-        ("/bin/sh", "-c", _RUN, str(scratch), *variables, *words, *options),
-        taken,
+        ("/bin/sh", "-c", _RUN, str(scratch), name, *words, "-p", PLUGIN, "--benchmark-only", "--benchmark-warmup=off"),
         WhyperfError(
             f"{shlex.join(words)} has no benchmark {name}, or it failed.",
             shlex.join([*words, "--benchmark-only", "--collect-only", "-q"]),
         ),
-        ready=f"cmd:{moved}",
+        ready=f"cmd:mv {shlex.quote(str(waits))} {shlex.quote(str(begun))} 2>/dev/null",
+        drive=f"cat {shlex.quote(str(work))}",
     )
 
 
-# The plugin's folder, $0, comes before the user's own in Python's search path.
-_RUN = 'PYTHONPATH="$0${PYTHONPATH:+:$PYTHONPATH}" exec env "$@"'
-
-
-def iterations_of(report: object, name: str) -> float | None:
-    """Calls of the benchmark with this name, or with this full name."""
-    found = report.get("benchmarks") if isinstance(report, dict) else None
-    for one in found if isinstance(found, list) else []:
-        stats = one.get("stats") if isinstance(one, dict) and name in (one.get("name"), one.get("fullname")) else None
-        if isinstance(stats, dict):
-            rounds, iterations = stats.get("rounds"), stats.get("iterations")
-            if isinstance(rounds, int) and isinstance(iterations, int):
-                return float(rounds * iterations + _BEYOND_ROUNDS)
-    return None
+# The plugin's folder comes before the user's own in Python's search path.
+_RUN = """\
+export WHYPERF_PYTEST_FOLDER="$0" WHYPERF_PYTEST_NAME="$1" PYTHONPATH="$0${PYTHONPATH:+:$PYTHONPATH}"
+shift
+exec "$@\""""

@@ -27,7 +27,8 @@ def adapted(plan: Plan, name: str, scratch: Path, environment: Mapping[str, str]
         folder.mkdir(mode=0o700)
         one = found[side] = adapt(program.command, name, environment, folder, program.folder)
         programs[side] = find_program(one.command, environment, program.folder)
-        if one.ready is not None:
-            lifecycles[side] = replace(lifecycles[side], ready=one.ready, ready_timeout_s=READY_TIMEOUT_S)
+        lifecycles[side] = replace(
+            lifecycles[side], ready=one.ready, ready_timeout_s=READY_TIMEOUT_S, drive=one.drive, folder=None
+        )
     measuring = replace(plan.measuring, unit=plan.measuring.unit or UNIT)
     return replace(plan, programs=programs, lifecycles=lifecycles, measuring=measuring, adapted=found)

@@ -94,7 +94,7 @@ def _record(plan: Plan, side: Side, number: int, shown: Steps) -> Outcome:
     )
     if outcome.stopped_by == "interrupt":
         raise KeyboardInterrupt
-    if plan.adapted is not None and outcome.work is None:
+    if plan.adapted is not None and (outcome.work is None or outcome.failure is not None):
         missing = plan.adapted[side].missing
         raise RunFailed(side, f"{missing.sentence}{_wrote(outcome)}", missing.next_command)
     if outcome.failure is not None:
