@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import shlex
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -116,3 +116,15 @@ def _benchmark(table: Fields, defaults: Benchmark) -> Benchmark:
 
 def _look_at(path: Path) -> str:
     return f"cat {shlex.quote(str(path))}"
+
+
+def lines_of(path: Path, benchmarks: Sequence[Benchmark]) -> dict[str, int]:
+    """Where each benchmark is named, as far as a search for its name tells."""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    found: dict[str, int] = {}
+    for number, line in enumerate(lines, start=1):
+        key, equals, value = line.partition("=")
+        if equals and key.strip() == "name":
+            named = (one.name for one in benchmarks if one.name not in found and one.name in value)
+            found.update({name: number for name in list(named)[:1]})
+    return found

@@ -7,9 +7,9 @@ import math
 from importlib import resources
 from typing import Any
 
-from whyperf.ci.hunks import Hunk
 from whyperf.ci.policy import exit_status
 from whyperf.ci.result import Cause, Figures, Report, Result, Revision
+from whyperf.diagnose.verdict import ChangedBy
 from whyperf.report.json import as_plain as verdict_as_plain
 
 FORMAT = 1
@@ -83,12 +83,19 @@ def _cause(cause: Cause) -> dict[str, Any]:
         "why": cause.why,
         "evidence": list(cause.evidence),
         "lines": [{"line": one.line, "share": one.share, "text": one.text} for one in cause.lines],
-        "hunk": None if cause.hunk is None else _hunk(cause.hunk),
+        "diff": list(cause.diff),
+        "commits": [_commit(one) for one in cause.commits],
     }
 
 
-def _hunk(hunk: Hunk) -> dict[str, Any]:
-    return {"header": hunk.header, "lines": list(hunk.lines), "more": hunk.more}
+def _commit(changed: ChangedBy) -> dict[str, Any]:
+    return {
+        "commit": changed.commit,
+        "author": changed.author,
+        "subject": changed.subject,
+        "function": changed.function,
+        "file": changed.file,
+    }
 
 
 def _finite(value: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from whyperf.ci.hunks import shortened
 from whyperf.ci.result import Report, Result
 from whyperf.ci.state import State
 from whyperf.engines.quantities import percent
@@ -48,7 +47,4 @@ def _lines(result: Result) -> list[str]:
     for cause in result.causes:
         where = f" {cause.file}:{cause.line}" if cause.file else f" in {cause.module}" if cause.module else ""
         lines.append(f"{cause.function}{where}: {percent(cause.share)}. {cause.why}".rstrip())
-    if result.causes and (hunk := result.causes[0].hunk) is not None:
-        shown = shortened(hunk)
-        lines += [shown.header, *shown.lines]
-    return [*lines, *result.notes]
+    return [*lines, *(result.causes[0].diff if result.causes else ()), *result.notes]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from whyperf.ci.hunks import Hunk, shortened
 from whyperf.ci.links import blob_url, line_url
 from whyperf.ci.markdown_text import block, cell, code, plain
 from whyperf.ci.result import Cause, Figures, Report, Result
 from whyperf.ci.state import State
 from whyperf.ci.wording import amount
+from whyperf.diagnose.verdict import ChangedBy
 from whyperf.engines.finding import HotLine
 from whyperf.engines.quantities import percent, seconds
 from whyperf.report.shorten import cut, indentation
@@ -26,6 +26,8 @@ _BAR = 12  # cells
 _LONGEST = 60_000  # characters: GitHub takes 65,536
 _NAME, _TEXT, _LINE = 80, 400, 160  # characters of a name, a sentence, a line of source
 _CAUSES = 3
+_COMMITS = 3
+_DIFF = 40  # lines
 _NOTES = 5
 _LEFT_OUT = "\n*More is left out of this comment: see the JSON report.*\n"
 
@@ -114,15 +116,17 @@ def _where(cause: Cause, blob: str | None) -> str:
 
 
 def _change_of(cause: Cause) -> str:
-    if cause.hunk is None:
-        return ""
-    body = block(_hunk_lines(shortened(cause.hunk)), "diff")
-    return f"<details open>\n<summary>The change there</summary>\n\n{body}\n\n</details>"
+    commits = [_commit(one, cause) for one in cause.commits[:_COMMITS]]
+    body = block([cut(line, _LINE) for line in cause.diff[:_DIFF]], "diff") if cause.diff else ""
+    said = "\n".join(commits)
+    if not body:
+        return said
+    return "\n\n".join(part for part in ("<details open>\n<summary>The change there</summary>", said, body, "</details>") if part)
 
 
-def _hunk_lines(hunk: Hunk) -> list[str]:
-    lines = [hunk.header, *hunk.lines]
-    return [cut(line, _LINE) for line in lines] + ([f"  ({hunk.more} more lines)"] if hunk.more else [])
+def _commit(changed: ChangedBy, cause: Cause) -> str:
+    where = "" if changed.function == cause.function else f" {code(cut(changed.function, _NAME))}, which leads there,"
+    return f"Changed{where} by {changed.commit[:10]} {plain(cut(changed.subject, _NAME))}"
 
 
 def _evidence(result: Result, blob: str | None) -> str:

@@ -7,7 +7,8 @@ import re
 from whyperf.report.printable import printable
 
 _BACKTICKS = re.compile("`+")
-_PUNCTUATION = re.compile(r"([\\`*_{}\[\]()#+!|~$^=-])")
+_PUNCTUATION = re.compile(r"([\\`*_\[\]|~$])")
+_LINE_START = re.compile(r"^(\s*)([-+=#>]|\d+(?=[.)]))")  # where it would begin a list, a heading or a quotation
 # What forges make links of after Markdown was rendered. A backslash does not help against that, a comment between does.
 _LINKED = re.compile(r"@(?=\S)|(?<=\w)://|\bwww\.|(?:(?<=#)|(?<=!)|(?<=GH-))(?=\d)", re.IGNORECASE)
 _COMMENT = "<!-- -->"
@@ -15,9 +16,9 @@ _COMMENT = "<!-- -->"
 
 def plain(text: str) -> str:
     """Words in a sentence."""
-    marked = _LINKED.sub(_part, printable(text))
+    marked = _LINKED.sub(_part, printable(text).strip())
     parts = [_escaped(part) for part in marked.split("\0")]
-    return _COMMENT.join(parts)
+    return _LINE_START.sub(_unlike_a_list, _COMMENT.join(parts))
 
 
 def code(text: str) -> str:
@@ -45,6 +46,11 @@ def block(lines: list[str], language: str) -> str:
 def _part(match: re.Match[str]) -> str:
     text = match.group()
     return f"{text[:1]}\0{text[1:]}" if text else "\0"
+
+
+def _unlike_a_list(match: re.Match[str]) -> str:
+    number = match[2].isdigit()
+    return f"{match[1]}{match[2]}{_COMMENT}" if number else f"{match[1]}\\{match[2]}"
 
 
 def _escaped(text: str) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from whyperf.ci.benchmark import Benchmark
-from whyperf.ci.hunks import Hunk
 from whyperf.ci.policy import FailOn
 from whyperf.ci.state import State
-from whyperf.diagnose.verdict import Verdict
+from whyperf.diagnose.verdict import ChangedBy, Verdict
 from whyperf.engines.finding import HotLine
 
 
@@ -41,7 +40,8 @@ class Cause:
     share: float  # of the change
     confidence: str
     why: str  # empty where the head is faster: the sentences are about what grew
-    hunk: Hunk | None = None
+    diff: tuple[str, ...] = ()  # lines of the change in it
+    commits: tuple[ChangedBy, ...] = ()  # that changed it, or its nearest caller that changed
     lines: tuple[HotLine, ...] = ()
     evidence: tuple[str, ...] = ()  # more sentences
 
