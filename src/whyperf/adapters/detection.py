@@ -13,7 +13,9 @@ from whyperf.collect.program import find_program
 from whyperf.errors import WhyperfError
 
 
-def adapt(words: Sequence[str], name: str, environment: Mapping[str, str], scratch: Path, folder: Path | None = None) -> Adapted:
+def adapt(
+    words: Sequence[str], name: str, environment: Mapping[str, str], scratch: Path, folder: Path | None = None
+) -> Adapted:
     """The command that runs the benchmark `name` alone. `scratch` is a folder for this command's runs."""
     if pytest_benchmark.is_pytest(words):
         return pytest_benchmark.adapt(words, name, scratch)

@@ -1,6 +1,7 @@
-"""pytest-benchmark: rounds times iterations, as its report has them. Starting pytest, which may take longer than the benchmark,
-is cut off, and so is its end: a plugin of ours waits before the first call until the window is open, and after the last
-until it is closed."""
+"""pytest-benchmark: rounds times iterations, as its report has them.
+
+Starting pytest, which may take longer than the benchmark, is cut off, and so is its end: a plugin of ours waits before
+the first call until the window is open, and after the last until it is closed."""
 
 from __future__ import annotations
 

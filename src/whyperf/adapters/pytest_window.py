@@ -4,8 +4,12 @@ often it was called, and waits to be stopped.
 It needs nothing but pytest: whyperf need not be installed where the user's tests run.
 """
 
+from __future__ import annotations
+
 import os
 import time
+from pathlib import Path
+from typing import Any, Callable, Iterator  # noqa: UP035 (the user's Python may be old)
 
 import pytest
 
@@ -13,7 +17,7 @@ _PATIENCE_S = 60.0
 _BEYOND_ROUNDS = 2  # calls: one to find out how long it takes, one for its result
 
 
-def pytest_collection_modifyitems(config, items):
+def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
     wanted = os.environ["WHYPERF_PYTEST_NAME"]
     chosen = [item for item in items if wanted in (item.name, item.nodeid)]
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
@@ -21,22 +25,20 @@ def pytest_collection_modifyitems(config, items):
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_pyfunc_call(pyfuncitem):
-    folder = os.environ["WHYPERF_PYTEST_FOLDER"]
-    begun = os.path.join(folder, "begun")
-    with open(os.path.join(folder, "waits"), "w"):
-        pass
-    _wait(lambda: os.path.exists(begun))
-    os.unlink(begun)
+def pytest_pyfunc_call(pyfuncitem: Any) -> Iterator[None]:
+    folder = Path(os.environ["WHYPERF_PYTEST_FOLDER"])
+    (folder / "waits").touch()
+    _wait((folder / "begun").exists)
+    (folder / "begun").unlink()
     yield
     stats = getattr(pyfuncitem.funcargs.get("benchmark"), "stats", None)
     if stats is not None:
-        with open(os.path.join(folder, "work"), "w") as work:
-            work.write(f"work={stats.stats.rounds * stats.iterations + _BEYOND_ROUNDS}\n")
+        calls = stats.stats.rounds * stats.iterations + _BEYOND_ROUNDS
+        (folder / "work").write_text(f"work={calls}\n", encoding="ascii")
         _wait(lambda: False)
 
 
-def _wait(done):
+def _wait(done: Callable[[], bool]) -> None:
     until = time.monotonic() + _PATIENCE_S
     while not done() and time.monotonic() < until:
         time.sleep(0.005)

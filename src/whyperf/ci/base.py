@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 
 from whyperf.errors import WhyperfError
@@ -35,10 +36,8 @@ def _targets(repository: Repository, environment: Mapping[str, str]) -> Iterator
     for name in ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "CI_DEFAULT_BRANCH"):
         if branch := environment.get(name):
             yield from (f"origin/{branch}", branch)
-    try:
+    with contextlib.suppress(GitError):
         yield ask(repository.top, "symbolic-ref", "--short", "refs/remotes/origin/HEAD")
-    except GitError:
-        pass
     yield from _USUAL
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from whyperf.ci.policy import FailOn
 from whyperf.collect.lifecycle import Lifecycle
@@ -17,7 +17,7 @@ class Benchmark:
     name: str
     command: str
     build: str | None = None
-    lifecycle: Lifecycle = Lifecycle()
+    lifecycle: Lifecycle = field(default_factory=Lifecycle)
     unit: str | None = None  # what a unit of work is called
     work_count: str | None = None  # the function whose calls are units
     inner: str | None = None  # one benchmark of a framework's many, see `whyperf.adapters`

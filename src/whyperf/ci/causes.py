@@ -40,6 +40,8 @@ def _cause(suspect: Suspect, state: State, compared: Compared) -> Cause:
 def _is_tracked(compared: Compared, file: str) -> bool:
     """Whether git has it: what a build makes in a checkout is nothing to point at."""
     try:
-        return bool(ask(compared.repository.top, "ls-tree", "--full-tree", "--name-only", compared.bad.commit, "--", file))
+        return bool(
+            ask(compared.repository.top, "ls-tree", "--full-tree", "--name-only", compared.bad.commit, "--", file)
+        )
     except GitError:
         return False

@@ -38,12 +38,16 @@ def read_configuration(path: Path) -> Configuration:
             data = file.read(_MOST_BYTES + 1)
     except FileNotFoundError:
         raise WhyperfError(
-            f"There is no {path}, which names the benchmarks to compare.", f"{_EXAMPLE}{shlex.quote(str(path))}", status=2
+            f"There is no {path}, which names the benchmarks to compare.",
+            f"{_EXAMPLE}{shlex.quote(str(path))}",
+            status=2,
         ) from None
     except OSError as error:
         raise WhyperfError(f"{path} cannot be read: {error.strerror}.", _look_at(path), status=2) from None
     if len(data) > _MOST_BYTES:
-        raise WhyperfError(f"{path} is larger than {_MOST_BYTES >> 20} MB.", f"ls -l {shlex.quote(str(path))}", status=2)
+        raise WhyperfError(
+            f"{path} is larger than {_MOST_BYTES >> 20} MB.", f"ls -l {shlex.quote(str(path))}", status=2
+        )
     try:
         values = tomllib.loads(data.decode())
     except UnicodeDecodeError:
@@ -67,7 +71,9 @@ def configuration_of(values: Mapping[str, Any], path: Path) -> Configuration:
         raise WhyperfError(f"{path} names no [[benchmark]].", f"{_EXAMPLE}{shlex.quote(str(path))}", status=2)
     names = [one.name for one in benchmarks]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise WhyperfError(f"{path} has two benchmarks named {twice!r}: give each its own name.", _look_at(path), status=2)
+        raise WhyperfError(
+            f"{path} has two benchmarks named {twice!r}: give each its own name.", _look_at(path), status=2
+        )
     return Configuration(benchmarks, budget, fail_on)
 
 
@@ -125,6 +131,6 @@ def lines_of(path: Path, benchmarks: Sequence[Benchmark]) -> dict[str, int]:
     for number, line in enumerate(lines, start=1):
         key, equals, value = line.partition("=")
         if equals and key.strip() == "name":
-            named = (one.name for one in benchmarks if one.name not in found and one.name in value)
-            found.update({name: number for name in list(named)[:1]})
+            named = [one.name for one in benchmarks if one.name not in found and one.name in value]
+            found.update(dict.fromkeys(named[:1], number))
     return found

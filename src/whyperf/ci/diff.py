@@ -25,7 +25,9 @@ def diff_lines(change: SourceChange, around: Sequence[HotLine]) -> list[str]:
 
 
 def _header(hunk: Sequence[ChangedLine]) -> str:
-    old, new = (next((line.line for line in hunk if line.build in builds), None) for builds in (["good"], ["bad", "both"]))
+    old, new = (
+        next((line.line for line in hunk if line.build in builds), None) for builds in (["good"], ["bad", "both"])
+    )
     return " ".join(["@@", *([f"-{old}"] if old else []), *([f"+{new}"] if new else []), "@@"])
 
 

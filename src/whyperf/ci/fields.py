@@ -39,7 +39,9 @@ class Fields:
     def error(self, key: str, what: str) -> WhyperfError:
         where = f" of {self._named.table}" if self._named.table else ""
         return WhyperfError(
-            f"{self._named.path}: {key}{where} {what}.", f"grep -n {shlex.quote(key)} {shlex.quote(str(self._named.path))}", status=2
+            f"{self._named.path}: {key}{where} {what}.",
+            f"grep -n {shlex.quote(key)} {shlex.quote(str(self._named.path))}",
+            status=2,
         )
 
     def finish(self) -> None:
@@ -63,7 +65,7 @@ class Fields:
     def required_text(self, key: str) -> str:
         value = self.text(key)
         if value is None:
-            raise self.error(key, 'is missing: add a line such as ' + f'{key} = "..."')
+            raise self.error(key, "is missing: add a line such as " + f'{key} = "..."')
         return value
 
     def whole(self, key: str, default: int) -> int:
@@ -128,7 +130,9 @@ class Fields:
             return []
         if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
             raise self.error(key, f"must be a list of tables: write [[{key}]]")
-        return [Fields(Named(self._named.path, f"[[{key}]] number {number}"), one) for number, one in enumerate(value, 1)]
+        return [
+            Fields(Named(self._named.path, f"[[{key}]] number {number}"), one) for number, one in enumerate(value, 1)
+        ]
 
     def _get(self, key: str) -> Any:
         self._known.append(key)

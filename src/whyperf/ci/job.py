@@ -36,9 +36,7 @@ def run_job(
     An interrupted job has a report, too, with what was finished.
     """
     began = time.monotonic()
-    ground = Ground(
-        repository, {Side.GOOD: base, Side.BAD: head}, recordings, budget_s, began + budget_s, environment
-    )
+    ground = Ground(repository, {Side.GOOD: base, Side.BAD: head}, recordings, budget_s, began + budget_s, environment)
     results, interrupted = list[Result](), False
     try:
         for benchmark in benchmarks:

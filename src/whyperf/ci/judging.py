@@ -32,21 +32,26 @@ def judge_change(forward: Verdict, backward: Callable[[], Verdict], threshold: f
     if forward.kind is VerdictKind.MORE_WORK:
         return Judged(State.SAME, more_work(figures), figures, forward)
     if _grew(forward):
-        if figures.head > figures.base * (1 + threshold):
-            return Judged(State.SLOWER, changed(figures), figures, forward)
-        return Judged(State.SAME, below_threshold(figures, threshold), figures, forward)
+        found = Judged(State.SLOWER, changed(figures), figures, forward)
+        return _if_beyond(threshold, found, forward)
     if forward.kind is VerdictKind.INSUFFICIENT:
         return _unclear(forward, figures, threshold)
     reverse = backward()
     if _grew(reverse):
         figures = _swapped(figures_of(reverse.symptom))
-        if figures.base > figures.head * (1 + threshold):
-            return Judged(State.FASTER, changed(figures), figures, reverse)
-        return Judged(State.SAME, below_threshold(figures, threshold), figures, forward)
+        return _if_beyond(threshold, Judged(State.FASTER, changed(figures), figures, reverse), forward)
     if forward.symptom.measure == PEAK_BYTES:
         figures = _swapped(figures_of(reverse.symptom)) if reverse.symptom.measure != PEAK_BYTES else figures
         return Judged(State.SAME, memory_only(figures, forward.symptom), figures, forward)
     return Judged(State.SAME, unchanged(figures), figures, forward)
+
+
+def _if_beyond(threshold: float, found: Judged, forward: Verdict) -> Judged:
+    """A change that is certain, if it is large enough to tell of."""
+    less, more = sorted((found.figures.base, found.figures.head))
+    if more > less * (1 + threshold):
+        return found
+    return Judged(State.SAME, below_threshold(found.figures, threshold), found.figures, forward)
 
 
 def figures_of(symptom: Symptom) -> Figures:

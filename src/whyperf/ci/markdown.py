@@ -15,13 +15,14 @@ from whyperf.engines.quantities import percent, seconds
 from whyperf.report.shorten import cut, indentation
 
 MARKER = "<!-- whyperf-ci -->"  # by which a bot finds its own comment
-_SIGNS = {
-    State.SLOWER: "🔴",
-    State.FASTER: "🟢",
-    State.SAME: "⚪",
-    State.INSUFFICIENT: "🟡",
-    State.FAILED: "⚠️",
+_SAID = {
+    State.SLOWER: "is slower",
+    State.FASTER: "is faster",
+    State.SAME: "shows no difference",
+    State.INSUFFICIENT: "has not enough data",
+    State.FAILED: "failed",
 }
+_LOUD = {State.SLOWER: "**{}**", State.FAILED: "**{}**"}
 _BAR = 12  # cells
 _LONGEST = 60_000  # characters: GitHub takes 65,536
 _NAME, _TEXT, _LINE = 80, 400, 160  # characters of a name, a sentence, a line of source
@@ -46,9 +47,7 @@ def headline(report: Report) -> str:
     counts = {state: len(report.having(state)) for state in State}
     if len(report.results) == 1:
         only = report.results[0]
-        verb = "" if only.state is State.FAILED else "shows " if only.state is State.SAME else "is "
-        verb = "has " if only.state is State.INSUFFICIENT else verb
-        return f"{code(cut(only.benchmark.name, _NAME))} {verb}{only.state.value}"
+        return f"{code(cut(only.benchmark.name, _NAME))} {_SAID[only.state]}"
     said = [f"{counts[state]} {state.value}" for state in State if counts[state] and state is not State.SAME]
     if not said:
         return f"no difference in {len(report.results)} benchmarks"
@@ -63,22 +62,16 @@ def bar(figures: Figures, width: int = _BAR) -> str:
 
 
 def _table(report: Report) -> Iterator[str]:
-    rows = ["| | benchmark | base | head | change | |", "|---|---|--:|--:|--:|---|"]
+    rows = ["| benchmark | | base | head | change | |", "|---|---|--:|--:|--:|---|"]
     for result in report.results:
-        name, figures = code(cut(result.benchmark.name, _NAME)), result.figures
+        figures, state = result.figures, result.state
+        columns = [code(cut(result.benchmark.name, _NAME)), _LOUD.get(state, "{}").format(state.value)]
         if figures is None:
-            columns = [_SIGNS[result.state], name, "", "", result.state.value, ""]
+            columns += ["", "", "", ""]
         else:
-            change = amount(figures) if result.state is not State.INSUFFICIENT else result.state.value
-            shown = bar(figures) if result.state in (State.SLOWER, State.FASTER) else ""
-            columns = [
-                _SIGNS[result.state],
-                name,
-                seconds(figures.base),
-                seconds(figures.head),
-                f"**{change}**" if result.state is State.SLOWER else change,
-                shown and f"`{shown}`",
-            ]
+            certain = state in (State.SLOWER, State.FASTER)
+            change = amount(figures) if state is not State.INSUFFICIENT else ""
+            columns += [seconds(figures.base), seconds(figures.head), change, f"`{bar(figures)}`" if certain else ""]
         rows.append("| " + " | ".join(cell(column) for column in columns) + " |")
     yield "\n".join(rows)
 
@@ -89,7 +82,7 @@ def _has_more(result: Result) -> bool:
 
 def _about(result: Result, blob: str | None) -> str:
     name = code(cut(result.benchmark.name, _NAME))
-    parts = [f"{_SIGNS[result.state]} **{name}**: {plain(cut(result.sentence, _TEXT))}"]
+    parts = [f"**{name} {_SAID[result.state]}**: {plain(cut(result.sentence, _TEXT))}"]
     if result.causes:
         first = result.causes[0]
         parts.append(_named(first, result.state, blob))
@@ -104,7 +97,9 @@ def _named(cause: Cause, state: State, blob: str | None) -> str:
     where = _where(cause, blob)
     at = f" at {where}" if where else f" in {code(cut(cause.module, _NAME))}" if cause.module else ""
     of = "the added time" if state is State.SLOWER else "the saved time"
-    said = f"{code(cut(cause.function, _NAME))}{at}: {percent(cause.share)} of {of}, confidence {plain(cause.confidence)}."
+    said = (
+        f"{code(cut(cause.function, _NAME))}{at}: {percent(cause.share)} of {of}, confidence {plain(cause.confidence)}."
+    )
     return f"{said} {plain(cut(cause.why, _TEXT))}".rstrip()
 
 
@@ -116,26 +111,23 @@ def _where(cause: Cause, blob: str | None) -> str:
 
 
 def _change_of(cause: Cause) -> str:
-    commits = [_commit(one, cause) for one in cause.commits[:_COMMITS]]
-    body = block([cut(line, _LINE) for line in cause.diff[:_DIFF]], "diff") if cause.diff else ""
-    said = "\n".join(commits)
-    if not body:
+    said = "\n".join(_commit(one, cause) for one in cause.commits[:_COMMITS])
+    if not cause.diff:
         return said
-    return "\n\n".join(part for part in ("<details open>\n<summary>The change there</summary>", said, body, "</details>") if part)
+    body = block([cut(line, _LINE) for line in cause.diff[:_DIFF]], "diff")
+    parts = ("<details open>\n<summary>The change there</summary>", said, body, "</details>")
+    return "\n\n".join(part for part in parts if part)
 
 
 def _commit(changed: ChangedBy, cause: Cause) -> str:
     where = "" if changed.function == cause.function else f" {code(cut(changed.function, _NAME))}, which leads there,"
-    return f"Changed{where} by {changed.commit[:10]} {plain(cut(changed.subject, _NAME))}"
+    return f"Changed{where} by {code(changed.commit[:10])} {plain(cut(changed.subject, _NAME))}"
 
 
 def _evidence(result: Result, blob: str | None) -> str:
     first, *others = result.causes[:_CAUSES]
     parts = [f"- {plain(cut(sentence, _TEXT))}" for sentence in first.evidence[:_NOTES]]
-    parts += [
-        f"- Also {code(cut(other.function, _NAME))} {_where(other, blob)}: {percent(other.share)}. {plain(cut(other.why, _TEXT))}"
-        for other in others
-    ]
+    parts += [f"- Also {_named(other, result.state, blob)}" for other in others]
     parts += [f"- {plain(cut(note, _TEXT))}" for note in result.notes[:_NOTES]]
     source = block(_source(first.lines), "") if any(line.text.strip() for line in first.lines) else ""
     body = "\n\n".join(part for part in ("\n".join(parts), source) if part)
@@ -145,7 +137,8 @@ def _evidence(result: Result, blob: str | None) -> str:
 def _source(lines: tuple[HotLine, ...]) -> list[str]:
     common = min((indentation(line.text) for line in lines if line.text.strip()), default=0)
     return [
-        f"{percent(line.share) if line.share else '':>5} {line.line:>6}  {cut(line.text[common:], _LINE)}" for line in lines
+        f"{percent(line.share) if line.share else '':>5} {line.line:>6}  {cut(line.text[common:], _LINE)}"
+        for line in lines
     ]
 
 

@@ -8,7 +8,9 @@ from whyperf.report.printable import printable
 
 _BACKTICKS = re.compile("`+")
 _PUNCTUATION = re.compile(r"([\\`*_\[\]|~$])")
-_LINE_START = re.compile(r"^(\s*)([-+=#>]|\d+(?=[.)]))")  # where it would begin a list, a heading or a quotation
+_LINE_START = re.compile(
+    r"^(\s*)([-+=#>]|\d+(?=[.)](?:\s|$)))"
+)  # where it would begin a list, a heading or a quotation
 # What forges make links of after Markdown was rendered. A backslash does not help against that, a comment between does.
 _LINKED = re.compile(r"@(?=\S)|(?<=\w)://|\bwww\.|(?:(?<=#)|(?<=!)|(?<=GH-))(?=\d)", re.IGNORECASE)
 _COMMENT = "<!-- -->"

@@ -23,7 +23,7 @@ from whyperf.collect.shell import command_line, needs_shell, split_words
 from whyperf.comparison.adapting import adapted
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.endings import Outcomes, endings, last_output
-from whyperf.comparison.pairs import RunFailed, record_pairs
+from whyperf.comparison.pairs import RunError, record_pairs
 from whyperf.comparison.plan import Plan
 from whyperf.comparison.progress import Steps
 from whyperf.diagnose.diagnosis import diagnose
@@ -39,11 +39,11 @@ from whyperf.revisions.suspects import Compared, with_history, with_short_paths
 _NAMES = {Side.GOOD: "base", Side.BAD: "head"}
 
 
-class OutOfTime(Exception):  # noqa: N818 - not an error: whoever catches it judges what there is
+class OutOfTime(Exception):  # noqa: N818 (no error: whoever catches it judges what there is)
     """The budget has ended."""
 
 
-class SideFailed(Exception):
+class SideError(Exception):
     """What this side's benchmark cannot do."""
 
     def __init__(self, side: Side, sentence: str) -> None:
@@ -94,7 +94,7 @@ def run_benchmark(benchmark: Benchmark, ground: Ground, shown: Steps) -> Result:
             result = _Attempt(benchmark, ground, Timed(shown, benchmark.name, ground.deadline), Path(scratch)).result()
         except OutOfTime:
             result = Result(benchmark, State.INSUFFICIENT, too_few_pairs(0, FEWEST_RUNS, ground.spent))
-        except SideFailed as failed:
+        except SideError as failed:
             state = State.FAILED if failed.side is Side.BAD else State.INSUFFICIENT
             result = Result(benchmark, state, f"The {_NAMES[failed.side]} cannot be measured: {failed.sentence}")
         except WhyperfError as error:
@@ -114,8 +114,8 @@ class _Attempt:
             record_pairs(plan, self._outcomes, self._shown)
         except OutOfTime:
             pass  # what is complete may be enough
-        except RunFailed as failed:
-            raise SideFailed(failed.side, failed.sentence) from None
+        except RunError as failed:
+            raise SideError(failed.side, failed.sentence) from None
         self._check_endings()
         pairs = min(len(runs) for runs in self._outcomes.values())
         if pairs < FEWEST_RUNS:
@@ -130,11 +130,9 @@ class _Attempt:
 
     def _built(self, side: Side) -> Built:
         try:
-            return built(
-                self._ground.repository, self._ground.commits[side], self._benchmark.build, shown=self._shown
-            )
+            return built(self._ground.repository, self._ground.commits[side], self._benchmark.build, shown=self._shown)
         except WhyperfError as error:
-            raise SideFailed(side, error.sentence) from None
+            raise SideError(side, error.sentence) from None
 
     def _plan(self, trees: Mapping[Side, Built]) -> tuple[Plan, Sequence[str]]:
         benchmark, taken = self._benchmark, list[str]()
@@ -144,7 +142,7 @@ class _Attempt:
                 programs[side], taken = self._program(tree, [one.folder for one in trees.values()])
                 check_followable(programs[side])
             except WhyperfError as error:
-                raise SideFailed(side, error.sentence) from None
+                raise SideError(side, error.sentence) from None
         plan = Plan(
             programs,
             {side: replace(benchmark.lifecycle, folder=tree.folder) for side, tree in trees.items()},
@@ -182,7 +180,9 @@ class _Attempt:
             run = failed[side]
             if run is not None and failed[other] is None:
                 how = f"status {run.status}" if run.signal is None else f"signal {run.signal}"
-                raise SideFailed(side, f"its command ended with {how}, the {_NAMES[other]}'s did not.{last_output(run.path)}")
+                raise SideError(
+                    side, f"its command ended with {how}, the {_NAMES[other]}'s did not.{last_output(run.path)}"
+                )
 
     def _judged(self, trees: Mapping[Side, Built], pairs: int) -> Result:
         self._shown.shown.step(f"{self._benchmark.name}: judging", 1.0, None)
@@ -216,4 +216,3 @@ class _Attempt:
 
 def _ended_badly(run: Outcome) -> bool:
     return run.stopped_by in ("exit", "signal") and run.shell_status != 0
-

@@ -62,7 +62,8 @@ def _message(result: Result, cause: Cause | None) -> str:
     if cause is not None:
         said += f" {cause.function} explains {percent(cause.share)} of it. {cause.why}"
     elif result.causes:
-        said += f" {result.causes[0].function}, which is not in this repository, explains {percent(result.causes[0].share)} of it."
+        first = result.causes[0]
+        said += f" {first.function}, which is not in this repository, explains {percent(first.share)} of it."
     return printable(said.rstrip())
 
 

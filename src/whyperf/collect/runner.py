@@ -285,9 +285,7 @@ class _Run:
         if self._lifecycle.ready is None:
             return None
         environment, mask = self._setting.environment, self._signals.mask
-        ready = condition(
-            self._lifecycle.ready, environment, mask, self._setting.side_streams, self._lifecycle.folder
-        )
+        ready = condition(self._lifecycle.ready, environment, mask, self._setting.side_streams, self._lifecycle.folder)
         if isinstance(ready, PortAccepts | FileExists) and ready.holds():
             look = f"ss -ltnp 'sport = :{ready.port}'" if isinstance(ready, PortAccepts) else f"rm {ready.path}"
             raise WhyperfError(f"Already before the target is started {ready}: something else is in its place.", look)

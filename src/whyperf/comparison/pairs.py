@@ -18,7 +18,7 @@ from whyperf.comparison.progress import Steps
 from whyperf.errors import WhyperfError
 
 
-class RunFailed(WhyperfError):
+class RunError(WhyperfError):
     """A run of this side that cannot be compared."""
 
     def __init__(self, side: Side, sentence: str, next_command: str | None = None) -> None:
@@ -96,10 +96,10 @@ def _record(plan: Plan, side: Side, number: int, shown: Steps) -> Outcome:
         raise KeyboardInterrupt
     if plan.adapted is not None and (outcome.work is None or outcome.failure is not None):
         missing = plan.adapted[side].missing
-        raise RunFailed(side, f"{missing.sentence}{_wrote(outcome)}", missing.next_command)
+        raise RunError(side, f"{missing.sentence}{_wrote(outcome)}", missing.next_command)
     if outcome.failure is not None:
         sentence = f"The {side.value} run {number} failed: {outcome.failure.sentence}{_wrote(outcome)}"
-        raise RunFailed(side, sentence, outcome.failure.next_command)
+        raise RunError(side, sentence, outcome.failure.next_command)
     return outcome
 
 
