@@ -108,18 +108,28 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return Project(path, base, slow, harmless, {**inherited, "XDG_CACHE_HOME": str(cache)})
 
 
+def run_this_tree(arguments: str) -> str:
+    """Python code that becomes the whyperf of this tree."""
+    source = os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return (
+        f'import os, sys; os.environ["PYTHONPATH"] = {source!r}; '
+        f'os.execv({sys.executable!r}, [{sys.executable!r}, "-m", "whyperf", *{arguments}])'
+    )
+
+
+def install(virtual_environment: Path) -> None:
+    """What a job's install step leaves, without the time that it takes."""
+    program = virtual_environment / "bin" / "whyperf"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!{sys.executable}\n{run_this_tree('sys.argv[1:]')}\n")
+    program.chmod(0o755)
+
+
 @pytest.fixture(scope="session")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel whose `whyperf` is the one of this tree: a job's install step takes it as it would take any other."""
     wheel = tmp_path_factory.mktemp("wheel") / "whyperf-0-py3-none-any.whl"
-    source = os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
-    module = f"""\
-import os, sys
-
-def main():
-    os.environ["PYTHONPATH"] = {source!r}
-    os.execv({sys.executable!r}, [{sys.executable!r}, "-m", "whyperf", *sys.argv[1:]])
-"""
+    module = f"import sys\n\ndef main():\n    {run_this_tree('sys.argv[1:]')}\n"
     about = "whyperf-0.dist-info"
     files = {
         "whyperf_of_this_tree.py": module,
