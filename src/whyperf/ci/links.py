@@ -16,4 +16,12 @@ def blob_url(environment: Mapping[str, str], commit: str) -> str | None:
 
 
 def line_url(blob: str, file: str, line: int) -> str:
-    return f"{blob}{quote(file.encode(errors='surrogateescape'))}" + (f"#L{line}" if line else "")
+    return f"{blob}{quoted_path(file)}" + (f"#L{line}" if line else "")
+
+
+def quoted_path(file: str) -> str:
+    """A path as a part of an address. What is no text in a name of a file, Python has as surrogates."""
+    try:
+        return quote(file.encode(errors="surrogateescape"))
+    except UnicodeEncodeError:
+        return quote(file.encode(errors="surrogatepass"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from typing import Any
-from urllib.parse import quote
 
 from whyperf import __version__
+from whyperf.ci.links import quoted_path
 from whyperf.ci.result import Cause, Report, Result
 from whyperf.ci.state import State
 from whyperf.engines.quantities import percent
@@ -68,14 +68,10 @@ def _message(result: Result, cause: Cause | None) -> str:
 
 
 def _location(file: str, line: int, cause: Cause | None) -> dict[str, Any]:
-    place: dict[str, Any] = {"artifactLocation": {"uri": _uri(file), "uriBaseId": _ROOT}}
+    place: dict[str, Any] = {"artifactLocation": {"uri": quoted_path(file), "uriBaseId": _ROOT}}
     if line > 0:
         place["region"] = {"startLine": line}
     location: dict[str, Any] = {"physicalLocation": place}
     if cause is not None:
         location["logicalLocations"] = [{"name": printable(cause.function), "kind": "function"}]
     return location
-
-
-def _uri(file: str) -> str:
-    return quote(file.encode(errors="surrogateescape"))
