@@ -38,7 +38,7 @@ WEB := $(shell find web -name node_modules -prune -o -type f -print)
 NPM := PATH=$(abspath $(BIN)):$$PATH npm --prefix web --silent
 
 .DEFAULT_GOAL := help
-.PHONY: help setup page demo test lint bench bench-tests bench-speed bench-false-alarms bench-accuracy bench-sensitivity bench-transparency bench-kills bench-debuginfo bench-code-changes \
+.PHONY: help setup page demo test unit lint bench bench-tests bench-speed bench-false-alarms bench-accuracy bench-sensitivity bench-transparency bench-kills bench-debuginfo bench-code-changes \
 	bench-values bench-relations bench-kernel-events bench-contexts bench-causes bench-import bench-fuzz bench-fleet bench-counts docs wheel lock clean
 
 help: ## show this
@@ -52,7 +52,10 @@ demo: $(STAMPS)/installed $(PAGE) ## a built-in slow program, recorded and diagn
 	$(BIN)/whyperf demo
 
 test: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/test-packages $(STAMPS)/browser $(STAMPS)/sarif-schema $(PAGE) ## all tests but the longest
-	$(PYTEST) -m "not long"
+	$(PYTEST) -m "not long" --no-unexpected-skips
+
+unit: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/sarif-schema $(PAGE) ## the tests that start no programs, under a minute
+	$(PYTEST) -m "not process and not long"
 
 bench-tests: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/test-packages $(STAMPS)/browser $(STAMPS)/sarif-schema $(PAGE) ## the longest tests
 	$(PYTEST) -m long
