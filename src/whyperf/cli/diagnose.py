@@ -264,7 +264,7 @@ def present(
 
         verdict = with_history(verdict, compared, examined.bad)
     if args.html is not None:
-        _write_page(verdict, examined, args.html)
+        write_page(verdict, examined, args.html)
     if compared is not None:
         from whyperf.revisions.suspects import with_short_paths
 
@@ -279,7 +279,7 @@ def present(
 
         texts.append((args.perfetto, to_chrome(verdict), "whyperf diagnose ... --perfetto -"))
     for target, text, instead in sorted(texts, key=lambda written: written[0] == "-"):
-        _write(target, text, instead)
+        write_text(target, text, instead)
     if "-" not in (args.json, args.perfetto):
         from whyperf.report.terminal import show
 
@@ -344,14 +344,14 @@ def check_page(args: argparse.Namespace) -> None:
         raise WhyperfError(f"There is no folder {folder} to write the page to.", f"mkdir -p {shlex.quote(str(folder))}")
 
 
-def _write_page(verdict: Verdict, examined: Examined, path: Path) -> None:
+def write_page(verdict: Verdict, examined: Examined, path: Path) -> None:
     from whyperf.report.html.build import page_model
     from whyperf.report.html.page import render
 
-    _write(path, render(page_model(verdict, examined)), "whyperf view GOOD BAD")
+    write_text(path, render(page_model(verdict, examined)), "whyperf view GOOD BAD")
 
 
-def _write(target: str | Path, text: str, instead: str) -> None:
+def write_text(target: str | Path, text: str, instead: str) -> None:
     if target == "-":
         sys.stdout.write(text)
         return

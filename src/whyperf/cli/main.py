@@ -20,6 +20,7 @@ from whyperf.errors import WhyperfError
 # Name and one line of help here, so that `whyperf --help` need not load what a command needs.
 COMMANDS: dict[str, str] = {
     "compare": "record a good and a bad command, and say why the bad one is slower",
+    "bisect": "find the commit that made a program slow",
     "record": "record one run of a program, or a running process",
     "ci": "compare the benchmarks of a change's base and head, and report the cause of each that got slower",
     "diagnose": "say why bad recordings are slower than good ones",

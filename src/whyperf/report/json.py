@@ -24,7 +24,7 @@ def schema() -> dict[str, Any]:
 
 def to_json(verdict: Verdict, explanations: Sequence[Explanation] = (), *, top: int | None = None) -> str:
     """ASCII only: whatever names the recorded program had, this text is safe to print and to store."""
-    return json.dumps(_finite(as_plain(verdict, explanations, top=top)), indent=1, allow_nan=False) + "\n"
+    return json.dumps(finite(as_plain(verdict, explanations, top=top)), indent=1, allow_nan=False) + "\n"
 
 
 def as_plain(verdict: Verdict, explanations: Sequence[Explanation] = (), *, top: int | None = None) -> dict[str, Any]:
@@ -146,10 +146,10 @@ def _explanation(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     """JSON has no infinity: such a figure is null."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {key: _finite(one) for key, one in value.items()}
-    return [_finite(one) for one in value] if isinstance(value, list) else value
+        return {key: finite(one) for key, one in value.items()}
+    return [finite(one) for one in value] if isinstance(value, list) else value

@@ -22,11 +22,20 @@ class GitHunk:
     good: tuple[str, ...]
     bad: tuple[str, ...]
 
+    @property
+    def size(self) -> int:
+        return len(self.good) + len(self.bad)
+
     def touches(self, first: int, last: int) -> bool:
         """Whether it lies within these lines of the bad revision; lines that are gone were between two of them."""
         if self.bad:
             return self.bad_line <= last and self.bad_line + len(self.bad) - 1 >= first
         return first <= self.bad_line < last
+
+    def within(self, first: int, last: int) -> GitHunk:
+        """Without what it adds beyond these lines, as a whole new file does."""
+        before = max(first - self.bad_line, 0)
+        return GitHunk(self.good_line, self.bad_line + before, self.good, self.bad[before : last - self.bad_line + 1])
 
     def distance(self, lines: Sequence[int]) -> int:
         end = self.bad_line + max(len(self.bad) - 1, 0)
@@ -66,14 +75,23 @@ def as_change(hunks: Sequence[GitHunk], near: Sequence[int]) -> SourceChange:
     """So many lines of the hunks nearest to these of the bad revision."""
     chosen, room = list[GitHunk](), _MOST_LINES
     for hunk in sorted(hunks, key=lambda one: one.distance(near)):
-        size = len(hunk.good) + len(hunk.bad)
-        if chosen and size > room:
+        if chosen and hunk.size > room:
             break
-        chosen.append(hunk)
-        room -= size
-    shown = [_lines(hunk)[:_MOST_LINES] for hunk in sorted(chosen, key=lambda one: one.bad_line)]
-    every = sum(len(hunk.good) + len(hunk.bad) for hunk in hunks)
-    return SourceChange(tuple(map(tuple, shown)), every - sum(map(len, shown)))
+        chosen.append(_cut(hunk, near, room))
+        room -= chosen[-1].size
+    shown = [tuple(_lines(hunk)) for hunk in sorted(chosen, key=lambda one: one.bad_line)]
+    return SourceChange(tuple(shown), sum(hunk.size for hunk in hunks) - sum(map(len, shown)))
+
+
+def _cut(hunk: GitHunk, near: Sequence[int], room: int) -> GitHunk:
+    """In equal parts of both revisions where both have more; of the bad one what is nearest."""
+    if hunk.size <= room:
+        return hunk
+    good = min(len(hunk.good), max(room // 2, room - len(hunk.bad)))
+    bad = room - good
+    middle = min(near, default=hunk.bad_line, key=lambda line: hunk.distance([line])) - hunk.bad_line
+    start = max(min(middle - bad // 2, len(hunk.bad) - bad), 0)
+    return GitHunk(hunk.good_line, hunk.bad_line + start, hunk.good[:good], hunk.bad[start : start + bad])
 
 
 def _lines(hunk: GitHunk) -> list[ChangedLine]:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from whyperf.diagnose.verdict import ChangedBy, Revision, Suspect, Variable, Verdict
 from whyperf.engines.finding import SourceChange
-from whyperf.engines.function_text import function_text
 from whyperf.engines.recorded import Recorded
 from whyperf.revisions.blame import added_by, removed_by
 from whyperf.revisions.checkout import Built
-from whyperf.revisions.git import GitError, Repository, ask, commit_of
+from whyperf.revisions.functions import Declaration, Extent, declarations, extent_of
+from whyperf.revisions.git import Repository, commit_of
 from whyperf.revisions.hunks import as_change, hunks_of
 
 _ASKED = 5  # suspects whose history is looked up
@@ -38,7 +38,7 @@ class Compared:
 
 def with_history(verdict: Verdict, compared: Compared, bad: Sequence[Recorded]) -> Verdict:
     """The verdict with both commits and, for each suspect, who changed it. `bad` says where functions are declared."""
-    history = _History(compared, _declared(bad, _names(verdict)))
+    history = History(compared, declarations(bad, names_in(verdict)))
     suspects = tuple(
         history.asked(suspect) if number < _ASKED else suspect for number, suspect in enumerate(verdict.suspects)
     )
@@ -70,23 +70,15 @@ def _revision(repository: Repository, name: str, commit: str) -> Revision:
     return Revision(name, found.commit, found.author, found.date, found.subject)
 
 
-def _names(verdict: Verdict) -> set[str]:
+def names_in(verdict: Verdict) -> set[str]:
+    """The first suspects and who calls them."""
     return {name for suspect in verdict.suspects[:_ASKED] for name in (suspect.function, *suspect.path)}
 
 
-def _declared(recordings: Sequence[Recorded], names: set[str]) -> dict[str, tuple[str, int]]:
-    """File and line of these functions' declarations."""
-    found: dict[str, tuple[str, int]] = {}
-    for recording in recordings:
-        table = recording.table("functions").select(["name", "file", "line"]).to_pydict()
-        for name, file, line in zip(table["name"], table["file"], table["line"], strict=True):
-            if name in names and file and line:
-                found.setdefault(name, (file, line))
-    return found
+class History:
+    """What happened to functions between the two revisions."""
 
-
-class _History:
-    def __init__(self, compared: Compared, declared: Mapping[str, tuple[str, int]]) -> None:
+    def __init__(self, compared: Compared, declared: Mapping[str, Declaration]) -> None:
         self._compared, self._declared = compared, declared
         self._repository = compared.repository
         self._range = compared.good.commit, compared.bad.commit
@@ -101,29 +93,27 @@ class _History:
         # Not changed itself: the nearest caller that was may be why it is called differently.
         for caller in reversed([name for name in suspect.path if name != suspect.function]):
             if (change := self._changed(caller, [])) is not None:
-                file = self._compared.in_repository(self._declared[caller][0])
+                file = self._compared.in_repository(self._declared[caller].file)
                 return replace(suspect, commits=self._commits(caller, file, change))
         return suspect
 
     def _changed(self, function: str, near: Sequence[int]) -> SourceChange | None:
         """How a function of the bad revision differs from the good one's."""
-        path, declared = self._declared.get(function, ("", 0))
-        file = self._compared.in_repository(path)
-        if not file:
+        if (extent := self.extent(function)) is None:
             return None
-        try:
-            source = ask(self._repository.top, "show", "--no-textconv", f"{self._range[1]}:{file}").split("\n")
-            text = function_text(dict(enumerate(source, start=1)), declared, self._others(path, declared))
-            hunks = hunks_of(self._repository, *self._range, file)
-        except GitError:  # made by the build: git does not know it
-            return None
-        if not text.lines:
-            return None
-        touched = [hunk for hunk in hunks if hunk.touches(declared, text.lines[-1].number)]
-        return as_change(touched, near or [declared]) if touched else None
+        hunks = hunks_of(self._repository, *self._range, extent.file)
+        lines = extent.first, extent.last
+        touched = [hunk.within(*lines) for hunk in hunks if hunk.touches(*lines)]
+        return as_change(touched, near or [extent.first]) if touched else None
 
-    def _others(self, path: str, declared: int) -> set[int]:
-        return {line for file, line in self._declared.values() if file == path and line != declared}
+    def extent(self, function: str) -> Extent | None:
+        """Its lines in the bad revision."""
+        declared = self._declared.get(function)
+        file = self._compared.in_repository(declared.file) if declared else ""
+        if declared is None or not file:
+            return None
+        others = {one.line for one in self._declared.values() if one.file == declared.file} - {declared.line}
+        return extent_of(self._repository, self._range[1], file, declared.line, others)
 
     def _commits(self, function: str, file: str, change: SourceChange) -> tuple[ChangedBy, ...]:
         added, removed = (
