@@ -111,4 +111,4 @@ def test_what_belongs_to_no_framework_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("option", ["--drive ./x", "--work-count f", "--ready tcp:1", "--show-output", "--deep"])
 def test_options_that_count_otherwise_are_refused(option: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "--benchmark", "x", "--good", "true", "--bad", "true", *option.split()]) == 2
-    assert f"does not go with {option.partition(" ")[0]}" in capfd.readouterr().err
+    assert "does not go with " + option.partition(" ")[0] in capfd.readouterr().err

@@ -108,7 +108,8 @@ class _Attempt:
         self._outcomes: Outcomes = {Side.GOOD: [], Side.BAD: []}
 
     def result(self) -> Result:
-        trees = {side: self._built(side) for side in Side}
+        # The head first: what neither can do is the head's failure.
+        trees = {side: self._built(side) for side in (Side.BAD, Side.GOOD)}
         plan, taken = self._plan(trees)
         try:
             record_pairs(plan, self._outcomes, self._shown)
