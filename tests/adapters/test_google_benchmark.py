@@ -36,7 +36,7 @@ def test_an_iteration_that_costs_four_times_as_much_is_found(programs: Path) -> 
     verdict = json.loads(done.stdout)
     assert verdict["symptom"]["unit"] == "iteration"
     assert 2.5 < verdict["symptom"]["bad"] / verdict["symptom"]["good"] < 6
-    assert {suspect["function"] for suspect in verdict["suspects"][:2]} <= {"churn(unsigned long)", "churn", "BM_churn"}
+    assert verdict["suspects"][0]["function"] in ("churn", "BM_churn")
 
 
 def test_three_times_the_iterations_are_no_reason_for_suspicion(programs: Path) -> None:

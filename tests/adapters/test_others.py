@@ -18,10 +18,10 @@ from whyperf.cli.main import main
 from whyperf.errors import WhyperfError
 
 
-@pytest.fixture
-def export(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What hyperfine itself writes."""
-    file = tmp_path / "times.json"
+    file = tmp_path_factory.mktemp("hyperfine") / "times.json"
     command = ["hyperfine", "--runs", "3", "--warmup", "1", "--export-json", str(file), "sleep 0.05", "sleep 0.001"]
     subprocess.run(command, check=True, capture_output=True)
     return file
