@@ -50,7 +50,7 @@ def record(tmp_path: Path, name: str) -> tuple[float | None, float, WhyperfError
         place / "recording",
         lifecycle=plan.lifecycles[Side.GOOD],
         measuring=plan.measuring,
-        environment=dict(os.environ),
+        environment={name: value for name, value in os.environ.items() if not name.startswith("PYTEST")},
         capture_output=True,
     )
     return outcome.work, outcome.totals.cpu_s, outcome.failure
