@@ -150,7 +150,7 @@ def conclude(
                 "whyperf record --deep -o NAME -- COMMAND",
                 status=2,
             )
-    sampled = parted(*recorded)
+    sampled = parted(*recorded).sampled
     with executor_for(args) as executor:
         diagnosis = examine(
             *recorded,
