@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "compare": "record a good and a bad command, and say why the bad one is slower",
     "bisect": "find the commit that made a program slow",
     "record": "record one run of a program, or a running process",
+    "ci": "compare the benchmarks of a change's base and head, and report the cause of each that got slower",
     "diagnose": "say why bad recordings are slower than good ones",
     "view": "look at recordings, or at why one is slower than another, in a browser",
     "trace": "the flight recorder: always on, dumped after something has happened",
