@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.cli.benchmark_options import add_benchmarks, check_benchmarks
+from whyperf.cli.counts_options import add_counting_runs, check_counting_runs
 from whyperf.cli.deep_options import add_deep, check_deep, symptom_of
 from whyperf.cli.diagnose import UNTOLD, add_presentation, check_page, conclude
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
@@ -41,6 +42,7 @@ examples:
   whyperf compare --good "./server a.conf" --bad "./server b.conf" --ready tcp:7000 --drive ./load.sh
   whyperf compare --good ./server --bad ./server --ready tcp:7000 --good-drive ./fast.sh --bad-drive ./slow.sh
   sudo whyperf compare --trace --good "./tool small.txt" --bad "./tool big.txt"
+  whyperf compare --counts --good "./tool small.txt" --bad "./tool big.txt"
   whyperf compare --deep --good "./tool a.txt" --bad "./tool b.txt" --symptom function:evict
   whyperf compare --rev v1.2 --rev HEAD --build "make -j" -- ./tool in.txt
   whyperf compare --benchmark BM_parse --good old/bench --bad new/bench
@@ -77,6 +79,7 @@ whyperf compare --good COMMAND --bad COMMAND [options]
     add_measuring(parser)
     add_trace(parser)
     add_deep(parser)
+    add_counting_runs(parser)
     add_presentation(parser)
     parser.add_argument(
         "--bisect-exit",
@@ -99,6 +102,7 @@ def _compare(args: argparse.Namespace) -> int:
     check_benchmarks(args)
     check_sides(args)
     check_deep(args)
+    check_counting_runs(args)
     check_trace(args)
     check_page(args)
     programs, compared = check_out_both(args) if args.rev else (None, None)
@@ -196,6 +200,7 @@ def plan_of(args: argparse.Namespace, programs: Mapping[Side, Program] | None = 
         args.runs,
         args.show_output,
         args.force,
+        args.counts,
     )
     return _traced(plan, args) if args.trace else plan
 

@@ -47,6 +47,11 @@ def record_pairs(plan: Plan, outcomes: Outcomes, shown: Steps) -> dict[Side, lis
             # Long runs are worth fewer pairs; what has begun is finished as a pair.
             pairs = max(pairs_for(max(seconds[Side.GOOD] + seconds[Side.BAD])), (done + 1) // 2)
             turns = list(order(pairs))
+    if plan.counts:
+        number = len(outcomes[Side.GOOD]) + 1
+        for side in Side:
+            shown.step(f"counting the calls of a {side.value} run", 0.5 if side is Side.BAD else 0.0, None)
+            outcomes[side].append(_record(plan, side, number, shown, counting=True))
     paths = {side: [outcome.path for outcome in runs] for side, runs in outcomes.items()}
     for done, path in enumerate(every := [*paths[Side.GOOD], *paths[Side.BAD]]):
         shown.step(f"reading {path.name}", done / len(every), None)
@@ -69,7 +74,11 @@ def _left(turns: list[tuple[Side, int]], seconds: Mapping[Side, list[float]]) ->
     return sum(known.get(side, max(known.values())) for side, _ in turns)
 
 
-def _recorder(plan: Plan, side: Side) -> Callable[..., Outcome]:
+def _recorder(plan: Plan, side: Side, counting: bool) -> Callable[..., Outcome]:
+    if counting:
+        from whyperf.collect.counts.run import record_counts
+
+        return partial(record_counts, unit=plan.measuring.unit)
     if plan.perf_hz:
         from whyperf.importers.perf_record import record_with_perf
 
@@ -82,8 +91,8 @@ def _recorder(plan: Plan, side: Side) -> Callable[..., Outcome]:
     return partial(record_run, measuring=measuring)
 
 
-def _record(plan: Plan, side: Side, number: int, shown: Steps) -> Outcome:
-    outcome = _recorder(plan, side)(
+def _record(plan: Plan, side: Side, number: int, shown: Steps, *, counting: bool = False) -> Outcome:
+    outcome = _recorder(plan, side, counting)(
         plan.programs[side],
         plan.folder / f"{side.value}-{number}",
         lifecycle=plan.lifecycles[side],

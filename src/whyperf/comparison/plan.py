@@ -24,6 +24,7 @@ class Plan:
     runs: int | None  # pairs; None: as many as are worth waiting for
     show_output: bool
     force: bool
+    counts: bool = False  # a run of each side is made once more, to count its calls
     perf_hz: int = 0  # kernel events are recorded by perf, not by us; 0: they are not
     adapted: Mapping[Side, Adapted] | None = None  # one benchmark of a framework, whose iterations are compared
     deadline: float | None = None  # by the monotonic clock: no pair begins that would not end before it
