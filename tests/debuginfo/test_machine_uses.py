@@ -133,6 +133,15 @@ def test_operations_of_aarch64() -> None:
     assert end == Operation(())
 
 
+def test_a_vectors_element_is_no_memory_of_aarch64() -> None:
+    # mov v0.s[1], w2; mov w1, v0.s[1]; ret
+    code = _words(0x4E0C1C40, 0x0E0C3C01, 0xD65F03C0)
+    into, out, _ = (operation for _, operation in _operations(AARCH64, code))
+    for one in (into, out):
+        assert not any(isinstance(operand, Memory) for operand in one.operands)
+    assert out.effects[0].target == 1
+
+
 def test_what_moves_the_stack_of_aarch64() -> None:
     # stp x29, x30, [sp, #-32]!; add x29, sp, #16; sub sp, sp, #1, lsl #12; ldp x29, x30, [sp], #32
     code = _words(0xA9BE7BFD, 0x910043FD, 0xD14007FF, 0xA8C27BFD)
