@@ -10,7 +10,7 @@ PACKAGES := gcc libc6-dev make cmake ninja-build pkg-config python3-dev python3-
 	clang llvm libbpf-dev bpftool valgrind
 TEST_PACKAGES = g++ clang llvm libclang-rt-dev gdb binutils elfutils dwz libunwind-dev libc6-dbg $(FOREIGN_$(MACHINE)) musl-tools busybox-static \
 	redis-server redis-tools procps iproute2 chromium protobuf-compiler golang-github-google-pprof-dev nginx \
-	apache2-utils linux-perf liburing-dev libglib2.0-dev libuv1-dev $(SOURCE_PACKAGES)
+	apache2-utils linux-perf liburing-dev libglib2.0-dev libuv1-dev git hyperfine libbenchmark-dev $(SOURCE_PACKAGES)
 BENCH_PACKAGES = linux-perf coz-profiler gdb clang strace uftrace redis-server redis-tools valgrind $(SERVER_PACKAGES) $(STALL_PACKAGES) $(SOURCE_PACKAGES)
 # Compilers for programs of other machines.
 FOREIGN_x86_64 := gcc-multilib
@@ -38,7 +38,7 @@ WEB := $(shell find web -name node_modules -prune -o -type f -print)
 NPM := PATH=$(abspath $(BIN)):$$PATH npm --prefix web --silent
 
 .DEFAULT_GOAL := help
-.PHONY: help setup page demo test lint bench bench-tests bench-speed bench-false-alarms bench-accuracy bench-sensitivity bench-transparency bench-kills bench-debuginfo bench-code-changes \
+.PHONY: help setup page demo test unit lint bench bench-tests bench-speed bench-false-alarms bench-accuracy bench-sensitivity bench-transparency bench-kills bench-debuginfo bench-code-changes \
 	bench-values bench-relations bench-kernel-events bench-contexts bench-causes bench-import bench-fuzz bench-fleet bench-counts docs wheel lock clean
 
 help: ## show this
@@ -51,10 +51,13 @@ page: $(PAGE) ## what HTML reports are made of
 demo: $(STAMPS)/installed $(PAGE) ## a built-in slow program, recorded and diagnosed
 	$(BIN)/whyperf demo
 
-test: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/test-packages $(STAMPS)/browser $(PAGE) ## all tests but the longest
-	$(PYTEST) -m "not long"
+test: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/test-packages $(STAMPS)/browser $(STAMPS)/sarif-schema $(PAGE) ## all tests but the longest
+	$(PYTEST) -m "not long" --no-unexpected-skips
 
-bench-tests: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/test-packages $(STAMPS)/browser $(PAGE) ## the longest tests
+unit: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/sarif-schema $(PAGE) ## the tests that start no programs, under a minute
+	$(PYTEST) -m "not process and not long"
+
+bench-tests: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/test-packages $(STAMPS)/browser $(STAMPS)/sarif-schema $(PAGE) ## the longest tests
 	$(PYTEST) -m long
 
 lint: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/web-tools ## style, types, layering, C formatting
@@ -190,6 +193,13 @@ $(STAMPS)/web-tools: web/package-lock.json | $(STAMPS)/node
 # Where the system has no Chromium of its own, Playwright's.
 $(STAMPS)/browser: | $(STAMPS)/tools $(STAMPS)/test-packages
 	command -v chromium >/dev/null || $(BIN)/playwright install --with-deps chromium
+	@touch $@
+
+# SARIF's own schema, which no Python package has.
+$(STAMPS)/sarif-schema: | $(STAMPS)/node
+	cd $(VENV) && PATH=$(abspath $(BIN)):$$PATH npm pack --silent @microsoft/jest-sarif@1.0.0-beta.0 >/dev/null
+	cd $(VENV) && echo "748e2c3d1a842e7bb258416685c7ea3a0da40005b72267b2052c2856d48ad102 microsoft-jest-sarif-1.0.0-beta.0.tgz" | sha256sum --check --quiet
+	tar -xOf $(VENV)/microsoft-jest-sarif-1.0.0-beta.0.tgz package/lib/schemas/sarif-2.1.0-rtm.5.json > $(VENV)/sarif-2.1.0.json
 	@touch $@
 
 $(STAMPS)/tools: requirements/dev.txt $(STAMPS)/run-requirements

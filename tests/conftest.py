@@ -3,10 +3,16 @@ tracers of its own; the hundreds of interpreters that they start compile each mo
 first."""
 
 import os
+import signal
+import sys
 from collections import Counter
+from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.expected_skips import is_expected
 
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
@@ -14,8 +20,73 @@ settings.load_profile("patient")
 os.environ["WHYPERF_TRACE_FOLDER"] = f"/tmp/whyperf-tests-{os.getpid()}"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+for _number in (
+    signal.SIGINT,
+    signal.SIGHUP,
+):  # what nohup and a shell's background jobs ignore, programs would ignore too
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.SIG_DFL)
+
+# Rooms whose tests start programs, each and every one.
+_OF_PROCESSES = frozenset(
+    {
+        "adapters",
+        "assistants",
+        "bench",
+        "ci",
+        "cli",
+        "collect",
+        "counts",
+        "debuginfo",
+        "deep",
+        "dependences",
+        "packaging",
+        "page",
+        "relations",
+    }
+    | {"revisions", "runner", "sampler", "tracer", "transparency", "unwind"}
+)
+_STARTS = frozenset({"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "subprocess.Popen"})
+_unit_tests: list[str] = []  # the one that runs now, if any
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--no-unexpected-skips", action="store_true", help="a skip fails unless this machine explains it")
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files of few tests run whole programs: one of them at the end would keep one process busy and the others not."""
     tests = Counter(item.path for item in items)
     items.sort(key=lambda item: tests[item.path])
+    for item in items:
+        if item.path.relative_to(Path(__file__).parent).parts[0] in _OF_PROCESSES:
+            item.add_marker("process")
+        if item.get_closest_marker("process"):
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool, bool]:
+    _unit_tests[:] = [] if item.get_closest_marker("process") else [item.nodeid]
+    try:
+        return (yield)
+    finally:
+        _unit_tests.clear()
+
+
+def _refuse_processes(event: str, _: tuple[object, ...]) -> None:
+    if _unit_tests and event in _STARTS:
+        raise AssertionError(f"{_unit_tests[0]} starts a program: mark it with pytest.mark.process")
+
+
+sys.addaudithook(_refuse_processes)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail") and item.config.getoption("no_unexpected_skips"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if not is_expected(reason.removeprefix("Skipped: ")):
+            report.outcome, report.longrepr = "failed", f"{item.nodeid} was not expected to be skipped. {reason}"
+    return report

@@ -33,6 +33,7 @@ from whyperf.recording.reader import Recording
 from whyperf.recording.symptom import parse_symptom
 from whyperf.report.html.build import page_model
 from whyperf.report.html.examined import Examined
+from whyperf.report.html.notebook import first_screen
 from whyperf.report.html.page import render as render_page
 from whyperf.report.json import to_json
 from whyperf.report.terminal import render
@@ -84,11 +85,8 @@ class Answer:
         return _console(self).export_text()
 
     def _repr_html_(self) -> str:
-        return _console(self).export_html(inline_styles=True, code_format=_FRAME)
-
-
-# The page's own colours: a notebook may be dark.
-_FRAME = '<pre style="line-height:1.3;white-space:pre;overflow-x:auto">{code}</pre>'
+        """The page's first screen, for notebooks."""
+        return first_screen(self.verdict, self._examined)
 
 
 def open(path: str | PathLike[str], *, max_rows: int = MOST_ROWS) -> Recording:
@@ -115,7 +113,7 @@ def diagnose(good: Paths, bad: Paths, *, method: str = "sound", symptom: str | N
         verdict = examine_deep(*sides, None if symptom is None else parse_symptom(symptom))
         return Answer(verdict, Examined(*sides))
     diagnosis = examine(*sides, method=Method(method))
-    sampled = parted(*sides)
+    sampled = parted(*sides).sampled
     return Answer(diagnosis.verdict, Examined(sampled.good, sampled.bad, diagnosis.excess, diagnosis.values))
 
 

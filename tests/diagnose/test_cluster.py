@@ -25,6 +25,8 @@ from whyperf.recording.layout import MANIFEST, compared_in
 from whyperf.recording.reader import Recording
 from whyperf.report.json import to_json
 
+pytestmark = pytest.mark.process
+
 
 def silent(doing: str, done: int, total: int) -> None:
     pass

@@ -11,6 +11,8 @@ from tests.engines.made import recording
 from whyperf.cli import diagnose as command
 from whyperf.errors import WhyperfError
 
+pytestmark = pytest.mark.process
+
 STACKS = [(("main", "parse"), 2.0), (("main", "store"), 2.0)]
 SLOW = [(("main", "parse"), 2.0), (("main", "store"), 8.0)]
 

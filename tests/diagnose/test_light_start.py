@@ -5,6 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.process
+
 _DIAGNOSE = """
 import sys
 import whyperf.cli.diagnose, whyperf.collect.seal

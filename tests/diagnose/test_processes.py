@@ -11,6 +11,8 @@ from whyperf.diagnose import processes
 from whyperf.diagnose.processes import Processes
 from whyperf.errors import WhyperfError
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 _RUNS = 3
 # In each round six functions do about the same amount of work; `wanted` tells one of them to do more.
 _SHARED = """

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 _RUNS = 3
 _TABLE = """
 #include <stdio.h>

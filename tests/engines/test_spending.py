@@ -109,7 +109,7 @@ def test_an_anomalous_caller_takes_what_its_callees_do_not_explain():
 @given(st.lists(STACKS, min_size=2, max_size=3), st.lists(STACKS, min_size=2, max_size=3), st.randoms())
 def test_the_order_of_runs_does_not_matter(good, bad, random):
     def charged(good_runs, bad_runs):
-        excess = compare([Run(recording(g)) for g in good_runs], [Run(recording(b)) for b in bad_runs])
+        excess = compare(*([Run(recording(run, rate_hz=1)) for run in runs] for runs in (good_runs, bad_runs)))
         return {excess.name(account.function): account.charged_s for account in excess.accounts}
 
     first = charged(good, bad)
@@ -123,8 +123,9 @@ def test_the_order_of_runs_does_not_matter(good, bad, random):
 @settings(max_examples=50, deadline=None)
 @given(STACKS, STACKS, st.floats(0.1, 1000))
 def test_scaling_the_units_scales_seconds_and_no_share(good, bad, scale):
-    one = compare([Run(recording(good, units=10))], [Run(recording(bad, units=10))])
-    many = compare([Run(recording(good, units=10 * scale))], [Run(recording(bad, units=10 * scale))])
+    one, many = (
+        compare(*([Run(recording(run, rate_hz=1, units=units))] for run in (good, bad))) for units in (10, 10 * scale)
+    )
     assume(one.total_s > 1e-4)  # shares of a rounding error are no shares
     assert np.isclose(one.total_s, many.total_s * scale)
     shares = [{e.name(a.function): a.share for a in e.accounts} for e in (one, many)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engines.made import recording
@@ -28,6 +28,7 @@ def told(good, bad, **more):
     return np.concatenate(slow)
 
 
+@settings(max_examples=30)
 @given(good=SPEEDS, bad=SPEEDS, grown=st.sampled_from([*WORK]), added=st.floats(1.5, 3.0))
 def test_what_one_function_takes_more_is_no_change_of_speed(good, bad, grown, added):
     """GIVEN a machine of any speed in every run WHEN less than half of the program grows THEN the speeds are told."""

@@ -9,6 +9,8 @@ import pytest
 
 from whyperf.cli.main import main
 
+pytestmark = pytest.mark.process
+
 FORMATS = {
     "collapsed": lambda content: content.decode().splitlines()[0].rsplit(" ", 1)[1].isdigit(),
     "speedscope": lambda content: json.loads(content)["profiles"],

@@ -18,6 +18,8 @@ from whyperf.export.firefox import firefox
 from whyperf.export.pprof import pprof
 from whyperf.export.profile import profile_of
 
+pytestmark = pytest.mark.process
+
 STACKS = [
     (("main", "parse@12"), 0.5),
     (("main", "store@20", "libc:memcpy"), 1.0),

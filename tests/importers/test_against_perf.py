@@ -16,6 +16,8 @@ from whyperf.importers.perf_data import import_perf_data
 from whyperf.recording.events import EventKind
 from whyperf.recording.reader import Recording
 
+pytestmark = pytest.mark.process
+
 Get = Callable[[str, str], Path]
 Imported = Callable[[str, str], Recording]
 

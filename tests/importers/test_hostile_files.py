@@ -19,6 +19,8 @@ from whyperf.importers.perf_data.container import open_container
 from whyperf.importers.perf_data.layout import RecordKind
 from whyperf.wire import field, nested
 
+pytestmark = pytest.mark.process
+
 MEMORY = 3 << 30  # of a child; numpy and Arrow alone reserve one
 
 

@@ -17,6 +17,8 @@ from tests.importers.conftest import WAYS, Perf
 from whyperf.importers.perf_data import import_perf_data
 from whyperf.recording.reader import Recording
 
+pytestmark = pytest.mark.process
+
 __all__ = ["whyperf"]  # the fixture
 
 Get = Callable[[str, str], Path]

@@ -22,6 +22,7 @@ from whyperf.recording.reader import Recording
 SANDBOX = Path(__file__).parents[1] / "tracer" / "sandbox.py"
 
 pytestmark = [
+    pytest.mark.process,
     pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed: apt-get install linux-perf"),
     pytest.mark.skipif(os.geteuid() != 0, reason="perf traces other processes for root only"),
 ]

@@ -13,6 +13,8 @@ import pytest
 from whyperf.recording.call_numbering import AARCH64_NAMES, own_number, recorded_number, recorded_numbers
 from whyperf.recording.system_calls import NAMES, NUMBERS
 
+pytestmark = pytest.mark.process
+
 _X86_64_HEADERS = (
     Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"),
     Path("/usr/x86_64-linux-gnu/include/asm/unistd_64.h"),

@@ -126,6 +126,7 @@ def test_an_array_can_grow_and_shrink() -> None:
         assert not array[10:].any()
 
 
+@pytest.mark.process
 def test_a_copy_of_the_process_sees_what_there_was() -> None:
     with large_arrays_in_files(in_memory=0):
         array = np.arange(_LARGE)
@@ -137,6 +138,7 @@ def test_a_copy_of_the_process_sees_what_there_was() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
+@pytest.mark.process
 def test_memory_serves_where_the_disk_is_full(tmp_path: Path) -> None:
     # GIVEN a disk with room for one array
     with full_disk(tmp_path / "disk", 2 * _LARGE) as folder:
@@ -152,6 +154,7 @@ def test_memory_serves_where_the_disk_is_full(tmp_path: Path) -> None:
         del arrays
 
 
+@pytest.mark.process
 def test_files_in_memory_are_no_files_on_disk(tmp_path: Path) -> None:
     with full_disk(tmp_path / "memory", _LARGE) as folder:
         assert not _file_backed.is_on_disk(str(folder))

@@ -124,6 +124,7 @@ def test_sealing_writes_into_no_file_that_a_link_leads_to(tmp_path: Path) -> Non
     assert ours.read_text() == "years of work"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", ["manifest.json", "samples.parquet"])
 @pytest.mark.parametrize("make", [pipe, device])
 def test_info_says_so(tmp_path: Path, name: str, make: Callable[[Path], None]) -> None:
@@ -146,6 +147,7 @@ def test_a_table_of_terabytes_is_not_read(tmp_path: Path) -> None:
         read_all(path)
 
 
+@pytest.mark.process
 def test_many_rows_in_a_small_file_are_refused_before_they_are_decoded(tmp_path: Path) -> None:
     # GIVEN 7 MB that hold 250 million rows, as the manifest says too
     path = make_recording(tmp_path / "rec")

@@ -15,6 +15,8 @@ from whyperf.debuginfo import cache
 from whyperf.errors import WhyperfError
 from whyperf.recording.private_folders import private_folder
 
+pytestmark = pytest.mark.process
+
 SOMEBODY, ELSE = 65533, 65532
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="playing two other users needs root")
 

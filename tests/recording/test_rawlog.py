@@ -112,6 +112,7 @@ def test_threads_may_append_at_the_same_time(tmp_path: Path) -> None:
         assert [value["count"] for value in said(tmp_path) if value["unit"] == str(which)] == list(range(300))
 
 
+@pytest.mark.process
 def test_a_full_disk_leaves_the_log_as_it_was(tmp_path: Path) -> None:
     with full_disk(tmp_path / "small", 1 << 20) as folder:
         log = RawLogWriter(folder / "raw")
@@ -141,6 +142,7 @@ while True:
 """
 
 
+@pytest.mark.process
 def test_a_killed_writer_leaves_everything_but_its_last_chunk(tmp_path: Path) -> None:
     rng = random.Random(1)
     for attempt in range(8):

@@ -165,6 +165,7 @@ def test_more_columns_than_known_are_passed_over(tmp_path: Path) -> None:
     assert Recording(path).table("work") == work
 
 
+@pytest.mark.process
 def test_a_full_disk_while_sealing_loses_nothing(tmp_path: Path) -> None:
     with full_disk(tmp_path / "small", 1 << 20) as folder:
         # GIVEN an open recording on a disk with hardly any room

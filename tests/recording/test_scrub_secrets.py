@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
+pytestmark = pytest.mark.process
+
 MARK = "Qx7secret"
 NUMBER = 7_311_733_117_311_731
 PROGRAM = f"""

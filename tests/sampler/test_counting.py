@@ -72,9 +72,10 @@ int main(void) {
     )
     # WHEN they are sampled at 200 Hz
     outcome = sampled(binary, rate_hz=200, perf_events=False)
-    # THEN what is seen is what they used, not nothing
+    # THEN about what they used is seen: a seventh of it if timers were left to the kernel's tick; beside a load of 8
+    # about half, as threads then last as long as a tick
     seen = sum(weight for pid, tid, weight, _ in outcome.samples if tid != pid) / 200
-    assert 0.5 < seen / float(outcome.output) < 1.5
+    assert 0.3 < seen / float(outcome.output) < 1.7
 
 
 def test_full_ring_drops_and_counts(compiled: Compile, sampled: Run) -> None:

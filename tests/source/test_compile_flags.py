@@ -61,6 +61,7 @@ def test_flags_that_load_code_are_dropped() -> None:
     assert kept_flags(words) == ["-std=c11", "-Dx", "-m32"]
 
 
+@pytest.mark.process
 def test_producers_tell_the_dialect(tmp_path: Path) -> None:
     assert producer_flags("GNU C++17 12.2.0 -mtune=generic -g -O2") == ["-std=gnu++17"]
     assert producer_flags("GNU C11 12.2.0 -DX=1 -std=c11 -g") == ["-DX=1", "-std=c11"]

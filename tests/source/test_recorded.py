@@ -11,6 +11,8 @@ import pytest
 
 from whyperf.recording.reader import Recording
 
+pytestmark = pytest.mark.process
+
 _PROGRAM = """\
 #include <stdio.h>
 #include <stdlib.h>

@@ -19,6 +19,8 @@ from whyperf.source.names import short_name
 from whyperf.source.semantics import uses_by_semantics
 from whyperf.source.syntax import _parser, uses_by_syntax
 
+pytestmark = pytest.mark.process
+
 _REPOSITORY = Path(__file__).parents[2]
 _SOURCE = """\
 static int count;

@@ -13,6 +13,8 @@ from whyperf.source.semantics import uses_by_semantics
 from whyperf.source.syntax import uses_by_syntax
 from whyperf.source.uses import Uses
 
+pytestmark = pytest.mark.process
+
 Read = Callable[[str, str], Uses]
 
 

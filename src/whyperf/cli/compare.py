@@ -6,11 +6,13 @@ import argparse
 import os
 import shlex
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from whyperf.cli.benchmark_options import add_benchmarks, check_benchmarks
 from whyperf.cli.deep_options import add_deep, check_deep, symptom_of
 from whyperf.cli.diagnose import UNTOLD, add_presentation, check_page, conclude
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
@@ -21,6 +23,7 @@ from whyperf.cli.trace_options import add_trace, check_trace, refuse_watching, s
 from whyperf.collect.lifecycle import Outcome
 from whyperf.collect.program import Program, check_followable, check_traceable
 from whyperf.collect.shell import command_line
+from whyperf.comparison.adapting import adapted
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.endings import Outcomes, endings, remarks
 from whyperf.comparison.pairs import record_pairs
@@ -40,6 +43,8 @@ examples:
   sudo whyperf compare --trace --good "./tool small.txt" --bad "./tool big.txt"
   whyperf compare --deep --good "./tool a.txt" --bad "./tool b.txt" --symptom function:evict
   whyperf compare --rev v1.2 --rev HEAD --build "make -j" -- ./tool in.txt
+  whyperf compare --benchmark BM_parse --good old/bench --bad new/bench
+  whyperf compare --from-hyperfine times.json
   git bisect start HEAD v1.2 && git bisect run \\
     whyperf compare --bisect-exit --rev v1.2 --rev HEAD --build "make -j" -- ./tool in.txt
 
@@ -59,6 +64,7 @@ whyperf compare --good COMMAND --bad COMMAND [options]
     parser.add_argument("--good", metavar="COMMAND", help="the run that behaves")
     parser.add_argument("--bad", metavar="COMMAND", help="the run that does not")
     add_revisions(parser)
+    add_benchmarks(parser)
     parser.add_argument(
         "--runs", metavar="N", type=count, help="pairs of runs (default 3; fewer when a run takes 30 s or more)"
     )
@@ -90,12 +96,20 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _compare(args: argparse.Namespace) -> int:
+    check_benchmarks(args)
     check_sides(args)
     check_deep(args)
     check_trace(args)
     check_page(args)
     programs, compared = check_out_both(args) if args.rev else (None, None)
-    plan = plan_of(args, programs)
+    with tempfile.TemporaryDirectory(prefix="whyperf-") as scratch:
+        plan = plan_of(args, programs)
+        if args.benchmark is not None:
+            plan = adapted(plan, args.benchmark, Path(scratch), os.environ)
+        return _recorded(plan, args, compared)
+
+
+def _recorded(plan: Plan, args: argparse.Namespace, compared: Compared | None) -> int:
     outcomes: Outcomes = {Side.GOOD: [], Side.BAD: []}
     try:
         status = (_record_deeply if args.deep else record_and_diagnose)(plan, args, outcomes, compared)

@@ -20,7 +20,6 @@ from whyperf.errors import WhyperfError
 from whyperf.recording.layout import compared_in
 
 if TYPE_CHECKING:
-    from whyperf.diagnose.diagnosis import Diagnosis
     from whyperf.diagnose.verdict import Verdict
     from whyperf.engines.causes.diagnosis import Where
     from whyperf.engines.excess.explain import Explanation
@@ -136,6 +135,7 @@ def conclude(
     """
     from whyperf.diagnose.data import Method
     from whyperf.diagnose.diagnosis import examine
+    from whyperf.diagnose.explanations import explain
     from whyperf.diagnose.mixture import are_deep, parted
     from whyperf.report.html.examined import Examined
 
@@ -150,7 +150,7 @@ def conclude(
                 "whyperf record --deep -o NAME -- COMMAND",
                 status=2,
             )
-    sampled = parted(*recorded)
+    sampled = parted(*recorded).sampled
     with executor_for(args) as executor:
         diagnosis = examine(
             *recorded,
@@ -165,7 +165,8 @@ def conclude(
     told = diagnosis.verdict.notes
     verdict = replace(diagnosis.verdict, notes=(*_untold(notes, told), *told), warnings=tuple(warnings))
     examined = Examined(sampled.good, sampled.bad, diagnosis.excess, diagnosis.values)
-    return present(verdict, examined, args, _explanations(diagnosis, args.explain), compared)
+    explanations = [] if args.explain is None else explain(diagnosis, args.explain)
+    return present(verdict, examined, args, explanations, compared)
 
 
 def _untold(notes: Sequence[str], told: Sequence[str]) -> list[str]:
@@ -313,27 +314,6 @@ def exit_status(verdict: Verdict, slower_percent: float | None) -> int:
     ):
         return _TOO_SLOW
     return _STATUS[verdict.kind.value]
-
-
-def _explanations(diagnosis: Diagnosis, function: str | None) -> list[Explanation]:
-    if function is None or diagnosis.excess is None:
-        return []
-    from whyperf.engines.excess.explain import explain
-
-    suspects = diagnosis.verdict.suspects
-    if function.isdecimal() and 0 < int(function) <= len(suspects):
-        function = suspects[int(function) - 1].function
-    found = explain(diagnosis.excess, function, diagnosis.verdict.symptom.unit)
-    if not found:
-        raise WhyperfError(
-            f"No run was ever seen in a function called {function}: it is not on any recorded stack.",
-            "whyperf diagnose GOOD BAD --top 50",
-        )
-    if diagnosis.values is None:
-        return found
-    from whyperf.engines.values.explain import explain as explain_data
-
-    return [replace(one, sentences=(*one.sentences, *explain_data(diagnosis.values, one.function))) for one in found]
 
 
 def sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:

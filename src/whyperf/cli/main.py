@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "compare": "record a good and a bad command, and say why the bad one is slower",
     "bisect": "find the commit that made a program slow",
     "record": "record one run of a program, or a running process",
+    "ci": "compare the benchmarks of a change's base and head, and report the cause of each that got slower",
     "diagnose": "say why bad recordings are slower than good ones",
     "view": "look at recordings, or at why one is slower than another, in a browser",
     "trace": "the flight recorder: always on, dumped after something has happened",
@@ -30,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "info": "what is in a recording, and what was lost",
     "scrub": "a copy of a recording without values, source, paths and command lines",
     "doctor": "what this machine permits, what is missing, and the command that mends it",
+    "mcp": "let assistants record, compare and ask: a server over stdin and stdout",
     "completion": "what a shell needs to complete commands and options",
     "demo": "a built-in slow program, recorded and diagnosed before your eyes",
 }

@@ -140,6 +140,30 @@ class ContextRanking:
 
 
 @dataclass(frozen=True)
+class CallChange:
+    """What changed by exact counts, with its part of the excess."""
+
+    kind: str  # calls: a line's calls per call of its function; self: self time per call; outside: entries per unit
+    function: str
+    module: str
+    line: int  # of calls; 0: unknown
+    callee: str  # of calls; empty: none
+    good: float
+    bad: float
+    share: float  # negative where it saves time
+    sentence: str
+
+
+@dataclass(frozen=True)
+class CallCounts:
+    runs: tuple[int, int]  # counting runs: good, bad
+    excess_s: float  # of the counted code, per unit; what shares are of
+    changes: tuple[CallChange, ...]  # largest share first
+    more: int = 0  # changes that are left out
+    more_share: float = 0.0  # theirs
+
+
+@dataclass(frozen=True)
 class Verdict:
     kind: VerdictKind
     symptom: Symptom
@@ -149,4 +173,5 @@ class Verdict:
     warnings: tuple[str, ...] = ()  # what casts doubt on the runs themselves: shown before anything else
     contexts: ContextRanking | None = None  # from kernel events, where there are any
     disagreements: tuple[str, ...] = ()  # between engines
+    counts: CallCounts | None = None  # where counting runs were made
     revisions: tuple[Revision, Revision] | None = None  # good and bad, where revisions were compared

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from importlib import resources
 from typing import Any
 
-from whyperf.diagnose.verdict import ContextRanking, Suspect, ValueSpread, Verdict
+from whyperf.diagnose.verdict import CallCounts, ContextRanking, Suspect, ValueSpread, Verdict
 from whyperf.engines.excess.explain import Explanation
 from whyperf.engines.finding import SourceChange
 
@@ -48,6 +48,8 @@ def as_plain(verdict: Verdict, explanations: Sequence[Explanation] = (), *, top:
         "notes": [*verdict.warnings, *verdict.notes],
         "next_command": verdict.next_command,
     }
+    if verdict.counts is not None:
+        plain["call_counts"] = _call_counts(verdict.counts)
     if verdict.revisions is not None:
         plain["revisions"] = dict(zip(("good", "bad"), map(asdict, verdict.revisions), strict=True))
     if verdict.contexts is not None:
@@ -55,6 +57,28 @@ def as_plain(verdict: Verdict, explanations: Sequence[Explanation] = (), *, top:
     if explanations:
         plain["explanations"] = [_explanation(explanation) for explanation in explanations]
     return plain
+
+
+def _call_counts(counts: CallCounts) -> dict[str, Any]:
+    return {
+        "runs": list(counts.runs),
+        "excess": counts.excess_s,
+        "changes": [
+            {
+                "kind": change.kind,
+                "function": change.function,
+                "module": change.module,
+                "line": change.line,
+                "callee": change.callee or None,
+                "good": change.good,
+                "bad": change.bad,
+                "share": change.share,
+                "sentence": change.sentence,
+            }
+            for change in counts.changes
+        ],
+        "more": {"changes": counts.more, "share": counts.more_share},
+    }
 
 
 def _contexts(ranking: ContextRanking, top: int | None) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from whyperf.engines.quantities import percent
 from whyperf.report.changed_lines import changed_lines
 from whyperf.report.commits import commits, revisions
 from whyperf.report.console import ReportConsole
+from whyperf.report.counted_calls import counted_calls
 from whyperf.report.glyphs import Glyphs, bar, encodable, glyphs_for, sparkline
 from whyperf.report.heat import heat_map
 from whyperf.report.ladder import ladder
@@ -99,6 +100,8 @@ class _Report:
             yield self._wrapped(sentence, "yellow")
         for suspect in suspects[:_DETAILED]:
             yield from self._detail(suspect)
+        if verdict.counts is not None:
+            yield from counted_calls(verdict.counts, self.text_width)
         if verdict.contexts is not None:
             yield from heat_map(verdict.contexts, self.width, top, self.glyphs)
         for explanation in explanations:

@@ -49,6 +49,24 @@ def locate(excess: Excess, function: int) -> Whereabouts:
     return Whereabouts(Place(hottest.file, hottest.line, block, decided_by), lines, in_every_round)
 
 
+@dataclass(frozen=True)
+class LineTime:
+    """Seconds per unit of work at a line, of what a function answers for."""
+
+    file: str
+    line: int
+    good_s: float
+    bad_s: float
+
+
+def line_times(excess: Excess, function: int) -> list[LineTime]:
+    """The function's lines with any time in either kind of runs, in the bad build's line numbers."""
+    good, _ = _seconds_by_spot(excess, excess.costs.good, function)
+    bad, _ = _seconds_by_spot(excess, excess.costs.bad, function)
+    spots = sorted({spot for spot in (*good, *bad) if spot.line > 0}, key=lambda spot: (spot.file, spot.line))
+    return [LineTime(spot.file, spot.line, good.get(spot, 0.0), bad.get(spot, 0.0)) for spot in spots]
+
+
 def _heaviest(seconds: Mapping[int, float]) -> int:
     return max(seconds, key=lambda number: (seconds[number], -number))
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from whyperf.engines.values.compare import Values
+from dataclasses import dataclass
+
+from whyperf.engines.values.compare import Abnormal, Values
 from whyperf.engines.values.counters import Tracking
+from whyperf.engines.values.findings import ShownVariable, described
 from whyperf.engines.values.judging import Outcome
 from whyperf.engines.values.kinds import Dimension
 from whyperf.engines.values.settings import ValuesSettings
@@ -37,6 +40,37 @@ def explain(values: Values, function: FunctionKey) -> list[str]:
     others.sort(key=lambda outcome: -max(test.distance for test in outcome.tests))
     said += [told for outcome in others[:_TOLD] if (told := _why_not(outcome, values))]
     return said
+
+
+@dataclass(frozen=True)
+class VariableExplanation:
+    """One variable of the name that was asked for."""
+
+    name: str
+    function: FunctionKey | None  # None: a global
+    sentence: str
+    abnormal: ShownVariable | None
+
+
+def explain_variable(values: Values, name: str) -> list[VariableExplanation]:
+    """The variables so named, or else what is reached through one of that name; abnormal ones first."""
+    names = {outcome.variable.name for outcome in values.outcomes}
+    meant = {name} if name in names else {one for one in names if one.startswith((f"{name}->", f"{name}.", f"{name}["))}
+    abnormal = [one for one in values.abnormal if one.variable.name in meant]
+    found = [_abnormal(values, one) for one in abnormal]
+    told = {one.variable for one in abnormal}
+    for outcome in values.outcomes:
+        if outcome.variable.name in meant and outcome.variable not in told:
+            why = _why_not(outcome, values) or f"{outcome.variable.name} is the same in good and bad runs."
+            number = outcome.variable.function
+            owner = values.functions.functions[number].key if number >= 0 else None
+            found.append(VariableExplanation(outcome.variable.name, owner, why, None))
+    return found
+
+
+def _abnormal(values: Values, one: Abnormal) -> VariableExplanation:
+    shown = described(values, one)
+    return VariableExplanation(shown.name, one.function, shown.sentence, shown)
 
 
 def _why_not(outcome: Outcome, values: Values) -> str:

@@ -27,7 +27,7 @@ def page_model(verdict: Verdict | None, examined: Examined) -> PageModel:
     relations = relations_section(verdict)
     return PageModel(
         format=FORMAT,
-        title=_title(examined),
+        title=title_of(examined),
         whyperf=__version__,
         verdict=None
         if verdict is None
@@ -42,7 +42,7 @@ def page_model(verdict: Verdict | None, examined: Examined) -> PageModel:
     )
 
 
-def _title(examined: Examined) -> str:
+def title_of(examined: Examined) -> str:
     """The program's name."""
     command = examined.bad_runs[0].manifest.command
     return PurePosixPath(command[0]).name if command else "a recording"

@@ -11,7 +11,11 @@ from bench.causes.cases import CASES, QUEUES, Case
 
 from tests.tracer.recording import Command, needs_bpf
 
-pytestmark = [needs_bpf, pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")]
+pytestmark = [
+    pytest.mark.process,
+    needs_bpf,
+    pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler"),
+]
 
 _NAMES = ("mutex-over-io", "io-uring", "own-executor")
 _LONG = ("missing-signal", "two-mutexes", "glib-late", "uv-pool")

@@ -19,6 +19,8 @@ from whyperf.collect.tracer.flags import watched_bytes
 from whyperf.debuginfo.named_symbols import data_symbols
 from whyperf.errors import WhyperfError
 
+pytestmark = pytest.mark.process
+
 CASE = next(case for case in CASES if case.name == "shared-flag")
 
 
