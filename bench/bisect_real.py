@@ -3,8 +3,8 @@
 Each release that the Python index has becomes a commit with a tag. Nothing but the registry is asked.
 
 zstd 1.5.0 (carried by zstandard 0.16.0): a context that is used again has its tables cleared for every message, since
-ZSTD_cwksp_* forgets that they are clean. Pull request 2969 mended it in 1.5.2. Its issue, 2966, was reported of 1.5.1; this
-program, timed directly, is slow since 1.5.0.
+ZSTD_cwksp_* forgets that they are clean. Pull request 2969 mended it in 1.5.2. Its issue, 2966, was reported of 1.5.1;
+this program, timed directly, is slow since 1.5.0.
 
 multidict 6.5 (the index has 6.5.1): a hash table instead of a list; adding many values under one key became slower with
 every value (pull request 1466 mended it in 7.0), since each insert probes past all values before.
