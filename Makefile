@@ -68,7 +68,7 @@ lint: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/web-tools ## style, types, l
 	$(BIN)/lint-imports
 	$(NPM) run lint
 
-bench: bench-tests bench-accuracy bench-sensitivity bench-speed bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-code-changes bench-values bench-relations bench-contexts bench-causes bench-import bench-fuzz bench-kernel-events bench-fleet bench-counts ## all benchmarks; takes hours
+bench: bench-tests bench-accuracy bench-sensitivity bench-speed bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-code-changes bench-values bench-relations bench-contexts bench-causes bench-import bench-fuzz bench-kernel-events bench-fleet bench-counts bench-bisect ## all benchmarks; takes hours
 
 bench-speed: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what recording costs beside other tools, how diagnosis grows, the papers' sizes (as root)
 	$(BIN)/python -m bench.speed --write
@@ -76,6 +76,10 @@ bench-speed: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## wha
 bench-counts: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what counting calls costs, beside uftrace and callgrind; counts beside the kernel's (as root)
 	$(BIN)/python -m bench.count_cost
 	$(BIN)/python -m bench.count_oracle --uprobes -- gzip -c Makefile
+
+bench-bisect: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## which commit is named, beside plain git bisect run; two real projects
+	$(BIN)/python -m bench.bisect
+	$(BIN)/python -m bench.bisect_real
 
 bench-fleet: $(STAMPS)/installed $(STAMPS)/tools ## many recordings: time and memory, on one machine and on a cluster
 	$(BIN)/python -m bench.fleet
