@@ -56,9 +56,9 @@ def sentences(found: Searched, judged: Judged | None) -> Iterator[str]:
 def one_line(found: Searched) -> str:
     from whyperf.report.printable import printable
 
-    likely = found.suspected[-1]
+    likely, comparisons = found.suspected[-1], len(found.state.comparisons)
     return (
-        f"after {len(found.state.comparisons)} comparisons the likeliest commit is {likely.short} "
+        f"after {comparisons} comparison{'s' * (comparisons != 1)} the likeliest commit is {likely.short} "
         f"{printable(likely.subject)} ({_percent(found.answer.probability)})"
     )
 
