@@ -21,12 +21,12 @@ def sentences(found: Searched, judged: Judged | None) -> Iterator[str]:
     from whyperf.report.printable import printable
     from whyperf.revisions.search import Ending
 
-    comparisons = len(found.state.comparisons)
+    comparisons = found.comparisons
     cost = (
         f"{comparisons} comparison{'s' * (comparisons != 1)}, {found.runs} runs of which the "
         f"{'elapsed' if found.measure == 'elapsed' else 'CPU'} time was measured, {seconds_in_words(found.seconds)}"
     )
-    sure = f"{_percent(found.answer.probability)} sure"
+    sure = f"{_percent(found.probability)} sure"
     if found.ending is not Ending.FOUND:
         why = "interrupted" if found.ending is None else found.ending.value
         yield f"The first slow commit was not found ({why}; {cost}). The likeliest, {sure}:"
@@ -56,10 +56,10 @@ def sentences(found: Searched, judged: Judged | None) -> Iterator[str]:
 def one_line(found: Searched) -> str:
     from whyperf.report.printable import printable
 
-    likely, comparisons = found.suspected[-1], len(found.state.comparisons)
+    likely, comparisons = found.suspected[-1], found.comparisons
     return (
         f"after {comparisons} comparison{'s' * (comparisons != 1)} the likeliest commit is {likely.short} "
-        f"{printable(likely.subject)} ({_percent(found.answer.probability)})"
+        f"{printable(likely.subject)} ({_percent(found.probability)})"
     )
 
 
@@ -68,35 +68,40 @@ def to_json(found: Searched, ends: Verdict, verdict: Verdict | None) -> str:
     from whyperf.report.json import as_plain, finite
 
     state = found.state
-    ratios, posterior = state.log_ratios, state.posterior
     plain: dict[str, Any] = {
         "format": FORMAT,
         "found": found.ending is not None and found.ending.value == "found",
         "ending": "interrupted" if found.ending is None else found.ending.value,
         "first_slow": [_commit(one) for one in found.suspected],
-        "probability": found.answer.probability,
+        "probability": found.probability,
         "measure": found.measure,
         "runs": found.runs,
         "seconds": found.seconds,
-        "comparisons": [
-            {
-                "commit": found.commits[one.commit].commit,
-                "rounds": len(one.batch.candidate),
-                "log_likelihood_ratio": ratio,
-            }
-            for one, ratio in zip(state.comparisons, ratios, strict=True)
-        ],
+        "comparisons": _comparisons(found),
         "skipped": [
             {"commit": found.commits[number].commit, "why": why} for number, why in sorted(state.skipped.items())
         ],
         "posterior": [
             {"commit": one.commit, "subject": one.subject, "prior": before, "probability": now}
-            for one, before, now in zip(found.commits, state.prior, posterior, strict=True)
+            for one, before, now in zip(found.commits, state.prior, state.posterior, strict=True)
         ],
         "ends": as_plain(ends),
         "verdict": None if verdict is None else as_plain(verdict),
     }
     return json.dumps(finite(plain), indent=1, allow_nan=False) + "\n"
+
+
+def _comparisons(found: Searched) -> list[dict[str, Any]]:
+    """All of them, those that led to a merge first."""
+    state = found.state
+    return (_comparisons(found.outer) if found.outer else []) + [
+        {
+            "commit": found.commits[one.commit].commit,
+            "rounds": len(one.batch.candidate),
+            "log_likelihood_ratio": ratio,
+        }
+        for one, ratio in zip(state.comparisons, state.log_ratios, strict=True)
+    ]
 
 
 def _commit(one: Candidate) -> dict[str, Any]:

@@ -57,6 +57,16 @@ class Searched:
     measure: str
     runs: int
     seconds: float
+    outer: Searched | None = None  # that found the merge in which this one looks
+
+    @property
+    def comparisons(self) -> int:
+        return len(self.state.comparisons) + (self.outer.comparisons if self.outer else 0)
+
+    @property
+    def probability(self) -> float:
+        """That the answer is right, and the merge was."""
+        return self.answer.probability * (self.outer.probability if self.outer else 1.0)
 
     @property
     def answer(self) -> Answer:
@@ -90,12 +100,12 @@ class Bisection:
         """By the time that `measure` names. Also within what a merge brought in, if the first slow commit is one."""
         self._subject = replace(self._subject, measure=measure)
         weights = prior(commits, ends.verdict, ends.compared, ends.examined.bad)
-        found = self._search(commits, weights, settings, budget_s, before=None)
+        found = self._search(commits, weights, settings, budget_s, None)
         while found.ending is Ending.FOUND and len(found.suspected) == 1 and len(found.suspected[0].parents) == 2:
             inside = merged(self._subject.repository, found.suspected[0])
             if len(inside) == 1 or len(inside) == len(found.commits):
                 break
-            found = self._search(inside, [1 / len(inside)] * len(inside), settings, budget_s, before=found)
+            found = self._search(inside, [1 / len(inside)] * len(inside), settings, budget_s, found)
         return found
 
     def judge_found(self, found: Searched) -> Judged:
@@ -124,17 +134,17 @@ class Bisection:
         weights: Sequence[float],
         settings: SearchSettings,
         budget_s: float | None,
-        before: Searched | None,
+        outer: Searched | None,
     ) -> Searched:
         runs = TimedRuns(self._subject, commits, self._ends, self._shown)
-        runs.runs = before.runs if before else 0
+        runs.runs = outer.runs if outer else 0
         if budget_s is not None:
             runs.deadline = self._began + budget_s
         self._shown.step("measuring both ends", 0.0, None)
         for step in find(weights, runs, settings):
             ending, state = (step.ending, step.state) if isinstance(step, Found) else (None, step)
             spent = time.monotonic() - self._began
-            self.searched = Searched(commits, state, ending, self._subject.measure, runs.runs, spent)
+            self.searched = Searched(commits, state, ending, self._subject.measure, runs.runs, spent, outer)
             if ending is None and state.answer.probability < settings.sure:
                 self._say(self.searched, settings)
         assert self.searched is not None  # find() always yields
@@ -143,7 +153,7 @@ class Bisection:
     def _say(self, so_far: Searched, settings: SearchSettings) -> None:
         likely = so_far.suspected[-1]
         left = sum(share > (1 - settings.sure) / len(so_far.commits) for share in so_far.state.posterior)
-        number = len(so_far.state.comparisons) + 1
+        number = so_far.comparisons + 1
         what = f"comparison {number}: {left} of {len(so_far.commits)} commits left"
         if number > 1:
             what += f", {so_far.answer.probability:.0%} for {likely.short} {printable(likely.subject)}"
