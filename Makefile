@@ -10,7 +10,7 @@ PACKAGES := gcc libc6-dev make cmake ninja-build pkg-config python3-dev python3-
 	clang llvm libbpf-dev bpftool valgrind
 TEST_PACKAGES = g++ clang llvm libclang-rt-dev gdb binutils elfutils dwz libunwind-dev libc6-dbg $(FOREIGN_$(MACHINE)) musl-tools busybox-static \
 	redis-server redis-tools procps iproute2 chromium protobuf-compiler golang-github-google-pprof-dev nginx \
-	apache2-utils linux-perf liburing-dev libglib2.0-dev libuv1-dev $(SOURCE_PACKAGES)
+	apache2-utils linux-perf liburing-dev libglib2.0-dev libuv1-dev git hyperfine libbenchmark-dev $(SOURCE_PACKAGES)
 BENCH_PACKAGES = linux-perf coz-profiler gdb clang strace uftrace redis-server redis-tools valgrind $(ODD_PACKAGES) $(SERVER_PACKAGES) $(STALL_PACKAGES) $(SOURCE_PACKAGES)
 # Compilers for programs of other machines.
 FOREIGN_x86_64 := gcc-multilib
@@ -53,13 +53,13 @@ page: $(PAGE) ## what HTML reports are made of
 demo: $(STAMPS)/installed $(PAGE) ## a built-in slow program, recorded and diagnosed
 	$(BIN)/whyperf demo
 
-test: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/test-packages $(STAMPS)/browser $(PAGE) ## all tests but the longest
+test: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/test-packages $(STAMPS)/browser $(STAMPS)/sarif-schema $(PAGE) ## all tests but the longest
 	$(PYTEST) -m "not long" --no-unexpected-skips
 
-unit: $(STAMPS)/installed $(STAMPS)/tools $(PAGE) ## the tests that start no programs, under a minute
+unit: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/sarif-schema $(PAGE) ## the tests that start no programs, under a minute
 	$(PYTEST) -m "not process and not long"
 
-bench-tests: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/test-packages $(STAMPS)/browser $(PAGE) ## the longest tests
+bench-tests: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/test-packages $(STAMPS)/browser $(STAMPS)/sarif-schema $(PAGE) ## the longest tests
 	$(PYTEST) -m long
 
 lint: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/web-tools ## style, types, layering, C formatting
@@ -70,7 +70,7 @@ lint: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/web-tools ## style, types, l
 	$(BIN)/lint-imports
 	$(NPM) run lint
 
-bench: bench-tests bench-accuracy bench-sensitivity bench-speed bench-false-alarms bench-transparency bench-kills bench-soak bench-debuginfo bench-code-changes bench-values bench-relations bench-contexts bench-causes bench-import bench-fuzz bench-kernel-events bench-fleet bench-counts ## all benchmarks; takes hours
+bench: bench-tests bench-accuracy bench-sensitivity bench-speed bench-false-alarms bench-transparency bench-kills bench-soak bench-debuginfo bench-code-changes bench-values bench-relations bench-contexts bench-causes bench-import bench-fuzz bench-kernel-events bench-fleet bench-counts bench-bisect ## all benchmarks; takes hours
 
 bench-speed: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what recording costs beside other tools, how diagnosis grows, the papers' sizes (as root)
 	$(BIN)/python -m bench.speed --write
@@ -78,6 +78,10 @@ bench-speed: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## wha
 bench-counts: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what counting calls costs, beside uftrace and callgrind; counts beside the kernel's (as root)
 	$(BIN)/python -m bench.count_cost
 	$(BIN)/python -m bench.count_oracle --uprobes -- gzip -c Makefile
+
+bench-bisect: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## which commit is named, beside plain git bisect run; two real projects
+	$(BIN)/python -m bench.bisect
+	$(BIN)/python -m bench.bisect_real
 
 bench-fleet: $(STAMPS)/installed $(STAMPS)/tools ## many recordings: time and memory, on one machine and on a cluster
 	$(BIN)/python -m bench.fleet
@@ -194,6 +198,13 @@ $(STAMPS)/web-tools: web/package-lock.json | $(STAMPS)/node
 # Where the system has no Chromium of its own, Playwright's.
 $(STAMPS)/browser: | $(STAMPS)/tools $(STAMPS)/test-packages
 	command -v chromium >/dev/null || $(BIN)/playwright install --with-deps chromium
+	@touch $@
+
+# SARIF's own schema, which no Python package has.
+$(STAMPS)/sarif-schema: | $(STAMPS)/node
+	cd $(VENV) && PATH=$(abspath $(BIN)):$$PATH npm pack --silent @microsoft/jest-sarif@1.0.0-beta.0 >/dev/null
+	cd $(VENV) && echo "748e2c3d1a842e7bb258416685c7ea3a0da40005b72267b2052c2856d48ad102 microsoft-jest-sarif-1.0.0-beta.0.tgz" | sha256sum --check --quiet
+	tar -xOf $(VENV)/microsoft-jest-sarif-1.0.0-beta.0.tgz package/lib/schemas/sarif-2.1.0-rtm.5.json > $(VENV)/sarif-2.1.0.json
 	@touch $@
 
 $(STAMPS)/tools: requirements/dev.txt $(STAMPS)/run-requirements

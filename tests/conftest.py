@@ -30,6 +30,7 @@ for _number in (
 # Rooms whose tests start programs, each and every one.
 _OF_PROCESSES = frozenset(
     {
+        "adapters",
         "assistants",
         "bench",
         "ci",

@@ -113,7 +113,7 @@ def diagnose(good: Paths, bad: Paths, *, method: str = "sound", symptom: str | N
         verdict = examine_deep(*sides, None if symptom is None else parse_symptom(symptom))
         return Answer(verdict, Examined(*sides))
     diagnosis = examine(*sides, method=Method(method))
-    sampled = parted(*sides)
+    sampled = parted(*sides).sampled
     return Answer(diagnosis.verdict, Examined(sampled.good, sampled.bad, diagnosis.excess, diagnosis.values))
 
 

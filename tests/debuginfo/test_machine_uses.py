@@ -133,6 +133,12 @@ def test_operations_of_aarch64() -> None:
     assert end == Operation(())
 
 
+def test_a_part_of_a_vector_register_of_aarch64_is_no_memory() -> None:
+    # dup v2.2d, v5.d[0]; ret
+    lane, _ = (operation for _, operation in _operations(AARCH64, _words(0x4E0804A2, 0xD65F03C0)))
+    assert lane.operands and not any(isinstance(one, Memory) for one in lane.operands)
+
+
 def test_what_moves_the_stack_of_aarch64() -> None:
     # stp x29, x30, [sp, #-32]!; add x29, sp, #16; sub sp, sp, #1, lsl #12; ldp x29, x30, [sp], #32
     code = _words(0xA9BE7BFD, 0x910043FD, 0xD14007FF, 0xA8C27BFD)

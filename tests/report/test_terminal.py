@@ -16,9 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.report import verdicts
-from whyperf.diagnose.verdict import Variable
+from whyperf.diagnose.verdict import CallChange, CallCounts, Variable
 from whyperf.engines.finding import ChangedLine, HotLine, SourceChange
 from whyperf.recording.templates import without_template_arguments
+from whyperf.report.counted_calls import counted_calls
 from whyperf.report.glyphs import FULL, PLAIN, bar
 from whyperf.report.printable import printable
 from whyperf.report.shorten import call_path, short_name, short_path
@@ -197,3 +198,27 @@ def test_bars_have_their_width_and_show_what_is_there(share, width):
         text = bar(share, width, glyphs)
         assert len(text) == width
         assert bool(text.strip()) == (share > 0)
+
+
+def test_call_counts_are_said_with_their_parts_and_what_is_left():
+    rows = [
+        CallChange(
+            "calls", "plan", "tool", 88, "flush", 71, 24_000, 0.93, "plan calls flush 24,000 times per call; was 71."
+        ),
+        CallChange(
+            "self", "scan", "tool", 0, "", 1.0, 2.0, 0.10, "One call of scan takes 2.00 s of self time; was 1.00 s."
+        ),
+        CallChange("self", "skip", "tool", 0, "", 1.0, 1.01, 0.03, "small"),
+        CallChange(
+            "self", "less", "tool", 0, "", 2.0, 1.0, -0.06, "One call of less takes 1.00 s of self time; was 2.00 s."
+        ),
+    ]
+    lines = [line.plain for line in counted_calls(CallCounts((1, 1), 2.0, tuple(rows)), 100)]
+    assert lines == [
+        "",
+        "By exact call counts (1 good, 1 bad counting runs)",
+        "    93%  plan calls flush 24,000 times per call; was 71. (line 88)",
+        "    10%  One call of scan takes 2.00 s of self time; was 1.00 s.",
+        "    -6%  One call of less takes 1.00 s of self time; was 2.00 s.",
+        "     3%  1 smaller change together",
+    ]

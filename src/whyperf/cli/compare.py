@@ -6,23 +6,33 @@ import argparse
 import os
 import shlex
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from whyperf.cli.benchmark_options import add_benchmarks, check_benchmarks
+from whyperf.cli.counts_options import add_counting_runs, check_counting_runs
 from whyperf.cli.deep_options import add_deep, check_deep, symptom_of
+from whyperf.cli.diagnose import UNTOLD, add_presentation, check_page, conclude
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
 from whyperf.cli.progress import progress
 from whyperf.cli.quantities import count
+from whyperf.cli.revision_options import add_command, add_revisions, check_out_both, check_sides
 from whyperf.cli.trace_options import add_trace, check_trace, refuse_watching, say_by_perf, without_privilege
 from whyperf.collect.lifecycle import Outcome
-from whyperf.collect.program import check_followable, check_traceable
+from whyperf.collect.program import Program, check_followable, check_traceable
 from whyperf.collect.shell import command_line
+from whyperf.comparison.adapting import adapted
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.endings import Outcomes, endings, remarks
 from whyperf.comparison.pairs import record_pairs
 from whyperf.comparison.plan import Plan, check_folder, default_folder, make_folder
 from whyperf.errors import WhyperfError
+
+if TYPE_CHECKING:
+    from whyperf.revisions.suspects import Compared
 
 NAME = "compare"
 SUMMARY = "record a good and a bad command, and say why the bad one is slower"
@@ -32,17 +42,31 @@ examples:
   whyperf compare --good "./server a.conf" --bad "./server b.conf" --ready tcp:7000 --drive ./load.sh
   whyperf compare --good ./server --bad ./server --ready tcp:7000 --good-drive ./fast.sh --bad-drive ./slow.sh
   sudo whyperf compare --trace --good "./tool small.txt" --bad "./tool big.txt"
+  whyperf compare --counts --good "./tool small.txt" --bad "./tool big.txt"
   whyperf compare --deep --good "./tool a.txt" --bad "./tool b.txt" --symptom function:evict
+  whyperf compare --rev v1.2 --rev HEAD --build "make -j" -- ./tool in.txt
+  whyperf compare --benchmark BM_parse --good old/bench --bad new/bench
+  whyperf compare --from-hyperfine times.json
+  git bisect start HEAD v1.2 && git bisect run \\
+    whyperf compare --bisect-exit --rev v1.2 --rev HEAD --build "make -j" -- ./tool in.txt
 
 Commands are split into words and started without a shell; those that use its syntax ($VAR, *, |, >, &&, VAR=x)
-are run by /bin/sh.
+are run by /bin/sh. Revisions are checked out and built in the cache; your own tree stays as it is. `whyperf bisect`
+finds the commit between them.
+
+exit status: as diagnose; with --bisect-exit 0 good, 1 bad, 125 cannot tell or could not run, 128 used wrongly
 """
+UNUSABLE = 128  # to `git bisect run`, which ends at it; it would take 2 for bad
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.usage = "whyperf compare --good COMMAND --bad COMMAND [options]"
-    parser.add_argument("--good", metavar="COMMAND", required=True, help="the run that behaves")
-    parser.add_argument("--bad", metavar="COMMAND", required=True, help="the run that does not")
+    parser.usage = """\
+whyperf compare --good COMMAND --bad COMMAND [options]
+       whyperf compare --rev GOOD --rev BAD [--build COMMAND] [options] -- COMMAND [ARGUMENT ...]"""
+    parser.add_argument("--good", metavar="COMMAND", help="the run that behaves")
+    parser.add_argument("--bad", metavar="COMMAND", help="the run that does not")
+    add_revisions(parser)
+    add_benchmarks(parser)
     parser.add_argument(
         "--runs", metavar="N", type=count, help="pairs of runs (default 3; fewer when a run takes 30 s or more)"
     )
@@ -55,21 +79,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_measuring(parser)
     add_trace(parser)
     add_deep(parser)
-    from whyperf.cli.diagnose import add_presentation
-
+    add_counting_runs(parser)
     add_presentation(parser)
+    parser.add_argument(
+        "--bisect-exit",
+        action="store_true",
+        help="exit as `git bisect run` wants it: 0 not slower, 1 slower beyond doubt, 125 cannot tell or could not run",
+    )
+    add_command(parser, "what is run in both revisions of --rev")
 
 
 def run(args: argparse.Namespace) -> int:
-    from whyperf.cli.diagnose import check_page
+    try:
+        return _compare(args)
+    except WhyperfError as error:
+        if args.bisect_exit and error.status < 128:
+            error.status = UNUSABLE if error.status == 2 else UNTOLD
+        raise
 
+
+def _compare(args: argparse.Namespace) -> int:
+    check_benchmarks(args)
+    check_sides(args)
     check_deep(args)
+    check_counting_runs(args)
     check_trace(args)
     check_page(args)
-    plan = plan_of(args)
+    programs, compared = check_out_both(args) if args.rev else (None, None)
+    with tempfile.TemporaryDirectory(prefix="whyperf-") as scratch:
+        plan = plan_of(args, programs)
+        if args.benchmark is not None:
+            plan = adapted(plan, args.benchmark, Path(scratch), os.environ)
+        return _recorded(plan, args, compared)
+
+
+def _recorded(plan: Plan, args: argparse.Namespace, compared: Compared | None) -> int:
     outcomes: Outcomes = {Side.GOOD: [], Side.BAD: []}
     try:
-        status = (_record_deeply if args.deep else record_and_diagnose)(plan, args, outcomes)
+        status = (_record_deeply if args.deep else record_and_diagnose)(plan, args, outcomes, compared)
     except KeyboardInterrupt:
         raise _interrupted(plan.folder, outcomes) from None
     except BrokenPipeError:  # nobody reads the report any more; what was recorded is worth a diagnosis later
@@ -83,15 +130,22 @@ def _say_where(folder: Path) -> None:
     print(f"whyperf: the recordings are in {folder}", file=sys.stderr)
 
 
-def record_and_diagnose(plan: Plan, args: argparse.Namespace, outcomes: Outcomes) -> int:
-    from whyperf.cli.diagnose import conclude
-
+def record_and_diagnose(
+    plan: Plan, args: argparse.Namespace, outcomes: Outcomes, compared: Compared | None = None
+) -> int:
     with progress() as shown:
         recorded = record_pairs(plan, outcomes, shown)
-    return conclude(recorded[Side.GOOD], recorded[Side.BAD], args, warnings=endings(outcomes), notes=remarks(outcomes))
+    return conclude(
+        recorded[Side.GOOD],
+        recorded[Side.BAD],
+        args,
+        warnings=endings(outcomes),
+        notes=remarks(outcomes),
+        compared=compared,
+    )
 
 
-def _record_deeply(plan: Plan, args: argparse.Namespace, outcomes: Outcomes) -> int:
+def _record_deeply(plan: Plan, args: argparse.Namespace, outcomes: Outcomes, compared: Compared | None) -> int:
     from whyperf.cli.deep_compare import DeepPlan, compare_deep
     from whyperf.collect.dependences.loaded import plug_in_files
     from whyperf.recording.symptom import SymptomKind, SymptomSpec
@@ -109,7 +163,7 @@ def _record_deeply(plan: Plan, args: argparse.Namespace, outcomes: Outcomes) -> 
         symptom,
         plug_in_files(args.plug_in),
     )
-    return compare_deep(deep, args, outcomes)
+    return compare_deep(deep, args, outcomes, compared)
 
 
 def _interrupted(folder: Path, outcomes: Mapping[Side, list[Outcome]]) -> WhyperfError:
@@ -120,7 +174,8 @@ def _interrupted(folder: Path, outcomes: Mapping[Side, list[Outcome]]) -> Whyper
     return WhyperfError(f"Interrupted: {complete}; what was recorded is kept in {folder}.", command, status=130)
 
 
-def plan_of(args: argparse.Namespace) -> Plan:
+def plan_of(args: argparse.Namespace, programs: Mapping[Side, Program] | None = None) -> Plan:
+    """`programs` where they are not those that --good and --bad name."""
     drives = {
         Side.GOOD: args.good_drive or args.drive,
         Side.BAD: args.bad_drive or args.drive,
@@ -131,7 +186,8 @@ def plan_of(args: argparse.Namespace) -> Plan:
             "whyperf compare --help",
             status=2,
         )
-    programs = {Side.GOOD: command_line(args.good, os.environ), Side.BAD: command_line(args.bad, os.environ)}
+    if programs is None:
+        programs = {Side.GOOD: command_line(args.good, os.environ), Side.BAD: command_line(args.bad, os.environ)}
     for program in programs.values():
         (check_traceable if args.deep or args.trace else check_followable)(program)
     folder = args.output or default_folder(programs[Side.BAD])
@@ -144,6 +200,7 @@ def plan_of(args: argparse.Namespace) -> Plan:
         args.runs,
         args.show_output,
         args.force,
+        args.counts,
     )
     return _traced(plan, args) if args.trace else plan
 

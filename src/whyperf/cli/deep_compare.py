@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from whyperf.diagnose.verdict import Verdict
     from whyperf.recording.reader import Recording
     from whyperf.report.html.examined import Examined
+    from whyperf.revisions.suspects import Compared
 
 PLAN_FILE = "plan.json"
 # A zoom takes as long as a sketch, and this long for every execution that it records.
@@ -47,7 +48,7 @@ class DeepPlan:
     plug_ins: tuple[str, ...] = ()
 
 
-def compare_deep(plan: DeepPlan, args: argparse.Namespace, outcomes: Outcomes) -> int:
+def compare_deep(plan: DeepPlan, args: argparse.Namespace, outcomes: Outcomes, compared: Compared | None = None) -> int:
     from whyperf.cli.diagnose import present
     from whyperf.collect.dependences.loaded import files_of
     from whyperf.collect.dependences.symptom_place import check_early
@@ -64,7 +65,8 @@ def compare_deep(plan: DeepPlan, args: argparse.Namespace, outcomes: Outcomes) -
     with progress() as shown:
         verdict, examined = _Phases(plan, outcomes, shown).verdict()
     said = tuple(dict.fromkeys([*notes, *remarks(outcomes), *verdict.notes]))
-    return present(replace(verdict, notes=said, warnings=tuple(endings(outcomes))), examined, args)
+    verdict = replace(verdict, notes=said, warnings=tuple(endings(outcomes)))
+    return present(verdict, examined, args, compared=compared)
 
 
 def _is_in(files: Sequence[LoadedFile], spec: SymptomSpec) -> bool:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from whyperf.recording.reader import Recording
     from whyperf.recording.symptom import SymptomSpec
     from whyperf.report.html.examined import Examined
+    from whyperf.revisions.suspects import Compared
 
 NAME = "diagnose"
 SUMMARY = "say why bad recordings are slower than good ones"
@@ -45,6 +46,7 @@ exit status: 0 a difference was found, 3 none (or merely more work), 4 not enoug
 
 _STATUS = {"difference": 0, "none": 3, "more-work": 3, "insufficient": 4}
 _TOO_SLOW = 5
+UNTOLD = 125  # to `git bisect run`
 _SAME_WORK = {None: None, "yes": True, "no": False}
 
 
@@ -125,8 +127,12 @@ def conclude(
     *,
     warnings: Sequence[str] = (),
     notes: Sequence[str] = (),
+    compared: Compared | None = None,
 ) -> int:
-    """Diagnoses recordings and presents the verdict; `warnings` and `notes` are what the caller has to add to it."""
+    """Diagnoses recordings and presents the verdict; `warnings` and `notes` are what the caller has to add to it.
+
+    `compared`: the revisions that were recorded.
+    """
     from whyperf.diagnose.data import Method
     from whyperf.diagnose.diagnosis import examine
     from whyperf.diagnose.explanations import explain
@@ -144,7 +150,7 @@ def conclude(
                 "whyperf record --deep -o NAME -- COMMAND",
                 status=2,
             )
-    sampled = parted(*recorded)
+    sampled = parted(*recorded).sampled
     with executor_for(args) as executor:
         diagnosis = examine(
             *recorded,
@@ -160,7 +166,7 @@ def conclude(
     verdict = replace(diagnosis.verdict, notes=(*_untold(notes, told), *told), warnings=tuple(warnings))
     examined = Examined(sampled.good, sampled.bad, diagnosis.excess, diagnosis.values)
     explanations = [] if args.explain is None else explain(diagnosis, args.explain)
-    return present(verdict, examined, args, explanations)
+    return present(verdict, examined, args, explanations, compared)
 
 
 def _untold(notes: Sequence[str], told: Sequence[str]) -> list[str]:
@@ -243,14 +249,26 @@ def _write_plan(path: Path, good: Sequence[Recording], bad: Sequence[Recording],
 
 
 def present(
-    verdict: Verdict, examined: Examined, args: argparse.Namespace, explanations: Sequence[Explanation] = ()
+    verdict: Verdict,
+    examined: Examined,
+    args: argparse.Namespace,
+    explanations: Sequence[Explanation] = (),
+    compared: Compared | None = None,
 ) -> int:
     """Shows the verdict as `add_presentation`'s options ask for, and returns the exit status it stands for.
 
     Files come first: whoever reads the report may be gone before its end.
     """
+    if compared is not None:
+        from whyperf.revisions.suspects import with_history
+
+        verdict = with_history(verdict, compared, examined.bad)
     if args.html is not None:
-        _write_page(verdict, examined, args.html)
+        write_page(verdict, examined, args.html)
+    if compared is not None:
+        from whyperf.revisions.suspects import with_short_paths
+
+        verdict = with_short_paths(verdict, compared)  # by which the page would not find the source
     texts = list[tuple[str, str, str]]()
     if args.json is not None:
         from whyperf.report.json import to_json
@@ -261,14 +279,27 @@ def present(
 
         texts.append((args.perfetto, to_chrome(verdict), "whyperf diagnose ... --perfetto -"))
     for target, text, instead in sorted(texts, key=lambda written: written[0] == "-"):
-        _write(target, text, instead)
+        write_text(target, text, instead)
     if "-" not in (args.json, args.perfetto):
         from whyperf.report.terminal import show
 
         show(verdict, explanations, **({} if args.top is None else {"top": args.top}))
     if args.html is not None:
         print(f"whyperf: the page is {args.html.absolute().as_uri()}", file=sys.stderr)
+    if getattr(args, "bisect_exit", False):
+        return bisect_status(verdict)
     return exit_status(verdict, args.fail_if_slower)
+
+
+def bisect_status(verdict: Verdict) -> int:
+    """What `git bisect run` understands: 0 good, 1 bad, 125 cannot be told."""
+    from whyperf.diagnose.verdict import PEAK_BYTES
+
+    symptom = verdict.symptom
+    if verdict.kind.value == "insufficient":
+        return UNTOLD
+    is_slower = symptom.bad > symptom.good and symptom.measure != PEAK_BYTES
+    return 1 if verdict.kind.value == "difference" and is_slower else 0
 
 
 def exit_status(verdict: Verdict, slower_percent: float | None) -> int:
@@ -313,14 +344,14 @@ def check_page(args: argparse.Namespace) -> None:
         raise WhyperfError(f"There is no folder {folder} to write the page to.", f"mkdir -p {shlex.quote(str(folder))}")
 
 
-def _write_page(verdict: Verdict, examined: Examined, path: Path) -> None:
+def write_page(verdict: Verdict, examined: Examined, path: Path) -> None:
     from whyperf.report.html.build import page_model
     from whyperf.report.html.page import render
 
-    _write(path, render(page_model(verdict, examined)), "whyperf view GOOD BAD")
+    write_text(path, render(page_model(verdict, examined)), "whyperf view GOOD BAD")
 
 
-def _write(target: str | Path, text: str, instead: str) -> None:
+def write_text(target: str | Path, text: str, instead: str) -> None:
     if target == "-":
         sys.stdout.write(text)
         return

@@ -20,7 +20,9 @@ from whyperf.errors import WhyperfError
 # Name and one line of help here, so that `whyperf --help` need not load what a command needs.
 COMMANDS: dict[str, str] = {
     "compare": "record a good and a bad command, and say why the bad one is slower",
+    "bisect": "find the commit that made a program slow",
     "record": "record one run of a program, or a running process",
+    "ci": "compare the benchmarks of a change's base and head, and report the cause of each that got slower",
     "diagnose": "say why bad recordings are slower than good ones",
     "view": "look at recordings, or at why one is slower than another, in a browser",
     "trace": "the flight recorder: always on, dumped after something has happened",
@@ -88,7 +90,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(arguments)
     except WhyperfError as error:
-        return _say(error)
+        # A mistake on the command line must not look to `git bisect run` like a bad commit.
+        return 128 if _say(error) == 2 and "--bisect-exit" in arguments else error.status
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import argparse
 import math
 import re
-import signal
 
-_SECONDS = {"": 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+from whyperf.typed_quantities import typed_seconds, typed_signal
+
 _BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SMALLEST_RECORDING = 1 << 20
 
 
 def duration(text: str) -> float:
     """Seconds: 30, 30s, 500ms, 2m, 1h."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip())
-    if match is None or match[2] not in _SECONDS:
+    seconds = typed_seconds(text)
+    if seconds is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a time: type 500ms, 30s, 2m or 1h")
-    return float(match[1]) * _SECONDS[match[2]]
+    return seconds
 
 
 def positive_duration(text: str) -> float:
@@ -40,13 +40,8 @@ def size(text: str) -> int:
 
 def signal_number(text: str) -> int:
     """TERM, SIGTERM or 15."""
-    name = text.strip().upper()
-    if name.isascii() and name.isdigit():
-        number = int(name)
-    else:
-        found = getattr(signal, name if name.startswith("SIG") else f"SIG{name}", None)
-        number = int(found) if isinstance(found, signal.Signals) else 0
-    if number not in signal.valid_signals():
+    number = typed_signal(text)
+    if number is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a signal: type TERM, INT, QUIT, USR1 or a number")
     return number
 

@@ -77,7 +77,7 @@ def _examined(args: argparse.Namespace) -> tuple[Verdict | None, Examined]:
 
         return examine_deep(good, bad), Examined(good, bad)
     diagnosis = examine(good, bad, possible=possible_here())
-    sampled = parted(good, bad)
+    sampled = parted(good, bad).sampled
     return diagnosis.verdict, Examined(sampled.good, sampled.bad, diagnosis.excess, diagnosis.values)
 
 

@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 
 from whyperf.collect.shell import command_line
 from whyperf.collect.spawn import Streams, spawn
@@ -23,7 +24,14 @@ class Driver:
     """Runs the load. Its output goes where `output` leads, byte for byte; lines `work=N` in it are added up."""
 
     def __init__(
-        self, command: str, environment: Mapping[str, str], *, mask: Iterable[int], streams: Streams, on_work: OnWork
+        self,
+        command: str,
+        environment: Mapping[str, str],
+        *,
+        mask: Iterable[int],
+        streams: Streams,
+        on_work: OnWork,
+        folder: Path | None = None,
     ) -> None:
         self._output = 1 if streams.stdout is None else streams.stdout
         self._on_work = on_work
@@ -31,7 +39,7 @@ class Driver:
         self._unfinished = b""
         reading, writing = os.pipe()
         try:
-            program = command_line(command, environment)
+            program = command_line(command, environment, folder)
             into_pipe = Streams(streams.stdin, writing, streams.stderr)
             self._child = spawn(program, environment, mask=mask, streams=into_pipe)
         except BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,7 @@ class Lifecycle:
     skip_s: float = 0.0  # warm-up after ready that is not compared
     stop_signal: int = signal.SIGTERM
     stop_timeout_s: float = 10.0
+    folder: Path | None = None  # where `ready` and `drive` are run; None: where we are
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class Measuring:
     trace_hz: int = 0  # kernel events too, with so many samples a second of each CPU; 0: none
     watched: tuple[str, ...] = ()  # variables whose writes are among them
     queues: bool = True  # and tasks that programs put into queues of their own
+    # Units of work that the program reports itself, asked for by the recording's folder when it has ended.
+    reported_work: Callable[[Path], float | None] | None = None
 
     @property
     def blocked_rate_hz(self) -> float:

@@ -25,24 +25,27 @@ class Program:
 
     path: str
     command: tuple[str, ...]
+    folder: Path | None = None  # where it is started; None: where we are
 
 
-def find_program(command: Sequence[str], environment: Mapping[str, str]) -> Program:
-    """The file that a shell would execute for `command`; a sentence if it would not."""
+def find_program(command: Sequence[str], environment: Mapping[str, str], folder: Path | None = None) -> Program:
+    """The file that a shell in `folder` would execute for `command`; a sentence if it would not."""
     if not command or not command[0]:
         raise WhyperfError("There is no command to record.", "whyperf record -- ./program its arguments", status=2)
     name = command[0]
-    candidates = [Path(name)] if "/" in name else [Path(folder or ".") / name for folder in _search_path(environment)]
+    candidates = [Path(name)] if "/" in name else [Path(part or ".") / name for part in _search_path(environment)]
+    if folder is not None:
+        candidates = [folder / candidate for candidate in candidates]
     unusable: WhyperfError | None = None
     for candidate in candidates:
         problem = _why_not_executable(candidate)
         if problem is None:
-            return Program(str(candidate), tuple(command))
+            return Program(str(candidate), tuple(command), folder)
         if candidate.exists():
             unusable = unusable or problem
     if unusable is not None:
         raise unusable
-    if "/" not in name and Path(name).is_file():
+    if "/" not in name and (folder or Path()).joinpath(name).is_file():
         here = shlex.join([f"./{name}", *command[1:]])
         raise WhyperfError(
             f"The command {name} is not on the search path, but a file of that name is in this folder.",

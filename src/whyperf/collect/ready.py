@@ -79,9 +79,16 @@ class FileExists:
 class CommandSucceeds:
     """Runs a command over and over, one at a time, until it ends with status 0."""
 
-    def __init__(self, command: str, environment: Mapping[str, str], mask: Iterable[int], streams: Streams) -> None:
+    def __init__(
+        self,
+        command: str,
+        environment: Mapping[str, str],
+        mask: Iterable[int],
+        streams: Streams,
+        folder: Path | None = None,
+    ) -> None:
         self._command = command
-        self._line = command_line(command, environment)
+        self._line = command_line(command, environment, folder)
         self._environment = environment
         self._mask = tuple(mask)
         self._streams = streams
@@ -108,15 +115,17 @@ def check_condition(text: str) -> None:
         raise _unknown(text)
 
 
-def condition(text: str, environment: Mapping[str, str], mask: Iterable[int], streams: Streams) -> ReadyCondition:
-    """The condition that `--ready TEXT` means."""
+def condition(
+    text: str, environment: Mapping[str, str], mask: Iterable[int], streams: Streams, folder: Path | None = None
+) -> ReadyCondition:
+    """The condition that `--ready TEXT` means in `folder`."""
     check_condition(text)
     kind, _, rest = text.partition(":")
     if kind == "tcp":
         return PortAccepts(*_address(rest))
     if kind == "file":
-        return FileExists(Path(rest))
-    return CommandSucceeds(rest, environment, mask, streams)
+        return FileExists((folder or Path()) / rest)
+    return CommandSucceeds(rest, environment, mask, streams, folder)
 
 
 def _address(text: str) -> tuple[str, int]:

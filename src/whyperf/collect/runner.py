@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,7 @@ from whyperf.collect.totals import (
     usage_at_end,
     usage_of,
 )
-from whyperf.collect.work import CalledWork, DriverWork, OneRun, WorkAccount
+from whyperf.collect.work import CalledWork, DriverWork, OneRun, ReportedWork, WorkAccount
 from whyperf.collect.work_count import CallCounter, counter_for
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import OUTPUT
@@ -78,7 +79,7 @@ def record_run(
     (check_traceable if measuring.trace_hz else check_followable)(program)
     plan = plan_sampling(measuring.rate_hz)
     if lifecycle.drive is not None:
-        command_line(lifecycle.drive, environment)
+        command_line(lifecycle.drive, environment, lifecycle.folder)
     counter = counter_for(measuring.work_count, program.path) if measuring.work_count else None
     with contextlib.ExitStack() as held:
         if counter is not None:
@@ -101,11 +102,12 @@ def record_run(
             sampler = Sampler(folder, start, plan, measuring.values_depth)
             sampler.prepare_variables(program.path)
             recorder: Recorder = sampler if tracing is None else _traced(sampler, folder.raw, tracing)
+        reported = partial(measuring.reported_work, path) if measuring.reported_work else None
         return run_to_the_end(
             program,
             path,
             recorder,
-            _work_account(recorder, unit, counter, lifecycle),
+            _work_account(recorder, unit, counter, lifecycle, reported),
             lifecycle=lifecycle,
             environment=environment,
             blocked_rate_hz=measuring.blocked_rate_hz,
@@ -184,7 +186,15 @@ def _null() -> Iterator[int]:
         os.close(descriptor)
 
 
-def _work_account(sampler: Recorder, unit: str, counter: CallCounter | None, lifecycle: Lifecycle) -> WorkAccount:
+def _work_account(
+    sampler: Recorder,
+    unit: str,
+    counter: CallCounter | None,
+    lifecycle: Lifecycle,
+    reported: Callable[[], float | None] | None,
+) -> WorkAccount:
+    if reported is not None:
+        return ReportedWork(sampler, unit, reported)
     if counter is not None:
         return CalledWork(sampler, unit, counter)
     return DriverWork(sampler, unit) if lifecycle.drive is not None else OneRun()
@@ -275,7 +285,7 @@ class _Run:
         if self._lifecycle.ready is None:
             return None
         environment, mask = self._setting.environment, self._signals.mask
-        ready = condition(self._lifecycle.ready, environment, mask, self._setting.side_streams)
+        ready = condition(self._lifecycle.ready, environment, mask, self._setting.side_streams, self._lifecycle.folder)
         if isinstance(ready, PortAccepts | FileExists) and ready.holds():
             look = f"ss -ltnp 'sport = :{ready.port}'" if isinstance(ready, PortAccepts) else f"rm {ready.path}"
             raise WhyperfError(f"Already before the target is started {ready}: something else is in its place.", look)
@@ -328,6 +338,7 @@ class _Run:
                 self._setting.environment,
                 mask=self._signals.mask,
                 streams=self._setting.side_streams,
+                folder=lifecycle.folder,
                 on_work=self._work.report if isinstance(self._work, DriverWork) else lambda _now, _units: None,
             )
         opens = (self._window_opens or 0) / 1e9

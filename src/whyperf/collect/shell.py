@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 
 from whyperf.collect.program import Program, find_program
 from whyperf.errors import WhyperfError
@@ -20,12 +21,17 @@ def needs_shell(command: str) -> bool:
     return _SYNTAX.search(_without_quoted(command)) is not None
 
 
-def command_line(command: str, environment: Mapping[str, str]) -> Program:
-    """The program and arguments that the string means."""
+def command_line(command: str, environment: Mapping[str, str], folder: Path | None = None) -> Program:
+    """The program and arguments that the string means, in `folder`."""
     if needs_shell(command):
         # exec, so that the target and not a shell gets the signals; a list of commands needs the shell to stay.
         simple = re.search(r"[|&;\n]", _without_quoted(command)) is None and not re.match(r"\s*(\w+=|[({!])", command)
-        return find_program((SHELL, "-c", f"exec {command}" if simple else command), environment)
+        return find_program((SHELL, "-c", f"exec {command}" if simple else command), environment, folder)
+    return find_program(split_words(command), environment, folder)
+
+
+def split_words(command: str) -> list[str]:
+    """The words of a command that needs no shell."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -33,7 +39,7 @@ def command_line(command: str, environment: Mapping[str, str]) -> Program:
         raise WhyperfError(f"The command {command!r} has a quote that is never closed.", example, status=2) from None
     if not words:
         raise WhyperfError("A command is empty.", 'whyperf compare --good "./tool small" --bad "./tool big"', status=2)
-    return find_program(words, environment)
+    return words
 
 
 def _without_quoted(command: str) -> str:

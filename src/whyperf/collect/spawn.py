@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import resource
 import shlex
 import signal
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from whyperf.collect.program import Program
 from whyperf.errors import WhyperfError
@@ -69,17 +71,33 @@ def spawn(
         if descriptor is not None
     ]
     try:
-        pid = os.posix_spawn(
-            program.path,
-            list(program.command),
-            dict(environment),
-            file_actions=actions,
-            setsigmask=mask,
-            setsigdef=_IGNORED_BY_PYTHON,
-        )
+        with _folder(program.folder):
+            pid = os.posix_spawn(
+                program.path,
+                list(program.command),
+                dict(environment) if program.folder is None else {**environment, "PWD": str(program.folder)},
+                file_actions=actions,
+                setsigmask=mask,
+                setsigdef=_IGNORED_BY_PYTHON,
+            )
     except OSError as error:
         raise _not_started(program, error) from None
     return Child(pid)
+
+
+@contextlib.contextmanager
+def _folder(folder: Path | None) -> Iterator[None]:
+    """Python's posix_spawn cannot change the child's folder, so this process goes there for a moment."""
+    if folder is None:
+        yield
+        return
+    here = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.chdir(folder)
+        yield
+    finally:
+        os.fchdir(here)
+        os.close(here)
 
 
 def _not_started(program: Program, error: OSError) -> WhyperfError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from whyperf.collect.recorder import Recorder
@@ -56,6 +57,24 @@ class CalledWork:
     def close(self, now: int) -> float | None:
         units = float(self._counter.count() - self._warm_up)
         self._recorder.append("work", time=now, unit=self._unit, count=units)
+        return units
+
+
+class ReportedWork:
+    """Asks for what the program itself reports when it has ended; the window must not open after work has begun."""
+
+    def __init__(self, recorder: Recorder, unit: str, reported: Callable[[], float | None]) -> None:
+        self._recorder = recorder
+        self._unit = unit
+        self._reported = reported
+
+    def window_opens(self) -> None:
+        return None
+
+    def close(self, now: int) -> float | None:
+        units = self._reported()
+        if units is not None:
+            self._recorder.append("work", time=now, unit=self._unit, count=units)
         return units
 
 

@@ -6,6 +6,7 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,14 @@ from whyperf.comparison.progress import Steps
 from whyperf.errors import WhyperfError
 
 
+class RunError(WhyperfError):
+    """A run of this side that cannot be compared."""
+
+    def __init__(self, side: Side, sentence: str, next_command: str | None = None) -> None:
+        super().__init__(sentence, next_command)
+        self.side = side
+
+
 def record_pairs(plan: Plan, outcomes: Outcomes, shown: Steps) -> dict[Side, list[Path]]:
     """Records all runs in turns, adds them to `outcomes` as they end, and seals them afterwards."""
     from whyperf.collect.seal import seal
@@ -26,6 +35,8 @@ def record_pairs(plan: Plan, outcomes: Outcomes, shown: Steps) -> dict[Side, lis
     turns = list(order(plan.runs or pairs_for(0)))
     done = 0
     while done < len(turns):
+        if done % 2 == 0 and not _fits(plan.deadline, seconds):
+            break
         side, number = turns[done]
         shown.step(f"run {done + 1} of {len(turns)}: {side.value}", done / len(turns), _left(turns[done:], seconds))
         began = time.monotonic()
@@ -36,11 +47,23 @@ def record_pairs(plan: Plan, outcomes: Outcomes, shown: Steps) -> dict[Side, lis
             # Long runs are worth fewer pairs; what has begun is finished as a pair.
             pairs = max(pairs_for(max(seconds[Side.GOOD] + seconds[Side.BAD])), (done + 1) // 2)
             turns = list(order(pairs))
+    if plan.counts:
+        number = len(outcomes[Side.GOOD]) + 1
+        for side in Side:
+            shown.step(f"counting the calls of a {side.value} run", 0.5 if side is Side.BAD else 0.0, None)
+            outcomes[side].append(_record(plan, side, number, shown, counting=True))
     paths = {side: [outcome.path for outcome in runs] for side, runs in outcomes.items()}
     for done, path in enumerate(every := [*paths[Side.GOOD], *paths[Side.BAD]]):
         shown.step(f"reading {path.name}", done / len(every), None)
         seal(path)
     return paths
+
+
+def _fits(deadline: float | None, seconds: Mapping[Side, list[float]]) -> bool:
+    """Whether another pair would end in time, if it takes as long as those before."""
+    if deadline is None:
+        return True
+    return time.monotonic() + sum(statistics.mean(times) for times in seconds.values() if times) < deadline
 
 
 def _left(turns: list[tuple[Side, int]], seconds: Mapping[Side, list[float]]) -> float | None:
@@ -51,18 +74,25 @@ def _left(turns: list[tuple[Side, int]], seconds: Mapping[Side, list[float]]) ->
     return sum(known.get(side, max(known.values())) for side, _ in turns)
 
 
-def _recorder(plan: Plan) -> Callable[..., Outcome]:
+def _recorder(plan: Plan, side: Side, counting: bool) -> Callable[..., Outcome]:
+    if counting:
+        from whyperf.collect.counts.run import record_counts
+
+        return partial(record_counts, unit=plan.measuring.unit)
     if plan.perf_hz:
         from whyperf.importers.perf_record import record_with_perf
 
         return partial(record_with_perf, sample_hz=plan.perf_hz, unit=plan.measuring.unit)
     from whyperf.collect.runner import record_run
 
-    return partial(record_run, measuring=plan.measuring)
+    measuring = plan.measuring
+    if plan.adapted is not None:
+        measuring = replace(measuring, reported_work=plan.adapted[side].iterations)
+    return partial(record_run, measuring=measuring)
 
 
-def _record(plan: Plan, side: Side, number: int, shown: Steps) -> Outcome:
-    outcome = _recorder(plan)(
+def _record(plan: Plan, side: Side, number: int, shown: Steps, *, counting: bool = False) -> Outcome:
+    outcome = _recorder(plan, side, counting)(
         plan.programs[side],
         plan.folder / f"{side.value}-{number}",
         lifecycle=plan.lifecycles[side],
@@ -73,10 +103,15 @@ def _record(plan: Plan, side: Side, number: int, shown: Steps) -> Outcome:
     )
     if outcome.stopped_by == "interrupt":
         raise KeyboardInterrupt
+    if plan.adapted is not None and (outcome.work is None or outcome.failure is not None):
+        missing = plan.adapted[side].missing
+        raise RunError(side, f"{missing.sentence}{_wrote(outcome)}", missing.next_command)
     if outcome.failure is not None:
-        tail = last_output(outcome.path)
-        said = f" It last wrote: {tail}" if tail else ""
-        raise WhyperfError(
-            f"The {side.value} run {number} failed: {outcome.failure.sentence}{said}", outcome.failure.next_command
-        )
+        sentence = f"The {side.value} run {number} failed: {outcome.failure.sentence}{_wrote(outcome)}"
+        raise RunError(side, sentence, outcome.failure.next_command)
     return outcome
+
+
+def _wrote(outcome: Outcome) -> str:
+    tail = last_output(outcome.path)
+    return f" It last wrote: {tail}" if tail else ""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from whyperf.adapters.adapted import Adapted
 from whyperf.collect.lifecycle import Lifecycle, Measuring
 from whyperf.collect.program import Program
 from whyperf.comparison.alternation import Side
@@ -23,7 +24,10 @@ class Plan:
     runs: int | None  # pairs; None: as many as are worth waiting for
     show_output: bool
     force: bool
+    counts: bool = False  # a run of each side is made once more, to count its calls
     perf_hz: int = 0  # kernel events are recorded by perf, not by us; 0: they are not
+    adapted: Mapping[Side, Adapted] | None = None  # one benchmark of a framework, whose iterations are compared
+    deadline: float | None = None  # by the monotonic clock: no pair begins that would not end before it
 
 
 def default_folder(program: Program) -> Path:

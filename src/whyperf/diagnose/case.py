@@ -224,7 +224,8 @@ class Case:
     ) -> Decision:
         """What samples lead to, and what others know of the same functions."""
         if findings is None and grew_alike(excess):
-            said, notes = wording.grew_alike(sentence), [*more_notes, wording.COUNT_UNITS]
+            counted = [] if self.measures.per_unit else [wording.COUNT_UNITS]
+            said, notes = wording.grew_alike(sentence), [*more_notes, *counted]
             return self._decision(VerdictKind.DIFFERENCE, said, nature, measure, notes=notes, excess=excess)
         findings = find_suspects(excess, self.measures.unit) if findings is None else findings
         notes = list(more_notes)

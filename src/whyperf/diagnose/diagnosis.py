@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from whyperf.diagnose.advice import can_go_deep, compare_again, lifecycle_reminder
+from whyperf.diagnose.call_counts import call_counts
 from whyperf.diagnose.case import Case
 from whyperf.diagnose.data import Method
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.join import Joined, join
 from whyperf.diagnose.losses import loss_notes
-from whyperf.diagnose.mixture import Mixture, parted
+from whyperf.diagnose.mixture import Sides, parted
+from whyperf.diagnose.nature import Nature
 from whyperf.diagnose.next_step import Possible, Recordings, next_step
 from whyperf.diagnose.sameness import refuse_different_programs
 from whyperf.diagnose.settings import DiagnoseSettings
@@ -66,7 +68,7 @@ def examine(
     if not good or not bad:
         raise WhyperfError("At least one good and one bad recording are needed.", "whyperf diagnose GOOD BAD", status=2)
     mixture = parted(good, bad)
-    good, bad = mixture.good, mixture.bad
+    good, bad = mixture.sampled.good, mixture.sampled.bad
     tallied = executor.map("reading recordings", tally, Waits.ALL, (*good, *bad))
     runs = [Run(one, tally=known) for one, known in zip((*good, *bad), tallied, strict=True)]
     sides, sources = (runs[: len(good)], runs[len(good) :]), sources_named(stack_events)
@@ -79,20 +81,23 @@ def examine(
         if (stalls := view_causes(good, bad, method, where, executor)) is not None:
             decision = with_stalls(decision, stalls, case.settings)
     possible = possible or Possible()
-    if mixture.counted_good:
-        decision = _with_counts(decision, mixture, case.settings)
+    if mixture.deep.good:
+        decision = _with_relations(decision, mixture.deep, case.settings)
         possible = replace(possible, deep=False)
     excess = decision.excess
     if excess is None and keep_accounts:
         excess = case.compared()
-    return Diagnosis(_concluded(case, decision, possible), excess, decision.values)
+    verdict = _concluded(case, decision, possible)
+    if mixture.counted.good and decision.kind is VerdictKind.DIFFERENCE and decision.nature is Nature.CPU:
+        verdict = replace(verdict, counts=call_counts(*sides, mixture.counted.good, mixture.counted.bad))
+    return Diagnosis(verdict, excess, decision.values)
 
 
-def _with_counts(decision: Decision, mixture: Mixture[Recorded], settings: DiagnoseSettings) -> Decision:
+def _with_relations(decision: Decision, deep: Sides[Recorded], settings: DiagnoseSettings) -> Decision:
     """Changed relations beside what else explains a difference."""
     from whyperf.diagnose.relations import counted_claims  # compiled code, for those few who have counted
 
-    claims, notes = counted_claims(mixture.counted_good, mixture.counted_bad, settings)
+    claims, notes = counted_claims(deep.good, deep.bad, settings)
     claims = claims if decision.kind is VerdictKind.DIFFERENCE else ()
     return replace(decision, claims=(*decision.claims, *claims), notes=(*decision.notes, *notes))
 

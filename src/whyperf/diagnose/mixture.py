@@ -1,9 +1,10 @@
-"""Recordings of two kinds: what was sampled is compared with the like, and so is what was counted."""
+"""Recordings of several kinds: samples, deep recordings and call counts are each compared with their like."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Generic, TypeVar
 
 from whyperf.engines.recorded import Recorded
@@ -12,39 +13,60 @@ from whyperf.errors import WhyperfError
 R = TypeVar("R", bound=Recorded)
 
 
+class Kind(Enum):
+    SAMPLED = "a sampled recording"
+    DEEP = "a deep recording"
+    COUNTED = "a recording of call counts"
+
+
+# How to record the kind that one side lacks.
+_OPTIONS = {Kind.SAMPLED: "", Kind.DEEP: " --deep", Kind.COUNTED: " --counts"}
+
+
 @dataclass(frozen=True)
-class Mixture(Generic[R]):
+class Sides(Generic[R]):
     good: Sequence[R]
     bad: Sequence[R]
-    counted_good: Sequence[R]
-    counted_bad: Sequence[R]
+
+
+@dataclass(frozen=True)
+class Mixture(Generic[R]):
+    sampled: Sides[R]
+    deep: Sides[R]
+    counted: Sides[R]
 
 
 def are_deep(recordings: Sequence[Recorded]) -> bool:
-    return bool(recordings) and all(recording.manifest.deep is not None for recording in recordings)
+    return bool(recordings) and all(_kind(recording) is Kind.DEEP for recording in recordings)
 
 
 def parted(good: Sequence[R], bad: Sequence[R]) -> Mixture[R]:
-    """Either kind on both sides, or not at all."""
-    counted = next((one for one in (*good, *bad) if one.manifest.counting is not None), None)
-    if counted is not None:
+    """Each kind on both sides, or not at all."""
+    sides = {kind: Sides(_of_kind(kind, good), _of_kind(kind, bad)) for kind in Kind}
+    for kind, side in sides.items():
+        if bool(side.good) != bool(side.bad):
+            one = (*side.good, *side.bad)[0].path
+            other = "bad" if side.good else "good"
+            raise WhyperfError(
+                f"{one} is {kind.value}, and no {other} recording is: each kind is compared with its like.",
+                f"whyperf record{_OPTIONS[kind]} -o {other.upper()} -- COMMAND",
+                status=2,
+            )
+    mixture = Mixture(sides[Kind.SAMPLED], sides[Kind.DEEP], sides[Kind.COUNTED])
+    if mixture.counted.good and not mixture.sampled.good:
         raise WhyperfError(
-            f"{counted.path} holds call counts and no samples; a diagnosis needs sampled recordings.",
+            f"{mixture.counted.good[0].path} holds call counts and no samples; a diagnosis needs samples too.",
             "whyperf record -o NAME -- COMMAND",
             status=2,
         )
-    (sampled_good, counted_good), (sampled_bad, counted_bad) = (_by_kind(side) for side in (good, bad))
-    if bool(counted_good) != bool(counted_bad) or bool(sampled_good) != bool(sampled_bad):
-        one = (*counted_good, *counted_bad)[0].path
-        raise WhyperfError(
-            f"{one} is a deep recording and others are not: what was counted cannot be compared with what was sampled. "
-            f"Both kinds can be joined if good and bad runs have both.",
-            "whyperf compare --deep --good COMMAND --bad COMMAND",
-            status=2,
-        )
-    return Mixture(sampled_good, sampled_bad, counted_good, counted_bad)
+    return mixture
 
 
-def _by_kind(recordings: Sequence[R]) -> tuple[list[R], list[R]]:
-    sampled = [one for one in recordings if one.manifest.deep is None]
-    return sampled, [one for one in recordings if one.manifest.deep is not None]
+def _of_kind(kind: Kind, recordings: Sequence[R]) -> list[R]:
+    return [one for one in recordings if _kind(one) is kind]
+
+
+def _kind(recording: Recorded) -> Kind:
+    if recording.manifest.counting is not None:
+        return Kind.COUNTED
+    return Kind.SAMPLED if recording.manifest.deep is None else Kind.DEEP

@@ -63,6 +63,31 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class Revision:
+    """A commit that was built and recorded."""
+
+    revision: str  # as the user calls it
+    commit: str
+    author: str  # as git prints it
+    date: str
+    subject: str
+
+
+@dataclass(frozen=True)
+class ChangedBy:
+    """A commit between the two revisions that changed lines of a suspect, or of its nearest caller that changed."""
+
+    commit: str
+    author: str
+    date: str
+    subject: str
+    function: str
+    file: str  # in the repository
+    added: tuple[int, ...]  # lines of the bad revision
+    removed: tuple[int, ...]  # lines of the good one
+
+
+@dataclass(frozen=True)
 class Suspect:
     rank: int
     kind: str
@@ -84,6 +109,7 @@ class Suspect:
     lines: tuple[HotLine, ...] = ()
     decided_by: int = 0  # the line whose condition decides that `line` is reached; 0: none, or unknown
     change: SourceChange | None = None  # of its source, where two builds were compared and its code differs
+    commits: tuple[ChangedBy, ...] = ()  # that made this change, where two revisions were compared
 
 
 @dataclass(frozen=True)
@@ -114,6 +140,30 @@ class ContextRanking:
 
 
 @dataclass(frozen=True)
+class CallChange:
+    """What changed by exact counts, with its part of the excess."""
+
+    kind: str  # calls: a line's calls per call of its function; self: self time per call; outside: entries per unit
+    function: str
+    module: str
+    line: int  # of calls; 0: unknown
+    callee: str  # of calls; empty: none
+    good: float
+    bad: float
+    share: float  # negative where it saves time
+    sentence: str
+
+
+@dataclass(frozen=True)
+class CallCounts:
+    runs: tuple[int, int]  # counting runs: good, bad
+    excess_s: float  # of the counted code, per unit; what shares are of
+    changes: tuple[CallChange, ...]  # largest share first
+    more: int = 0  # changes that are left out
+    more_share: float = 0.0  # theirs
+
+
+@dataclass(frozen=True)
 class Verdict:
     kind: VerdictKind
     symptom: Symptom
@@ -123,3 +173,5 @@ class Verdict:
     warnings: tuple[str, ...] = ()  # what casts doubt on the runs themselves: shown before anything else
     contexts: ContextRanking | None = None  # from kernel events, where there are any
     disagreements: tuple[str, ...] = ()  # between engines
+    counts: CallCounts | None = None  # where counting runs were made
+    revisions: tuple[Revision, Revision] | None = None  # good and bad, where revisions were compared

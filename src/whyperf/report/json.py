@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from importlib import resources
 from typing import Any
 
-from whyperf.diagnose.verdict import ContextRanking, Suspect, ValueSpread, Verdict
+from whyperf.diagnose.verdict import CallCounts, ContextRanking, Suspect, ValueSpread, Verdict
 from whyperf.engines.excess.explain import Explanation
 from whyperf.engines.finding import SourceChange
 
@@ -23,7 +24,7 @@ def schema() -> dict[str, Any]:
 
 def to_json(verdict: Verdict, explanations: Sequence[Explanation] = (), *, top: int | None = None) -> str:
     """ASCII only: whatever names the recorded program had, this text is safe to print and to store."""
-    return json.dumps(_finite(as_plain(verdict, explanations, top=top)), indent=1, allow_nan=False) + "\n"
+    return json.dumps(finite(as_plain(verdict, explanations, top=top)), indent=1, allow_nan=False) + "\n"
 
 
 def as_plain(verdict: Verdict, explanations: Sequence[Explanation] = (), *, top: int | None = None) -> dict[str, Any]:
@@ -47,11 +48,37 @@ def as_plain(verdict: Verdict, explanations: Sequence[Explanation] = (), *, top:
         "notes": [*verdict.warnings, *verdict.notes],
         "next_command": verdict.next_command,
     }
+    if verdict.counts is not None:
+        plain["call_counts"] = _call_counts(verdict.counts)
+    if verdict.revisions is not None:
+        plain["revisions"] = dict(zip(("good", "bad"), map(asdict, verdict.revisions), strict=True))
     if verdict.contexts is not None:
         plain["contexts"] = _contexts(verdict.contexts, top)
     if explanations:
         plain["explanations"] = [_explanation(explanation) for explanation in explanations]
     return plain
+
+
+def _call_counts(counts: CallCounts) -> dict[str, Any]:
+    return {
+        "runs": list(counts.runs),
+        "excess": counts.excess_s,
+        "changes": [
+            {
+                "kind": change.kind,
+                "function": change.function,
+                "module": change.module,
+                "line": change.line,
+                "callee": change.callee or None,
+                "good": change.good,
+                "bad": change.bad,
+                "share": change.share,
+                "sentence": change.sentence,
+            }
+            for change in counts.changes
+        ],
+        "more": {"changes": counts.more, "share": counts.more_share},
+    }
 
 
 def _contexts(ranking: ContextRanking, top: int | None) -> dict[str, Any]:
@@ -121,6 +148,7 @@ def _suspect(suspect: Suspect) -> dict[str, Any]:
         ],
         "lines": [{"line": line.line, "share": line.share, "text": line.text} for line in suspect.lines],
         "change": None if suspect.change is None else _change(suspect.change),
+        "commits": [asdict(one) for one in suspect.commits],
     }
 
 
@@ -142,10 +170,10 @@ def _explanation(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     """JSON has no infinity: such a figure is null."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {key: _finite(one) for key, one in value.items()}
-    return [_finite(one) for one in value] if isinstance(value, list) else value
+        return {key: finite(one) for key, one in value.items()}
+    return [finite(one) for one in value] if isinstance(value, list) else value

@@ -18,7 +18,9 @@ from whyperf.engines.excess.explain import Explanation, Standing
 from whyperf.engines.finding import HotLine
 from whyperf.engines.quantities import percent
 from whyperf.report.changed_lines import changed_lines
+from whyperf.report.commits import commits, revisions
 from whyperf.report.console import ReportConsole
+from whyperf.report.counted_calls import counted_calls
 from whyperf.report.glyphs import Glyphs, bar, encodable, glyphs_for, sparkline
 from whyperf.report.heat import heat_map
 from whyperf.report.ladder import ladder
@@ -84,6 +86,7 @@ class _Report:
     def render(self, verdict: Verdict, explanations: Sequence[Explanation], top: int) -> Iterator[Text]:
         suspects = verdict.suspects[:top]
         yield self._wrapped(verdict.symptom.sentence, _VERDICT_STYLES[verdict.kind])
+        yield from revisions(verdict, self.width, self.glyphs)
         for warning in verdict.warnings:
             yield self._wrapped(warning, "bold yellow")
         if suspects:
@@ -97,6 +100,8 @@ class _Report:
             yield self._wrapped(sentence, "yellow")
         for suspect in suspects[:_DETAILED]:
             yield from self._detail(suspect)
+        if verdict.counts is not None:
+            yield from counted_calls(verdict.counts, self.text_width)
         if verdict.contexts is not None:
             yield from heat_map(verdict.contexts, self.width, top, self.glyphs)
         for explanation in explanations:
@@ -150,6 +155,7 @@ class _Report:
             yield from self._source(suspect.lines, suspect.decided_by)
         if suspect.change is not None:
             yield from changed_lines(suspect.change, self.width, self.glyphs)
+        yield from commits(suspect, self.width, self.glyphs)
 
     def _evidence(self, suspect: Suspect) -> Iterator[Text]:
         """Which engines name it, and what those say that do not tell it."""

@@ -151,7 +151,10 @@ class _Place:
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir(mode=0o700)
         self._step(f"checking out {self._commit.short} {printable(self._commit.subject)}")
-        check_out(self._repository.git_folder, self._commit.commit, self._tree)
+        try:
+            check_out(self._repository.git_folder, self._commit.commit, self._tree)
+        except WhyperfError as error:
+            raise BuildError(error.sentence, error.next_command) from None
         if self._build:
             self._step(f"building {self._commit.short} {printable(self._commit.subject)}")
             self._run_build(self._build)

@@ -30,7 +30,8 @@ class DependenceRecorder(UnsampledRun):
 
     def started(self, program: Program) -> Program:
         options = (f"--plan={self._raw / PLAN}", f"--stream={output_name(self._raw / STREAM)}")
-        return Program(self._valgrind.path, (*self._valgrind.command(self._raw / MESSAGES, *options), *program.command))
+        command = (*self._valgrind.command(self._raw / MESSAGES, *options), *program.command)
+        return Program(self._valgrind.path, command, program.folder)
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
         return self._valgrind.environment(base)

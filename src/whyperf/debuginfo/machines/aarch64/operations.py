@@ -73,7 +73,7 @@ def _operation(mnemonic: str, text: str) -> Operation:
         return Operation(operands, tested=operands[:1])
     if step(mnemonic) is not Step.NEXT or mnemonic in _DOES_NOTHING or not operands:
         return Operation(operands)
-    if "[" in text and mnemonic != "adr":
+    if mnemonic != "adr" and any(one[0] == "[" for one in texts):  # v5.d[0] is a part of a register
         return _accessing(mnemonic, texts, operands)
     number = _number_added(mnemonic, texts, operands)
     if number is not None and operands[0] == _STACK:

@@ -1,0 +1,1 @@
+"""A change's base and head compared for a project's benchmarks: what `whyperf ci` runs, decides and writes."""

@@ -1,0 +1,66 @@
+"""`compare --counts`: who calls more often is said by exact counts."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+#include <stdlib.h>
+#define NOINLINE __attribute__((noinline))
+NOINLINE static unsigned flush(unsigned x) { for (int i = 0; i < 20000; i++) x = x * 1664525u + 7; return x; }
+NOINLINE static unsigned plan(unsigned x, int batches) {
+    for (int i = 0; i < batches; i++)
+        x += flush(x);
+    return x;
+}
+int main(int count, char **words) {
+    unsigned x = count;
+    for (int i = 0; i < 20; i++) x = plan(x, atoi(words[1]));
+    return x == 42;
+}
+"""
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "whyperf", *arguments],
+        cwd=folder,
+        env={**os.environ, "XDG_CACHE_HOME": str(folder / "cache")},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def test_who_calls_more_often_is_said(tmp_path: Path) -> None:
+    # GIVEN a program that is told to call a function ten times as often
+    (tmp_path / "tool.c").write_text(PROGRAM)
+    subprocess.run(["gcc", "-g", "-O2", "-o", "tool", "tool.c"], cwd=tmp_path, check=True)
+    # WHEN it is compared with counting runs, and the recordings are diagnosed again
+    compare = run(
+        tmp_path, "compare", "--counts", "--good", "./tool 50", "--bad", "./tool 500", "-o", "out", "--json", "v"
+    )
+    assert compare.returncode == 0, compare.stderr
+    again = run(tmp_path, "diagnose", "out", "--json", "again")
+    assert again.returncode == 0, again.stderr
+    # THEN both say so, with exact numbers and the line, and shares that add up
+    for file, report in (("v", compare), ("again", again)):
+        counts = json.loads((tmp_path / file).read_text())["call_counts"]
+        change = next(one for one in counts["changes"] if one["kind"] == "calls" and one["callee"] == "flush")
+        assert (change["function"], change["line"], change["good"], change["bad"]) == ("plan", 7, 50, 500)
+        assert sum(one["share"] for one in counts["changes"]) + counts["more"]["share"] == pytest.approx(1)
+        assert "plan calls flush 500 times per call; was 50. (line 7)" in report.stdout
+
+
+def test_what_cannot_be_counted_together_is_refused(tmp_path: Path) -> None:
+    done = run(tmp_path, "compare", "--counts", "--deep", "--good", "true", "--bad", "true")
+    assert done.returncode == 2
+    assert "--counts and --deep exclude each other." in done.stderr
+    assert list(tmp_path.iterdir()) == []
