@@ -20,11 +20,12 @@ from bench.soak.memory import MemoryWatch
 from bench.soak.result import Result
 from bench.soak.surroundings import Surroundings
 from bench.tool import whyperf_command
+from whyperf.recording.events import EventKind
 from whyperf.recording.system_calls import NUMBERS
 
 _HOUR_S = 3600.0
-_LOOKS = 4  # dumps during the storm
-_LSEEK = NUMBERS["lseek"]
+_LOOKS, _FEWEST = 60, 2  # dumps during the storm
+_DESCRIPTOR = 1000  # as in numbered.c
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def flight(around: Surroundings, scale: float) -> Result:
         return Result.skipped("the flight recorder needs root")
     program = around.folder / "numbered"
     subprocess.run(["gcc", "-O2", "-o", program, BENCH / "soak" / "numbered.c"], check=True)
-    seconds = _HOUR_S * scale
+    seconds, looks = _HOUR_S * scale, max(round(_LOOKS * scale), _FEWEST)
     _tool("trace", "start")
     try:
         watch = MemoryWatch(_status()["daemon"])
@@ -47,7 +48,7 @@ def flight(around: Surroundings, scale: float) -> Result:
             subprocess.Popen(["taskset", "-c", "0", program, str(seconds)], stdout=subprocess.DEVNULL),
             subprocess.Popen([sys.executable, "-c", _STARTS_PROGRAMS, str(seconds)]),
         ]
-        found = [_look(around.folder / f"dump-{look}", seconds / _LOOKS) for look in range(_LOOKS)]
+        found = [_look(around.folder / f"dump-{look}", seconds / looks) for look in range(looks)]
         status = _status()
         growth = watch.growth()
         for process in storm:
@@ -60,7 +61,7 @@ def flight(around: Surroundings, scale: float) -> Result:
     seen, missing = sum(one.seen for one in found), sum(one.missing for one in found)
     return Result.of(
         [
-            (seen > 0, f"{seen:,} numbered calls in {_LOOKS} dumps of {status['events']:,} events in {seconds:.0f} s"),
+            (seen > 0, f"{seen:,} numbered calls in {looks} dumps of {status['events']:,} events in {seconds:.0f} s"),
             (
                 unexplained <= counted,
                 f"{missing:,} numbers missing in them, {unexplained:,} of them while no calls were shed; the recorder "
@@ -82,15 +83,15 @@ while time.monotonic() < end: subprocess.run(["/bin/true"])
 def _look(folder: Path, wait_s: float) -> _Gaps:
     time.sleep(wait_s * 0.8)
     _tool("trace", "dump", "-o", str(folder), "--last", "2s")
-    columns = ["time", "kind", "detail", "argument0", "argument1"]
+    columns = ["time", "kind", "detail", "argument0", "argument2"]
     events = parquet.read_table(folder / "events.parquet", columns=columns)
     ours = (
-        (events["detail"].to_numpy() == _LSEEK)
-        & (events["kind"].to_numpy() == 4)
-        & (events["argument0"].to_numpy().astype(np.uint32) == np.uint32(0xFFFFFFFF))
+        (events["detail"].to_numpy() == NUMBERS["write"])
+        & (events["kind"].to_numpy() == EventKind.SYSCALL)
+        & (events["argument0"].to_numpy() == _DESCRIPTOR)
     )
     manifest = json.loads((folder / "manifest.json").read_text())
-    return _gaps(events["time"].to_numpy()[ours], events["argument1"].to_numpy()[ours], manifest["trace"]["shed"])
+    return _gaps(events["time"].to_numpy()[ours], events["argument2"].to_numpy()[ours], manifest["trace"]["shed"])
 
 
 def _gaps(times: npt.NDArray[np.int64], numbers: npt.NDArray[np.uint64], shed: list[dict[str, Any]]) -> _Gaps:

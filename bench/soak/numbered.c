@@ -1,5 +1,6 @@
-// numbered SECONDS: system calls that carry their own number, as fast as they come; prints the last one.
+// numbered SECONDS: writes to nowhere whose length is their own number, as fast as they come; prints the last one.
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -11,9 +12,11 @@ int main(int argc, char **argv) {
     struct timespec begin, now;
     clock_gettime(CLOCK_MONOTONIC, &begin);
     unsigned long number = 0;
+    if (dup2(open("/dev/null", O_WRONLY), 1000) != 1000)
+        return 3;
     do {
         for (int i = 0; i < 64; i++)
-            syscall(SYS_lseek, -1, ++number, 0);
+            syscall(SYS_write, 1000, &number, ++number);
         clock_gettime(CLOCK_MONOTONIC, &now);
     } while ((double)(now.tv_sec - begin.tv_sec) + (double)(now.tv_nsec - begin.tv_nsec) / 1e9 < seconds);
     printf("%lu\n", number);
