@@ -31,7 +31,7 @@ class Growth:
 
 
 class MemoryWatch:
-    """Asks for a process's own resident memory, without files that it maps, until it is told to stop, or the process ends."""
+    """Asks for a process's own resident memory, without mapped files, until it is told to stop, or the process ends."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
