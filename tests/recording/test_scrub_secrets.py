@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.recording.planted import MARK, NUMBER, places_of, traces_permitted, ways_to_write, whyperf
+from whyperf.recording.manifest import Counting, UncountedModule
+from whyperf.recording.scrub import _counting
 
 pytestmark = pytest.mark.process
 
@@ -123,3 +125,9 @@ def test_names_are_left_where_the_manual_says_and_nowhere_else(kind: str, tmp_pa
     for module in (manifest["counting"] or {}).get("uncounted_modules", []):
         module["path"] = module["path"].replace(f"{MARK}-tool", "")
     assert MARK not in json.dumps(manifest)
+
+
+def test_libraries_that_were_not_counted_lose_their_folders() -> None:
+    modules = (UncountedModule(f"/home/{FOLDER}/libplain.so", "no plan"),)
+    left = _counting(Counting(sites=1, counted=0, uncounted_modules=modules))
+    assert left.uncounted_modules == (UncountedModule("libplain.so", "no plan"),)
