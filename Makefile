@@ -11,10 +11,12 @@ PACKAGES := gcc libc6-dev make cmake ninja-build pkg-config python3-dev python3-
 TEST_PACKAGES = g++ clang llvm libclang-rt-dev gdb binutils elfutils dwz libunwind-dev libc6-dbg $(FOREIGN_$(MACHINE)) musl-tools busybox-static \
 	redis-server redis-tools procps iproute2 chromium protobuf-compiler golang-github-google-pprof-dev nginx \
 	apache2-utils linux-perf liburing-dev libglib2.0-dev libuv1-dev git hyperfine libbenchmark-dev $(SOURCE_PACKAGES)
-BENCH_PACKAGES = linux-perf coz-profiler gdb clang strace uftrace redis-server redis-tools valgrind $(SERVER_PACKAGES) $(STALL_PACKAGES) $(SOURCE_PACKAGES)
+BENCH_PACKAGES = linux-perf coz-profiler gdb clang strace uftrace redis-server redis-tools valgrind $(ODD_PACKAGES) $(SERVER_PACKAGES) $(STALL_PACKAGES) $(SOURCE_PACKAGES)
 # Compilers for programs of other machines.
 FOREIGN_x86_64 := gcc-multilib
 FOREIGN_aarch64 := gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc-x86-64-linux-gnu libc6-dev-amd64-cross
+# What odd programs are made of: allocators, a collector, other languages' run-time systems.
+ODD_PACKAGES := musl-tools libclang-rt-dev liburing-dev libgc-dev libjemalloc2 libtcmalloc-minimal4 eatmydata default-jdk-headless golang-go nodejs
 # Programs of others that are traced.
 SERVER_PACKAGES := nginx apache2-bin apache2-dev apache2-utils postgresql pigz
 # Parts of programs that stall.
@@ -38,7 +40,7 @@ WEB := $(shell find web -name node_modules -prune -o -type f -print)
 NPM := PATH=$(abspath $(BIN)):$$PATH npm --prefix web --silent
 
 .DEFAULT_GOAL := help
-.PHONY: help setup page demo test unit lint bench bench-tests bench-speed bench-false-alarms bench-accuracy bench-sensitivity bench-transparency bench-kills bench-debuginfo bench-code-changes \
+.PHONY: help setup page demo test unit lint bench bench-tests bench-speed bench-false-alarms bench-accuracy bench-sensitivity bench-transparency bench-kills bench-soak bench-debuginfo bench-code-changes \
 	bench-values bench-relations bench-kernel-events bench-contexts bench-causes bench-import bench-fuzz bench-fleet bench-counts docs wheel lock clean
 
 help: ## show this
@@ -68,7 +70,7 @@ lint: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/web-tools ## style, types, l
 	$(BIN)/lint-imports
 	$(NPM) run lint
 
-bench: bench-tests bench-accuracy bench-sensitivity bench-speed bench-false-alarms bench-transparency bench-kills bench-debuginfo bench-code-changes bench-values bench-relations bench-contexts bench-causes bench-import bench-fuzz bench-kernel-events bench-fleet bench-counts bench-bisect ## all benchmarks; takes hours
+bench: bench-tests bench-accuracy bench-sensitivity bench-speed bench-false-alarms bench-transparency bench-kills bench-soak bench-debuginfo bench-code-changes bench-values bench-relations bench-contexts bench-causes bench-import bench-fuzz bench-kernel-events bench-fleet bench-counts bench-bisect ## all benchmarks; takes hours
 
 bench-speed: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what recording costs beside other tools, how diagnosis grows, the papers' sizes (as root)
 	$(BIN)/python -m bench.speed --write
@@ -100,6 +102,9 @@ bench-transparency: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages
 
 bench-kills: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what a SIGKILL leaves of a recording
 	$(BIN)/python -m bench.kills
+
+bench-soak: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## hours of recording, storms and kills: what is lost and left behind (as root)
+	$(BIN)/python -m bench.soak
 
 bench-code-changes: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## which functions of two builds differ
 	$(BIN)/python -m bench.code_changes

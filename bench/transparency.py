@@ -9,23 +9,33 @@ import time
 from pathlib import Path
 
 from bench.cache import SubjectError
+from bench.odd_targets.listed import TARGETS
+from bench.odd_targets.matrix import WAYS, compare_targets, totals
 from bench.suites import MORE_REDIS_UNITS, Suite, all_coreutils_tests, coreutils_suite, redis_suite
 from bench.watching import compiled, unwatched, watched
+
+_PARTS = ["odd", "churn", "storm", "redis", "coreutils"]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.transparency", description=__doc__)
     parser.add_argument("--events", type=int, default=100_000, help="processes and threads to come and go")
-    parser.add_argument("--only", action="append", default=[], choices=["churn", "storm", "redis", "coreutils"])
+    parser.add_argument("--only", action="append", default=[], choices=_PARTS)
+    parser.add_argument("--target", action="append", default=[], metavar="NAME", help="of the odd targets only these")
+    parser.add_argument(
+        "--way", action="append", default=[], choices=list(WAYS), help="record odd targets this way only"
+    )
     options = parser.parse_args()
-    parts = options.only or ["churn", "storm", "redis", "coreutils"]
+    parts = options.only or (["odd"] if options.target or options.way else _PARTS)
     good = True
     for part in parts:
         began = time.monotonic()
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch)
             try:
-                if part == "churn":
+                if part == "odd":
+                    good &= _same_targets(options.target, options.way or list(WAYS))
+                elif part == "churn":
                     good &= _same_program("churn.c", str(options.events), folder)
                 elif part == "storm":
                     good &= _same_program("storm.c", "2000000", folder)
@@ -38,6 +48,13 @@ def main() -> int:
                 good = False
         print(f"  ({time.monotonic() - began:.0f} s)", flush=True)
     return 0 if good else 1
+
+
+def _same_targets(names: list[str], ways: list[str]) -> bool:
+    chosen = [target for target in TARGETS if not names or target.name in names]
+    rows = compare_targets(chosen, ways)
+    print(f"\n{len(rows)} targets", *totals(rows, ways), sep="\n")
+    return bool(rows) and not any(row.cells[way].answer == "different" for row in rows for way in ways)
 
 
 def _same_program(source: str, argument: str, folder: Path) -> bool:

@@ -18,7 +18,11 @@ class OwnCluster:
     """Workers find the tests' functions as this process does."""
 
     def __init__(self, folder: Path) -> None:
-        self._environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
+        self._environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH")))),
+            "DASK_TEMPORARY_DIRECTORY": str(folder),
+        }
         facts = folder / "scheduler.json"
         self._scheduler = self._start("scheduler", "--host=127.0.0.1", "--port=0", f"--scheduler-file={facts}")
         eventually(facts.exists)

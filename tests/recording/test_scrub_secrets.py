@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
+import json
 import socket
 import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyarrow import parquet
+
+from tests.recording.planted import MARK, NUMBER, places_of, traces_permitted, ways_to_write, whyperf
+from whyperf.recording.manifest import Counting, UncountedModule
+from whyperf.recording.scrub import _counting
 
 pytestmark = pytest.mark.process
 
-MARK = "Qx7secret"
-NUMBER = 7_311_733_117_311_731
 PROGRAM = f"""
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,13 +36,10 @@ int main(int count, char **words) {{
 """
 
 
-def traces_permitted() -> bool:
-    return os.geteuid() == 0 and Path("/sys/kernel/btf/vmlinux").exists()
-
-
 KINDS = {
     "sampled": (),
     "traced": ("--trace",),
+    "counted": ("--counts",),
     "deep": ("--deep", "--symptom", "line:FOLDER/spend.c:8"),
 }
 
@@ -57,25 +53,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def whyperf(*words: str | Path, cwd: Path) -> None:
-    environment = os.environ | {f"{MARK}_NAME": str(NUMBER)}
-    command = [sys.executable, "-m", "whyperf", *map(str, words)]
-    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-def everything_in(recording: Path) -> Iterator[tuple[str, str]]:
-    """Each file as text, and each column of each table as its values are."""
-    for file in sorted(path for path in recording.rglob("*") if path.is_file()):
-        yield str(file.relative_to(recording)), file.read_bytes().decode("latin-1")
-        if file.suffix == ".parquet":
-            for name, column in parquet.read_table(file).to_pydict().items():
-                yield f"{file.name} {name}", repr(column)
-
-
 def leaks(recording: Path) -> list[str]:
-    words = [MARK, str(NUMBER), NUMBER.to_bytes(8, "little").decode("latin-1"), socket.gethostname() + "."]
-    return [where for where, text in everything_in(recording) if any(word in text for word in words)]
+    return places_of([MARK, *ways_to_write(NUMBER), socket.gethostname() + "."], recording)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -84,9 +63,71 @@ def test_no_secret_is_left(kind: str, folder: Path, tmp_path: Path) -> None:
         pytest.skip("tracing needs root and a kernel with BTF")
     out = tmp_path / "recording"
     options = [word.replace("FOLDER", str(folder)) for word in KINDS[kind]]
-    whyperf("record", *options, "-o", out, "--", folder / "tool", folder / f"{MARK}-out", cwd=folder)
+    given = {f"{MARK}_NAME": str(NUMBER)}
+    whyperf("record", *options, "-o", out, "--", folder / "tool", folder / f"{MARK}-out", cwd=folder, environment=given)
     # GIVEN that the recording itself holds secrets
     assert leaks(out)
     # THEN its scrubbed copy holds none
     whyperf("scrub", out, "-o", tmp_path / "scrubbed", cwd=tmp_path)
     assert leaks(tmp_path / "scrubbed") == []
+
+
+FOLDER = "Zk5folder"
+SYMBOLS = f"""
+#include <pthread.h>
+#include <stdlib.h>
+typedef long {MARK}_type;
+struct {MARK}_struct {{ {MARK}_type {MARK}_field; }} {MARK}_global = {{1}};
+static volatile long kept;
+__attribute__((noinline)) void {MARK}_function(struct {MARK}_struct *{MARK}_variable) {{
+    for (long i = 0; i < 60000000; i++) kept += {MARK}_variable->{MARK}_field ^ i;
+}}
+static void *run(void *nothing) {{
+    pthread_setname_np(pthread_self(), "{MARK}");
+    {MARK}_function(&{MARK}_global);
+    return nothing;
+}}
+int main(void) {{
+    pthread_t thread;
+    pthread_create(&thread, NULL, run, NULL);
+    pthread_join(thread, NULL);
+    return 0;
+}}
+"""
+# What docs/privacy.md says is left: names of functions, files, programs, libraries and threads.
+LEFT = {
+    "frames file", "functions name", "functions file", "modules name", "modules path", "processes executable",
+    "processes command", "threads name", "sites file",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["sampled", "counted"])
+def test_names_are_left_where_the_manual_says_and_nowhere_else(kind: str, tmp_path: Path) -> None:
+    # GIVEN secrets as names of a function, a variable, a type, a field, a thread, a source file and the program
+    folder = tmp_path / FOLDER
+    folder.mkdir()
+    (folder / f"{MARK}.c").write_text(SYMBOLS)
+    command = ["gcc", "-g", "-O1", "-D_GNU_SOURCE", "-pthread", "-o", f"{MARK}-tool", f"{folder}/{MARK}.c"]
+    subprocess.run(command, cwd=folder, check=True)
+    whyperf("record", *KINDS[kind], "-o", tmp_path / "recording", "--", folder / f"{MARK}-tool", cwd=folder)
+    # WHEN it is scrubbed
+    whyperf("scrub", tmp_path / "recording", "-o", tmp_path / "scrubbed", cwd=tmp_path)
+    # THEN folders are nowhere, and names of variables, types and fields are neither
+    words = [f"{MARK}_{what}" for what in ("variable", "type", "field", "struct", "global")]
+    assert places_of([FOLDER, *words], tmp_path / "scrubbed") == []
+    # and other names are in the columns for them alone
+    found = {where.replace(".parquet", "") for where in places_of([MARK], tmp_path / "scrubbed")}
+    assert "functions name" in found
+    tables = {column.split()[0] for column in LEFT}
+    assert found - LEFT - tables <= {"manifest.json"}
+    manifest = json.loads((tmp_path / "scrubbed" / "manifest.json").read_text())
+    assert manifest.pop("command") == [f"{MARK}-tool"]
+    for module in (manifest["counting"] or {}).get("uncounted_modules", []):
+        module["path"] = module["path"].replace(f"{MARK}-tool", "")
+    assert MARK not in json.dumps(manifest)
+
+
+def test_libraries_that_were_not_counted_lose_their_folders() -> None:
+    modules = (UncountedModule(f"/home/{FOLDER}/libplain.so", "no plan"),)
+    left = _counting(Counting(sites=1, counted=0, uncounted_modules=modules))
+    assert left.uncounted_modules == (UncountedModule("libplain.so", "no plan"),)

@@ -150,6 +150,20 @@ def test_the_daemon_forgets_processes_that_ended_long_ago(tmp_path: Path, monkey
     assert TracedProcess(1, 7, 1, "lives", "/bin/lives", ("lives",)) in facts
 
 
+def test_the_daemon_remembers_no_longer_than_rings_reach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # GIVEN rings that a storm overwrites at once, and news that come in time
+    monkeypatch.setattr("whyperf.collect.tracer.flight.memory._ROOM", 100_000)
+    monkeypatch.setattr("whyperf.collect.tracer.flight.memory._LATE_S", 0.0)
+    memory = FactsMemory(tmp_path / "facts", lambda: 0.0)
+    # WHEN thousands of processes come and go
+    for pid in range(1000, 8000):
+        memory.add([TracedProcess(2, pid, 1, "short", "/bin/short", ("short",))])
+        memory.ended(pid)
+    memory.close()
+    # THEN those whose events are gone are forgotten
+    assert (tmp_path / "facts").stat().st_size < 300_000
+
+
 def test_stacks_are_split_between_whole_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("whyperf.collect.tracer.facts_file._STACKS_AT_ONCE", 100)
     packed = b"".join(i.to_bytes(4, "little") + (3).to_bytes(2, "little") + bytes(2 + 24) for i in range(10))

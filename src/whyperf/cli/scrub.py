@@ -18,7 +18,7 @@ examples:
 
 Gone are: what variables held, source lines, folders of all paths, arguments of command lines, names of environment
 variables, hosts and containers, what the program printed. Left are: names of functions, files, programs, libraries and
-threads, times and counts.
+threads, times and counts, the unit of work's name, and arguments of system calls where kernel events were recorded.
 """
 
 

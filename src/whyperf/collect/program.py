@@ -64,6 +64,15 @@ def check_followable(program: Program, architecture: Architecture | None = None)
     _check_linked(path)
 
 
+def is_followable(program: Program) -> bool:
+    """Whether the sampler can be loaded into it."""
+    try:
+        check_followable(program)
+    except WhyperfError:
+        return False
+    return True
+
+
 def check_traceable(program: Program) -> None:
     """Refuses programs that Valgrind or a tracer has no use for; how they are linked does not matter to them."""
     _check_architecture(executed_file(program), this_architecture())

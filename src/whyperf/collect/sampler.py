@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from whyperf.collect import _session
 from whyperf.collect.components import Components
 from whyperf.collect.folder import RecordingFolder
-from whyperf.collect.program import Program, executed_file
+from whyperf.collect.program import Program, executed_file, is_followable
 from whyperf.collect.rate import SamplingPlan
 from whyperf.collect.sanitizers import first_libraries
 from whyperf.collect.start import Start, write_start
@@ -71,6 +71,7 @@ class Sampler:
         self._stopping = threading.Event()
         self._names: dict[int, str] = {}
         self._first: list[str] = []
+        self._is_loaded = True
         self._mistake: Exception | None = None
         self.disk_full = False
         components = Components(start.values.components)
@@ -98,13 +99,16 @@ class Sampler:
         self._learning: threading.Thread | None = None
 
     def started(self, program: Program) -> Program:
-        """The program itself: the sampler comes with its environment."""
+        """The program itself: the sampler comes with its environment, where it can be loaded at all."""
+        self._is_loaded = is_followable(program)
         self._first = first_libraries(executed_file(program))
         return program
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
         """The target's environment: the user's own, with the sampler before whatever else is preloaded. What the
-        program needs before that is taken out with it, inside the target."""
+        program needs before that is taken out with it, inside the target. Where it is not loaded, nothing is set."""
+        if not self._is_loaded:
+            return dict(base)
         preloaded = " ".join(filter(None, (*self._first, str(LIBRARY), base.get("LD_PRELOAD"))))
         return {**base, "LD_PRELOAD": preloaded, "WHYPERF_SESSION": str(self._rings.absolute())}
 

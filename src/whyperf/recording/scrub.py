@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from whyperf.recording.manifest import Manifest, Unfollowed
+from whyperf.recording.manifest import Counting, Manifest, UncountedModule, Unfollowed
 from whyperf.recording.reader import Recording
 from whyperf.recording.tables import TABLES
 
@@ -70,5 +70,11 @@ def _manifest(manifest: Manifest) -> Manifest:
         environment_names=(),
         host=replace(manifest.host, name=""),
         losses=replace(losses, unfollowed=unfollowed, notes=()),
+        counting=None if manifest.counting is None else _counting(manifest.counting),
         deep=None if manifest.deep is None else replace(manifest.deep, symptom=_without_folders(manifest.deep.symptom)),
     )
+
+
+def _counting(counting: Counting) -> Counting:
+    modules = tuple(UncountedModule(_base_name(one.path), one.reason) for one in counting.uncounted_modules)
+    return replace(counting, uncounted_modules=modules)

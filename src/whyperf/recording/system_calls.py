@@ -48,6 +48,30 @@ _NEWER = """
 NAMES: dict[int, str] = {**dict(enumerate(_FIRST.split())), **dict(enumerate(_NEWER.split(), NEWER_FROM))}
 NUMBERS: dict[str, int] = {name: number for number, name in NAMES.items()}
 
+_ARGUMENTS = {
+    0: """
+        rt_sigreturn sched_yield pause getpid fork vfork getuid getgid geteuid getegid getppid getpgrp setsid munlockall
+        vhangup sync gettid restart_syscall inotify_init
+    """,
+    1: """
+        close brk pipe alarm dup exit exit_group uname shmdt fsync fdatasync chdir fchdir rmdir unlink umask sysinfo
+        times setuid setgid getpgid setfsuid setfsgid getsid personality sched_getscheduler sched_get_priority_max
+        sched_get_priority_min mlockall chroot acct time io_destroy epoll_create set_tid_address timer_getoverrun
+        timer_delete mq_unlink unshare eventfd epoll_create1 inotify_init1 syncfs pkey_free swapoff
+    """,
+    2: """
+        stat fstat lstat munmap access dup2 nanosleep getitimer listen shutdown kill truncate ftruncate getcwd rename
+        mkdir creat link symlink chmod fchmod gettimeofday getrlimit setrlimit getrusage setpgid setreuid setregid
+        getgroups setgroups capget capset rt_sigpending rt_sigsuspend sigaltstack utime ustat statfs fstatfs getpriority
+        sched_setparam sched_getparam sched_rr_get_interval mlock munlock arch_prctl settimeofday umount2 sethostname
+        setdomainname tkill io_setup timer_gettime clock_settime clock_gettime clock_getres utimes mq_notify
+        inotify_rm_watch set_robust_list timerfd_create eventfd2 pipe2 timerfd_gettime clock_adjtime setns memfd_create
+        pkey_alloc io_uring_setup pidfd_open clone3 flock
+    """,
+}
+FEW_ARGUMENTS: dict[str, int] = {name: count for count, names in _ARGUMENTS.items() for name in names.split()}
+"""How many arguments a call takes; calls that are not listed take three or more, or it is not known."""
+
 
 def system_call_name(number: int) -> str:
     return NAMES.get(number, f"system call {number}")

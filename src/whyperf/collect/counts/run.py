@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from whyperf.collect.architecture import Architecture, this_architecture
 from whyperf.collect.counts.recorder import LIBRARY, CountsRecorder
 from whyperf.collect.dependences.loaded import LoadedFile, files_of
 from whyperf.collect.lifecycle import Lifecycle, Outcome
-from whyperf.collect.program import Program, check_followable
+from whyperf.collect.program import Program, check_followable, executed_file
 from whyperf.collect.runner import run_to_the_end
 from whyperf.collect.sampler import cache_folder, preloadable
+from whyperf.collect.sanitizers import first_libraries
 from whyperf.collect.shell import command_line
 from whyperf.collect.start import start_of
 from whyperf.collect.work import DriverWork, OneRun
@@ -40,6 +42,15 @@ def check_counts_here() -> None:
         )
 
 
+def _check_sanitizers(program: Program) -> None:
+    """AddressSanitizer ends a program into which another library was loaded before its own."""
+    if first := [name for name in first_libraries(executed_file(program)) if "tsan" not in name]:
+        raise WhyperfError(
+            f"{program.path} needs {first[0]} before every other library, so the one that counts cannot be loaded.",
+            f"whyperf record -- {shlex.join(program.command)}",
+        )
+
+
 def record_counts(
     program: Program,
     path: Path,
@@ -58,6 +69,7 @@ def record_counts(
     Both program and library are of `architecture`, this machine's if none is given.
     """
     check_followable(program, architecture)
+    _check_sanitizers(program)
     preloadable(library)
     if lifecycle.skip_s:
         raise WhyperfError(

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from whyperf.collect.seal.call_arguments import call_arguments, call_results
 from whyperf.collect.seal.evidence import Int32, Int64, RawStacks
 from whyperf.collect.seal.places import numbered
 from whyperf.collect.seal.spaces import Spaces
@@ -96,13 +97,14 @@ def events_table(records: Records, cast: TracedCast, node: Int32, cut: npt.NDArr
 
 
 def _events(records: Records, **columns: np.ndarray) -> pa.Table:
-    plain = ("cpu", "kind", "context", "detail", "object", "peer", "result", "extra")
+    plain = ("cpu", "kind", "context", "detail", "object", "peer", "extra")
     return table_of(
         EVENTS,
         time=records["time"].astype(np.int64),
         **columns,
         **{name: np.ascontiguousarray(records[name]) for name in plain},
-        **{f"argument{i}": np.ascontiguousarray(records["argument"][:, i]) for i in range(3)},
+        **{f"argument{i}": column for i, column in enumerate(call_arguments(records))},
+        result=call_results(records),
     )
 
 

@@ -1,6 +1,7 @@
 """The flight recorder's daemon: gives the kernel the unwind tables of what starts, and writes down what that is.
 
-It reads no event. Without it tracing goes on, and only the stacks of programs that start later are cut.
+It reads no event but the oldest, to forget processes that no event is of. Without it tracing goes on, and only the
+stacks of programs that start later are cut.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from types import FrameType
+
+import numpy as np
 
 from whyperf.collect._tracer import Tracer
 from whyperf.collect.sampler import tables_folder
@@ -18,6 +22,7 @@ from whyperf.collect.tracer.flight.memory import FactsMemory
 from whyperf.collect.tracer.flight.state import facts_path
 from whyperf.collect.tracer.holder import pins_folder
 from whyperf.collect.tracer.living import read_process, read_threads
+from whyperf.collect.tracer.traced import RECORD
 
 _WAIT_MS = 1000
 
@@ -33,8 +38,8 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
 def main(said: int) -> None:
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    memory = FactsMemory(facts_path())
     tracer = Tracer.pinned(pins_folder(), tables_folder())
+    memory = FactsMemory(facts_path(), lambda: _reach_s(tracer))
     os.write(said, b"ready")
     os.close(said)
     with contextlib.suppress(_Stop):
@@ -43,15 +48,23 @@ def main(said: int) -> None:
     memory.close()
 
 
+def _reach_s(tracer: Tracer) -> float:
+    """How long ago the oldest event in any ring was."""
+    now = time.monotonic_ns()
+    events, _ = tracer.snapshot(0)
+    firsts = [int(np.frombuffer(part, RECORD, 1)["time"][0]) for _, part in events if part]
+    return (now - min(firsts)) / 1e9 if firsts else 0.0
+
+
 def _serve(tracer: Tracer, memory: FactsMemory) -> None:
     facts: list[Fact] = []
-    for kind, time, pid, _, modules in tracer.serve(_WAIT_MS):
+    for kind, moment, pid, _, modules in tracer.serve(_WAIT_MS):
         if kind == "exit":
             memory.ended(pid)
         elif kind == "exec":
             process = read_process(pid)
             facts += [process, *read_threads(pid)] if process else []
-        facts += [mappings_of(time, pid, modules)] if modules else []
+        facts += [mappings_of(moment, pid, modules)] if modules else []
     memory.add(facts)
 
 

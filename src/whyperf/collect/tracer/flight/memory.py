@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from whyperf.collect.tracer.facts import Fact, to_json
@@ -14,7 +14,8 @@ from whyperf.collect.tracer.traced import TracedMappings, TracedProcess, TracedT
 from whyperf.recording.chunks import ChunkKind, encode_chunk
 from whyperf.recording.storage import write_new
 
-_KEPT_AFTER_END_S = 900.0
+_KEPT_AFTER_END_S = 900.0  # at most; less where rings reach less far back
+_LATE_S = 10.0  # by how much the news of an end may come late
 _PER_PROCESS = 64  # what a process that maps and unmaps all day says last
 _ROOM = 4 << 20
 
@@ -22,7 +23,9 @@ _ROOM = 4 << 20
 class FactsMemory:
     """Appends to a file, and writes it anew once most of it is about processes long gone."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, reach_s: Callable[[], float] = lambda: _KEPT_AFTER_END_S) -> None:
+        """`reach_s` says how far back the rings reach: what ended before that is in no event."""
+        self._reach_s = reach_s
         self._path = path
         self._of: dict[int, list[Fact]] = defaultdict(list)
         self._ended: dict[int, float] = {}
@@ -49,7 +52,7 @@ class FactsMemory:
         self._file.close()
 
     def _rewrite(self) -> None:
-        long_ago = time.monotonic() - _KEPT_AFTER_END_S
+        long_ago = time.monotonic() - min(self._reach_s() + _LATE_S, _KEPT_AFTER_END_S)
         for pid in [pid for pid, when in self._ended.items() if when < long_ago]:
             del self._ended[pid], self._of[pid]
         chunks = (

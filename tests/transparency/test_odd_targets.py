@@ -1,0 +1,40 @@
+"""A few targets of `python -m bench.transparency`: those in which something was once found."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from bench.odd_targets.listed import TARGETS
+from bench.odd_targets.matrix import compare_targets
+from bench.odd_targets.target import Target
+
+BY_NAME = {target.name: target for target in TARGETS}
+TRACES = os.geteuid() == 0 and Path("/sys/kernel/btf/vmlinux").exists()
+
+
+def answers(names: list[str], way: str) -> dict[str, str]:
+    chosen: list[Target] = [BY_NAME[name] for name in names]
+    return {row.target: row.cells[way].answer for row in compare_targets(chosen, [way])}
+
+
+def test_names_are_told_apart() -> None:
+    assert len(BY_NAME) == len(TARGETS) >= 31
+
+
+@pytest.mark.skipif(not TRACES, reason="tracing needs root and a kernel with BTF")
+def test_program_without_sampler_is_traced_without_its_variables() -> None:
+    # musl's linker ends programs for a library that it cannot load.
+    told = answers(["static", "musl"], "trace")
+    assert told["static"] == "same"
+    assert told["musl"] in {"same", "skipped"}
+
+
+def test_program_whose_sanitizer_must_come_first_is_not_counted() -> None:
+    assert answers(["gcc address sanitizer"], "counts")["gcc address sanitizer"] in {"refused", "skipped"}
+
+
+def test_programs_that_look_for_others_find_none() -> None:
+    names = ["own handlers of all signals", "lists its descriptors", "closes its outputs", "looks at itself"]
+    assert set(answers(names, "record").values()) == {"same"}
