@@ -74,6 +74,7 @@ def test_speedscope_profiles_add_up(stacks):
     assert spent == pytest.approx(dict(seconds_by_function(stacks)), abs=1e-6)
 
 
+@pytest.mark.process
 def test_speedscope_takes_its_own_schema():
     schema = json.loads((npm_package("speedscope") / "dist/release/file-format-schema.json").read_text())
     jsonschema.validate(json.loads(json.dumps(speedscope(profile_of(sampled(SLOW, threads=2))))), schema)
