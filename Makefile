@@ -57,7 +57,7 @@ test: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/test-packages $(STAMPS)/brow
 	$(PYTEST) -m "not long" --no-unexpected-skips
 
 unit: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/sarif-schema $(PAGE) ## the tests that start no programs, under a minute
-	$(PYTEST) -m "not process and not long"
+	$(PYTEST) -m "not process and not long" --no-programs
 
 bench-tests: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/test-packages $(STAMPS)/browser $(STAMPS)/sarif-schema $(PAGE) ## the longest tests
 	$(PYTEST) -m long

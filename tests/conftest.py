@@ -51,6 +51,7 @@ _unit_tests: list[str] = []  # the one that runs now, if any
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--no-programs", action="store_true", help="a test fails that starts one without being marked so")
     parser.addoption("--no-unexpected-skips", action="store_true", help="a skip fails unless this machine explains it")
 
 
@@ -67,7 +68,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool, bool]:
-    _unit_tests[:] = [] if item.get_closest_marker("process") else [item.nodeid]
+    refused = item.config.getoption("no_programs") and not item.get_closest_marker("process")
+    _unit_tests[:] = [item.nodeid] if refused else []
     try:
         return (yield)
     finally:
