@@ -14,10 +14,10 @@ _MACHINE = (
     r"has no run-time library here|has no libraries here|no 32-bit C library|no shell that knows ulimit",
 )
 _LEFT_TO_BENCHMARKS = (r"built from a registry's source|has been built for the benchmarks",)
-_BUSY = (r"this machine is too busy",)
+_MOMENT = (r"this machine is too busy|cannot be fetched",)
 _RIGHTS = (r"root|is not permitted|are not permitted|kernel events: |mounts a small file system|ordinary user",)
 
 
 def is_expected(reason: str) -> bool:
-    patterns = [*_MACHINE, *_LEFT_TO_BENCHMARKS, *_BUSY, *(_RIGHTS if os.geteuid() != 0 else ())]
+    patterns = [*_MACHINE, *_LEFT_TO_BENCHMARKS, *_MOMENT, *(_RIGHTS if os.geteuid() != 0 else ())]
     return any(re.search(pattern, reason) for pattern in patterns)
