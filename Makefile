@@ -56,7 +56,7 @@ demo: $(STAMPS)/installed $(PAGE) ## a built-in slow program, recorded and diagn
 test: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/test-packages $(STAMPS)/browser $(STAMPS)/sarif-schema $(PAGE) ## all tests but the longest
 	$(PYTEST) -m "not long" --no-unexpected-skips
 
-unit: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/sarif-schema $(PAGE) ## the tests that start no programs, under a minute
+unit: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/sarif-schema $(PAGE) ## the tests that start no programs, in under two minutes
 	$(PYTEST) -m "not process and not long" --no-programs
 
 bench-tests: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/test-packages $(STAMPS)/browser $(STAMPS)/sarif-schema $(PAGE) ## the longest tests
