@@ -20,10 +20,8 @@ settings.load_profile("patient")
 os.environ["WHYPERF_TRACE_FOLDER"] = f"/tmp/whyperf-tests-{os.getpid()}"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-for _number in (
-    signal.SIGINT,
-    signal.SIGHUP,
-):  # what nohup and a shell's background jobs ignore, programs would ignore too
+# What nohup and a shell's background jobs ignore, programs that tests start would ignore too.
+for _number in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.SIG_DFL)
 
@@ -43,8 +41,13 @@ _OF_PROCESSES = frozenset(
         "packaging",
         "page",
         "relations",
+        "revisions",
+        "runner",
+        "sampler",
+        "tracer",
+        "transparency",
+        "unwind",
     }
-    | {"revisions", "runner", "sampler", "tracer", "transparency", "unwind"}
 )
 _STARTS = frozenset({"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "subprocess.Popen"})
 _unit_tests: list[str] = []  # the one that runs now, if any

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from importlib import resources
 from typing import Any
 
@@ -11,6 +10,7 @@ from whyperf.ci.policy import exit_status
 from whyperf.ci.result import Cause, Figures, Report, Result, Revision
 from whyperf.diagnose.verdict import ChangedBy
 from whyperf.report.json import as_plain as verdict_as_plain
+from whyperf.report.json import finite
 
 FORMAT = 1
 
@@ -23,7 +23,7 @@ def schema() -> dict[str, Any]:
 
 def to_json(report: Report) -> str:
     """ASCII only, whatever names there are."""
-    return json.dumps(_finite(as_plain(report)), indent=1, allow_nan=False) + "\n"
+    return json.dumps(finite(as_plain(report)), indent=1, allow_nan=False) + "\n"
 
 
 def as_plain(report: Report) -> dict[str, Any]:
@@ -96,12 +96,3 @@ def _commit(changed: ChangedBy) -> dict[str, Any]:
         "function": changed.function,
         "file": changed.file,
     }
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no infinity: such a figure is null."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(one) for key, one in value.items()}
-    return [_finite(one) for one in value] if isinstance(value, list) else value

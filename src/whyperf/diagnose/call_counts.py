@@ -27,8 +27,8 @@ def call_counts(
     rows = [*(change for one in divided.functions for change in one.changes), *divided.outside]
     rows.sort(key=lambda change: (-change.part_s, change.function, change.callee or 0))
     unit = bad[0].work.unit
-    changes = tuple(_named(program, change, divided.excess_s, unit) for change in rows)
-    changes = tuple(change for change in changes if abs(change.share) > _ROUNDING)
+    named = (_named(program, change, divided.excess_s, unit) for change in rows)
+    changes = tuple(change for change in named if abs(change.share) > _ROUNDING)
     # The largest savings are worth knowing too: they stand at the end.
     kept = changes if len(changes) <= _KEPT else (*changes[: _KEPT - 10], *changes[-10:])
     left = sum(change.share for change in changes) - sum(change.share for change in kept)

@@ -28,12 +28,14 @@ def counted_calls(counts: CallCounts, width: int) -> Iterator[Text]:
     for change in sorted(shown, key=lambda change: -change.share):
         where = f" (line {change.line})" if change.line else ""
         lines = wrap(printable(change.sentence) + where, max(20, width - _LEFT))
-        share = f"-{percent(-change.share)}" if change.share < 0 else percent(change.share)
-        yield Text(f"  {share:>5}  ").append(lines[0])
+        yield Text(f"  {_signed(change.share):>5}  ").append(lines[0])
         for line in lines[1:]:
             yield Text(" " * _LEFT + line)
     left = len(counts.changes) + counts.more - len(shown)
     if left:
         rest = 1 - sum(change.share for change in shown)
-        part = f"-{percent(-rest)}" if rest < 0 else percent(rest)
-        yield Text(f"  {part:>5}  {left} smaller {'changes' if left > 1 else 'change'} together", "dim")
+        yield Text(f"  {_signed(rest):>5}  {left} smaller {'changes' if left > 1 else 'change'} together", "dim")
+
+
+def _signed(share: float) -> str:
+    return f"-{percent(-share)}" if share < 0 else percent(share)
