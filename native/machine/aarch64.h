@@ -30,6 +30,26 @@ static inline void machine_take_registers(const ucontext_t *context, struct unwi
     registers->value[UNWIND_PC] = context->uc_mcontext.pc;
 }
 
+// Those that calls preserve, as they are here.
+static inline __attribute__((always_inline)) void machine_registers_here(struct unwind_registers *registers) {
+    enum { FIRST_PRESERVED = 19 };
+    uint64_t *first = &registers->value[FIRST_PRESERVED], stack_pointer, pc;
+    __asm__ volatile("stp x19, x20, [%2]\n\t"
+                     "stp x21, x22, [%2, #16]\n\t"
+                     "stp x23, x24, [%2, #32]\n\t"
+                     "stp x25, x26, [%2, #48]\n\t"
+                     "stp x27, x28, [%2, #64]\n\t"
+                     "stp x29, x30, [%2, #80]\n\t"
+                     "mov %0, sp\n\t"
+                     "adr %1, ."
+                     : "=&r"(stack_pointer), "=&r"(pc)
+                     : "r"(first)
+                     : "memory");
+    registers->value[UNWIND_SP] = stack_pointer;
+    registers->value[UNWIND_PC] = pc;
+    registers->known = (unwind_bit(UNWIND_REGISTERS) - 1) & ~(unwind_bit(FIRST_PRESERVED) - 1);
+}
+
 // The vector registers, 16 bytes each; NULL where the kernel has not kept them. They are one of the records that follow
 // the registers, the last of which has no size.
 static inline const unsigned char *machine_vectors(const ucontext_t *context) {

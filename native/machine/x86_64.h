@@ -31,6 +31,26 @@ static inline void machine_take_registers(const ucontext_t *context, struct unwi
         registers->value[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
 }
 
+// Those that calls preserve, as they are here.
+static inline __attribute__((always_inline)) void machine_registers_here(struct unwind_registers *registers) {
+    uint64_t *value = registers->value, pc;
+    __asm__ volatile("mov %%rbx, 24(%1)\n\t"
+                     "mov %%rbp, 48(%1)\n\t"
+                     "mov %%rsp, 56(%1)\n\t"
+                     "mov %%r12, 96(%1)\n\t"
+                     "mov %%r13, 104(%1)\n\t"
+                     "mov %%r14, 112(%1)\n\t"
+                     "mov %%r15, 120(%1)\n\t"
+                     "lea 0(%%rip), %0"
+                     : "=&r"(pc)
+                     : "r"(value)
+                     : "memory");
+    registers->value[UNWIND_PC] = pc;
+    registers->known = unwind_bit(UNWIND_RBX) | unwind_bit(UNWIND_RBP) | unwind_bit(UNWIND_RSP) |
+                       unwind_bit(UNWIND_R12) | unwind_bit(UNWIND_R13) | unwind_bit(UNWIND_R14) |
+                       unwind_bit(UNWIND_R15) | unwind_bit(UNWIND_PC);
+}
+
 // The vector registers, 16 bytes each; NULL where the kernel has not kept them.
 static inline const unsigned char *machine_vectors(const ucontext_t *context) {
     const struct _libc_fpstate *state = context->uc_mcontext.fpregs;

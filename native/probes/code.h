@@ -5,9 +5,10 @@
 #include "probes/modules.h"
 #include "probes/plan.h"
 
-extern const uint32_t code_machine;      // what plans for it say
-extern const uintptr_t code_reach;       // of a jump to either side, less a margin
-extern const uintptr_t code_clear_above; // room that is left above a program, where its heap grows
+extern const uint32_t code_machine;         // what plans for it say
+extern const uint32_t code_increment_bytes; // of every form of counting
+extern const uintptr_t code_reach;          // of a jump to either side, less a margin
+extern const uintptr_t code_clear_above;    // room that is left above a program, where its heap grows
 
 struct code_span {
     uintptr_t low, high;

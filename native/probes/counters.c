@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "probes/disk.h"
 #include "probes/increments.h"
 #include "probes/memory.h"
 #include "probes/sandbox.h"
@@ -40,31 +40,6 @@ static struct {
     uint32_t asked; // where the search for an abandoned block goes on
 } this = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-// A file beyond the limit would not only fail to grow: the program would get a signal.
-static bool may_grow_to(uint64_t bytes) {
-    struct rlimit limit;
-    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
-}
-
-static bool fill_with_zeros(int fd, uint64_t at, uint64_t bytes) {
-    static const char zeros[PAGE];
-    for (uint64_t done = 0; done < bytes; done += PAGE)
-        if (syscall(SYS_pwrite64, fd, zeros, (size_t)PAGE, at + done) != PAGE)
-            return false;
-    return true;
-}
-
-// Disk space is taken now: for want of it later, the program itself would be killed when it counts.
-static bool take_space(int fd, uint64_t at, uint64_t bytes) {
-    if (bytes == 0)
-        return true;
-    if (!may_grow_to(at + bytes))
-        return false;
-    if (syscall(SYS_fallocate, fd, 0, at, bytes) == 0)
-        return true;
-    return errno == EOPNOTSUPP && fill_with_zeros(fd, at, bytes);
-}
-
 static int create_file(void) {
     for (int number = 0; number < NAMES_TRIED; number++) {
         int size = snprintf(this.path, sizeof this.path, "%s/%d.%d.counts", this.folder, (int)getpid(), number);
@@ -87,8 +62,8 @@ static bool open_new(bool forked, uint64_t rows) {
     if (fd < 0)
         return false;
     struct counters_header *header = MAP_FAILED;
-    if (may_grow_to(blocks_from) && ftruncate(fd, (off_t)blocks_from) == 0 &&
-        take_space(fd, 0, COUNTERS_HEADER_BYTES + rows * ROW_BYTES))
+    if (disk_may_hold(blocks_from) && ftruncate(fd, (off_t)blocks_from) == 0 &&
+        disk_take(fd, 0, COUNTERS_HEADER_BYTES + rows * ROW_BYTES))
         header = mmap(NULL, blocks_from, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     raw_close(fd);
     if (header == MAP_FAILED) {
@@ -155,7 +130,7 @@ static void path_of(const struct module *module, char path[COUNTERS_PATH_BYTES])
 
 static bool take_row(uint32_t row) {
     int fd = *this.path ? open_file() : -1;
-    bool taken = fd >= 0 && take_space(fd, COUNTERS_HEADER_BYTES + (uint64_t)row * ROW_BYTES, ROW_BYTES);
+    bool taken = fd >= 0 && disk_take(fd, COUNTERS_HEADER_BYTES + (uint64_t)row * ROW_BYTES, ROW_BYTES);
     if (fd >= 0)
         raw_close(fd);
     return taken;
@@ -196,7 +171,7 @@ static bool take_space_in_blocks(uint32_t first, uint32_t bytes) {
         return false;
     bool taken = true;
     for (uint32_t block = 0; block < blocks_in_use() && taken; block++)
-        taken = take_space(fd, block_offset(block) + first, bytes);
+        taken = disk_take(fd, block_offset(block) + first, bytes);
     raw_close(fd);
     return taken;
 }
@@ -258,8 +233,8 @@ static struct block *new_block(uint32_t count) {
     if (fd < 0)
         return NULL;
     void *address = MAP_FAILED;
-    if (may_grow_to(block_offset(count + 1)) && ftruncate(fd, (off_t)block_offset(count + 1)) == 0 &&
-        take_space(fd, block_offset(count), this.used))
+    if (disk_may_hold(block_offset(count + 1)) && ftruncate(fd, (off_t)block_offset(count + 1)) == 0 &&
+        disk_take(fd, block_offset(count), this.used))
         address = map_block(fd, count);
     raw_close(fd);
     if (address == MAP_FAILED)

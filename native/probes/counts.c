@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "probes/counters.h"
+#include "probes/environment.h"
 #include "probes/increments.h"
 #include "probes/install.h"
 #include "probes/memory.h"
@@ -49,6 +50,8 @@ static void set_increments(const struct plan *plan, const struct installed *wher
 static enum probes_reason count_module(const struct module *module, struct counted *counted) {
     const struct plan_header *header = counted->plan.header;
     bool per_thread = counters_mode() == COUNTERS_PER_THREAD;
+    if (header->flags & PLAN_HAS_TRAPS)
+        return PROBES_PLAN_DAMAGED;
     if (per_thread ? header->flags & PLAN_TAKES_REGISTER : !increments_can_lock())
         return PROBES_TAKES_REGISTER;
     enum probes_reason reason = install_check(&counted->plan, module);
@@ -102,11 +105,6 @@ static void look_at_new(const struct module *module, struct counters_module *row
     row->reason = reason;
 }
 
-static bool is_linker_or_vdso(const struct module *module) {
-    uintptr_t hook = _r_debug.r_brk;
-    return (hook >= module->low && hook < module->high) || !strncmp(module->path, "linux-vdso", 10);
-}
-
 static void look_at(const struct module *module, void *context) {
     (void)context;
     struct counted *known = counted_at(module);
@@ -116,7 +114,7 @@ static void look_at(const struct module *module, void *context) {
     }
     if (known) // unloaded, and loaded again to the same place
         release(known);
-    struct counters_module *row = is_linker_or_vdso(module) ? NULL : counters_row(module);
+    struct counters_module *row = module_is_linker_or_vdso(module) ? NULL : counters_row(module);
     struct counted *counted = row ? free_row() : NULL;
     if (counted && (!row->reason || row->reason == PROBES_NO_PLAN))
         look_at_new(module, row, counted);
@@ -182,13 +180,6 @@ static const struct threads_events events = {
     .after_fork_in_child = after_fork_in_child,
 };
 
-static const char *value_of(char **environment, const char *variable) {
-    for (; environment && *environment; environment++)
-        if (!strncmp(*environment, variable, strlen(variable)))
-            return *environment + strlen(variable);
-    return NULL;
-}
-
 static void note_use_of_register(const struct module *module, void *is_taken) {
     if (plan_flags(counts.plans, module->build_id, module->build_id_bytes) & PLAN_TAKES_REGISTER)
         *(bool *)is_taken = true;
@@ -202,7 +193,8 @@ static bool threads_run_already(void) {
 // The environment comes as an argument: libc itself is initialised after us.
 __attribute__((constructor)) static void start(int argument_count, char **arguments, char **environment) {
     (void)argument_count, (void)arguments;
-    const char *plans = value_of(environment, plans_variable), *out = value_of(environment, out_variable);
+    const char *plans = environment_value(environment, plans_variable),
+               *out = environment_value(environment, out_variable);
     if (!plans || !out || strlen(plans) >= sizeof counts.plans || threads_run_already() || !counters_open(out))
         return;
     strcpy(counts.plans, plans);

@@ -5,8 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-extern const uint32_t increment_bytes; // of every form
-
 // Whether threads can have blocks of their own. To be asked once, by the first thread.
 bool increments_find_threads(void);
 // Whether one block can serve all threads.

@@ -101,6 +101,11 @@ bool module_holds(const struct module *module, uint64_t address) {
     return address >= module->low - module->bias && address < module->high - module->bias;
 }
 
+bool module_is_linker_or_vdso(const struct module *module) {
+    uintptr_t hook = _r_debug.r_brk;
+    return (hook >= module->low && hook < module->high) || !strncmp(module->path, "linux-vdso", 10);
+}
+
 // The dynamic linker calls an empty function whenever the list has changed, for debuggers: it gets a jump to us.
 // Nothing is interposed, so that callers of dlopen stay who they are.
 static void (*when_changed)(void);

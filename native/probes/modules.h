@@ -26,6 +26,7 @@ void modules_walk(module_fn visit, void *context);
 
 bool module_holds_code(const struct module *module, uint64_t address, uint64_t bytes);
 bool module_holds(const struct module *module, uint64_t address);
+bool module_is_linker_or_vdso(const struct module *module);
 
 // Has `changed` called whenever libraries were loaded or unloaded, under the dynamic linker's lock and before any code
 // of a new one runs. False if it cannot be.

@@ -8,7 +8,6 @@
 
 #include "probes/checksum.h"
 #include "probes/code.h"
-#include "probes/increments.h"
 #include "sampler/raw.h"
 
 _Static_assert(sizeof(struct plan_header) == 80 && sizeof(struct plan_patch) == 24 && sizeof(struct plan_site) == 24,
@@ -16,7 +15,7 @@ _Static_assert(sizeof(struct plan_header) == 80 && sizeof(struct plan_patch) == 
 
 static const size_t checked_from = offsetof(struct plan_header, version);
 
-static bool plan_path(char path[PATH_MAX], const char *folder, const uint8_t *build_id, uint32_t bytes) {
+bool plan_beside(char *path, const char *folder, const uint8_t *build_id, uint32_t bytes, const char *suffix) {
     char name[2 * PLAN_BUILD_ID_BYTES + 1];
     static const char digits[] = "0123456789abcdef";
     for (uint32_t i = 0; i < bytes; i++) {
@@ -24,10 +23,10 @@ static bool plan_path(char path[PATH_MAX], const char *folder, const uint8_t *bu
         name[2 * i + 1] = digits[build_id[i] & 15];
     }
     name[2 * bytes] = '\0';
-    return (size_t)snprintf(path, PATH_MAX, "%s/%s.plan", folder, name) < PATH_MAX;
+    return (size_t)snprintf(path, PATH_MAX, "%s/%s.%s", folder, name, suffix) < PATH_MAX;
 }
 
-static const void *mapped(const char *path, size_t *bytes) {
+const void *plan_mapped(const char *path, size_t *bytes) {
     int fd = raw_open(path, O_RDONLY, 0);
     if (fd < 0)
         return NULL;
@@ -66,6 +65,8 @@ static bool contents_are_sound(const struct plan *plan) {
     uint64_t free_from = 0;
     for (uint32_t i = 0; i < header->patches; i++) {
         const struct plan_patch *patch = &plan->patches[i];
+        if (patch->kind == PATCH_TRAP && !(header->flags & PLAN_HAS_TRAPS))
+            return false;
         if (!code_patch_is_sound(patch) || patch->stub >= header->stub_bytes || patch->at < free_from)
             return false;
         free_from = (uint64_t)patch->at + patch->size;
@@ -74,7 +75,7 @@ static bool contents_are_sound(const struct plan *plan) {
         if ((uint64_t)plan->fixes[i] + PLAN_FIX_BYTES > header->stub_bytes)
             return false;
     for (uint32_t i = 0; i < header->increments; i++)
-        if ((uint64_t)plan->increments[i].at + increment_bytes > header->stub_bytes ||
+        if ((uint64_t)plan->increments[i].at + code_increment_bytes > header->stub_bytes ||
             plan->increments[i].counter >= header->counters)
             return false;
     return true;
@@ -96,9 +97,9 @@ enum probes_reason plan_open(const char *folder, const uint8_t *build_id, uint32
     memset(plan, 0, sizeof *plan);
     if (!build_id_bytes || build_id_bytes > PLAN_BUILD_ID_BYTES)
         return PROBES_NO_BUILD_ID;
-    if (!plan_path(path, folder, build_id, build_id_bytes))
+    if (!plan_beside(path, folder, build_id, build_id_bytes, "plan"))
         return PROBES_NO_PLAN;
-    plan->header = mapped(path, &plan->bytes);
+    plan->header = plan_mapped(path, &plan->bytes);
     if (!plan->header)
         return PROBES_NO_PLAN;
     enum probes_reason reason = check(plan, build_id, build_id_bytes);
@@ -110,7 +111,8 @@ enum probes_reason plan_open(const char *folder, const uint8_t *build_id, uint32
 uint32_t plan_flags(const char *folder, const uint8_t *build_id, uint32_t build_id_bytes) {
     char path[PATH_MAX];
     struct plan_header header;
-    if (!build_id_bytes || build_id_bytes > PLAN_BUILD_ID_BYTES || !plan_path(path, folder, build_id, build_id_bytes))
+    if (!build_id_bytes || build_id_bytes > PLAN_BUILD_ID_BYTES ||
+        !plan_beside(path, folder, build_id, build_id_bytes, "plan"))
         return 0;
     int fd = raw_open(path, O_RDONLY, 0);
     if (fd < 0)

@@ -25,12 +25,14 @@ enum {
 
 enum plan_flags {
     PLAN_TAKES_REGISTER = 1, // the module's own code uses the register by which threads find their counters
+    PLAN_HAS_TRAPS = 2,      // for libraries that handle them
 };
 
 enum patch_kind {
     PATCH_DISTANCE, // a call or jump by distance stays what it is, and now leads to the stub
     PATCH_CALL,     // becomes a call of the same length, so that it returns to where it did
     PATCH_JUMP,     // becomes a jump; what it does not need becomes no operation
+    PATCH_TRAP,     // becomes a trap, whose handler goes on in the stub
 };
 
 struct plan_header {
@@ -78,5 +80,9 @@ enum probes_reason plan_open(const char *folder, const uint8_t *build_id, uint32
 // The flags of that plan, unchecked; 0 if there is none.
 uint32_t plan_flags(const char *folder, const uint8_t *build_id, uint32_t build_id_bytes);
 void plan_close(struct plan *plan);
+
+// For files that come with a plan: the path of FOLDER/BUILDID.SUFFIX, and a file's content; NULL if there is none.
+bool plan_beside(char *path, const char *folder, const uint8_t *build_id, uint32_t bytes, const char *suffix);
+const void *plan_mapped(const char *path, size_t *bytes);
 
 #endif

@@ -15,6 +15,7 @@ enum probes_reason {
     PROBES_NOT_WRITABLE = 9,      // the system refuses to change code
     PROBES_TEXT_RELOCATIONS = 10, // the dynamic linker writes into the code as well
     PROBES_TAKES_REGISTER = 11, // it needs the register by which threads find their counters, and locking is no way out
+    PROBES_NO_SYMBOL = 12,      // transplanted code calls a function that no loaded module has
 };
 
 #endif

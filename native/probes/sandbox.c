@@ -12,6 +12,17 @@
 
 static _Atomic(void *) next_prctl;
 static _Atomic bool forbidden;
+static void (*before_sandbox)(void);
+
+void sandbox_watch(void (*before)(void)) {
+    before_sandbox = before;
+}
+
+static void forbid(void) {
+    if (before_sandbox)
+        before_sandbox();
+    atomic_store(&forbidden, true);
+}
 
 bool sandbox_forbids_system_calls(void) {
     return atomic_load_explicit(&forbidden, memory_order_relaxed);
@@ -27,7 +38,7 @@ EXPORT int prctl(int option, ...) {
     __typeof__(&prctl) next = NEXT(prctl);
     bool before = sandbox_forbids_system_calls();
     if (option == PR_SET_SECCOMP)
-        atomic_store(&forbidden, true);
+        forbid();
     int result = next(option, arguments[0], arguments[1], arguments[2], arguments[3]);
     if (option == PR_SET_SECCOMP && result != 0)
         atomic_store(&forbidden, before);
@@ -57,7 +68,7 @@ long whyperf_seccomp(long operation, long flags, void *arguments) {
     bool installs = operation == SECCOMP_SET_MODE_FILTER || operation == SECCOMP_SET_MODE_STRICT;
     bool before = sandbox_forbids_system_calls();
     if (installs)
-        atomic_store(&forbidden, true);
+        forbid();
     long raw = seccomp_call(operation, flags, arguments);
     if (raw >= 0 || raw <= -4096)
         return raw;

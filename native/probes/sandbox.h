@@ -6,4 +6,7 @@
 
 bool sandbox_forbids_system_calls(void);
 
+// Has `before` called right before that.
+void sandbox_watch(void (*before)(void));
+
 #endif

@@ -77,13 +77,16 @@ static void write_values_in_signal(bool with_others, uint64_t time) {
     ring_commit_in_signal(WHYPERF_RECORD_VALUES, bytes, time, bytes);
 }
 
-// A handler that takes a large part of its period would starve the program.
-static void note_cost_in_signal(uint64_t cost) {
+void sample_note_cost_in_signal(uint64_t cost) {
     struct whyperf_counters *counters = &this_thread.slot->counters;
     counters->handler_ns += cost;
     if (cost > counters->handler_ns_max)
         counters->handler_ns_max = cost;
     counters->handler_times[whyperf_handler_bucket(cost)]++;
+}
+
+// A handler that takes a large part of its period would starve the program.
+static void slow_down_if_costly_in_signal(uint64_t cost) {
     this_thread.recent_handler_ns += cost;
     if (++this_thread.recent_samples == COST_WINDOW) {
         uint64_t period = this_process.period_ns * this_thread.periods_per_sample;
@@ -94,41 +97,59 @@ static void note_cost_in_signal(uint64_t cost) {
     }
 }
 
-static void take_sample_in_signal(const ucontext_t *context, uint32_t weight) {
+bool sample_write_in_signal(const struct walk_request *from, uint32_t weight, uint64_t time,
+                            const struct whyperf_memory *memory) {
     struct whyperf_counters *counters = &this_thread.slot->counters;
+    if (memory)
+        time = this_thread.latest_memory = time > this_thread.latest_memory ? time : this_thread.latest_memory + 1;
+    if (modules_are_stale_in_signal())
+        modules_refresh_in_signal();
+    struct walk_request request = *from;
+    request.values_depth = from->no_values ? 0 : values_depth();
+    request.with_others = request.values_depth && follows_pointers();
+    struct walk walk = request.no_stack ? (struct walk){0} : walk_in_signal(&request);
+    // An address in no known module: perhaps a library was loaded since.
+    if (walk.missed_a_module && modules_missed_in_signal(time) && modules_refresh_in_signal())
+        walk = walk_in_signal(&request);
+
+    uint32_t bytes = walk.frames * (uint32_t)sizeof this_thread.memory->walk.pcs[0];
+    unsigned char *room = ring_reserve_in_signal(bytes, WHYPERF_RING_RESERVE);
+    if (!room)
+        return false;
+    copy_in_signal(room, this_thread.memory->walk.pcs, bytes);
+    ring_commit_in_signal(WHYPERF_RECORD_SAMPLE, (weight & 0xffffff) | (uint32_t)walk.cut << 24, time, bytes);
+    unsigned char *beside = memory ? ring_reserve_in_signal(sizeof *memory, 0) : NULL;
+    if (memory && !beside)
+        return false;
+    if (memory) {
+        copy_in_signal(beside, memory, sizeof *memory);
+        ring_commit_in_signal(WHYPERF_RECORD_MEMORY, 0, time, sizeof *memory);
+    }
+    counters->samples++;
+    counters->weight += weight;
+    counters->cut[walk.cut]++;
+    if (request.values_depth) {
+        write_values_in_signal(request.with_others, time);
+        globals_sample_in_signal(time);
+    }
+    uint64_t cost = now_in_signal() - time;
+    if (request.values_depth)
+        adapt_following(request.with_others, cost);
+    return true;
+}
+
+static void take_sample_in_signal(const ucontext_t *context, uint32_t weight) {
     uint64_t begin = now_in_signal();
     memory_populate_in_signal();
     walk_prefetch_in_signal(context);
     ring_prefetch_in_signal();
     timer_note_tick_in_signal(begin);
-    if (modules_are_stale_in_signal())
-        modules_refresh_in_signal();
-    struct walk_request request = {.context = context, .values_depth = values_depth()};
-    request.with_others = request.values_depth && follows_pointers();
-    struct walk walk = walk_in_signal(&request);
-    // An address in no known module: perhaps a library was loaded since.
-    if (walk.missed_a_module && modules_missed_in_signal(begin) && modules_refresh_in_signal())
-        walk = walk_in_signal(&request);
-
-    uint32_t bytes = walk.frames * (uint32_t)sizeof this_thread.memory->walk.pcs[0];
-    unsigned char *room = ring_reserve_in_signal(bytes, WHYPERF_RING_RESERVE);
-    if (room) {
-        copy_in_signal(room, this_thread.memory->walk.pcs, bytes);
-        ring_commit_in_signal(WHYPERF_RECORD_SAMPLE, (weight & 0xffffff) | (uint32_t)walk.cut << 24, begin, bytes);
-        counters->samples++;
-        counters->weight += weight;
-        counters->cut[walk.cut]++;
-        if (request.values_depth) {
-            write_values_in_signal(request.with_others, begin);
-            globals_sample_in_signal(begin);
-        }
-    } else {
-        counters->dropped += weight;
-    }
+    struct walk_request request = {.context = context};
+    if (!sample_write_in_signal(&request, weight, begin, NULL))
+        this_thread.slot->counters.dropped += weight;
     uint64_t cost = now_in_signal() - begin;
-    note_cost_in_signal(cost);
-    if (request.values_depth)
-        adapt_following(request.with_others, cost);
+    sample_note_cost_in_signal(cost);
+    slow_down_if_costly_in_signal(cost);
 }
 
 void sample_in_signal(int signal_number, siginfo_t *info, void *context) {
@@ -142,7 +163,13 @@ void sample_in_signal(int signal_number, siginfo_t *info, void *context) {
         // From here on, who installs a seccomp filter waits for us.
         modules_enter_in_signal();
         timer_continue_in_signal();
-        if (this_thread.in_handler) {
+        if (is_page_fault_in_signal(info)) {
+            bool busy = this_thread.in_handler;
+            this_thread.in_handler = 1;
+            if (!busy)
+                page_fault_sample_in_signal(context);
+            this_thread.in_handler = busy;
+        } else if (this_thread.in_handler) {
             this_thread.slot->counters.busy += weight;
         } else {
             this_thread.in_handler = 1;
@@ -263,6 +290,14 @@ __attribute__((destructor)) static void finish(void) {
     // A child made by clone() without our knowing has its parent's slot before it.
     bool ours = this_thread.slot &&
                 (atomic_load(&this_process.no_system_calls) || (pid_t)syscall(SYS_gettid) == this_thread.tid);
+    if (this_process.session && ours && allocations_finish)
+        allocations_finish();
+    if (this_process.session && ours && this_process.session->fault_interval && !this_thread.in_handler &&
+        !atomic_load(&this_process.no_system_calls)) {
+        this_thread.in_handler = 1;
+        page_faults_look_at_all();
+        this_thread.in_handler = 0;
+    }
     if (this_process.session && ours)
         thread_end();
 }

@@ -48,12 +48,15 @@ struct thread_state {
     int timer;    // kernel id, -1: none
     int event_fd; // the number that a perf event's signals carry, -1: none
     void *event_page;
+    int fault_fd;           // the same of the event of page faults
+    void *fault_buffer;     // where the kernel says which page it was; NULL: not sampled
     uint64_t second_expiry; // thread CPU time at which the timer goes on after a first, early signal; 0: nothing to do
     uint32_t periods_per_sample;
     uint32_t recent_samples;
     uint32_t random; // never 0
     struct following_costs following;
     uint64_t recent_handler_ns;
+    uint64_t latest_memory; // the moment of the latest sample of memory: no two have the same
     volatile sig_atomic_t in_handler;
     bool own_alternate_stack_active; // the kernel has `memory->stack` as this thread's alternate stack
     bool program_blocks_signal;
@@ -100,6 +103,11 @@ bool ring_write_in_signal(uint16_t kind, uint32_t detail, const void *payload, u
 // sampler.c
 void record_process(enum whyperf_process_origin origin, int argc, char **argv);
 void sample_in_signal(int signal_number, siginfo_t *info, void *context);
+// Beside signals of the clock: what it took since then.
+void sample_note_cost_in_signal(uint64_t cost);
+// `memory` makes it a sample of memory, of weight 0; NULL: of time. False when there was no room for it.
+bool sample_write_in_signal(const struct walk_request *from, uint32_t weight, uint64_t time,
+                            const struct whyperf_memory *memory);
 
 // timers.c
 void timer_start(void);
@@ -111,6 +119,22 @@ void timer_note_tick_in_signal(uint64_t now);
 void timer_slow_down_in_signal(void);
 bool is_sampling_signal_in_signal(const siginfo_t *info);
 extern char timer_cookie;
+
+bool timers_can_queue(void);
+// Have an open perf event signal this thread; what to map of it, or MAP_FAILED.
+void *event_signals_this_thread(int fd, size_t bytes);
+
+// page_faults.c
+void page_faults_start(void);
+void page_faults_stop(void);
+void page_faults_stop_all(void);
+void page_faults_after_fork(void);
+void page_faults_look_at_all(void);
+bool is_page_fault_in_signal(const siginfo_t *info);
+void page_fault_sample_in_signal(const ucontext_t *context);
+
+// memory/allocations.c, where it is a part of the library
+__attribute__((weak)) void allocations_finish(void);
 
 // threads.c
 void thread_enroll(uint64_t stack_low, uint64_t stack_high, bool blocks_signal);

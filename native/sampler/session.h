@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define WHYPERF_SESSION_MAGIC 0x3173676e69727077ull // "wprings1"
-#define WHYPERF_SESSION_VERSION 2u
+#define WHYPERF_SESSION_VERSION 3u
 
 enum {
     WHYPERF_SLOTS = 4096,
@@ -59,6 +59,7 @@ enum whyperf_record_kind {
     WHYPERF_RECORD_VALUES = 7,      // of the sample before it: see values/record.h
     WHYPERF_RECORD_GLOBALS = 8,     // u64 module start, then struct whyperf_global of those that changed
     WHYPERF_RECORD_VARIABLES = 9,   // u64 module start, u64 hash of the variables table in use from now on
+    WHYPERF_RECORD_MEMORY = 10,     // struct whyperf_memory, of the sample before it, whose weight is 0
     // Only in the raw log, written by the recorder in place of WHYPERF_RECORD_SAMPLE:
     WHYPERF_RECORD_STACK = 16,      // u64 stack id, then u64 pcs[]; before its first use in each log file
     WHYPERF_RECORD_SAMPLE_REF = 17, // detail as in SAMPLE; u64 stack id
@@ -101,6 +102,20 @@ struct whyperf_global {
 struct whyperf_thread_end {
     uint64_t cpu_ns;
     char name[16];
+};
+
+enum whyperf_memory_kind {
+    WHYPERF_MEMORY_ALLOCATED = 0,
+    WHYPERF_MEMORY_FREED = 1,
+    WHYPERF_MEMORY_FREED_BEFORE = 2, // nobody could say so when it happened
+    WHYPERF_MEMORY_FAULTED = 3,      // a page was touched for the first time
+};
+
+struct whyperf_memory {
+    uint64_t address;
+    uint64_t bytes;    // asked for; FREED_BEFORE: the moment, as in `time`
+    uint64_t interval; // one sample in so many bytes, on average; FAULTED: in so many faults; FREED_BEFORE: 1 for pages
+    uint64_t kind;     // enum whyperf_memory_kind
 };
 
 enum whyperf_slot_state {
@@ -171,13 +186,18 @@ struct whyperf_session {
     _Atomic uint32_t stopped;           // the recorder has gone: write nothing more
     uint32_t values_depth;              // frames whose variables are read; 0: none
     _Atomic uint32_t tables_generation; // grows when there are new variables tables
+    uint32_t memory_interval;           // bytes allocated for each sample of allocations, on average; 0: none
+    uint32_t fault_interval;            // page faults for each sample of them; 0: none
     _Atomic uint64_t next_sequence;
     _Atomic uint32_t slot_hint;
     // Counted here because no slot could be had.
     _Atomic uint64_t threads_without_slot;
     _Atomic uint64_t processes_started;
-    char tables[WHYPERF_PATH_MAX];  // folder of unwind tables, by build-id
-    char library[WHYPERF_PATH_MAX]; // the preloaded library itself
+    // Of sampled allocations, those that could not be written, and those whose end could not be.
+    _Atomic uint64_t allocations_lost, frees_lost;
+    _Atomic uint64_t threads_without_faults; // whose page faults the kernel did not permit to sample
+    char tables[WHYPERF_PATH_MAX];           // folder of unwind tables, by build-id
+    char library[WHYPERF_PATH_MAX];          // the preloaded library itself
     // Written by the recorder alone, and here so that they outlive it.
     struct whyperf_counters retired; // of owners whose slots were freed
     uint64_t rings_damaged, bytes_damaged;

@@ -222,6 +222,8 @@ static void begin_forked_child(void) {
     this_thread.slot = NULL;
     this_thread.timer = this_thread.event_fd = -1;
     this_thread.event_page = NULL;
+    this_thread.fault_fd = -1;
+    this_thread.fault_buffer = NULL;
     environment_after_fork();
     if (!this_process.session || atomic_load(&this_process.no_system_calls))
         return;
@@ -231,6 +233,7 @@ static void begin_forked_child(void) {
     timers_after_fork();
     modules_after_fork();
     globals_after_fork();
+    page_faults_after_fork();
     for (int i = 0; i < PENDING_STARTS; i++)
         atomic_store(&pending_starts[i].taken, false);
     atomic_fetch_add(&this_process.session->processes_started, 1);

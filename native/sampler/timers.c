@@ -100,14 +100,23 @@ static bool start_cpu_timer(void) {
 }
 
 // An event's signal that cannot be queued is sent as SIGIO instead, which ends the program.
-static bool signals_can_queue(void) {
+bool timers_can_queue(void) {
     enum { ENOUGH = 1024 };
     struct rlimit limit;
     return getrlimit(RLIMIT_SIGPENDING, &limit) == 0 && limit.rlim_cur >= ENOUGH;
 }
 
+// The mapping keeps the event alive without its descriptor: the program's descriptor table stays its own, and a program
+// that closes everything does not close this.
+void *event_signals_this_thread(int fd, size_t bytes) {
+    struct f_owner_ex owner = {F_OWNER_TID, this_thread.tid};
+    bool ready = fcntl(fd, F_SETFL, O_NONBLOCK | O_ASYNC) == 0 && fcntl(fd, F_SETSIG, SAMPLER_SIGNAL) == 0 &&
+                 fcntl(fd, F_SETOWN_EX, &owner) == 0;
+    return ready ? mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+}
+
 static bool start_clock_event(void) {
-    if (!signals_can_queue())
+    if (!timers_can_queue())
         return false;
     struct perf_event_attr attributes = {
         .type = PERF_TYPE_SOFTWARE,
@@ -123,12 +132,7 @@ static bool start_clock_event(void) {
     int fd = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0)
         return false;
-    struct f_owner_ex owner = {F_OWNER_TID, this_thread.tid};
-    bool ready = fcntl(fd, F_SETFL, O_NONBLOCK | O_ASYNC) == 0 && fcntl(fd, F_SETSIG, SAMPLER_SIGNAL) == 0 &&
-                 fcntl(fd, F_SETOWN_EX, &owner) == 0;
-    // The mapping keeps the event alive without its descriptor: the program's descriptor table stays its own, and a
-    // program that closes everything does not close this.
-    void *page = ready ? mmap(NULL, PAGE_BYTES, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+    void *page = event_signals_this_thread(fd, PAGE_BYTES);
     if (page != MAP_FAILED) {
         this_thread.event_page = page;
         this_thread.event_fd = fd;
@@ -145,6 +149,7 @@ void timer_start(void) {
     this_thread.event_page = NULL;
     this_thread.second_expiry = 0;
     this_thread.periods_per_sample = 1;
+    page_faults_start();
     if (!this_thread.slot)
         return;
     if (this_process.session->use_perf_events && start_clock_event())
@@ -154,6 +159,7 @@ void timer_start(void) {
 }
 
 void timer_stop(void) {
+    page_faults_stop();
     if (this_thread.timer >= 0 && atomic_exchange(&timer_of_slot[this_thread.slot_index], 0))
         syscall(SYS_timer_delete, this_thread.timer);
     if (this_thread.event_page && atomic_exchange(&event_of_slot[this_thread.slot_index], NULL))
@@ -164,6 +170,7 @@ void timer_stop(void) {
 }
 
 void timers_stop_all(void) {
+    page_faults_stop_all();
     for (uint32_t i = 0; i < WHYPERF_SLOTS; i++) {
         int timer = atomic_exchange(&timer_of_slot[i], 0);
         void *event = atomic_exchange(&event_of_slot[i], NULL);
@@ -191,6 +198,8 @@ void timer_slow_down_in_signal(void) {
 }
 
 bool is_sampling_signal_in_signal(const siginfo_t *info) {
+    if (is_page_fault_in_signal(info))
+        return true;
     if (info->si_code == SI_TIMER)
         return info->si_value.sival_ptr == &timer_cookie;
     bool from_descriptor = info->si_code >= POLL_IN && info->si_code <= POLL_HUP;

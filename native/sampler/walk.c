@@ -177,7 +177,8 @@ static void capture_in_signal(const struct walk_request *request, const struct k
                                           .cfa = cfa,
                                           .bias = known->bias,
                                           .thread_block = known->is_of_program ? program_thread_block() : 0,
-                                          .vectors = depth == 0 ? machine_vectors(request->context) : NULL};
+                                          .vectors = depth == 0 && request->context ? machine_vectors(request->context)
+                                                                                    : NULL};
     // One more than is read, for the entry values of the last.
     uint8_t flags = depth == request->values_depth ? RECORD_CALLER_ONLY : 0;
     values_capture_frame_in_signal(&this_thread.memory->walk.capture, (uint8_t)depth, flags, known->plan, &frame);
@@ -221,11 +222,31 @@ static uint64_t with_red_zone(uint64_t stack_pointer) {
     return stack_pointer - (on_page < zone ? on_page : zone);
 }
 
+// The library's own code, from its ELF header on.
+static bool is_own(uint64_t pc) {
+    extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+    extern const char etext[] __attribute__((visibility("hidden")));
+    return pc >= (uint64_t)__ehdr_start && pc < (uint64_t)etext;
+}
+
+// Leaves frames of our own. The return address then stands for the call: who reads the innermost pc takes it as it is.
+static int leave_own_frames(const struct walk_request *request, struct unwind_cursor *cursor,
+                            struct stack_reader *reader, const struct unwind_modules *modules) {
+    bool missed, ended = false;
+    int cut = WHYPERF_CUT_NONE;
+    while (!cut && !ended && is_own(cursor->registers.value[UNWIND_PC]))
+        cut = step_in_signal(request, cursor, reader, modules, UINT32_MAX, &missed, &ended);
+    return cut;
+}
+
 struct walk walk_in_signal(const struct walk_request *request) {
     struct walk_memory *memory = &this_thread.memory->walk;
     struct unwind_cursor cursor;
     cursor.pc_is_exact = true;
-    machine_take_registers(request->context, &cursor.registers);
+    if (request->from)
+        cursor.registers = *request->from;
+    else
+        machine_take_registers(request->context, &cursor.registers);
     uint64_t stack_pointer = cursor.registers.value[UNWIND_SP];
     struct stack_reader reader = {.pages_left = PAGES_PER_WALK};
     // A stack pointer outside this thread's stack is a coroutine's or an alternate stack's: nothing is known mapped.
@@ -240,10 +261,16 @@ struct walk walk_in_signal(const struct walk_request *request) {
         values_capture_begin_in_signal(&memory->capture, reader.high ? with_red_zone(reader.low) : 0, reader.high,
                                        request->with_others, memory_can_be_copied_in_signal());
     struct walk walk = {0};
+    if (request->from)
+        walk.cut = leave_own_frames(request, &cursor, &reader, modules);
+    if (walk.cut)
+        return walk;
     for (;;) {
-        // Readers look one byte before what they take for a return address: not so where a signal interrupted.
+        // Readers look one byte before what they take for a return address: not so where a signal interrupted, and not
+        // in the innermost frame.
         bool interrupted = cursor.pc_is_exact && walk.frames > 0;
-        memory->pcs[walk.frames++] = cursor.registers.value[UNWIND_PC] + interrupted;
+        bool called = !cursor.pc_is_exact && walk.frames == 0;
+        memory->pcs[walk.frames++] = cursor.registers.value[UNWIND_PC] + interrupted - called;
         if (walk.frames == WHYPERF_MAX_FRAMES) {
             walk.cut = WHYPERF_CUT_DEPTH;
             return walk;

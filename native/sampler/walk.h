@@ -51,7 +51,11 @@ struct walk {
 
 struct walk_request {
     const ucontext_t *context;
+    const struct unwind_registers *from; // where there is no context: registers in our own code, whose frames are
+                                         // passed over
     uint32_t values_depth;
+    bool no_stack;
+    bool no_values;   // whatever the session wants
     bool with_others; // variables' targets as well
 };
 

@@ -9,9 +9,10 @@ void decoder_init(struct decoder *decoder) {
 }
 
 void decoder_release(struct decoder *decoder) {
-    struct column *columns[] = {&decoder->time,          &decoder->owner,       &decoder->stack, &decoder->weight,
-                                &decoder->cut,           &decoder->clock,       &decoder->wait,  &decoder->stack_ends,
-                                &decoder->values_sample, &decoder->values_ends, &decoder->values};
+    struct column *columns[] = {
+        &decoder->time,   &decoder->owner,         &decoder->stack,      &decoder->weight,        &decoder->cut,
+        &decoder->clock,  &decoder->wait,          &decoder->stack_ends, &decoder->values_sample, &decoder->values_ends,
+        &decoder->values, &decoder->memory_sample, &decoder->memory};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         free(columns[i]->bytes);
     intern_release(&decoder->stacks);
@@ -120,6 +121,15 @@ static bool add_values(struct decoder *decoder, const struct whyperf_record *rec
     return push(&decoder->values_sample, &sample, sizeof sample) && push(&decoder->values_ends, &end, sizeof end);
 }
 
+static bool add_memory(struct decoder *decoder, const struct whyperf_record *record) {
+    enum { CLOCK_MEMORY = 2 };
+    int32_t sample = (int32_t)(decoder->time.size / sizeof(int64_t)) - 1;
+    if (decoder->sample_before)
+        decoder->clock.bytes[sample] = CLOCK_MEMORY;
+    return !decoder->sample_before || (push(&decoder->memory, record_payload(record), sizeof(struct whyperf_memory)) &&
+                                       push(&decoder->memory_sample, &sample, sizeof sample));
+}
+
 static bool add_record(struct decoder *decoder, int32_t owner, const struct whyperf_record *record) {
     uint32_t low = record->detail & 0xffffff;
     uint32_t row;
@@ -130,6 +140,8 @@ static bool add_record(struct decoder *decoder, int32_t owner, const struct whyp
         return add_stack(decoder, record);
     case WHYPERF_RECORD_VALUES:
         return add_values(decoder, record);
+    case WHYPERF_RECORD_MEMORY:
+        return add_memory(decoder, record);
     case WHYPERF_RECORD_SAMPLE_REF:
         sample.stack = referred_stack(decoder, record);
         return add_sample(decoder, &sample);
@@ -158,10 +170,11 @@ bool decoder_add(struct decoder *decoder, int32_t owner, const void *records, si
             return true;
         }
         bool is_sample = record->kind == WHYPERF_RECORD_SAMPLE || record->kind == WHYPERF_RECORD_SAMPLE_REF;
-        bool is_other = !is_sample && record->kind < WHYPERF_RECORD_STACK && record->kind != WHYPERF_RECORD_VALUES;
+        bool belongs_to_sample = record->kind == WHYPERF_RECORD_VALUES || record->kind == WHYPERF_RECORD_MEMORY;
+        bool is_other = !is_sample && record->kind < WHYPERF_RECORD_STACK && !belongs_to_sample;
         if (!(is_other ? other(context, record) : add_record(decoder, owner, record)))
             return false;
-        decoder->sample_before = is_sample;
+        decoder->sample_before = is_sample || (decoder->sample_before && record->kind == WHYPERF_RECORD_MEMORY);
         at += record_bytes(record);
     }
     return true;

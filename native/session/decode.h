@@ -25,6 +25,8 @@ struct decoder {
     struct column stack_ends; // into stacks.words
     // Packed values, each with the row of the sample it belongs to.
     struct column values_sample, values_ends, values;
+    // What happened to memory, each with the row of the sample that says when and where.
+    struct column memory_sample, memory;
     bool sample_before; // the record before this one, in the same chunk, was a sample
     struct intern stacks;
     struct id_entry *ids;

@@ -72,7 +72,8 @@ static PyObject *column(const struct column *column) {
 static PyObject *columns(PyObject *self, PyObject *Py_UNUSED(ignored)) {
     const struct decoder *decoder = decoder_of(self);
     const struct intern *stacks = &decoder->stacks;
-    return Py_BuildValue("{sNsNsNsNsNsNsNsNsNsNsNsN}", "values_sample", column(&decoder->values_sample), "values_ends",
+    return Py_BuildValue("{sNsNsNsNsNsNsNsNsNsNsNsNsNsN}", "memory_sample", column(&decoder->memory_sample), "memory",
+                         column(&decoder->memory), "values_sample", column(&decoder->values_sample), "values_ends",
                          column(&decoder->values_ends), "values", column(&decoder->values), "time",
                          column(&decoder->time), "owner", column(&decoder->owner), "stack", column(&decoder->stack),
                          "weight", column(&decoder->weight), "cut", column(&decoder->cut), "clock",

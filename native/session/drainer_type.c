@@ -146,12 +146,15 @@ static PyObject *counters(PyObject *self, PyObject *Py_UNUSED(ignored)) {
     struct whyperf_counters sum = drainer_counters(drainer);
     const struct whyperf_session *session = drainer->rings.session;
     PyObject *result = Py_BuildValue(
-        "{sKsKsKsKsKsKsKsKsKsKsKsKsKsNsKsKsKsKsK}", "values", sum.values, "values_others", sum.values_others,
-        "values_unreadable", sum.values_unreadable, "values_forbidden", sum.values_forbidden, "values_dropped",
-        sum.values_dropped, "samples", sum.samples, "weight", sum.weight, "dropped", sum.dropped, "records_lost",
-        sum.records_lost, "busy", sum.busy, "handler_ns", sum.handler_ns, "handler_ns_max", sum.handler_ns_max,
-        "handler_ns_median", median_ns(sum.handler_times), "cut", cut_counts(&sum), "overruns", sum.overruns,
-        "threads_without_slot", (uint64_t)atomic_load(&session->threads_without_slot), "processes_started",
+        "{sKsKsKsKsKsKsKsKsKsKsKsKsKsKsKsKsNsKsKsKsKsK}", "allocations_lost",
+        (uint64_t)atomic_load(&session->allocations_lost), "frees_lost", (uint64_t)atomic_load(&session->frees_lost),
+        "threads_without_faults", (uint64_t)atomic_load(&session->threads_without_faults), "values", sum.values,
+        "values_others", sum.values_others, "values_unreadable", sum.values_unreadable, "values_forbidden",
+        sum.values_forbidden, "values_dropped", sum.values_dropped, "samples", sum.samples, "weight", sum.weight,
+        "dropped", sum.dropped, "records_lost", sum.records_lost, "busy", sum.busy, "handler_ns", sum.handler_ns,
+        "handler_ns_max", sum.handler_ns_max, "handler_ns_median", median_ns(sum.handler_times), "cut",
+        cut_counts(&sum), "overruns", sum.overruns, "threads_without_slot",
+        (uint64_t)atomic_load(&session->threads_without_slot), "processes_started",
         (uint64_t)atomic_load(&session->processes_started), "rings_damaged", session->rings_damaged, "bytes_damaged",
         session->bytes_damaged);
     leave(self);

@@ -5,15 +5,18 @@
 
 static PyObject *create(PyObject *Py_UNUSED(module), PyObject *args) {
     PyObject *path, *tables, *library;
-    unsigned int rate_hz, values_depth = 0;
+    unsigned int rate_hz, values_depth = 0, memory_interval = 0, fault_interval = 0;
     int use_perf_events;
-    if (!PyArg_ParseTuple(args, "O&IpO&O&|I", PyUnicode_FSConverter, &path, &rate_hz, &use_perf_events,
-                          PyUnicode_FSConverter, &tables, PyUnicode_FSConverter, &library, &values_depth))
+    if (!PyArg_ParseTuple(args, "O&IpO&O&|III", PyUnicode_FSConverter, &path, &rate_hz, &use_perf_events,
+                          PyUnicode_FSConverter, &tables, PyUnicode_FSConverter, &library, &values_depth,
+                          &memory_interval, &fault_interval))
         return NULL;
     struct rings_settings settings = {
         .rate_hz = rate_hz,
         .use_perf_events = use_perf_events,
         .values_depth = values_depth,
+        .memory_interval = memory_interval,
+        .fault_interval = fault_interval,
         .tables = PyBytes_AS_STRING(tables),
         .library = PyBytes_AS_STRING(library),
     };
@@ -69,7 +72,8 @@ static PyObject *intern_contexts(PyObject *Py_UNUSED(module), PyObject *args) {
 
 static PyMethodDef functions[] = {
     {"create", create, METH_VARARGS,
-     "Make a rings file: path, rate_hz, use_perf_events, tables, library, values_depth."},
+     "Make a rings file: path, rate_hz, use_perf_events, tables, library, values_depth, memory_interval, "
+     "fault_interval."},
     {"intern_contexts", intern_contexts, METH_VARARGS,
      "The calling-context tree of stacks given as frames, innermost first, and their ends: parents, frames, leaves."},
     {"number_distinct", session_number_distinct, METH_O, "Numbers of equal keys, and where each appeared first."},

@@ -63,6 +63,8 @@ bool record_is_sound_in_ring(const struct whyperf_record *record, size_t bytes_l
                has_payload(record, sizeof(uint64_t) + record->detail * sizeof(struct whyperf_global));
     case WHYPERF_RECORD_VARIABLES:
         return has_payload(record, 2 * sizeof(uint64_t));
+    case WHYPERF_RECORD_MEMORY:
+        return has_payload(record, sizeof(struct whyperf_memory));
     default:
         return false;
     }

@@ -27,6 +27,8 @@ static bool write_header(int fd, const struct rings_settings *settings, uint32_t
         .rate_hz = settings->rate_hz,
         .use_perf_events = settings->use_perf_events,
         .values_depth = settings->values_depth,
+        .memory_interval = settings->memory_interval,
+        .fault_interval = settings->fault_interval,
         .magic = WHYPERF_SESSION_MAGIC,
     };
     memcpy(header.tables, settings->tables, strlen(settings->tables));

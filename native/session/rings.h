@@ -16,7 +16,9 @@ struct rings {
 struct rings_settings {
     uint32_t rate_hz;
     bool use_perf_events;
-    uint32_t values_depth; // 0: no values
+    uint32_t values_depth;    // 0: no values
+    uint32_t memory_interval; // bytes; 0: no allocations
+    uint32_t fault_interval;  // page faults; 0: none
     const char *tables, *library;
 };
 

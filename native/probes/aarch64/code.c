@@ -3,6 +3,7 @@
 #include "probes/aarch64/words.h"
 
 const uint32_t code_machine = EM_AARCH64;
+const uint32_t code_increment_bytes = 6 * WORD_BYTES;
 const uintptr_t code_reach = 0x7f00000;
 const uintptr_t code_clear_above = 0x4000000;
 
@@ -18,6 +19,7 @@ static bool suits(uint32_t old, enum patch_kind kind) {
     case PATCH_CALL:
         return word_is_call_by_register(old);
     case PATCH_JUMP:
+    case PATCH_TRAP:
         return true;
     }
     return false;
@@ -31,6 +33,10 @@ bool code_patch_is_sound(const struct plan_patch *patch) {
 bool code_patched(const struct plan_patch *patch, int64_t shift, uint8_t new[PLAN_OLD_BYTES]) {
     memcpy(new, patch->old, PLAN_OLD_BYTES);
     uint32_t word = word_read(patch->old);
+    if (patch->kind == PATCH_TRAP) {
+        word_write(new, word_trap);
+        return true;
+    }
     if (patch->kind == PATCH_CALL)
         word = word_call;
     else if (patch->kind == PATCH_JUMP)
@@ -42,7 +48,7 @@ bool code_patched(const struct plan_patch *patch, int64_t shift, uint8_t new[PLA
 
 int64_t code_fix_target(const uint8_t *stubs, uint32_t fix) {
     uint32_t word = word_read(stubs + fix);
-    if (fix % WORD_BYTES == 0 && word_is_jump(word))
+    if (fix % WORD_BYTES == 0 && (word_is_jump(word) || word_is_call(word)))
         return (int64_t)fix + word_distance(word);
     if (fix % WORD_BYTES == 0 && word_is_page(word))
         return ((int64_t)(fix >> WORD_PAGE_BITS) + word_pages(word)) * (1 << WORD_PAGE_BITS);
@@ -51,8 +57,9 @@ int64_t code_fix_target(const uint8_t *stubs, uint32_t fix) {
 
 bool code_fix(uint8_t *at, int64_t shift) {
     uint32_t word = word_read(at);
-    bool reaches = word_is_jump(word) ? word_set_distance(&word, word_distance(word) - shift)
-                                      : word_set_pages(&word, word_pages(word) - shift / (1 << WORD_PAGE_BITS));
+    bool is_page = word_is_page(word);
+    bool reaches = !is_page ? word_set_distance(&word, word_distance(word) - shift)
+                            : word_set_pages(&word, word_pages(word) - shift / (1 << WORD_PAGE_BITS));
     word_write(at, word);
     return reaches;
 }

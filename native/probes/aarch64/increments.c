@@ -9,8 +9,6 @@
 #include "probes/counters.h"
 #include "probes/memory.h"
 
-const uint32_t increment_bytes = 6 * WORD_BYTES;
-
 static uint8_t first_block[COUNTERS_BLOCK_BYTES] __attribute__((aligned(PAGE)));
 
 static __thread uint8_t *block_here __attribute__((tls_model("initial-exec"))) = first_block;

@@ -53,6 +53,9 @@ static inline bool word_set_distance(uint32_t *jump, int64_t distance) {
     return distance % WORD_BYTES == 0 && fits(words, JUMP_BITS);
 }
 
+// Which the program's own code is not likely to hold: brk 0x575.
+static const uint32_t word_trap = 0xd4200000u | 0x575u << 5;
+
 // The address of a page: adrp.
 enum { PAGE_DISTANCE_BITS = 21 };
 static const uint32_t word_page = 0x90000000u;

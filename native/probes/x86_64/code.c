@@ -3,12 +3,13 @@
 #include <string.h>
 
 const uint32_t code_machine = EM_X86_64;
+const uint32_t code_increment_bytes = 9;
 const uintptr_t code_reach = 0x7ff00000;
 const uintptr_t code_clear_above = 0x40000000;
 
 enum { DISTANCE_BYTES = 4, LEAST_PATCH = 1 + DISTANCE_BYTES };
 
-static const uint8_t call_code = 0xe8, jump_code = 0xe9, no_operation = 0x90;
+static const uint8_t call_code = 0xe8, jump_code = 0xe9, no_operation = 0x90, trap_code = 0xcc;
 // In front of a call it changes nothing: compilers lengthen calls by it themselves (-mindirect-branch-cs-prefix).
 static const uint8_t meaningless_prefix = 0x2e;
 
@@ -30,7 +31,8 @@ static bool write_distance(uint8_t *at, int64_t distance) {
 }
 
 bool code_patch_is_sound(const struct plan_patch *patch) {
-    return patch->size >= LEAST_PATCH && patch->size <= PLAN_OLD_BYTES && patch->kind <= PATCH_JUMP;
+    uint32_t least = patch->kind == PATCH_TRAP ? 1 : LEAST_PATCH;
+    return patch->size >= least && patch->size <= PLAN_OLD_BYTES && patch->kind <= PATCH_TRAP;
 }
 
 static uint32_t distance_at(const struct plan_patch *patch) {
@@ -39,6 +41,10 @@ static uint32_t distance_at(const struct plan_patch *patch) {
 
 bool code_patched(const struct plan_patch *patch, int64_t shift, uint8_t new[PLAN_OLD_BYTES]) {
     memcpy(new, patch->old, PLAN_OLD_BYTES);
+    if (patch->kind == PATCH_TRAP) {
+        new[0] = trap_code;
+        return true;
+    }
     uint32_t at = distance_at(patch);
     if (patch->kind == PATCH_CALL) {
         memset(new, meaningless_prefix, patch->size);

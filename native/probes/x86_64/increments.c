@@ -6,10 +6,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "probes/code.h"
 #include "probes/counters.h"
 #include "probes/memory.h"
-
-const uint32_t increment_bytes = 9;
 
 enum { CODE_BYTES = 5 };                                                  // before the operand
 static const uint8_t by_gs[CODE_BYTES] = {0x65, 0x48, 0xff, 0x04, 0x25};  // inc qword ptr gs:[address]
@@ -56,5 +55,5 @@ void increment_per_thread(uint8_t *increment, uint32_t in_block) {
 }
 
 void increment_locked(uint8_t *increment, const uint8_t *placed_at, const uint8_t *counter) {
-    write_increment(increment, locked, (uint32_t)(counter - (placed_at + increment_bytes)));
+    write_increment(increment, locked, (uint32_t)(counter - (placed_at + code_increment_bytes)));
 }

@@ -16,5 +16,10 @@ def extract_variables(
 ) -> tuple[int, int]:
     """The same for the variables table."""
 
+def extract_layouts(
+    path: str | bytes | os.PathLike[str], debug_folders: str, entries: bytes, cpu_seconds: int, wall_seconds: int
+) -> tuple[int, int]:
+    """The same for the functions at these addresses of 8 bytes: text, as `native/debuginfo/layouts.h` says."""
+
 def table_hash(content: bytes | memoryview, /) -> int:
     """The hash of a variables table: of the bytes after its header."""

@@ -66,6 +66,14 @@ def extract_variables(path: str, size: int, debug_folders: Sequence[Path]) -> Ex
     return _columns_of(_debuginfo.extract_variables(path, _search_path(debug_folders), cpu_seconds, wall_seconds))
 
 
+def extract_layouts(path: str, size: int, debug_folders: Sequence[Path], entries: Sequence[int]) -> Extraction:
+    """The same for how the functions at these addresses are called, and the structures that they know of: text."""
+    cpu_seconds, wall_seconds = _limits(size)
+    wanted = np.array(entries, np.uint64).tobytes()
+    found = _debuginfo.extract_layouts(path, _search_path(debug_folders), wanted, cpu_seconds, wall_seconds)
+    return _columns_of(found)
+
+
 def _limits(size: int) -> tuple[int, int]:
     cpu_seconds = int(_CPU_SECONDS + size / 1e6 * _CPU_SECONDS_PER_MB)
     return cpu_seconds, 4 * cpu_seconds + (_DOWNLOAD_SECONDS if os.environ.get("DEBUGINFOD_URLS") else 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import struct
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +16,7 @@ from whyperf.debuginfo.machines.machine import Relocations
 
 _PT_DYNAMIC = 2
 _DT_PLTRELSZ, _DT_STRTAB, _DT_SYMTAB, _DT_RELA, _DT_RELASZ, _DT_STRSZ, _DT_JMPREL = 2, 5, 6, 7, 8, 10, 23
+_DT_RELR = 36
 _RELOCATION = np.dtype([("offset", "<u8"), ("kind", "<u4"), ("symbol", "<u4"), ("addend", "<i8")])
 _SYMBOL = np.dtype(
     [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
@@ -22,6 +24,15 @@ _SYMBOL = np.dtype(
 _SYMBOLS_MAX = 1 << 20
 _NO_RELOCATIONS = Relocations(-1, -1, -1, -1, -1)
 _FUNCTION_TYPES = (2, 10)  # those that are chosen when loaded (ifunc) too
+
+
+@dataclass(frozen=True)
+class Slot:
+    kind: int
+    """As the machine's relocations are numbered."""
+    symbol: str
+    """Empty: none."""
+    addend: int
 
 
 class Image:
@@ -94,6 +105,22 @@ class Image:
         symbols = symbols[symbols["symbol"] < len(named)]
         own = named["value"][symbols["symbol"]].astype(np.int64) + symbols["addend"]
         return np.unique(np.concatenate([values, own])).astype(np.uint64)
+
+    @property
+    def has_packed_relocations(self) -> bool:
+        """Of which nothing is known here."""
+        return _DT_RELR in self._dynamic
+
+    @cached_property
+    def slots(self) -> dict[int, Slot]:
+        """What the dynamic linker fills in, by address."""
+        every = np.concatenate([self._relocations, self._linkage])
+        symbols = self._symbols(int(every["symbol"].max(initial=0)) + 1)
+        found = {}
+        for offset, kind, symbol, addend in every.tolist():
+            name = self._text(int(symbols["name"][symbol])) if 0 < symbol < len(symbols) else ""
+            found[offset] = Slot(kind, name, addend)
+        return found
 
     def _segment(self, address: int) -> Segment | None:
         return next((s for s in self._elf.segments if s.address <= address < s.address + s.file_size), None)

@@ -78,6 +78,10 @@ class Registers:
     arguments: tuple[tuple[int, ...], ...]
     """In which calls pass arguments: whole numbers and pointers, and floating-point numbers."""
     lost_in_calls: frozenset[int]
+    results: tuple[int, ...]
+    """In which calls return."""
+    indirect_result: int | None
+    """In which calls are told where a structure that they return goes, where that is no argument."""
     depth_at_entry: int
     """Bytes between the stack pointer and the CFA."""
     depth_of_frame: int | None
@@ -113,5 +117,7 @@ class Machine:
     words: Words
     registers: Registers
     relocations: Relocations
+    watches_stop_behind: bool
+    """Whether its processors tell of a write to a watched address by the next instruction's address."""
     stub_bytes: int
     """Within which a linkage stub finds its target's slot and jumps."""

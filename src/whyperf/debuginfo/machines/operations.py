@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 VECTOR = 32
@@ -16,6 +16,10 @@ class Memory:
     displacement: int
     by_instruction: bool
     """Counted from the next instruction's address."""
+    scale: int = field(default=1, compare=False)
+    """Of the last register; other than 1 it is an index even where it is the only one."""
+    size: int = field(default=0, compare=False)
+    """Bytes that are read or written; 0: unknown, or only the address counts."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,8 @@ class Effect:
     target: Operand
     """None of comparisons."""
     sources: tuple[Operand, ...]
+    size: int = field(default=0, compare=False)
+    """Bytes of a register that get a value; 0: as many as the operand has."""
 
 
 @dataclass(frozen=True)
@@ -61,3 +67,7 @@ class Operation:
     """Bytes by which the stack does; displacements count from where it ends then."""
     frame: int | None = None
     """How far above the stack's end the frame pointer is set."""
+    unwinds: int | None = None
+    """How far above the frame pointer the stack's end is set."""
+    sizes: tuple[int, ...] = field(default=(), compare=False)
+    """Bytes of each operand that is a register; 0 for others."""

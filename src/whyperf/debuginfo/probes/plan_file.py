@@ -39,11 +39,13 @@ class PatchKind(IntEnum):
     DISTANCE = 0
     CALL = 1
     JUMP = 2
+    TRAP = 3
 
 
 class PlanFlags(IntFlag):
     NONE = 0
     TAKES_REGISTER = 1
+    HAS_TRAPS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +64,9 @@ class Plan:
 
     @property
     def counters(self) -> int:
-        return int(self.sites["counter"].max(initial=-1)) + 1
+        if len(self.sites):
+            return int(self.sites["counter"].max(initial=-1)) + 1
+        return int(self.increments["counter"].max(initial=0)) + 1 if len(self.increments) else 0
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ class Stretch:
     """It starts with something on the stack: nobody calls it."""
 
 
-class _DamagedError(Exception):
+class DamagedError(Exception):
     """What is read is not as expected."""
 
 
@@ -50,7 +50,7 @@ def stretches(elf: ElfFile, image: Image) -> Iterator[Stretch]:
     for low, high, entry in zip(ranges.low.tolist(), ranges.high.tolist(), ranges.entry.tolist(), strict=True):
         try:
             landings, is_part = entries.described(entry, low)
-        except (_DamagedError, IndexError, struct.error, UnicodeDecodeError):
+        except (DamagedError, IndexError, struct.error, UnicodeDecodeError):
             landings, is_part = None, True
         yield Stretch(low, high, landings, is_part)
 
@@ -72,7 +72,7 @@ class _Entries:
         length, distance, _, _ = _WORDS.unpack(self._image.read(entry, _WORDS.size))
         common = self._common_at(entry + 4 - distance)
         content = self._image.read(entry, min(length + 4, _ENTRY_MAX))
-        rest = _Bytes(content, _WORDS.size)
+        rest = Bytes(content, _WORDS.size)
         landings: frozenset[int] = frozenset()
         if common.has_length:
             ends = rest.uleb() + rest.at
@@ -84,14 +84,14 @@ class _Entries:
 
     def _common_at(self, address: int) -> _Common:
         if address not in self._common:
-            self._common[address] = _read_common(_Bytes(self._image.read(address, _COMMON_MAX), 8))
+            self._common[address] = _read_common(Bytes(self._image.read(address, _COMMON_MAX), 8))
         return self._common[address]
 
     def _landings(self, table: int, low: int) -> frozenset[int]:
         """The call-site table of the Itanium C++ ABI, exception handling tables."""
-        rest = _Bytes(self._image.read(table, _TABLE_MAX), 0)
+        rest = Bytes(self._image.read(table, _TABLE_MAX), 0)
         if rest.byte() != _OMITTED:
-            raise _DamagedError  # landing pads relative to something else than the function: no compiler here does that
+            raise DamagedError  # landing pads relative to something else than the function: no compiler here does that
         if rest.byte() != _OMITTED:
             rest.uleb()
         encoding = rest.byte()
@@ -105,14 +105,14 @@ class _Entries:
         return frozenset(found)
 
 
-def _read_common(rest: _Bytes) -> _Common:
+def _read_common(rest: Bytes) -> _Common:
     rest.byte()  # version
     letters = rest.text()
     rest.uleb(), rest.uleb(), rest.uleb()  # alignment of code and data, return register
     encoding = _OMITTED
     if not letters.startswith("z"):
         if letters:
-            raise _DamagedError
+            raise DamagedError
         return _Common(encoding, False)
     rest.uleb()
     for letter in letters[1:]:
@@ -123,11 +123,11 @@ def _read_common(rest: _Bytes) -> _Common:
         elif letter == "R":
             rest.byte()
         elif letter not in "SBG":
-            raise _DamagedError
+            raise DamagedError
     return _Common(encoding, True)
 
 
-def _starts_with_stack(rest: _Bytes, depth_at_entry: int) -> bool:
+def _starts_with_stack(rest: Bytes, depth_at_entry: int) -> bool:
     """Whether the rows say that before its first instruction there is more on the stack than when it is called."""
     while rest.at < len(rest.content):
         operation = rest.byte()
@@ -143,7 +143,7 @@ def _starts_with_stack(rest: _Bytes, depth_at_entry: int) -> bool:
     return False
 
 
-class _Bytes:
+class Bytes:
     """Reads on from a place."""
 
     def __init__(self, content: bytes, at: int) -> None:
@@ -162,6 +162,12 @@ class _Bytes:
             if byte < 128:
                 return value
 
+    def sleb(self) -> int:
+        start = self.at
+        value = self.uleb()
+        bits = 7 * (self.at - start)
+        return value - (1 << bits) if value >> (bits - 1) & 1 else value
+
     def text(self) -> str:
         end = self.content.index(b"\0", self.at)
         found = self.content[self.at : end].decode("ascii")
@@ -174,10 +180,10 @@ class _Bytes:
             return self.uleb()
         size = _SIZES.get(form)
         if size is None:
-            raise _DamagedError
+            raise DamagedError
         self.at += size
         if self.at > len(self.content):
-            raise _DamagedError
+            raise DamagedError
         return int.from_bytes(self.content[self.at - size : self.at], "little", signed=bool(form & _SIGNED))
 
     def pointer(self, encoding: int, base: int) -> int:
@@ -185,5 +191,5 @@ class _Bytes:
         here = base + self.at
         value = self.number(encoding)
         if encoding & _APPLICATION not in (0, _RELATIVE):
-            raise _DamagedError
+            raise DamagedError
         return value + here if value and encoding & _APPLICATION == _RELATIVE else value

@@ -28,9 +28,12 @@ AARCH64 = Machine(
         lost_in_calls=frozenset(
             (*range(19), 30, *range(VECTOR, VECTOR + 8), *range(VECTOR + 16, VECTOR + 32)),
         ),
+        results=(0, 1, *range(VECTOR, VECTOR + 4)),
+        indirect_result=8,
         depth_at_entry=0,
         depth_of_frame=None,
     ),
     relocations=Relocations(absolute=257, global_data=1025, jump_slot=1026, relative=1027, chosen_when_loaded=1032),
+    watches_stop_behind=False,
     stub_bytes=24,
 )

@@ -16,7 +16,8 @@ _FRAME, _STACK = 29, 31
 _OPERAND = re.compile(r"\[[^]]*\]!?|\{[^}]*\}[^,]*|[^,\s][^,]*")
 _NUMBER = re.compile(r"#(-?(?:0x[0-9a-f]+|\d+))")
 _SHIFT = re.compile(r"lsl #(\d+)")
-_BYTES = {"w": 4, "x": 8, "s": 4, "d": 8, "q": 16}
+_BYTES = {"b": 1, "h": 2, "w": 4, "x": 8, "s": 4, "d": 8, "q": 16, "v": 16}
+_SCALED = re.compile(r"(?:lsl|[su]xt[wx]) #(\d)")
 _COMPARES = frozenset({"cmp", "cmn", "tst", "fcmp", "fcmpe"})
 _COMPARES_TOO = frozenset({"ccmp", "ccmn", "fccmp", "fccmpe"})
 _CHOICES = frozenset({"csel", "fcsel"})
@@ -59,9 +60,11 @@ def _relative(found: Operation, end: int) -> Operation:
 
     def moved(operand: Operand) -> Operand:
         fixed = isinstance(operand, Memory) and not operand.registers
-        return Memory((), operand.displacement - end, True) if fixed and isinstance(operand, Memory) else operand
+        if not fixed or not isinstance(operand, Memory):
+            return operand
+        return replace(operand, displacement=operand.displacement - end, by_instruction=True)
 
-    effects = (Effect(one.does, moved(one.target), tuple(map(moved, one.sources))) for one in found.effects)
+    effects = (replace(one, target=moved(one.target), sources=tuple(map(moved, one.sources))) for one in found.effects)
     return replace(found, operands=tuple(map(moved, found.operands)), effects=tuple(effects))
 
 
@@ -69,6 +72,17 @@ def _relative(found: Operation, end: int) -> Operation:
 def _operation(mnemonic: str, text: str) -> Operation:
     texts = _OPERAND.findall(text)
     operands = tuple(_operand(one) for one in texts)
+    return replace(_of_operands(mnemonic, texts, operands), sizes=tuple(map(_size, texts)))
+
+
+def _size(text: str) -> int:
+    """Bytes of a register; 0 of others."""
+    if text in ("sp", "xzr"):
+        return 8
+    return _BYTES.get(text[0], 0) if text.partition(".")[0] in _registers() else 4 if text == "wzr" else 0
+
+
+def _of_operands(mnemonic: str, texts: list[str], operands: tuple[Operand, ...]) -> Operation:
     if is_test(mnemonic):
         return Operation(operands, tested=operands[:1])
     if step(mnemonic) is not Step.NEXT or mnemonic in _DOES_NOTHING or not operands:
@@ -77,10 +91,12 @@ def _operation(mnemonic: str, text: str) -> Operation:
         return _accessing(mnemonic, texts, operands)
     number = _number_added(mnemonic, texts, operands)
     if number is not None and operands[0] == _STACK:
+        if operands[1] == _FRAME:
+            return Operation(operands, unwinds=number)
         return Operation(operands, grows=-number)
     return Operation(
         operands,
-        _effects(mnemonic, operands, number),
+        _effects(mnemonic, operands, number, _size(texts[0])),
         sets_flags=mnemonic in _SETS_FLAGS,
         frame=number if operands[:2] == (_FRAME, _STACK) else None,
     )
@@ -97,7 +113,7 @@ def _number_added(mnemonic: str, texts: list[str], operands: tuple[Operand, ...]
     return value if mnemonic == "add" else -value
 
 
-def _effects(mnemonic: str, operands: tuple[Operand, ...], number: int | None) -> _Effects:
+def _effects(mnemonic: str, operands: tuple[Operand, ...], number: int | None, size: int) -> _Effects:
     if mnemonic in _COMPARES:
         return (Effect(Does.COMPARE, None, operands),)
     if mnemonic in _COMPARES_TOO:
@@ -117,7 +133,7 @@ def _effects(mnemonic: str, operands: tuple[Operand, ...], number: int | None) -
         does, sources = Does.COPY, sources[:1]
     elif mnemonic in _KEEPS_PART:
         sources = operands
-    return (Effect(does, target, sources),)
+    return (Effect(does, target, sources, size),)
 
 
 def _accessing(mnemonic: str, texts: list[str], operands: tuple[Operand, ...]) -> Operation:
@@ -125,19 +141,32 @@ def _accessing(mnemonic: str, texts: list[str], operands: tuple[Operand, ...]) -
     memory, values = operands[at], operands[:at]
     if not isinstance(memory, Memory):
         return Operation(operands)
-    moved, place, grows = _moved(texts[at:], memory)
+    size = _accessed(mnemonic, texts[mnemonic.startswith(("stxr", "stlxr"))])
+    moved, place, grows = _moved(texts[at:], replace(memory, size=size))
     use = memory_use(mnemonic, "[")
-    size = 4 if mnemonic == "ldpsw" else _BYTES.get(texts[0][0], 8)
+    wide = [_size(one) for one in texts[:at]]
     effects: list[Effect] = []
     if use == MemoryUse.READS | MemoryUse.WRITES:
-        effects = [Effect(Does.COPY, values[-1], (place,)), Effect(Does.COMPUTE, place, (place, *values))]
+        effects = [Effect(Does.COPY, values[-1], (place,), wide[-1]), Effect(Does.COMPUTE, place, (place, *values))]
     elif use == MemoryUse.READS:
-        effects = [Effect(Does.COPY, one, (_behind(place, size * row),)) for row, one in enumerate(values)]
+        effects = [Effect(Does.COPY, one, (_behind(place, size * row),), wide[row]) for row, one in enumerate(values)]
     elif use == MemoryUse.WRITES and "xr" in mnemonic:
-        effects = [Effect(Does.CLEAR, values[0], ()), Effect(Does.COPY, place, values[1:2])]
+        effects = [Effect(Does.CLEAR, values[0], (), wide[0]), Effect(Does.COPY, place, values[1:2])]
     elif use == MemoryUse.WRITES:
         effects = [Effect(Does.COPY, _behind(place, size * row), (one,)) for row, one in enumerate(values)]
     return Operation(operands, (*effects, *moved), grows=grows)
+
+
+def _accessed(mnemonic: str, text: str) -> int:
+    """Bytes of memory, for each register."""
+    if mnemonic == "ldpsw" or mnemonic.endswith("sw"):
+        return 4
+    if mnemonic.startswith(("ld", "st", "swp", "cas")):
+        if mnemonic.endswith("b"):
+            return 1
+        if mnemonic.endswith("h"):
+            return 2
+    return _size(text) or 8
 
 
 def _moved(texts: list[str], memory: Memory) -> tuple[_Effects, Memory, int]:
@@ -152,7 +181,7 @@ def _moved(texts: list[str], memory: Memory) -> tuple[_Effects, Memory, int]:
         return (), memory, 0
     if base == _STACK:
         return (), replace(place, displacement=place.displacement - by), -by
-    return (Effect(Does.COMPUTE, base, (base,)),), place, 0
+    return (Effect(Does.COMPUTE, base, (base,), 8),), place, 0
 
 
 def _signed(text: str) -> int:
@@ -176,7 +205,8 @@ def _operand(text: str) -> Operand:
         return Memory((), int(parts[0], 0), False)
     registers = [_registers().get(part, -1) for part in parts if part[0] in "xws" and not part.startswith("sxt")]
     numbers = [int(found[1], 0) for part in parts if (found := _NUMBER.fullmatch(part))]
-    return Memory(tuple(registers), sum(numbers), False)
+    scaled = _SCALED.fullmatch(parts[-1])
+    return Memory(tuple(registers), sum(numbers), False, 1 << int(scaled[1]) if scaled else 1)
 
 
 @cache

@@ -26,9 +26,12 @@ X86_64 = Machine(
         stack=7,
         arguments=((5, 4, 1, 2, 8, 9), tuple(range(VECTOR, VECTOR + 8))),
         lost_in_calls=frozenset((0, 1, 2, 4, 5, 8, 9, 10, 11, *range(VECTOR, VECTOR + 16))),
+        results=(0, 1, VECTOR, VECTOR + 1),
+        indirect_result=None,
         depth_at_entry=8,
         depth_of_frame=16,
     ),
     relocations=Relocations(absolute=1, global_data=6, jump_slot=7, relative=8, chosen_when_loaded=37),
+    watches_stop_behind=True,
     stub_bytes=16,
 )

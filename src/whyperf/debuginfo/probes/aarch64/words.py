@@ -18,6 +18,8 @@ _Number = TypeVar("_Number", int, Words)
 BYTES = 4
 PAGE_BITS = 12
 NO_OPERATION = 0xD503201F
+TRAP = 0xD4200000 | 0x575 << 5
+"""As native/probes/aarch64/words.h has it."""
 _JUMP, _CALL = 0x14000000, 0x94000000
 
 
@@ -31,6 +33,7 @@ class Form(Enum):
     TEST_AND_JUMP = 0x7E000000, 0x36000000
     CALL_BY_REGISTER = 0xFFFFFC1F, 0xD63F0000
     JUMP_BY_REGISTER = 0xFFFFFC1F, 0xD61F0000
+    RETURN = 0xFFFFFC1F, 0xD65F0000
     SIGNED_CALL = 0xFEFFF800, 0xD63F0800
     PAGE = 0x9F000000, 0x90000000
     """adrp"""
@@ -152,6 +155,35 @@ def page(register: int, pages: int) -> int:
 
 def add(register: int, number: int) -> int:
     return Form.ADD.value[1] | number << 10 | register << 5 | register
+
+
+def copy(to: int, register: int) -> int:
+    """All 64 bits."""
+    return 0xAA0003E0 | register << 16 | to
+
+
+def move_half(register: int, half: int, number: int, *, keeps: bool) -> int:
+    """16 bits of a register; the others are kept or become 0."""
+    return (0xF2800000 if keeps else 0xD2800000) | number << 21 | half << 5 | register
+
+
+def load_like(word: int, register: int) -> int:
+    """What a `NEAR_LOAD` into a general register loads, from where a register points to."""
+    kind = word >> 30
+    return (0xB9400000, 0xF9400000, 0xB9800000)[kind] | register << 5 | register
+
+
+def is_exclusive_load(word: int) -> bool:
+    return _is_exclusive(word) and bool(word >> 22 & 1)
+
+
+def is_exclusive_store(word: int) -> bool:
+    return _is_exclusive(word) and not word >> 22 & 1
+
+
+def _is_exclusive(word: int) -> bool:
+    """Single registers or pairs; comparing and swapping is another form."""
+    return word & 0x3F800000 == 0x08000000 and (not word >> 21 & 1 or bool(word >> 31))
 
 
 def inverted(word: int, distance: int) -> int:

@@ -77,6 +77,14 @@ def movable(address: int, content: bytes, *, stack_is_lower: bool) -> Moved | No
     return located(one)
 
 
+def copied(address: int, content: bytes) -> Moved | NotCounted:
+    """Any instruction but those that lead elsewhere or into the system."""
+    one = _detailed(content, address)
+    if one is None or _FLOW.intersection(one.groups):
+        return NotCounted.NOT_MOVABLE
+    return located(one)
+
+
 def pointer_jump(address: int, content: bytes, *, is_call: bool) -> Moved | NotCounted:
     """A call or jump through a pointer; a call must not find the pointer by way of the stack."""
     one = _detailed(content, address)
@@ -96,6 +104,12 @@ def as_jump(call: Moved) -> Moved:
     content = bytearray(call.content)
     content[at + 1] ^= _CALL_EXTENSION ^ _JUMP_EXTENSION
     return Moved(call.address, bytes(content), call.near, call.distance_at)
+
+
+def relative_part(address: int, content: bytes) -> Moved | NotCounted:
+    """Any instruction with its distance."""
+    one = _detailed(content, address)
+    return NotCounted.NOT_MOVABLE if one is None else located(one)
 
 
 def located(one: Any) -> Moved | NotCounted:

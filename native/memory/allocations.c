@@ -1,0 +1,221 @@
+#include "memory/allocations.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "machine/machine.h"
+#include "sampler/sampler.h"
+
+__thread struct thread_allocations these_allocations;
+
+// Before the session is known, and in threads that have no ring: how many bytes until it is looked for again.
+enum { LOOK_AGAIN_BYTES = 64 * 1024 };
+
+static uint64_t next_random(void) {
+    uint64_t number = these_allocations.random;
+    number ^= number << 13;
+    number ^= number >> 7;
+    number ^= number << 17;
+    return these_allocations.random = number;
+}
+
+// The logarithm to base 2 of a number from 1 to 2, to five digits.
+static double log2_of_mantissa(double x) {
+    // By y = (x - 1) / (x + 1), ln x = 2 (y + y^3 / 3 + y^5 / 5 + ...), with y up to 1/3.
+    double y = (x - 1.0) / (x + 1.0), square = y * y;
+    return 2.885390081777927 * y * (1.0 + square * (1.0 / 3 + square * (1.0 / 5 + square * (1.0 / 7 + square / 9))));
+}
+
+// How many bytes until the next sample: an exponential distribution, so that no rhythm of the program can meet ours.
+static int64_t draw(void) {
+    uint64_t number = next_random() >> 12 | 1; // 52 bits: a part of 1
+    int exponent = 63 - __builtin_clzll(number);
+    double log2 = exponent - 52 + log2_of_mantissa((double)number / (double)(1ull << exponent));
+    return (int64_t)(-0.6931471805599453 * log2 * (double)these_allocations.interval);
+}
+
+static bool begin(void) {
+    const struct whyperf_session *session = this_process.session;
+    these_allocations.until_sample = LOOK_AGAIN_BYTES;
+    if (!session || !session->memory_interval || !this_thread.slot)
+        return false;
+    these_allocations.interval = session->memory_interval;
+    these_allocations.random = ((uint64_t)this_thread.tid << 32 ^ now_in_signal()) * 0x9e3779b97f4a7c15u | 1;
+    these_allocations.until_sample = draw();
+    return true;
+}
+
+// Frees that could not be written are said with later samples that can, and before the process ends.
+struct unsaid_free {
+    _Atomic uint64_t address; // 0: none, 1: being written
+    uint64_t time;
+};
+enum { UNSAID = 1 << 14, LOOKED_FOR = 64, SAID_AT_ONCE = 16 };
+static struct unsaid_free unsaid[UNSAID];
+static _Atomic uint32_t unsaid_count, next_place, next_said;
+
+static void remember_free(uint64_t address, uint64_t time) {
+    for (int i = 0; i < LOOKED_FOR; i++) {
+        struct unsaid_free *one = &unsaid[atomic_fetch_add(&next_place, 1) % UNSAID];
+        uint64_t expected = 0;
+        if (atomic_compare_exchange_strong(&one->address, &expected, 1)) {
+            one->time = time;
+            atomic_store(&one->address, address);
+            atomic_fetch_add(&unsaid_count, 1);
+            return;
+        }
+    }
+    if (this_process.session)
+        atomic_fetch_add(&this_process.session->frees_lost, 1);
+}
+
+struct guarded {
+    sigset_t mask;
+    bool masked;
+};
+
+enum { KERNEL_MASK_BYTES = 8 };
+
+// Whether this thread may write to its ring now. From then on no handler of the program runs that could leave us by
+// longjmp, nor our own.
+static bool enter(struct guarded *guarded) {
+    struct whyperf_session *session = this_process.session;
+    if (!session || !this_thread.slot || !this_thread.memory || this_thread.in_handler ||
+        atomic_load_explicit(&session->stopped, memory_order_relaxed))
+        return false;
+    guarded->masked = false;
+    this_thread.in_handler = 1;
+    atomic_signal_fence(memory_order_seq_cst);
+    modules_enter_in_signal();
+    if (atomic_load(&this_process.no_system_calls))
+        return true;
+    // A child made by clone() without our knowing has its parent's slot before it.
+    if ((pid_t)syscall(SYS_gettid) != this_thread.tid) {
+        modules_leave_in_signal();
+        this_thread.in_handler = 0;
+        return false;
+    }
+    uint64_t all = ~(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1));
+    guarded->masked = syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &guarded->mask, KERNEL_MASK_BYTES) == 0;
+    return true;
+}
+
+static void leave(const struct guarded *guarded) {
+    modules_leave_in_signal();
+    atomic_signal_fence(memory_order_seq_cst);
+    this_thread.in_handler = 0;
+    if (guarded->masked)
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &guarded->mask, NULL, KERNEL_MASK_BYTES);
+}
+
+// False when the ring is full.
+static bool say_unsaid_free(struct unsaid_free *one) {
+    uint64_t address = atomic_load(&one->address);
+    if (address <= 1 || !atomic_compare_exchange_strong(&one->address, &address, 1))
+        return true;
+    struct walk_request nowhere = {.no_stack = true, .no_values = true};
+    struct whyperf_memory memory = {address, one->time, 0, WHYPERF_MEMORY_FREED_BEFORE};
+    bool said = sample_write_in_signal(&nowhere, 0, now_in_signal(), &memory);
+    atomic_store(&one->address, said ? 0 : address);
+    if (said)
+        atomic_fetch_sub(&unsaid_count, 1);
+    return said;
+}
+
+static void say_unsaid_frees(void) {
+    if (!atomic_load_explicit(&unsaid_count, memory_order_relaxed))
+        return;
+    for (int i = 0; i < SAID_AT_ONCE; i++)
+        if (!say_unsaid_free(&unsaid[atomic_fetch_add(&next_said, 1) % UNSAID]))
+            return;
+}
+
+static uint32_t ring_used_eighths(void) {
+    const struct whyperf_slot *slot = this_thread.slot;
+    uint64_t used = atomic_load_explicit(&slot->head, memory_order_relaxed) -
+                    atomic_load_explicit(&slot->tail, memory_order_relaxed);
+    return (uint32_t)(used * 8 / WHYPERF_RING_BYTES);
+}
+
+// The fuller the ring, the fewer bytes are sampled: the recorder empties it some hundred times a second.
+static void adapt_interval(void) {
+    uint32_t eighths = ring_used_eighths();
+    uint32_t fewer = eighths < 3 ? 0 : eighths == 3 ? 2 : eighths == 4 ? 4 : 6;
+    these_allocations.interval = (uint64_t)this_process.session->memory_interval << fewer;
+}
+
+uint64_t allocation_moment(void) {
+    int saved_errno = errno;
+    uint64_t now = now_in_signal();
+    errno = saved_errno;
+    return now;
+}
+
+static bool written(const struct whyperf_memory *memory, uint64_t time) {
+    struct guarded guarded;
+    if (!enter(&guarded))
+        return false;
+    memory_populate_in_signal();
+    uint64_t began = now_in_signal();
+    struct unwind_registers here;
+    machine_registers_here(&here);
+    say_unsaid_frees();
+    // Variables take the most room by far: not where room is short.
+    bool without = memory->kind != WHYPERF_MEMORY_ALLOCATED || ring_used_eighths() > 0;
+    // A free needs no stack to be known; where room is short, it does without.
+    bool nowhere = memory->kind != WHYPERF_MEMORY_ALLOCATED && ring_used_eighths() > 4;
+    struct walk_request request = {.from = &here, .no_values = without, .no_stack = nowhere};
+    bool success = sample_write_in_signal(&request, 0, time ? time : now_in_signal(), memory);
+    adapt_interval();
+    sample_note_cost_in_signal(now_in_signal() - began);
+    leave(&guarded);
+    return success;
+}
+
+__attribute__((noinline)) void allocation_sample(void *address, size_t bytes) {
+    int saved_errno = errno;
+    if (!these_allocations.random && (!begin() || (these_allocations.until_sample -= (int64_t)bytes) >= 0)) {
+        errno = saved_errno;
+        return;
+    }
+    struct whyperf_memory memory = {(uint64_t)address, bytes, these_allocations.interval, WHYPERF_MEMORY_ALLOCATED};
+    bool held = live_add((uint64_t)address);
+    bool success = held && written(&memory, 0);
+    if (held && !success)
+        live_remove((uint64_t)address);
+    if (!success && this_process.session)
+        atomic_fetch_add(&this_process.session->allocations_lost, 1);
+    these_allocations.until_sample = draw();
+    errno = saved_errno;
+}
+
+__attribute__((noinline)) void allocation_ended(uint64_t address, uint64_t time) {
+    int saved_errno = errno;
+    struct whyperf_memory memory = {address, 0, 0, WHYPERF_MEMORY_FREED};
+    if (!written(&memory, time))
+        remember_free(address, time);
+    errno = saved_errno;
+}
+
+// Programs free much at once when they end: the recorder needs a moment for it.
+void allocations_finish(void) {
+    enum { PAUSES = 200 };
+    struct timespec pause = {.tv_nsec = 1000 * 1000};
+    struct guarded guarded;
+    for (int i = 0; i < PAUSES && atomic_load(&unsaid_count) && !atomic_load(&this_process.no_system_calls); i++) {
+        if (!enter(&guarded))
+            break;
+        bool said = true;
+        for (uint32_t place = 0; place < UNSAID && said; place++)
+            said = say_unsaid_free(&unsaid[place]);
+        leave(&guarded);
+        if (!said)
+            syscall(SYS_nanosleep, &pause, NULL);
+    }
+    if (this_process.session)
+        atomic_fetch_add(&this_process.session->frees_lost, atomic_load(&unsaid_count));
+}

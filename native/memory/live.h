@@ -1,0 +1,27 @@
+// The sampled allocations that have not been freed, by address. Any thread may ask at any moment, in signal handlers
+// too: nothing here waits for another.
+#ifndef WHYPERF_MEMORY_LIVE_H
+#define WHYPERF_MEMORY_LIVE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { LIVE_BUCKETS = 1 << 15, LIVE_PLACES = 8 };
+
+// A bucket is a cache line; how many of its places are taken is kept apart, so that asking for the many addresses that
+// were not sampled touches little memory.
+extern _Atomic uint8_t live_taken[LIVE_BUCKETS];
+
+static inline uint32_t live_bucket(uint64_t address) {
+    return (uint32_t)((address >> 4) * 0x9e3779b97f4a7c15u >> 49);
+}
+
+static inline bool live_may_hold(uint64_t address) {
+    return atomic_load_explicit(&live_taken[live_bucket(address)], memory_order_relaxed) != 0;
+}
+
+bool live_add(uint64_t address);    // false when there is no room
+bool live_remove(uint64_t address); // whether it was there
+
+#endif

@@ -1,0 +1,42 @@
+// Where traps are in the running program, and what is done there.
+#ifndef WHYPERF_OBSERVATION_PLACES_H
+#define WHYPERF_OBSERVATION_PLACES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "observation/site_file.h"
+#include "probes/modules.h"
+
+// An instruction that was replaced.
+struct place {
+    uintptr_t at, stub;
+    uintptr_t after; // the trap behind its moved copy; 0: none
+    uintptr_t bias;
+    const struct site_row *rows; // what is recorded there: at least one
+    uint32_t row_count;
+    uint32_t trap_limit, record_limit;
+    uint8_t old[PLAN_OLD_BYTES];
+    uint8_t bytes;
+    bool is_trap, is_forced;
+};
+
+// Puts everything into a module that its plan in `folder` says.
+enum probes_reason places_put(const char *folder, const struct module *module);
+// Whether that has been done, and is in effect.
+bool places_are_in(const struct module *module);
+// What is no longer loaded is forgotten: between the two, places_are_in and places_put tell what is.
+void places_begin_look(void);
+void places_end_look(void);
+
+// In a signal handler. NULL: none of ours.
+struct place *place_at(uintptr_t trap, bool *is_after);
+uint64_t place_value(const struct site_row *row, uint64_t hit);
+
+// From now on the instruction runs as it was.
+void place_disarm(struct place *place);
+void places_disarm_all(void);
+// In a child, whose code is its own: says which traps are there.
+void places_after_fork_in_child(void);
+
+#endif

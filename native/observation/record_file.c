@@ -1,0 +1,163 @@
+#include "observation/record_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "probes/disk.h"
+#include "probes/memory.h"
+#include "sampler/raw.h"
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+_Static_assert(sizeof(struct record_module) == 1024 && sizeof(struct record_site) == 64 && sizeof(struct record) == 328,
+               "as in record_files.py");
+
+enum {
+    MODULES_AT = RECORD_FILE_HEADER_BYTES,
+    SITES_AT = MODULES_AT + RECORD_FILE_MODULES * (int)sizeof(struct record_module),
+    RECORDS_AT = SITES_AT + SITE_MOST * (int)sizeof(struct record_site),
+    RECORDS_OF_CHILD = 1024, // there may be many
+    NAMES_TRIED = 10000,
+};
+
+static const size_t mapped_bytes = RECORDS_AT + (size_t)RECORD_FILE_MOST * sizeof(struct record);
+
+// Where neither programs nor libraries nor heaps are, so that the file moves nothing of the program's.
+static const uintptr_t preferred = 0x1000000000;
+
+static struct {
+    char folder[PATH_MAX];
+    uint8_t *content;
+} this;
+
+static int create_file(char path[PATH_MAX]) {
+    for (int number = 0; number < NAMES_TRIED; number++) {
+        int size = snprintf(path, PATH_MAX, "%s/%d.%d.records", this.folder, (int)syscall(SYS_getpid), number);
+        if (size < 0 || size >= PATH_MAX)
+            return -1;
+        int fd = raw_open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+static void *mapped_near(int fd, void *where) {
+    int shared = MAP_SHARED | MAP_NORESERVE, protection = PROT_READ | PROT_WRITE;
+    if (where)
+        return mmap(where, mapped_bytes, protection, shared | MAP_FIXED, fd, 0);
+    void *at = (void *)preferred;
+    void *found = mmap(at, mapped_bytes, protection, shared | MAP_FIXED_NOREPLACE, fd, 0);
+    return found != MAP_FAILED ? found : mmap(NULL, mapped_bytes, protection, shared, fd, 0);
+}
+
+// Over what is at `where`, if that is given.
+static bool open_new(uint64_t capacity, bool forked, void *where) {
+    char path[PATH_MAX];
+    int fd = create_file(path);
+    if (fd < 0)
+        return false;
+    uint64_t bytes = RECORDS_AT + capacity * sizeof(struct record);
+    void *found = disk_take(fd, 0, bytes) ? mapped_near(fd, where) : MAP_FAILED;
+    raw_close(fd);
+    if (found == MAP_FAILED) {
+        unlink(path);
+        return false;
+    }
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    this.content = found;
+    struct record_header *header = found;
+    header->version = RECORD_FILE_VERSION;
+    header->pid = (int32_t)syscall(SYS_getpid);
+    header->parent = (int32_t)syscall(SYS_getppid);
+    header->forked = forked;
+    header->start_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    header->mapped_at = (uintptr_t)found;
+    header->capacity = capacity;
+    memcpy(header->magic, RECORD_FILE_MAGIC, sizeof header->magic);
+    return true;
+}
+
+bool record_file_open(const char *folder, uint64_t capacity) {
+    if (strlen(folder) >= sizeof this.folder)
+        return false;
+    strcpy(this.folder, folder);
+    return open_new(capacity < RECORD_FILE_MOST ? capacity : RECORD_FILE_MOST, false, NULL);
+}
+
+bool record_file_is_open(void) {
+    return this.content != NULL;
+}
+
+struct record_header *record_file_header(void) {
+    return (void *)this.content;
+}
+
+struct record_site *record_file_site(uint32_t site) {
+    return (struct record_site *)(this.content + SITES_AT) + site;
+}
+
+static struct record_module *modules(void) {
+    return (void *)(this.content + MODULES_AT);
+}
+
+static void path_of(const struct module *module, char path[RECORD_FILE_PATH_BYTES]) {
+    memset(path, 0, RECORD_FILE_PATH_BYTES);
+    if (*module->path)
+        strncpy(path, module->path, RECORD_FILE_PATH_BYTES - 1);
+    else
+        (void)!syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, RECORD_FILE_PATH_BYTES - 1);
+}
+
+void record_file_note_module(const struct module *module, enum probes_reason reason) {
+    char path[RECORD_FILE_PATH_BYTES];
+    path_of(module, path);
+    uint32_t count = atomic_load(&record_file_header()->modules), row = 0;
+    while (row < count && strcmp(modules()[row].path, path) != 0)
+        row++;
+    if (row == RECORD_FILE_MODULES)
+        return;
+    modules()[row].bias = module->bias;
+    modules()[row].reason = reason;
+    memcpy(modules()[row].path, path, sizeof path);
+    if (row == count)
+        atomic_store(&record_file_header()->modules, count + 1);
+}
+
+struct record *record_file_new(void) {
+    struct record_header *header = record_file_header();
+    uint64_t at = atomic_fetch_add(&header->used, 1);
+    return at < header->capacity ? (struct record *)(this.content + RECORDS_AT) + at : NULL;
+}
+
+bool record_file_after_fork_in_child(void) {
+    static struct record_site sites[SITE_MOST];
+    static struct record_module loaded[RECORD_FILE_MODULES];
+    if (!this.content)
+        return false;
+    uint32_t count = atomic_load(&record_file_header()->modules);
+    uint32_t unwatched = atomic_load(&record_file_header()->unwatched);
+    memcpy(sites, record_file_site(0), sizeof sites);
+    memcpy(loaded, modules(), sizeof loaded);
+    if (!open_new(RECORDS_OF_CHILD, true, this.content))
+        return false;
+    memcpy(modules(), loaded, sizeof loaded);
+    for (uint32_t i = 0; i < SITE_MOST; i++)
+        if (sites[i].address) {
+            struct record_site *site = record_file_site(i);
+            *site = sites[i];
+            atomic_store(&site->hits, 0);
+            atomic_store(&site->records, 0);
+        }
+    atomic_store(&record_file_header()->unwatched, unwatched);
+    atomic_store(&record_file_header()->modules, count);
+    return true;
+}

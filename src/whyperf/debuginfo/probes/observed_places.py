@@ -1,0 +1,39 @@
+"""What is asked of a place in a binary's code, and what every machine's stubs for it can do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from whyperf.debuginfo.probes.plan_file import Plan
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A number that a stub puts into a register, by DWARF's number."""
+
+    register: int
+    size: int
+    value: int | None
+    """None: the register's own value, once more."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    address: int
+    after: bool
+    """Behind the instruction: a second trap, or the load."""
+    loaded: Loaded | None = None
+    """By a jump instead of a trap."""
+
+
+class NotPlaced(Exception):  # noqa: N818 (an answer, and no mistake)
+    """Why a place cannot be observed, in words."""
+
+
+class ObservingStubs(Protocol):
+    def put(self, wanted: Wanted) -> int | None:
+        """Where in the stubs its second trap is. `NotPlaced` if it cannot be."""
+
+    def finished(self, build_id: str, multiple: int) -> Plan:
+        """With so many stubs that their bytes are a multiple of that."""

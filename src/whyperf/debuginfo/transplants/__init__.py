@@ -1,0 +1,1 @@
+"""One function of another build in place of a program's own: plans that `native/probes` carries out."""

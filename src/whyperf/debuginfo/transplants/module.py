@@ -1,0 +1,151 @@
+"""A module of a program, as transplants need it: code, data, symbols, and the stubs by which it calls others."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+
+from whyperf.debuginfo.describe import describe
+from whyperf.debuginfo.elf import ElfFile, read_elf
+from whyperf.debuginfo.flow_instructions import decode
+from whyperf.debuginfo.image import Image, Slot
+from whyperf.debuginfo.jump_tables import table_targets
+from whyperf.debuginfo.machines import Machine, machine_of
+from whyperf.debuginfo.machines.machine import Step
+from whyperf.debuginfo.no_return import never_returns_by_name
+from whyperf.debuginfo.probes.stretches import Stretch, stretches
+from whyperf.debuginfo.transplants.changed_registers import ChangedRegisters
+from whyperf.debuginfo.transplants.coding import Coding
+from whyperf.debuginfo.transplants.codings import coding_of
+from whyperf.debuginfo.transplants.layouts import Layouts, read_layouts
+from whyperf.debuginfo.transplants.references import FunctionCode, Part
+from whyperf.debuginfo.transplants.refused import RefusedError
+from whyperf.debuginfo.transplants.symbols import Symbol, SymbolTable, read_symbols
+
+_FILLING = frozenset({"nop", "nopw", "int3", "udf", "hint"})
+_COLD = ".cold"
+
+
+class Module:
+    """RefusedError for a file from or to which nothing can be moved."""
+
+    def __init__(self, path: Path) -> None:
+        elf = read_elf(path)
+        machine = machine_of(elf) if elf is not None else None
+        if elf is None or machine is None:
+            raise RefusedError(f"{path} holds no code of a known machine")
+        symbols = read_symbols(path)
+        if symbols is None:
+            raise RefusedError(f"{path} has no symbol table")
+        if not elf.build_id:
+            raise RefusedError(f"{path} has no build-id")
+        if symbols.is_fixed:
+            raise RefusedError(f"{path} is not position-independent")
+        self.path = path
+        self.elf: ElfFile = elf
+        self.machine: Machine = machine
+        self.symbols: SymbolTable = symbols
+        self.image = Image(elf)
+        if self.image.has_packed_relocations:
+            raise RefusedError(f"{path} has packed relocations (-z pack-relative-relocs)")
+        self.coding: Coding = coding_of(machine)
+        self._code: dict[int, FunctionCode] = {}
+        self._layouts: dict[int, Layouts | None] = {}
+
+    @cached_property
+    def registers(self) -> ChangedRegisters:
+        return ChangedRegisters(self.symbols, self.code_of, self.coding)
+
+    def layouts(self, function: int) -> Layouts | None:
+        """None where the debug information does not know it."""
+        if function not in self._layouts:
+            self.read_layouts({function})
+        return self._layouts[function]
+
+    def read_layouts(self, functions: Set[int]) -> None:
+        """All at once, which takes as long as one."""
+        if wanted := sorted(functions - self._layouts.keys()):
+            found = read_layouts(self.path, wanted)
+            self._layouts |= {function: found.get(function) for function in wanted}
+
+    def is_linkage(self, address: int) -> bool:
+        return any(low <= address < high for low, high in self.elf.linkage)
+
+    @cached_property
+    def stubs(self) -> dict[str, int]:
+        """Where other files' functions are called by way of, by symbol."""
+        found: dict[str, int] = {}
+        for low, high in self.elf.linkage:
+            start: int | None = None
+            for address, size, mnemonic, operands in self.machine.decoded(self.image.read(low, high - low), low).rows:
+                if start is None and mnemonic not in _FILLING:
+                    start = address
+                if self.machine.step(mnemonic) is Step.JUMP:
+                    slot = self.machine.fixed_address(operands, address + size)
+                    if start is not None and slot in self.image.imports:
+                        found.setdefault(self.image.imports[slot], start)
+                    start = None
+        return found
+
+    @cached_property
+    def slot_of(self) -> dict[Slot, int]:
+        """Where the dynamic linker puts what; not in variables, which the program may change."""
+        places = ((slot, address) for address, slot in self.image.slots.items())
+        return {slot: address for slot, address in places if not self.symbols.holding(address)}
+
+    @cached_property
+    def imported_by(self) -> dict[int, str]:
+        """The symbol that a stub stands for, by its address."""
+        return {address: name for name, address in self.stubs.items()}
+
+    @cached_property
+    def stretches(self) -> dict[int, Stretch]:
+        """What the unwind table says, by start."""
+        return {one.low: one for one in stretches(self.elf, self.image)}
+
+    def cold_parts(self, function: Symbol) -> list[Symbol]:
+        """Split off as hardly ever executed."""
+        return [
+            one
+            for one in self.symbols.starting_with(function.name + _COLD)
+            if one.size and (not function.file or one.file == function.file)
+        ]
+
+    def code_of(self, function: Symbol) -> FunctionCode:
+        if function.address not in self._code:
+            self._code[function.address] = self._read_code(function)
+        return self._code[function.address]
+
+    def _read_code(self, function: Symbol) -> FunctionCode:
+        whole = [function, *self.cold_parts(function)]
+        parts = [Part(one.address, self.image.read(one.address, one.size)) for one in whole]
+        if any(not part.content for part in parts):
+            raise RefusedError(f"the file does not hold the code of {function.name}")
+        parts.sort(key=lambda one: one.low)
+        code = [one for part in parts for one in decode(self.machine, part.content, part.low)]
+        tables = table_targets(code, self.image)
+        if any(not targets for targets in tables.values()):
+            # Then it may lead to whatever is not reached from above.
+            anywhere = [two.address for one, two in pairwise(code) if one.step in (Step.JUMP, Step.STOP)]
+            tables = {jump: targets or anywhere for jump, targets in tables.items()}
+        landings: set[int] = set()
+        for part in parts:
+            stretch = self.stretches.get(part.low)
+            if stretch is not None:
+                if stretch.landings is None:
+                    raise RefusedError("where exceptions land in it is not known")
+                landings |= stretch.landings
+        called = {one.target for one in code if one.step is Step.CALL and one.target is not None}
+        ended_by = frozenset(filter(self._never_returns, called))
+        return FunctionCode(tuple(parts), code, tables, frozenset(landings), ended_by)
+
+    def _never_returns(self, function: int) -> bool:
+        if function in self.imported_by:
+            return never_returns_by_name(self.imported_by[function])
+        return function in self._ends
+
+    @cached_property
+    def _ends(self) -> frozenset[int]:
+        return describe(str(self.path)).never_return

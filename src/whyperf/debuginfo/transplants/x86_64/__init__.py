@@ -1,0 +1,20 @@
+"""Transplants of x86-64 code."""
+
+from __future__ import annotations
+
+from whyperf.debuginfo.transplants.coding import Coding
+from whyperf.debuginfo.transplants.x86_64 import code, references, registers
+
+X86_64 = Coding(
+    references=references.references,
+    redirected=code.redirected,
+    counted=code.counted,
+    import_stub=code.import_stub,
+    entry_patch=code.entry_patch,
+    saving=code.saving,
+    written_in=registers.written_in,
+    lost=registers.LOST,
+    returned=0,
+    arguments=6,
+    fill=code.FILL,
+)

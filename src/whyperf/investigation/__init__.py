@@ -1,0 +1,1 @@
+"""From a verdict to its cause: who set what decides, and the proof of it, in runs made for that."""

@@ -1,0 +1,86 @@
+"""A verdict with its cause: who set the value comes before who pays for it, if forcing it has shown that, or if many
+values become few there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from whyperf.diagnose.origin import Finding, Hop, Origin, Proof
+from whyperf.diagnose.verdict import Evidence, Suspect, Verdict
+from whyperf.investigation.proving import SETTLED, Tried
+
+_SHOWN_RUNS = ("good_runs", "bad_runs")
+
+
+def with_cause(verdict: Verdict, payer: Suspect, origin: Origin, tried: Sequence[Tried]) -> Verdict:
+    followed = replace(payer, origin=origin, proofs=tuple(one.proof for one in tried))
+    settled = next((one for one in tried if one.proof.finding in SETTLED), None)
+    if settled is None and not origin.narrows:
+        return _ranked(verdict, [followed if one is payer else one for one in verdict.suspects])
+    maker = origin.hops[origin.turn if settled is None else settled.hop]
+    why = f"Here `{maker.what}` is {maker.bad}, was {maker.good}; {payer.function} pays for it."
+    if settled is None:
+        why = f"{why} Many values become few here, so no single good value can be forced: this is not proven."
+    is_proven = settled is not None and settled.proof.finding is Finding.PROVEN
+    return _led_by(verdict, payer, followed, maker, is_proven=is_proven, why=why)
+
+
+def with_changed_function(verdict: Verdict, proofs: Sequence[Proof]) -> Verdict:
+    """The function of the good build that takes the excess away is the cause; else what was tried is told."""
+    if not proofs or not verdict.suspects:
+        return verdict
+    payer, *others = verdict.suspects
+    settled = next((one for one in proofs if one.finding in SETTLED), None)
+    if settled is None:
+        return _ranked(verdict, [replace(payer, proofs=tuple(proofs)), *others])
+    why = f"Its code differs between the two builds, and {payer.function} pays for what it makes."
+    followed = replace(payer, proofs=(settled,))
+    return _led_by(verdict, payer, followed, settled, is_proven=settled.finding is Finding.PROVEN, why=why)
+
+
+def _led_by(
+    verdict: Verdict, payer: Suspect, followed: Suspect, maker: Hop | Proof, *, is_proven: bool, why: str
+) -> Verdict:
+    """With the maker first: a suspect already, or a new one that answers for what the payer was charged with."""
+    others = [one for one in verdict.suspects if one is not payer]
+    if maker.function == payer.function:
+        return _ranked(verdict, [replace(followed, confidence="high" if is_proven else payer.confidence), *others])
+    known = next((one for one in others if one.function == maker.function), None)
+    if known is not None:
+        told = replace(known, origin=followed.origin, proofs=followed.proofs)
+        first = replace(told, confidence="high" if is_proven else known.confidence)
+        return _ranked(verdict, [first, *(one for one in verdict.suspects if one is not known)])
+    cause = replace(
+        followed,
+        function=maker.function,
+        module=maker.module,
+        file=maker.file,
+        line=maker.line,
+        block=0,
+        decided_by=0,
+        path=(),
+        confidence="high" if is_proven else "medium",
+        why=why,
+        variables=(),
+        evidence=(Evidence("origin", 1, payer.score, {}),),
+        lines=(),
+        change=None,
+        commits=(),
+    )
+    return _ranked(verdict, [cause, _paying(payer, maker), *others])
+
+
+def _paying(payer: Suspect, maker: Hop | Proof) -> Suspect:
+    """Where time is spent; shares are counted once, so it answers for nothing any more."""
+    evidence = tuple(
+        replace(one, detail={key: value for key, value in one.detail.items() if key not in _SHOWN_RUNS})
+        for one in payer.evidence
+    )
+    said = f"By the first runs alone: {payer.why} It pays for what {maker.function} decides."
+    return replace(payer, share=0.0, score=0.0, why=said, evidence=evidence)
+
+
+def _ranked(verdict: Verdict, suspects: Sequence[Suspect]) -> Verdict:
+    ranked = tuple(replace(one, rank=rank) for rank, one in enumerate(suspects, 1))
+    return replace(verdict, suspects=ranked)

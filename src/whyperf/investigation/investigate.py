@@ -1,0 +1,91 @@
+"""The investigation of a verdict, within bounds: the first chain that forcing proves is its cause."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from whyperf.diagnose.origin import Finding
+from whyperf.diagnose.verdict import PEAK_BYTES, Suspect, Verdict, VerdictKind
+from whyperf.errors import WhyperfError
+from whyperf.investigation.cause import with_cause, with_changed_function
+from whyperf.investigation.proving import SETTLED, ChainProof, Tried, tried_functions
+from whyperf.investigation.starts import FindBinary, beginnings
+from whyperf.investigation.subject import Bounds, Say, Subject
+from whyperf.origin.search import Found, search
+from whyperf.origin.starts import Start
+
+_MEASURES = {"cpu_s": "cpu_s", "sampled_cpu_s": "cpu_s", "wall_s": "wall_s", PEAK_BYTES: "max_rss_bytes"}
+_CHAINS = 4  # that are followed
+_PART = 0.4  # of the time that is left, for one chain
+
+
+@dataclass(frozen=True)
+class Followed:
+    suspect: Suspect
+    found: Found
+    tried: tuple[Tried, ...]
+
+    @property
+    def is_proven(self) -> bool:
+        return any(one.proof.finding is Finding.PROVEN for one in self.tried)
+
+    @property
+    def worth(self) -> tuple[int, bool, int]:
+        """What is shown where nothing is proven: what forcing supports, then what says most."""
+        ranks = {Finding.PROVEN: 4, Finding.SUPPORTED: 3, Finding.TRIGGER: 2, Finding.NOT_TESTABLE: 1}
+        found = max((ranks.get(one.proof.finding, 0) for one in self.tried), default=1)
+        return found, self.found.origin.narrows, len(self.found.origin.hops)
+
+
+def investigate(verdict: Verdict, subject: Subject, binary_of: FindBinary, bounds: Bounds, say: Say) -> Verdict:
+    """The verdict with origin, proofs and cause; as it was where nothing leads further than it did."""
+    measure = measure_of(verdict)
+    if verdict.kind is not VerdictKind.DIFFERENCE or measure is None:
+        return verdict
+    functions = tried_functions(verdict.suspects, subject, measure, bounds, say)
+    if any(one.finding in SETTLED for one in functions):
+        return with_changed_function(verdict, functions)
+    chains = list[Followed]()
+    for chain in _chains(verdict, subject, binary_of, bounds, say):
+        tried = ChainProof(chain.found, subject, measure, bounds, say).tried()
+        chains.append(Followed(chain.suspect, chain.found, tuple(tried)))
+        if chains[-1].is_proven or chain.found.origin.narrows or len(chains) == _CHAINS:
+            break
+    best = max(chains, key=lambda one: one.worth, default=None)
+    if best is None:
+        return with_changed_function(verdict, functions)
+    return with_cause(verdict, best.suspect, best.found.origin, best.tried)
+
+
+def measure_of(verdict: Verdict) -> str | None:
+    """What a trial measures; None: it cannot."""
+    return _MEASURES.get(verdict.symptom.measure)
+
+
+def follow(start: Start, subject: Subject, bounds: Bounds, say: Say) -> Found:
+    return search(
+        start,
+        subject.good,
+        subject.bad,
+        lifecycles=subject.lifecycles,
+        environment=subject.environment,
+        budget_s=max(0.0, bounds.ends - time.monotonic()),
+        most_runs=bounds.runs,
+        progress=say,
+    )
+
+
+def _chains(verdict: Verdict, subject: Subject, binary_of: FindBinary, bounds: Bounds, say: Say) -> Iterator[Followed]:
+    """Those that say more than where they began."""
+    for beginning in beginnings(verdict, binary_of):
+        left = bounds.ends - time.monotonic()
+        if left <= 0:
+            return
+        try:
+            found = follow(beginning.start, subject, Bounds(time.monotonic() + _PART * left, bounds.runs), say)
+        except WhyperfError:  # no code reads it there, or it has no debug information
+            continue
+        if len(found.origin.hops) > 1:
+            yield Followed(beginning.suspect, found, ())

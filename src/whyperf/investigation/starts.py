@@ -1,0 +1,76 @@
+"""Where to begin: what a suspect's variables, changed calls and deciding lines are, the most telling first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from whyperf.diagnose.verdict import CallChange, Suspect, Verdict
+from whyperf.origin.starts import Start, start_at_calls, start_at_line, start_at_variable
+
+_ASKED = 2  # suspects
+_LARGE = 0.3  # share of the excess from which on changed calls are worth following
+_TEXTS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|//.*|/\*.*?\*/")
+_NAMES = re.compile(r"(?<![\w.>:])([A-Za-z_]\w*(?:(?:->|\.)[A-Za-z_]\w*)*)\b(?!\s*\(|::)")
+
+FindBinary = Callable[[str], Path | None]
+"""The file of a module that a verdict names."""
+
+
+@dataclass(frozen=True)
+class Beginning:
+    suspect: Suspect
+    start: Start
+
+
+def beginnings(verdict: Verdict, binary_of: FindBinary) -> Iterator[Beginning]:
+    for suspect in _asked(verdict):
+        binary = binary_of(suspect.module)
+        if binary is None or suspect.kind != "function":
+            continue
+        for start in dict.fromkeys(_starts(verdict, suspect, binary)):
+            yield Beginning(suspect, start)
+
+
+def _asked(verdict: Verdict) -> list[Suspect]:
+    """Those whose calls, or whose time per call, changed most by exact counts; then the first ones."""
+    changes = () if verdict.counts is None else verdict.counts.changes
+    changed = [name for one in changes if one.share >= _LARGE for name in (one.callee, one.function)]
+    names = dict.fromkeys([*changed, *(one.function for one in verdict.suspects[:_ASKED])])
+    return [one for name in names for one in verdict.suspects if one.function == name]
+
+
+def _starts(verdict: Verdict, suspect: Suspect, binary: Path) -> Iterator[Start]:
+    for change in _changed_calls(verdict, suspect):
+        yield start_at_calls(binary, change.file, change.line, change.callee)
+    for variable in suspect.variables:
+        if variable.dimension == "value":
+            yield start_at_variable(binary, suspect.function, variable.name)
+    deciding = next((line.text for line in suspect.lines if line.line == (suspect.decided_by or suspect.line)), "")
+    for name in _named_in(deciding):
+        yield start_at_variable(binary, suspect.function, name)
+    for line in (suspect.decided_by, suspect.line):
+        if line and suspect.file:
+            yield start_at_line(binary, suspect.file, line)
+
+
+def _changed_calls(verdict: Verdict, suspect: Suspect) -> list[CallChange]:
+    """Lines that call the suspect more often, or where it calls more often itself, by exact counts."""
+    changes = () if verdict.counts is None else verdict.counts.changes
+    return [
+        change
+        for change in changes
+        if change.kind == "calls"
+        and change.share >= _LARGE
+        and change.line
+        and change.file
+        and suspect.function in (change.function, change.callee)
+    ]
+
+
+def _named_in(text: str) -> list[str]:
+    """What may be variables in a line of C or C++, as they are written: `i`, `index->used`. Others are not found."""
+    code = _TEXTS.sub(" ", text)
+    return list(dict.fromkeys(_NAMES.findall(code)))

@@ -1,0 +1,29 @@
+"""What is investigated: a good and a bad way to run a program, and what may be spent on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from whyperf.collect.lifecycle import Lifecycle
+from whyperf.collect.program import Program
+
+
+@dataclass(frozen=True)
+class Subject:
+    good: Program
+    bad: Program
+    lifecycles: tuple[Lifecycle, Lifecycle]  # good, bad
+    environment: Mapping[str, str]
+    output_files: tuple[Path, ...] = ()  # that runs write, and that forcing must not change
+
+
+@dataclass(frozen=True)
+class Bounds:
+    ends: float  # by the monotonic clock
+    runs: int = 20  # of each search
+
+
+Say = Callable[[str], None]
+"""What is going on now."""

@@ -1,0 +1,186 @@
+"""Through copies of memory: by vector registers, and by calls of memcpy and of what reads files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from whyperf.collect.observation.sites import Rows
+from whyperf.debuginfo.blocks import parts_of
+from whyperf.debuginfo.machines.machine import Step as Leads
+from whyperf.debuginfo.machines.operations import VECTOR
+from whyperf.debuginfo.slices.definitions import Definition, Kind
+from whyperf.debuginfo.slices.module import ModuleCode
+from whyperf.diagnose.origin import End, HopKind
+from whyperf.origin.points import Point
+from whyperf.origin.program_code import Side
+from whyperf.origin.questions import AskControl, Here, Next, Read, Stop, Writer
+from whyperf.origin.trail import Step, Trail
+
+_UNKNOWN_LENGTH = 4096
+
+
+@dataclass(frozen=True)
+class _Call:
+    """By number of arguments: where a function writes to, from where, how much."""
+
+    to: int
+    source: int | None
+    length: tuple[int, ...]
+    """Multiplied; empty: unknown."""
+
+
+_COPIES = {
+    **dict.fromkeys(("memcpy", "memmove", "mempcpy", "__memcpy_chk", "__memmove_chk"), _Call(0, 1, (2,))),
+    **dict.fromkeys(("strcpy", "stpcpy", "__strcpy_chk", "__stpcpy_chk"), _Call(0, 1, ())),
+    **dict.fromkeys(("strncpy", "__strncpy_chk"), _Call(0, 1, (2,))),
+    **dict.fromkeys(("read", "recv", "recvfrom", "pread", "pread64", "__read_chk", "__recv_chk"), _Call(1, None, (2,))),
+    **dict.fromkeys(("fread", "fread_unlocked"), _Call(0, None, (1, 2))),
+    **dict.fromkeys(("fgets", "fgets_unlocked"), _Call(0, None, (1,))),
+    **dict.fromkeys(("memset", "__memset_chk"), _Call(0, None, (2,))),
+}
+
+
+def copied_by_vector(read: Read, here: Here, store: Definition, writers: tuple[Writer | None, Writer | None]) -> Next:
+    """A store of a vector register: from where was that loaded?"""
+    vector = next(one.location for one in store.inputs if one.location >= VECTOR)
+    made = here.slicer.definitions(store.address, vector)
+    loads = [one for one in made if one.kind is Kind.LOAD and one.memory is not None]
+    if made and all(one.kind is Kind.CONSTANT for one in made):
+        return AskControl(here, store.address)
+    if len(loads) != 1 or len(made) != 1 or not _registers_hold(here, loads[0], store):
+        return Stop(End.NOT_FOLLOWED, "It is made in vector registers, which are not followed.")
+    [load] = loads
+    assert load.memory is not None and store.memory is not None
+    addresses: list[int | None] = []
+    for side in Side:
+        writer = writers[side]
+        if writer is None or writer.at.key != (here.module.path, store.address):
+            addresses.append(None)
+            continue
+        addresses.append(writer.address_of(load.memory) + writer.address - writer.address_of(store.memory))
+    reader = Point(here.module.path, load.address, memory=load.memory)
+    low = min(max(load.memory.size, 1), 64)
+
+    def selects(rows: Rows, address: int) -> npt.NDArray[np.bool_]:
+        return np.asarray((rows["memory_address"] <= address) & (address < rows["memory_address"] + np.uint64(low)))
+
+    return Read(here, reader, (addresses[0], addresses[1]), read.size, selects, read.compared, read.name, None)
+
+
+def _registers_hold(here: Here, load: Definition, store: Definition) -> bool:
+    """Whether the registers of the load's address are still the same at the store."""
+    slicer = here.slicer
+    return all(
+        slicer.definitions(load.address, one) == slicer.definitions(store.address, one) for one in load.of_address
+    )
+
+
+def copied_into(trail: Trail, read: Read) -> Next:
+    """Written by a library, or by the kernel for one: which call of the program's was that?"""
+    calls = list(_calls(trail))
+    points = {(here.module.path, address): (here, address, name) for here, address, name in calls}
+    trail.evidence.look_again([read.reader, *(Point(*key) for key in points)], "looking for who copies it")
+    found = [_covering(trail, read, points, side) for side in Side]
+    bad = found[Side.BAD]
+    if bad is None:
+        return Stop(End.NOT_FOLLOWED, "It is written outside of the program's own code, and no call of it was seen.")
+    (here, address, name), source = points[bad[0]], bad[1]
+    trail.add(Step(HopKind.LOADED, here.at(address), read.compared, read.name, callee=name))
+    if name in ("memset", "__memset_chk"):
+        return AskControl(here, address)
+    if source is None:
+        return Stop(End.OUTSIDE, f"{name}() in {here.module.function_name(address)}() reads it from outside.")
+    good = found[Side.GOOD]
+    addresses = (good[1] if good is not None and good[0] == bad[0] else None, source)
+    registers = here.slicer.function.registers.arguments[0]
+    call, delta = _COPIES[name], source - bad[2]
+    assert call.source is not None
+    from_register = registers[call.source]
+
+    def selects(rows: Rows, wanted: int) -> npt.NDArray[np.bool_]:
+        return np.asarray(rows["registers"][:, from_register] + np.uint64(delta) == wanted)
+
+    reader = Point(here.module.path, address)
+    return Read(here, reader, addresses, read.size, selects, read.compared, read.name, None)
+
+
+_Found = tuple[tuple[Path, int], int | None, int]
+
+
+def _covering(
+    trail: Trail, read: Read, points: dict[tuple[Path, int], tuple[Here, int, str]], side: Side
+) -> _Found | None:
+    """The last call before the last read that wrote to the address: its key, the source's address for that byte, and
+    where the source begins."""
+    looked, wanted = trail.evidence.looked(read.reader.key, side), read.addresses[side]
+    if looked is None or wanted is None:
+        return None
+    reads = looked.rows[read.selects(looked.rows, wanted)]
+    if not len(reads):
+        return None
+    last: tuple[int, _Found] | None = None
+    for key, (here, _, name) in points.items():
+        calls = trail.evidence.looked(key, side)
+        if calls is None:
+            continue
+        rows = calls.rows[calls.rows["order"] < reads["order"][-1]]
+        for row in _covering_rows(here, name, rows, wanted):
+            order = int(row["order"])
+            if last is None or order > last[0]:
+                last = order, (key, *_source(here, name, row, wanted))
+    return None if last is None else last[1]
+
+
+def _covering_rows(here: Here, name: str, rows: Rows, wanted: int) -> Iterator[Rows]:
+    call, registers = _COPIES[name], here.slicer.function.registers.arguments[0]
+    for row in rows[::-1]:
+        to, length = int(row["registers"][registers[call.to]]), 1
+        for one in call.length:
+            length *= int(row["registers"][registers[one]])
+        if to <= wanted < to + (length if call.length else _UNKNOWN_LENGTH):
+            yield row
+            return
+
+
+def _source(here: Here, name: str, row: Rows, wanted: int) -> tuple[int | None, int]:
+    call, registers = _COPIES[name], here.slicer.function.registers.arguments[0]
+    if call.source is None:
+        return None, 0
+    source = int(row["registers"][registers[call.source]])
+    return source + wanted - int(row["registers"][registers[call.to]]), source
+
+
+def _calls(trail: Trail) -> Iterator[tuple[Here, int, str]]:
+    """Calls of functions that write to memory, in the program's own binaries."""
+    for path, _bias in trail.evidence.modules[Side.BAD]:
+        module = trail.code.module(Path(path)) if path.startswith("/") else None
+        if module is None or not trail.code.is_program(module):
+            continue
+        for address, name in _calls_in(module):
+            slicer = module.slicer_at(address)
+            if slicer is not None and address in slicer.function.row:
+                yield Here(module, slicer), address, name
+
+
+def _calls_in(module: ModuleCode) -> Iterator[tuple[int, str]]:
+    machine, image = module.binary.machine, module.image
+    if machine is None or image is None:
+        return
+    names: dict[int, str] = {}
+    for scope in module.whole_functions():
+        for low, high in parts_of(module.binary.code, scope).ranges:
+            for start, _size, mnemonic, operands in machine.rows(image.read(low, high - low), low):
+                if machine.step(mnemonic) is not Leads.CALL:
+                    continue
+                target = machine.direct_target(operands)
+                if target is None:
+                    continue
+                if target not in names:
+                    names[target] = module.callee_at(target).name
+                if names[target] in _COPIES:
+                    yield start, names[target]

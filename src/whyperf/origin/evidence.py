@@ -1,0 +1,222 @@
+"""Pairs of runs, and what they showed so far: each place is looked at once in a good and in a bad run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from whyperf.collect.lifecycle import Lifecycle
+from whyperf.collect.observation.sites import Limits, Observed, Rows, Site, Watch
+from whyperf.collect.program import Program
+from whyperf.origin.points import Point
+from whyperf.origin.program_code import Modules, ProgramCode, Side
+from whyperf.origin.values import EMPTY, Sample, UInt64s
+
+MOST_POINTS = 60
+_TRAPS_TO_COUNT = 100_000
+"""A second or two of a run: what it takes to count a few places."""
+
+
+class Observe(Protocol):
+    def __call__(
+        self,
+        program: Program,
+        sites: Sequence[Site],
+        *,
+        watches: Sequence[Watch] = (),
+        lifecycle: Lifecycle,
+        environment: Mapping[str, str],
+        limits: Limits = ...,
+        on_tick: Callable[[], None] = ...,
+    ) -> Observed: ...
+
+
+class OutOfBudgetError(Exception):
+    """The reason, in a sentence."""
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What is run: good, then bad."""
+
+    programs: tuple[Program, Program]
+    lifecycles: tuple[Lifecycle, Lifecycle]
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Observing:
+    """How runs are made, and whom to tell."""
+
+    observe: Observe
+    progress: Callable[[str], None] = lambda _: None
+    on_tick: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True)
+class Bounds:
+    most_runs: int
+    deadline: float
+    """By the monotonic clock."""
+    budget_s: float
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """What one side showed at one point."""
+
+    rows: Rows
+    total: int
+    complete: bool
+
+    def sample(self, values: UInt64s, is_text: bool = False) -> Sample:
+        if len(values) != len(self.rows):
+            return EMPTY
+        return Sample(values, self.rows["hit"], self.total, self.complete, is_text)
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """A pair of runs with watched addresses."""
+
+    observed: tuple[Observed, Observed]
+
+    def writes(self, side: Side) -> Rows:
+        return self.observed[side].writes
+
+
+class Evidence:
+    def __init__(
+        self,
+        code: ProgramCode,
+        targets: Targets,
+        bounds: Bounds,
+        observing: Observing,
+    ) -> None:
+        self._code, self._targets, self._bounds, self._observing = code, targets, bounds, observing
+        self._looked: dict[tuple[Path, int], tuple[Looked, Looked]] = {}
+        self._points: dict[tuple[Path, int], Point] = {}
+        self.runs = 0
+        self.modules: tuple[Modules, Modules] = ((), ())
+        self.notes: list[str] = []
+
+    def has_room(self, runs: int) -> bool:
+        """Whether so many more may be made, and half of the time is left."""
+        left = self._bounds.deadline - time.monotonic()
+        return self.runs + runs <= self._bounds.most_runs and left > self._bounds.budget_s / 2
+
+    def point(self, key: tuple[Path, int]) -> Point | None:
+        return self._points.get(key)
+
+    def both(self, key: tuple[Path, int]) -> tuple[Looked, Looked] | None:
+        """What good and bad runs showed there."""
+        return self._looked.get(key)
+
+    def looked(self, key: tuple[Path, int], side: Side) -> Looked | None:
+        found = self._looked.get(key)
+        return None if found is None else found[side]
+
+    def look(self, points: Iterable[Point], why: str) -> None:
+        """At those that were not looked at yet, in one pair of runs; none where there are none."""
+        joined: dict[tuple[Path, int], Point] = {}
+        for point in points:
+            if self.serves(point) or not (point.key in joined or len(joined) < MOST_POINTS):
+                continue
+            known = joined.get(point.key) or self._points.get(point.key)
+            joined[point.key] = known.joined(point) if known is not None else point
+        if joined:
+            self._run(list(joined.values()), ((), ()), why)
+
+    def serves(self, wanted: Point) -> bool:
+        """Whether a place was looked at already in the way that is wanted, or in one that rules that out."""
+        known = self._points.get(wanted.key)
+        return known is not None and known.joined(wanted) == known
+
+    def count(self, points: Sequence[Point], why: str) -> None:
+        """How often few places are passed, in one pair of runs: exactly, unless that is very often."""
+        wanted = [one for one in points if not (self._is_counted(one.key) and self.serves(one))]
+        if wanted:
+            joined = [known.joined(one) if (known := self._points.get(one.key)) else one for one in wanted]
+            self._run(joined, ((), ()), why, traps=_TRAPS_TO_COUNT)
+
+    def _is_counted(self, key: tuple[Path, int]) -> bool:
+        found = self._looked.get(key)
+        return found is not None and found[0].complete and found[1].complete
+
+    def look_again(self, points: Sequence[Point], why: str) -> None:
+        """At all of them in one pair of runs, whatever was seen before: so that their order can be told."""
+        joined: dict[tuple[Path, int], Point] = {}
+        for point in points[:MOST_POINTS]:
+            joined[point.key] = joined[point.key].joined(point) if point.key in joined else point
+        self._run(list(joined.values()), ((), ()), why)
+
+    def watch(self, reader: Point, watches: tuple[Sequence[Watch], Sequence[Watch]], why: str) -> Watched:
+        """Who writes to addresses, one list a side, while a reader is looked at again."""
+        return Watched(self._run([reader], watches, why))
+
+    def _run(
+        self,
+        points: Sequence[Point],
+        watches: tuple[Sequence[Watch], Sequence[Watch]],
+        why: str,
+        traps: int = Limits.traps,
+    ) -> tuple[Observed, Observed]:
+        if self.runs + 2 > self._bounds.most_runs:
+            raise OutOfBudgetError(f"{self.runs} runs were made, and no more are allowed")
+        self._observing.progress(why)
+        good = self._one(Side.GOOD, points, watches, traps)
+        seen = (good, self._one(Side.BAD, points, watches, traps))
+        if self._code.pair_libraries(seen[0].modules, seen[1].modules):  # now it is known where the good run has them
+            seen = (self._one(Side.GOOD, points, watches, traps), seen[1])
+        for number, point in enumerate(points):
+            self._points[point.key] = point
+            self._looked[point.key] = _looked(seen[Side.GOOD], number), _looked(seen[Side.BAD], number)
+        self.modules = (seen[0].modules, seen[1].modules)
+        return seen
+
+    def _one(
+        self, side: Side, points: Sequence[Point], watches: tuple[Sequence[Watch], Sequence[Watch]], traps: int
+    ) -> Observed:
+        left = self._bounds.deadline - time.monotonic()
+        if left <= 0:
+            raise OutOfBudgetError(f"the budget of {self._bounds.budget_s:.0f} s is used up")
+        sites = [self._site(side, point) for point in points]
+        self.runs += 1
+        found = self._observing.observe(
+            self._targets.programs[side],
+            [site for site in sites if site is not None],
+            watches=watches[side],
+            lifecycle=self._targets.lifecycles[side],
+            environment=self._targets.environment,
+            limits=Limits(traps=traps, seconds=left),
+            on_tick=self._observing.on_tick,
+        )
+        if any(site is None for site in sites):
+            found = _spread(found, [site is not None for site in sites])
+        return found
+
+    def _site(self, side: Side, point: Point) -> Site | None:
+        if side is Side.BAD:
+            return point.site(point.path, point.address)
+        where = self._code.in_good(self._code.at(point.path, point.address))
+        return None if where is None else point.site(*where)
+
+
+def _looked(observed: Observed, number: int) -> Looked:
+    return Looked(observed.of(number), observed.hits[number], observed.complete[number])
+
+
+def _spread(found: Observed, there: Sequence[bool]) -> Observed:
+    """With places for the sites that the good build does not have."""
+    numbers = np.flatnonzero(there)
+    records = found.records.copy()
+    records["site"] = numbers[records["site"]] if len(records) else records["site"]
+    rest = iter(zip(found.hits, found.complete, found.placed, strict=True))
+    all_of = [next(rest) if one else (0, False, False) for one in there]
+    hits, complete, placed = zip(*all_of, strict=True)
+    return replace(found, records=records, hits=hits, complete=complete, placed=placed)

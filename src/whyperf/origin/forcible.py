@@ -1,0 +1,74 @@
+"""Where the value of a hop could be forced, for those who want to prove that it is the cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from whyperf.debuginfo.machines.operations import VECTOR
+from whyperf.diagnose.origin import HopKind
+from whyperf.origin.program_code import ProgramCode
+from whyperf.origin.trail import Step
+from whyperf.origin.values import POINTER, Sample
+
+_MOST_VALUES = 4096
+
+
+@dataclass(frozen=True)
+class ForcibleSite:
+    module: Path
+    address: int
+    after: bool
+    """The register holds the value after the instruction, else before it."""
+    register: int
+    size: int
+    good: tuple[tuple[int, int], ...]
+    """Values and how often each was seen, the most common first."""
+    bad: tuple[tuple[int, int], ...]
+    in_order: tuple[int, ...] | None
+    """The good run's values one after the other, where both runs pass the place as often and all were seen."""
+    bad_in_order: tuple[int, ...] | None
+    """The same of the bad run."""
+    hits_agree: bool
+    is_address: bool
+    in_good: tuple[Path, int] | None
+    """File and address of the same instruction in the good build; None: that has other code there."""
+
+
+def forcible_sites(steps: Iterable[Step], code: ProgramCode) -> tuple[ForcibleSite, ...]:
+    found = []
+    for step in steps:
+        if step.counts or step.register is None or not 0 <= step.register < VECTOR or not step.compared.differs:
+            continue
+        compared = step.compared
+        agree = compared.hits_agree
+        whole = agree and len(compared.good.values) == compared.good.total <= _MOST_VALUES
+        address = step.at.address
+        after = step.after
+        if step.kind is HopKind.RETURNED and not step.is_at_entry:
+            behind = step.at.slicer.function.at(address) if step.at.slicer is not None else None
+            if behind is None:
+                continue
+            address, after = behind.end, False
+        found.append(
+            ForcibleSite(
+                step.at.module.path,
+                address,
+                after,
+                step.register,
+                compared.size,
+                _counted(compared.good),
+                _counted(compared.bad),
+                tuple(compared.good.values.tolist()) if whole else None,
+                tuple(compared.bad.values.tolist()) if whole else None,
+                agree,
+                POINTER in compared.good.histogram or POINTER in compared.bad.histogram,
+                code.in_good(code.at(step.at.module.path, address)),
+            )
+        )
+    return tuple(found)
+
+
+def _counted(sample: Sample) -> tuple[tuple[int, int], ...]:
+    return tuple(sample.histogram.most_common(_MOST_VALUES))

@@ -1,0 +1,174 @@
+"""From memory that was read to the instruction that wrote it last.
+
+Addresses repeat from run to run: one pair of runs shows which address is read, the next one who writes to it. That the
+address is read again there is checked; where it is not, all stores to such a member are matched within one run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import numpy.typing as npt
+
+from whyperf.collect.observation.sites import RECORD, Rows, Watch
+from whyperf.debuginfo.slices.definitions import Definition
+from whyperf.diagnose.origin import End
+from whyperf.origin.command_line import is_start_text, options_that_differ
+from whyperf.origin.copies import copied_into
+from whyperf.origin.evidence import Looked, Targets, Watched
+from whyperf.origin.points import Point, content_in
+from whyperf.origin.program_code import CodeAddress, Side
+from whyperf.origin.questions import Here, Next, Read, Stop, Writer
+from whyperf.origin.trail import Trail
+from whyperf.origin.untouched import never_written
+from whyperf.origin.values import Compared, UInt64s, odd
+from whyperf.origin.within_run import stored_within_run
+from whyperf.origin.written_by import follow_writers
+
+_WATCHED_BYTES = 8
+_ELSEWHERE = 2
+"""Further addresses that are watched: processors watch four."""
+
+
+def written(trail: Trail, here: Here, one: Definition) -> Next:
+    """Who wrote what a definition reads?"""
+    key = (here.module.path, one.address)
+    reader = trail.evidence.point(key)
+    sides, beside = trail.evidence.both(key), _beside(reader, one)
+    if reader is None or one.memory is None or beside is None or sides is None:
+        return Stop(End.NOT_FOLLOWED, "Its address could not be seen.")
+    if ("written", key) in trail.asked:
+        return Stop(End.NOT_FOLLOWED, "It is made of itself, again and again.")
+    trail.asked.add(("written", key))
+    compared = trail.content(here, one)
+    addresses = [_odd_addresses(sides[side], one, compared, side, beside) for side in Side]
+    bad = _commonest(addresses[Side.BAD])
+    all_good = sides[0].rows["memory_address"] + np.uint64(beside)
+    good = bad if bad in all_good else _commonest(addresses[Side.GOOD])
+    variables = here.module.variables
+    name = "" if variables is None else variables.name_of(one.address, one.memory)
+    size = min(one.memory.size, _WATCHED_BYTES)
+    others = [each for each, _ in Counter(addresses[Side.GOOD].tolist()).most_common(_ELSEWHERE + 1)]
+    elsewhere = tuple(each for each in others if each not in (0, good))[:_ELSEWHERE]
+
+    def selects(rows: Rows, address: int) -> npt.NDArray[np.bool_]:
+        return np.asarray(rows["memory_address"] + np.uint64(beside) == address)
+
+    definition = one if not beside else None
+    return Read(here, reader, (good, bad), size, selects, compared, name, definition, elsewhere)
+
+
+def _beside(reader: Point | None, one: Definition) -> int | None:
+    """How far behind what is looked at lies what the definition reads: of pairs, one is looked at."""
+    if reader is None or reader.memory is None or one.memory is None:
+        return None
+    same = (reader.memory.base, reader.memory.index) == (one.memory.base, one.memory.index)
+    distance = one.memory.displacement - reader.memory.displacement
+    return distance % (1 << 64) if same else None
+
+
+def who_wrote(trail: Trail, read: Read, targets: Targets) -> Next:
+    bad_address = read.addresses[Side.BAD]
+    if bad_address is None:
+        return Stop(End.NOT_FOLLOWED, "Its address could not be seen in slow runs.")
+    if is_start_text(targets, bad_address):
+        return Stop(End.OUTSIDE, options_that_differ(targets) or "It is an argument or the environment of the program.")
+    if ("who", bad_address, read.reader.key) in trail.asked:
+        return Stop(End.NOT_FOLLOWED, "It is copied in a circle.")
+    trail.asked.add(("who", bad_address, read.reader.key))
+    good_watches, bad_watches = ([] if one is None else [_watch(one, read.size)] for one in read.addresses)
+    good_watches += [_watch(one, read.size) for one in read.elsewhere] if good_watches else []
+    watched = trail.evidence.watch(read.reader, (good_watches, bad_watches), "watching who writes it")
+    return _by_writers(trail, read, watched, targets)
+
+
+def _by_writers(trail: Trail, read: Read, watched: Watched, targets: Targets) -> Next:
+    reads = [_reads_again(trail, read, side) for side in Side]
+    if not len(reads[Side.BAD]):
+        return stored_within_run(trail, read)
+    good, bad = (_last_writer(trail, read, side, reads[side], watched.writes(side)) for side in Side)
+    if bad is None:
+        return never_written(trail, read, targets)
+    if not trail.code.is_program(bad.at.module):
+        return copied_into(trail, read)
+    if good is None or good.at.key == bad.at.key:
+        good = _another_writer(trail, read, watched.writes(Side.GOOD), bad) or good
+    return follow_writers(trail, read, good, bad)
+
+
+def _reads_again(trail: Trail, read: Read, side: Side) -> Rows:
+    """Records of the watched run with which the address was read, of those values that the other side hardly has."""
+    looked, address = trail.evidence.looked(read.reader.key, side), read.addresses[side]
+    if looked is None or address is None:
+        return np.zeros(0, RECORD)
+    again = looked.rows[read.selects(looked.rows, address)]
+    if read.definition is None:
+        return again
+    chosen = odd(content_in(again, read.definition), read.compared, side)
+    return again[chosen] if chosen.any() else again
+
+
+def _another_writer(trail: Trail, read: Read, writes: Rows, bad: Writer) -> Writer | None:
+    """Who wrote last, at another address in good runs, if that is somebody else than in bad ones."""
+    looked = trail.evidence.looked(read.reader.key, Side.GOOD)
+    for number, address in enumerate(read.elsewhere, 1):
+        if looked is None:
+            break
+        reads = looked.rows[read.selects(looked.rows, address)]
+        found = _last_of(trail, Side.GOOD, reads, writes[writes["watch"] == number], address)
+        if found is not None and found.at.key != bad.at.key:
+            return found
+    return None
+
+
+def _odd_addresses(looked: Looked, one: Definition, compared: Compared, side: Side, beside: int) -> UInt64s:
+    """Where values are read that are more common on this side than on the other; all where there is none."""
+    addresses = looked.rows["memory_address"] + np.uint64(beside)
+    values = (compared.bad if side else compared.good).values if beside else content_in(looked.rows, one)
+    chosen = odd(values, compared, side)
+    return addresses[chosen] if len(chosen) == len(addresses) and chosen.any() else addresses
+
+
+def _commonest(addresses: UInt64s) -> int | None:
+    found = Counter(addresses.tolist()).most_common(1)
+    return found[0][0] if found and found[0][0] else None
+
+
+def _watch(address: int, size: int) -> Watch:
+    """As many bytes as the processor can watch at that address."""
+    while address % size:
+        size //= 2
+    return Watch(address, size)
+
+
+def _last_writer(trail: Trail, read: Read, side: Side, reads: Rows, writes: Rows) -> Writer | None:
+    address = read.addresses[side]
+    return None if address is None else _last_of(trail, side, reads, writes[writes["watch"] == 0], address)
+
+
+def _last_of(trail: Trail, side: Side, reads: Rows, writes: Rows, address: int) -> Writer | None:
+    """Whose write the first of the reads saw: later ones may see what only keeps the value as it is."""
+    for row in (np.searchsorted(writes["order"], reads["order"]) - 1).tolist():
+        found = _instruction(trail, side, int(writes["address"][row])) if row >= 0 else None
+        if found is not None:
+            return Writer(found, writes["registers"][row], address, _bias(trail, side, found))
+    return None
+
+
+def _instruction(trail: Trail, side: Side, address: int) -> CodeAddress | None:
+    """The store; some machines stop behind it."""
+    modules = trail.evidence.modules[side]
+    found = trail.code.locate(side, modules, address)
+    if found is None:
+        return None
+    slicer = found.slicer
+    if slicer is None or not slicer.function.machine.watches_stop_behind:
+        return found
+    before = slicer.function.ending_at(found.address)
+    return found if before is None else CodeAddress(found.module, before.address)
+
+
+def _bias(trail: Trail, side: Side, at: CodeAddress) -> int:
+    own = str(at.module.path)
+    return next((bias for path, bias in trail.evidence.modules[side] if path == own), 0)

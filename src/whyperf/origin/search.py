@@ -1,0 +1,192 @@
+"""The search: from a start back to where a value was made, in pairs of good and bad runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from whyperf.collect.lifecycle import Lifecycle
+from whyperf.collect.observation import observe as observe_run
+from whyperf.collect.program import Program, executed_file
+from whyperf.collect.sampler import tables_folder
+from whyperf.diagnose.origin import End, HopKind, Origin
+from whyperf.origin.evidence import Bounds, Evidence, Observe, Observing, OutOfBudgetError, Targets
+from whyperf.origin.forcible import ForcibleSite, forcible_sites
+from whyperf.origin.hops import Grouped, as_hop, grouped, turn, where_many_become_few
+from whyperf.origin.points import Point
+from whyperf.origin.program_code import ProgramCode
+from whyperf.origin.questions import Ask, AskControl, AskMemory, Stop
+from whyperf.origin.starts import Start, StartAtCalls, StartingPoint, calls_at, starting_points
+from whyperf.origin.trail import Step, Trail
+from whyperf.origin.values import Compared
+from whyperf.origin.walking import walk_back
+
+_MOST_HOPS = 12
+_MOST_STARTS = 3
+_MORE = 1.1
+"""From what ratio on a place is passed more often."""
+
+
+@dataclass(frozen=True)
+class Found:
+    origin: Origin
+    forcible: tuple[tuple[ForcibleSite, ...], ...]
+    """Of each hop: where its value could be forced."""
+
+
+def search(
+    start: Start,
+    good: Program,
+    bad: Program,
+    *,
+    lifecycles: tuple[Lifecycle, Lifecycle] = (Lifecycle(), Lifecycle()),
+    environment: Mapping[str, str],
+    budget_s: float = 300.0,
+    most_runs: int = 20,
+    progress: Callable[[str], None] = lambda _: None,
+    on_tick: Callable[[], None] = lambda: None,
+    observe: Observe = observe_run,
+) -> Found:
+    """Who set the value that decides at `start`? Good and bad runs are compared at every hop."""
+    begun = time.monotonic()
+    code = ProgramCode(executed_file(good), executed_file(bad), tables_folder())
+    targets = Targets((good, bad), lifecycles, environment)
+    bounds = Bounds(most_runs, begun + budget_s, budget_s)
+    evidence = Evidence(code, targets, bounds, Observing(observe, progress, on_tick))
+    trail, stop = _best_way(code, evidence, start, targets, most_runs)
+    groups = _readable(grouped(trail.steps, read_line))
+    few = where_many_become_few(groups, stop.end)
+    origin = Origin(
+        hops=tuple(as_hop(one, read_line) for one in groups),
+        end=stop.end,
+        sentence=stop.sentence,
+        turn=turn(groups, stop.end) if few is None else few,
+        runs=evidence.runs,
+        seconds=time.monotonic() - begun,
+        narrows=few is not None,
+    )
+    return Found(origin, tuple(forcible_sites(one.steps, code) for one in groups))
+
+
+def _best_way(
+    code: ProgramCode, evidence: Evidence, start: Start, targets: Targets, most_runs: int
+) -> tuple[Trail, Stop]:
+    """From the place of the start that differs most; from the next one where that leads nowhere."""
+    trail = Trail(code, evidence)
+    if isinstance(start, StartAtCalls):
+        return trail, _from_calls(trail, start, targets)
+    points = starting_points(code.module(start.binary), start)
+    try:
+        trail.look(((one.here, one.definition) for one in points), "looking at the start")
+    except OutOfBudgetError as error:
+        return trail, Stop(End.NOT_FOLLOWED, f"Not followed: {error}.")
+    differing = sorted(
+        (one for one in points if _worth(trail, one)[0]), key=lambda one: _worth(trail, one), reverse=True
+    )
+    if not differing:
+        return trail, _by_counts(trail, points, targets)
+    ways = []
+    for point in _apart(differing)[:_MOST_STARTS]:
+        way = Trail(code, evidence)
+        ways.append((way, _from(way, point, targets)))
+        if _leads_somewhere(*ways[-1]) or evidence.runs > most_runs // 2:
+            break
+    return max(ways, key=lambda way: (_leads_somewhere(*way), len(grouped(way[0].steps, read_line))))
+
+
+def _from_calls(trail: Trail, start: StartAtCalls, targets: Targets) -> Stop:
+    """From the call that runs more often, or less, to what decides that it runs."""
+    calls = calls_at(trail.code.module(start.binary), start)
+    points = {Point(here.module.path, address).key: (here, address) for here, address in calls}
+    try:
+        trail.evidence.count([Point(*key) for key in points], "counting calls")
+    except OutOfBudgetError as error:
+        return Stop(End.NOT_FOLLOWED, f"Not followed: {error}.")
+    counted = [
+        (Compared(good.sample(good.rows["hit"]), bad.sample(bad.rows["hit"])), place)
+        for key, place in points.items()
+        if (sides := trail.evidence.both(key)) is not None
+        for good, bad in [sides]
+        if good.total != bad.total
+    ]
+    if not counted:
+        return Stop(End.NOT_FOLLOWED, "The line calls as often in baseline and slow runs.")
+    compared, (here, address) = max(counted, key=lambda one: abs(one[0].bad.total - one[0].good.total))
+    trail.add(Step(HopKind.VARIABLE, here.at(address), compared, f"{start.callee}()", counts=True))
+    return walk_back(trail, AskControl(here, address), targets)
+
+
+def _leads_somewhere(trail: Trail, stop: Stop) -> bool:
+    return stop.end not in (End.NOT_FOLLOWED, End.ADDRESS) and len(grouped(trail.steps, read_line)) > 1
+
+
+def _apart(points: list[StartingPoint]) -> list[StartingPoint]:
+    """One of each value: the same definitions make what several places read."""
+    found: dict[object, StartingPoint] = {}
+    for one in points:
+        made: object = (one.definition.memory, one.here.module.path)
+        if one.wanted is not None:
+            made = one.here.slicer.definitions(one.definition.address, one.wanted.location)
+        found.setdefault(made, one)
+    return list(found.values())
+
+
+def _from(trail: Trail, best: StartingPoint, targets: Targets) -> Stop:
+    compared = _compared(trail, best)
+    address, wanted = best.definition.address, best.wanted
+    name = best.name or ("" if wanted is None else trail.name_before(best.here, address, wanted.location))
+    register = wanted.location if wanted is not None else None
+    trail.add(Step(HopKind.VARIABLE, best.here.at(address), compared, name, register))
+    if wanted is None:
+        return walk_back(trail, AskMemory(best.here, best.definition), targets)
+    return walk_back(trail, Ask(best.here.at(address), wanted.location, compared), targets)
+
+
+def _worth(trail: Trail, point: StartingPoint) -> tuple[float, int]:
+    """Differing values first, then how the place uses them; addresses only where there is nothing else."""
+    compared = _compared(trail, point)
+    if not len(compared.bad.values):
+        return 0.0, 0
+    if compared.only_addresses:
+        return 0.01, point.preference
+    return compared.rank, point.preference
+
+
+def _compared(trail: Trail, point: StartingPoint) -> Compared:
+    if point.wanted is None:
+        return trail.content(point.here, point.definition)
+    return trail.input(point.here, point.definition, point.wanted)
+
+
+def _by_counts(trail: Trail, points: list[StartingPoint], targets: Targets) -> Stop:
+    """Values are the same: then why the place is passed more often, if it is."""
+    counts = [trail.counts(one.here, one.definition) for one in points]
+    if not any(bad for _, bad in counts):
+        return Stop(End.NOT_FOLLOWED, "None of the code that reads it ran in slow runs.")
+    best = max(range(len(points)), key=lambda row: counts[row][1] / max(1, counts[row][0]))
+    point = points[best]
+    try:
+        trail.count([(point.here, point.definition)], "counting how often it runs")
+    except OutOfBudgetError as error:
+        return Stop(End.NOT_FOLLOWED, f"Not followed: {error}.")
+    compared = _compared(trail, point)
+    if compared.bad.total <= _MORE * compared.good.total or not compared.are_complete:
+        return Stop(End.NOT_FOLLOWED, "Its values are the same in baseline and slow runs.")
+    address = point.definition.address
+    trail.add(Step(HopKind.VARIABLE, point.here.at(address), compared, "", counts=True))
+    return walk_back(trail, AskControl(point.here, address), targets)
+
+
+def _readable(groups: list[Grouped]) -> list[Grouped]:
+    """At most so many hops: the first, and those next to the end."""
+    return groups if len(groups) <= _MOST_HOPS else [groups[0], *groups[1 - _MOST_HOPS :]]
+
+
+def read_line(file: str, line: int) -> str:
+    try:
+        with Path(file).open(errors="replace") as source:
+            return next((text for number, text in enumerate(source, 1) if number == line), "")
+    except OSError:
+        return ""

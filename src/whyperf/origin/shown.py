@@ -1,0 +1,71 @@
+"""Values as people write them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whyperf.origin.values import POINTER, Compared, Sample, as_key, evenly, signed
+
+_FEW = 3
+_MOSTLY = 0.9
+
+
+def shown(sample: Sample, size: int) -> str:
+    """`2,731`, `1, 2 or 5`, `1 to 40`, `an address`."""
+    if not len(sample.values):
+        return "never" if sample.complete and not sample.total else "unknown"
+    histogram = sample.histogram
+    if sample.is_text:
+        return ", ".join(f'"{_text(key)}"' for key, _ in histogram.most_common(_FEW))
+    if histogram.keys() == {0, POINTER}:
+        return f"null in {histogram[0] / histogram.total():.0%}"
+    if len(histogram) <= _FEW:
+        *first, last = [_number(key, size) for key in sorted(histogram)]
+        return f"{', '.join(first)} or {last}" if first else last
+    return _range(sample, size)
+
+
+def _range(sample: Sample, size: int) -> str:
+    (commonest, count), *_ = sample.histogram.most_common(1)
+    if count >= _MOSTLY * sample.histogram.total():
+        return f"mostly {_number(commonest, size)}"
+    plain = signed(np.array([value for value in sample.values.tolist() if as_key(value) != POINTER], np.uint64), size)
+    return f"{int(plain.min()):,} to {int(plain.max()):,}"
+
+
+def shown_shares(compared: Compared) -> tuple[str, str]:
+    """By the value whose share differs most, where ranges say nothing: `0 in 12%`, `0 in 40%`."""
+    histograms = [compared.good.histogram, compared.bad.histogram]
+    many = [max(1, one.total()) for one in histograms]
+    keys = histograms[0].keys() | histograms[1].keys()
+    odd = max(keys, key=lambda key: abs(histograms[0][key] / many[0] - histograms[1][key] / many[1]), default=0)
+    good, bad = (
+        f"{_number(odd, compared.size)} in {one[odd] / all_of:.0%}"
+        for one, all_of in zip(histograms, many, strict=True)
+    )
+    return good, bad
+
+
+def shown_places(compared: Compared) -> tuple[str, str]:
+    """Of addresses: how many there are in equally many hits."""
+    few = min(len(compared.good.values), len(compared.bad.values))
+    many = [len(np.unique(evenly(one.values, few))) for one in (compared.good, compared.bad)]
+    good, bad = (f"{one:,} {'address' if one == 1 else 'addresses'}" for one in many)
+    return good, bad
+
+
+def shown_count(sample: Sample) -> str:
+    least = "" if sample.complete else "at least "
+    return f"{least}{sample.total:,} {'time' if sample.total == 1 else 'times'}"
+
+
+def _text(key: int) -> str:
+    found = key.to_bytes(8, "little").partition(b"\0")[0].decode(errors="replace")
+    return found.partition("\n")[0]
+
+
+def _number(key: int, size: int) -> str:
+    if key == POINTER:
+        return "an address"
+    value = int(signed(np.array([key], np.uint64), size)[0]) if key < 1 << 64 else key
+    return f"{value:,}"

@@ -1,0 +1,193 @@
+"""The way back so far, and what was seen on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from whyperf.debuginfo.machines.operations import VECTOR
+from whyperf.debuginfo.slices.definitions import FLAGS, Definition, Input, Kind, Location
+from whyperf.debuginfo.slices.module import Place
+from whyperf.diagnose.origin import HopKind
+from whyperf.origin.evidence import Evidence
+from whyperf.origin.points import Point, content_in, input_in, point_of, result_in
+from whyperf.origin.program_code import CodeAddress, ProgramCode, Side
+from whyperf.origin.questions import Here, Stop
+from whyperf.origin.values import NOTHING, Compared, Sample
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One instruction on the way, with what was compared there."""
+
+    kind: HopKind
+    at: CodeAddress
+    compared: Compared
+    name: str
+    """Of the variable whose value that is; empty: unknown."""
+    register: int | None = None
+    """That holds the value, for those who would force it; None: memory, or nothing that can be forced."""
+    after: bool = False
+    """The register holds it after the instruction, else before."""
+    counts: bool = False
+    """How often it runs is compared, not values."""
+    callee: str = ""
+    """Of values that were returned: by which function."""
+
+    changed: Place | None = None
+    """The source function whose code differs between the builds, where that is why the way ends here."""
+
+    @property
+    def is_at_entry(self) -> bool:
+        """Whether it stands for a function as a whole."""
+        slicer = self.at.slicer
+        begins = slicer is not None and slicer.function.entry == self.at.address
+        return begins and self.kind in (HopKind.ARGUMENT, HopKind.ENTERED, HopKind.RETURNED)
+
+
+@dataclass
+class Trail:
+    code: ProgramCode
+    evidence: Evidence
+    steps: list[Step] = field(default_factory=list)
+    asked: set[object] = field(default_factory=set)
+    otherwise: Stop | None = None
+    """Why the way ends that is certain, should it be lost from here on."""
+    _beside: dict[tuple[Path, int, Location | None], Point] = field(default_factory=dict)
+    """Points of definitions that share their instruction with another one that is looked at."""
+
+    def here(self, at: CodeAddress) -> Here | None:
+        slicer = at.slicer
+        return None if slicer is None else Here(at.module, slicer)
+
+    def look(self, wanted: Iterable[tuple[Here, Definition]], why: str, extra: Iterable[Point] = ()) -> None:
+        """At all definitions, and at the entries of their functions."""
+        points: dict[tuple[Path, int], Point] = {}
+        entries: dict[tuple[Path, int], Point] = {}
+        for here, one in wanted:
+            entry = Point(here.module.path, here.slicer.function.entry, is_entry=True)
+            entries[entry.key] = entry
+            point = self._point(here, one)
+            if point is None:
+                continue
+            taken = points.get(point.key) or self.evidence.point(point.key)
+            if taken is not None and _conflict(taken, point):
+                point = self._aside(here, one)
+            if point is not None:
+                points[point.key] = points[point.key].joined(point) if point.key in points else point
+        for point in extra:
+            points[point.key] = points[point.key].joined(point) if point.key in points else point
+        for key, entry in entries.items():
+            points[key] = points[key].joined(entry) if key in points else entry
+        self.evidence.look(points.values(), why)
+
+    def count(self, wanted: Iterable[tuple[Here, Definition]], why: str) -> None:
+        points = [self._point(here, one) for here, one in wanted]
+        self.evidence.count([one for one in points if one is not None], why)
+
+    def _point(self, here: Here, one: Definition) -> Point | None:
+        beside = self._beside.get((here.module.path, one.address, one.target))
+        return beside if beside is not None else point_of(here.entry, here.slicer, one)
+
+    def _aside(self, here: Here, one: Definition) -> Point | None:
+        """The next instruction, where the value still is in its register."""
+        function = here.slicer.function
+        row = function.row[one.address]
+        following = row + 1
+        if following >= len(function.code) or list(function.before(following)) != [row]:
+            return None
+        point = Point(here.module.path, function.code[following].address)
+        self._beside[here.module.path, one.address, one.target] = point
+        return point
+
+    def is_seen(self, here: Here, one: Definition) -> bool:
+        point = self._point(here, one)
+        return point is None or self.evidence.serves(point)
+
+    def result(self, here: Here, one: Definition) -> Compared:
+        """What a definition made."""
+        point = self._point(here, one)
+        beside = (here.module.path, one.address, one.target) in self._beside
+        register = one.target if isinstance(one.target, int) and 0 <= one.target < VECTOR else None
+
+        def values(side: Side) -> Sample:
+            looked = self.evidence.looked(point.key, side) if point is not None else None
+            if looked is None:
+                return NOTHING.good
+            if beside and register is not None:
+                return looked.sample(input_in(looked.rows, Input(register, one.size)))
+            return looked.sample(result_in(looked.rows, one))
+
+        return Compared(values(Side.GOOD), values(Side.BAD), one.size)
+
+    def input(self, here: Here, one: Definition, wanted: Input) -> Compared:
+        """What a register held that a definition reads."""
+        key = (here.module.path, one.address)
+        found = [self.evidence.looked(key, side) for side in Side]
+        good, bad = (NOTHING.good if each is None else each.sample(input_in(each.rows, wanted)) for each in found)
+        return Compared(good, bad, wanted.size)
+
+    def content(self, here: Here, one: Definition) -> Compared:
+        """What the memory held that a definition reads."""
+        point = self.evidence.point((here.module.path, one.address))
+        if point is not None and point.memory != one.memory:  # the other one of a pair
+            return self.result(here, one) if one.kind is Kind.LOAD else NOTHING
+        sides = self.evidence.both((here.module.path, one.address))
+        if sides is None:
+            return NOTHING
+        is_text = one.kind is Kind.LOAD and one.target is None
+        good, bad = (each.sample(content_in(each.rows, one), is_text) for each in sides)
+        return Compared(good, bad, one.memory.size if one.memory is not None else 8)
+
+    def counts(self, here: Here, one: Definition) -> tuple[int, int]:
+        point = self._point(here, one)
+        found = [None if point is None else self.evidence.looked(point.key, side) for side in Side]
+        good, bad = (0 if each is None else each.total for each in found)
+        return good, bad
+
+    def name_after(self, here: Here, one: Definition) -> str:
+        """Of the variable that has the value which a definition makes; empty: none is known to."""
+        variables, function = here.module.variables, here.slicer.function
+        if variables is None:
+            return ""
+        if one.kind is Kind.ARGUMENT and one.target is not None:
+            return variables.name_of(one.address, one.target)
+        if one.kind is Kind.STORE and one.memory is not None:
+            return variables.name_of(one.address, one.memory)
+        instruction = function.at(one.address)
+        if instruction is None or one.target is None:
+            return ""
+        named = variables.name_of(instruction.end, one.target)
+        if not named and one.kind is Kind.LOAD and one.memory is not None:
+            named = variables.name_of(one.address, one.memory)
+        return named
+
+    def name_before(self, here: Here, address: int, location: Location) -> str:
+        variables = here.module.variables
+        return "" if variables is None else variables.name_of(address, location)
+
+    def add(self, step: Step) -> None:
+        self.steps.append(step)
+
+    def add_decision(self, here: Here, test: Definition, wanted: Input | None) -> None:
+        """A comparison, by the input that differs; None: what it reads from memory."""
+        variables = here.module.variables
+        where = test.memory if wanted is None else wanted.location
+        name = "" if variables is None or where is None else variables.name_of(test.address, where)
+        compared = self.content(here, test) if wanted is None else self.input(here, test, wanted)
+        register = None if wanted is None or wanted.location == FLAGS else wanted.location
+        self.add(Step(HopKind.DECIDED, here.at(test.address), compared, name, register))
+
+    def add_result(self, here: Here, one: Definition, kind: HopKind, compared: Compared, callee: str = "") -> None:
+        general = isinstance(one.target, int) and 0 <= one.target < VECTOR
+        register = one.target if general and isinstance(one.target, int) else None
+        name = self.name_after(here, one)
+        self.add(Step(kind, here.at(one.address), compared, name, register, register is not None, callee=callee))
+
+
+def _conflict(taken: Point, wanted: Point) -> bool:
+    """Whether one look cannot serve both."""
+    registers = taken.register is not None and wanted.register is not None and taken.register != wanted.register
+    memories = taken.memory is not None and wanted.memory is not None and taken.memory != wanted.memory
+    return registers or memories

@@ -1,0 +1,247 @@
+"""What made a value, within a function and those that it calls, as far as one pair of runs shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from whyperf.debuginfo.machines.machine import Step as Leads
+from whyperf.debuginfo.slices.definitions import FLAGS, Definition, Input, Kind
+from whyperf.debuginfo.slices.module import Place
+from whyperf.diagnose.origin import End, HopKind
+from whyperf.origin.callers import passed
+from whyperf.origin.changed import changed_in
+from whyperf.origin.choosing import Through, choose, choose_address, input_of, is_step
+from whyperf.origin.evidence import Targets
+from whyperf.origin.points import Point
+from whyperf.origin.questions import Ask, AskControl, AskMemory, Here, Next, Stop
+from whyperf.origin.returned import callee_of, library_end, points_of_call
+from whyperf.origin.trail import Step, Trail
+from whyperf.origin.values import Compared
+
+_SITES = 40
+_INNER_SITES = 16
+_INNER_DEPTH = 2
+_CALLERS_DEPTH = 3
+_FEW_CALLS = 3
+_KINDS = {
+    Kind.LOAD: HopKind.LOADED,
+    Kind.COMPUTE: HopKind.COMPUTED,
+    Kind.SELECT: HopKind.CHOSEN,
+    Kind.CONSTANT: HopKind.CONSTANT,
+    Kind.STORE: HopKind.STORED,
+    Kind.UNKNOWN: HopKind.COMPUTED,
+}
+_SAME_INPUTS = Stop(End.SAME_INPUTS, "Everything that this code reads is the same, but its result is not.")
+
+
+def explain(trail: Trail, ask: Ask, targets: Targets) -> Next:
+    if (ask.at.key, ask.location) in trail.asked:
+        return Stop(End.NOT_FOLLOWED, "It is made of itself, again and again.")
+    trail.asked.add((ask.at.key, ask.location))
+    here = trail.here(ask.at)
+    if here is None:
+        return Stop(End.NOT_FOLLOWED, "The code there could not be read.")
+    if trail.code.in_good(here.entry) is None:
+        return _changed(trail, here, ask.compared)
+    made = here.slicer.definitions(ask.at.address, ask.location)
+    if not made:
+        return Stop(End.NOT_FOLLOWED, "No instruction was found that makes it.")
+    if not all(trail.is_seen(here, one) for one in made):
+        _look(trail, here, made, _INNER_DEPTH)
+    within = _Within(trail, here, made, ask.compared, targets)
+    while (found := within.step()) is None:
+        pass
+    return found
+
+
+def _changed(trail: Trail, here: Here, compared: Compared) -> Stop:
+    found = changed_in(trail.code, here)
+    whole = here.module.declared(here.entry.address) or Place("", "", 0)
+    place = found[0].place if found else whole
+    trail.add(Step(HopKind.RETURNED, here.entry, compared, "", callee=place.function, changed=place))
+    names = ", ".join(f"{one.place.function}()" for one in found) or f"{whole.function}()"
+    into = f", inlined into {found[0].into}()," if found and found[0].into else ""
+    return Stop(End.CHANGED_CODE, f"The code of {names}{into} is not the same in both builds.")
+
+
+def _look(trail: Trail, here: Here, made: Sequence[Definition], depth: int) -> None:
+    wanted = list(_with_callees(trail, here, made, depth))
+    wanted += _in_callers(trail, wanted, _CALLERS_DEPTH)
+    calls = [point for where, one in wanted for point in _calls(where, one)]
+    trail.look(wanted, f"following values through {here.module.function_name(here.entry.address)}()", calls)
+
+
+def _with_callees(
+    trail: Trail, here: Here, made: Sequence[Definition], depth: int, most: int = _SITES
+) -> Iterator[tuple[Here, Definition]]:
+    """A slice, and those of the functions that return values in it."""
+    inner: list[tuple[Here, Sequence[Definition]]] = []
+    for one in here.slicer.closure(made, most):
+        yield here, one
+        call = here.slicer.function.at(one.address)
+        if one.kind is Kind.RETURNED and depth and call is not None and one.target is not None:
+            entry = here.module.callee(call).entry
+            slicer = here.module.slicer_at(entry) if entry is not None else None
+            if slicer is not None and slicer is not here.slicer:
+                inner.append((Here(here.module, slicer), slicer.returned(one.target)))
+    for callee, results in inner:
+        if trail.code.in_good(callee.entry) is not None:
+            yield from _with_callees(trail, callee, results, depth - 1, _INNER_SITES)
+
+
+def _in_callers(trail: Trail, wanted: Sequence[tuple[Here, Definition]], depth: int) -> list[tuple[Here, Definition]]:
+    """What the arguments among the definitions come from, where few calls pass them: looked at along with the rest, so
+    that a chain of calls takes one pair of runs."""
+    found: list[tuple[Here, Definition]] = []
+    for here, one in wanted:
+        calls = here.module.calls_of(here.slicer.function.entry) if one.kind is Kind.ARGUMENT else []
+        for call in calls if len(calls) <= _FEW_CALLS else ():
+            slicer = here.module.slicer_at(call)
+            if slicer is None or not isinstance(one.target, int) or call not in slicer.function.row:
+                continue
+            caller = Here(here.module, slicer)
+            if trail.code.in_good(caller.entry) is not None:
+                found += _with_callees(trail, caller, slicer.definitions(call, one.target), 0, _INNER_SITES)
+    return found + (_in_callers(trail, found, depth - 1) if found and depth > 1 else [])
+
+
+def _calls(here: Here, one: Definition) -> list[Point]:
+    call = here.slicer.function.at(one.address)
+    returned = one.kind is Kind.RETURNED and call is not None and call.step is Leads.CALL
+    return points_of_call(here, call) if returned and call is not None else []
+
+
+@dataclass
+class _Within:
+    """From definition to definition, by what was looked at."""
+
+    trail: Trail
+    here: Here
+    made: Sequence[Definition]
+    used: Compared
+    """What the place held that the definitions make."""
+    targets: Targets
+    _visited: set[tuple[object, Definition]] = field(default_factory=set)
+
+    def step(self) -> Next | None:
+        """None: one further back."""
+        trail, here = self.trail, self.here
+        one = choose(trail, here, self.made) or self._made_in_rounds()
+        if one is None:
+            return self._alike()
+        if one.kind is Kind.ARGUMENT:
+            return passed(trail, here, one)
+        if (here.module.path, one) in self._visited:
+            return AskControl(here, one.address)
+        self._visited.add((here.module.path, one))
+        return self._enter(one) if one.kind is Kind.RETURNED else self._follow(one)
+
+    def _follow(self, one: Definition) -> Next | None:
+        trail, here = self.trail, self.here
+        if one.kind is not Kind.TEST:
+            trail.add_result(here, one, _KINDS[one.kind], self._what_it_makes(one))
+        if one.kind in (Kind.CONSTANT, Kind.UNKNOWN):
+            return AskControl(here, one.address)
+        if heads := _heads(trail, here, one):
+            self.made = heads
+            return None
+        return self._through(one)
+
+    def _what_it_makes(self, one: Definition) -> Compared:
+        """As it is used, where the definition ran on one side only or makes it round by round of a loop."""
+        made = self.trail.result(self.here, one)
+        in_rounds = one.kind is Kind.COMPUTE and bool(self.used.rank) and is_step(self.here, one)
+        return self.used if in_rounds or not made.is_on_both_sides else made
+
+    def _made_in_rounds(self) -> Definition | None:
+        """What alone made a value that differs, round by round of a loop: such as a hash, whose rounds look alike."""
+        ran = [one for one in self.made if any(self.trail.counts(self.here, one))]
+        alone = ran[0] if len(ran) == 1 and self.used.rank else None
+        return alone if alone is not None and is_step(self.here, alone) else None
+
+    def _alike(self) -> Next:
+        """No definition makes other values: an address is another one, or one of them runs more often."""
+        address = choose_address(self.trail, self.here, self.made) if self.used.only_addresses else None
+        if address is not None and address.kind is Kind.LOAD:
+            return AskMemory(self.here, address)
+        return _by_counts(self.trail, self.here, self.made)
+
+    def _through(self, one: Definition) -> Next | None:
+        """To what made the input that differs."""
+        trail, here = self.trail, self.here
+        wanted = input_of(trail, here, one)
+        if wanted is Through.NOTHING:
+            return AskControl(here, one.address, _SAME_INPUTS if self._differs_by_itself(one) else None)
+        if one.kind is Kind.TEST:
+            trail.add_decision(here, one, wanted if isinstance(wanted, Input) else None)
+        if not isinstance(wanted, Input):
+            return AskMemory(here, one)
+        made = here.slicer.definitions(one.address, wanted.location)
+        compared = trail.input(here, one, wanted)
+        if not made or any(not trail.is_seen(here, each) for each in made):
+            return Ask(here.at(one.address), wanted.location, compared)
+        if wanted.location == FLAGS:
+            self.made = _compared(here, made)
+        else:
+            self.made, self.used = made, compared
+        return None
+
+    def _differs_by_itself(self, one: Definition) -> bool:
+        """Whether a computation makes other values of inputs that are the same, as far as they were seen."""
+        result = self.trail.result(self.here, one)
+        makes = one.kind in (Kind.COMPUTE, Kind.LOAD) and result.is_on_both_sides
+        return makes and (result.differs or (bool(self.used.rank) and is_step(self.here, one)))
+
+    def _enter(self, one: Definition) -> Next | None:
+        """Into the function that returned it, or the end."""
+        trail, here = self.trail, self.here
+        call = here.slicer.function.at(one.address)
+        assert call is not None
+        name, inner = callee_of(trail, here, call)
+        trail.add_result(here, one, HopKind.RETURNED, self._what_it_makes(one), callee=name)
+        if inner is None or not trail.code.is_program(inner.module):
+            return library_end(trail, here, one, name, self.targets)
+        if trail.code.in_good(inner.entry) is None:
+            return _changed(trail, inner, self.used)
+        made = inner.slicer.returned(one.target) if one.target is not None else ()
+        if ("returned", inner.entry.key) in trail.asked:
+            return Stop(End.NOT_FOLLOWED, f"{name}() calls itself.")
+        if not made:
+            return Stop(End.NOT_FOLLOWED, f"It is returned by {name}(), which does not say from what.")
+        trail.asked.add(("returned", inner.entry.key))
+        if not all(trail.is_seen(inner, each) for each in made):
+            _look(trail, inner, made, _INNER_DEPTH - 1)
+        self.here, self.made, self.used = inner, made, trail.result(here, one)
+        return None
+
+
+def _compared(here: Here, tests: Sequence[Definition]) -> Sequence[Definition]:
+    """Comparisons, with those that they depend on (`a && b` in one go)."""
+    found = list(tests)
+    for one in found:
+        if one.reads_flags:
+            found += (each for each in here.slicer.definitions(one.address, FLAGS) if each not in found)
+    return found
+
+
+def _heads(trail: Trail, here: Here, one: Definition) -> list[Definition]:
+    """Of a step along a list: how it begins, where that differs."""
+    if one.kind is not Kind.LOAD or not isinstance(one.target, int) or one.target not in one.of_address:
+        return []
+    heads = [each for each in here.slicer.definitions(one.address, one.target) if not is_step(here, each)]
+    seen = all(trail.is_seen(here, each) for each in heads)
+    return heads if seen and choose(trail, here, heads) is not None else []
+
+
+def _by_counts(trail: Trail, here: Here, made: Sequence[Definition]) -> Next:
+    """What decides between definitions that make the same values, if one runs more often."""
+    counts = {one: trail.counts(here, one) for one in made}
+    ran = [one for one in made if any(counts[one])]
+    if not ran:
+        return Stop(End.NOT_FOLLOWED, "None of the instructions that make it ran.")
+    good, bad = (max(1, sum(counts[one][side] for one in ran)) for side in (0, 1))
+    most = max(ran, key=lambda one: abs(counts[one][0] / good - counts[one][1] / bad))
+    if most.kind is Kind.ARGUMENT:
+        return AskControl(here, here.slicer.function.entry)
+    return AskControl(here, most.address)

@@ -1,0 +1,74 @@
+"""Where addresses do not repeat from run to run: all stores to such a member, matched with the read within one run."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import numpy as np
+
+from whyperf.debuginfo.slices.definitions import Definition
+from whyperf.debuginfo.slices.member_stores import stores_to_member
+from whyperf.diagnose.origin import End
+from whyperf.origin.evidence import MOST_POINTS
+from whyperf.origin.points import Point
+from whyperf.origin.program_code import CodeAddress, Side, is_of_system
+from whyperf.origin.questions import Next, Read, Stop, Writer
+from whyperf.origin.trail import Trail
+from whyperf.origin.written_by import follow_writers
+
+_SCAN_S = 5.0
+_MEMBER = re.compile(r"->|\.")
+_NOT_AGAIN = "Its address is another one in every run, and its stores are too many to look at all of them."
+
+
+def stored_within_run(trail: Trail, read: Read) -> Next:
+    if read.definition is None or read.definition.memory is None:
+        return Stop(End.NOT_FOLLOWED, _NOT_AGAIN)
+    stores = _likely(read, stores_to_member(read.here.module, read.definition.memory, _SCAN_S))
+    if not 0 < len(stores) < MOST_POINTS:
+        return Stop(End.NOT_FOLLOWED, _NOT_AGAIN)
+    path = read.here.module.path
+    points = [Point(path, one.address, after=True, memory=one.memory) for one in stores]
+    trail.evidence.look_again([read.reader, *points], "matching reads with writes")
+    writers = [_last(trail, read, [one.address for one in stores], side) for side in Side]
+    good, bad = writers
+    if bad is None:
+        return Stop(End.NOT_FOLLOWED, "None of the stores to such a member wrote to the address that is read.")
+    return follow_writers(trail, read, good, bad)
+
+
+def _likely(read: Read, stores: list[Definition]) -> list[Definition]:
+    """Without those that debug information calls otherwise, or that a system's headers brought along."""
+    variables, member = read.here.module.variables, _MEMBER.split(read.name)[-1]
+    found = []
+    for one in stores:
+        name = "" if variables is None or one.memory is None else variables.name_of(one.address, one.memory)
+        if (name and member and _MEMBER.split(name)[-1] != member) or is_of_system(read.here.module, one.address):
+            continue
+        found.append(one)
+    return found
+
+
+def _last(trail: Trail, read: Read, stores: list[int], side: Side) -> Writer | None:
+    looked = trail.evidence.looked(read.reader.key, side)
+    if looked is None:
+        return None
+    module = read.here.module
+    bias = next((one for path, one in trail.evidence.modules[side] if path == str(module.path)), 0)
+    found: Counter[int] = Counter()
+    rows: dict[int, Writer] = {}
+    for seen in looked.rows[:64]:
+        address, order = int(seen["memory_address"]), int(seen["order"])
+        last: tuple[int, int] | None = None
+        for store in stores:
+            writes = trail.evidence.looked((module.path, store), side)
+            if writes is None:
+                continue
+            mine = np.flatnonzero((writes.rows["memory_address"] == address) & (writes.rows["order"] < order))
+            if len(mine) and (last is None or int(writes.rows["order"][mine[-1]]) > last[0]):
+                last = int(writes.rows["order"][mine[-1]]), store
+                rows[store] = Writer(CodeAddress(module, store), writes.rows["registers"][mine[-1]], address, bias)
+        if last is not None:
+            found[last[1]] += 1
+    return rows[found.most_common(1)[0][0]] if found else None

@@ -1,0 +1,105 @@
+"""From an instruction that wrote to memory to what it wrote; or to why another one no longer writes there."""
+
+from __future__ import annotations
+
+from whyperf.debuginfo.machines.operations import VECTOR
+from whyperf.debuginfo.slices.definitions import FLAGS, Definition, Input, Kind
+from whyperf.diagnose.origin import End, HopKind
+from whyperf.origin.copies import copied_by_vector
+from whyperf.origin.questions import Ask, AskControl, Here, Next, Read, Stop, Writer
+from whyperf.origin.trail import Step, Trail
+
+_RARER = 0.9
+
+
+def follow_writers(trail: Trail, read: Read, good: Writer | None, bad: Writer) -> Next:
+    """Of the last writers in good and bad runs. Where they are not the same instruction, and the good run's runs more
+    rarely now, that is what is missing."""
+    if good is not None and good.at.key != bad.at.key and trail.code.is_program(good.at.module):
+        missing = _missing(trail, read, good, bad)
+        if missing is not None:
+            return missing
+    here, store = _store(trail, bad)
+    if here is None or store is None:
+        return Stop(End.NOT_FOLLOWED, "It is written by an instruction that is not understood.")
+    return stored(trail, read, here, store, (good, bad))
+
+
+def _store(trail: Trail, writer: Writer) -> tuple[Here | None, Definition | None]:
+    """Which of an instruction's stores covers the address."""
+    here = trail.here(writer.at)
+    if here is None or writer.at.address not in here.slicer.function.row:
+        return None, None
+    found = [one for one in here.slicer.stores(writer.at.address) if one.memory is not None]
+    for one in found:
+        assert one.memory is not None
+        low = writer.address_of(one.memory)
+        if low <= writer.address < low + max(one.memory.size, 1):
+            return here, one
+    return here, found[0] if found else None
+
+
+def _missing(trail: Trail, read: Read, good: Writer, bad: Writer) -> Next | None:
+    stores = [_store(trail, one) for one in (good, bad)]
+    known = [(here, one) for here, one in stores if here is not None and one is not None]
+    if len(known) < len(stores):
+        return None
+    trail.count(known, "counting writes")
+    (good_here, good_store), (bad_here, bad_store) = known
+    was, now = trail.counts(good_here, good_store)
+    other_was, other_now = trail.counts(bad_here, bad_store)
+    rarer = now < _RARER * was
+    more = other_was < _RARER * other_now
+    if not rarer or (more and other_was / max(1, other_now) < now / max(1, was)):
+        return None
+    written = trail.result(good_here, good_store)
+    trail.add(Step(HopKind.STORED, good_here.at(good_store.address), written, read.name, counts=True))
+    return AskControl(good_here, good_store.address)
+
+
+def stored(
+    trail: Trail, read: Read, here: Here, store: Definition, writers: tuple[Writer | None, Writer | None]
+) -> Next:
+    name = trail.name_after(here, store) or read.name
+    general = [one for one in store.inputs if one.location != FLAGS and one.location < VECTOR]
+    register = general[0].location if len(general) == 1 and not store.reads_memory else None
+    trail.add(Step(HopKind.STORED, here.at(store.address), read.compared, name, register))
+    if ("stored", here.module.path, store.address) in trail.asked:
+        return AskControl(here, store.address)
+    trail.asked.add(("stored", here.module.path, store.address))
+    if any(one.location >= VECTOR for one in store.inputs):
+        return copied_by_vector(read, here, store, writers)
+    if not general:
+        return AskControl(here, store.address)
+    if store.reads_memory:
+        trail.look([(here, store)], "looking at what is added")
+        differing = [one for one in general if trail.input(here, store, one).differs]
+        if not differing:
+            return AskControl(here, store.address)
+        return Ask(here.at(store.address), differing[0].location, trail.input(here, store, differing[0]))
+    counted = _counted(trail, here, store, general[0])
+    return counted or Ask(here.at(store.address), general[0].location, read.compared)
+
+
+def _counted(trail: Trail, here: Here, store: Definition, value: Input) -> Next | None:
+    """Where something is added to the old value: what is, or how often. None: nothing is."""
+    for one in here.slicer.definitions(store.address, value.location):
+        if one.kind is not Kind.COMPUTE:
+            continue
+        from_itself = [each for each in one.inputs if _loads(here, one, each, store)]
+        if not from_itself:
+            continue
+        trail.look([(here, one)], "looking at what is added")
+        others = [each for each in one.inputs if each not in from_itself and each.location != FLAGS]
+        differing = [each for each in others if trail.input(here, one, each).differs]
+        if differing:
+            return Ask(here.at(one.address), differing[0].location, trail.input(here, one, differing[0]))
+        return AskControl(here, store.address)
+    return None
+
+
+def _loads(here: Here, one: Definition, value: Input, store: Definition) -> bool:
+    return any(
+        made.kind is Kind.LOAD and made.memory is not None and made.memory == store.memory
+        for made in here.slicer.definitions(one.address, value.location)
+    )

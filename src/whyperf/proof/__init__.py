@@ -1,0 +1,1 @@
+"""Whether what differs is the cause: it is forced in the bad run, and the excess measured."""

@@ -1,0 +1,138 @@
+"""Guards of a trial: a run that crashed, or did other work, looks like a fast one."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from enum import Enum
+
+from whyperf.proof.trial import Ending, Kind, Run, Runs, amounts
+
+LEAST_RUNS = 3
+_LEAST_EXCESS = 0.1  # of the good runs' amount
+_WORK_TOLERANCE = 0.01
+_RUNS_WITH_OUTLIER = 5
+"""From so many on, the slowest of those that should be fast may be the machine's fault."""
+
+
+class Reason(Enum):
+    """Why a trial shows nothing."""
+
+    TOO_FEW = "too-few"
+    NO_EXCESS = "no-excess"
+    CRASHED = "crashed"  # when forced
+    STOPPED = "stopped"
+    FRAGILE = "fragile"  # it fails without anything forced, or with its own value written back
+    OUTPUT = "output"  # other output than the bad run's
+    WORK = "work"
+    SHAM = "sham"  # writing back what was there changes the time
+    UNDECIDED = "undecided"
+
+
+class Checked(Enum):
+    """How far it was checked that forced runs did the same work."""
+
+    OUTPUT = "output"
+    SHAPE = "shape"  # only the output without its numbers is the same in every bad run
+    NOTHING = "nothing"
+
+
+def stopped_by_guard(runs: Runs) -> Reason | None:
+    """Why the times of these runs say nothing."""
+    return next(_reasons(runs), None)
+
+
+def _reasons(runs: Runs) -> Iterator[Reason]:
+    good, usual, forced, sham = (runs[kind] for kind in (Kind.GOOD, Kind.BAD, Kind.FORCED, Kind.SHAM))
+    checked = output_checked(usual)
+    if _are_sound(usual):
+        yield from _endings(forced)  # however few runs there are
+    if min(len(runs[kind]) for kind in Kind) < LEAST_RUNS:
+        yield Reason.TOO_FEW
+        return
+    if not _are_sound(good) or not _are_sound(usual) or not _end_alike(sham, usual):
+        yield Reason.FRAGILE
+    if not _end_alike(forced, usual):
+        yield Reason.OUTPUT
+    if not same_output(sham, usual, checked):
+        yield Reason.FRAGILE
+    if not same_work(forced, usual) or not same_work(sham, usual):
+        yield Reason.WORK
+    if not _is_excess(runs):
+        yield Reason.NO_EXCESS
+    if not becomes_good(runs) and not same_output(forced, usual, checked):
+        yield Reason.OUTPUT
+
+
+def _endings(forced: Sequence[Run]) -> Iterator[Reason]:
+    endings = {run.ending for run in forced}
+    if Ending.CRASHED in endings:
+        yield Reason.CRASHED
+    if Ending.STOPPED in endings:
+        yield Reason.STOPPED
+
+
+def output_checked(usual: Sequence[Run]) -> Checked:
+    """By runs of one kind: what differs among themselves proves nothing."""
+    if len({run.output for run in usual}) == 1:
+        return Checked.OUTPUT
+    return Checked.SHAPE if len({run.shape for run in usual}) == 1 else Checked.NOTHING
+
+
+def same_output(runs: Sequence[Run], usual: Sequence[Run], checked: Checked) -> bool:
+    if checked is Checked.NOTHING:
+        return True
+    if checked is Checked.OUTPUT:
+        return all(run.output == usual[0].output for run in runs)
+    return all(run.shape == usual[0].shape for run in runs)
+
+
+def becomes_good(runs: Runs) -> bool:
+    """Forced runs write what good ones do, and bad ones write something else."""
+    good, bad, forced = ({run.output for run in runs[kind]} for kind in (Kind.GOOD, Kind.BAD, Kind.FORCED))
+    return len(good) == 1 and good == forced and not good & bad
+
+
+def same_work(runs: Sequence[Run], usual: Sequence[Run]) -> bool:
+    """Where somebody counted it."""
+    expected = [run.work for run in usual if run.work is not None]
+    if not expected:
+        return True
+    low, high = min(expected) * (1 - _WORK_TOLERANCE), max(expected) * (1 + _WORK_TOLERANCE)
+    return all(run.work is not None and low <= run.work <= high for run in runs)
+
+
+def reverse_counts(runs: Runs, *, is_code: bool = False) -> bool:
+    """Reverse runs do the good run's work. `is_code`: code was put in, which may also write what it wrote in its own
+    program."""
+    good, reverse = runs[Kind.GOOD], runs[Kind.REVERSE]
+    if is_code and becomes_good(runs) and same_output(reverse, runs[Kind.BAD], Checked.OUTPUT):
+        good = runs[Kind.BAD]
+    alike = _end_alike(reverse, good) and same_work(reverse, good)
+    return alike and same_output(reverse, good, output_checked(good))
+
+
+def are_apart(runs: Runs) -> bool:
+    """All that should be fast was faster than all that should be slow."""
+    fast = [*_without_outlier(amounts(runs, Kind.GOOD)), *_without_outlier(amounts(runs, Kind.FORCED))]
+    slow = [*amounts(runs, Kind.BAD), *amounts(runs, Kind.SHAM)]
+    return max(fast) < min(slow)
+
+
+def _is_excess(runs: Runs) -> bool:
+    """Bad runs cost clearly more than good ones."""
+    good, bad = amounts(runs, Kind.GOOD), amounts(runs, Kind.BAD)
+    excess = statistics.median(bad) - statistics.median(good)
+    return excess > _LEAST_EXCESS * statistics.median(good) and max(_without_outlier(good)) < min(bad)
+
+
+def _are_sound(runs: Sequence[Run]) -> bool:
+    return bool(runs) and all(run.ending is Ending.EXITED for run in runs) and len({run.status for run in runs}) == 1
+
+
+def _end_alike(runs: Sequence[Run], usual: Sequence[Run]) -> bool:
+    return _are_sound(runs) and runs[0].status == usual[0].status
+
+
+def _without_outlier(values: Sequence[float]) -> Sequence[float]:
+    return sorted(values)[:-1] if len(values) >= _RUNS_WITH_OUTLIER else values

@@ -1,0 +1,75 @@
+"""What two programs consist of, module by module: which of them differ, and which functions of those."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from whyperf.collect.dependences.loaded import LoadedFile, files_of
+from whyperf.debuginfo.linkage import read_linkage
+from whyperf.debuginfo.probes.plan_file import Plan
+from whyperf.debuginfo.transplants.changed import ChangedFunction, changed_functions
+from whyperf.debuginfo.transplants.module import Module
+from whyperf.debuginfo.transplants.planner import plan_transplant
+from whyperf.debuginfo.transplants.refused import RefusedError
+from whyperf.debuginfo.transplants.symbols import SymbolKind
+from whyperf.proof.rounds import Side
+from whyperf.proof.trial import Kind
+
+_LEFT_ALONE = frozenset({"libc", "vdso", "sampler"})
+
+
+@dataclass(frozen=True, eq=False)
+class TwoBuilds:
+    """Of one module."""
+
+    name: str
+    good: Module
+    bad: Module
+    changed: tuple[ChangedFunction, ...]
+
+    def plan(self, kind: Kind, symbols: list[str]) -> Plan:
+        """For a run of that kind. RefusedError where these functions cannot be transplanted."""
+        giver = self.good if kind is Kind.FORCED else self.bad
+        receiver = self.good if kind is Kind.REVERSE else self.bad
+        return plan_transplant(giver, receiver, symbols)
+
+
+def different_modules(good: Side, bad: Side) -> Iterator[TwoBuilds]:
+    """RefusedError for those of which nothing can be transplanted."""
+    theirs = {_linked_as(file, row): file for row, file in enumerate(files_of(good.program, good.environment))}
+    for row, file in enumerate(files_of(bad.program, bad.environment)):
+        other = theirs.get(_linked_as(file, row))
+        same = other is None or other.binary.build_id == file.binary.build_id
+        if other is None or same or file.origin in _LEFT_ALONE:
+            continue
+        modules = Module(Path(other.binary.path)), Module(Path(file.binary.path))
+        changed = changed_functions(other.binary, file.binary, modules[1])
+        if changed:
+            for module in modules:
+                module.read_layouts(_called_by(module, changed))
+            yield TwoBuilds(Path(file.binary.path).name, *modules, tuple(changed))
+
+
+def _called_by(module: Module, functions: Sequence[ChangedFunction]) -> set[int]:
+    """With themselves: what is to be known of them is read at once."""
+    symbols = [one for function in functions for one in module.symbols.named(function.symbol)]
+    return {one.address for one in symbols} | {
+        called.target
+        for one in symbols
+        if one.kind is SymbolKind.FUNCTION and one.size
+        for called in module.code_of(one).instructions
+        if called.target is not None and module.symbols.at(called.target)
+    }
+
+
+def _linked_as(file: LoadedFile, row: int) -> str:
+    """What the dynamic linker knows it by; the program itself comes first."""
+    if row == 0:
+        return ""
+    linkage = read_linkage(Path(file.binary.path))
+    return (linkage.name if linkage is not None else "") or Path(file.binary.path).name
+
+
+__all__ = ["RefusedError", "TwoBuilds", "different_modules"]

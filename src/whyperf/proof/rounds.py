@@ -1,0 +1,177 @@
+"""The runs of a trial: five kinds, one of each in a round, until they tell or the time is up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from whyperf.collect.lifecycle import Lifecycle
+from whyperf.collect.observation import Limits, Observed, Site, observe
+from whyperf.collect.observation.run import digest
+from whyperf.collect.program import Program
+from whyperf.debuginfo.probes.plan_file import Plan
+from whyperf.diagnose.origin import Proof
+from whyperf.proof.judging import Judgement, judged
+from whyperf.proof.sentences import Claim
+from whyperf.proof.trial import Ending, Kind, Run
+
+_FIRST_SIGNAL = 129
+_PATIENCE, _LEAST_PATIENCE_S = 6.0, 10.0
+_CLOCK_STEP_NS = 20_000_000  # files are stamped by a coarser clock
+
+
+@dataclass(frozen=True)
+class Side:
+    """How the good runs, or the bad ones, are made."""
+
+    program: Program
+    lifecycle: Lifecycle
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Trying:
+    """What is measured, what is compared, and how long it may take."""
+
+    measure: str = "cpu_s"  # or wall_s, max_rss_bytes
+    output_files: tuple[Path, ...] = ()
+    most_runs: int = 5  # of each kind
+    budget_s: float | None = None
+    on_run: Callable[[Kind, int], None] = lambda _kind, _round: None
+    on_tick: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True)
+class Put:
+    """What is put into a run."""
+
+    sites: Sequence[Site] = ()
+    transplants: Sequence[Plan] | None = None
+    program: Program | None = None
+    """One that takes the place of the side's own."""
+    is_possible: bool = True
+    """False: there is no such run, which tells nothing."""
+
+
+class NotPutError(Exception):
+    """What was to be put into a run cannot be there; the text says why, in a sentence."""
+
+
+class Rounds:
+    """`put`: what each kind of run gets."""
+
+    def __init__(self, good: Side, bad: Side, trying: Trying, put: Callable[[Kind], Put]) -> None:
+        self._good, self._bad, self._trying, self._put = good, bad, trying, put
+        self._begun = time.monotonic()
+        self._slowest_s = 0.0
+        self.runs: dict[Kind, list[Run]] = {kind: [] for kind in Kind}
+
+    @property
+    def done(self) -> int:
+        return min(len(runs) for runs in self.runs.values())
+
+    def judged(self, *, from_outside: bool = False, is_code: bool = False) -> Judgement:
+        """After as many rounds as it takes. NotPutError where something could not be put into a run."""
+        judgement = judged(self.runs)
+        while self.done < self._trying.most_runs and not self._is_time_up():
+            self._round(self.done)
+            judgement = judged(self.runs, from_outside=from_outside, is_code=is_code)
+            if judgement.is_final:
+                break
+        return judgement
+
+    def observed(self, kind: Kind, put: Put) -> Observed:
+        """One run of that kind's program."""
+        side = self._side(kind)
+        # What the user runs may take as long as it does.
+        is_limited = kind not in (Kind.GOOD, Kind.BAD) and self._slowest_s and side.lifecycle.for_s is None
+        patience = max(_LEAST_PATIENCE_S, _PATIENCE * self._slowest_s)
+        seen = observe(
+            put.program or side.program,
+            put.sites,
+            transplants=put.transplants,
+            lifecycle=side.lifecycle,
+            environment=side.environment,
+            limits=Limits(seconds=patience if is_limited else None),
+            on_tick=self._trying.on_tick,
+        )
+        self._slowest_s = max(self._slowest_s, seen.elapsed_s)
+        return seen
+
+    def run(self, kind: Kind, put: Put) -> Run:
+        """The same, as trials look at it."""
+        if not put.is_possible:
+            return Run(0.0, -1, Ending.CRASHED)
+        began = time.time_ns()
+        seen = self.observed(kind, put)
+        if seen.not_transplanted:
+            raise NotPutError(f"{seen.not_transplanted}.")
+        return self._run(seen, self._side(kind), began)
+
+    def _side(self, kind: Kind) -> Side:
+        return self._good if kind in (Kind.GOOD, Kind.REVERSE) else self._bad
+
+    def _is_time_up(self) -> bool:
+        budget = self._trying.budget_s
+        if budget is None:
+            return False
+        used = time.monotonic() - self._begun
+        return used + (used / self.done if self.done else 0.0) > budget
+
+    def _round(self, number: int) -> None:
+        """One run of each kind, beginning with another one each time."""
+        kinds = list(Kind)
+        for kind in kinds[number % len(kinds) :] + kinds[: number % len(kinds)]:
+            self._trying.on_run(kind, number)
+            self.runs[kind].append(self.run(kind, self._put(kind)))
+
+    def _run(self, seen: Observed, side: Side, began: int) -> Run:
+        ending = Ending.EXITED
+        if seen.status >= _FIRST_SIGNAL:
+            ending = Ending.CRASHED
+        elif seen.stopped_by == "for" and side.lifecycle.for_s is None:
+            ending = Ending.STOPPED
+        amount = {"cpu_s": seen.cpu_s, "wall_s": seen.elapsed_s, "max_rss_bytes": float(seen.max_rss_bytes)}
+        measured = amount[self._trying.measure]
+        counted = seen.work if seen.work else None
+        files = "".join(f":{_written(path, began)}" for path in self._trying.output_files)
+        return Run(
+            amount=measured / counted if counted and self._trying.measure != "max_rss_bytes" else measured,
+            status=seen.status,
+            ending=ending,
+            output=seen.output + files,
+            shape=seen.output_shape + files,
+            work=counted if side.lifecycle.for_s is None else None,
+        )
+
+
+def _written(path: Path, began: int) -> str:
+    """Digest of a file that the run wrote; one that is left from an earlier run does not count."""
+    try:
+        is_new = path.stat().st_mtime_ns >= began - _CLOCK_STEP_NS
+    except OSError:
+        return ""
+    return digest(path) if is_new else "old"
+
+
+def proof_of(claim: Claim, judgement: Judgement, runs: int, measure: str, sentence: str) -> Proof:
+    shares = judgement.shares
+    return Proof(
+        finding=judgement.finding,
+        means=claim.means,
+        function=claim.function,
+        module=claim.module,
+        file=claim.file,
+        line=claim.line,
+        what=claim.what,
+        good=claim.good,
+        bad=claim.bad,
+        removed=shares.removed if shares else None,
+        sham=shares.sham if shares else None,
+        reverse=shares.reverse if shares and judgement.reverse_counts else None,
+        runs=runs,
+        measure=measure,
+        sentence=sentence,
+    )

@@ -1,0 +1,115 @@
+"""Finds which of several changes removes the excess: those that suspects ask for first, then all of them by halves.
+
+Single runs tell which are worth a whole trial.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Generic, TypeVar
+
+from whyperf.diagnose.origin import Finding, Proof
+from whyperf.proof.judging import Judgement
+from whyperf.proof.rounds import NotPutError, Put, Rounds, Side, Trying, proof_of
+from whyperf.proof.sentences import Claim, sentence_of
+from whyperf.proof.trial import Ending, Kind, Run
+
+_BASE_RUNS = 2  # good and bad ones, with which single runs are compared
+_MOST_GONE = 0.5
+_UNCLEAR = (0.25, 0.75)  # a share in one run that another run must confirm
+_MOST_TOGETHER = 8  # changes that are shown to matter only together
+
+_Change = TypeVar("_Change")
+PutIn = Callable[[Kind, Sequence[_Change]], Put]
+"""What a run of a kind gets for these changes. NotPutError where that cannot be; its text is a whole sentence."""
+
+
+class Search(Generic[_Change]):
+    def __init__(self, good: Side, bad: Side, trying: Trying, put: PutIn[_Change]) -> None:
+        self._good, self._bad, self._trying, self._put = good, bad, trying, put
+        self._begun = time.monotonic()
+        self._usual: dict[Kind, list[Run]] = {Kind.GOOD: [], Kind.BAD: []}
+        self._rounds = Rounds(good, bad, trying, lambda kind: put(kind, ()))
+
+    def found(self, first: Sequence[_Change], every: Sequence[_Change]) -> list[_Change]:
+        """Changes that remove most of the excess; empty: none do, or there is none."""
+        if not every or not self._measure_usual():
+            return []
+        for one in first:
+            if self.is_time_up:
+                return []
+            if self._removes_most([one]):
+                return [one]
+        return self._by_halves(every)
+
+    def proof(self, claim: Claim, changes: Sequence[_Change]) -> Proof:
+        """A whole trial."""
+        trying = replace(self._trying, budget_s=self._left_s())
+        rounds = Rounds(self._good, self._bad, trying, lambda kind: self._put(kind, changes))
+        try:
+            judgement = rounds.judged(is_code=True)
+        except NotPutError as error:
+            return self.untestable(claim, str(error))
+        return proof_of(claim, judgement, rounds.done, self._trying.measure, sentence_of(claim, judgement))
+
+    def untestable(self, claim: Claim, why: str) -> Proof:
+        judgement = Judgement(Finding.NOT_TESTABLE)
+        return proof_of(claim, judgement, 0, self._trying.measure, f"Not testable: {why}")
+
+    @property
+    def is_time_up(self) -> bool:
+        left = self._left_s()
+        return left is not None and left <= 0
+
+    def _left_s(self) -> float | None:
+        budget = self._trying.budget_s
+        return None if budget is None else budget - (time.monotonic() - self._begun)
+
+    def _measure_usual(self) -> bool:
+        """Whether there is an excess to explain."""
+        for number in range(_BASE_RUNS):
+            for kind, runs in self._usual.items():
+                self._trying.on_run(kind, number)
+                runs.append(self._rounds.run(kind, self._put(kind, ())))
+        return self._excess() > 0
+
+    def _excess(self) -> float:
+        return self._amount(Kind.BAD) - self._amount(Kind.GOOD)
+
+    def _amount(self, kind: Kind) -> float:
+        return statistics.median(run.amount for run in self._usual[kind])
+
+    def _by_halves(self, every: Sequence[_Change]) -> list[_Change]:
+        found = list(every)
+        if len(found) > 1 and not self._removes_most(found):
+            return []
+        while len(found) > 1 and not self.is_time_up:
+            middle = len(found) // 2
+            half = next((part for part in (found[:middle], found[middle:]) if self._removes_most(part)), None)
+            if half is None:
+                return found if len(found) <= _MOST_TOGETHER else []
+            found = half
+        return found
+
+    def _removes_most(self, changes: Sequence[_Change]) -> bool:
+        shares: list[float] = []
+        try:
+            put = self._put(Kind.FORCED, changes)
+            while len(shares) < 2:
+                self._trying.on_run(Kind.FORCED, len(shares))
+                run = self._rounds.run(Kind.FORCED, put)
+                if not self._is_sound(run):
+                    return False
+                shares.append((self._amount(Kind.BAD) - run.amount) / self._excess())
+                if not _UNCLEAR[0] < shares[-1] < _UNCLEAR[1]:
+                    break
+        except NotPutError:
+            return False
+        return statistics.mean(shares) > _MOST_GONE
+
+    def _is_sound(self, run: Run) -> bool:
+        """It ended as the others did; whether it wrote the same is for the whole trial to say."""
+        return run.ending is Ending.EXITED and run.status == self._usual[Kind.BAD][0].status

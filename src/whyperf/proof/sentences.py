@@ -1,0 +1,130 @@
+"""What a trial has shown, in one sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whyperf.diagnose.origin import Finding, Means, Share
+from whyperf.proof.guards import Checked, Reason
+from whyperf.proof.judging import Judgement
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is said to be the cause, as reports name it."""
+
+    function: str
+    module: str
+    file: str
+    line: int
+    what: str  # `size_window()`, `batch`
+    good: str  # values as people write them
+    bad: str
+    from_outside: bool = False  # the value comes straight from an option, a file, a socket
+    means: Means = Means.VALUE
+
+
+_HARDLY = 0.05
+
+
+@dataclass(frozen=True)
+class _Words:
+    """How a trial is told."""
+
+    forced: str  # with what in the bad run
+    own: str  # the same with its own
+    reverse: str  # the other way round
+    other: str  # what is put in
+    reverse_fails: str = "makes it do other work"
+
+
+def _words(claim: Claim) -> _Words:
+    what = f"`{claim.what}`"
+    if claim.means is Means.FUNCTION:
+        return _Words(
+            f"with the good build's {claim.what} in the bad program",
+            "moving its own function in the same way",
+            "the bad build's function in the good program",
+            "function is put in",
+        )
+    if claim.means is Means.HUNK:
+        return _Words(
+            f"with the change at {claim.what} taken back",
+            "building it again as it is",
+            "the change alone in the good program",
+            "change is taken back",
+            "does not build, or does other work",
+        )
+    return _Words(
+        f"with {what} forced to {claim.good} in the bad run",
+        "writing back its own value",
+        f"forcing {claim.bad} in the good run",
+        "value is forced",
+    )
+
+
+_REASONS = {
+    Reason.TOO_FEW: "there was no time for enough runs",
+    Reason.NO_EXCESS: "the runs of this trial do not differ enough: bad ones cost hardly more than good ones",
+    Reason.CRASHED: "{forced}, it crashes",
+    Reason.STOPPED: "{forced}, it does not end",
+    Reason.FRAGILE: "the program does not end alike in every run, even where no other {other}",
+    Reason.OUTPUT: "{forced}, the output changes",
+    Reason.WORK: "{forced}, another number of units of work is done",
+    Reason.SHAM: "already {own} changes the time, by {sham} of the excess",
+    Reason.UNDECIDED: "the runs vary too much: {forced}, {removed} of the excess is gone",
+}
+
+
+def sentence_of(claim: Claim, judgement: Judgement) -> str:
+    shares, words = judgement.shares, _words(claim)
+    if judgement.finding is Finding.NOT_TESTABLE:
+        assert judgement.reason is not None
+        said = _REASONS[judgement.reason].format(
+            forced=words.forced,
+            own=words.own,
+            other=words.other,
+            sham=in_percent(shares.sham) if shares else "",
+            removed=in_percent(shares.removed) if shares else "",
+        )
+        return f"Not testable: {said}."
+    assert shares is not None
+    gone = f"{in_percent(shares.removed)} of the excess is gone"
+    if judgement.finding is Finding.REFUTED:
+        return f"Refuted: {words.forced}, {gone}."
+    if judgement.finding is Finding.TRIGGER:
+        why = (
+            "it comes straight from outside" if claim.from_outside else "the bad run then writes what the good one does"
+        )
+        return f"Trigger: {words.forced}, {gone}, but {why}: this is the input that differs, not the mistake."
+    word = "Proven" if judgement.finding is Finding.PROVEN else "Supported"
+    parts = [gone, _sham(words, shares.sham), _reverse(words, judgement)]
+    return f"{word}: {words.forced}, {'; '.join(parts)}.{_checked(judgement.checked)}"
+
+
+def _sham(words: _Words, share: Share) -> str:
+    if share.low <= 0 <= share.high:
+        return f"{words.own} changes nothing"
+    change = in_percent(share) if share.value >= 0 else in_percent(Share(-share.value, -share.high, -share.low))
+    verb = "removes" if share.value >= 0 else "adds"
+    return f"{words.own} {verb} {'only ' if abs(share.value) < _HARDLY else ''}{change}"
+
+
+def _reverse(words: _Words, judgement: Judgement) -> str:
+    assert judgement.shares is not None
+    if not judgement.reverse_counts:
+        return f"{words.reverse} {words.reverse_fails}"
+    return f"{words.reverse} makes {in_percent(judgement.shares.reverse)} of it"
+
+
+def _checked(checked: Checked) -> str:
+    if checked is Checked.SHAPE:
+        return " Its output differs from run to run in numbers; the rest of it is the same."
+    if checked is Checked.NOTHING:
+        return " Its output differs from run to run, so nothing shows that the same work was done."
+    return ""
+
+
+def in_percent(share: Share) -> str:
+    value, low, high = (round(100 * number) for number in (share.value, share.low, share.high))
+    return f"{value}%" if low == high else f"{value}% ({low} to {high}%)"

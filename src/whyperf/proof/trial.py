@@ -1,0 +1,40 @@
+"""The runs of a trial, as far as its judgement needs to know them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Kind(Enum):
+    GOOD = "good"
+    BAD = "bad"
+    FORCED = "forced"  # the bad run with what the good one has
+    SHAM = "sham"  # the bad run with its own, put in the same way
+    REVERSE = "reverse"  # the good run with what the bad one has
+
+
+class Ending(Enum):
+    EXITED = "exited"
+    CRASHED = "crashed"
+    STOPPED = "stopped"  # it ran for so long that it was stopped
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run."""
+
+    amount: float  # of what is measured, for each unit of work where units are counted
+    status: int  # as the shell counts
+    ending: Ending = Ending.EXITED
+    output: str = ""  # digest of all that it wrote where somebody looks
+    shape: str = ""  # the same without numbers
+    work: float | None = None  # units, where the same number is expected of every run
+
+
+Runs = Mapping[Kind, Sequence[Run]]
+
+
+def amounts(runs: Runs, kind: Kind) -> list[float]:
+    return [run.amount for run in runs[kind]]
