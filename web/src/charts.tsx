@@ -7,16 +7,18 @@ import { measured, percent, short } from "./words";
 export const COLOUR = { good: "var(--good)", bad: "var(--bad)" };
 const SIDES = ["good", "bad"] as const;
 const NARROWEST = 120; // pixels; less is a box that is just being opened
+const SPOKEN = 5; // values in a chart's name
 const FEW = 24; // readings of a run up to which each is shown as a dot
 
 interface Drawing<Data> {
   data: Data;
   draw: (data: Data, width: number) => Element;
   label: string;
+  role?: "img" | "group"; // a group has links in it
 }
 
 /** A chart that is drawn anew when its width changes, and not otherwise as long as `data` and `draw` are the same. */
-export function Chart<Data>({ data, draw, label }: Drawing<Data>) {
+export function Chart<Data>({ data, draw, label, role = "img" }: Drawing<Data>) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const element = box.current;
@@ -26,7 +28,7 @@ export function Chart<Data>({ data, draw, label }: Drawing<Data>) {
       const width = Math.floor(element.clientWidth);
       if (width >= NARROWEST && width !== drawn) {
         drawn = width;
-        element.replaceChildren(draw(data, width));
+        element.replaceChildren(unnamed(draw(data, width)));
       }
     };
     const observer = new ResizeObserver(drawAnew);
@@ -37,7 +39,17 @@ export function Chart<Data>({ data, draw, label }: Drawing<Data>) {
       window.removeEventListener(OPENED_FOR_PRINT, drawAnew);
     };
   }, [data, draw]);
-  return <div class="chart" ref={box} role="img" aria-label={label} />;
+  // biome-ignore lint/a11y/useAriaPropsSupportedByRole: both roles have names
+  return <div class="chart" ref={box} role={role} aria-label={label} />;
+}
+
+/** The library names its parts where names are not allowed; the style sheet still finds them by `data-part`. */
+function unnamed(drawn: Element): Element {
+  for (const part of drawn.querySelectorAll<SVGElement>("g[aria-label]")) {
+    part.dataset.part = part.getAttribute("aria-label") ?? "";
+    part.removeAttribute("aria-label");
+  }
+  return drawn;
 }
 
 /** Every run a dot, good above bad. */
@@ -69,9 +81,18 @@ function strip({ runs, measure }: { runs: RunAmounts; measure: string }, width: 
   });
 }
 
-export function Distribution({ cells }: { cells: Cells }) {
+export function Distribution({ cells, what }: { cells: Cells; what: string }) {
   const draw = cells.labels.length > 0 ? named : histogram;
-  return <Chart data={cells} draw={draw} label="How often each value was read, good and bad runs overlaid" />;
+  const spoken = SIDES.map((side) => `${side} runs ${commonest(cells, side)}`);
+  return <Chart data={cells} draw={draw} label={`${what}: ${spoken.join("; ")}`} />;
+}
+
+/** The values that were read most often, with how often. */
+function commonest({ labels, edges, ...shares }: Cells, side: "good" | "bad"): string {
+  const name = (at: number) => labels[at] ?? `${short(edges[at] ?? 0)} to ${short(edges[at + 1] ?? 0)}`;
+  const order = shares[side].map((share, at) => ({ share, at })).sort((a, b) => b.share - a.share);
+  const told = order.filter(({ share }) => share > 0).slice(0, SPOKEN);
+  return told.map(({ share, at }) => `${name(at)} in ${percent(share)}`).join(", ") || "none";
 }
 
 function histogram({ edges, good, bad }: Cells, width: number): Element {
@@ -116,7 +137,12 @@ function named({ labels, good, bad }: Cells, width: number): Element {
 }
 
 export function OverTime({ courses }: { courses: Course[] }) {
-  return <Chart data={courses} draw={lines} label="What it held over time, in each run" />;
+  const spoken = courses.map((course) => {
+    const [low, high] = [Math.min(...course.low), Math.max(...course.high)];
+    const last = course.middle.at(-1) ?? 0;
+    return `${course.good ? "good" : "bad"} run ${course.run} ${short(low)} to ${short(high)}, ${short(last)} at the end`;
+  });
+  return <Chart data={courses} draw={lines} label={`What it held over time: ${spoken.join("; ")}`} />;
 }
 
 function lines(courses: Course[], width: number): Element {

@@ -1,10 +1,20 @@
 import { useCallback, useMemo, useState } from "preact/hooks";
 import { Choice } from "./choice";
 import { type Colouring, FlameGraph, matches } from "./flamegraph";
-import { useHash } from "./hash";
+import { leave, useHash } from "./hash";
 import { Heat } from "./heat";
 import type { Contexts, ContextTree } from "./model";
-import { type Context, calleesFirst, callersFirst, ownTimes, type Side, widthsBy } from "./tree";
+import {
+  type Context,
+  calleesFirst,
+  callersFirst,
+  largestChange,
+  type OwnTime,
+  ownTimes,
+  type Side,
+  widthsBy,
+  withoutPlumbing,
+} from "./tree";
 import { percent, plural, seconds, signed } from "./words";
 
 const LAYERS: Record<string, string> = {
@@ -19,34 +29,58 @@ const LAYERS: Record<string, string> = {
 const CLOCKS = { cpu: "on the CPU", blocked: "waiting" };
 const SHOWN = 12;
 const NOTICEABLE = 0.02;
+const SPOKEN = 3; // functions in the graph's name
 
 export function ContextsSection({ contexts }: { contexts: Contexts }) {
+  const flames = contexts.trees.length > 0 && <Flames contexts={contexts} />;
+  const heat = contexts.heat && <Heat heat={contexts.heat} />;
+  // Kernel events show waiting where samples do not: then they come first.
+  const isWaiting = contexts.shown === "blocked" && !contexts.trees.some((tree) => tree.clock === "blocked");
   return (
     <section id="contexts" aria-labelledby="contexts-title">
       <h2 id="contexts-title">Contexts</h2>
-      {contexts.trees.length > 0 && <Flames contexts={contexts} />}
-      {contexts.heat && <Heat heat={contexts.heat} />}
+      {isWaiting && heat}
+      {flames}
+      {!isWaiting && heat}
     </section>
   );
 }
 
 function Flames({ contexts }: { contexts: Contexts }) {
-  const [clock, setClock] = useState(contexts.trees[0]?.clock ?? "cpu");
+  const [clock, setClock] = useState(
+    () => (contexts.trees.find((one) => one.clock === contexts.shown) ?? contexts.trees[0])?.clock ?? "cpu",
+  );
+  const [plumbing, setPlumbing] = useState<"folded" | "shown">("folded");
   const [order, setOrder] = useState<"callers" | "callees">("callers");
   const [side, setSide] = useState<Side>("bad");
   const [colouring, setColouring] = useState<Colouring>(contexts.compared ? "change" : "layer");
   const [search, setSearch] = useState("");
   const [looked, setLooked] = useState<Context | null>(null);
+  const [view, setView] = useState<Context | null>(null);
+  const [resets, setResets] = useState(0);
   const look = useCallback((one: Context) => setLooked(one.layer === "root" ? null : one), []);
   const hash = useHash();
   const focus = hash.startsWith("frame-") ? Number(hash.slice("frame-".length)) : null;
   const tree = contexts.trees.find((one) => one.clock === clock) as ContextTree;
-  const whole = useMemo(
-    () => (order === "callers" ? callersFirst(contexts, tree) : calleesFirst(contexts, tree)),
-    [contexts, tree, order],
-  );
+  const plain = useMemo(() => withoutPlumbing(contexts, tree), [contexts, tree]);
+  const folded = tree.function.length - plain.function.length;
+  const whole = useMemo(() => {
+    const shown = plumbing === "folded" ? plain : tree;
+    return order === "callers" ? callersFirst(contexts, shown) : calleesFirst(contexts, shown);
+  }, [contexts, tree, plain, plumbing, order]);
   const flames = useMemo(() => widthsBy(whole, side), [whole, side]);
   const describe = useCallback((one: Context) => description(one, whole, contexts), [whole, contexts]);
+  const reorder = (wanted: "callers" | "callees") => {
+    // What it was zoomed to is another part of the graph the other way round.
+    if (focus !== null) leave();
+    setLooked(null);
+    setOrder(wanted);
+  };
+  const zoomOut = () => {
+    if (focus !== null) leave();
+    setResets(resets + 1);
+  };
+  const most = largestChange(view ?? flames);
   const layers = [...new Set(contexts.functions.map((one) => one.layer))].filter((layer) => layer in LAYERS);
   return (
     <>
@@ -54,7 +88,7 @@ function Flames({ contexts }: { contexts: Contexts }) {
         Where the time went, by calling context, per {contexts.unit}. Every box is a function called by the one above
         it, as wide as the time spent there
         {colouring === "change"
-          ? "; the redder, the more of it the bad runs added, the bluer, the less they need."
+          ? "; red where the bad runs spend more, blue where they spend less."
           : ", in the colour of whose code it is."}
       </p>
       <div class="tools">
@@ -64,7 +98,7 @@ function Flames({ contexts }: { contexts: Contexts }) {
         <Choice
           label="Order"
           value={order}
-          onChange={setOrder}
+          onChange={reorder}
           options={{ callers: "callers first", callees: "inverted" }}
         />
         {contexts.compared && (
@@ -78,6 +112,14 @@ function Flames({ contexts }: { contexts: Contexts }) {
             />
           </>
         )}
+        {folded > 0 && (
+          <Choice
+            label="Plumbing"
+            value={plumbing}
+            onChange={setPlumbing}
+            options={{ folded: "folded", shown: "shown" }}
+          />
+        )}
         <label class="search">
           <span>Find</span>
           <input
@@ -87,17 +129,27 @@ function Flames({ contexts }: { contexts: Contexts }) {
             onInput={(event) => setSearch(event.currentTarget.value)}
           />
         </label>
-        {focus !== null && (
-          <a class="button" href="#contexts">
+        {view && (
+          <button type="button" class="copy" onClick={zoomOut}>
             whole graph
-          </a>
+          </button>
         )}
       </div>
       <p class="looked" aria-live="polite">
-        {looked && !search ? <Looked context={looked} describe={describe} /> : found(flames, search, contexts)}
+        {looked && !search ? <Looked context={looked} describe={describe} /> : found(view ?? flames, search, contexts)}
       </p>
-      <FlameGraph tree={flames} colouring={colouring} search={search} focus={focus} describe={describe} onLook={look} />
-      <Legend colouring={colouring} layers={layers} />
+      <FlameGraph
+        tree={flames}
+        colouring={colouring}
+        search={search}
+        focus={focus}
+        resets={resets}
+        label={inWords(contexts, tree)}
+        describe={describe}
+        onLook={look}
+        onView={setView}
+      />
+      <Legend colouring={colouring} layers={layers} most={most} />
       {tree.left_out > 0 && (
         <p class="aside">{plural(tree.left_out, "context")} too small to be seen are summed up in their callers.</p>
       )}
@@ -131,15 +183,33 @@ function found(tree: Context, search: string, contexts: Contexts): string {
   };
   look(tree);
   const share = percent(total / (tree.value || 1));
-  return total > 0 ? `“${search}”: ${seconds(total)} per ${contexts.unit}, ${share}.` : `“${search}” is nowhere.`;
+  const where = tree.layer === "root" ? "" : ` of ${tree.name}`;
+  if (total === 0) return `“${search}” is nowhere${where && ` in${where.slice(3)}`}.`;
+  return `“${search}”: ${seconds(total)} per ${contexts.unit}, ${share}${where}.`;
 }
 
-function Legend({ colouring, layers }: { colouring: Colouring; layers: string[] }) {
+/** The graph in a sentence or two, for those who cannot see it. */
+function inWords(contexts: Contexts, tree: ContextTree): string {
+  const sum = (values: number[]) => seconds(values.reduce((total, value) => total + value, 0));
+  const name = (one: OwnTime) => contexts.functions[one.function]?.name;
+  const first = ownTimes(tree).slice(0, SPOKEN);
+  if (!contexts.compared) {
+    const parts = first.map((one) => `${name(one)} ${seconds(one.bad)}`).join(", ");
+    return `Flame graph of ${sum(tree.bad)} ${CLOCKS[tree.clock]}; most self time: ${parts}.`;
+  }
+  const changes = first.map((one) => `${name(one)} ${signed(one.bad - one.good)}`).join(", ");
+  const totals = `${sum(tree.good)} in the good runs, ${sum(tree.bad)} in the bad`;
+  return `Flame graph of time ${CLOCKS[tree.clock]} per ${contexts.unit}: ${totals}; largest changes: ${changes}.`;
+}
+
+function Legend({ colouring, layers, most }: { colouring: Colouring; layers: string[]; most: number }) {
   if (colouring === "change") {
     return (
       <p class="legend">
+        <span>{signed(-most)}</span>
         <span class="ramp" aria-hidden="true" />
-        less time in the bad runs, the same, more
+        <span>{signed(most)}</span>
+        <span>in the bad runs: the largest change in view has the full colour</span>
       </p>
     );
   }

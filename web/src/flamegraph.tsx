@@ -1,7 +1,7 @@
 import flamegraph, { type FlameGraph as Chart, type Frame } from "d3-flame-graph";
 import { select } from "d3-selection";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Context } from "./tree";
+import { type Context, largestChange } from "./tree";
 
 export type Colouring = "change" | "layer";
 
@@ -10,14 +10,17 @@ interface Props {
   colouring: Colouring;
   search: string;
   focus: number | null; // function to zoom to
+  resets: number; // grows when the whole is asked for
+  label: string;
   describe: (context: Context) => string;
   onLook: (context: Context) => void;
+  onView: (context: Context | null) => void; // what it is zoomed to; null: the whole
 }
 
 type Drawn = { chart: Chart<Context>; root: Frame<Context> };
 
 /** The flame graph, reachable by keyboard: arrows walk from frame to frame, Enter zooms, Escape zooms out. */
-export function FlameGraph({ tree, colouring, search, focus, describe, onLook }: Props) {
+export function FlameGraph({ tree, colouring, search, focus, resets, label, describe, onLook, onView }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const drawn = useRef<Drawn | null>(null);
   const zoomed = useRef(false);
@@ -34,13 +37,14 @@ export function FlameGraph({ tree, colouring, search, focus, describe, onLook }:
 
   useEffect(() => {
     if (!box.current || width === 0) return;
-    drawn.current = draw(box.current, width, tree, colouring, describe, onLook);
+    drawn.current = draw(box.current, width, tree, colouring, describe, onLook, onView);
     setAt(null);
+    onView(null);
     return () => {
       drawn.current?.chart.destroy();
       drawn.current = null;
     };
-  }, [tree, width, colouring, describe, onLook]);
+  }, [tree, width, colouring, describe, onLook, onView]);
 
   useEffect(() => {
     if (!drawn.current) return;
@@ -52,6 +56,10 @@ export function FlameGraph({ tree, colouring, search, focus, describe, onLook }:
     } else if (zoomed.current) chart.resetZoom();
     zoomed.current = found !== null;
   }, [focus, tree, width, colouring, onLook]);
+
+  useEffect(() => {
+    if (resets > 0) drawn.current?.chart.resetZoom();
+  }, [resets]);
 
   useEffect(() => {
     if (search) drawn.current?.chart.search(search);
@@ -81,7 +89,7 @@ export function FlameGraph({ tree, colouring, search, focus, describe, onLook }:
       class="flames"
       ref={box}
       role="application"
-      aria-label="Flame graph: arrow keys walk through it, Enter zooms in, Escape zooms out"
+      aria-label={`${label} Arrow keys walk through it, Enter zooms in, Escape zooms out.`}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: keys walk through it
       tabIndex={0}
       onKeyDown={walk}
@@ -96,9 +104,11 @@ function draw(
   colouring: Colouring,
   describe: (context: Context) => string,
   onLook: (context: Context) => void,
+  onView: (context: Context | null) => void,
 ): Drawn {
   const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const most = Math.abs(tree.bad - tree.good) || Math.max(tree.bad, tree.good);
+  unzoom(tree);
+  let most = largestChange(tree);
   const chart = flamegraph<Context>()
     .width(width)
     .cellHeight(20)
@@ -111,7 +121,14 @@ function draw(
     .setSearchMatch((frame, term) => matches(frame.data, term))
     .setSearchHandler(() => {})
     .onHover((frame) => onLook(frame.data))
-    .onClick((frame) => onLook(frame.data));
+    // The library tells so of every zoom, also of those by keyboard and back to the whole.
+    .onClick((frame) => {
+      onLook(frame.data);
+      onView(frame.parent ? frame.data : null);
+      const before = most;
+      most = largestChange(frame.data);
+      if (most !== before) chart.update();
+    });
   const selection = select(element).datum(tree);
   chart(selection);
   // So that it can shrink to the width of a sheet of paper.
@@ -124,6 +141,13 @@ function draw(
   return { chart, root: selection.datum() as unknown as Frame<Context> };
 }
 
+/** The library keeps in the data what it hides while it is zoomed in. */
+function unzoom(tree: Context & { fade?: boolean; hide?: boolean }): void {
+  tree.fade = false;
+  tree.hide = false;
+  tree.children.forEach(unzoom);
+}
+
 export function matches(context: Context, term: string): boolean {
   return `${context.name} ${context.module}`.toLowerCase().includes(term.toLowerCase());
 }
@@ -133,7 +157,7 @@ function colour(context: Context, colouring: Colouring, most: number): string {
   if (context.layer === "root") return "var(--frame)";
   if (colouring === "layer") return `var(--layer-${context.layer})`;
   const change = context.bad - context.good;
-  const strength = Math.round(100 * Math.min(1, Math.abs(change) / most) ** 0.6);
+  const strength = most > 0 ? Math.round(100 * Math.min(1, Math.abs(change) / most) ** 0.6) : 0;
   return `color-mix(in oklab, var(--${change > 0 ? "more" : "less"}) ${strength}%, var(--frame))`;
 }
 

@@ -11,6 +11,12 @@ export function useHash(): string {
   return hash;
 }
 
+/** Takes the address back to the page as such, without moving to anywhere. */
+export function leave(): void {
+  history.replaceState(null, "", window.location.pathname + window.location.search);
+  window.dispatchEvent(new Event("hashchange"));
+}
+
 /** Brings what the address names into sight, opening what hides it. */
 export function reveal(hash: string): void {
   const target = document.getElementById(hash.startsWith("frame-") ? "contexts" : hash);

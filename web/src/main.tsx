@@ -2,6 +2,7 @@ import "./style/base.css";
 import "./style/tables.css";
 import "./style/source.css";
 import "./style/verdict.css";
+import "./style/origin.css";
 import "./style/values.css";
 import "./style/contexts.css";
 import "./style/causes.css";

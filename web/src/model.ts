@@ -28,6 +28,29 @@ export interface RunAmounts {
   bad: number[];
 }
 
+export interface Hop {
+  function: string;
+  module: string;
+  file: string;
+  line: number;
+  source: string;
+  what: string;
+  good: string;
+  bad: string;
+}
+
+export interface Origin {
+  hops: Hop[];
+  turn: number;
+  sentence: string;
+  runs: number;
+}
+
+export interface Proof {
+  finding: "proven" | "supported" | "refuted" | "trigger" | "not-testable";
+  sentence: string;
+}
+
 export interface Suspect {
   rank: number;
   function: string;
@@ -49,10 +72,13 @@ export interface Suspect {
   cause: number | null;
   frame: number | null;
   evidence: { engine: string; rank: number; why: string }[];
+  origin: Origin | null;
+  proofs: Proof[];
 }
 
 export interface Verdict {
   kind: "difference" | "none" | "more-work" | "insufficient";
+  headline: string; // why, names in backticks; empty where nobody is suspected
   sentence: string;
   symptom: string;
   measure: string;
@@ -147,6 +173,7 @@ export interface HeatMap {
 export interface Contexts {
   unit: string;
   compared: boolean;
+  shown: "cpu" | "blocked"; // the time that the verdict is about
   functions: FrameFunction[];
   trees: ContextTree[];
   heat: HeatMap | null;

@@ -18,6 +18,11 @@ export function Prose({ text, variables, functions }: { text: string } & Names) 
   );
 }
 
+/** A sentence in which names stand between backticks. */
+export function Quoted({ text }: { text: string }) {
+  return <>{text.split("`").map((part, at) => (at % 2 === 1 ? <Name key={`${at} ${part}`}>{part}</Name> : part))}</>;
+}
+
 /** In one piece, where it fits into a line of a phone: `customer->next` must not end a line at its hyphen. */
 function Name({ children }: { children: string }) {
   return <code class={children.length <= LONGEST ? "whole" : undefined}>{children}</code>;

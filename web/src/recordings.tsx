@@ -64,7 +64,9 @@ export function RecordingsSection({ rows }: { rows: Recording[] }) {
                   <code title={row.path}>{row.name}</code> <small>{moment(row.started)}</small>
                 </th>
                 {COLUMNS.map(([name, of]) => (
-                  <td key={name}>{of(row)}</td>
+                  <td key={name} data-name={name}>
+                    {of(row)}
+                  </td>
                 ))}
               </tr>
             ))}

@@ -7,6 +7,7 @@ import { capital, count, percent, place } from "./words";
 const LETTER = 7.3; // width of one, in the graph's type
 const LINE = 17;
 const PAD = 12;
+const QUANTILES = ["least", "¼", "½", "¾", "most"];
 
 export function RelationsSection({ relations }: { relations: Relations }) {
   return (
@@ -33,13 +34,13 @@ export function RelationsSection({ relations }: { relations: Relations }) {
 
 function HowMany({ good, bad }: { good: Quantiles; bad: Quantiles }) {
   return (
-    <table class="numbers">
+    <table class="numbers several">
       <thead>
         <tr>
           <th scope="col">how many each time</th>
           <th scope="col">times</th>
           <th scope="col">mean</th>
-          {["least", "¼", "½", "¾", "most"].map((name) => (
+          {QUANTILES.map((name) => (
             <th key={name} scope="col">
               {name}
             </th>
@@ -50,10 +51,12 @@ function HowMany({ good, bad }: { good: Quantiles; bad: Quantiles }) {
         {[["good", good] as const, ["bad", bad] as const].map(([side, one]) => (
           <tr key={side} class={side}>
             <th scope="row">{side} runs</th>
-            <td>{count(one.instances)}</td>
-            <td>{count(one.mean)}</td>
+            <td data-name="times">{count(one.instances)}</td>
+            <td data-name="mean">{count(one.mean)}</td>
             {one.quantiles.map((value, at) => (
-              <td key={at}>{count(value)}</td>
+              <td key={at} data-name={QUANTILES[at]}>
+                {count(value)}
+              </td>
             ))}
           </tr>
         ))}

@@ -5,8 +5,11 @@ import go from "highlight.js/lib/languages/go";
 import python from "highlight.js/lib/languages/python";
 import rust from "highlight.js/lib/languages/rust";
 import { createLowlight } from "lowlight";
+import type { ComponentChild } from "preact";
+import { Copy } from "./copy";
+import { editorLink, fileLink } from "./links";
 import type { Excerpt, SourceLine } from "./model";
-import { percent } from "./words";
+import { fileName, percent } from "./words";
 
 const lowlight = createLowlight({ c, cpp, go, python, rust });
 const LANGUAGES: Record<string, string> = { c: "c", go: "go", py: "python", rs: "rust" };
@@ -22,30 +25,55 @@ export function Source({ excerpt, what }: { excerpt: Excerpt; what: string }) {
   const language = languageOf(excerpt.file);
   const indent = Math.min(...excerpt.lines.filter((line) => line.text.trim()).map((line) => indentation(line.text)));
   const width = String(excerpt.lines.at(-1)?.number ?? 0).length;
+  const spoken = `${excerpt.file}, lines ${excerpt.lines[0]?.number} to ${excerpt.lines.at(-1)?.number}: ${what}`;
   return (
     <figure class="source">
       <figcaption>
-        <span class="path">{excerpt.file}</span>
+        <span class="path">
+          <File path={excerpt.file} /> <Copy text={excerpt.file} what={`the path of ${fileName(excerpt.file)}`} />
+        </span>
         <span class="what">{what}</span>
       </figcaption>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
-      <section class="code" tabIndex={0} aria-label={`Source of ${excerpt.file}`}>
+      <section class="code" tabIndex={0} aria-label={spoken}>
         {pieces(excerpt.lines).map((lines) => (
-          <Piece key={lines[0]?.number} lines={lines} language={language} indent={indent} width={width} />
+          <Piece
+            key={lines[0]?.number}
+            file={excerpt.file}
+            lines={lines}
+            language={language}
+            indent={indent}
+            width={width}
+          />
         ))}
       </section>
     </figure>
   );
 }
 
-function Piece({ lines, ...shape }: { lines: SourceLine[]; language: string; indent: number; width: number }) {
+function File({ path }: { path: string }): ComponentChild {
+  const link = fileLink(path, window.location.protocol);
+  return link ? <a href={link}>{path}</a> : path;
+}
+
+interface Lines {
+  file: string;
+  lines: SourceLine[];
+  language: string;
+  indent: number;
+  width: number;
+}
+
+function Piece({ file, lines, ...shape }: Lines) {
   const text = lines.map((line) => line.text.slice(Math.min(shape.indent, indentation(line.text)))).join("\n");
   const tokens = highlighted(text, shape.language);
   return (
     <pre>
       {lines.map((line, at) => (
         <div key={line.number} class={line.share >= HOT ? "line hot" : "line"} style={{ "--share": line.share }}>
-          <span class="number">{String(line.number).padStart(shape.width)}</span>
+          <span class="number">
+            <Numbered file={file} line={line} width={shape.width} />
+          </span>
           <code>
             {tokens[at]?.map((token, n) => (
               <span key={n} class={token.style}>
@@ -59,6 +87,13 @@ function Piece({ lines, ...shape }: { lines: SourceLine[]; language: string; ind
       ))}
     </pre>
   );
+}
+
+/** The numbers of lines that matter open the editor. */
+function Numbered({ file, line, width }: { file: string; line: SourceLine; width: number }): ComponentChild {
+  const link = line.share >= HOT || line.decides ? editorLink(file, line.number) : null;
+  const shown = String(line.number).padStart(width);
+  return link ? <a href={link}>{shown}</a> : shown;
 }
 
 export function languageOf(file: string): string {

@@ -2,8 +2,9 @@ import * as Plot from "@observablehq/plot";
 import { useMemo } from "preact/hooks";
 import { Chart, COLOUR } from "./charts";
 import type { CauseStory } from "./model";
-import { short } from "./words";
+import { seconds, short } from "./words";
 
+const LETTER = 7; // width of one at most, in the lanes' names
 const CULPRIT = "color-mix(in oklab, var(--bad) 45%, var(--paper))";
 
 interface Told {
@@ -14,8 +15,16 @@ interface Told {
 /** Lanes of threads, a bar what each did; what is normal in the stalled one's. */
 export function Timeline({ story, number }: Told) {
   const told = useMemo(() => ({ story, number }), [story, number]);
-  const spoken = story.rungs.map((rung) => `${story.lanes[rung.lane]} ${rung.did}`);
-  return <Chart data={told} draw={drawLanes} label={spoken.join("; then ")} />;
+  const spoken = story.rungs.map((rung) => `${story.lanes[rung.lane]} ${rung.did} for ${seconds(rung.seconds)}`);
+  const usual = `normally ${seconds(story.normal_s)}`;
+  return (
+    <Chart
+      data={told}
+      draw={drawLanes}
+      role="group"
+      label={`Who waited for whom, ${usual}: ${spoken.join("; then ")}`}
+    />
+  );
 }
 
 function drawLanes({ story, number }: Told, width: number): Element {
@@ -49,14 +58,22 @@ function drawLanes({ story, number }: Told, width: number): Element {
         markerEnd: "arrow",
       },
     );
-  return Plot.plot({
+  const room = Math.min(width * 0.4, 16 + LETTER * Math.max(...lanes.map((lane) => lane.length)));
+  const fits = Math.floor((room - 16) / LETTER);
+  const drawn = Plot.plot({
     width,
     height: 46 * lanes.length + 36,
-    marginLeft: Math.min(width / 3, 16 + 7 * Math.max(...lanes.map((lane) => lane.length))),
+    marginLeft: room,
     marginRight: 20,
     marginBottom: 28,
     x: { domain: [start, end], tickFormat: (time: number) => `${short(time)} s`, ticks: width / 90, label: null },
-    y: { domain: lanes, label: null, tickSize: 0, padding: 0.35 },
+    y: {
+      domain: lanes,
+      label: null,
+      tickSize: 0,
+      padding: 0.35,
+      tickFormat: (lane: string) => (lane.length > fits ? `…${lane.slice(1 - fits)}` : lane),
+    },
     marks: [
       Plot.barX(bars, {
         x1: "start_s",
@@ -77,4 +94,9 @@ function drawLanes({ story, number }: Told, width: number): Element {
       arrows(false),
     ],
   });
+  drawn.querySelectorAll("a").forEach((link, at) => {
+    const bar = bars[at];
+    link.setAttribute("aria-label", `${bar?.lane} ${bar?.did}, ${seconds(bar?.seconds ?? 0)}`);
+  });
+  return drawn;
 }

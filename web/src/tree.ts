@@ -27,6 +27,44 @@ function root(children: Context[], name: string): Context {
   return { name, function: -2, layer: "root", module: "", good, bad, value: 0, children };
 }
 
+const LIBRARIES = new Set(["libc", "system-library", "kernel", "unknown"]);
+
+/**
+ * The tree without frames that only pass calls on: library code called by library code or by nobody, without time of
+ * its own, that calls one function. What the program itself calls stays, and so does everything with time in it.
+ */
+export function withoutPlumbing(contexts: Contexts, tree: ContextTree): ContextTree {
+  const isLibrary = (node: number) =>
+    LIBRARIES.has(contexts.functions[tree.function[node] ?? -1]?.layer ?? TOO_SMALL.layer);
+  const callees = new Array<number>(tree.function.length).fill(0);
+  for (const caller of tree.parent) if (caller >= 0) callees[caller] = (callees[caller] ?? 0) + 1;
+  const kept = tree.function.map((number, at) => {
+    const caller = tree.parent[at] ?? -1;
+    const passes = number >= 0 && callees[at] === 1 && tree.good[at] === 0 && tree.bad[at] === 0;
+    return !(passes && isLibrary(at) && (caller < 0 || isLibrary(caller)));
+  });
+  const nearest: number[] = []; // by frame, itself or the caller that stands for it, as it is numbered now
+  let next = 0;
+  kept.forEach((is, at) => {
+    const above = nearest[tree.parent[at] ?? -1] ?? -1;
+    nearest.push(is ? next++ : above);
+  });
+  const left = <Value>(values: Value[]) => values.filter((_, at) => kept[at]);
+  return {
+    ...tree,
+    parent: left(tree.parent.map((caller) => nearest[caller] ?? -1)),
+    function: left(tree.function),
+    good: left(tree.good),
+    bad: left(tree.bad),
+  };
+}
+
+/** By how much time changed in the frame that it changed most in: what full colour stands for. */
+export function largestChange(tree: Context): number {
+  const own = tree.layer === "root" ? 0 : Math.abs(tree.bad - tree.good);
+  return tree.children.reduce((most, child) => Math.max(most, largestChange(child)), own);
+}
+
 /** Callers above what they call. */
 export function callersFirst(contexts: Contexts, tree: ContextTree): Context {
   const frames = tree.function.map((number) => context(contexts, number));

@@ -62,7 +62,7 @@ function Evidence({ variable }: { variable: Variable }) {
       <div class="pair">
         <figure>
           <figcaption>{DIMENSIONS[variable.dimension]}</figcaption>
-          <Distribution cells={variable.cells} />
+          <Distribution cells={variable.cells} what={DIMENSIONS[variable.dimension]} />
           <Spreads variable={variable} />
         </figure>
         {variable.courses.length > 0 && (
@@ -72,7 +72,9 @@ function Evidence({ variable }: { variable: Variable }) {
           </figure>
         )}
       </div>
-      {variable.excerpt && <Source excerpt={variable.excerpt} what="share of the abnormal readings" />}
+      {variable.excerpt && (
+        <Source excerpt={variable.excerpt} what={`share of the abnormal readings of ${variable.name}`} />
+      )}
     </>
   );
 }

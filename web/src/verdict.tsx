@@ -1,10 +1,13 @@
 import type { ComponentChildren } from "preact";
 import { Differences } from "./changed";
 import { Runs } from "./charts";
+import { Copy } from "./copy";
 import type { PageModel, Suspect, Variable, Verdict } from "./model";
-import { Prose } from "./prose";
+import { Chain, Proofs } from "./origin";
+import { Place } from "./place";
+import { Prose, Quoted } from "./prose";
 import { Source } from "./source";
-import { percent, place, plural, seconds } from "./words";
+import { capital, percent, place, plural, seconds } from "./words";
 
 const SYMPTOMS: Record<string, string> = {
   cpu: "on the CPU",
@@ -20,15 +23,25 @@ const PATTERNS: Record<string, string> = {
   "new-path": "the good runs never come here",
   "long-wait": "it waits",
   "long-run": "it runs long",
+  leak: "memory is no longer freed",
+  growth: "more memory is kept",
   deadlock: "threads wait for each other in a circle",
   external: "the cause is outside of the program",
 };
-const MEASURES: Record<string, string> = { cpu_s: "CPU time", wall_s: "Time", peak_bytes: "Peak memory" };
+const MEASURES: Record<string, string> = {
+  cpu_s: "CPU time",
+  wall_s: "Time",
+  own_s: "Time without the run queue",
+  latency_p50_s: "Median latency",
+  latency_p99_s: "p99 latency",
+  peak_bytes: "Peak memory",
+};
 const OPEN = 3; // suspects shown with their source
 
 export function VerdictSection({ model, verdict }: { model: PageModel; verdict: Verdict }) {
   const { suspects } = verdict;
   const known = new Set(model.contexts?.functions.map((one) => one.name));
+  const plumbing = libraryNames(model);
   const compared = [model.recordings.rows.filter((row) => row.good), model.recordings.rows.filter((row) => !row.good)];
   const [good, bad] = compared.map((rows) => rows.length);
   return (
@@ -43,7 +56,12 @@ export function VerdictSection({ model, verdict }: { model: PageModel; verdict: 
           </>
         )}
       </p>
-      <h1 id="verdict-title">{verdict.sentence}</h1>
+      <h1 id="verdict-title">{verdict.headline ? <Quoted text={verdict.headline} /> : verdict.sentence}</h1>
+      {verdict.headline && (
+        <p class="symptom">
+          {verdict.sentence} <span class="aside">{capital(suspects[0]?.confidence ?? "")} confidence.</span>
+        </p>
+      )}
       {verdict.warnings.map((warning) => (
         <p key={warning} class="warning">
           {warning}
@@ -71,6 +89,7 @@ export function VerdictSection({ model, verdict }: { model: PageModel; verdict: 
           unit={verdict.unit}
           whole={good ? "the difference" : "the stall"}
           known={known}
+          plumbing={plumbing}
           variables={suspect.variables.map((number) => [number, model.values?.variables[number] as Variable])}
         />
       ))}
@@ -105,10 +124,11 @@ interface Shown {
   unit: string;
   whole: string; // what shares are of
   known: Set<string>; // names of functions
+  plumbing: Set<string>; // of those, libraries'
   variables: [number, Variable][];
 }
 
-function SuspectArticle({ suspect, unit, whole, known, variables }: Shown) {
+function SuspectArticle({ suspect, unit, whole, known, plumbing, variables }: Shown) {
   return (
     <article class="suspect" id={`suspect-${suspect.rank}`} aria-labelledby={`suspect-${suspect.rank}-title`}>
       <header>
@@ -119,7 +139,7 @@ function SuspectArticle({ suspect, unit, whole, known, variables }: Shown) {
           <code>{suspect.function}</code>
         </h2>
         <p class="where">
-          {suspect.file && <code title={suspect.file}>{place(suspect.file, suspect.line)}</code>} in {suspect.module}
+          {suspect.file && <Place file={suspect.file} line={suspect.line} />} in {suspect.module}
         </p>
       </header>
       <p class="why">
@@ -134,7 +154,9 @@ function SuspectArticle({ suspect, unit, whole, known, variables }: Shown) {
           <strong>{suspect.pattern}</strong>: {PATTERNS[suspect.pattern]}
         </p>
       )}
-      <Facts suspect={suspect} unit={unit} whole={whole} />
+      <Facts suspect={suspect} unit={unit} whole={whole} plumbing={plumbing} />
+      {suspect.origin && <Chain origin={suspect.origin} />}
+      {suspect.proofs.length > 0 && <Proofs proofs={suspect.proofs} />}
       {variables.length > 0 && <Changed variables={variables} />}
       {suspect.excerpt && (
         <details open={suspect.rank <= OPEN}>
@@ -152,13 +174,23 @@ function SuspectArticle({ suspect, unit, whole, known, variables }: Shown) {
   );
 }
 
+/** Names of library functions: what starts a program or a thread is no part of the way that a reader looks for. */
+function libraryNames({ contexts }: PageModel): Set<string> {
+  const functions = contexts?.functions.filter((one) => one.layer === "libc") ?? [];
+  const steps = contexts?.heat?.rows.flatMap((row) => row.steps.filter((step) => step.layer === "libc")) ?? [];
+  return new Set([...functions.map((one) => one.name), ...steps.map((one) => one.function)]);
+}
+
 /** Of the functions that are known, those that the sentence could speak of. */
 function mentioned(why: string, known: Set<string>): string[] {
   return (why.match(/[\w:~$.+]*[\w$]/g) ?? []).filter((word) => known.has(word));
 }
 
-function Facts({ suspect, unit, whole }: { suspect: Suspect; unit: string; whole: string }) {
-  const { interval, runs, path, inside, evidence } = suspect;
+type FactsShown = Pick<Shown, "suspect" | "unit" | "whole" | "plumbing">;
+
+function Facts({ suspect, unit, whole, plumbing }: FactsShown) {
+  const { interval, runs, inside, evidence } = suspect;
+  const path = suspect.path.slice(suspect.path.findIndex((name) => !plumbing.has(name)));
   const deciding = suspect.excerpt?.lines.find((line) => line.decides);
   return (
     <dl class="facts">
@@ -276,17 +308,21 @@ function Command({ text }: { text: string }) {
 function Notes({ verdict }: { verdict: Verdict }) {
   if (verdict.notes.length === 0 && !verdict.next_command) return null;
   return (
-    <aside class="notes" id="notes" aria-labelledby="notes-title">
-      <h2 id="notes-title">What could not be judged, and what else there is to know</h2>
-      <ul>
-        {verdict.notes.map((note) => (
-          <li key={note}>{note}</li>
-        ))}
-      </ul>
+    <aside class="notes" id="notes" aria-label="Next, and notes">
       {verdict.next_command && (
         <p class="next">
-          What would settle it: <Command text={verdict.next_command} />
+          Next: <Command text={verdict.next_command} /> <Copy text={verdict.next_command} what="the next command" />
         </p>
+      )}
+      {verdict.notes.length > 0 && (
+        <>
+          <h2 id="notes-title">What could not be judged, and what else there is to know</h2>
+          <ul>
+            {verdict.notes.map((note) => (
+              <li key={note}>{note}</li>
+            ))}
+          </ul>
+        </>
       )}
     </aside>
   );

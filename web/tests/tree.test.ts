@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Contexts, ContextTree } from "../src/model.ts";
-import { type Context, calleesFirst, callersFirst, ownTimes, widthsBy } from "../src/tree.ts";
+import {
+  type Context,
+  calleesFirst,
+  callersFirst,
+  largestChange,
+  ownTimes,
+  widthsBy,
+  withoutPlumbing,
+} from "../src/tree.ts";
 
 // main calls parse and find; both call compare, find much more often in the bad runs.
 const names = ["main", "parse", "find", "compare"];
@@ -14,7 +22,7 @@ const tree: ContextTree = {
   bad: [1, 2, 0, 1, 9],
   left_out: 0,
 };
-const contexts: Contexts = { unit: "run", compared: true, functions, trees: [tree], heat: null };
+const contexts: Contexts = { unit: "run", compared: true, shown: "cpu", functions, trees: [tree], heat: null };
 
 const shape = (one: Context): unknown => [one.name, one.good, one.bad, one.children.map(shape)];
 const sorted = (one: Context): Context => ({
@@ -84,4 +92,59 @@ test("own times come with what changed most first, without those that have none"
       .sort(),
     [0, 1, 3],
   );
+});
+
+test("frames that only pass calls on are folded, what the program calls and what takes time stays", () => {
+  // _start > __libc_start_main > main > usleep > nanosleep > clock_nanosleep, and main > qsort > msort > compare.
+  const layers: [string, string][] = [
+    ["_start", "libc"],
+    ["__libc_start_main", "libc"],
+    ["main", "program"],
+    ["usleep", "libc"],
+    ["nanosleep", "libc"],
+    ["clock_nanosleep", "libc"],
+    ["qsort", "libc"],
+    ["msort", "libc"],
+    ["compare", "program"],
+  ];
+  const own = [0, 0, 1, 0, 0, 5, 0, 2, 3];
+  const deep: ContextTree = {
+    clock: "cpu",
+    parent: [-1, 0, 1, 2, 3, 4, 2, 6, 7],
+    function: layers.map((_, at) => at),
+    good: own,
+    bad: own,
+    left_out: 0,
+  };
+  const whole: Contexts = {
+    ...contexts,
+    functions: layers.map(([name, layer]) => ({ name, layer, module: "" })),
+    trees: [deep],
+  };
+  const folded = withoutPlumbing(whole, deep);
+  assert.deepEqual(
+    folded.function.map((number, at) => [
+      layers[number]?.[0],
+      layers[folded.function[folded.parent[at] ?? -1] ?? -1]?.[0],
+    ]),
+    [
+      ["main", undefined],
+      ["usleep", "main"],
+      ["clock_nanosleep", "usleep"],
+      ["qsort", "main"],
+      ["msort", "qsort"],
+      ["compare", "msort"],
+    ],
+  );
+  const sum = (values: number[]) => values.reduce((a, b) => a + b, 0);
+  assert.equal(sum(folded.bad), sum(own));
+});
+
+test("colours scale by the largest change in view, also where totals are equal", () => {
+  const moved: ContextTree = { ...tree, good: [0, 6, 0, 0, 2], bad: [0, 2, 0, 0, 6] };
+  const whole = callersFirst(contexts, moved);
+  assert.equal(whole.good, whole.bad);
+  assert.equal(largestChange(whole), 4);
+  const main = whole.children[0] as Context;
+  assert.equal(largestChange({ ...main, children: [] }), 0);
 });

@@ -79,7 +79,8 @@ class Running:
                 deep=deep,
                 symptom=symptom,
             )
-            words = ["compare", f"--good={good}", f"--bad={bad}", f"--output={folder}", *options, "--json", "-"]
+            sides = [f"--good={good}", f"--bad={bad}"]
+            words = ["compare", "--quick", *sides, f"--output={folder}", *options, "--json", "-"]
             finished = await self.jobs.run("whyperf", words, directory=where, report=reporter(caller), doing="starting")
             recordings = recordings_named(self.folders, str(folder), None, None)
             kept = {

@@ -26,8 +26,10 @@ from whyperf.collect.ready import check_condition
 from whyperf.errors import WhyperfError
 
 FILE_NAME = ".whyperf.toml"
+OPTION_TABLES = ("compare", "record", "attach", "diagnose", "bisect", "view")
+"""Commands whose usual options the file may hold."""
 FEWEST_RUNS = 3  # complete separation of fewer is mere luck too often: see diagnose/significance.py
-_MOST_BYTES = 1 << 20
+MOST_BYTES = 1 << 20
 _EXAMPLE = """printf '[[benchmark]]\\nname = "parse"\\nbuild = "make"\\ncommand = "./tool input.txt"\\n' > """
 
 
@@ -35,7 +37,7 @@ def read_configuration(path: Path) -> Configuration:
     """The file's benchmarks; a sentence for whatever is wrong with it."""
     try:
         with path.open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
+            data = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
         raise WhyperfError(
             f"There is no {path}, which names the benchmarks to compare.",
@@ -44,18 +46,20 @@ def read_configuration(path: Path) -> Configuration:
         ) from None
     except OSError as error:
         raise WhyperfError(f"{path} cannot be read: {error.strerror}.", _look_at(path), status=2) from None
-    if len(data) > _MOST_BYTES:
-        raise WhyperfError(
-            f"{path} is larger than {_MOST_BYTES >> 20} MB.", f"ls -l {shlex.quote(str(path))}", status=2
-        )
+    return configuration_of(parsed(data, path), path)
+
+
+def parsed(data: bytes, path: Path) -> dict[str, Any]:
+    """The tables of a file whose first bytes these are; a sentence where they are no TOML."""
+    if len(data) > MOST_BYTES:
+        raise WhyperfError(f"{path} is larger than {MOST_BYTES >> 20} MB.", f"ls -l {shlex.quote(str(path))}", status=2)
     try:
-        values = tomllib.loads(data.decode())
+        return tomllib.loads(data.decode())
     except UnicodeDecodeError:
         raise WhyperfError(f"{path} is not UTF-8 text, which TOML is.", _look_at(path), status=2) from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         what = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "nested too deeply"
         raise WhyperfError(f"{path} is not valid TOML: {what}.", _look_at(path), status=2) from None
-    return configuration_of(values, path)
 
 
 def configuration_of(values: Mapping[str, Any], path: Path) -> Configuration:
@@ -66,6 +70,8 @@ def configuration_of(values: Mapping[str, Any], path: Path) -> Configuration:
     fail_on = usual.choice("fail-on", FailOn)
     usual.finish()
     benchmarks = tuple(_named_benchmark(table, defaults) for table in file.tables("benchmark"))
+    for name in OPTION_TABLES:
+        file.table(name)
     file.finish()
     if not benchmarks:
         raise WhyperfError(f"{path} names no [[benchmark]].", f"{_EXAMPLE}{shlex.quote(str(path))}", status=2)

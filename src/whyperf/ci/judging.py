@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from whyperf.ci.result import Figures
 from whyperf.ci.state import State
 from whyperf.ci.wording import below_threshold, changed, memory_only, more_work, too_noisy, unchanged
+from whyperf.diagnose.latency import PREFIX
 from whyperf.diagnose.settings import DiagnoseSettings, Floors
 from whyperf.diagnose.significance import Change, Measure, judge, runs_needed
 from whyperf.diagnose.verdict import PEAK_BYTES, Symptom, Verdict, VerdictKind
@@ -93,7 +94,9 @@ def _measure(symptom: Symptom) -> Measure:
 
 
 def _floors(symptom: Symptom) -> Floors:
-    return _SETTINGS.wall if symptom.measure == "wall_s" else _SETTINGS.cpu
+    if symptom.measure.startswith(PREFIX):
+        return _SETTINGS.latency
+    return _SETTINGS.wall if symptom.measure in ("wall_s", "own_s") else _SETTINGS.cpu
 
 
 def _swapped(figures: Figures) -> Figures:

@@ -6,7 +6,14 @@ from whyperf.ci.result import Figures
 from whyperf.diagnose.verdict import Symptom
 from whyperf.engines.quantities import percent, seconds
 
-_MEASURES = {"cpu_s": "CPU time", "sampled_cpu_s": "sampled CPU time", "wall_s": "wall time"}
+_MEASURES = {
+    "cpu_s": "CPU time",
+    "sampled_cpu_s": "sampled CPU time",
+    "wall_s": "wall time",
+    "own_s": "time without the run queue",
+    "latency_p50_s": "median latency",
+    "latency_p99_s": "p99 latency",
+}
 _TWICE = 1.0  # relative change from which on it is said in times
 
 

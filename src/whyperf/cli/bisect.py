@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
 
     if not command_of(args):
         raise WhyperfError("What shall be run? The command comes after --.", "whyperf bisect --help", status=2)
-    check_page(args)
+    check_page(args.html)
     plan = _plan(args)
     with progress() as shown:
         commits, bisection = _start(args, plan, shown)

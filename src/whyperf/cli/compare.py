@@ -7,26 +7,32 @@ import os
 import shlex
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.cli.benchmark_options import add_benchmarks, check_benchmarks
 from whyperf.cli.counts_options import add_counting_runs, check_counting_runs
 from whyperf.cli.deep_options import add_deep, check_deep, symptom_of
-from whyperf.cli.diagnose import UNTOLD, add_presentation, check_page, conclude
+from whyperf.cli.diagnose import UNTOLD, add_presentation, check_page, judged
+from whyperf.cli.further_passes import First, FurtherPasses, add_budget, check_going_on
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
+from whyperf.cli.memory_options import add_memory, check_memory, interval_of
+from whyperf.cli.next_commands import of_revisions
+from whyperf.cli.opened_page import choose_page
 from whyperf.cli.progress import progress
 from whyperf.cli.quantities import count
-from whyperf.cli.revision_options import add_command, add_revisions, check_out_both, check_sides
+from whyperf.cli.revision_options import add_revisions, check_out_both, check_sides
 from whyperf.cli.trace_options import add_trace, check_trace, refuse_watching, say_by_perf, without_privilege
 from whyperf.collect.lifecycle import Outcome
 from whyperf.collect.program import Program, check_followable, check_traceable
 from whyperf.collect.shell import command_line
 from whyperf.comparison.adapting import adapted
 from whyperf.comparison.alternation import Side
-from whyperf.comparison.endings import Outcomes, endings, remarks
+from whyperf.comparison.endings import Outcomes, endings, few_pairs, remarks
 from whyperf.comparison.pairs import record_pairs
 from whyperf.comparison.plan import Plan, check_folder, default_folder, make_folder
 from whyperf.errors import WhyperfError
@@ -38,11 +44,12 @@ NAME = "compare"
 SUMMARY = "record a good and a bad command, and say why the bad one is slower"
 EXAMPLES = """\
 examples:
-  whyperf compare --good "./tool small.txt" --bad "./tool big.txt"
+  whyperf compare "./tool small.txt" "./tool big.txt"
   whyperf compare --good "./server a.conf" --bad "./server b.conf" --ready tcp:7000 --drive ./load.sh
   whyperf compare --good ./server --bad ./server --ready tcp:7000 --good-drive ./fast.sh --bad-drive ./slow.sh
   sudo whyperf compare --trace --good "./tool small.txt" --bad "./tool big.txt"
   whyperf compare --counts --good "./tool small.txt" --bad "./tool big.txt"
+  whyperf compare --memory --good "./tool small.txt" --bad "./tool big.txt"
   whyperf compare --deep --good "./tool a.txt" --bad "./tool b.txt" --symptom function:evict
   whyperf compare --rev v1.2 --rev HEAD --build "make -j" -- ./tool in.txt
   whyperf compare --benchmark BM_parse --good old/bench --bad new/bench
@@ -52,7 +59,7 @@ examples:
 
 Commands are split into words and started without a shell; those that use its syntax ($VAR, *, |, >, &&, VAR=x)
 are run by /bin/sh. Revisions are checked out and built in the cache; your own tree stays as it is. `whyperf bisect`
-finds the commit between them.
+finds the commit between them. Ctrl-C while it goes on by itself ends that pass: the verdict is of the runs before it.
 
 exit status: as diagnose; with --bisect-exit 0 good, 1 bad, 125 cannot tell or could not run, 128 used wrongly
 """
@@ -61,7 +68,8 @@ UNUSABLE = 128  # to `git bisect run`, which ends at it; it would take 2 for bad
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = """\
-whyperf compare --good COMMAND --bad COMMAND [options]
+whyperf compare GOOD BAD [options]
+       whyperf compare --good COMMAND --bad COMMAND [options]
        whyperf compare --rev GOOD --rev BAD [--build COMMAND] [options] -- COMMAND [ARGUMENT ...]"""
     parser.add_argument("--good", metavar="COMMAND", help="the run that behaves")
     parser.add_argument("--bad", metavar="COMMAND", help="the run that does not")
@@ -80,13 +88,20 @@ whyperf compare --good COMMAND --bad COMMAND [options]
     add_trace(parser)
     add_deep(parser)
     add_counting_runs(parser)
+    add_memory(parser)
+    add_budget(parser)
     add_presentation(parser)
     parser.add_argument(
         "--bisect-exit",
         action="store_true",
         help="exit as `git bisect run` wants it: 0 not slower, 1 slower beyond doubt, 125 cannot tell or could not run",
     )
-    add_command(parser, "what is run in both revisions of --rev")
+    parser.add_argument(
+        "command",
+        nargs="*",
+        metavar="COMMAND",
+        help="the good and the bad command, each in quotes; or what is run in both revisions of --rev, after --",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -103,8 +118,10 @@ def _compare(args: argparse.Namespace) -> int:
     check_sides(args)
     check_deep(args)
     check_counting_runs(args)
+    check_memory(args, "whyperf compare --memory --good COMMAND --bad COMMAND")
     check_trace(args)
-    check_page(args)
+    check_going_on(args)
+    check_page(args.html, is_opened=args.open)
     programs, compared = check_out_both(args) if args.rev else (None, None)
     with tempfile.TemporaryDirectory(prefix="whyperf-") as scratch:
         plan = plan_of(args, programs)
@@ -114,6 +131,7 @@ def _compare(args: argparse.Namespace) -> int:
 
 
 def _recorded(plan: Plan, args: argparse.Namespace, compared: Compared | None) -> int:
+    choose_page(args, plan.folder)
     outcomes: Outcomes = {Side.GOOD: [], Side.BAD: []}
     try:
         status = (_record_deeply if args.deep else record_and_diagnose)(plan, args, outcomes, compared)
@@ -133,16 +151,19 @@ def _say_where(folder: Path) -> None:
 def record_and_diagnose(
     plan: Plan, args: argparse.Namespace, outcomes: Outcomes, compared: Compared | None = None
 ) -> int:
+    began = time.monotonic()
     with progress() as shown:
         recorded = record_pairs(plan, outcomes, shown)
-    return conclude(
-        recorded[Side.GOOD],
-        recorded[Side.BAD],
-        args,
-        warnings=endings(outcomes),
-        notes=remarks(outcomes),
-        compared=compared,
-    )
+    first_pairs, took = len(outcomes[Side.GOOD]), time.monotonic() - began
+    answer = judged(recorded[Side.GOOD], recorded[Side.BAD], args)
+    if not args.quick:
+        first = First(recorded, time.monotonic() - began, first_pairs)
+        answer = FurtherPasses(plan, args, partial(_traced, args=args), outcomes, compared).judge(first, answer)
+    if compared is not None:
+        manifests = [answer.examined.good[0].manifest, answer.examined.bad[0].manifest]
+        answer = replace(answer, verdict=of_revisions(answer.verdict, answer.step, args, compared, manifests))
+    notes = [*few_pairs(plan, first_pairs, took), *remarks(outcomes)]
+    return answer.with_remarks(warnings=endings(outcomes), notes=notes).present(args, compared)
 
 
 def _record_deeply(plan: Plan, args: argparse.Namespace, outcomes: Outcomes, compared: Compared | None) -> int:
@@ -195,23 +216,25 @@ def plan_of(args: argparse.Namespace, programs: Mapping[Side, Program] | None = 
     plan = Plan(
         programs,
         {side: lifecycle_of(args, drive) for side, drive in drives.items()},
-        measuring_of(args, driven=drives[Side.GOOD] is not None),
+        replace(measuring_of(args, driven=drives[Side.GOOD] is not None), memory_interval=interval_of(args)),
         folder,
         args.runs,
         args.show_output,
         args.force,
         args.counts,
     )
-    return _traced(plan, args) if args.trace else plan
+    return _traced(plan, args=args) if args.trace else plan
 
 
-def _traced(plan: Plan, args: argparse.Namespace) -> Plan:
+def _traced(plan: Plan, *, args: argparse.Namespace) -> Plan:
     """With kernel events, by the best means that this machine permits."""
     from whyperf.collect.tracer.means import Means, choose
 
     choice, watched = choose(), tuple(args.watch)
     if choice.means is Means.BPF:
-        measuring = replace(plan.measuring, trace_hz=args.trace_rate, watched=watched, queues=not args.no_queues)
+        measuring = replace(
+            plan.measuring, clock="wall", trace_hz=args.trace_rate, watched=watched, queues=not args.no_queues
+        )
         return replace(plan, measuring=measuring)
     refuse_watching(watched, choice.reason, choice.mend)
     if choice.means is Means.PERF:

@@ -15,7 +15,7 @@ from whyperf.cli.symptom_from import costliest
 from whyperf.cli.zoom_planning import in_words, plan_from
 from whyperf.collect.lifecycle import Lifecycle, Outcome
 from whyperf.collect.program import Program
-from whyperf.collect.shell import SHELL
+from whyperf.collect.shell import without_shell
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.endings import Outcomes, endings, last_output, remarks
 from whyperf.errors import WhyperfError
@@ -53,9 +53,8 @@ def compare_deep(plan: DeepPlan, args: argparse.Namespace, outcomes: Outcomes, c
     from whyperf.collect.dependences.loaded import files_of
     from whyperf.collect.dependences.symptom_place import check_early
 
-    for side in _SIDES:
-        _refuse_shell(side, plan.programs[side])
-    files = [files_of(plan.programs[side], os.environ, plan.plug_ins) for side in _SIDES]
+    started = {side: _without_shell(side, plan.programs[side]) for side in _SIDES}
+    files = [files_of(started[side], os.environ, plan.plug_ins) for side in _SIDES]
     notes = []
     if args.symptom_from:
         chosen = costliest(args.symptom_from, lambda spec: all(_is_in(one, spec) for one in files))
@@ -79,14 +78,16 @@ def _is_in(files: Sequence[LoadedFile], spec: SymptomSpec) -> bool:
     return True
 
 
-def _refuse_shell(side: Side, program: Program) -> None:
-    if program.path == SHELL and program.command[1:2] == ("-c",):
+def _without_shell(side: Side, program: Program) -> Program:
+    plain = without_shell(program, os.environ)
+    if plain is None:
         raise WhyperfError(
-            f"The {side.value} command uses the shell's syntax, and --deep records the program that it is given: the "
-            "shell. Put what the shell does into a file or the environment beforehand.",
-            "whyperf compare --deep --good './tool small.txt' --bad './tool big.txt'",
+            f"The {side.value} command uses more of the shell's syntax than redirections, and --deep records the "
+            "program that it is given: the shell. Put what the shell does into a file or the environment beforehand.",
+            "whyperf compare --deep --good './tool < small.txt' --bad './tool < big.txt'",
             status=2,
         )
+    return plain
 
 
 class _Phases:
@@ -126,7 +127,8 @@ class _Phases:
         from whyperf.collect.dependences.symptom_place import check_symptom
 
         for side in _SIDES:
-            check_symptom(files_of(self._plan.programs[side], os.environ, self._plug_ins[side]), self._plan.symptom)
+            program = _without_shell(side, self._plan.programs[side])
+            check_symptom(files_of(program, os.environ, self._plug_ins[side]), self._plan.symptom)
 
     def _sketch(self, side: Side) -> list[Recording]:
         what = f"sketch of the {side.value} run: every call, 20 to 100 times slower than alone"

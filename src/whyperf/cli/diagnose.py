@@ -6,11 +6,13 @@ import argparse
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.cli.deep_options import add_symptom, refuse_explaining, symptom_of
+from whyperf.cli.next_commands import typed_here
+from whyperf.cli.opened_page import add_open, choose_page, open_page
 from whyperf.cli.possible import possible_here
 from whyperf.cli.quantities import count, duration
 from whyperf.cli.reading import add_max_rows, opened
@@ -20,6 +22,7 @@ from whyperf.errors import WhyperfError
 from whyperf.recording.layout import compared_in
 
 if TYPE_CHECKING:
+    from whyperf.diagnose.next_step import Step
     from whyperf.diagnose.verdict import Verdict
     from whyperf.engines.causes.diagnosis import Where
     from whyperf.engines.excess.explain import Explanation
@@ -37,6 +40,7 @@ examples:
   whyperf diagnose good bad --explain parse_line
   whyperf diagnose good bad --html verdict.html
   whyperf diagnose stall --at 12.5s --thread main
+  whyperf diagnose --slow-requests traced-server
   whyperf diagnose good bad --json verdict.json --fail-if-slower 10
   whyperf diagnose --good fleet/good-* --bad fleet/bad-* --cluster dask://scheduler:8786
 
@@ -70,6 +74,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--thread", metavar="NAME", help="of traced recordings: which thread stalled, by name or number"
     )
+    parser.add_argument(
+        "--slow-requests",
+        metavar="RECORDING",
+        type=Path,
+        help="of one traced recording of a server: what its slowest 1%% of requests did that the others did not",
+    )
     add_workers(parser)
     add_presentation(parser)
 
@@ -88,6 +98,7 @@ def add_presentation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--html", metavar="FILE", type=Path, help="write the verdict and its evidence as one page, to open in a browser"
     )
+    add_open(parser)
     parser.add_argument(
         "--perfetto", metavar="FILE", help="write causal paths of stalls for Perfetto or chrome://tracing"
     )
@@ -113,26 +124,44 @@ def add_presentation(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    check_page(args)
+    choose_page(args)
+    check_page(args.html, is_opened=args.open)
+    if args.slow_requests is not None:
+        return _slow_requests(args.slow_requests, args)
     if len(args.recordings) == 1 and not args.good and not args.bad and not any(compared_in(Path(args.recordings[0]))):
         return _stalled_alone(Path(args.recordings[0]), args)
     good, bad = sides(args)
     return conclude(good, bad, args)
 
 
-def conclude(
-    good: Sequence[Path],
-    bad: Sequence[Path],
-    args: argparse.Namespace,
-    *,
-    warnings: Sequence[str] = (),
-    notes: Sequence[str] = (),
-    compared: Compared | None = None,
-) -> int:
-    """Diagnoses recordings and presents the verdict; `warnings` and `notes` are what the caller has to add to it.
+def conclude(good: Sequence[Path], bad: Sequence[Path], args: argparse.Namespace) -> int:
+    """Diagnoses recordings and presents the verdict."""
+    return judged(good, bad, args).present(args)
 
-    `compared`: the revisions that were recorded.
-    """
+
+@dataclass(frozen=True)
+class Judged:
+    """A verdict, with what is needed to show it."""
+
+    verdict: Verdict
+    examined: Examined
+    explanations: Sequence[Explanation] = ()
+    step: Step | None = None  # which recordings would settle what is still open
+
+    def with_remarks(self, *, warnings: Sequence[str] = (), notes: Sequence[str] = ()) -> Judged:
+        """What whoever recorded has to add."""
+        told = self.verdict.notes
+        verdict = replace(
+            self.verdict, notes=(*_untold(notes, told), *told), warnings=(*self.verdict.warnings, *warnings)
+        )
+        return replace(self, verdict=verdict)
+
+    def present(self, args: argparse.Namespace, compared: Compared | None = None) -> int:
+        """`compared`: the revisions that were recorded."""
+        return present(self.verdict, self.examined, args, self.explanations, compared)
+
+
+def judged(good: Sequence[Path], bad: Sequence[Path], args: argparse.Namespace) -> Judged:
     from whyperf.diagnose.data import Method
     from whyperf.diagnose.diagnosis import examine
     from whyperf.diagnose.explanations import explain
@@ -142,7 +171,7 @@ def conclude(
     recorded = [opened(path, args) for path in good], [opened(path, args) for path in bad]
     _refuse_untraced([*recorded[0], *recorded[1]], args)
     if are_deep([*recorded[0], *recorded[1]]):
-        return _conclude_deep(*recorded, args)
+        return _judged_deep(*recorded, args)
     for option in ("symptom", "symptom_from", "plan"):
         if getattr(args, option, None) is not None:
             raise WhyperfError(
@@ -162,11 +191,10 @@ def conclude(
             same_work=_SAME_WORK[getattr(args, "same_work", None)],
             executor=executor,
         )
-    told = diagnosis.verdict.notes
-    verdict = replace(diagnosis.verdict, notes=(*_untold(notes, told), *told), warnings=tuple(warnings))
     examined = Examined(sampled.good, sampled.bad, diagnosis.excess, diagnosis.values)
     explanations = [] if args.explain is None else explain(diagnosis, args.explain)
-    return present(verdict, examined, args, explanations, compared)
+    verdict = typed_here(diagnosis.verdict, sampled.bad[0].manifest)
+    return Judged(verdict, examined, explanations, diagnosis.step)
 
 
 def _untold(notes: Sequence[str], told: Sequence[str]) -> list[str]:
@@ -174,7 +202,7 @@ def _untold(notes: Sequence[str], told: Sequence[str]) -> list[str]:
     return [note for note in notes if not any(one.endswith(note.partition(": ")[2] or note) for one in told)]
 
 
-def _conclude_deep(good: Sequence[Recording], bad: Sequence[Recording], args: argparse.Namespace) -> int:
+def _judged_deep(good: Sequence[Recording], bad: Sequence[Recording], args: argparse.Namespace) -> Judged:
     from whyperf.diagnose.relations import examine_deep
     from whyperf.report.html.examined import Examined
 
@@ -187,7 +215,7 @@ def _conclude_deep(good: Sequence[Recording], bad: Sequence[Recording], args: ar
     verdict = examine_deep(good, bad, symptom)
     if args.plan is not None:
         _write_plan(args.plan, good, bad, symptom)
-    return present(replace(verdict, notes=(*notes, *verdict.notes)), Examined(good, bad), args)
+    return Judged(replace(verdict, notes=(*notes, *verdict.notes)), Examined(good, bad))
 
 
 def _stalled_alone(path: Path, args: argparse.Namespace) -> int:
@@ -204,6 +232,26 @@ def _stalled_alone(path: Path, args: argparse.Namespace) -> int:
             status=2,
         )
     return present(examine_stall(recording, _where(recording, args)), Examined([], [recording]), args)
+
+
+def _slow_requests(path: Path, args: argparse.Namespace) -> int:
+    from whyperf.diagnose.slow_requests import examine_slow_requests
+    from whyperf.report.html.examined import Examined
+
+    if args.recordings or args.good or args.bad:
+        raise WhyperfError(
+            "--slow-requests compares requests of one recording: name no other.",
+            f"whyperf diagnose --slow-requests {shlex.quote(str(path))}",
+            status=2,
+        )
+    recording = opened(path, args)
+    if recording.manifest.trace is None:
+        raise WhyperfError(
+            f"{path} was recorded without --trace, so it holds no requests.",
+            "whyperf record --trace --ready tcp:PORT --drive LOAD -o NAME -- SERVER",
+            status=2,
+        )
+    return present(examine_slow_requests(recording), Examined([], [recording]), args)
 
 
 def _refuse_untraced(recordings: Sequence[Recording], args: argparse.Namespace) -> None:
@@ -286,6 +334,8 @@ def present(
         show(verdict, explanations, **({} if args.top is None else {"top": args.top}))
     if args.html is not None:
         print(f"whyperf: the page is {args.html.absolute().as_uri()}", file=sys.stderr)
+    if args.open:
+        open_page(args.html)
     if getattr(args, "bisect_exit", False):
         return bisect_status(verdict)
     return exit_status(verdict, args.fail_if_slower)
@@ -332,15 +382,15 @@ def sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:
     )
 
 
-def check_page(args: argparse.Namespace) -> None:
-    """Whether `--html` will be possible in the end."""
-    if args.html is None:
+def check_page(path: Path | None, *, is_opened: bool = False) -> None:
+    """Whether the page for `--html` and `--open` can be written in the end."""
+    if path is None and not is_opened:
         return
     from whyperf.report.html.page import check_installed
 
     check_installed()
-    if not args.html.absolute().parent.is_dir():
-        folder = args.html.parent
+    if path is not None and not path.absolute().parent.is_dir():
+        folder = path.parent
         raise WhyperfError(f"There is no folder {folder} to write the page to.", f"mkdir -p {shlex.quote(str(folder))}")
 
 

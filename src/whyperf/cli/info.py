@@ -118,6 +118,10 @@ def _lines(recording: Recording) -> Iterator[tuple[str, str]]:
     else:
         yield from _sampled(recording)
         yield from _modules(recording)
+        if manifest.sampling.memory_interval:
+            from whyperf.cli.info_memory import memory_lines
+
+            yield from memory_lines(recording)
         if manifest.trace is not None:
             yield from trace_lines(recording, manifest.trace)
         yield "overhead", _overhead(manifest)
@@ -149,7 +153,7 @@ def _sampled(recording: Recording) -> Iterator[tuple[str, str]]:
     extra = f", {blocked} of blocked threads ({sampling.blocked_rate_hz:g} Hz)" if blocked else ""
     yield (
         "samples",
-        f"{len(clock) - blocked} of running threads ({sampling.rate_hz:g} Hz, {sampling.source}), standing for "
+        f"{int((clock == 0).sum())} of running threads ({sampling.rate_hz:g} Hz, {sampling.source}), standing for "
         f"{weight[clock == 0].sum() / 1e9:.2f} s CPU{extra}",
     )
     if recording.manifest.redaction:
@@ -240,6 +244,8 @@ def _lost(losses: Losses) -> Iterator[str]:
         (losses.values_unreadable, "pieces of memory behind pointers that were not there"),
         (losses.values_forbidden, "pieces of memory behind pointers that a seccomp filter kept out of reach"),
         (losses.values_not_followed, "samples' pointers not followed, to keep the overhead low"),
+        (losses.allocations_lost, "sampled allocations because a ring was full"),
+        (losses.frees_lost, "frees of sampled allocations because a ring was full"),
     )
     yield from (f"{count} {what}" for count, what in counts if count)
     if losses.unsampled_cpu_s:

@@ -29,7 +29,8 @@ def add_lifecycle(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--drive",
         metavar="COMMAND",
-        help="the load; not recorded; the target is stopped when it ends; its output lines work=N count units of work",
+        help="the load; not recorded; the target is stopped when it ends; its output lines work=N count units of work, "
+        "latency=SECONDS or p50=SECONDS p99=SECONDS say how long requests took",
     )
     group.add_argument(
         "--for", dest="for_s", metavar="TIME", type=positive_duration, help="stop the target after this time"

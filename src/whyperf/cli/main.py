@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
 import errno
 import importlib
 import keyword
@@ -22,8 +23,11 @@ COMMANDS: dict[str, str] = {
     "compare": "record a good and a bad command, and say why the bad one is slower",
     "bisect": "find the commit that made a program slow",
     "record": "record one run of a program, or a running process",
+    "attach": "record a process that already runs",
     "ci": "compare the benchmarks of a change's base and head, and report the cause of each that got slower",
     "diagnose": "say why bad recordings are slower than good ones",
+    "prove": "prove a suspicion: force the good value into bad runs, and see whether the time goes",
+    "origin": "follow a value back to who set it, in new runs of recorded commands",
     "view": "look at recordings, or at why one is slower than another, in a browser",
     "trace": "the flight recorder: always on, dumped after something has happened",
     "import": "make a recording of what another tool recorded: perf.data, pprof, collapsed stacks",
@@ -41,7 +45,7 @@ _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 _EXAMPLES = """\
 examples:
-  whyperf compare --good "./tool small.txt" --bad "./tool big.txt"
+  whyperf compare "./tool small.txt" "./tool big.txt"
   whyperf compare --good "./server a.conf" --bad "./server b.conf" --ready tcp:7000 --drive ./load.sh
 
   whyperf record -o good -- ./tool small.txt
@@ -65,7 +69,11 @@ class _Parser(argparse.ArgumentParser):
     """Says in one sentence what is wrong, without the whole usage before it."""
 
     def error(self, message: str) -> NoReturn:
-        raise WhyperfError(f"{message[:1].upper()}{message[1:]}.", f"{self.prog} --help", status=2)
+        _, unrecognized, words = message.partition("unrecognized arguments: ")
+        options = [option for option in self._option_string_actions if option.startswith("--")]
+        meant = closest(words.split()[0].partition("=")[0], options) if unrecognized else None
+        guess = f"; the nearest is {meant}" if meant else ""
+        raise WhyperfError(f"{message[:1].upper()}{message[1:]}{guess}.", f"{self.prog} --help", status=2)
 
 
 def command() -> NoReturn:
@@ -120,7 +128,12 @@ def _run(arguments: list[str]) -> int:
     name = next((argument for argument in arguments if not argument.startswith("-")), None)
     if name in COMMANDS and arguments[0] == name:
         command = command_named(name)
-        status = command.run(parser_for(name, command).parse_args(arguments[1:]))
+        parser = parser_for(name, command)
+        if Path(".whyperf.toml").exists():
+            from whyperf.cli.project_options import add_usual_options
+
+            add_usual_options(name, parser, Path())
+        status = command.run(parser.parse_args(arguments[1:]))
         sys.stdout.flush()
         return status
     parser = _Parser(
@@ -135,9 +148,17 @@ def _run(arguments: list[str]) -> int:
     parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
     found = parser.parse_known_args(arguments)[0].command
     if found is not None:
-        raise WhyperfError(f"There is no command {found}.", "whyperf --help", status=2)
+        meant = closest(found, list(COMMANDS))
+        guess = f"; the nearest is {meant}" if meant else ""
+        named = f"whyperf {meant} --help" if meant else "whyperf --help"
+        raise WhyperfError(f"There is no command {found}{guess}.", named, status=2)
     parser.print_help()
     return 0 if not arguments else 2
+
+
+def closest(name: str, known: Sequence[str]) -> str | None:
+    """What somebody who typed this has probably meant."""
+    return next(iter(difflib.get_close_matches(name, known, n=1)), None)
 
 
 def command_named(name: str) -> Command:

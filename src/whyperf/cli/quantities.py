@@ -28,14 +28,19 @@ def positive_duration(text: str) -> float:
 
 
 def size(text: str) -> int:
-    """Bytes: 500M, 2G."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
-    if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size: type 500M or 2G")
-    count = math.floor(float(match[1]) * _BYTES[match[2].upper()])
+    """Of a recording: 500M, 2G."""
+    count = byte_count(text)
     if count < _SMALLEST_RECORDING:
         raise argparse.ArgumentTypeError(f"{text!r} is too small for a recording: the smallest is 1M")
     return count
+
+
+def byte_count(text: str) -> int:
+    """Bytes: 64K, 2G."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size: type 500M or 2G")
+    return math.floor(float(match[1]) * _BYTES[match[2].upper()])
 
 
 def signal_number(text: str) -> int:

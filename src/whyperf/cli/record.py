@@ -13,6 +13,7 @@ from pathlib import Path
 from whyperf.cli.counts_options import add_counts, check_counts
 from whyperf.cli.deep_options import add_deep, check_deep, symptom_of
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
+from whyperf.cli.memory_options import add_memory, check_memory, interval_of
 from whyperf.cli.quantities import bytes_in_words, count, seconds_in_words
 from whyperf.cli.trace_options import add_trace, check_trace, refuse_watching, say_by_perf, without_privilege
 from whyperf.cli.zoom_planning import in_words
@@ -31,6 +32,7 @@ examples:
   sudo whyperf record --trace -o stall -- ./server big.conf
   sudo whyperf record --trace --all --for 30s -o stall
   whyperf record --counts -o calls -- ./tool small.txt
+  whyperf record --memory -o memory -- ./tool small.txt
   whyperf record --deep -o sketch -- ./tool small.txt
 
 The target's exit status is the command's. --for counts from ready plus --skip.
@@ -39,16 +41,21 @@ The target's exit status is the command's. --for counts from ready plus --skip.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "whyperf record [options] [-o RECORDING] -- COMMAND [ARGUMENT ...]"
-    parser.add_argument("-o", "--output", metavar="RECORDING", type=Path, help="the folder to create")
-    parser.add_argument("--force", action="store_true", help="replace a recording of that name")
-    parser.add_argument("--pid", type=count, help="record a process that already runs")
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing when all went well")
+    add_output(parser)
+    parser.add_argument("-p", "--pid", type=count, help="record a process that already runs")
     add_lifecycle(parser)
     add_measuring(parser)
     add_trace(parser, everything=True)
     add_counts(parser)
+    add_memory(parser)
     add_deep(parser, zoom=True)
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="the program and its arguments")
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", metavar="RECORDING", type=Path, help="the folder to create")
+    parser.add_argument("--force", action="store_true", help="replace a recording of that name")
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing when all went well")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -60,8 +67,11 @@ def run(args: argparse.Namespace) -> int:
     check_deep(args)
     check_trace(args)
     check_counts(args)
+    check_memory(args, "whyperf record --memory -- COMMAND")
+    if args.memory and args.counts:
+        raise WhyperfError("--memory and --counts exclude each other.", "whyperf record --memory -- COMMAND", status=2)
     lifecycle = lifecycle_of(args)
-    measuring = measuring_of(args, driven=args.drive is not None)
+    measuring = replace(measuring_of(args, driven=args.drive is not None), memory_interval=interval_of(args))
     if args.trace:
         outcome = _record_traced(command, args, lifecycle, measuring)
     elif args.pid is not None:

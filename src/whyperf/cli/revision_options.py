@@ -49,19 +49,22 @@ def command_of(args: argparse.Namespace) -> list[str]:
 
 
 def check_sides(args: argparse.Namespace) -> None:
-    """Two commands, or two revisions with one."""
+    """Two commands, or two revisions with one. Commands without an option before them are the good and the bad one."""
+    if not args.rev and args.good is None and args.bad is None and len(args.command) == 2:
+        args.good, args.bad = args.command
+        args.command = []
     commands, named = [side for side in (args.good, args.bad) if side is not None], command_of(args)
     if args.rev and commands:
         raise WhyperfError("--rev compares revisions, --good and --bad commands: give either.", _EXAMPLE, status=2)
     if args.rev and not named:
         raise WhyperfError("What shall be run in both revisions? The command comes after --.", _EXAMPLE, status=2)
-    if not args.rev and named:
-        raise WhyperfError(f"Unrecognized arguments: {' '.join(named)}.", "whyperf compare --help", status=2)
     if not args.rev and (args.build or args.rebuild):
         raise WhyperfError("--build builds the revisions of --rev, and there are none.", _EXAMPLE, status=2)
-    if not args.rev and len(commands) < 2:
+    if not args.rev and (named or len(commands) < 2):
         raise WhyperfError(
-            "Two commands are needed, --good and --bad, or two revisions.", "whyperf compare --help", status=2
+            "Two commands are needed, each in quotes (or after --good and --bad), or two revisions.",
+            'whyperf compare "./tool small.txt" "./tool big.txt"',
+            status=2,
         )
 
 

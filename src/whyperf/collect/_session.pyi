@@ -23,6 +23,9 @@ class Counters(TypedDict):
     values_dropped: int  # samples
     threads_without_slot: int
     processes_started: int
+    allocations_lost: int  # sampled, and not written
+    frees_lost: int  # of sampled allocations
+    threads_without_faults: int
     rings_damaged: int
     bytes_damaged: int
 
@@ -41,6 +44,8 @@ class Columns(TypedDict):
     values_sample: bytes  # int32, a packed entry each
     values_ends: bytes  # int64
     values: bytes
+    memory_sample: bytes  # int32, an event of memory each
+    memory: bytes  # four uint64 each: address, bytes, interval, kind
 
 class UnpackedValues(TypedDict):
     """The bytes of arrays, a value each: int32 but for depth (int16) and value (int64)."""
@@ -60,6 +65,8 @@ def create(
     tables: str | PathLike[str],
     library: str | PathLike[str],
     values_depth: int = 0,
+    memory_interval: int = 0,
+    fault_interval: int = 0,
     /,
 ) -> None:
     """Make a rings file. OSError when it exists, or when the disk is full."""

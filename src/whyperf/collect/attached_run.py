@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -21,6 +21,7 @@ from whyperf.collect.spawn import Streams
 from whyperf.collect.start import start_of, write_start
 from whyperf.collect.totals import LongestWaits, Usage, longest_waits, usage_of
 from whyperf.errors import WhyperfError
+from whyperf.recording.latency import LatencyCount
 from whyperf.recording.manifest import Sampling, Totals
 from whyperf.recording.rawlog import RawLogWriter
 
@@ -144,6 +145,7 @@ class Watch:
         self._work_before = 0.0
         self._used_before = self._used = usage()
         self._seen_waits = LongestWaits()  # for a CPU, of threads when they were last seen
+        self._latencies = LatencyCount("driver")
         self._opened = time.monotonic_ns()
 
     def execute(self, path: Path, unit: str) -> Outcome:
@@ -195,6 +197,7 @@ class Watch:
                 waiting_for_warm_up = False
                 self._opened, self._used_before, self._work_before = now, self._usage(), self._work or 0.0
                 self._seen_waits = LongestWaits()
+                self._latencies.window_opens()
             if self._watched.ended():
                 return "attached-end"
             if driver is not None and driver.poll():
@@ -222,13 +225,19 @@ class Watch:
         used = self._usage()
         self._used = self._used if used == Usage() else used
         self._seen_waits |= longest_waits(self._used.cpu_waits, self._used_before)
-        return self._used.since(self._used_before, (now - self._opened) / 1e9, seen=self._seen_waits)
+        totals = self._used.since(self._used_before, (now - self._opened) / 1e9, seen=self._seen_waits)
+        return replace(totals, latency=self._latencies.latency)
 
     def _start_driver(self) -> Driver | None:
         if self._lifecycle.drive is None:
             return None
         return Driver(
-            self._lifecycle.drive, dict(os.environ), mask=self._signals.mask, streams=Streams(), on_work=self._work_done
+            self._lifecycle.drive,
+            dict(os.environ),
+            mask=self._signals.mask,
+            streams=Streams(),
+            on_work=self._work_done,
+            latencies=self._latencies,
         )
 
     def _work_done(self, now: int, units: float) -> None:

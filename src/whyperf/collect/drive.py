@@ -13,15 +13,21 @@ from pathlib import Path
 
 from whyperf.collect.shell import command_line
 from whyperf.collect.spawn import Streams, spawn
+from whyperf.recording.latency import LatencyCount
 
 _WORK_LINE = re.compile(rb"\s*work=(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*")
+_LATENCY_LINE = re.compile(rb"\s*latency=(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*")
+_PERCENTILE = re.compile(rb"\bp(\d{1,2}(?:\.\d+)?)=(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?=\s|$)")
 _LONGEST_LINE = 4096
 
 OnWork = Callable[[int, float], None]  # time, units since the driver's start
 
 
 class Driver:
-    """Runs the load. Its output goes where `output` leads, byte for byte; lines `work=N` in it are added up."""
+    """Runs the load. Its output goes where `output` leads, byte for byte.
+
+    Lines `work=N` in it are added up; lines `latency=SECONDS`, or words `p99=SECONDS`, say how long requests took.
+    """
 
     def __init__(
         self,
@@ -31,10 +37,11 @@ class Driver:
         mask: Iterable[int],
         streams: Streams,
         on_work: OnWork,
+        latencies: LatencyCount | None = None,
         folder: Path | None = None,
     ) -> None:
         self._output = 1 if streams.stdout is None else streams.stdout
-        self._on_work = on_work
+        self._on_work, self._latencies = on_work, latencies
         self._total = 0.0
         self._unfinished = b""
         reading, writing = os.pipe()
@@ -94,3 +101,8 @@ class Driver:
         if found:
             self._total += sum(found)
             self._on_work(time.monotonic_ns(), self._total)
+        if self._latencies is not None:
+            self._latencies.add(float(match[1]) for line in lines if (match := _LATENCY_LINE.fullmatch(line)))
+            for line in lines:
+                told = {f"{float(which):g}": float(value) for which, value in _PERCENTILE.findall(line)}
+                self._latencies.report(told)

@@ -42,6 +42,7 @@ class Measuring:
     trace_hz: int = 0  # kernel events too, with so many samples a second of each CPU; 0: none
     watched: tuple[str, ...] = ()  # variables whose writes are among them
     queues: bool = True  # and tasks that programs put into queues of their own
+    memory_interval: int = 0  # a sample for so many allocated bytes, on average; 0: allocations are not sampled
     # Units of work that the program reports itself, asked for by the recording's folder when it has ended.
     reported_work: Callable[[Path], float | None] | None = None
 

@@ -20,12 +20,22 @@ _SCRIPT_DEPTH = 4  # the kernel follows this many interpreters of interpreters
 
 
 @dataclass(frozen=True)
+class Redirection:
+    """A standard stream of the program that is a file, or the same as another stream."""
+
+    descriptor: int
+    target: str | int  # a path, from the program's folder; or a descriptor
+    flags: int = 0  # of open
+
+
+@dataclass(frozen=True)
 class Program:
     """What is executed: the file that was found and the arguments as given."""
 
     path: str
     command: tuple[str, ...]
     folder: Path | None = None  # where it is started; None: where we are
+    redirections: tuple[Redirection, ...] = ()  # that no shell does; in this order
 
 
 def find_program(command: Sequence[str], environment: Mapping[str, str], folder: Path | None = None) -> Program:
@@ -41,7 +51,7 @@ def find_program(command: Sequence[str], environment: Mapping[str, str], folder:
         problem = _why_not_executable(candidate)
         if problem is None:
             return Program(str(candidate), tuple(command), folder)
-        if candidate.exists():
+        if os.path.exists(candidate):  # noqa: PTH110 - not there, where a folder on the way cannot be read
             unusable = unusable or problem
     if unusable is not None:
         raise unusable

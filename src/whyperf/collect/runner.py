@@ -8,7 +8,7 @@ import shlex
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,8 +25,9 @@ from whyperf.collect.sampler import Sampler
 from whyperf.collect.shell import command_line
 from whyperf.collect.signals import Arrival, SignalWatch
 from whyperf.collect.spawn import Child, Streams, spawn
-from whyperf.collect.start import ValuesWanted, start_of
+from whyperf.collect.start import ValuesWanted, run_options, start_of
 from whyperf.collect.stop import stop_target
+from whyperf.collect.thread_times import QuotaWatch, ThreadAccounts
 from whyperf.collect.totals import (
     LongestWaits,
     Thread,
@@ -43,6 +44,7 @@ from whyperf.collect.totals import (
 from whyperf.collect.work import CalledWork, DriverWork, OneRun, ReportedWork, WorkAccount
 from whyperf.collect.work_count import CallCounter, counter_for
 from whyperf.errors import WhyperfError
+from whyperf.recording.latency import LatencyCount
 from whyperf.recording.layout import OUTPUT
 from whyperf.recording.manifest import Sampling, Totals
 
@@ -88,7 +90,12 @@ def record_run(
         folder = folders.create(path, force=force)
         held.callback(folder.release)
         sampling = Sampling(
-            float(plan.rate_hz), measuring.clock, plan.source, measuring.blocked_rate_hz, measuring.max_bytes
+            float(plan.rate_hz),
+            measuring.clock,
+            plan.source,
+            measuring.blocked_rate_hz,
+            measuring.max_bytes,
+            measuring.memory_interval,
         )
         unit = measuring.unit or ("call" if counter else "unit" if lifecycle.drive else "run")
         wanted = ValuesWanted(
@@ -97,7 +104,15 @@ def record_run(
             measuring.excluded_variables,
             measuring.redact,
         )
-        start = start_of(program.command, environment, sampling, unit, round(lifecycle.skip_s * 1e9), values=wanted)
+        start = start_of(
+            program.command,
+            environment,
+            sampling,
+            unit,
+            round(lifecycle.skip_s * 1e9),
+            values=wanted,
+            options=run_options(program, lifecycle, measuring.work_count, measuring.unit),
+        )
         with folder.removed_unless_begun():
             sampler = Sampler(folder, start, plan, measuring.values_depth)
             sampler.prepare_variables(program.path)
@@ -235,7 +250,10 @@ class _Run:
         self._seen_waits = LongestWaits()  # for a CPU, of threads when they were last seen
         self._target: Child
         self._descendants: Descendants
+        self._threads: ThreadAccounts
+        self._quota: QuotaWatch
         self._driver: Driver | None = None
+        self._latencies = LatencyCount("driver")
 
     def execute(self, path: Path, notes: list[str]) -> Outcome:
         cpu_before = time.process_time()
@@ -247,6 +265,8 @@ class _Run:
             streams=self._setting.streams,
         )
         self._descendants = Descendants(identify(self._target.pid))
+        self._threads = ThreadAccounts(self._target.pid)
+        self._quota = QuotaWatch(self._target.pid)
         inherited_rss = peak_rss_bytes(os.getpid())
         self._recorder.start(self._totals_so_far)
         try:
@@ -325,9 +345,13 @@ class _Run:
             self._open_window(ready_at)
 
     def _open_window(self, now: int) -> None:
-        if now != self._target.started:
+        is_later = now != self._target.started
+        if is_later:
             self._used_before = self._used_by_living()
+        self._threads.open_window(self._live_threads() if is_later else (), now / 1e9)
+        self._quota.look()
         self._work.window_opens()
+        self._latencies.window_opens()
         self._window_start = now
 
     def _run_to_the_end(self) -> WhyperfError | None:
@@ -340,6 +364,7 @@ class _Run:
                 streams=self._setting.side_streams,
                 folder=lifecycle.folder,
                 on_work=self._work.report if isinstance(self._work, DriverWork) else lambda _now, _units: None,
+                latencies=self._latencies,
             )
         opens = (self._window_opens or 0) / 1e9
         deadline = None if lifecycle.for_s is None else opens + lifecycle.for_s
@@ -394,8 +419,10 @@ class _Run:
     def _look_for_waits(self) -> None:
         """Threads may end between the thorough looks, and with them what the kernel knew of them."""
         if self._window_start is not None:
-            waits = cpu_waits(self._live_threads()[:_ASKED_FOR_WAITS])
-            self._seen_waits |= longest_waits(waits, self._used_before)
+            living = self._live_threads()[:_ASKED_FOR_WAITS]
+            self._seen_waits |= longest_waits(cpu_waits(living), self._used_before)
+            self._threads.look(living, time.monotonic())
+            self._quota.look()
 
     def _pass_time(self, seconds: float) -> None:
         arrival = self._signals.wait(seconds)
@@ -422,7 +449,10 @@ class _Run:
 
     def _end(self, inherited_rss: int) -> tuple[int, Totals, float | None]:
         """Ends whatever still runs. The window's end and its totals are taken before that disturbs them."""
+        first = (self._target.pid, self._target.pid)
+        self._quota.look()
         if self._target.has_ended():
+            self._threads.look([first], time.monotonic())
             said = last_words(self._target.pid)
             self._target.poll()
             assert self._target.rusage is not None and self._target.ended is not None
@@ -432,13 +462,24 @@ class _Run:
             self._stop_driver()
         else:
             ended_at = time.monotonic_ns()
+            self._threads.look([first, *self._live_threads()], ended_at / 1e9)
             used = self._used_by_living()
             work = self._work.close(ended_at)
             self._stop_driver()
             stop_target(self._target, self._lifecycle.stop_signal, self._lifecycle.stop_timeout_s, self._pass_time)
         start = self._window_start if self._window_start is not None else self._target.started
         wall_s = (ended_at - start) / 1e9
-        return ended_at, used.since(self._used_before, wall_s, seen=self._seen_waits), work
+        return ended_at, self._with_threads(used.since(self._used_before, wall_s, seen=self._seen_waits)), work
+
+    def _with_threads(self, totals: Totals) -> Totals:
+        quota = self._quota
+        return replace(
+            totals,
+            threads=self._threads.times(),
+            throttled_s=quota.throttled_s,
+            quota_cpus=quota.cpus,
+            latency=self._latencies.latency,
+        )
 
     def _stop_driver(self) -> None:
         if self._driver is not None:
@@ -469,4 +510,4 @@ class _Run:
         self._seen += Usage(max_rss_bytes=used.max_rss_bytes)
         wall_s = (time.monotonic_ns() - start) / 1e9
         self._seen_waits |= longest_waits(used.cpu_waits, self._used_before)
-        return used.since(self._used_before, wall_s, seen=self._seen_waits)
+        return self._with_threads(used.since(self._used_before, wall_s, seen=self._seen_waits))

@@ -28,11 +28,14 @@ if TYPE_CHECKING:
     from whyperf.collect.blocked import BlockedSampler
 
 DRAIN_EVERY_S = 0.1
+FAULT_INTERVAL = 64  # page faults for each sample: one in 256 KiB
+DRAIN_MEMORY_EVERY_S = 0.005  # allocations come in bursts
 LOOK_EVERY_S = 1.0
 SYNC_EVERY_S = 2.0
 _RESERVE_BYTES = 64 * 1024
 
 LIBRARY = Path(_session.__file__).parent / "libwhyperf_sampler.so"
+MEMORY_LIBRARY = LIBRARY.with_name("libwhyperf_memory.so")  # samples allocations as well
 
 
 def tables_folder() -> Path:
@@ -65,6 +68,9 @@ class Sampler:
         plan: SamplingPlan,
         values_depth: int = 0,
     ) -> None:
+        memory_interval = start.sampling.memory_interval
+        self._library = MEMORY_LIBRARY if memory_interval else LIBRARY
+        self._drain_every_s = DRAIN_MEMORY_EVERY_S if memory_interval else DRAIN_EVERY_S
         self._rings = folder.raw / "rings"
         self._reserve = folder.raw / "reserve"
         self._guard = threading.Lock()
@@ -72,6 +78,7 @@ class Sampler:
         self._names: dict[int, str] = {}
         self._first: list[str] = []
         self._is_loaded = True
+        self._retired = 0.0  # when rings of threads that had gone were last freed
         self._mistake: Exception | None = None
         self.disk_full = False
         components = Components(start.values.components)
@@ -84,8 +91,10 @@ class Sampler:
                 plan.rate_hz,
                 plan.use_perf_events,
                 str(_made(components.folder(tables_folder()))),
-                str(preloadable(LIBRARY)),
+                str(preloadable(self._library)),
                 values_depth,
+                memory_interval,
+                FAULT_INTERVAL if memory_interval else 0,
             )
             self._log = RawLogWriter(folder.raw, start.sampling.max_bytes)
             self._drainer = _session.Drainer(str(self._rings.absolute()))
@@ -95,7 +104,7 @@ class Sampler:
             ) from None
         self._thread = threading.Thread(target=self._drain_until_stopped, name="drain", daemon=True)
         self._totals: Callable[[], Totals | None] = lambda: None
-        self._variables = VariablesTables(tables_folder(), LIBRARY, components) if values_depth else None
+        self._variables = VariablesTables(tables_folder(), self._library, components) if values_depth else None
         self._learning: threading.Thread | None = None
 
     def started(self, program: Program) -> Program:
@@ -109,7 +118,7 @@ class Sampler:
         program needs before that is taken out with it, inside the target. Where it is not loaded, nothing is set."""
         if not self._is_loaded:
             return dict(base)
-        preloaded = " ".join(filter(None, (*self._first, str(LIBRARY), base.get("LD_PRELOAD"))))
+        preloaded = " ".join(filter(None, (*self._first, str(self._library), base.get("LD_PRELOAD"))))
         return {**base, "LD_PRELOAD": preloaded, "WHYPERF_SESSION": str(self._rings.absolute())}
 
     def prepare_variables(self, program: str) -> None:
@@ -182,7 +191,7 @@ class Sampler:
 
     def _keep_draining(self) -> None:
         looked = synced = time.monotonic()
-        while not self._stopping.wait(DRAIN_EVERY_S) and not self.disk_full:
+        while not self._stopping.wait(self._drain_every_s) and not self.disk_full:
             self._drain()
             now = time.monotonic()
             if now - looked >= LOOK_EVERY_S:
@@ -206,7 +215,9 @@ class Sampler:
         if self._log.rotate():
             self._drainer.new_log_file()
         # Often, because programs may start threads and processes by the thousand.
-        self._drainer.retire_dead()
+        if time.monotonic() - self._retired >= DRAIN_EVERY_S:
+            self._retired = time.monotonic()
+            self._drainer.retire_dead()
 
     def _learn_variables(self) -> None:
         """Tables of what was loaded or started since, made aside because draining must go on."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.collect.program import Program
+from whyperf.collect.program import Program, Redirection
 from whyperf.errors import WhyperfError
 
 # Python ignores these when it starts; a program started by a shell would not find them ignored.
@@ -65,11 +65,12 @@ def spawn(
 ) -> Child:
     """Starts `program`. Descriptors that the user handed down (`<(...)`, `3>file`) reach it; the recorder's do not."""
     streams = streams or Streams()
-    actions = [
+    actions: list[tuple[object, ...]] = [
         (os.POSIX_SPAWN_DUP2, descriptor, number)
         for number, descriptor in enumerate((streams.stdin, streams.stdout, streams.stderr))
         if descriptor is not None
     ]
+    actions += [_action(redirection) for redirection in program.redirections]
     try:
         with _folder(program.folder):
             pid = os.posix_spawn(
@@ -83,6 +84,12 @@ def spawn(
     except OSError as error:
         raise _not_started(program, error) from None
     return Child(pid)
+
+
+def _action(redirection: Redirection) -> tuple[object, ...]:
+    if isinstance(redirection.target, int):
+        return os.POSIX_SPAWN_DUP2, redirection.target, redirection.descriptor
+    return os.POSIX_SPAWN_OPEN, redirection.descriptor, redirection.target, redirection.flags, 0o666
 
 
 @contextlib.contextmanager
@@ -102,6 +109,12 @@ def _folder(folder: Path | None) -> Iterator[None]:
 
 def _not_started(program: Program, error: OSError) -> WhyperfError:
     path = shlex.quote(program.path)
+    for one in program.redirections:
+        if isinstance(one.target, str) and not (program.folder or Path()).joinpath(one.target).exists():
+            return WhyperfError(
+                f"{one.target} could not be opened: {os.strerror(error.errno or 0)}.",
+                f"ls -l {shlex.quote(one.target)}",
+            )
     if error.errno == errno.ENOEXEC:
         return WhyperfError(f"{program.path} is not a program that this machine can execute.", f"file {path}")
     if error.errno == errno.E2BIG:

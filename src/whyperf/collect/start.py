@@ -11,8 +11,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from whyperf import __version__
+from whyperf.collect.lifecycle import Lifecycle
+from whyperf.collect.program import Program
 from whyperf.recording.layout import START
-from whyperf.recording.manifest import Host, Sampling
+from whyperf.recording.manifest import Host, RunOptions, Sampling
 from whyperf.recording.plain import Count, Moment
 from whyperf.recording.storage import write_new
 from whyperf.recording.version import FORMAT_VERSION
@@ -41,6 +43,7 @@ class Start:
     work_unit: str
     skip_ns: Count
     values: ValuesWanted = field(default_factory=ValuesWanted)
+    options: RunOptions | None = None
     host: Host = field(default_factory=this_host)
     start_monotonic: Moment = field(default_factory=time.monotonic_ns)
     start_real: int = field(default_factory=time.time_ns)
@@ -56,9 +59,33 @@ def start_of(
     skip_ns: int,
     *,
     values: ValuesWanted = ValuesWanted(),  # noqa: B008 (frozen)
+    options: RunOptions | None = None,
 ) -> Start:
     # Names only: values hold passwords.
-    return Start(command, tuple(sorted(environment)), sampling, work_unit, skip_ns, values)
+    return Start(command, tuple(sorted(environment)), sampling, work_unit, skip_ns, values, options)
+
+
+def run_options(
+    program: Program, lifecycle: Lifecycle, work_count: str | None = None, unit: str | None = None
+) -> RunOptions:
+    """What differs from the usual."""
+    usual = Lifecycle()
+    return RunOptions(
+        folder=str((program.folder or Path()).absolute()),
+        ready=lifecycle.ready or "",
+        ready_timeout_s=_unusual(lifecycle.ready_timeout_s, usual.ready_timeout_s),
+        drive=lifecycle.drive or "",
+        for_s=lifecycle.for_s,
+        skip_s=lifecycle.skip_s,
+        stop_signal=None if lifecycle.stop_signal == usual.stop_signal else int(lifecycle.stop_signal),
+        stop_timeout_s=_unusual(lifecycle.stop_timeout_s, usual.stop_timeout_s),
+        work_count=work_count or "",
+        unit=unit or "",
+    )
+
+
+def _unusual(value: float, usual: float) -> float | None:
+    return None if value == usual else value
 
 
 def write_start(raw: Path, start: Start) -> None:

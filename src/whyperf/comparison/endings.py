@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from whyperf.collect.lifecycle import Outcome
-from whyperf.comparison.alternation import Side
+from whyperf.comparison.alternation import Side, pairs_for
+from whyperf.comparison.plan import Plan
+from whyperf.engines.quantities import seconds
 from whyperf.errors import WhyperfError
 from whyperf.recording.limits import MOST_LOG_BYTES
 from whyperf.recording.regular_files import map_regular
@@ -75,6 +77,16 @@ def remarks(outcomes: Mapping[Side, list[Outcome]]) -> list[str]:
     common = set.intersection(*(set(notes) for notes in by_run.values()))
     said = [note for note in dict.fromkeys(note for notes in by_run.values() for note in notes) if note in common]
     return said + [f"{run}: {note}" for run, notes in by_run.items() for note in notes if note not in common]
+
+
+def few_pairs(plan: Plan, made: int, took_s: float) -> list[str]:
+    """Why there are fewer pairs than usual, and what makes more."""
+    usual = pairs_for(0.0)
+    if plan.runs is not None or made >= usual:
+        return []
+    pairs = "Only one pair" if made == 1 else f"Only {made} pairs"
+    run = took_s / max(2 * made, 1)
+    return [f"{pairs} of runs, because a run takes about {seconds(run)}: --runs {usual} makes more."]
 
 
 def _listed(statuses: list[int]) -> str:

@@ -28,8 +28,6 @@ class RunError(WhyperfError):
 
 def record_pairs(plan: Plan, outcomes: Outcomes, shown: Steps) -> dict[Side, list[Path]]:
     """Records all runs in turns, adds them to `outcomes` as they end, and seals them afterwards."""
-    from whyperf.collect.seal import seal
-
     make_folder(plan.folder)
     seconds: dict[Side, list[float]] = {Side.GOOD: [], Side.BAD: []}
     turns = list(order(plan.runs or pairs_for(0)))
@@ -48,10 +46,25 @@ def record_pairs(plan: Plan, outcomes: Outcomes, shown: Steps) -> dict[Side, lis
             pairs = max(pairs_for(max(seconds[Side.GOOD] + seconds[Side.BAD])), (done + 1) // 2)
             turns = list(order(pairs))
     if plan.counts:
-        number = len(outcomes[Side.GOOD]) + 1
-        for side in Side:
-            shown.step(f"counting the calls of a {side.value} run", 0.5 if side is Side.BAD else 0.0, None)
-            outcomes[side].append(_record(plan, side, number, shown, counting=True))
+        _count(plan, len(outcomes[Side.GOOD]) + 1, outcomes, shown)
+    return _sealed(outcomes, shown)
+
+
+def record_counting_runs(plan: Plan, number: int, outcomes: Outcomes, shown: Steps) -> dict[Side, list[Path]]:
+    """One of each side, with this number."""
+    _count(plan, number, outcomes, shown)
+    return _sealed(outcomes, shown)
+
+
+def _count(plan: Plan, number: int, outcomes: Outcomes, shown: Steps) -> None:
+    for side in Side:
+        shown.step(f"counting the calls of a {side.value} run", 0.5 if side is Side.BAD else 0.0, None)
+        outcomes[side].append(_record(plan, side, number, shown, counting=True))
+
+
+def _sealed(outcomes: Outcomes, shown: Steps) -> dict[Side, list[Path]]:
+    from whyperf.collect.seal import seal
+
     paths = {side: [outcome.path for outcome in runs] for side, runs in outcomes.items()}
     for done, path in enumerate(every := [*paths[Side.GOOD], *paths[Side.BAD]]):
         shown.step(f"reading {path.name}", done / len(every), None)

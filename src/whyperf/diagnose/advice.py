@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from whyperf.collect.shell import needs_only_redirections, typed
 from whyperf.engines.run import Run, texts
+from whyperf.recording.manifest import RunOptions
 
-_SHELL = ("/bin/sh", "-c")
 _DEEP = "--deep"
 
 
@@ -17,14 +18,20 @@ def compare_again(good: Sequence[Run], bad: Sequence[Run], *options: str) -> str
     if not all(_is_started(run) for run in runs):
         return _watch_again(runs)
     kept = [] if _DEEP in options else _kept(runs, options)
-    words = ["whyperf", "compare", *kept, *options]
-    words += ["--good", shlex.join(good[0].manifest.command), "--bad", shlex.join(bad[0].manifest.command)]
+    window = lifecycle_words(good[0].manifest.options, bad[0].manifest.options, is_deep=_DEEP in options)
+    words = ["whyperf", "compare", *kept, *options, *window]
+    words += ["--good", typed(good[0].manifest.command), "--bad", typed(bad[0].manifest.command)]
     return shlex.join(words)
 
 
 def can_go_deep(runs: Sequence[Run]) -> bool:
-    """What a shell runs, or ran before it was watched, cannot be run under Valgrind by the same words."""
-    return all(_is_started(run) and run.manifest.command[:2] != _SHELL for run in runs)
+    """Pipes and lists of a shell, and what ran already, cannot be run under Valgrind by the same words."""
+    return all(_is_started(run) and needs_only_redirections(run.manifest.command) for run in runs)
+
+
+def can_run_again(runs: Sequence[Run]) -> bool:
+    """Whether the recordings say how their program was started."""
+    return all(_is_started(run) and run.manifest.options is not None for run in runs)
 
 
 def _is_started(run: Run) -> bool:
@@ -49,6 +56,30 @@ def _kept(runs: Sequence[Run], options: Sequence[str]) -> list[str]:
     ]
 
 
+def lifecycle_words(other: RunOptions | None, options: RunOptions | None, *, is_deep: bool) -> list[str]:
+    """When the windows of a good and a bad run begin and end, and what counts their work, as it was typed."""
+    if options is None or other is None:
+        return []
+    drives = ["--drive", options.drive] if options.drive else []
+    if options.drive != other.drive:
+        drives = ["--good-drive", other.drive, "--bad-drive", options.drive]
+    given = {
+        "--ready": options.ready,
+        "--ready-timeout": _seconds(options.ready_timeout_s),
+        "--for": _seconds(options.for_s),
+        "--skip": _seconds(options.skip_s or None),
+        "--stop": "" if options.stop_signal is None else str(options.stop_signal),
+        "--stop-timeout": _seconds(options.stop_timeout_s),
+        "--work-count": "" if is_deep else options.work_count,
+        "--unit": options.unit,
+    }
+    return [*(word for option, value in given.items() if value for word in (option, value)), *drives]
+
+
+def _seconds(value: float | None) -> str:
+    return "" if value is None else f"{value:g}s"
+
+
 def _watch_again(runs: Sequence[Run]) -> str:
     """One more recording of a machine, or of processes that run by themselves, for as long as before."""
     first = runs[0].manifest
@@ -66,7 +97,8 @@ def diagnose_swapped(good: Sequence[Run], bad: Sequence[Run]) -> str:
 
 
 def lifecycle_reminder(runs: Sequence[Run]) -> list[str]:
-    """A server's options are not in its command line."""
-    if any(run.manifest.stopped_by in ("driver", "for") and _is_started(run) for run in runs):
+    """A server's options are not in its command line, and recordings of other tools do not know them."""
+    unknown = [run for run in runs if run.manifest.options is None]
+    if any(run.manifest.stopped_by in ("driver", "for") and _is_started(run) for run in unknown):
         return ["The next command needs the same --ready, --drive, --for and --stop options as before."]
     return []

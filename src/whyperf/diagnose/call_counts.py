@@ -10,8 +10,11 @@ from whyperf.engines.blame.counted import CountedProgram, Runs, counted_program
 from whyperf.engines.quantities import count, seconds
 from whyperf.engines.recorded import Recorded
 from whyperf.engines.run import Run
+from whyperf.recording.hash_tables import hash_of, walks_bucket
+from whyperf.recording.templates import without_template_arguments
 
 _ROUNDING = 1e-9
+_RARE = 0.1  # calls per call below which people count the other way round
 _KEPT = 50  # rows of a verdict; what is left out is counted
 
 
@@ -36,32 +39,47 @@ def call_counts(
 
 
 def _named(program: CountedProgram, change: Change, excess_s: float, unit: str) -> CallChange:
-    function = program.index.functions[change.function].key
-    callee = "" if change.callee is None else program.index.functions[change.callee].key.name
+    functions, place = program.index.functions, change.place
+    caller = functions[change.function]
+    written = caller if place is None else functions[place.function]  # it, or what is inlined into it
+    callee = "" if change.callee is None else functions[change.callee].key.name
     return CallChange(
         change.kind.value,
-        function.name,
-        function.module,
-        change.line,
+        written.key.name,
+        written.key.module,
+        0 if place is None else place.line,
         callee,
         change.baseline,
         change.slow,
         change.part_s / excess_s,
-        _sentence(change, function.name, callee, unit),
+        _sentence(change, written.key.name, caller.key.name, callee, unit),
+        written.file,
     )
 
 
-def _sentence(change: Change, function: str, callee: str, unit: str) -> str:
+def _sentence(change: Change, function: str, caller: str, callee: str, unit: str) -> str:
     was, now = change.baseline, change.slow
     if change.kind is ChangeKind.SELF:
-        return f"One call of {function} takes {seconds(now)} of self time; was {seconds(was)}."
+        takes = f"takes {seconds(now)} of self time; was {seconds(was)}."
+        if walks_bucket(function) and (hashed := hash_of(function)) and now > was > 0:
+            nodes = f"It walks the nodes of a bucket, which takes {now / was:.1f} times as long: look at {hashed}."
+            return f"One call of {without_template_arguments(function)} {takes} {nodes}"
+        return f"One call of {function} {takes}"
     if change.kind is ChangeKind.OUTSIDE:
         return f"{function} is entered {_times(now)} per {unit} from code that is not counted; was {_number(was)}."
+    of_whom = "" if function == caller else f" of {caller}"
     if was == 0:
-        return f"{function} calls {callee} {_times(now)} per call; it did not before."
+        return f"{function} calls {callee} {_per_call(now, of_whom)}; it did not before."
     if now == 0:
-        return f"{function} no longer calls {callee}; it did {_times(was)} per call."
-    return f"{function} calls {callee} {_times(now)} per call; was {_number(was)}."
+        return f"{function} no longer calls {callee}; it did {_per_call(was, of_whom)}."
+    before = _per_call(was, "") if min(was, now) < _RARE else _number(was)
+    return f"{function} calls {callee} {_per_call(now, of_whom)}; was {before}."
+
+
+def _per_call(value: float, of_whom: str) -> str:
+    if value < _RARE:
+        return f"once in {_number(1 / value)} calls{of_whom}"
+    return f"{_times(value)} per call{of_whom}"
 
 
 def _times(value: float) -> str:

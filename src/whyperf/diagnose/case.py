@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import ceil
@@ -13,8 +13,9 @@ from whyperf.diagnose.advice import compare_again, diagnose_swapped
 from whyperf.diagnose.claims import Claim, claims_of
 from whyperf.diagnose.data import Data, Method, data_notes, gather
 from whyperf.diagnose.decision import Decision
+from whyperf.diagnose.latency import requests_of
 from whyperf.diagnose.losses import cut_share
-from whyperf.diagnose.measures import Measures, steadied_cpu, take_measures
+from whyperf.diagnose.measures import Measures, steadied_cpu, take_measures, without_queue
 from whyperf.diagnose.nature import (
     Growth,
     Nature,
@@ -27,7 +28,9 @@ from whyperf.diagnose.nature import (
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Change, Measure, judge, runs_needed
 from whyperf.diagnose.suspects import to_suspects
-from whyperf.diagnose.verdict import Symptom, VerdictKind
+from whyperf.diagnose.threads import queued_share, sum_queued
+from whyperf.diagnose.total_changes import total_changes
+from whyperf.diagnose.verdict import Symptom, TotalChange, VerdictKind
 from whyperf.engines.blocked_waits import Waits
 from whyperf.engines.contexts.settings import Sources
 from whyperf.engines.excess.compare import DataEvidence, Excess, compare, weigh
@@ -36,7 +39,8 @@ from whyperf.engines.excess.findings import suspects as find_suspects
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.finding import Finding
 from whyperf.engines.recorded import has_events
-from whyperf.engines.run import ONE_RUN, Run
+from whyperf.engines.resting import kept_waiting
+from whyperf.engines.run import ONE_RUN, Floats, Run
 from whyperf.engines.same_work import work_of
 from whyperf.engines.values.compare import compare as values_compare
 from whyperf.engines.values.paper.findings import findings as paper_findings
@@ -47,6 +51,7 @@ if TYPE_CHECKING:
     from whyperf.diagnose.contexts import ContextsView
 
 _RATE_STEP_HZ = 50
+REQUEST = "request"
 
 
 class Case:
@@ -65,7 +70,11 @@ class Case:
         self.good, self.bad, self.settings, self.method, self.sources = good, bad, settings, method, sources
         self.runs = (*good, *bad)
         self.measures: Measures = take_measures(good, bad, settings)
+        self.requests = requests_of(good, bad, settings)
         growth = growth_of(good, bad, self.measures, settings)
+        self._queued = queued_share(good), queued_share(bad)
+        if self.busy_machine:
+            self.measures, growth = self._without_queue(growth)
         self._steadied = steadied_cpu(good, bad, self.measures) if growth.cpu is Change.UNCLEAR else None
         if self._steadied is not None and judge(self._steadied, settings.cpu).change is Change.GREW:
             growth = replace(growth, cpu=Change.GREW)
@@ -74,6 +83,29 @@ class Case:
         if self._may_be_starved and self.recorded_waits and self._blocked_excess[1] is Waits.ALL:
             growth = starved  # neither the outside world nor locks were waited for, but threads that got no CPU
         self.growth: Growth = growth
+
+    @cached_property
+    def _reference_s(self) -> float:
+        """What waits are to explain, per unit of work."""
+        return self.measures.wall.excess
+
+    @property
+    def busy_machine(self) -> str:
+        """Said where threads waited for a CPU longer than they used one, and no quota of their own was the reason."""
+        limited = any(run.manifest.totals.quota_cpus for run in self.runs)
+        return wording.busy_machine(*self._queued) if max(self._queued) > 1.0 and not limited else ""
+
+    def _without_queue(self, growth: Growth) -> tuple[Measures, Growth]:
+        """Judge the program's own time where the run queue hides it: what grows without the queue did grow."""
+        measures = without_queue(self.good, self.bad, self.measures)
+        if measures is None:
+            return self.measures, growth
+        own = growth_of(self.good, self.bad, measures, self.settings)
+        return (measures, own) if own.wall is Change.GREW and is_waited(own, self.settings) else (self.measures, growth)
+
+    @cached_property
+    def total_changes(self) -> tuple[TotalChange, ...]:
+        return total_changes(self.good, self.bad, self.measures, self.settings)
 
     @cached_property
     def contexts(self) -> ContextsView | None:
@@ -90,6 +122,8 @@ class Case:
 
     def decide(self) -> Decision:
         growth, nature = self.growth, nature_of(self.growth, self.settings)
+        if (slower := self._slower_requests()) is not None:
+            return self._requests_waited(slower)
         if nature is not None and growth.wall is Change.GREW and is_waited(growth, self.settings):
             return self._waited(nature)
         if nature is Nature.CPU:
@@ -100,9 +134,36 @@ class Case:
             return self._in_contexts(self.contexts, Nature.WAIT, *self.contexts.symptom())
         return self._not_slower(nature)
 
+    def _slower_requests(self) -> Measure | None:
+        """The latency that grew, if nothing else grew more."""
+        slower = None if self.requests is None else self.requests.slower(self.settings)
+        cpu, wall, growth = self.measures.cpu, self.measures.wall, self.growth
+        others = [one.relative for one, change in ((cpu, growth.cpu), (wall, growth.wall)) if change is Change.GREW]
+        return slower if slower is not None and slower.relative >= max(others, default=0.0) else None
+
+    def _requests_waited(self, slower: Measure) -> Decision:
+        assert self.requests is not None
+        growth, said = self.growth, wording.slower_requests(slower, self.requests.percentiles)
+        units = self.measures.units.bad_mean if self.measures.per_unit else 1.0
+        added = self.requests.added_s
+        if added is not None and growth.cpu is Change.GREW and growth.cpu_s * units >= added / 2:
+            return self._used_more_cpu(f"{said} {wording.grew(self.measures.cpu, self.measures.unit, self._steadied)}")
+        queued = sum_queued(self.bad) - sum_queued(self.good)
+        if added is not None and queued >= added / 2:
+            sentence = wording.queued_requests(said, added, queued)
+            return self._decision(VerdictKind.NONE, sentence, Nature.EXTERNAL, slower, unit=REQUEST)
+        if growth.wall is not Change.GREW and added is not None:
+            self._reference_s = added / units
+        sentence = wording.requests_wait(said, self.measures.cpu, self.measures.unit)
+        decision = self._waited(Nature.LATENCY)
+        symptom = replace(self._symptom(Nature.LATENCY, slower, sentence), unit=REQUEST)
+        return replace(decision, symptom=symptom)
+
     def _not_slower(self, nature: Nature | None) -> Decision:
         """Neither CPU nor wall time grew beyond doubt, or not by the program's doing."""
         measures = self.measures
+        if (stopped := self._stopped_by_quota()) is not None:
+            return stopped
         if (unclear := self._unclear()) is not None:
             return unclear
         if nature is Nature.EXTERNAL:
@@ -112,6 +173,17 @@ class Case:
             said = wording.more_memory(measures.memory)
             return self._decision(VerdictKind.DIFFERENCE, said, nature, measures.memory, unit=ONE_RUN)
         return self._no_difference()
+
+    def _stopped_by_quota(self) -> Decision | None:
+        """A quota that stops every bad run for longer than any good one is the cause, however noisy wall time is."""
+        good, bad = ([run.manifest.totals for run in side] for side in (self.good, self.bad))
+        stopped = sum(one.throttled_s for one in bad) / len(bad)
+        wall_s = sum(one.wall_s for one in bad) / len(bad)
+        apart = min(one.throttled_s for one in bad) > max(one.throttled_s for one in good)
+        if not apart or stopped < self.settings.wall.relative * wall_s:
+            return None
+        said = wording.quota(self.measures, max(one.quota_cpus for one in bad), stopped)
+        return self._decision(VerdictKind.DIFFERENCE, said, Nature.EXTERNAL, self.measures.wall)
 
     def _used_more_cpu_or_wall(self) -> Decision:
         """Threads that run less side by side may wait for each other: waits for locks show it, where they were seen."""
@@ -180,16 +252,27 @@ class Case:
         wall = self.measures.wall
         sentence = wording.waited(self.measures)
         if self.contexts is not None and self.contexts.slower:
-            return self._in_contexts(self.contexts, nature, sentence, wall)
+            decision = self._in_contexts(self.contexts, nature, sentence, wall)
+            return replace(decision, claims=(*decision.claims, *self._lock_holders()))
         if not self.recorded_waits:
             notes = [wording.starved_thread(self.growth.thread_cpu_wait_s)] if self._may_be_starved else []
             return self._decision(VerdictKind.DIFFERENCE, sentence, nature, wall, notes=notes)
         excess, waits = self._blocked_excess
-        if excess.total_s < self.settings.sampled_part * wall.excess:
+        if excess.total_s < self.settings.sampled_part * self._reference_s:
             note = "The threads were neither running nor blocked meanwhile: they waited for a CPU, or outside of them."
             return self._decision(VerdictKind.DIFFERENCE, sentence, Nature.EXTERNAL, wall, notes=[note], excess=excess)
         decision = self._sampled(excess, nature, sentence, wall, wording.LEFT_OUT[waits])
+        if holders := self._lock_holders():
+            return replace(decision, claims=(*decision.claims, *holders))
         return replace(decision, unseen=wording.HOLDER_UNSEEN) if waits is Waits.LOCKS else decision
+
+    def _lock_holders(self) -> tuple[Claim, ...]:
+        """Who holds the lock that others wait for, where waiting threads were looked at."""
+        if not self.recorded_waits:
+            return ()
+        from whyperf.diagnose.lock_holders import holders_claims  # for those few who wait for locks
+
+        return holders_claims(self.good, self.bad, self.measures, self._reference_s, self.settings)
 
     def _in_contexts(self, view: ContextsView, nature: Nature, sentence: str, measure: Measure) -> Decision:
         claims = view.claims(self.settings)
@@ -202,12 +285,19 @@ class Case:
         """Waits for the outside world, else for locks, if they explain the added time: others only wait along."""
         for waits in (Waits.OUTSIDE, Waits.LOCKS):
             excess = self._blocked(waits)
-            if excess.total_s >= self.settings.cpu_part_of_wall * self.measures.wall.excess:
+            if excess.total_s >= self.settings.cpu_part_of_wall * self._reference_s:
                 return excess, waits
         return self._blocked(Waits.ALL), Waits.ALL
 
+    @cached_property
+    def _kept_waiting(self) -> Mapping[Run, Floats]:
+        return kept_waiting(self.good, self.bad)
+
     def _blocked(self, waits: Waits) -> Excess:
-        good, bad = ([Run(run.recording, waits=waits) for run in side] for side in (self.good, self.bad))
+        parts = self._kept_waiting
+        good, bad = (
+            [Run(run.recording, waits=waits, parts=parts[run]) for run in side] for side in (self.good, self.bad)
+        )
         per_unit = self.measures.per_unit
         return compare(good, bad, per_unit=per_unit, clock=Clock.BLOCKED, same_work=self._same_work)
 
@@ -322,9 +412,17 @@ class Case:
         unit: str | None = None,
     ) -> Decision:
         shown = measure or self.measures.cpu
-        symptom = Symptom(
+        symptom = replace(self._symptom(nature, shown, sentence), unit=unit or self.measures.unit)
+        units = self.measures.units.bad_mean if self.measures.per_unit else 1.0
+        timed = any(shown is one for one in (self.measures.cpu, self.measures.wall))
+        return Decision(
+            kind, symptom, tuple(claims), tuple(notes), next_command, shown.excess * units if timed else None, excess
+        )
+
+    def _symptom(self, nature: Nature, shown: Measure, sentence: str) -> Symptom:
+        return Symptom(
             kind=nature.value,
-            unit=unit or self.measures.unit,
+            unit=self.measures.unit,
             good=shown.good_mean,
             bad=shown.bad_mean,
             measure=shown.name,
@@ -332,11 +430,4 @@ class Case:
             good_runs=shown.good,
             bad_runs=shown.bad,
             sentence=sentence,
-        )
-        units = self.measures.units.bad_mean if self.measures.per_unit else 1.0
-        grown = self.growth.memory is Change.GREW and shown is not self.measures.memory
-        more = [wording.memory_note(self.measures.memory)] if grown else []
-        timed = any(shown is one for one in (self.measures.cpu, self.measures.wall))
-        return Decision(
-            kind, symptom, tuple(claims), (*notes, *more), next_command, shown.excess * units if timed else None, excess
         )

@@ -14,6 +14,7 @@ from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.join import join
 from whyperf.diagnose.nature import Nature
 from whyperf.diagnose.settings import DiagnoseSettings
+from whyperf.diagnose.settled import open_page
 from whyperf.diagnose.suspects import to_suspects
 from whyperf.diagnose.trust import TRUST
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
@@ -28,6 +29,14 @@ from whyperf.engines.finding import Finding
 from whyperf.engines.recorded import Recorded, is_traced
 
 _CONFIDENCE = {"strong": HIGH, "weak": MEDIUM, "inferred": MEDIUM, "guess": LOW, "unknown": LOW}
+
+_DOUBTS = {
+    "strong": "",
+    "weak": "the wake-up may have been by chance; more traced runs would tell",
+    "inferred": "who should have woken it is inferred from the normal runs",
+    "guess": "who should have woken it is a guess; a normal recording beside it would tell",
+    "unknown": "nobody was seen who should have woken it",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +71,7 @@ class CausesView:
                 process=finding.detail.get("culprit_process"),
                 thread=finding.detail.get("culprit_thread"),
                 confidence=_CONFIDENCE[finding.detail.get("certainty", "weak")],
+                doubt=_DOUBTS[finding.detail.get("certainty", "weak")],
             )
             for suspect, finding in zip(plain, self.findings, strict=True)
         ]
@@ -184,4 +194,4 @@ def examine_stall(stalled: Recorded, where: Where | None = None, settings: Diagn
         symptom = Symptom(Nature.WAIT.value, "stall", 0.0, 0.0, "wall_s", (0, 1), sentence=sentence)
         return Verdict(VerdictKind.NONE, symptom, (), notes, f"whyperf diagnose NORMAL {stalled.path}")
     suspects: tuple[Suspect, ...] = join(view.claims(settings or DiagnoseSettings()), TRUST[Nature.WAIT]).suspects
-    return Verdict(VerdictKind.DIFFERENCE, view.symptom((0, 1)), suspects, notes)
+    return Verdict(VerdictKind.DIFFERENCE, view.symptom((0, 1)), suspects, notes, open_page([], [stalled.path]))

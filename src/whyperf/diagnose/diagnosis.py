@@ -13,18 +13,24 @@ from whyperf.diagnose.case import Case
 from whyperf.diagnose.data import Method
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.join import Joined, join
+from whyperf.diagnose.lifting import lifted
 from whyperf.diagnose.losses import loss_notes
+from whyperf.diagnose.memory import decide_memory, resident_grew
 from whyperf.diagnose.mixture import Sides, parted
 from whyperf.diagnose.nature import Nature
-from whyperf.diagnose.next_step import Possible, Recordings, next_step
+from whyperf.diagnose.next_step import Possible, Recordings, Step, next_step
 from whyperf.diagnose.sameness import refuse_different_programs
 from whyperf.diagnose.settings import DiagnoseSettings
+from whyperf.diagnose.settled import after
+from whyperf.diagnose.total_changes import sentence as also_changed
 from whyperf.diagnose.trust import TRUST
-from whyperf.diagnose.verdict import Verdict, VerdictKind
+from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
 from whyperf.engines.blocked_waits import Waits
 from whyperf.engines.contexts.settings import sources_named
 from whyperf.engines.excess.compare import Excess
 from whyperf.engines.execution import HERE, Executor
+from whyperf.engines.lock_holders import ENGINE as LOCKS
+from whyperf.engines.memory.holdings import holds_memory
 from whyperf.engines.recorded import Recorded, is_traced
 from whyperf.engines.run import Run, tally
 from whyperf.engines.values.compare import Values
@@ -39,6 +45,7 @@ class Diagnosis:
     verdict: Verdict
     excess: Excess | None  # what the suspects were chosen from
     values: Values | None = None
+    step: Step | None = None  # the recordings that would settle what is still open
 
 
 def diagnose(good: Sequence[Recorded], bad: Sequence[Recorded], settings: DiagnoseSettings | None = None) -> Verdict:
@@ -74,7 +81,7 @@ def examine(
     sides, sources = (runs[: len(good)], runs[len(good) :]), sources_named(stack_events)
     case = Case(*sides, settings or DiagnoseSettings(), method, sources, same_work=same_work, executor=executor)
     refuse_different_programs(case.good, case.bad)
-    decision = case.decide()
+    decision = decide_memory(case, case.decide(), same_work=same_work)
     if all(is_traced(one) for one in (*good, *bad)):
         from whyperf.diagnose.causes import view_causes, with_stalls  # compiled code, for those few who have traced
 
@@ -87,10 +94,12 @@ def examine(
     excess = decision.excess
     if excess is None and keep_accounts:
         excess = case.compared()
-    verdict = _concluded(case, decision, possible)
+    joined = lifted(join(decision.claims, TRUST[decision.nature]), case.bad, excess)
+    step = _next(case, decision, joined, possible) if decision.kind is VerdictKind.DIFFERENCE else None
+    verdict = _concluded(case, decision, joined, step)
     if mixture.counted.good and decision.kind is VerdictKind.DIFFERENCE and decision.nature is Nature.CPU:
         verdict = replace(verdict, counts=call_counts(*sides, mixture.counted.good, mixture.counted.bad))
-    return Diagnosis(verdict, excess, decision.values)
+    return Diagnosis(verdict, excess, decision.values, step)
 
 
 def _with_relations(decision: Decision, deep: Sides[Recorded], settings: DiagnoseSettings) -> Decision:
@@ -102,40 +111,51 @@ def _with_relations(decision: Decision, deep: Sides[Recorded], settings: Diagnos
     return replace(decision, claims=(*decision.claims, *claims), notes=(*decision.notes, *notes))
 
 
-def _concluded(case: Case, decision: Decision, possible: Possible) -> Verdict:
-    joined = join(decision.claims, TRUST[decision.nature])
+def _concluded(case: Case, decision: Decision, joined: Joined, step: Step | None) -> Verdict:
     notes, command = list(decision.notes), decision.next_command
     if decision.kind is VerdictKind.DIFFERENCE:
-        told, command = _next(case, decision, joined, possible)
-        notes += told
+        command = None if step is None else compare_again(case.good, case.bad, *step.options)
+        notes += [] if step is None else [step.why]
+    notes += filter(None, [also_changed(case.total_changes, decision.symptom.measure)])
     notes += case.work_notes(decision.excess)
     notes += case.measures.notes
     notes += loss_notes(case.good, case.bad, _concerned(case, decision, joined), case.settings)
     if command:
         notes += lifecycle_reminder(case.runs)
+    else:
+        command = after(decision.kind, decision.symptom, joined.suspects, case.good, case.bad)
     contexts = case.contexts.ranking if decision.kind is VerdictKind.DIFFERENCE and case.contexts is not None else None
     return Verdict(
         kind=decision.kind,
         symptom=decision.symptom,
-        suspects=joined.suspects,
+        suspects=_without_sufferers(joined.suspects),
         notes=tuple(dict.fromkeys(notes)),
         next_command=command,
         contexts=contexts,
         disagreements=joined.disagreements,
+        memory_grew=resident_grew(case.measures.memory, case.settings),
+        machine=case.busy_machine,
+        percentiles=case.requests.percentiles if case.requests is not None else (),
+        totals=case.total_changes,
     )
 
 
-def _next(case: Case, decision: Decision, joined: Joined, possible: Possible) -> tuple[list[str], str | None]:
-    """Why more has to be known, and the command that would tell."""
+def _without_sufferers(suspects: tuple[Suspect, ...]) -> tuple[Suspect, ...]:
+    """Where the holder of a lock answers for all of it, those who wait for the lock are no suspects."""
+    held = any(one.engine == LOCKS for suspect in suspects[:1] for one in suspect.evidence)
+    return tuple(one for one in suspects if one.score > 0) if held else suspects
+
+
+def _next(case: Case, decision: Decision, joined: Joined, possible: Possible) -> Step | None:
     recordings = Recordings(
         traced=all(run.manifest.trace is not None for run in case.runs),
         waits=case.recorded_waits,
         fewest_runs=min(len(case.good), len(case.bad)),
         unseen=decision.unseen,
+        memory=all(holds_memory(run.recording) for run in case.runs),
     )
     here = Possible(possible.trace, possible.deep and can_go_deep(case.runs))
-    step = next_step(decision.symptom, joined, recordings, here, case.settings)
-    return ([], None) if step is None else ([step.why], compare_again(case.good, case.bad, *step.options))
+    return next_step(decision.symptom, joined, recordings, here, case.settings)
 
 
 def _concerned(case: Case, decision: Decision, joined: Joined) -> set[str]:

@@ -26,8 +26,10 @@ _ASKED = {
     "excess": "where the time is",
     "values": "whose data went wrong",
     "relations": "which relation changed",
+    "locks": "who holds the lock",
     "causes": "who should have acted",
     "contexts": "where latency appeared",
+    "memory": "who holds memory",
 }
 
 
@@ -152,12 +154,15 @@ class _Met:
             shown = _completed(shown, other.suspect)
         said = [*(one.preface for one in others), first.suspect.why, *(one.remark for one in others)]
         sure = [one.suspect.confidence for one in (first, *others) if self.trust(one) >= HAS_A_SAY]
+        confidence = max([first.suspect.confidence, *sure], key=_CONFIDENCE.index)
+        doubts = [one.suspect.doubt for one in (first, *others) if one.suspect.confidence == confidence]
         return replace(
             shown,
             rank=rank,
             score=self.score(thing),
             share=shown.share * self.left(thing, first.engine),
-            confidence=max([first.suspect.confidence, *sure], key=_CONFIDENCE.index),
+            confidence=confidence,
+            doubt=next(filter(None, doubts), "") if confidence != HIGH else "",
             pattern=likeliest(shown.pattern, how_it_grew(shown.evidence)),
             why=" ".join(filter(None, said)),
         )
@@ -183,7 +188,10 @@ def _completed(suspect: Suspect, other: Suspect) -> Suspect:
 
 
 def _doubted(suspect: Suspect) -> Suspect:
-    return replace(suspect, confidence=min(suspect.confidence, MEDIUM, key=_CONFIDENCE.index))
+    confidence = min(suspect.confidence, MEDIUM, key=_CONFIDENCE.index)
+    return replace(
+        suspect, confidence=confidence, doubt=suspect.doubt or "the engines disagree about the first suspect"
+    )
 
 
 def _disagreements(met: _Met) -> tuple[set[Thing], tuple[str, ...]]:

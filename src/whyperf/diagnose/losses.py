@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 import pyarrow.compute as pc
 
 from whyperf.diagnose.settings import DiagnoseSettings
+from whyperf.engines.memory.holdings import holds_memory
 from whyperf.engines.modules import canonical_names
 from whyperf.engines.quantities import count, percent, seconds
 from whyperf.engines.run import Run, column, ints, texts
@@ -92,6 +93,10 @@ def _of_losses(losses: Losses) -> Iterator[str]:
         yield f"the first {seconds(losses.overwritten_s)} were overwritten to stay within the size limit."
     if losses.threads_unsampled:
         yield f"{count(losses.threads_unsampled)} threads could not be sampled."
+    if losses.allocations_lost:
+        yield f"{count(losses.allocations_lost)} sampled allocations were not recorded: memory is undercounted."
+    if losses.frees_lost:
+        yield f"{count(losses.frees_lost)} frees of sampled allocations were not recorded: these seem to be kept."
     if losses.damaged_bytes:
         yield f"{count(losses.damaged_bytes)} damaged bytes were passed over."
     for program in losses.unfollowed:
@@ -109,7 +114,9 @@ def _of_samples(run: Run, settings: DiagnoseSettings) -> Iterator[str]:
 
 def cut_share(run: Run) -> float:
     cut = sum(run.manifest.losses.stacks_cut.values())
-    samples = sum(run.time(clock).total_samples for clock in Clock)
+    samples = sum(run.time(clock).total_samples for clock in (Clock.CPU, Clock.BLOCKED))
+    if holds_memory(run.recording):
+        samples += run.recording.table("allocations").num_rows
     return min(1.0, cut / samples) if samples else 0.0
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Measure
+from whyperf.diagnose.threads import queued_s
 from whyperf.diagnose.verdict import PEAK_BYTES
 from whyperf.engines.run import ONE_RUN, Run, common_unit, ended_by_themselves
 from whyperf.engines.yardstick import slowness
@@ -59,6 +60,23 @@ def take_measures(good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSet
         memory=collect(PEAK_BYTES, lambda run: run.manifest.totals.max_rss_bytes, divided=False),
         notes=(*notes, *doubts),
     )
+
+
+def without_queue(good: Sequence[Run], bad: Sequence[Run], measures: Measures) -> Measures | None:
+    """The same with wall time that leaves out the run queue; None where threads are unknown."""
+    figures = []
+    for side in (good, bad):
+        queued = [queued_s(run) for run in side]
+        if None in queued:
+            return None
+        figures.append(
+            tuple(
+                max(run.manifest.totals.wall_s - (waited or 0.0), 0.0) / (run.work.count if measures.per_unit else 1.0)
+                for run, waited in zip(side, queued, strict=True)
+            )
+        )
+    nothing = Measure("cpu_wait_s", (0.0,) * len(good), (0.0,) * len(bad))
+    return replace(measures, wall=Measure("own_s", *figures), cpu_wait=nothing, thread_cpu_wait=nothing)
 
 
 def steadied_cpu(good: Sequence[Run], bad: Sequence[Run], measures: Measures) -> Measure | None:

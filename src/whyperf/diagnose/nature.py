@@ -9,7 +9,8 @@ from enum import Enum
 from whyperf.diagnose.measures import Measures
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Change, Measure, judge
-from whyperf.engines.run import Run
+from whyperf.diagnose.threads import Threads, added_by_threads
+from whyperf.engines.run import Run, ended_by_themselves
 from whyperf.recording.manifest import Totals
 
 
@@ -18,6 +19,7 @@ class Nature(Enum):
     WAIT = "wait"
     IO = "io"  # a wait for storage
     MEMORY = "memory"  # more of it, or a wait for it
+    LATENCY = "latency"  # requests take longer because they wait
     EXTERNAL = "external"  # other programs, or what was not followed
 
 
@@ -34,7 +36,14 @@ class Growth:
     paging_s: float  # wall time that the added major faults explain at most
     transfer_s: float  # wall time that the added bytes from and to storage explain at most
     cpus: float = 1.0  # in use at a time in the good runs, on average
+    keeps_up: bool = False  # CPU time grew by as large a factor as wall time, and who waited for a CPU is unknown
     thread_cpu_wait_s: float = 0.0  # the same of any thread: part of the wall time if others waited for it
+    threads: Threads | None = None  # what each thread alone did more of; None: unknown
+
+    @property
+    def running_s(self) -> float:
+        """CPU time along the wall clock: no thread's is counted beside another's, where threads are known."""
+        return self.cpu_s if self.threads is None else min(self.cpu_s, max(self.threads.run_s, 0.0))
 
 
 def nature_of(growth: Growth, settings: DiagnoseSettings) -> Nature | None:
@@ -51,10 +60,15 @@ def nature_of(growth: Growth, settings: DiagnoseSettings) -> Nature | None:
 def is_waited(growth: Growth, settings: DiagnoseSettings) -> bool:
     """Whether the added wall time is the program's own waiting.
 
-    On a busy machine more CPU time also means more waiting for a CPU: that is no wait of the program's.
+    On a busy machine more CPU time also means more waiting for a CPU: that is no wait of the program's. But a thread
+    that sleeps or waits for storage does not wait for a CPU meanwhile, whatever others do.
     """
-    running = growth.cpu_s + max(growth.cpu_wait_s, 0.0)
-    return running < settings.cpu_part_of_wall * growth.wall_s
+    if growth.keeps_up and growth.cpu is Change.GREW:
+        return False
+    enough = settings.cpu_part_of_wall * growth.wall_s
+    if growth.threads is not None and growth.threads.blocked_s >= enough > growth.running_s:
+        return True
+    return growth.running_s + max(growth.cpu_wait_s, 0.0) < enough
 
 
 def if_starved_threads_delay(growth: Growth) -> Growth:
@@ -67,8 +81,11 @@ def runs_less_side_by_side(growth: Growth, settings: DiagnoseSettings) -> bool:
 
     Either they wait for each other, or what was added is done by one of them: totals cannot tell which.
     """
+    if growth.keeps_up:
+        return False
     running = growth.cpu_s / max(growth.cpus, 1.0) + max(growth.cpu_wait_s, 0.0)
-    return growth.wall is Change.GREW and running < settings.cpu_part_of_wall * growth.wall_s
+    unknown = growth.threads is None
+    return unknown and growth.wall is Change.GREW and running < settings.cpu_part_of_wall * growth.wall_s
 
 
 def _wait(growth: Growth, settings: DiagnoseSettings) -> Nature:
@@ -87,18 +104,36 @@ def growth_of(good: Sequence[Run], bad: Sequence[Run], measures: Measures, setti
         ]
         return means[1] - means[0]
 
+    threads = added_by_threads(good, bad, per_unit=measures.per_unit)
+    starved_s, cpu_wait_s = measures.thread_cpu_wait.excess, measures.cpu_wait.excess
+    if threads is not None:
+        starved_s = threads.runnable_s
+        cpu_wait_s = cpu_wait_s if ended_by_themselves((*good, *bad)) else threads.runnable_s
     return Growth(
         cpu=judge(measures.cpu, settings.cpu).change,
         wall=_wall_change(measures, settings),
         memory=_memory_change(measures.memory, settings),
         cpu_s=measures.cpu.excess,
         wall_s=measures.wall.excess,
-        cpu_wait_s=measures.cpu_wait.excess,
+        cpu_wait_s=cpu_wait_s,
         paging_s=added(lambda totals: totals.major_faults) * settings.major_fault_s,
         transfer_s=added(lambda totals: totals.read_bytes + totals.written_bytes) * settings.io_s_per_byte,
         cpus=measures.cpu.good_mean / measures.wall.good_mean if measures.wall.good_mean > 0 else 1.0,
-        thread_cpu_wait_s=measures.thread_cpu_wait.excess,
+        thread_cpu_wait_s=starved_s,
+        threads=threads,
+        keeps_up=not all(map(_knows_switches, (*good, *bad))) and _keeps_up(measures),
     )
+
+
+def _knows_switches(run: Run) -> bool:
+    """Whether the recording could tell who was ready to run: samples that another tool took alone cannot."""
+    trace, totals = run.manifest.trace, run.manifest.totals
+    is_ours = trace is None or trace.source != "perf.data"
+    return is_ours or totals.voluntary_switches + totals.involuntary_switches > 0
+
+
+def _keeps_up(measures: Measures) -> bool:
+    return measures.cpu.bad_mean * measures.wall.good_mean >= measures.wall.bad_mean * measures.cpu.good_mean
 
 
 def _wall_change(measures: Measures, settings: DiagnoseSettings) -> Change:

@@ -13,7 +13,7 @@ from whyperf.diagnose.wording import SPREAD_UNKNOWN
 from whyperf.recording.identity import is_named_by_address
 from whyperf.recording.symptom import SymptomKind, SymptomSpec
 
-_WAITING = (Nature.WAIT, Nature.IO, Nature.MEMORY)
+_WAITING = (Nature.WAIT, Nature.IO, Nature.MEMORY, Nature.LATENCY)
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Recordings:
     traced: bool
     waits: bool  # blocked threads were sampled too
     fewest_runs: int  # of the kind with fewer
+    memory: bool = False  # allocations were sampled
     unseen: str = ""  # what they do not show of waits, though there must be some
 
 
@@ -45,6 +46,8 @@ def next_step(
 ) -> Step | None:
     """None where nothing is open, or nothing that can be done here would tell."""
     nature = Nature(symptom.kind)
+    if symptom.measure == PEAK_BYTES and recordings.memory:
+        return None
     if symptom.measure == PEAK_BYTES:
         deep = ("--deep", "--symptom", str(SymptomSpec(SymptomKind.MEMORY)))
         return Step(deep, "Samples do not show who keeps memory: exact counts do.") if possible.deep else None

@@ -15,6 +15,7 @@ from whyperf.diagnose.nature import Nature
 from whyperf.diagnose.other_allocators import memory_from_elsewhere
 from whyperf.diagnose.sameness import refuse_different_programs
 from whyperf.diagnose.settings import DiagnoseSettings
+from whyperf.diagnose.settled import after
 from whyperf.diagnose.suspects import to_suspects
 from whyperf.diagnose.trust import TRUST
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
@@ -224,7 +225,8 @@ class _Deep:
         )
         lost = loss_notes(self.good, self.bad, {suspect.module for suspect in suspects}, self.settings)
         said = dict.fromkeys([*notes, *self._uncounted(), *relations.notes, *self._left_out(), *self._inexact(), *lost])
-        return Verdict(kind, symptom, suspects, tuple(said), next_command)
+        command = next_command or after(kind, symptom, suspects, self.good, self.bad)
+        return Verdict(kind, symptom, suspects, tuple(said), command)
 
     def _uncounted(self) -> list[str]:
         """Time in the kernel, where that grew by more than all that Valgrind makes many times slower."""

@@ -20,6 +20,8 @@ class DiagnoseSettings:
     cpu: Floors = field(default_factory=lambda: Floors(relative=0.05, single_relative=0.35))
     # Wall time also waits for the CPU that other programs have: about twice the noise.
     wall: Floors = field(default_factory=lambda: Floors(relative=0.10, single_relative=0.80))
+    # The tail of requests varies more from run to run than their sum does. Chosen, not measured.
+    latency: Floors = field(default_factory=lambda: Floors(relative=0.5, single_relative=1.5))
     # Waiting that a run of milliseconds adds is the scheduler's: a tick to be woken, a tick to be moved, twice. Nor can
     # it be seen: threads that wait are looked at 50 times a second.
     least_wait_s: float = 0.02
@@ -50,6 +52,8 @@ class DiagnoseSettings:
     # Memory is a symptom when its peak is twice as high, by at least 64 MB: less comes and goes with the allocator.
     memory: Floors = field(default_factory=lambda: Floors(relative=1.0, single_relative=1.0))
     memory_bytes: int = 64 << 20
+    # Recordings of memory name functions, so that less is worth a word. Chosen, not measured.
+    held_memory: Floors = field(default_factory=lambda: Floors(relative=0.05, single_relative=0.25))
     # Part of the samples with cut stacks that is worth a note, and that costs confidence.
     cut_stacks_note: float = 0.05
     cut_stacks_doubt: float = 0.25

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whyperf.diagnose.confidence import confidence
+from whyperf.diagnose.confidence import confidence, doubt
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.verdict import Evidence, Suspect
 from whyperf.engines.finding import Finding
@@ -34,6 +34,7 @@ def to_suspects(
             lines=finding.lines,
             decided_by=finding.place.decided_by,
             change=finding.change,
+            doubt=doubt(finding, fewest_runs=fewest_runs, doubtful=doubtful, settings=settings),
         )
         for finding in findings
     )

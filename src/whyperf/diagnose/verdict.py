@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from whyperf.diagnose.origin import Origin, Proof
 from whyperf.engines.finding import HotLine, SourceChange
 
 PEAK_BYTES = "peak_bytes"  # a symptom that is no slowness
@@ -20,11 +21,11 @@ class VerdictKind(Enum):
 
 @dataclass(frozen=True)
 class Symptom:
-    kind: str  # cpu, wait, io, memory, external
+    kind: str  # cpu, wait, io, memory, latency, external
     unit: str
     good: float
     bad: float
-    measure: str  # cpu_s, wall_s, peak_bytes ...
+    measure: str  # cpu_s, wall_s, own_s, latency_p99_s, peak_bytes ...
     runs: tuple[int, int]
     good_runs: tuple[float, ...] = ()
     bad_runs: tuple[float, ...] = ()
@@ -110,6 +111,9 @@ class Suspect:
     decided_by: int = 0  # the line whose condition decides that `line` is reached; 0: none, or unknown
     change: SourceChange | None = None  # of its source, where two builds were compared and its code differs
     commits: tuple[ChangedBy, ...] = ()  # that made this change, where two revisions were compared
+    origin: Origin | None = None  # who set what decides here, where that was followed
+    proofs: tuple[Proof, ...] = ()  # what forcing a value or a function of it showed
+    doubt: str = ""  # why the confidence is not high, and what would raise it
 
 
 @dataclass(frozen=True)
@@ -152,6 +156,7 @@ class CallChange:
     bad: float
     share: float  # negative where it saves time
     sentence: str
+    file: str = ""  # that holds the line
 
 
 @dataclass(frozen=True)
@@ -161,6 +166,27 @@ class CallCounts:
     changes: tuple[CallChange, ...]  # largest share first
     more: int = 0  # changes that are left out
     more_share: float = 0.0  # theirs
+
+
+@dataclass(frozen=True)
+class Percentile:
+    """Of how long requests take, in seconds; the intervals hold 95 of 100 sets of runs like these."""
+
+    percentile: float
+    good: float
+    bad: float
+    good_interval: tuple[float, float]
+    bad_interval: tuple[float, float]
+    certain: bool  # it changed beyond doubt
+
+
+@dataclass(frozen=True)
+class TotalChange:
+    """A total of the runs that changed beyond doubt, per unit of work."""
+
+    measure: str
+    good: float
+    bad: float
 
 
 @dataclass(frozen=True)
@@ -174,4 +200,8 @@ class Verdict:
     contexts: ContextRanking | None = None  # from kernel events, where there are any
     disagreements: tuple[str, ...] = ()  # between engines
     counts: CallCounts | None = None  # where counting runs were made
+    memory_grew: bool = False  # its peak, beyond the spread between runs; by however little
     revisions: tuple[Revision, Revision] | None = None  # good and bad, where revisions were compared
+    machine: str = ""  # why the machine itself makes these runs hard to judge: said first
+    percentiles: tuple[Percentile, ...] = ()  # of requests, where all runs know them
+    totals: tuple[TotalChange, ...] = ()  # largest change first

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import floor
 
+from whyperf.diagnose.latency import PREFIX
 from whyperf.diagnose.measures import Measures
 from whyperf.diagnose.significance import Judgement, Measure
+from whyperf.diagnose.verdict import Percentile
 from whyperf.engines.blocked_waits import Waits
+from whyperf.engines.memory.sentences import in_bytes
 from whyperf.engines.quantities import count, percent, seconds
 from whyperf.engines.same_work import Work
 
@@ -20,7 +24,12 @@ LEFT_OUT = {
 HOLDER_UNSEEN = "Who holds the lock is not seen here, only who waits for it"
 WAITS_UNSEEN = "Samples of CPU time do not show if threads wait for each other"
 _SHOWN_WORD = 40  # characters of a command's word
-_TIMES = {"cpu_s": "CPU time", "sampled_cpu_s": "sampled CPU time", "wall_s": "wall time"}
+_TIMES = {
+    "cpu_s": "CPU time",
+    "sampled_cpu_s": "sampled CPU time",
+    "wall_s": "wall time",
+    "own_s": "time without the run queue",
+}
 
 
 def grew(measure: Measure, unit: str, steadied: Measure | None = None) -> str:
@@ -40,9 +49,54 @@ def grew_alike(sentence: str) -> str:
 def waited(measures: Measures) -> str:
     wall, cpu = measures.wall, measures.cpu
     return (
-        f"Bad runs take {factor(wall)} wall time: {seconds(wall.bad_mean)} per {measures.unit} instead of "
+        f"Bad runs take {factor(wall)} {_TIMES[wall.name]}: {seconds(wall.bad_mean)} per {measures.unit} instead of "
         f"{seconds(wall.good_mean)} ({_runs(wall)}), while CPU time went from {seconds(cpu.good_mean)} to "
         f"{seconds(cpu.bad_mean)}: they wait."
+    )
+
+
+def slower_requests(measure: Measure, percentiles: Sequence[Percentile]) -> str:
+    """The percentile that grew most, and the others behind it."""
+    which = measure.name.removeprefix(PREFIX).removesuffix("_s")
+    others = [
+        f"p{one.percentile:g} {seconds(one.bad)}, was {seconds(one.good)}"
+        for one in percentiles
+        if f"{one.percentile:g}" != which
+    ]
+    beside = f"; {'; '.join(others)}" if others else ""
+    return (
+        f"p{which} of a request: {seconds(measure.bad_mean)}, was {seconds(measure.good_mean)} ({_runs(measure)})"
+        f"{beside}."
+    )
+
+
+def requests_wait(sentence: str, cpu: Measure, unit: str) -> str:
+    went = f"{seconds(cpu.bad_mean)} per {unit}, was {seconds(cpu.good_mean)}"
+    return f"{sentence} They wait: CPU time is {went}."
+
+
+def queued_requests(sentence: str, added_s: float, queued_s: float) -> str:
+    return (
+        f"{sentence} The threads did not get a CPU: they were runnable for {seconds(queued_s)} more, and requests took "
+        f"{seconds(added_s)} longer in all."
+    )
+
+
+def quota(measures: Measures, cpus: float, throttled_s: float) -> str:
+    wall = measures.wall
+    return (
+        f"A CPU quota slows the bad runs: {seconds(wall.bad_mean)} wall time per {measures.unit} instead of "
+        f"{seconds(wall.good_mean)} ({_runs(wall)}) at the same CPU time. Their control group allows {cpus:.2g} CPUs "
+        f"and was stopped for {seconds(throttled_s)} of a run."
+    )
+
+
+def busy_machine(good: float, bad: float) -> str:
+    return (
+        "The machine was busy: threads waited for a CPU longer than they used one "
+        f"({good:.1f} times as long in the good runs, {bad:.1f} times in the bad ones). Judged by CPU time and by time "
+        "in which threads were blocked; elapsed time and latency say little of the program here. A quieter machine "
+        "would tell."
     )
 
 
@@ -100,7 +154,7 @@ def no_difference(measures: Measures, judgement: Judgement) -> str:
 
 
 def unclear(measure: Measure, unit: str, judgement: Judgement, runs: int | None) -> str:
-    verb = "take" if measure.name == "wall_s" else "use"
+    verb = "take" if measure.name in ("wall_s", "own_s") else "use"
     seen = (
         f"Bad runs {verb} {factor(measure)} {_TIMES[measure.name]} ({seconds(measure.bad_mean)} per {unit} instead of "
         f"{seconds(measure.good_mean)})"
@@ -146,14 +200,39 @@ def wall_unclear(wall: Measure) -> str:
     return f"Wall time is {100 * wall.relative:.0f}% higher in the bad runs, but {why}."
 
 
-def memory_note(memory: Measure) -> str:
-    return f"Peak memory went from {memory.good_mean / 1e6:,.0f} MB to {memory.bad_mean / 1e6:,.0f} MB."
-
-
 def more_memory(memory: Measure) -> str:
     return (
         f"Bad runs are not slower, but use {factor(memory)} memory: {memory.bad_mean / 1e6:,.0f} MB at the peak, not "
         f"{memory.good_mean / 1e6:,.0f} MB ({_runs(memory)})."
+    )
+
+
+def more_memory_held(grown: Measure, live: Measure, kept: Measure) -> str:
+    """`grown`: what shows it; `live` and `kept`: what the allocations come to at the peak and at the end."""
+    what = "at the peak" if grown is live else "resident at the peak"
+    sentence = (
+        f"Bad runs use {factor(grown)} memory: {in_bytes(grown.bad_mean)} {what}, not {in_bytes(grown.good_mean)} "
+        f"({_runs(grown)})"
+    )
+    never = f"{in_bytes(kept.bad_mean)} are never freed, was {in_bytes(kept.good_mean)}"
+    if grown is live:
+        return f"{sentence}; {never}."
+    return f"{sentence}. {in_bytes(live.bad_mean)} are allocated then, was {in_bytes(live.good_mean)}; {never}."
+
+
+def more_memory_for_more_work(live: Measure, measures: Measures) -> str:
+    units = measures.units
+    return (
+        f"Bad runs did {units.bad_mean / units.good_mean:.1f} times the work ({count(units.bad_mean)} against "
+        f"{count(units.good_mean)} × {measures.unit}) and hold {in_bytes(live.bad_mean)} at the peak, not "
+        f"{in_bytes(live.good_mean)}: no more for each {measures.unit}."
+    )
+
+
+def same_memory(live: Measure) -> str:
+    return (
+        f"Allocated memory did not grow beyond doubt: {in_bytes(live.bad_mean)} at the peak, "
+        f"{in_bytes(live.good_mean)} in good runs."
     )
 
 

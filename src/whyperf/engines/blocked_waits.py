@@ -25,12 +25,12 @@ def which_count(waits: Waits, samples: pa.Table, recording: Recorded) -> npt.NDA
     if waits is Waits.OUTSIDE:
         return ~np.isin(samples.column("wait").to_numpy(), _WAITS_FOR_ITS_OWN)
     if waits is Waits.LOCKS:
-        locks: npt.NDArray[np.bool_] = _in_locks(recording)[samples.column("stack").to_numpy()]
+        locks: npt.NDArray[np.bool_] = in_locks(recording)[samples.column("stack").to_numpy()]
         return locks
     return np.ones(samples.num_rows, np.bool_)
 
 
-def _in_locks(recording: Recorded) -> npt.NDArray[np.bool_]:
+def in_locks(recording: Recorded) -> npt.NDArray[np.bool_]:
     """By stack: whether one of its innermost functions takes a lock."""
     from whyperf.engines.causes.rules import WAITERS_FRAMES, load_rules  # for those few who look at locks
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from whyperf.engines.blocked_waits import Waits, which_count
+from whyperf.engines.memory.holdings import holdings_of, holds_memory
 from whyperf.engines.recorded import Recorded
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.tables import Clock
@@ -34,7 +35,7 @@ class Work:
 
 @dataclass(frozen=True)
 class StackTime:
-    """Time per distinct stack.
+    """Time per distinct stack; of `Clock.MEMORY` the bytes that are in use at the peak.
 
     `squares` is the variance of `seconds`. CPU samples arrive as Poisson events: the sum of their squared weights. A
     blocked thread was watched as long as it was blocked: only the ends of the wait are uncertain, by one look.
@@ -65,16 +66,23 @@ class Tally:
 class Run:
     """A recording with its columns at hand. Tables are read when first asked for."""
 
-    def __init__(self, recording: Recorded, *, waits: Waits = Waits.ALL, tally: Tally | None = None) -> None:
-        """`waits`: which ones of blocked threads count; `tally`, if it is known."""
+    def __init__(
+        self,
+        recording: Recorded,
+        *,
+        waits: Waits = Waits.ALL,
+        parts: Floats | None = None,
+        tally: Tally | None = None,
+    ) -> None:
+        """`waits`: which ones of blocked threads count, and by sample which `parts` of them; `tally`, if known."""
         self.recording = recording
-        self._waits = waits
+        self._waits, self._parts = waits, parts
         if tally is not None:
             self._tally = tally
 
     def __getstate__(self) -> dict[str, Any]:
         """What was read is read again by whoever gets the run."""
-        return {name: value for name, value in vars(self).items() if name in ("recording", "_waits")}
+        return {name: value for name, value in vars(self).items() if name in ("recording", "_waits", "_parts")}
 
     @property
     def manifest(self) -> Manifest:
@@ -99,7 +107,7 @@ class Run:
 
     @cached_property
     def _tally(self) -> Tally:
-        return tally(self._waits, self.recording)
+        return tally(self._waits, self.recording, self._parts)
 
     @cached_property
     def stack_parent(self) -> list[int]:
@@ -172,17 +180,24 @@ class Run:
         return chains
 
 
-def tally(of_waits: Waits, recording: Recorded) -> Tally:
+def tally(of_waits: Waits, recording: Recorded, parts: Floats | None = None) -> Tally:
     table, manifest = recording.table("samples"), recording.manifest
     stacks, seconds = column(table, "stack"), column(table, "weight") / 1e9
+    seconds = seconds if parts is None else seconds * parts
     counted = _counted(table, recording, of_waits)
-    running, blocked = counted[Clock.CPU], counted[Clock.BLOCKED]
+    running, blocked = counted[Clock.CPU], counted[Clock.BLOCKED] & (seconds > 0)
     look = 1 / (manifest.sampling.blocked_rate_hz or _USUAL_BLOCKED_RATE_HZ)
     waits = seconds[blocked]
     times = {
         Clock.CPU: _by_stack(stacks[running], seconds[running], seconds[running], np.ones(running.sum())),
         Clock.BLOCKED: _by_stack(stacks[blocked], waits, np.minimum(waits, look), np.ceil(waits / look)),
     }
+    if holds_memory(recording):
+        held = holdings_of(recording)
+        there = np.flatnonzero(held.at_peak & (held.stack >= 0))
+        times[Clock.MEMORY] = _by_stack(held.stack[there], held.weight[there], held.weight[there], np.ones(len(there)))
+    else:
+        times[Clock.MEMORY] = _by_stack(stacks[:0], seconds[:0], seconds[:0], seconds[:0])
     return Tally(_work_done(recording), times)
 
 

@@ -154,7 +154,7 @@ def _threads(recording: Recording, node_of_stack: Int64) -> Iterator[ThreadSampl
     for thread in range(len(threads["tid"])):
         process = threads["process"][thread]
         program = processes["executable"][process].rsplit("/", 1)[-1] if process >= 0 else ""
-        for clock in Clock:
+        for clock in (Clock.CPU, Clock.BLOCKED):
             rows = np.flatnonzero(inside & (samples["thread"] == thread) & (samples["clock"] == clock))
             if len(rows):
                 yield ThreadSamples(

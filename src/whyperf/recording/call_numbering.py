@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 
-import numpy as np
-import numpy.typing as npt
-
 from whyperf.recording.system_calls import NAMES, NEWER_FROM, NUMBERS
 
 _AARCH64_FIRST = """
@@ -62,14 +59,3 @@ def recorded_number(number: int, machine: str) -> int:
     if machine != "aarch64" or not 0 <= number < NEWER_FROM:
         return number
     return NUMBERS.get(AARCH64_NAMES.get(number, ""), _NO_CALL)
-
-
-_FROM_AARCH64 = np.array([recorded_number(number, "aarch64") for number in range(NEWER_FROM)], np.int32)
-
-
-def recorded_numbers(numbers: npt.NDArray[np.int32], machine: str) -> npt.NDArray[np.int32]:
-    """The same for many."""
-    if machine != "aarch64":
-        return numbers
-    translated = (numbers >= 0) & (numbers < NEWER_FROM)
-    return np.where(translated, _FROM_AARCH64[np.where(translated, numbers, 0)], numbers)

@@ -93,7 +93,7 @@ def _described_fields(kind: type, prefix: str) -> list[tuple[str, str]]:
 
 
 def _type_name(hint: Any) -> str:
-    names = {int: "whole number", float: "number", str: "text", type(None): "null"}
+    names = {bool: "true or false", int: "whole number", float: "number", str: "text", type(None): "null"}
     arguments = [a for a in get_args(hint) if a is not Ellipsis]
     if not arguments:
         return names[hint]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 MOST_ROWS = 200_000_000
-"""Of one table; `--max-rows` changes it. The largest recordings measured have 27 million rows (bench/RESULTS.md), and
-row numbers have 32 bits."""
+"""Of one table; `--max-rows` changes it. The largest recordings measured have 27 million rows (bench/history/costs.md),
+and row numbers have 32 bits."""
 
 MOST_JSON_BYTES = 16 << 20
 """Of manifest.json, start.json and the like: hundreds of times the largest seen. Parsed, it takes ten times as much."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from whyperf.errors import WhyperfError
+from whyperf.recording.latency import Latency
 from whyperf.recording.plain import Amount, Count, MisfitError, Moment, from_plain, to_plain
 from whyperf.recording.version import FORMAT_VERSION
 
@@ -27,6 +28,7 @@ class Sampling:
     source: str  # "cpu-timer", "cpu-clock-event", "outside", "perf-event" or "trace"
     blocked_rate_hz: Amount = 0.0
     max_bytes: Count = 0
+    memory_interval: Count = 0  # allocated bytes for each sample of allocations, on average; 0: none were taken
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,19 @@ class Window:
 
     start: Moment
     end: Moment
+
+
+@dataclass(frozen=True)
+class ThreadTimes:
+    """What a thread's time within the window went into; of threads that ended, until they were last looked at."""
+
+    name: str
+    main: bool  # of the program that was started
+    lived_s: Amount
+    run_s: Amount
+    runnable_s: Amount  # ready to run without getting a CPU
+    turns: Count  # how often it got a CPU
+    blocked_s: dict[str, float] = field(default_factory=dict)  # system call -> how long; read and write with their file
 
 
 @dataclass(frozen=True)
@@ -56,6 +71,10 @@ class Totals:
     # The same of main threads alone. A run that ends with its program lasts as long as a main thread does, so this much
     # of its wall time was spent in the run queue for certain. None: unknown.
     main_cpu_wait_s: Amount | None = None
+    threads: tuple[ThreadTimes, ...] = ()  # the busiest first; empty: unknown
+    throttled_s: Amount = 0.0  # for which a CPU quota stopped the target's control group
+    quota_cpus: Amount = 0.0  # that this quota allows; 0: there is none, or it stopped nobody
+    latency: Latency | None = None  # of requests; None: nobody reported any
 
     @property
     def cpu_s(self) -> float:
@@ -93,6 +112,8 @@ class Losses:
     values_forbidden: int = 0  # pieces of memory behind a seccomp filter, which forbids the system call for it
     values_not_followed: int = 0  # samples whose pointers were not followed, so that they cost little
     unsampled_cpu_s: float = 0.0  # CPU time that no sample stands for, beyond what chance explains
+    allocations_lost: int = 0  # sampled, and not recorded
+    frees_lost: int = 0  # of recorded allocations: they seem to live on
     notes: tuple[str, ...] = ()
 
 
@@ -176,6 +197,22 @@ class TableFile:
 
 
 @dataclass(frozen=True)
+class RunOptions:
+    """What was asked of the run beyond its command, so that it can be made again. Empty and None: nothing."""
+
+    folder: str = ""  # where the program was started
+    ready: str = ""
+    ready_timeout_s: Amount | None = None
+    drive: str = ""
+    for_s: Amount | None = None
+    skip_s: Amount = 0.0
+    stop_signal: Count | None = None
+    stop_timeout_s: Amount | None = None
+    work_count: str = ""
+    unit: str = ""
+
+
+@dataclass(frozen=True)
 class Manifest:
     format: int
     whyperf: str
@@ -200,6 +237,7 @@ class Manifest:
     deep: Deep | None = None
     trace: Trace | None = None
     counting: Counting | None = None
+    options: RunOptions | None = None  # None: unknown, or nothing was started
     redaction: str = ""  # which key gave numbers their secret unit; empty: they are as they were
 
 

@@ -11,6 +11,7 @@ RECORD = struct.Struct("<HHIQ")  # kind, words, detail, time
 PROCESS = struct.Struct("<IIII")  # pid, ppid, origin, argc
 MODULE = struct.Struct("<QQQQI20sQ")  # start, end, file offset, bias, build-id size, build-id, inode
 THREAD_END = struct.Struct("<Q16s")  # CPU time, name
+MEMORY = struct.Struct("<QQQQ")  # address, bytes, interval, kind
 
 # `enum whyperf_cut` and `enum whyperf_unfollowed`, in words.
 CUT_REASONS = (
@@ -48,9 +49,19 @@ class Kind(IntEnum):
     VALUES = 7
     GLOBALS = 8
     VARIABLES = 9
+    MEMORY = 10
     STACK = 16
     SAMPLE_REF = 17
     BLOCKED = 18
+
+
+class MemoryEvent(IntEnum):
+    """`enum whyperf_memory_kind`."""
+
+    ALLOCATED = 0
+    FREED = 1
+    FREED_BEFORE = 2
+    FAULTED = 3
 
 
 class Origin(IntEnum):
@@ -67,6 +78,11 @@ def record(kind: Kind, time: int, payload: bytes, detail: int = 0) -> bytes:
 
 def sample(time: int, pcs: Sequence[int], weight: int = 1, cut: int = 0) -> bytes:
     return record(Kind.SAMPLE, time, struct.pack(f"<{len(pcs)}Q", *pcs), weight | cut << 24)
+
+
+def memory(time: int, event: MemoryEvent, address: int, size: int = 0, interval: int = 0) -> bytes:
+    """What the sample before it is about."""
+    return record(Kind.MEMORY, time, MEMORY.pack(address, size, interval, event))
 
 
 def blocked(time: int, pcs: Sequence[int], weight_ns: int, system_call: int, cut: int = 0) -> bytes:

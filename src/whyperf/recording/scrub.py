@@ -68,6 +68,7 @@ def _manifest(manifest: Manifest) -> Manifest:
         manifest,
         command=tuple(_base_name(word) for word in manifest.command[:1]),
         environment_names=(),
+        options=None,
         host=replace(manifest.host, name=""),
         losses=replace(losses, unfollowed=unfollowed, notes=()),
         counting=None if manifest.counting is None else _counting(manifest.counting),

@@ -13,6 +13,7 @@ import pyarrow as pa
 from whyperf.recording.call_tables import CALL_COUNTS
 from whyperf.recording.deep_tables import DEEP_TABLES
 from whyperf.recording.events import EVENTS
+from whyperf.recording.memory_tables import ALLOCATIONS
 from whyperf.recording.schema import Column, Table
 
 
@@ -21,6 +22,8 @@ class Clock(IntEnum):
 
     CPU = 0
     BLOCKED = 1
+    MEMORY = 2
+    """No time at all: memory was allocated, freed or first touched."""
 
 
 _text = pa.string()
@@ -36,7 +39,12 @@ SAMPLES = Table(
         Column("thread", _id, "row of `threads`", "threads"),
         Column("stack", _id, "innermost node in `stacks`; -1 when nothing is known", "stacks"),
         Column("weight", _ns, "nanoseconds that the sample stands for", least=0),
-        Column("clock", pa.int8(), "0: CPU time, 1: time blocked in the kernel", one_of=Clock),
+        Column(
+            "clock",
+            pa.int8(),
+            "0: CPU time, 1: time blocked in the kernel, 2: no time, but memory: see `allocations`",
+            one_of=Clock,
+        ),
         Column(
             "wait",
             pa.int16(),
@@ -266,6 +274,7 @@ TABLES: tuple[Table, ...] = (
     VALUES,
     EVENTS,
     CALL_COUNTS,
+    ALLOCATIONS,
     *DEEP_TABLES,
 )
 

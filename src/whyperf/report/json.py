@@ -9,7 +9,8 @@ from dataclasses import asdict
 from importlib import resources
 from typing import Any
 
-from whyperf.diagnose.verdict import CallCounts, ContextRanking, Suspect, ValueSpread, Verdict
+from whyperf.diagnose.origin import Origin, Proof, Share
+from whyperf.diagnose.verdict import CallCounts, ContextRanking, Percentile, Suspect, ValueSpread, Verdict
 from whyperf.engines.excess.explain import Explanation
 from whyperf.engines.finding import SourceChange
 
@@ -45,9 +46,12 @@ def as_plain(verdict: Verdict, explanations: Sequence[Explanation] = (), *, top:
         },
         "suspects": [_suspect(suspect) for suspect in verdict.suspects[:top]],
         "disagreements": list(verdict.disagreements),
-        "notes": [*verdict.warnings, *verdict.notes],
+        "notes": [*filter(None, [verdict.machine]), *verdict.warnings, *verdict.notes],
         "next_command": verdict.next_command,
+        "totals": [asdict(one) for one in verdict.totals],
     }
+    if verdict.percentiles:
+        plain["latency"] = [_percentile(one) for one in verdict.percentiles]
     if verdict.counts is not None:
         plain["call_counts"] = _call_counts(verdict.counts)
     if verdict.revisions is not None:
@@ -59,6 +63,17 @@ def as_plain(verdict: Verdict, explanations: Sequence[Explanation] = (), *, top:
     return plain
 
 
+def _percentile(one: Percentile) -> dict[str, Any]:
+    return {
+        "percentile": one.percentile,
+        "good": one.good,
+        "bad": one.bad,
+        "good_interval": list(one.good_interval),
+        "bad_interval": list(one.bad_interval),
+        "certain": one.certain,
+    }
+
+
 def _call_counts(counts: CallCounts) -> dict[str, Any]:
     return {
         "runs": list(counts.runs),
@@ -68,6 +83,7 @@ def _call_counts(counts: CallCounts) -> dict[str, Any]:
                 "kind": change.kind,
                 "function": change.function,
                 "module": change.module,
+                "file": change.file,
                 "line": change.line,
                 "callee": change.callee or None,
                 "good": change.good,
@@ -123,6 +139,7 @@ def _suspect(suspect: Suspect) -> dict[str, Any]:
         "score": suspect.score,
         "share": suspect.share,
         "confidence": suspect.confidence,
+        "doubt": suspect.doubt or None,
         "pattern": suspect.pattern,
         "why": suspect.why,
         "variables": [
@@ -149,7 +166,50 @@ def _suspect(suspect: Suspect) -> dict[str, Any]:
         "lines": [{"line": line.line, "share": line.share, "text": line.text} for line in suspect.lines],
         "change": None if suspect.change is None else _change(suspect.change),
         "commits": [asdict(one) for one in suspect.commits],
+        "origin": None if suspect.origin is None else _origin(suspect.origin),
+        "proofs": [_proof(proof) for proof in suspect.proofs],
     }
+
+
+def origin_json(origin: Origin) -> str:
+    """A chain alone, as it is in a verdict."""
+    return json.dumps(finite({"format": FORMAT, "origin": _origin(origin)}), indent=1, allow_nan=False) + "\n"
+
+
+def _origin(origin: Origin) -> dict[str, Any]:
+    return {
+        "hops": [{**asdict(hop), "kind": hop.kind.value} for hop in origin.hops],
+        "end": origin.end.value,
+        "sentence": origin.sentence,
+        "turn": origin.turn,
+        "narrows": origin.narrows,
+        "runs": origin.runs,
+        "seconds": origin.seconds,
+    }
+
+
+def _proof(proof: Proof) -> dict[str, Any]:
+    return {
+        "finding": proof.finding.value,
+        "means": proof.means.value,
+        "function": proof.function,
+        "module": proof.module,
+        "file": proof.file,
+        "line": proof.line,
+        "what": proof.what,
+        "good": proof.good,
+        "bad": proof.bad,
+        "removed": _share(proof.removed),
+        "sham": _share(proof.sham),
+        "reverse": _share(proof.reverse),
+        "runs": proof.runs,
+        "measure": proof.measure,
+        "sentence": proof.sentence,
+    }
+
+
+def _share(share: Share | None) -> dict[str, float] | None:
+    return None if share is None else {"share": share.value, "low": share.low, "high": share.high}
 
 
 def _change(change: SourceChange) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from whyperf.engines.quantities import seconds
 from whyperf.report.glyphs import Glyphs
 from whyperf.report.printable import printable
 from whyperf.report.shorten import cut
+from whyperf.report.waiting_threads import name_of, rungs_of
 
 _INDENT = "     "
 _FRAMES = 6  # of the culprit's stack
@@ -19,24 +20,23 @@ _LINK_STYLES = {"strong": "green", "weak": "yellow", "inferred": "cyan", "guess"
 
 def ladder(detail: Mapping[str, Any], width: int, glyphs: Glyphs) -> Iterator[Text]:
     """Nothing for findings without one."""
-    rungs = detail.get("ladder") or []
+    rungs = rungs_of(detail)
     if not rungs:
         return
-    names = [_name(rung) for rung in rungs]
+    names = [printable(name_of(rung)) for rung in rungs]
     name_width = min(max(len(name) for name in names), width // 3)
     yield Text()
     yield Text(f"{_INDENT}  at (s)  {'who':{name_width}}      for  did", "dim")
     for rung, name in zip(rungs, names, strict=True):
-        row = Text(f"{_INDENT}{rung['time_s']:8.3f}  ", "dim")
+        row = Text(f"{_INDENT}{rung.start_s:8.3f}  ", "dim")
         row.append(f"{cut(name, name_width, glyphs.dots):{name_width}}", "bold")
-        row.append(f"  {seconds(rung['for_s']):>7}  ")
+        row.append(f"  {seconds(rung.seconds):>7}  ")
         room = max(20, width - len(row))
-        yield row.append(cut(printable(rung["did"]), room, glyphs.dots))
-        link = rung.get("link")
-        if link:
-            said = f"{link['mechanism']} ({link['certainty']}): {link['why']}"
+        yield row.append(cut(printable(rung.did), room, glyphs.dots))
+        if (link := rung.link) is not None:
+            said = f"{link.mechanism} ({link.certainty}): {link.why}"
             before = f"{_INDENT}{'':8}  {glyphs.rule} "
-            style = _LINK_STYLES.get(link["certainty"], "default")
+            style = _LINK_STYLES.get(link.certainty, "default")
             yield Text(before, "dim").append(cut(printable(said), width - len(before), glyphs.dots), style)
     yield from _stack(detail, width, glyphs)
 
@@ -49,10 +49,3 @@ def _stack(detail: Mapping[str, Any], width: int, glyphs: Glyphs) -> Iterator[Te
         yield Text(start, "dim").append(cut(printable(frame), width - len(start), glyphs.dots))
     if len(frames) > _FRAMES:
         yield Text(f"{_INDENT}   {glyphs.dots} {len(frames) - _FRAMES} more", "dim")
-
-
-def _name(rung: Mapping[str, Any]) -> str:
-    if rung.get("process") is None:
-        return "outside the recording"
-    thread = rung["thread"] if rung["pid"] != rung["tid"] else ""
-    return printable(f"{rung['process']}{'/' + thread if thread else ''} ({rung['tid']})")

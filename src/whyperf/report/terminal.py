@@ -16,7 +16,7 @@ from rich.text import Text
 from whyperf.diagnose.verdict import Suspect, Variable, Verdict, VerdictKind
 from whyperf.engines.excess.explain import Explanation, Standing
 from whyperf.engines.finding import HotLine
-from whyperf.engines.quantities import percent
+from whyperf.engines.quantities import percent, seconds
 from whyperf.report.changed_lines import changed_lines
 from whyperf.report.commits import commits, revisions
 from whyperf.report.console import ReportConsole
@@ -24,6 +24,7 @@ from whyperf.report.counted_calls import counted_calls
 from whyperf.report.glyphs import Glyphs, bar, encodable, glyphs_for, sparkline
 from whyperf.report.heat import heat_map
 from whyperf.report.ladder import ladder
+from whyperf.report.origin_chain import origin_chain
 from whyperf.report.printable import printable
 from whyperf.report.shorten import call_path, cut, indentation, short_name, short_path
 
@@ -85,10 +86,13 @@ class _Report:
 
     def render(self, verdict: Verdict, explanations: Sequence[Explanation], top: int) -> Iterator[Text]:
         suspects = verdict.suspects[:top]
+        if verdict.machine:
+            yield self._wrapped(verdict.machine, "bold yellow")
         yield self._wrapped(verdict.symptom.sentence, _VERDICT_STYLES[verdict.kind])
         yield from revisions(verdict, self.width, self.glyphs)
         for warning in verdict.warnings:
             yield self._wrapped(warning, "bold yellow")
+        yield from self._percentiles(verdict)
         if suspects:
             yield Text()
             yield from self._overview(suspects)
@@ -107,6 +111,17 @@ class _Report:
         for explanation in explanations:
             yield from self._explanation(explanation)
         yield from self._notes(verdict)
+
+    def _percentiles(self, verdict: Verdict) -> Iterator[Text]:
+        """How long requests take, with intervals."""
+        if not verdict.percentiles:
+            return
+        yield Text()
+        yield Text(f"{'requests':>8}  {'good':>9} {'95% interval':>21}  {'bad':>9} {'95% interval':>21}", "dim")
+        for one in verdict.percentiles:
+            spans = [f"{seconds(low)} to {seconds(high)}" for low, high in (one.good_interval, one.bad_interval)]
+            figures = f"{seconds(one.good):>9} {spans[0]:>21}  {seconds(one.bad):>9} {spans[1]:>21}"
+            yield Text(f"{f'p{one.percentile:g}':>8}  {figures}", "bold" if one.certain else "")
 
     def _overview(self, suspects: Sequence[Suspect]) -> Iterator[Text]:
         wheres = [_where(suspect) for suspect in suspects]
@@ -146,6 +161,9 @@ class _Report:
         yield from self._evidence(suspect)
         if suspect.pattern not in ("", "unknown"):
             yield self._indented(f"Pattern: {suspect.pattern}", "dim")
+        if suspect.doubt:
+            yield self._indented(f"Confidence {suspect.confidence}: {suspect.doubt}.", "dim")
+        yield from origin_chain(suspect, self.text_width, self.glyphs)
         told = {(suspect.file, line.line) for line in suspect.lines if line.text.strip()}
         for variable in suspect.variables:
             yield from self._variable(variable)

@@ -25,6 +25,7 @@ from whyperf.comparison.progress import Steps
 from whyperf.errors import WhyperfError
 from whyperf.recording.private_folders import cache_root, private_folder
 from whyperf.report.printable import printable
+from whyperf.revisions.edits import Edit, apply
 from whyperf.revisions.eviction import evict, size_of
 from whyperf.revisions.git import Commit, Repository, commit_of, outside_of_repositories, resolve
 from whyperf.revisions.tree import check_out
@@ -76,17 +77,18 @@ def built(
     cache: Path | None = None,
     shown: Steps | None = None,
     again: bool = False,
+    variant: Variant | None = None,
 ) -> Built:
     """The checkout of `revision`, in which `build` has run once: now or before. BuildError where it does not build.
 
     `build` is a shell's command, run where the user is within the repository; None leaves the checkout as it is.
-    `again` builds it once more.
+    `again` builds it once more. A `variant` is another checkout of its own.
     """
     commit = commit_of(repository, resolve(repository, revision))
     root = cache or revisions_cache()
     try:
         private_folder(root)
-        return _Place(root, repository, commit, build, shown).get(again)
+        return _Place(root, repository, commit, build, shown, variant=variant).get(again)
     except OSError as error:
         raise WhyperfError(
             f"{error.filename or root} cannot be written: {error.strerror}.",
@@ -94,17 +96,34 @@ def built(
         ) from None
 
 
+@dataclass(frozen=True)
+class Variant:
+    """A commit with changes of ours."""
+
+    name: str  # for progress
+    edits: tuple[Edit, ...] = ()
+
+
 class _Place:
     """Where one commit's build is, or will be."""
 
     def __init__(
-        self, root: Path, repository: Repository, commit: Commit, build: str | None, shown: Steps | None
+        self,
+        root: Path,
+        repository: Repository,
+        commit: Commit,
+        build: str | None,
+        shown: Steps | None,
+        *,
+        variant: Variant | None = None,
     ) -> None:
-        self._repository, self._commit, self._build = repository, commit, build
+        self._repository, self._commit, self._build, self._variant = repository, commit, build, variant
         self._shown = shown
         self._root = root
         heeded = [f"{name}={os.environ[name]}" for name in _HEEDED if name in os.environ]
         parts = [commit.commit, str(repository.git_folder.resolve()), str(repository.inside), build or "", *heeded]
+        if variant is not None:
+            parts.append(repr(variant))
         self._folder = root / hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()[:20]
         self._tree = self._folder / TREE
 
@@ -155,8 +174,11 @@ class _Place:
             check_out(self._repository.git_folder, self._commit.commit, self._tree)
         except WhyperfError as error:
             raise BuildError(error.sentence, error.next_command) from None
+        if self._variant is not None:
+            apply(self._tree, self._variant.edits)
         if self._build:
-            self._step(f"building {self._commit.short} {printable(self._commit.subject)}")
+            name = f" {self._variant.name}" if self._variant is not None else ""
+            self._step(f"building {self._commit.short}{name} {printable(self._commit.subject)}")
             self._run_build(self._build)
         about = {"commit": self._commit.commit, "build": self._build, "bytes": size_of(self._folder)}
         new = self._folder / f"{FINISHED}.new"

@@ -25,13 +25,13 @@ class Extent:
     last: int
 
 
-def declarations(recordings: Sequence[Recorded], names: Collection[str]) -> dict[str, Declaration]:
-    """Of these functions, as far as the recordings know them."""
+def declarations(recordings: Sequence[Recorded], names: Collection[str] | None = None) -> dict[str, Declaration]:
+    """Of these functions, or of all, as far as the recordings know them."""
     found: dict[str, Declaration] = {}
     for recording in recordings:
         table = recording.table("functions").select(["name", "file", "line"]).to_pydict()
         for name, file, line in zip(table["name"], table["file"], table["line"], strict=True):
-            if name in names and file and line:
+            if (names is None or name in names) and file and line:
                 found.setdefault(name, Declaration(file, line))
     return found
 

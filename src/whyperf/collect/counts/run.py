@@ -18,8 +18,8 @@ from whyperf.collect.program import Program, check_followable, executed_file
 from whyperf.collect.runner import run_to_the_end
 from whyperf.collect.sampler import cache_folder, preloadable
 from whyperf.collect.sanitizers import first_libraries
-from whyperf.collect.shell import command_line
-from whyperf.collect.start import start_of
+from whyperf.collect.shell import command_line, without_shell
+from whyperf.collect.start import run_options, start_of
 from whyperf.collect.work import DriverWork, OneRun
 from whyperf.debuginfo.probes.plan_cache import SUFFIX, ensure_plan
 from whyperf.errors import WhyperfError
@@ -68,8 +68,9 @@ def record_counts(
 
     Both program and library are of `architecture`, this machine's if none is given.
     """
-    check_followable(program, architecture)
-    _check_sanitizers(program)
+    plain = without_shell(program, environment) or program
+    check_followable(plain, architecture)
+    _check_sanitizers(plain)
     preloadable(library)
     if lifecycle.skip_s:
         raise WhyperfError(
@@ -79,16 +80,18 @@ def record_counts(
         )
     if lifecycle.drive is not None:
         command_line(lifecycle.drive, environment)
-    plans = list(plans_for(files_of(program, environment), cache_folder("plans")))
+    plans = list(plans_for(files_of(plain, environment), cache_folder("plans")))
     named = unit or ("unit" if lifecycle.drive else "run")
     with contextlib.ExitStack() as held:
         folder = folders.create(path, force=force)
         held.callback(folder.release)
         sampling = Sampling(0.0, "calls", "counts")
-        start = start_of(program.command, environment, sampling, named, 0)
+        start = start_of(
+            program.command, environment, sampling, named, 0, options=run_options(program, lifecycle, unit=unit)
+        )
         recorder = CountsRecorder(folder, start, library, plans)
         return run_to_the_end(
-            program,
+            plain,
             path,
             recorder,
             DriverWork(recorder, named) if lifecycle.drive is not None else OneRun(),

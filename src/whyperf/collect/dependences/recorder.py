@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from whyperf.collect.dependences.instruments import Instruments, write_instruments
 from whyperf.collect.dependences.raw import MESSAGES, PLAN, STREAM, Asked, write_asked
@@ -31,7 +32,7 @@ class DependenceRecorder(UnsampledRun):
     def started(self, program: Program) -> Program:
         options = (f"--plan={self._raw / PLAN}", f"--stream={output_name(self._raw / STREAM)}")
         command = (*self._valgrind.command(self._raw / MESSAGES, *options), *program.command)
-        return Program(self._valgrind.path, command, program.folder)
+        return replace(program, path=self._valgrind.path, command=command)
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
         return self._valgrind.environment(base)

@@ -17,8 +17,8 @@ from whyperf.collect.dependences.valgrind import find_valgrind
 from whyperf.collect.lifecycle import Lifecycle, Outcome
 from whyperf.collect.program import Program, check_traceable
 from whyperf.collect.runner import run_to_the_end
-from whyperf.collect.shell import command_line
-from whyperf.collect.start import start_of
+from whyperf.collect.shell import command_line, without_shell
+from whyperf.collect.start import run_options, start_of
 from whyperf.collect.work import DriverWork, OneRun
 from whyperf.recording.manifest import Sampling
 from whyperf.recording.symptom import SymptomSpec
@@ -47,11 +47,12 @@ def record_deep(
     `symptom` is what a sketch is made for; a plan has its own. `plug_ins`: what an earlier run showed to be loaded
     while the program runs (see `plug_ins.loaded_later`).
     """
-    check_traceable(program)
+    plain = without_shell(program, environment) or program
+    check_traceable(plain)
     valgrind = find_valgrind(environment)
     if lifecycle.drive is not None:
         command_line(lifecycle.drive, environment)
-    files = files_of(program, environment, plug_ins)
+    files = files_of(plain, environment, plug_ins)
     if symptom is not None:
         check_early(files, symptom)
     instruments = sketch_instruments(files, symptom) if plan is None else zoom_instruments(files, plan)
@@ -65,11 +66,18 @@ def record_deep(
         folder = folders.create(path, force=force)
         held.callback(folder.release)
         sampling = Sampling(0.0, "instructions", "valgrind")
-        start = start_of(program.command, environment, sampling, named, round(lifecycle.skip_s * 1e9))
+        start = start_of(
+            program.command,
+            environment,
+            sampling,
+            named,
+            round(lifecycle.skip_s * 1e9),
+            options=run_options(program, lifecycle, unit=unit),
+        )
         with folder.removed_unless_begun():
             recorder = DependenceRecorder(folder, start, asked, valgrind, instruments)
         return run_to_the_end(
-            program,
+            plain,
             path,
             recorder,
             DriverWork(recorder, named) if lifecycle.drive is not None else OneRun(),

@@ -96,12 +96,27 @@ class RawValues:
 
 
 @dataclass(frozen=True)
+class RawMemory:
+    """What happened to memory, a row each."""
+
+    sample: Int32  # row of `RawSamples`: when and where
+    address: UInt64
+    bytes: UInt64
+    interval: UInt64
+    event: UInt64  # `MemoryEvent`
+
+    def __len__(self) -> int:
+        return len(self.sample)
+
+
+@dataclass(frozen=True)
 class Evidence:
     start: Start
     owners: tuple[Owner, ...]
     samples: RawSamples
     stacks: RawStacks
     values: RawValues
+    memory: RawMemory
     notes: tuple[Note, ...]  # in time order, without repetitions
     said: tuple[dict[str, Any], ...]  # JSON chunks, without repetitions
     counters: Mapping[str, Any]  # as `Drainer.counters` gives them; empty when nothing is known
@@ -135,7 +150,7 @@ def read_evidence(raw: Path) -> Evidence:
         for chunk in _leftovers(rings, reader):
             reading.add(chunk)
         counters = rings.counters()
-    samples, stacks, values = reading.columns()
+    samples, stacks, values, memory = reading.columns()
     traced = reading.traced.result()
     return Evidence(
         start=start,
@@ -143,6 +158,7 @@ def read_evidence(raw: Path) -> Evidence:
         samples=samples,
         stacks=stacks,
         values=values,
+        memory=memory,
         notes=tuple(sorted(dict.fromkeys(reading.notes), key=lambda note: note.time)),
         said=tuple(reading.said),
         counters=counters or _counters_said(reading.said),
@@ -156,13 +172,14 @@ def read_evidence(raw: Path) -> Evidence:
 
 def without_samples(start: Start, traced: Traced, said: Iterable[dict[str, Any]] = ()) -> Evidence:
     """What was traced by others, with nothing from the sampler. `said`: as the raw log's JSON chunks say it."""
-    samples, stacks, values = _Reading().columns()
+    samples, stacks, values, memory = _Reading().columns()
     return Evidence(
         start=start,
         owners=(),
         samples=samples,
         stacks=stacks,
         values=values,
+        memory=memory,
         notes=(),
         said=tuple(said),
         counters={},
@@ -245,7 +262,7 @@ class _Reading:
             else:
                 self.damaged_bytes += len(payload)
 
-    def columns(self) -> tuple[RawSamples, RawStacks, RawValues]:
+    def columns(self) -> tuple[RawSamples, RawStacks, RawValues, RawMemory]:
         columns = self.decoder.columns()
         samples = RawSamples(
             time=np.frombuffer(columns["time"], np.int64),
@@ -265,7 +282,11 @@ class _Reading:
             ends=np.frombuffer(columns["values_ends"], np.int64),
             packed=columns["values"],
         )
-        return samples.rows(kept), stacks, values
+        of_memory = row[np.frombuffer(columns["memory_sample"], np.int32)]
+        known = np.flatnonzero(of_memory >= 0)
+        fields = np.frombuffer(columns["memory"], np.uint64).reshape(-1, 4)[known]
+        memory = RawMemory(of_memory[known], *(np.ascontiguousarray(field) for field in fields.T))
+        return samples.rows(kept), stacks, values, memory
 
 
 def _is_possible(owner: Owner) -> bool:

@@ -23,6 +23,7 @@ from whyperf.collect.seal.evidence import NEVER, Evidence, Int32, Int64, RawStac
 from whyperf.collect.seal.fingerprints import fingerprints_table
 from whyperf.collect.seal.flow import flow_tables
 from whyperf.collect.seal.kernel import Kernel
+from whyperf.collect.seal.memory import memory_tables
 from whyperf.collect.seal.narrowing import narrowed, without
 from whyperf.collect.seal.opening import Progress
 from whyperf.collect.seal.places import seen_stacks
@@ -158,6 +159,7 @@ def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> t
         "threads": _threads(cast),
         "variables": variables.variables,
         "values": values.values,
+        **memory_tables(evidence, cast),
     }
     events: dict[str, Content] = {}
     if traced is not None and traced_cast is not None and seen_by_tracer is not None:

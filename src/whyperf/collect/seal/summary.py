@@ -44,6 +44,7 @@ def summary(evidence: Evidence, weight_ns: Int64, notes: tuple[str, ...]) -> Man
         exit_status=whole(stop.get("exit_status")),
         exit_signal=whole(stop.get("exit_signal")),
         stopped_by=words(stop.get("stopped_by", "recorder-killed")),
+        options=start.options,
         work_unit=words(evidence.last_said("work").get("unit", "run")),  # nobody counted: a run is one
     )
 
@@ -123,6 +124,8 @@ def _losses(evidence: Evidence, notes: tuple[str, ...]) -> Losses:
         values_unreadable=count("values_unreadable"),
         values_forbidden=count("values_forbidden"),
         values_not_followed=max(0, count("values") - count("values_others")),
+        allocations_lost=count("allocations_lost"),
+        frees_lost=count("frees_lost"),
         notes=(*_said_notes(evidence), *notes, *_own_notes(evidence)),
     )
 

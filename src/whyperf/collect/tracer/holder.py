@@ -109,9 +109,13 @@ def _read(descriptor: int) -> Holder:
 
 
 def _refused(who: Holder) -> WhyperfError:
-    stop = "whyperf trace stop" if who.flight else f"kill -INT {who.pid}" if who.pid else "ps -C whyperf"
+    """Named, and left alone: it may be somebody else's."""
+    known = f"{who.name} (process {who.pid})" if who.pid else who.name
+    wait = f"tail --pid={who.pid} -f /dev/null" if who.pid else "ps -C whyperf"
     return WhyperfError(
-        f"{who.name} (process {who.pid}) is tracing already, and only one tracer can run at a time.", stop
+        f"{known} is tracing already, and only one tracer can run at a time"
+        + (": keep what it has before you stop it." if who.flight else ": wait until it ends."),
+        "whyperf trace dump -o before && whyperf trace stop" if who.flight else wait,
     )
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 
 import numpy as np
+import numpy.typing as npt
 
 from whyperf.collect.tracer.traced import RECORD, Records
-from whyperf.recording.call_numbering import recorded_numbers
+from whyperf.recording.call_numbering import recorded_number
 from whyperf.recording.events import EventKind
+from whyperf.recording.system_calls import NEWER_FROM
 
 # Kinds whose `detail` is the number of a system call.
 _IN_CALLS = (
@@ -19,6 +21,17 @@ _IN_CALLS = (
     EventKind.SYSCALL_ENTER,
     EventKind.SAMPLE,
 )
+
+
+_FROM_AARCH64 = np.array([recorded_number(number, "aarch64") for number in range(NEWER_FROM)], np.int32)
+
+
+def recorded_numbers(numbers: npt.NDArray[np.int32], machine: str) -> npt.NDArray[np.int32]:
+    """What a recording holds for system calls of a machine."""
+    if machine != "aarch64":
+        return numbers
+    translated = (numbers >= 0) & (numbers < NEWER_FROM)
+    return np.where(translated, _FROM_AARCH64[np.where(translated, numbers, 0)], numbers)
 
 
 def number_calls(records: Records, machine: str) -> None:

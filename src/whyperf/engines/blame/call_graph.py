@@ -48,6 +48,11 @@ class CallGraph:
     def sites_by_callee(self) -> list[Ints]:
         return _grouped(self.callee, np.arange(len(self.callee)), self.functions)
 
+    @cached_property
+    def circles(self) -> list[Ints]:
+        """Of functions that call one another in a circle: the sites with which they do."""
+        return [part.within for part in self._parts if len(part.within)]
+
     def callees_first(self) -> list[int]:
         """Every function after those that it calls, as far as circles permit."""
         return [int(function) for part in reversed(self._parts) for function in part.functions]

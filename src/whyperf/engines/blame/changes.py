@@ -9,7 +9,7 @@ from enum import StrEnum
 import numpy as np
 
 from whyperf.engines.blame.attribution import BlameSettings, attribute
-from whyperf.engines.blame.counted import CountedProgram
+from whyperf.engines.blame.counted import CountedProgram, Place
 from whyperf.engines.blame.netting import netted
 from whyperf.engines.blame.parameters import parameters
 
@@ -25,7 +25,7 @@ class Change:
     kind: ChangeKind
     function: int  # of the index
     callee: int | None  # of calls
-    line: int  # of calls; 0: unknown
+    place: Place | None  # of calls, where it is known
     baseline: float  # calls per call, seconds per call, or calls per unit of work
     slow: float
     part_s: float  # of the excess, per unit of work
@@ -60,7 +60,7 @@ def divide(program: CountedProgram, settings: BlameSettings | None = None) -> Di
             ChangeKind.CALLS,
             site.caller,
             site.callee,
-            program.lines.get(site, 0),
+            program.places.get(site),
             float(before.calls[number]),
             float(after.calls[number]),
             float(found.calls[number]),
@@ -69,13 +69,13 @@ def divide(program: CountedProgram, settings: BlameSettings | None = None) -> Di
     for function in np.flatnonzero(found.self_cost).tolist():
         sides = float(before.self_cost[function]), float(after.self_cost[function])
         part = float(found.self_cost[function])
-        changes.setdefault(function, []).append(Change(ChangeKind.SELF, function, None, 0, *sides, part))
+        changes.setdefault(function, []).append(Change(ChangeKind.SELF, function, None, None, *sides, part))
     outside = [
         Change(
             ChangeKind.OUTSIDE,
             function,
             None,
-            0,
+            None,
             float(before.outside[function]),
             float(after.outside[function]),
             float(found.outside[function]),

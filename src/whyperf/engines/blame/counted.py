@@ -29,6 +29,14 @@ class Site:
     by_pointer: bool = False  # all of them together
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where the source has a call."""
+
+    function: int  # of the index: the caller, or what is inlined into it there
+    line: int  # 0: unknown
+
+
 @dataclass(frozen=True, eq=False)
 class CountedProgram:
     index: FunctionIndex
@@ -36,7 +44,7 @@ class CountedProgram:
     graph: CallGraph
     baseline: Measured
     slow: Measured
-    lines: dict[Site, int]  # in the slow build, else in the baseline's
+    places: dict[Site, Place]  # in the slow build, else in the baseline's
     uncounted_s: tuple[float, float]  # per unit of work, on stacks without a counted function: baseline, slow
 
 
@@ -68,11 +76,18 @@ def counted_program(baseline: Runs, slow: Runs, clock: Clock = Clock.CPU) -> Cou
             one.activations(len(index.functions)),
             np.array([calls.get(site, 0.0) for site in sites]),
             own,
+            _one_sample(side.sampled),
         )
-        for one, calls, (own, _) in zip(counts, made, times, strict=True)
+        for one, calls, (own, _), side in zip(counts, made, times, (baseline, slow), strict=True)
     ]
-    lines = counts[0].lines | counts[1].lines
-    return CountedProgram(index, sites, graph, measured[0], measured[1], lines, (times[0][1], times[1][1]))
+    places = counts[0].places | counts[1].places
+    return CountedProgram(index, sites, graph, measured[0], measured[1], places, (times[0][1], times[1][1]))
+
+
+def _one_sample(runs: Sequence[Run]) -> float:
+    """How much one sample stands for in the runs' mean, per unit of work."""
+    rates = [run.manifest.sampling.rate_hz * run.work.count for run in runs]
+    return max((1 / rate for rate in rates if rate > 0), default=0.0) / max(1, len(runs))
 
 
 @dataclass(frozen=True)
@@ -82,7 +97,7 @@ class _Counts:
     calls: dict[Site, float]
     entered: dict[int, float]  # functions whose entries were counted
     through_pointers: dict[int, float]  # by caller
-    lines: dict[Site, int]
+    places: dict[Site, Place]
 
     @property
     def ran(self) -> set[int]:
@@ -121,7 +136,7 @@ def _counts(index: FunctionIndex, runs: Sequence[Run]) -> _Counts:
     calls: Counter[Site] = Counter()
     entered: Counter[int] = Counter()
     through: Counter[int] = Counter()
-    lines: dict[Site, int] = {}
+    places: dict[Site, Place] = {}
     for run in runs:
         table, number = run.recording.table("call_counts"), index.of_row[run]
         per = 1 / (run.work.count * len(runs))
@@ -143,10 +158,19 @@ def _counts(index: FunctionIndex, runs: Sequence[Run]) -> _Counts:
             elif kind in _DIRECT and callee in number:
                 site = Site(caller, number[callee], order)
                 calls[site] += count
-                lines[site] = run.frame_line[frame] if frame >= 0 else 0
+                if frame >= 0:
+                    places[site] = _place(index, run, frame, number[callee])
             elif kind != CallKind.ITERATION:
                 through[caller] += count
-    return _Counts(dict(calls), dict(entered), dict(through), lines)
+    return _Counts(dict(calls), dict(entered), dict(through), places)
+
+
+def _place(index: FunctionIndex, run: Run, frame: int, callee: int) -> Place:
+    """The innermost function around the call. Not a part of the callee, of which the rest is called."""
+    name = index.functions[callee].key.name
+    chain = [index.of_frame[run][one] for one in run.frame_chain[frame]]
+    around = (function for function in reversed(chain) if index.functions[function].key.name != name)
+    return Place(next(around, chain[0]), run.frame_line[frame])
 
 
 class _Sampled:
@@ -168,12 +192,19 @@ class _Sampled:
 
 
 def _counted_path(index: FunctionIndex, run: Run, stack: int, ran: set[int]) -> list[int]:
-    """Counted functions of a stack, innermost first. Inlined functions and uncounted libraries are their callers'."""
-    of_frame, found = index.of_frame[run], []
+    """Counted functions of a stack, innermost first. Inlined functions and uncounted libraries are their callers'.
+
+    The program's own code that could not be counted is not the time of a library that called it, as `main` is called.
+    """
+    of_frame, passed_own = index.of_frame[run], False
+    found: list[int] = []
     while stack >= 0:
         function = of_frame[run.frame_chain[run.stack_frame[stack]][0]]
         if function in ran:
+            if passed_own and not found and not index.functions[function].own:
+                return []
             found.append(function)
+        passed_own |= index.functions[function].own
         stack = run.stack_parent[stack]
     return found
 

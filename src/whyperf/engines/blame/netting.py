@@ -1,5 +1,7 @@
 """Net what a function does less per call against the sites that call it more often, and the other way round.
 
+The same for calls within a circle of functions: a sort that calls itself here instead of there recurses as often.
+
 Work handed over in smaller pieces is no change: if `apply` is called a hundred times as often and does a hundredth each
 time, the sites that call it and its own code carry shares of opposite sign that say nothing. From the innermost
 functions outwards the smaller of the two is taken off both. Sums stay what they were.
@@ -17,6 +19,12 @@ from whyperf.engines.blame.call_graph import CallGraph
 
 def netted(graph: CallGraph, found: Attribution) -> Attribution:
     calls, own = found.calls.copy(), found.self_cost.copy()
+    for circle in graph.circles:
+        more, less = (circle[sign * calls[circle] > 0] for sign in (1, -1))
+        amount = min(float(calls[more].sum()), -float(calls[less].sum()))
+        if amount > 0:
+            calls[more] *= 1 - amount / float(calls[more].sum())
+            calls[less] *= 1 + amount / float(calls[less].sum())
     into, inside = graph.sites_by_callee, graph.sites_by_caller
     for function in graph.callees_first():
         arriving = into[function][graph.caller[into[function]] != function]

@@ -47,7 +47,7 @@ def _long_waits(stalled: Roles, normals: Sequence[Roles], limits: Limits, which:
     lasted = graph.ends - graph.waits.begin
     normal, count = _normal_waits(stalled, normals, lasted)
     least = limits.for_instances(count)
-    which = which & _of_programs(graph) & ~_for_children(graph)
+    which = which & _of_programs(graph) & ~_for_children(graph) & ~graph.cut_by_exit
     long = which & is_excess(lasted, normal, least, graph.settings.excess_factor)
     if not normals:
         # A recording's own past says nothing of sites that it has hardly any waits at, but for their length.

@@ -127,6 +127,7 @@ def _rung(graph: Graph, rung: Rung) -> dict[str, Any]:
         "time_s": _since(graph, rung.begin),
         "for_s": (rung.end - rung.begin) / 1e9,
         "did": words.did(graph, rung),
+        "own": _own(graph, wait.node),
         "stack": [_shown(frame) for frame in graph.stack(wait.node)],
         "link": None
         if rung.link is None
@@ -144,9 +145,20 @@ def _last(graph: Graph, culprit: Culprit) -> dict[str, Any]:
         "time_s": _since(graph, culprit.begin),
         "for_s": (culprit.end - culprit.begin) / 1e9,
         "did": words.ending(graph, culprit),
+        "own": _own(graph, culprit.node),
         "stack": [_shown(frame) for frame in (graph.stack(culprit.node) if culprit.node >= 0 else ())],
         "link": None,
     }
+
+
+def _own(graph: Graph, node: int) -> dict[str, Any] | None:
+    """Where in the program's own code a thread was, with the way there; None where it was in none."""
+    frames = [frame for frame in graph.stack(node) if frame.own] if node >= 0 else []
+    if not frames:
+        return None
+    inner = frames[0]
+    place = {"function": inner.function, "module": inner.module, "file": inner.file, "line": inner.line}
+    return {**place, "path": [frame.function for frame in reversed(frames)]}
 
 
 def _since(graph: Graph, time: int) -> float:

@@ -104,11 +104,16 @@ class Graph:
 
         A library's background thread (jemalloc's) idles in several places and is waited for by nobody.
         """
-        waits, events = self.waits, self.trace.events
+        found: Bools = self.in_loop | (self.passive & (self.cut_by_exit | (self.waits.woken == NEVER)))
+        return found
+
+    @cached_property
+    def cut_by_exit(self) -> Bools:
+        """By wait: whether its own process ended without it, so that nothing depended on it."""
         exits = np.array([rule.name == "exit" for rule in self.rules.wakes] + [False], np.bool_)
         pids = np.append(self.trace.pids, np.int32(-1))
-        own_end = exits[self.wakes.rule] & (pids[events.thread[waits.wake]] == pids[waits.thread])
-        found: Bools = self.in_loop | (self.passive & (own_end | (waits.woken == NEVER)))
+        waits, events = self.waits, self.trace.events
+        found: Bools = exits[self.wakes.rule] & (pids[events.thread[waits.wake]] == pids[waits.thread])
         return found
 
     @cached_property

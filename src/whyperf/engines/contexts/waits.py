@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.engines.contexts.records import Flags, Records
+from whyperf.engines.waiting_calls import READY, numbers
 from whyperf.recording.events import InterruptContext
 from whyperf.recording.system_calls import NUMBERS
 
@@ -69,30 +70,21 @@ _SENDING = "sendto sendmsg sendmmsg write writev sendfile splice shutdown close 
 # By the upper bits of `i_mode`, as in an event's object.
 _BY_FILE_TYPE = {0x1: WaitKind.PIPE, 0x2: WaitKind.DEVICE, 0x4: WaitKind.DISK, 0x6: WaitKind.DISK, 0x8: WaitKind.DISK,
                  0xC: WaitKind.SOCKET}  # fmt: skip
-_FILE_TYPE_SHIFT = 48
+_FILE_TYPE_SHIFT = 60  # i_mode begins at bit 48
 # Locks are waited for by FUTEX_WAIT. The other bits say private, and by which clock.
 _FUTEX_WAIT_BITSET, _FUTEX_OPERATION = 9, 0x7F
 _TASK_UNINTERRUPTIBLE, _TASK_NOLOAD = 0x2, 0x400  # both: an idle thread of the kernel
-# Calls that serve whatever comes next: a thread that waits in them has nothing to do.
-_READY = (
-    "epoll_wait epoll_pwait epoll_pwait2 accept accept4 select pselect6 poll ppoll io_uring_enter pause rt_sigsuspend "
-    "rt_sigtimedwait"
-)
-
-
-def _numbers(names: str) -> npt.NDArray[np.int64]:
-    return np.array([NUMBERS[name] for name in names.split()])
 
 
 def _table() -> Kinds:
     kinds = np.full(1024, -1, np.int8)
     for kind, names in _BY_CALL.items():
-        kinds[_numbers(names)] = kind
+        kinds[numbers(names)] = kind
     return kinds
 
 
 _CALLS = _table()
-_SENDING_CALLS, _READY_CALLS = _numbers(_SENDING), _numbers(_READY)
+_SENDING_CALLS, _READY_CALLS = numbers(_SENDING), numbers(READY)
 
 
 def kinds_of(waits: Records) -> Kinds:

@@ -6,6 +6,7 @@ import numpy as np
 
 from whyperf.engines.excess.anchors import Anchor, Role, heaviest_context, repeated_callee
 from whyperf.engines.excess.compare import Account, Excess
+from whyperf.engines.excess.library_calls import library_calls
 from whyperf.engines.quantities import percent, seconds
 from whyperf.engines.source_change import is_same_file
 from whyperf.recording.tables import Clock
@@ -41,28 +42,32 @@ def _code_differs(excess: Excess, function: int) -> str:
 
 def _why(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: list[tuple[int, float]]) -> str:
     spends = _spends(excess)
-    other = there = ""
+    other = there = answers = ""
     if anchor.other is not None:
-        other, there = _named(excess, anchor.other), seconds(excess.account(anchor.other).bad_inclusive_s)
+        callee = excess.account(anchor.other)
+        other, there = _named(excess, anchor.other), seconds(callee.bad_inclusive_s)
+        answers = _part_of(account, callee.bad_inclusive_s - callee.good_inclusive_s)
     reached = seconds(account.bad_inclusive_s)
+    all_of_it = _part_of(account, account.bad_inclusive_s - account.good_inclusive_s)
     match anchor.role:
         case Role.TOOK_NEW_PATH:
             seen = f"in which the good runs were {_seen(excess, anchor)} seen"
-            return f"It calls {other}, {seen}: {there} per {unit} go there."
+            return f"It calls {other}, {seen}: {there} per {unit} go there{answers}."
         case Role.CALLS_MORE:
             seen = f"the good runs were {_seen(excess, anchor)} seen there"
-            return f"It calls {other} in a loop; {seen}, now {there} per {unit} go there."
+            return f"It calls {other} in a loop; {seen}, now {there} per {unit} go there{answers}."
         case Role.NEW_PATH | Role.TAKES_LONGER | Role.NEW_CODE:
             if account.good_inclusive_s > 0.0:  # a new path may lead to code that others call as well
                 before = seconds(account.good_inclusive_s)
-                return f"Called by {other}, it {spends} {reached} per {unit}; in the good runs it {spends} {before}."
+                now = f"it {spends} {reached} per {unit}"
+                return f"Called by {other}, {now}; in the good runs it {spends} {before}{all_of_it}."
             absent = _is_absent_in_good(excess, account.function)
             why = "The good runs' program does not have it" if absent else "The good runs were never seen in it"
-            return f"{why}; called by {other}, it {spends} {reached} per {unit}."
+            return f"{why}; called by {other}, it {spends} {reached} per {unit}{all_of_it}."
         case Role.HUB:
             return (
                 f"Cheap itself, but most of what grew lies in what it calls: {seconds(account.good_inclusive_s)} per "
-                f"{unit} became {seconds(account.bad_inclusive_s)}. It may call too often, or with too much."
+                f"{unit} became {seconds(account.bad_inclusive_s)}{all_of_it}. It may call too often, or with too much."
             )
         case _:
             return _grown(excess, account, anchor, unit, inside)
@@ -110,7 +115,8 @@ def _grown(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: 
         now, before = seconds(account.bad_inclusive_s), seconds(account.good_inclusive_s)
         if anchor.role is Role.CALLS_OFTENER and anchor.other is not None:
             more = f"It calls {_named(excess, anchor.other)} more often, where each time the same is done"
-            return f"{more}: with what it calls it {spends} {now} per {unit}, not {before}."
+            answers = _part_of(account, account.bad_inclusive_s - account.good_inclusive_s)
+            return f"{more}: with what it calls it {spends} {now} per {unit}, not {before}{answers}."
         callee = repeated_callee(excess, anchor.node)
         loop = f" It calls {_named(excess, callee)} in a loop." if callee is not None else ""
         answers = f"it answers for {seconds(account.charged_s)} of the difference"
@@ -119,19 +125,25 @@ def _grown(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: 
     where = _spent_in(excess, account.function, inside)
     threads = _waiting_threads(excess, account.function)
     summed = f", summed over {threads} threads" if threads > 1 else ""
-    answers = _answers(excess, account, own) if abs(_gain(account) - own) > _SLIGHTLY * own else ""
+    answers = _answers(excess, account, own) if abs(account.charged_s - own) > _SLIGHTLY * own else ""
     return f"It {spends} {seconds(own)} more per {unit}{where}: {compared}{summed}{answers}."
 
 
-def _answers(excess: Excess, account: Account, own: float) -> str:
-    """What it answers for where that is not just its own growth: more of it is in callees, or others share in it."""
-    charged = seconds(account.charged_s)
-    if account.charged_s < _SLIGHTLY * own:
+def _part_of(account: Account, stated: float) -> str:
+    """How much it answers for of a difference that a sentence states, where that is not just all of it."""
+    if abs(account.charged_s - stated) <= _SLIGHTLY * stated:
+        return ""
+    if account.charged_s < _SLIGHTLY * stated:
         return "; others answer for it"
-    if charged_elsewhere(excess, account.function) > _SLIGHTLY * account.charged_s:
-        rest = "" if account.charged_s > own else ", others for the rest"
-        return f"; with what it calls it answers for {charged}{rest}"
-    return f"; it answers for {charged} of that, others for the rest" if account.charged_s < own else ""
+    return f"; it answers for {seconds(account.charged_s)} of the difference"
+
+
+def _answers(excess: Excess, account: Account, own: float) -> str:
+    """The same of its own growth: more of it is in callees, or others share in it, or it is set off by what shrank."""
+    if charged_elsewhere(excess, account.function) <= _SLIGHTLY * account.charged_s:
+        return _part_of(account, own)
+    rest = "" if account.charged_s > own else ", others for the rest"
+    return f"; with what it calls it answers for {seconds(account.charged_s)}{rest}"
 
 
 def charged_elsewhere(excess: Excess, function: int) -> float:
@@ -164,4 +176,10 @@ def _spent_in(excess: Excess, function: int, inside: list[tuple[int, float]]) ->
     if sum(share for _, share in called) < 0.5:
         return " in its own code"
     number, share = called[0]
-    return f", {percent(share)} of it in {_named(excess, number)}"
+    entered = library_calls(excess, function)
+    if not entered or entered[0].share < share:
+        return f", {percent(share)} of it in {_named(excess, number)}"
+    # What the program calls says more than what that calls in turn.
+    first = entered[0]
+    walked = f", which walks the nodes of a bucket (look at {first.hash})" if first.hash else ""
+    return f", {percent(first.share)} of it in {_named(excess, first.function)}{walked}"

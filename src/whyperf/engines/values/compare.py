@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -57,12 +58,31 @@ class Values:
     settings: ValuesSettings
 
     def of(self, function: FunctionKey) -> list[Abnormal]:
-        return [one for one in self.abnormal if one.function == function]
+        """What may be cited of a function's data."""
+        return [one for one in self.cited if one.function == function]
+
+    @cached_property
+    def cited(self) -> tuple[Abnormal, ...]:
+        """Without what slower code alone explains."""
+        return tuple(one for one in self.abnormal if not _is_slowness(one))
 
     @property
     def run_constants(self) -> list[Variable]:
         """Constant in each run and different: several runs would tell settings from process ids."""
         return [one.variable for one in self.outcomes if one.status is Status.RUN_CONSTANT]
+
+
+def _is_slowness(one: Abnormal) -> bool:
+    """Whether the variable merely changes less from sample to sample: so does all that a slower loop changes.
+
+    How long it stays was weighed against the function's slowness when it was tested.
+    """
+    good, bad = one.contrast.good, one.contrast.bad
+    if one.dimension is not Dimension.DELTA:
+        return False
+    if bad.typical == good.typical == 0:
+        return bad.at_typical >= good.at_typical
+    return abs(bad.typical) < abs(good.typical)
 
 
 def compare(

@@ -48,7 +48,7 @@ def findings(values: Values) -> list[Finding]:
     outcomes = defaultdict(list)
     for outcome in values.outcomes:
         outcomes[outcome.variable.function].append(outcome)
-    score = {one.function: 0.0 for one in values.abnormal if one.function is not None} | dict(values.anomaly)
+    score = {one.function: values.anomaly.get(one.function, 0.0) for one in values.cited if one.function is not None}
     ranked = sorted(score, key=lambda key: (-score[key], key.name, key.module))
     found = []
     for rank, key in enumerate(ranked, 1):
@@ -64,7 +64,7 @@ def shown(values: Values, function: FunctionKey) -> tuple[ShownVariable, ...]:
 
 
 def shown_globals(values: Values) -> tuple[ShownVariable, ...]:
-    several = [one for one in values.abnormal if one.function is None]
+    several = [one for one in values.cited if one.function is None]
     return tuple(described(values, one) for one in several[: values.settings.shown_variables])
 
 

@@ -24,6 +24,7 @@ from whyperf.importers.perf_data.notes import notes_of
 from whyperf.importers.perf_data.participants import participants
 from whyperf.importers.perf_data.reading import PerfData, read_perf_data
 from whyperf.importers.perf_data.system_calls import fill_system_calls
+from whyperf.importers.perf_data.whole_program import WholeProgram, command_of, whole_program
 from whyperf.recording.events import EventKind
 from whyperf.recording.manifest import Host, Sampling, Totals, Trace
 from whyperf.recording.plain import to_plain
@@ -39,8 +40,9 @@ def import_perf_data(path: Path, output: Path, *, force: bool = False, progress:
         report(f"reading {path.name}", 0.0)
         read = read_perf_data(path)
         trace = trace_of(read, "perf.data", _scope(read.container.features.command))
-        traced = traced_of(read, trace)
-        return seal_perf_data(output, read, without_samples(_start(read), traced, _said(read, traced)), report)
+        traced, whole = traced_of(read, trace), whole_program(read.books.happenings, trace.scope)
+        evidence = without_samples(_start(read, whole), traced, _said(read, traced, whole))
+        return seal_perf_data(output, read, evidence, report)
     except BaseException:
         shutil.rmtree(output, ignore_errors=True)
         raise
@@ -109,13 +111,12 @@ def _scope(command: Sequence[str]) -> str:
     return "process" if any(option.startswith(("-p", "-t", "--pid", "--tid")) for option in options) else "tree"
 
 
-def _start(read: PerfData) -> Start:
+def _start(read: PerfData, whole: WholeProgram | None) -> Start:
     features = read.container.features
     clock = features.real_minus_clock
     real = read.begin + clock if clock is not None else read.container.changed_ns - (read.end - read.begin)
-    command = features.command
     return Start(
-        command=command[command.index("--") + 1 :] if "--" in command else command,
+        command=command_of(features.command, whole),
         environment_names=(),
         sampling=Sampling(rate_hz=read.timed.rate_hz, clock="cpu", source=TRACED_SAMPLES),
         work_unit="run",
@@ -126,11 +127,14 @@ def _start(read: PerfData) -> Start:
     )
 
 
-def _said(read: PerfData, traced: Traced) -> list[dict[str, Any]]:
+def _said(read: PerfData, traced: Traced, whole: WholeProgram | None) -> list[dict[str, Any]]:
     """What a recorder of our own would have put into its log."""
+    totals = _totals(read, traced.records)
+    if whole is not None and not read.without_times:
+        totals = replace(totals, wall_s=(whole.end - whole.begin) / 1e9)
     return [
-        {"type": "totals", "at": "stop", "totals": to_plain(_totals(read, traced.records))},
-        {"type": "stop", "time": read.end, "stopped_by": "imported"},
+        {"type": "totals", "at": "stop", "totals": to_plain(totals)},
+        {"type": "stop", "time": read.end, "stopped_by": "imported" if whole is None else "exit"},
     ]
 
 

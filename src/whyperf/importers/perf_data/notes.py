@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+import numpy as np
+
 from whyperf.importers.perf_data.layout import SampleType
 from whyperf.importers.perf_data.reading import PerfData, listed
 
@@ -44,4 +46,19 @@ def notes_of(read: PerfData) -> list[str]:
         )
     if not any(one.sample_type & SampleType.CALLCHAIN or one.copies_stacks for one in read.container.events):
         notes.append("Recorded without call graphs: callers are unknown (perf record -g, or --call-graph dwarf).")
+    elif _mostly_one_frame(read):
+        notes.append(
+            "Most call chains are one frame deep, so callers are unknown: the program was compiled without frame "
+            "pointers. Record with perf record --call-graph dwarf."
+        )
     return notes
+
+
+def _mostly_one_frame(read: PerfData) -> bool:
+    """Of the samples in programs' own code, by the chains that perf took. No program begins where it computes."""
+    numbers = read.samples["user_stack"][read.timed.rows]
+    numbers = numbers[numbers > 0]
+    if not len(numbers):
+        return False
+    deep = np.diff(read.stacks.ends, prepend=np.int64(0))[numbers - 1]
+    return 2 * int(np.count_nonzero(deep <= 1)) > len(deep)

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from whyperf import __version__
 from whyperf.diagnose.verdict import Verdict
 from whyperf.engines.run import ONE_RUN
+from whyperf.recording.tables import Clock
 from whyperf.report.html.causes import causes_section
 from whyperf.report.html.contexts import contexts_section
 from whyperf.report.html.examined import Examined
@@ -16,13 +17,16 @@ from whyperf.report.html.relations import relations_section
 from whyperf.report.html.values import values_section
 from whyperf.report.html.verdict import verdict_section
 
+_WAITING = ("wait", "io", "latency")
+
 
 def page_model(verdict: Verdict | None, examined: Examined) -> PageModel:
     """Without a verdict: of recordings that are only looked at."""
     suspects = [(one.function, one.module) for one in verdict.suspects] if verdict is not None else []
     values = values_section(examined.values, suspects)
     unit = verdict.symptom.unit if verdict is not None and examined.good else ONE_RUN
-    contexts = contexts_section(examined, unit, verdict.contexts if verdict is not None else None)
+    ranking = verdict.contexts if verdict is not None else None
+    contexts = contexts_section(examined, unit, ranking, _clock(verdict, examined))
     causes = causes_section(verdict)
     relations = relations_section(verdict)
     return PageModel(
@@ -40,6 +44,14 @@ def page_model(verdict: Verdict | None, examined: Examined) -> PageModel:
         relations=relations,
         recordings=recordings_section(examined),
     )
+
+
+def _clock(verdict: Verdict | None, examined: Examined) -> Clock:
+    """Which time explains the verdict: what its suspects were chosen from, or what its symptom is of."""
+    if examined.excess is not None:
+        return examined.excess.clock
+    waits = verdict is not None and verdict.symptom.measure == "wall_s" and verdict.symptom.kind in _WAITING
+    return Clock.BLOCKED if waits else Clock.CPU
 
 
 def title_of(examined: Examined) -> str:

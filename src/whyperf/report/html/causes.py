@@ -12,6 +12,7 @@ from typing import Any
 from whyperf.diagnose.verdict import Suspect, Verdict
 from whyperf.engines.causes.findings import ENGINE
 from whyperf.report.html.model import CauseLink, CauseRung, CausesSection, CauseStory
+from whyperf.report.waiting_threads import name_of, rungs_of
 
 
 def causes_section(verdict: Verdict | None) -> CausesSection | None:
@@ -26,8 +27,8 @@ def causes_section(verdict: Verdict | None) -> CausesSection | None:
 
 
 def _story(suspect: Suspect, detail: Mapping[str, Any]) -> CauseStory:
-    ladder, stall = detail["ladder"], detail["stall"]
-    lanes = list(dict.fromkeys(_thread(rung) for rung in ladder))
+    rungs, stall = rungs_of(detail), detail["stall"]
+    lanes = list(dict.fromkeys(map(name_of, rungs)))
     return CauseStory(
         rank=suspect.rank,
         normal_s=stall["normal_s"],
@@ -35,21 +36,13 @@ def _story(suspect: Suspect, detail: Mapping[str, Any]) -> CauseStory:
         lanes=tuple(lanes),
         rungs=tuple(
             CauseRung(
-                lane=lanes.index(_thread(rung)),
-                start_s=rung["time_s"],
-                seconds=rung["for_s"],
-                did=rung["did"],
-                stack=tuple(rung["stack"]),
-                link=None if rung["link"] is None else CauseLink(**rung["link"]),
+                lane=lanes.index(name_of(rung)),
+                start_s=rung.start_s,
+                seconds=rung.seconds,
+                did=rung.did,
+                stack=rung.stack,
+                link=None if rung.link is None else CauseLink(rung.link.mechanism, rung.link.certainty, rung.link.why),
             )
-            for rung in ladder
+            for rung in rungs
         ),
     )
-
-
-def _thread(rung: Mapping[str, Any]) -> str:
-    """`server/worker (4711)`: the program, the thread where it has a name of its own, its number."""
-    if rung["tid"] is None:
-        return "outside of the recording"
-    own = f"/{rung['thread']}" if rung["thread"] and rung["thread"] != rung["process"] else ""
-    return f"{rung['process']}{own} ({rung['tid']})"

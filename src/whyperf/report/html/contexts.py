@@ -28,12 +28,14 @@ _LAYERS = {
 }
 
 
-def contexts_section(examined: Examined, unit: str, ranking: ContextRanking | None = None) -> ContextsSection | None:
+def contexts_section(
+    examined: Examined, unit: str, ranking: ContextRanking | None = None, clock_of_verdict: Clock = Clock.CPU
+) -> ContextsSection | None:
     """None where there is nothing to show. `ranking`: what kernel events say of contexts."""
     index = examined.index
     shown = [
         (clock, _Tree(costs))
-        for clock in Clock
+        for clock in (Clock.CPU, Clock.BLOCKED)
         if _enough(index, clock) and len((costs := _costs(examined, unit, clock)).tree) > 1
     ]
     heat = None if ranking is None or not ranking.contexts else _heat(ranking)
@@ -45,6 +47,7 @@ def contexts_section(examined: Examined, unit: str, ranking: ContextRanking | No
     return ContextsSection(
         unit=unit,
         compared=bool(index.good),
+        shown=clock_of_verdict.name.lower(),
         functions=tuple(_function(index, function, layers[function]) for function in used),
         trees=tuple(tree.columns(clock, number) for clock, tree in shown),
         heat=heat,

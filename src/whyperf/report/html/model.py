@@ -54,6 +54,34 @@ class EvidenceRow:
 
 
 @dataclass(frozen=True)
+class HopRow:
+    function: str
+    module: str
+    file: str
+    line: int
+    source: str
+    what: str
+    good: str
+    bad: str
+
+
+@dataclass(frozen=True)
+class OriginRow:
+    """Who set what decides, from where time is paid to where the value was made."""
+
+    hops: tuple[HopRow, ...]
+    turn: int  # the hop where good turns into bad
+    sentence: str  # why it ends there
+    runs: int
+
+
+@dataclass(frozen=True)
+class ProofRow:
+    finding: str  # proven, supported, refuted, trigger, not-testable
+    sentence: str
+
+
+@dataclass(frozen=True)
 class SuspectRow:
     rank: int
     function: str
@@ -75,11 +103,14 @@ class SuspectRow:
     cause: int | None  # number in `causes.stories`
     frame: int | None  # number in `contexts.functions`
     evidence: tuple[EvidenceRow, ...]
+    origin: OriginRow | None
+    proofs: tuple[ProofRow, ...]
 
 
 @dataclass(frozen=True)
 class VerdictSection:
     kind: str  # difference, none, more-work, insufficient
+    headline: str  # why, names in backticks; empty where nobody is suspected
     sentence: str
     symptom: str  # cpu, wait, io, memory, external
     measure: str  # cpu_s, wall_s, instructions ...
@@ -200,6 +231,7 @@ class HeatMap:
 class ContextsSection:
     unit: str
     compared: bool  # False: one kind of runs only, in `bad`
+    shown: str  # the clock that the verdict is about: cpu, blocked
     functions: tuple[FrameFunction, ...]
     trees: tuple[ContextTreeColumns, ...]
     heat: HeatMap | None  # from kernel events
@@ -233,7 +265,7 @@ class CauseStory:
     rank: int  # of the suspect
     normal_s: float  # how long such a wait or turn lasts at most
     usual: str  # that in words
-    lanes: tuple[str, ...]  # threads, the stalled one first
+    lanes: tuple[str, ...]  # threads, the stalled one first; several that wait alike are one
     rungs: tuple[CauseRung, ...]
 
 

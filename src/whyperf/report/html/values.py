@@ -18,12 +18,14 @@ _AROUND = 2
 
 
 def values_section(values: Values | None, suspects: Sequence[tuple[str, str]]) -> ValuesSection | None:
-    """`suspects`: functions and their modules, the first suspected most. None where no variable is abnormal."""
-    if values is None or not values.abnormal:
+    """`suspects`: functions and their modules, the first suspected most. None where no variable is worth showing."""
+    if values is None or not values.cited:
         return None
     histories = Histories(values)
-    rows = tuple(_row(values, histories, one) for one in _chosen(values.abnormal, suspects))
-    return ValuesSection(rows, sum(outcome.screened for outcome in values.outcomes), len(values.abnormal))
+    rows = tuple(_row(values, histories, one) for one in _chosen(values.cited, suspects))
+    if not rows:
+        return None
+    return ValuesSection(rows, sum(outcome.screened for outcome in values.outcomes), len(values.cited))
 
 
 def _chosen(abnormal: Sequence[Abnormal], suspects: Sequence[tuple[str, str]]) -> list[Abnormal]:

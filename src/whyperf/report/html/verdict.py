@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from whyperf.diagnose.origin import Origin
 from whyperf.diagnose.verdict import Suspect, Verdict
 from whyperf.engines.run import Run
+from whyperf.report.headline import headline
 from whyperf.report.html.excerpts import excerpt
 from whyperf.report.html.model import (
     CausesSection,
     ContextsSection,
     EvidenceRow,
     Excerpt,
+    HopRow,
     Inside,
+    OriginRow,
+    ProofRow,
     RelationsSection,
     RunAmounts,
     SourceLine,
@@ -42,6 +47,7 @@ def verdict_section(
     stories = {story.rank: number for number, story in enumerate(causes.stories)} if causes else {}
     return VerdictSection(
         kind=verdict.kind.value,
+        headline=headline(verdict),
         sentence=symptom.sentence,
         symptom=symptom.kind,
         measure=symptom.measure,
@@ -49,7 +55,7 @@ def verdict_section(
         good=symptom.good,
         bad=symptom.bad,
         runs=RunAmounts(symptom.good_runs, symptom.bad_runs),
-        warnings=verdict.warnings,
+        warnings=(*filter(None, [verdict.machine]), *verdict.warnings),
         suspects=tuple(
             _suspect(
                 suspect,
@@ -107,7 +113,17 @@ def _suspect(
         evidence=tuple(
             EvidenceRow(one.engine, one.rank, "" if one.why in suspect.why else one.why) for one in suspect.evidence
         ),
+        origin=None if suspect.origin is None else _origin(suspect.origin),
+        proofs=tuple(ProofRow(one.finding.value, one.sentence) for one in suspect.proofs),
     )
+
+
+def _origin(origin: Origin) -> OriginRow:
+    hops = (
+        HopRow(hop.function, hop.module, hop.file, hop.line, hop.source.strip(), hop.what, hop.good, hop.bad)
+        for hop in origin.hops
+    )
+    return OriginRow(tuple(hops), origin.turn, origin.sentence, origin.runs)
 
 
 def _interval(detail: Mapping[str, Any]) -> tuple[float, float] | None:

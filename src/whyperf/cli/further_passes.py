@@ -1,0 +1,171 @@
+"""`compare` goes on by itself: after the first runs it makes those that settle what is still open, within a budget."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whyperf.cli.diagnose import Judged, judged
+from whyperf.cli.investigating import DEFAULT_BUDGET_S, add_output_files, investigated, planned
+from whyperf.cli.memory_options import DEFAULT_INTERVAL
+from whyperf.cli.progress import progress
+from whyperf.cli.quantities import positive_duration, seconds_in_words
+from whyperf.comparison.alternation import Side
+from whyperf.comparison.endings import Outcomes
+from whyperf.comparison.pairs import record_counting_runs, record_pairs
+from whyperf.comparison.passes import SHORTEST_BUDGET_S, Pass, fits, further_pass, seconds_of
+from whyperf.comparison.plan import Plan
+from whyperf.comparison.progress import Steps
+from whyperf.errors import WhyperfError
+from whyperf.recording.removal import ForeignFileError, is_provably_ours, remove_recording
+
+if TYPE_CHECKING:
+    from whyperf.revisions.investigating import Rebuilding
+    from whyperf.revisions.suspects import Compared
+
+Recorded = dict[Side, list[Path]]
+
+
+def add_budget(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("going on by itself")
+    group.add_argument(
+        "--budget",
+        metavar="TIME",
+        type=positive_duration,
+        help="how long further runs may take that settle the question (default: as long again as the first ones)",
+    )
+    group.add_argument("--quick", action="store_true", help="the first runs only")
+    group.add_argument(
+        "--prove",
+        action="store_true",
+        help="follow what decides back to who set it, and force it there to see whether the time goes (up to 5m more)",
+    )
+    add_output_files(group)
+
+
+def check_going_on(args: argparse.Namespace) -> None:
+    """Refuses options of which one would be ignored."""
+    other = "--quick" if args.quick else "--deep" if args.deep else None
+    if args.prove and other is not None:
+        raise WhyperfError(f"--prove and {other} exclude each other.", "whyperf compare --prove GOOD BAD", status=2)
+
+
+@dataclass(frozen=True)
+class First:
+    """What the first runs were and took."""
+
+    recorded: Recorded
+    seconds: float
+    pairs: int
+
+
+@dataclass(frozen=True)
+class FurtherPasses:
+    plan: Plan
+    args: argparse.Namespace
+    traced: Callable[[Plan], Plan]  # the plan with kernel events
+    outcomes: Outcomes  # of all runs so far; grows
+    compared: Compared | None = None  # the revisions, where there are any
+
+    def judge(self, first: First, answer: Judged) -> Judged:
+        """The verdict after all passes that fit."""
+        usual = DEFAULT_BUDGET_S if self.args.prove else max(first.seconds, SHORTEST_BUDGET_S)
+        budget = self.args.budget or usual
+        ends, pair_s = time.monotonic() + budget, first.seconds / first.pairs
+        taken = self._chosen()
+        recorded = first.recorded
+        while (choice := further_pass(answer.verdict, answer.step, taken)) is not None:
+            taken.add(choice.kind)
+            needed = seconds_of(choice.kind, pair_s, first.pairs)
+            is_wanted = choice.kind is Pass.PROOF and self.args.prove
+            if not fits(needed, ends - time.monotonic()) and not is_wanted:
+                _say(f"not {choice.why}: it needs about {seconds_in_words(needed)}, and --budget decides")
+                break
+            _say(choice.why)
+            try:
+                if choice.kind is Pass.PROOF:
+                    answer = self._proven(answer, ends)
+                else:
+                    recorded, answer = self._take(choice.kind, recorded, answer)
+            except WhyperfError as error:
+                _say(f"that failed: {error.sentence}")
+            except KeyboardInterrupt:
+                _say("interrupted; the verdict is of the runs before that")
+                break
+        return answer
+
+    def _proven(self, answer: Judged, ends: float) -> Judged:
+        from whyperf.revisions.investigating import investigate_hunks
+
+        subject = planned(self.plan, self.args.output_file)
+        with progress() as shown:
+            verdict = investigated(answer, subject, ends, shown)
+            if self.compared is not None and self.args.prove:
+                verdict = investigate_hunks(verdict, self.compared, subject, self._revisions(answer, ends, shown))
+        return replace(answer, verdict=verdict)
+
+    def _revisions(self, answer: Judged, ends: float, shown: Steps) -> Rebuilding:
+        from whyperf.revisions.investigating import Rebuilding
+
+        return Rebuilding(self.args.build, answer.examined.bad, ends, shown)
+
+    def _chosen(self) -> set[Pass]:
+        """What the user has decided about, or what cannot be had of one benchmark among many."""
+        if self.plan.adapted is not None:
+            return set(Pass)
+        if self.args.trace or self.plan.measuring.clock == "wall":
+            return set(Pass) - ({Pass.PROOF} if self.args.prove else set())
+        memory = {Pass.MEMORY} if self.plan.measuring.memory_interval else set()
+        return memory | ({Pass.COUNTS} if self.plan.counts else set())
+
+    def _take(self, kind: Pass, recorded: Recorded, answer: Judged) -> tuple[Recorded, Judged]:
+        outcomes: Outcomes = {Side.GOOD: [], Side.BAD: []}
+        if kind is Pass.COUNTS:
+            number = len(recorded[Side.GOOD]) + 1
+            try:
+                with progress() as shown:
+                    counted = record_counting_runs(self.plan, number, outcomes, shown)
+            except KeyboardInterrupt:
+                _discard(self.plan.folder / f"{side.value}-{number}" for side in Side)
+                raise
+            self._note(outcomes)
+            both = {side: [*recorded[side], *counted[side]] for side in Side}
+            return both, judged(both[Side.GOOD], both[Side.BAD], self.args)
+        plans = {Pass.WAITS: _waits, Pass.MEMORY: _memory}
+        further = plans.get(kind, self.traced)(self.plan)
+        with progress() as shown:
+            paths = record_pairs(replace(further, folder=self.plan.folder / kind.value, counts=False), outcomes, shown)
+        self._note(outcomes)
+        again = judged(paths[Side.GOOD], paths[Side.BAD], self.args)
+        return (paths, again) if again.verdict.suspects else (recorded, answer)
+
+    def _note(self, outcomes: Outcomes) -> None:
+        """How further runs ended is said like how the first ones did."""
+        for side, runs in outcomes.items():
+            self.outcomes[side] += runs
+
+
+def _waits(plan: Plan) -> Plan:
+    return replace(plan, measuring=replace(plan.measuring, clock="wall"))
+
+
+def _memory(plan: Plan) -> Plan:
+    return replace(plan, measuring=replace(plan.measuring, memory_interval=DEFAULT_INTERVAL))
+
+
+def _discard(recordings: Iterable[Path]) -> None:
+    """Counts of one side, or of a part of a run, say nothing, and would be read with the runs beside them."""
+    for path in recordings:
+        with contextlib.suppress(OSError, ForeignFileError):
+            if is_provably_ours(path):
+                remove_recording(path)
+
+
+def _say(sentence: str) -> None:
+    print(f"whyperf: {sentence}", file=sys.stderr)

@@ -1,0 +1,130 @@
+"""What `origin`, `prove` and `compare --prove` share: options, what is run again, and what is said meanwhile."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whyperf.cli.quantities import positive_duration
+from whyperf.collect.lifecycle import Lifecycle
+from whyperf.collect.program import Program, find_program
+from whyperf.collect.shell import without_shell
+from whyperf.comparison.alternation import Side
+from whyperf.comparison.plan import Plan
+from whyperf.comparison.progress import Steps
+from whyperf.errors import WhyperfError
+from whyperf.recording.manifest import Manifest
+
+if TYPE_CHECKING:
+    from whyperf.cli.diagnose import Judged
+    from whyperf.diagnose.verdict import Verdict
+    from whyperf.engines.recorded import Recorded
+    from whyperf.investigation.subject import Subject
+
+DEFAULT_BUDGET_S = 300.0
+
+
+def add_investigating(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--budget",
+        metavar="TIME",
+        type=positive_duration,
+        default=DEFAULT_BUDGET_S,
+        help="start no run after this time (default 5m)",
+    )
+    add_output_files(parser)
+
+
+def add_output_files(parser: argparse._ActionsContainer) -> None:
+    parser.add_argument(
+        "--output-file",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        default=[],
+        help="a file that the program writes, and that forcing must not change (may be repeated)",
+    )
+
+
+def planned(plan: Plan, output_files: Sequence[Path]) -> Subject:
+    from whyperf.investigation.subject import Subject
+
+    return Subject(
+        _started(plan.programs[Side.GOOD]),
+        _started(plan.programs[Side.BAD]),
+        (plan.lifecycles[Side.GOOD], plan.lifecycles[Side.BAD]),
+        dict(os.environ),
+        tuple(output_files),
+    )
+
+
+def recorded(good: Recorded, bad: Recorded, output_files: Sequence[Path]) -> Subject:
+    """The commands of recordings, to be run again where they ran."""
+    from whyperf.investigation.subject import Subject
+
+    (first, of_first), (second, of_second) = _again(good.manifest), _again(bad.manifest)
+    return Subject(first, second, (of_first, of_second), dict(os.environ), tuple(output_files))
+
+
+def _again(manifest: Manifest) -> tuple[Program, Lifecycle]:
+    options = manifest.options
+    if options is None or not manifest.command:
+        raise WhyperfError(
+            "These recordings do not say how their program was started, so it cannot be run again.",
+            'whyperf compare --prove "GOOD COMMAND" "BAD COMMAND"',
+        )
+    usual, folder = Lifecycle(), Path(options.folder)
+    if not folder.is_dir():
+        raise WhyperfError(f"{folder}, where the program was started, is not there any more.", f"mkdir -p {folder}")
+    lifecycle = Lifecycle(
+        ready=options.ready or None,
+        ready_timeout_s=usual.ready_timeout_s if options.ready_timeout_s is None else options.ready_timeout_s,
+        drive=options.drive or None,
+        for_s=options.for_s,
+        skip_s=options.skip_s,
+        stop_signal=usual.stop_signal if options.stop_signal is None else options.stop_signal,
+        stop_timeout_s=usual.stop_timeout_s if options.stop_timeout_s is None else options.stop_timeout_s,
+        folder=folder,
+    )
+    return _started(find_program(manifest.command, os.environ, folder)), lifecycle
+
+
+def _started(program: Program) -> Program:
+    """What a shell starts, where that is all it does besides redirections: values are observed in it."""
+    return without_shell(program, os.environ) or program
+
+
+def binaries_of(recordings: Sequence[Recorded]) -> Callable[[str], Path | None]:
+    """The file of a module that a verdict names, as the first recording that has it saw it."""
+    paths = {
+        Path(path).name: Path(path)
+        for one in reversed(recordings)
+        for path in one.table("modules").column("path").to_pylist()
+        if path and Path(path).is_file()
+    }
+    return paths.get
+
+
+def investigated(answer: Judged, subject: Subject, ends: float, shown: Steps) -> Verdict:
+    """The answer's verdict with its cause, as far as that is found before `ends`."""
+    from whyperf.diagnose.settled import proven
+    from whyperf.investigation.investigate import investigate
+    from whyperf.investigation.subject import Bounds
+
+    good, bad = answer.examined.good, answer.examined.bad
+    verdict = investigate(answer.verdict, subject, binaries_of(bad), Bounds(ends), saying(shown, ends))
+    return proven(verdict, [one.path for one in good], [one.path for one in bad])
+
+
+def saying(shown: Steps, ends: float) -> Callable[[str], None]:
+    began = time.monotonic()
+
+    def say(what: str) -> None:
+        now = time.monotonic()
+        shown.step(what, min(1.0, (now - began) / max(ends - began, 1e-9)), None)
+
+    return say

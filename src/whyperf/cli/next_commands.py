@@ -1,0 +1,50 @@
+"""The verdict's next command as it can be pasted here: from this folder, and of the revisions that were compared."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whyperf.cli.revision_options import command_of
+
+if TYPE_CHECKING:
+    from whyperf.diagnose.next_step import Step
+    from whyperf.diagnose.verdict import Verdict
+    from whyperf.recording.manifest import Manifest
+    from whyperf.revisions.suspects import Compared
+
+_RUNS_COMMANDS = "whyperf compare "
+
+
+def typed_here(verdict: Verdict, manifest: Manifest) -> Verdict:
+    """Commands name files as seen from where they were recorded: from elsewhere that folder comes first."""
+    command, options = verdict.next_command, manifest.options
+    if command is None or not command.startswith(_RUNS_COMMANDS) or options is None or not options.folder:
+        return verdict
+    folder = Path(options.folder)
+    if folder == Path.cwd() or not folder.is_dir():
+        return verdict
+    return replace(verdict, next_command=f"cd {shlex.quote(str(folder))} && {command}")
+
+
+def of_revisions(
+    verdict: Verdict, step: Step | None, args: argparse.Namespace, compared: Compared, manifests: Sequence[Manifest]
+) -> Verdict:
+    """`manifests`: of a good and a bad run. Their commands lie in checkouts of ours, which may be gone tomorrow."""
+    from whyperf.diagnose.advice import lifecycle_words
+
+    good, bad = compared.names
+    built = ["--build", args.build] if args.build else []
+    options = [manifest.options for manifest in manifests]
+    window = lifecycle_words(options[0], options[1], is_deep=False)
+    if step is not None:
+        words = ["compare", "--rev", good, "--rev", bad, *built, *step.options, *window]
+    elif verdict.kind.value == "difference" and "--good-drive" not in window:
+        words = ["bisect", "--good", good, "--bad", bad, *built, *window]
+    else:
+        return verdict
+    return replace(verdict, next_command=shlex.join(["whyperf", *words, "--", *command_of(args)]))

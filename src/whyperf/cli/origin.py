@@ -1,0 +1,86 @@
+"""`whyperf origin`: who set the value that decides, hop by hop."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whyperf.cli.diagnose import add_sides, sides, write_text
+from whyperf.cli.investigating import add_investigating, binaries_of, recorded, saying
+from whyperf.cli.progress import progress
+from whyperf.cli.reading import opened
+from whyperf.errors import WhyperfError
+
+if TYPE_CHECKING:
+    from whyperf.engines.recorded import Recorded
+    from whyperf.origin.starts import Start
+
+NAME = "origin"
+SUMMARY = "follow a value back to who set it, in new runs of recorded commands"
+EXAMPLES = """\
+examples:
+  whyperf origin recordings --variable find_customer.customer
+  whyperf origin recordings --line orders.c:190
+  whyperf origin good bad --variable "parse.state->size" --json origin.json
+
+The commands of the recordings are run again, in the folder where they ran, with probes at single instructions: up to 20
+runs. `whyperf prove` chooses the variable by itself, and forces what was found to see whether the time goes.
+
+exit status: 0 where the value comes from is known, 3 it differs nowhere, 4 not followed to an end, 1 and 2 errors
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "whyperf origin (GOOD BAD | FOLDER) (--variable FUNCTION.NAME | --line FILE:LINE) [options]"
+    add_sides(parser, "a good and a bad recording, or the folder that compare made")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--variable", metavar="FUNCTION.NAME", help="the variable, or a field: FUNCTION.pointer->field")
+    what.add_argument("--line", metavar="FILE:LINE", help="what the condition or the calls of that line depend on")
+    parser.add_argument("--module", metavar="NAME", help="the program or library that holds it (default: the program)")
+    parser.add_argument("--json", metavar="FILE", help="write the chain as JSON; - prints it instead")
+    add_investigating(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from whyperf.diagnose.origin import End
+    from whyperf.investigation.investigate import follow
+    from whyperf.investigation.subject import Bounds
+    from whyperf.report.json import origin_json
+    from whyperf.report.origin_chain import show_origin
+
+    good, bad = (opened(paths[0], args) for paths in sides(args))
+    subject = recorded(good, bad, args.output_file)
+    start = _start(args, bad, Path(subject.bad.path))
+    ends = time.monotonic() + args.budget
+    with progress() as shown:
+        found = follow(start, subject, Bounds(ends), saying(shown, ends)).origin
+    if args.json is not None:
+        write_text(args.json, origin_json(found), "whyperf origin ... --json -")
+    if args.json != "-":
+        show_origin(found)
+    if not found.hops:
+        print(f"whyperf: {found.sentence}", file=sys.stderr)
+        return 3
+    return 4 if found.end is End.NOT_FOLLOWED else 0
+
+
+def _start(args: argparse.Namespace, bad: Recorded, program: Path) -> Start:
+    from whyperf.origin.starts import start_at_line, start_at_variable
+
+    binary = binaries_of([bad])(args.module) if args.module else program
+    if binary is None:
+        raise WhyperfError(f"The recording has no module {args.module}.", f"whyperf info {bad.path}", status=2)
+    if args.variable:
+        function, dot, variable = args.variable.partition(".")
+        if not (function and dot and variable):
+            raise WhyperfError(
+                "--variable is FUNCTION.NAME.", "whyperf origin recordings --variable parse.size", status=2
+            )
+        return start_at_variable(binary, function, variable)
+    file, colon, line = args.line.rpartition(":")
+    if not (file and colon and line.isdecimal()):
+        raise WhyperfError("--line is FILE:LINE.", "whyperf origin recordings --line parse.c:120", status=2)
+    return start_at_line(binary, file, int(line))

@@ -1,0 +1,209 @@
+"""One observed run."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import mmap
+import re
+import shlex
+import signal
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from whyperf.collect.lifecycle import Lifecycle, Outcome
+from whyperf.collect.observation.addresses import same_addresses
+from whyperf.collect.observation.plans import write_plans
+from whyperf.collect.observation.record_files import RecordingProcess, processes
+from whyperf.collect.observation.recorder import LIBRARY, ObservingRecorder
+from whyperf.collect.observation.sites import RECORD, Limits, Observed, Rows, Site, Watch
+from whyperf.collect.observation.transplants import Transplants
+from whyperf.collect.observation.watching import Watching
+from whyperf.collect.program import Program, check_followable, executed_file
+from whyperf.collect.runner import run_to_the_end
+from whyperf.collect.sampler import preloadable
+from whyperf.collect.sanitizers import first_libraries
+from whyperf.collect.shell import command_line
+from whyperf.collect.work import DriverWork, OneRun
+from whyperf.debuginfo.probes.plan_file import Plan
+from whyperf.errors import WhyperfError
+from whyperf.recording.layout import OUTPUT
+
+_BLOCK = 1 << 20
+_GO = b"\xff Go buildinf:"
+_NUMBER = re.compile(rb"[0-9.]+")  # character by character: where blocks end does not matter
+_NOT_PLACED = {
+    1: "the file has no build-id",
+    2: "its plan was not found",
+    5: "its code in memory is not that of the file",
+    6: "there is no room for stubs near it",
+    9: "the system does not let code be changed",
+    10: "the dynamic linker writes into its code",
+}
+
+
+def observe(
+    program: Program,
+    sites: Sequence[Site],
+    *,
+    watches: Sequence[Watch] = (),
+    transplants: Sequence[Plan] | None = None,
+    lifecycle: Lifecycle,
+    environment: Mapping[str, str],
+    limits: Limits = Limits(),  # noqa: B008 (frozen)
+    on_tick: Callable[[], None] = lambda: None,
+) -> Observed:
+    """Runs `program` and records what it holds at `sites` and who writes to `watches`; values are forced where sites
+    say so, and functions of another build run where `transplants` say so (an empty one: the run is as those with some).
+    Addresses are the same in every such run with the same environment, unless the system forbids that.
+
+    WhyperfError where nothing can be loaded into the program, or addresses cannot be watched.
+    """
+    check_observable(program)
+    if lifecycle.drive is not None:
+        command_line(lifecycle.drive, environment, lifecycle.folder)
+    if limits.seconds is not None:
+        lifecycle = replace(lifecycle, for_s=min(limits.seconds, lifecycle.for_s or limits.seconds))
+    with tempfile.TemporaryDirectory(prefix="whyperf-observe-") as name:
+        folder = Path(name)
+        plans, records = folder / "plans", folder / "records"
+        plans.mkdir()
+        records.mkdir()
+        refused = write_plans(plans, sites, limits)
+        moved = Transplants(folder / "transplants", transplants)
+        with same_addresses() as repeated, contextlib.closing(Watching(watches, limits.writes)) as watching:
+            recorder = ObservingRecorder(plans, records, sites, watching, limits, transplants=moved.environment())
+            outcome = run_to_the_end(
+                program,
+                folder,
+                recorder,
+                DriverWork(recorder, "unit") if lifecycle.drive is not None else OneRun(),
+                lifecycle=lifecycle,
+                environment=environment,
+                capture_output=True,
+                on_tick=on_tick,
+            )
+            if outcome.stopped_by == "interrupt":
+                raise KeyboardInterrupt
+            if outcome.failure is not None:
+                raise outcome.failure
+            notes = () if repeated else ("Addresses differ from run to run: this system does not let that be changed.",)
+            printed = folder / OUTPUT[0]
+            seen = _Seen(
+                processes(records), watching.writes(), watching.lost, digest(printed), shape_digest(printed), notes
+            )
+            return replace(_observed(outcome, sites, refused, seen), not_transplanted=moved.why_not())
+
+
+def check_observable(program: Program) -> None:
+    """Refuses programs into which nothing can be loaded."""
+    check_followable(program)
+    preloadable(LIBRARY)
+    file = executed_file(program)
+    if first := first_libraries(file):
+        raise WhyperfError(
+            f"{program.path} needs {first[0]} before every other library, so values in it cannot be observed.",
+            f"whyperf record -- {shlex.join(program.command)}",
+        )
+    if _is_go(file):
+        raise WhyperfError(
+            f"{program.path} is a Go program, which handles SIGTRAP by itself, so values in it cannot be observed.",
+            f"whyperf record -- {shlex.join(program.command)}",
+        )
+
+
+def _is_go(file: Path) -> bool:
+    try:
+        with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, prot=mmap.PROT_READ) as content:
+            return content.find(_GO) >= 0
+    except (OSError, ValueError):
+        return False
+
+
+def digest(path: Path) -> str:
+    """Of a file's content; empty if there is none."""
+    return _digest(path, lambda block: block)
+
+
+def shape_digest(path: Path) -> str:
+    """The same with every number taken out: times and counts differ from run to run."""
+    return _digest(path, lambda block: _NUMBER.sub(b"", block))
+
+
+def _digest(path: Path, kept: Callable[[bytes], bytes]) -> str:
+    found = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while block := file.read(_BLOCK):
+                found.update(kept(block))
+    except OSError:
+        return ""
+    return found.hexdigest()[:16]
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    processes: list[RecordingProcess]
+    writes: Rows
+    lost: int
+    output: str
+    output_shape: str
+    notes: tuple[str, ...]
+
+
+def _observed(outcome: Outcome, sites: Sequence[Site], refused: Sequence[str], seen: _Seen) -> Observed:
+    hits, seen_whole, placed = np.zeros(len(sites), np.uint64), np.ones(len(sites), bool), np.zeros(len(sites), bool)
+    rows, lost = [np.zeros(0, RECORD)], seen.lost
+    for process in seen.processes:
+        states = process.sites[: len(sites)]
+        there = states["address"] != 0
+        placed |= there
+        hits[there] += states["hits"][there]
+        seen_whole &= ~there | ((states["disarmed"] == 0) & (states["is_trap"] == 1))
+        found, without_room = process.records()
+        rows.append(found[found["site"] < len(sites)])
+        lost += without_room
+    records = np.concatenate(rows)
+    return Observed(
+        status=outcome.shell_status,
+        cpu_s=outcome.totals.cpu_s,
+        elapsed_s=outcome.totals.wall_s,
+        output=seen.output,
+        hits=tuple(hits.tolist()),
+        complete=tuple(seen_whole.tolist()),
+        placed=tuple(placed.tolist()),
+        records=records[np.argsort(records["order"], kind="stable")],
+        writes=seen.writes,
+        modules=tuple((path, bias) for path, bias, _ in seen.processes[0].modules()) if seen.processes else (),
+        lost=lost,
+        output_shape=seen.output_shape,
+        stopped_by=outcome.stopped_by,
+        max_rss_bytes=outcome.totals.max_rss_bytes,
+        work=outcome.work,
+        refused=tuple(
+            "" if placed[number] else refused[number] or _why_not(site, seen.processes)
+            for number, site in enumerate(sites)
+        ),
+        notes=(*seen.notes, *outcome.notes, *_by_trap(outcome, sites)),
+    )
+
+
+def _by_trap(outcome: Outcome, sites: Sequence[Site]) -> tuple[str, ...]:
+    if not sites or outcome.signal != signal.SIGTRAP:
+        return ()
+    return ("It ended by SIGTRAP: perhaps it blocks or handles that signal by system calls of its own.",)
+
+
+def _why_not(site: Site, seen: list[RecordingProcess]) -> str:
+    if not seen:
+        return "nothing was loaded into the program"
+    wanted = site.module.resolve()
+    for process in seen:
+        for path, _, reason in process.modules():
+            if reason and Path(path).resolve() == wanted:
+                return _NOT_PLACED.get(reason, "its plan was not understood")
+    return "the file was not loaded"

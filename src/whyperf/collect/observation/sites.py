@@ -1,0 +1,123 @@
+"""What is asked of an observed run, and what came of it.
+
+Registers have DWARF's numbers (aarch64: 0 to 30 are x0 to x30, 31 is sp; x86-64: rax rdx rcx rbx rsi rdi rbp rsp r8 to
+r15).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+Rows = npt.NDArray[np.void]
+
+REGISTERS = 32
+
+RECORD = np.dtype(
+    [
+        ("site", "<u4"),
+        ("thread", "<u4"),
+        ("order", "<u8"),  # CLOCK_MONOTONIC in ns, as in `WRITE`
+        ("hit", "<u8"),  # of this site in its process, from 0
+        ("registers", "<u8", REGISTERS),
+        ("flags", "<u8"),
+        ("memory_address", "<u8"),
+        ("memory", "<u8"),
+        ("after", "<u8"),
+        ("memory_after", "<u8"),
+        ("caller", "<u8"),
+    ]
+)
+WRITE = np.dtype(
+    [
+        ("watch", "<u4"),
+        ("thread", "<u4"),
+        ("order", "<u8"),
+        ("address", "<u8"),
+        ("registers", "<u8", REGISTERS),
+    ]
+)
+"""A write to a watched address. On aarch64 `address` is the writing instruction's, and registers are from before it; on
+x86-64 it is the next one's, and registers are from after the write."""
+
+
+@dataclass(frozen=True)
+class MemoryOperand:
+    """What an instruction reads or writes."""
+
+    base: int | None  # None: `displacement` is an address of the ELF file
+    index: int | None
+    scale: int
+    displacement: int
+    size: int  # bytes, at most 8 are recorded
+
+
+@dataclass(frozen=True)
+class Forced:
+    register: int
+    size: int  # bytes: 1, 2, 4, 8; on both machines 4 clears the upper half
+    values: tuple[int, ...] | None  # None: its own value is written back; the n-th time the n-th, the last from then on
+    by_jump: bool = False  # where it can be and there is one value: far cheaper, but nothing is recorded
+
+
+@dataclass(frozen=True)
+class Site:
+    """An instruction at which something is recorded or forced."""
+
+    module: Path  # the ELF file that holds it
+    address: int  # of the instruction, as the ELF file counts
+    after: bool = False  # its result is recorded too (never for calls, jumps, returns); forcing happens after it then
+    register: int | None = None  # whose value afterwards is recorded
+    memory: MemoryOperand | None = None
+    is_entry: bool = False  # first instruction of a function: the caller's return address is recorded
+    forced: Forced | None = None
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who writes there."""
+
+    address: int  # in the running program
+    size: int  # 1, 2, 4, 8
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of each site: how much is recorded, and how often it stops the program."""
+
+    records: int = 256  # the first so many hits, then so many of every second, fourth, ...
+    traps: int = 2000  # before the site is left alone
+    hits_again: int = 8  # for which it is armed again
+    again_s: float = 0.002  # so often; of many sites, a few at a time
+    writes: int = 20_000  # of each watch
+    seconds: float | None = None  # of the run, which is stopped then
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    status: int  # as the shell counts; a signal's is 128 + n
+    cpu_s: float  # children included
+    elapsed_s: float
+    output: str  # digest of standard output
+    hits: tuple[int, ...]  # of each site; a lower bound where not `complete`
+    complete: tuple[bool, ...]
+    placed: tuple[bool, ...]  # the site was put into a running process
+    records: Rows  # `RECORD`, in order of time
+    writes: Rows  # `WRITE`, in order of time
+    modules: tuple[tuple[str, int], ...]  # path and bias of what the first process loaded
+    lost: int  # records and writes for which there was no room
+    output_shape: str = ""  # digest of it with every number taken out
+    stopped_by: str = "exit"  # as `Outcome` has it; "for": the time was up
+    max_rss_bytes: int = 0
+    work: float | None = None
+    refused: tuple[str, ...] = ()  # of each site, why it was not placed; empty: it was
+    notes: tuple[str, ...] = ()
+    not_transplanted: str = ""  # why functions of another build did not run; empty: they did, or none were asked for
+
+    def of(self, site: int) -> Rows:
+        """Its records."""
+        found: Rows = self.records[self.records["site"] == site]
+        return found

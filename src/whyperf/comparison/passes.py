@@ -1,0 +1,70 @@
+"""Which further runs would settle a comparison: chosen by what the first ones showed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from whyperf.diagnose.next_step import Step
+    from whyperf.diagnose.verdict import Verdict
+
+SHORTEST_BUDGET_S = 20.0  # below it nothing further would ever fit
+_OFF = 1.1
+_PROOF_PAIRS = 14.0  # a chain of some hops, and three runs of each of the five kinds
+
+
+class Pass(Enum):
+    COUNTS = "counts"  # one run of each kind, whose calls are counted
+    TRACE = "trace"  # pairs with kernel events
+    WAITS = "waits"  # pairs in which waiting threads are sampled too
+    MEMORY = "memory"  # pairs whose allocations are sampled
+    PROOF = "proof"  # runs with probes that follow a value back, and force it
+
+
+@dataclass(frozen=True)
+class Choice:
+    kind: Pass
+    why: str  # a part of a sentence: "counting calls, because ..."
+
+
+_BY_OPTION = {
+    "--trace": Choice(Pass.TRACE, "recording kernel events, because the time went into waiting"),
+    "--clock": Choice(Pass.WAITS, "sampling waiting threads, because the time went into waiting"),
+}
+_MEMORY = Choice(Pass.MEMORY, "sampling allocations, because memory grew and time did not")
+_PROVE = Choice(Pass.PROOF, "following what decides back to who set it, and forcing it")
+_COUNT = Choice(Pass.COUNTS, "counting calls, because the program computes more")
+
+
+def further_pass(verdict: Verdict, step: Step | None, taken: Collection[Pass]) -> Choice | None:
+    """None where nothing is open that whyperf can find out by itself; `step` is what would settle it."""
+    if Pass.MEMORY not in taken and _only_memory_grew(verdict):
+        return _MEMORY
+    if verdict.kind.value != "difference":
+        return None
+    asked = None if step is None else _BY_OPTION.get(step.options[0])
+    if asked is not None and asked.kind not in taken:
+        return asked
+    if verdict.symptom.kind != "cpu" or not verdict.symptom.measure.endswith("_s"):
+        return None
+    return next((one for one in (_COUNT, _PROVE) if one.kind not in taken), None)
+
+
+def _only_memory_grew(verdict: Verdict) -> bool:
+    """Beyond the spread between runs, while nobody knows of more time."""
+    if verdict.symptom.kind == "memory":
+        return verdict.kind.value == "difference" and verdict.symptom.measure == "peak_bytes"
+    return verdict.memory_grew and verdict.kind.value != "difference"
+
+
+def seconds_of(kind: Pass, pair_s: float, pairs: int) -> float:
+    """How long it will take, by how long a pair of the first runs took with all that belongs to it."""
+    return {Pass.COUNTS: 2.0, Pass.PROOF: _PROOF_PAIRS}.get(kind, float(pairs)) * pair_s
+
+
+def fits(needed_s: float, left_s: float) -> bool:
+    """Guesses may be a little off: as long again as the first runs is as long as what is left then."""
+    return needed_s <= _OFF * left_s

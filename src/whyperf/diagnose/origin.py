@@ -1,0 +1,100 @@
+"""Who set the value that decides, hop by hop, and the proof that it is the cause: what reports show of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class HopKind(Enum):
+    VARIABLE = "variable"  # where the search began
+    LOADED = "loaded"
+    COMPUTED = "computed"
+    CHOSEN = "chosen"  # one of several, by a condition
+    DECIDED = "decided"  # a condition that decides what runs
+    ARGUMENT = "argument"
+    RETURNED = "returned"
+    STORED = "stored"
+    ENTERED = "entered"  # how often a function is called; `good` and `bad` are counts
+    CONSTANT = "constant"
+
+
+class End(Enum):
+    """Why a chain ends."""
+
+    CONSTANT = "constant"
+    OUTSIDE = "outside"  # an option, the environment, a file, a socket
+    CHANGED_CODE = "changed-code"  # the two builds differ here
+    SAME_INPUTS = "same-inputs"  # equal before, different after: good turns into bad here
+    CHANCE = "chance"  # time or randomness
+    ADDRESS = "address"  # only where it lies in memory differs
+    NOT_FOLLOWED = "not-followed"
+
+
+@dataclass(frozen=True)
+class Hop:
+    """One place on the way from where time is paid to where a value was made."""
+
+    kind: HopKind
+    function: str
+    module: str
+    file: str
+    line: int  # 0: unknown
+    source: str  # the line's text; empty: unknown
+    what: str  # `batch`, `size_window()`, `megabytes << 20`
+    good: str  # values as people write them: `2,731`, `1 to 40`
+    bad: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Origin:
+    hops: tuple[Hop, ...]  # the first is where time is paid
+    end: End
+    sentence: str  # why it ends there
+    turn: int  # the hop where good turns into bad
+    runs: int
+    seconds: float
+    narrows: bool = False  # at the turn many values become few, as with a bad hash: there is no one good value to force
+
+
+class Finding(Enum):
+    PROVEN = "proven"
+    SUPPORTED = "supported"
+    REFUTED = "refuted"
+    TRIGGER = "trigger"  # the input that differs, not the mistake
+    NOT_TESTABLE = "not-testable"
+
+
+class Means(Enum):
+    VALUE = "value"
+    FUNCTION = "function"  # of the good build, put into the bad program
+    HUNK = "hunk"  # taken back, and built
+
+
+@dataclass(frozen=True)
+class Share:
+    """Of the excess, with its 95% interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Proof:
+    finding: Finding
+    means: Means
+    function: str
+    module: str
+    file: str
+    line: int
+    what: str  # that was forced
+    good: str
+    bad: str
+    removed: Share | None  # of the excess, by forcing the good value into bad runs; None: not measured
+    sham: Share | None  # by writing back what was there
+    reverse: Share | None  # how much of the excess the bad value makes in good runs
+    runs: int  # of each kind
+    measure: str  # cpu_s, wall_s ...
+    sentence: str

@@ -1,0 +1,59 @@
+"""Who no longer frees: the function that freed in the good runs what the bad ones hold."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+
+import numpy as np
+
+from whyperf.engines.excess.tree import ROOT
+from whyperf.engines.memory.changes import Change, freed_in
+from whyperf.engines.memory.contexts import Contexts, allocated, samples
+from whyperf.engines.memory.deciders import Deciders, mean
+from whyperf.engines.memory.settings import MemorySettings
+from whyperf.engines.run import Floats, Ints
+
+
+@dataclass(frozen=True)
+class NotFreeing:
+    function: int
+    node: int
+    good: float  # part of what was allocated that it freed
+    bad: float
+
+
+def who_stopped(
+    contexts: Contexts, nodes: Ints, change: Change, wrappers: Set[int], settings: MemorySettings
+) -> NotFreeing | None:
+    """None where nobody freed the larger part of it, or still does."""
+    good_freed, bad_freed = (freed_in(contexts, side, nodes) for side in (contexts.good, contexts.bad))
+    good_part, bad_part = _part(good_freed, change.good.allocated), _part(bad_freed, change.bad.allocated)
+    lost = _lost(good_part, bad_part)
+    if not lost.any():
+        return None
+    innermost = int(np.argmax(lost))
+    everything = [mean(contexts.by_freeing_node(side, allocated)) for side in (contexts.good, contexts.bad)]
+    seen = contexts.by_freeing_node(contexts.bad, samples).sum(axis=0)
+    at = Deciders(contexts, everything[0] - everything[1], seen, wrappers, settings).decider(innermost)
+    before, now = (float(contexts.tree.inclusive(part)[at]) for part in (good_part, bad_part))
+    if before - now < settings.freed_part * _missing(change) or before <= now:
+        return None
+    return NotFreeing(contexts.function(at), at, before, now)
+
+
+def _lost(good: Floats, bad: Floats) -> Floats:
+    """By node, what part of the allocations it freed more in good runs."""
+    lost: Floats = np.maximum(good - bad, 0.0)
+    lost[ROOT] = 0.0
+    return lost
+
+
+def _missing(change: Change) -> float:
+    """The part of the allocations that was no longer there at the peak of good runs, and is in bad ones."""
+    return change.bad.held_part - change.good.held_part
+
+
+def _part(freed: Floats, of: float) -> Floats:
+    part: Floats = freed / of if of > 0 else np.zeros(len(freed))
+    return part

@@ -1,0 +1,106 @@
+"""What is said of memory: who allocates more often, who allocates more each time, who no longer frees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from whyperf.engines.memory.changes import Change, Reason
+from whyperf.engines.quantities import count, percent
+
+if TYPE_CHECKING:
+    from whyperf.engines.memory.compare import Account
+
+LEAK, GROWTH = "leak", "growth"
+
+# Kept until the end, of what grew: the larger part.
+_NEVER_FREED = 0.5
+
+
+@dataclass(frozen=True)
+class Said:
+    predicate: str  # of a sentence about the function
+    is_leak: bool = False
+
+    @property
+    def sentence(self) -> str:
+        return f"It {self.predicate}"
+
+
+def in_bytes(value: float) -> str:
+    size = abs(value)
+    for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if size >= limit:
+            shown = value / limit
+            return f"{shown:,.0f} {unit}" if size >= 10 * limit else f"{shown:.1f} {unit}"
+    return f"{value:,.0f} bytes"
+
+
+def why(account: Account) -> Said:
+    """Of the function that decides about the allocations."""
+    change = account.change
+    held = f"{in_bytes(change.bad.live)} of it are in use at the peak, was {in_bytes(change.good.live)}"
+    reason = change.reason
+    leaks = _is_leak(change)
+    never = " It is never freed." if leaks else ""
+    if reason is Reason.NEW:
+        return Said(
+            f"allocates {in_bytes(change.bad.live)} in use at the peak; good runs allocate nothing there.{never}", leaks
+        )
+    if reason is Reason.NOT_FREED:
+        good, bad = percent(1 - change.good.held_part), percent(1 - change.bad.held_part)
+        how = "no longer freed" if leaks else "freed later"
+        return Said(f"allocates memory that is {how}: {good} was free at the peak, now {bad}; {held}.", leaks)
+    if reason is Reason.LARGER:
+        return Said(
+            f"allocates more each time: {in_bytes(change.bad.each)} on average, was {in_bytes(change.good.each)}; "
+            f"{held}.{never}",
+            leaks,
+        )
+    times = f"{_rounded(change.bad.objects)} times, was {_rounded(change.good.objects)}"
+    return Said(f"allocates more often: about {times}; {held}.{never}", leaks)
+
+
+def no_longer_frees(account: Account, allocator: str, freer: str) -> Said:
+    change, stopped = account.change, account.stopped
+    if stopped is None:
+        return why(account)
+    allocates = "what it allocates" if allocator == freer else f"what {allocator} allocates"
+    verb = "no longer frees" if stopped.bad < 0.01 else "frees less of"
+    parts = f"{percent(min(1.0, stopped.good))} in good runs, {percent(min(1.0, stopped.bad))} now"
+    held = f"{in_bytes(change.bad.live)} are in use at the peak, was {in_bytes(change.good.live)}"
+    return Said(f"{verb} {allocates}: {parts}; {held}.", is_leak=True)
+
+
+def touches(account: Account) -> Said:
+    """Of pages, whatever they were allocated with."""
+    change = account.change
+    return Said(
+        f"touches {in_bytes(change.bad.allocated)} of memory for the first time, was "
+        f"{in_bytes(change.good.allocated)}; {in_bytes(change.bad.live)} of it are there at the peak, was "
+        f"{in_bytes(change.good.live)}."
+    )
+
+
+def called_by(said: Said, allocator: str) -> Said:
+    return replace(said, predicate=f"calls {allocator}, which {said.predicate}")
+
+
+def on_the_way(said: Said, name: str) -> Said:
+    """Of a changed function, instead of one whose code is the same."""
+    return replace(said, predicate=f"changed between the builds and calls {name}, which {said.predicate}")
+
+
+def _is_leak(change: Change) -> bool:
+    """Most of what is held more is never freed, though good runs free it."""
+    grew = change.bad.kept - change.good.kept
+    freed_before = change.good.kept < _NEVER_FREED * change.good.allocated
+    return change.excess > 0 and grew >= _NEVER_FREED * change.excess and freed_before
+
+
+def _rounded(value: float) -> str:
+    """Two digits: it was sampled."""
+    if value < 100:
+        return count(round(value))
+    digits = 10 ** (len(str(int(value))) - 2)
+    return count(round(value / digits) * digits)

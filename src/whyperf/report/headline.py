@@ -1,0 +1,86 @@
+"""The verdict in one sentence that says why, not only how much."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
+
+from whyperf.diagnose.origin import Origin
+from whyperf.diagnose.verdict import CallCounts, Suspect, Verdict, VerdictKind
+from whyperf.engines.quantities import seconds
+from whyperf.recording.templates import without_template_arguments
+from whyperf.report.waiting_threads import Rung, name_of, rungs_of
+
+_IT, _LIFTED = "It ", "It waits for "
+_READABLE = 60  # characters of a name within a headline
+
+
+def headline(verdict: Verdict) -> str:
+    """Names stand between backticks. Empty where nobody is suspected: then the symptom is all there is to say."""
+    if verdict.kind is not VerdictKind.DIFFERENCE or not verdict.suspects:
+        return ""
+    first = verdict.suspects[0]
+    # What a stall comes to in the user's own code says more than its end in another program.
+    followed = "" if first.why.startswith(_LIFTED) else _followed(first)
+    said = _counted(first, verdict.counts) or followed or _told(first)
+    return f"{said}{_because(first.origin)}"
+
+
+def _counted(suspect: Suspect, counts: CallCounts | None) -> str:
+    """What exact counts say of the suspect, if it is what they blame most."""
+    if counts is None or not counts.changes:
+        return ""
+    change = counts.changes[0]
+    if change.kind != "calls" or (change.function, change.module) != (suspect.function, suspect.module):
+        return ""
+    return _clause(change.sentence)
+
+
+def _followed(suspect: Suspect) -> str:
+    """How a stall that was followed ends, and who waited for it."""
+    for evidence in suspect.evidence[:1]:
+        if rungs := rungs_of(evidence.detail):
+            return _quoted(_ending(rungs, evidence.detail), {suspect.function})
+    return ""
+
+
+def _quoted(sentence: str, names: Set[str]) -> str:
+    """With these names between backticks; the longest first, of which others may be parts."""
+    any_name = "|".join(re.escape(name) for name in sorted(filter(None, names), key=len, reverse=True))
+    if not any_name:
+        return sentence
+    return re.sub(rf"(?<![\w:`])(?:{any_name})(?![\w`])", lambda found: f"`{found[0]}`", sentence)
+
+
+def _ending(rungs: Sequence[Rung], detail: Mapping[str, Any]) -> str:
+    last, long = rungs[-1], seconds(rungs[-1].seconds)
+    did = f"{name_of(last)} {last.did}" + ("" if long in last.did else f" for {long}")
+    waiting = sum(len(rung.threads) for rung in rungs[:-1])
+    if detail.get("ending") == "cycle" or not waiting:
+        return did
+    return f"{did}; {waiting} thread{'' if waiting == 1 else 's'} waited for it"
+
+
+def _told(suspect: Suspect) -> str:
+    clause, name = _clause(suspect.why), suspect.function
+    inside = {one["function"] for evidence in suspect.evidence for one in evidence.detail.get("inside", ())}
+    clause = _quoted(clause, inside | {variable.name for variable in suspect.variables})
+    name = f"`{name if len(name) <= _READABLE else without_template_arguments(name)}`"
+    if clause.startswith(_IT):
+        return f"{name} {clause.removeprefix(_IT)}"
+    return f"{name}: {clause[:1].lower()}{clause[1:]}" if clause else name
+
+
+def _clause(sentence: str) -> str:
+    """Up to where details begin."""
+    ends = [at for end in (". ", ": ", "; ") if (at := sentence.find(end)) > 0]
+    return sentence[: min(ends, default=len(sentence))].rstrip(".")
+
+
+def _because(origin: Origin | None) -> str:
+    """Who set what decides, where that was followed back."""
+    if origin is None or not origin.hops:
+        return ""
+    hop = origin.hops[origin.turn]
+    return f", because `{hop.what}` in `{hop.function}` is {hop.bad}, was {hop.good}"

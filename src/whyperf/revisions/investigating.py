@@ -1,0 +1,55 @@
+"""The investigation of a verdict between two revisions goes on where functions could not be proven: by single hunks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from whyperf.comparison.progress import Steps
+from whyperf.diagnose.origin import Finding
+from whyperf.diagnose.verdict import Verdict, VerdictKind
+from whyperf.engines.recorded import Recorded
+from whyperf.investigation.cause import with_changed_function
+from whyperf.investigation.investigate import measure_of
+from whyperf.investigation.subject import Subject
+from whyperf.proof.rounds import Trying
+from whyperf.proof.trial import Kind
+from whyperf.revisions.functions import declarations
+from whyperf.revisions.proofs import Building, prove_by_hunks
+from whyperf.revisions.suspects import Compared
+
+
+@dataclass(frozen=True)
+class Rebuilding:
+    build: str | None
+    bad: Sequence[Recorded]  # that say where functions are declared
+    ends: float  # by the monotonic clock
+    shown: Steps
+
+
+def investigate_hunks(verdict: Verdict, compared: Compared, subject: Subject, rebuilding: Rebuilding) -> Verdict:
+    """The verdict as it was where something is proven already, where nothing is built, or where no hunk explains it."""
+    measure, left = measure_of(verdict), rebuilding.ends - time.monotonic()
+    proofs = [proof for suspect in verdict.suspects for proof in suspect.proofs]
+    if measure is None or verdict.kind is not VerdictKind.DIFFERENCE or not rebuilding.build or left <= 0:
+        return verdict
+    if any(proof.finding is Finding.PROVEN for proof in proofs):
+        return verdict
+
+    def told(kind: Kind, number: int) -> None:
+        rebuilding.shown.step(f"taking back single changes: {kind.value} run {number + 1}", 0.0, None)
+
+    building = Building(
+        rebuilding.build, subject.bad.command, subject.lifecycles[1], subject.environment, rebuilding.shown
+    )
+    trying = Trying(measure, subject.output_files, budget_s=left, on_run=told, on_tick=rebuilding.shown.tick)
+    found = prove_by_hunks(compared, verdict.suspects, declarations(rebuilding.bad), building, trying)
+    proven = [one for one in found if one.finding is Finding.PROVEN]
+    if not proven or not verdict.suspects:
+        return verdict
+    if proven[0].function:
+        return with_changed_function(verdict, proven)
+    # Between functions: a macro, a type, an initial value. Who pays for it stays first.
+    payer, *others = verdict.suspects
+    return replace(verdict, suspects=(replace(payer, proofs=(*payer.proofs, *proven)), *others))
