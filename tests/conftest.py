@@ -38,14 +38,17 @@ _OF_PROCESSES = frozenset(
         "debuginfo",
         "deep",
         "dependences",
+        "observation",
         "packaging",
         "page",
+        "proof",
         "relations",
         "revisions",
         "runner",
         "sampler",
         "tracer",
         "transparency",
+        "transplants",
         "unwind",
     }
 )

@@ -51,7 +51,7 @@ def test_compare_runs_what_hyperfine_timed(
     export: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    arguments = ["compare", "--from-hyperfine", str(export), "--runs", "1", "--no-values", "-o", "out"]
+    arguments = ["compare", "--quick", "--from-hyperfine", str(export), "--runs", "1", "--no-values", "-o", "out"]
     assert main(arguments) in (0, 3, 4)
     said = capfd.readouterr().err
     assert "good: sleep 0.001\n" in said and "bad: sleep 0.05\n" in said

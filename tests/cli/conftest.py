@@ -23,7 +23,7 @@ def whyperf(tmp_path: Path) -> Whyperf:
             [sys.executable, "-m", "whyperf", *arguments],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=240,
             cwd=cwd or tmp_path,
             env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), **(environment or {})},
             stdin=subprocess.DEVNULL,

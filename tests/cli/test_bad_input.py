@@ -45,6 +45,8 @@ from tests.cli.conftest import Whyperf, sentence
         (["compare", "--good", "no-such-program", "--bad", "true"], 1, "was not found"),
         (["compare", "--good", "true", "--bad", "true", "--good-drive", "true"], 2, "both, or neither"),
         (["compare", "--good", "true", "--bad", "true", "--runs", "0"], 2, "at least 1"),
+        (["compare", "--prove", "--quick", "true", "true"], 2, "--prove and --quick exclude each other"),
+        (["compare", "--prove", "--deep", "true", "true"], 2, "--prove and --deep exclude each other"),
         (["info", "no-such-recording"], 1, "no-such-recording"),
         (["diagnose", "only-one"], 1, "There is no recording only-one"),
     ],

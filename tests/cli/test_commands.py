@@ -212,7 +212,7 @@ def test_compare_alternates_for_real(whyperf: Whyperf, tmp_path: Path) -> None:
     good, bad = (
         f"sh -c 'echo {side} >> {log}; echo noise; {BUSY.format(n=n)}'" for side, n in (("g", 50000), ("b", 60000))
     )
-    done = whyperf("compare", "--good", good, "--bad", bad, "-o", "out", "--json", "-")
+    done = whyperf("compare", "--quick", "--good", good, "--bad", bad, "-o", "out", "--json", "-")
     assert done.returncode in (0, 3, 4), done.stderr
     assert log.read_text().split() == ["g", "b", "b", "g", "g", "b"]
     # Only the verdict is on standard output; what the targets wrote is in the recordings.
@@ -223,14 +223,16 @@ def test_compare_alternates_for_real(whyperf: Whyperf, tmp_path: Path) -> None:
 
 def test_compare_says_when_runs_end_differently(whyperf: Whyperf) -> None:
     good, bad = (f"sh -c '{BUSY.format(n=50000)}; exit {status}'" for status in (0, 3))
-    done = whyperf("compare", "--good", good, "--bad", bad, "--runs", "1", "--json", "-")
+    done = whyperf("compare", "--quick", "--good", good, "--bad", bad, "--runs", "1", "--json", "-")
     notes = json.loads(done.stdout)["notes"]
     assert any("Good runs ended with status 0, bad ones with 3." in note for note in notes)
 
 
 def test_a_killed_run_is_said_right_under_the_symptom(whyperf: Whyperf) -> None:
     good, bad = (f"sh -c '{BUSY.format(n=50000)}; {end}'" for end in ("exit 0", "kill -FPE $$"))
-    lines = whyperf("compare", "--good", good, "--bad", bad, "--runs", "1").stdout.split("\n\n")[0].splitlines()
+    lines = (
+        whyperf("compare", "--quick", "--good", good, "--bad", bad, "--runs", "1").stdout.split("\n\n")[0].splitlines()
+    )
     assert "The bad run 1 was killed by SIGFPE." in lines
     # AND nothing of a status that it never had
     assert not any("status" in line for line in lines)
@@ -295,7 +297,7 @@ def test_a_failed_side_beside_a_killed_one_is_told() -> None:
 def test_an_interrupted_comparison_says_what_is_kept(whyperf: Whyperf, tmp_path: Path) -> None:
     # GIVEN a comparison whose third run never ends
     busy = f"sh -c '{BUSY.format(n=50000)}; [ ! -e out/bad-2 ] || sleep 60'"
-    command = [sys.executable, "-m", "whyperf", "compare", "--good", busy, "--bad", busy, "-o", "out"]
+    command = [sys.executable, "-m", "whyperf", "compare", "--quick", "--good", busy, "--bad", busy, "-o", "out"]
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, start_new_session=True, stderr=subprocess.PIPE, text=True
@@ -342,8 +344,10 @@ def test_demo_names_the_planted_function(whyperf: Whyperf) -> None:
     done = whyperf("demo")
     assert done.returncode == 0, done.stderr
     first = next(line for line in done.stdout.splitlines() if line.split()[:1] == ["1"])
-    assert demo.PLANTED in first
-    assert "planned_buckets" in done.stderr
+    # Who decides comes before who pays, if there was time for the proof.
+    assert first.split()[1] in (demo.CAUSE, demo.PLANTED)
+    assert "turns bad here" in done.stdout and "orders.c:167" in done.stdout
+    assert demo.CAUSE in done.stderr
 
 
 def test_demo_without_a_compiler_is_a_sentence(whyperf: Whyperf, tmp_path: Path) -> None:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import time
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whyperf.collect.shell import command_line, needs_shell
+from whyperf.collect.program import Program, Redirection
+from whyperf.collect.shell import command_line, needs_only_redirections, needs_shell, typed, without_shell
+from whyperf.collect.spawn import spawn
+from whyperf.errors import WhyperfError
 
 
 @pytest.mark.parametrize(
@@ -46,3 +52,61 @@ def test_it_means_what_it_means_to_a_shell(command: str) -> None:
     ours = subprocess.run(program.command, executable=program.path, capture_output=True, check=True)
     shells = subprocess.run(["sh", "-c", command], capture_output=True, check=True)
     assert ours.stdout == shells.stdout
+
+
+def _started(program: Program, folder: Path) -> tuple[int, str]:
+    """Status and output of a program with the streams it is given."""
+    child = spawn(replace(program, folder=folder), os.environ, mask=())
+    while not child.poll():
+        time.sleep(0.01)
+    written = folder / "out"
+    return child.status or 0, written.read_text() if written.exists() else ""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat < 'a b' > out",
+        "cat <'a b' >out",
+        "cat 0< 'a b' 1> out",
+        "cat < 'a b' >> out",
+        "cat missing > out 2>&1",
+        "cat missing 2> out",
+        "printf 2 > out",
+        "printf '<x>' > out",
+    ],
+)
+def test_redirections_are_made_without_a_shell(command: str, tmp_path: Path) -> None:
+    results = []
+    for name, make in (
+        ("ours", lambda program: without_shell(program, os.environ)),
+        ("shell", lambda program: program),
+    ):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "a b").write_text("hello\n")
+        program = make(command_line(command, os.environ))
+        assert program is not None
+        results.append(_started(program, folder))
+    assert results[0] == results[1] and results[0][1]
+
+
+@pytest.mark.parametrize(
+    "command", ["cat < $HOME/x", "cat < a | wc", "A=1 cat < a", "cat < a &", "cat < *", "cat <<EOF"]
+)
+def test_what_else_a_shell_does_needs_one(command: str) -> None:
+    program = command_line(command, os.environ)
+    assert without_shell(program, os.environ) is None and not needs_only_redirections(program.command)
+
+
+@pytest.mark.parametrize("command", ["cat a", "cat < a", "cat a | wc", "A=1 env", "printf '%s' 'a b'"])
+def test_a_command_is_shown_as_it_was_typed(command: str) -> None:
+    shown = typed(command_line(command, os.environ).command)
+    assert command_line(shown, os.environ) == command_line(command, os.environ)
+    assert "/bin/sh" not in shown
+
+
+def test_an_input_that_is_not_there_is_named(tmp_path: Path) -> None:
+    program = replace(command_line("cat", os.environ), redirections=(Redirection(0, "missing", os.O_RDONLY),))
+    with pytest.raises(WhyperfError, match="missing could not be opened"):
+        _started(program, tmp_path)

@@ -36,7 +36,7 @@ def test_the_hot_function_is_named_by_its_start(whyperf: Whyperf, tmp_path: Path
 
     # WHEN
     done = whyperf(
-        "compare", "--good", f"{program} 300000", "--bad", f"{program} 1200000", "--runs", "2", "--json", "-"
+        "compare", "--quick", "--good", f"{program} 300000", "--bad", f"{program} 1200000", "--runs", "2", "--json", "-"
     )
 
     # THEN all its instructions are one function

@@ -155,6 +155,7 @@ def test_a_database_that_is_none_is_refused_before_the_run(
         "-m",
         "whyperf",
         "compare",
+        "--quick",
         "--compile-commands",
         given,
         "-o",

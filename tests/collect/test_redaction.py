@@ -168,6 +168,7 @@ def test_a_secret_number_is_in_no_file_and_the_suspect_is_the_same(tmp_path):
             "-m",
             "whyperf",
             "compare",
+            "--quick",
             "--runs",
             "3",
             "-o",

@@ -45,7 +45,18 @@ def test_who_calls_more_often_is_said(tmp_path: Path) -> None:
     subprocess.run(["gcc", "-g", "-O2", "-o", "tool", "tool.c"], cwd=tmp_path, check=True)
     # WHEN it is compared with counting runs, and the recordings are diagnosed again
     compare = run(
-        tmp_path, "compare", "--counts", "--good", "./tool 50", "--bad", "./tool 500", "-o", "out", "--json", "v"
+        tmp_path,
+        "compare",
+        "--quick",
+        "--counts",
+        "--good",
+        "./tool 50",
+        "--bad",
+        "./tool 500",
+        "-o",
+        "out",
+        "--json",
+        "v",
     )
     assert compare.returncode == 0, compare.stderr
     again = run(tmp_path, "diagnose", "out", "--json", "again")

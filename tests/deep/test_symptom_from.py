@@ -16,7 +16,9 @@ from whyperf.recording.symptom import SymptomKind
 
 def test_costliest_suspect_is_what_is_explained(whyperf: Whyperf, shelf: Path) -> None:
     # GIVEN ordinary recordings, in which searching takes the time
-    done = whyperf("compare", "--good", f"{shelf} 9 9", "--bad", f"{shelf} 20000 9000", "--runs", "2", "-o", "sampled")
+    done = whyperf(
+        "compare", "--quick", "--good", f"{shelf} 9 9", "--bad", f"{shelf} 20000 9000", "--runs", "2", "-o", "sampled"
+    )
     assert "find" in done.stdout, done.stderr
     # WHEN the same program is compared deeply
     sides = ("--good", f"{shelf} 100 50", "--bad", f"{shelf} 1000 50")

@@ -17,7 +17,7 @@ from whyperf.diagnose.next_step import Possible, Recordings, next_step
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.verdict import PEAK_BYTES, Symptom, VerdictKind
 from whyperf.engines.run import Run
-from whyperf.recording.manifest import Trace, Window
+from whyperf.recording.manifest import RunOptions, Trace, Window
 
 SAMPLED = Recordings(traced=False, waits=False, fewest_runs=3)
 CLEAR = Joined((suspect("a", score=0.9), suspect("b", score=0.2)), ())
@@ -86,6 +86,26 @@ def test_a_comparison_is_repeated_with_what_it_was_recorded_with():
     again = compare_again(made(clock="wall", command=("tool", "a b")), made(clock="wall", command=("tool", "c")))
     assert shlex.split(again) == ["whyperf", "compare", "--clock", "wall", "--good", "tool 'a b'", "--bad", "tool c"]
     assert "--clock" not in compare_again(made(clock="wall"), made(clock="wall"), "--deep")
+
+
+def with_options(made_runs, **options):
+    told = RunOptions(**options)
+    return [Run(replace(run.recording, manifest=replace(run.recording.manifest, options=told))) for run in made_runs]
+
+
+def test_a_servers_options_are_part_of_the_next_command():
+    server = {"ready": "tcp:7000", "skip_s": 2.0, "stop_signal": 2, "work_count": "serve one", "unit": "request"}
+    good = with_options(made(), drive="./load.sh 10", **server)
+    again = shlex.split(compare_again(good, good, "--trace"))
+    words = ["whyperf", "compare", "--trace", "--ready", "tcp:7000", "--skip", "2s", "--stop", "2", "--work-count"]
+    assert again[: len(words) + 1] == [*words, "serve one"]
+    assert again[again.index("--drive") + 1] == "./load.sh 10"
+    # THEN drivers of their own are told apart, and what deep recordings do not take is left out
+    bad = with_options(made(), drive="./load.sh 20", **server)
+    other = shlex.split(compare_again(good, bad, "--deep"))
+    assert other[other.index("--good-drive") + 1] == "./load.sh 10"
+    assert other[other.index("--bad-drive") + 1] == "./load.sh 20"
+    assert "--work-count" not in other and "--drive" not in other
 
 
 def test_of_a_whole_machine_one_more_recording_is_asked_for():

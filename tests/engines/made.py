@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from whyperf.recording.identity import COMPILED_WHILE_RUNNING
 from whyperf.recording.manifest import Host, Losses, Manifest, Overhead, Sampling, Totals, Window
+from whyperf.recording.system_calls import NUMBERS
 from whyperf.recording.tables import TABLES, Clock
 
 Stacks = Iterable[tuple[Sequence[str], float]]
@@ -239,7 +240,8 @@ def recording(
 
 
 def _system_call(word: str) -> int:
-    return 202 if word.endswith("futex") else 7
+    """Of a library function of the same name, else poll's."""
+    return NUMBERS.get(_kind(word)[1], NUMBERS["poll"])
 
 
 def _process(program: str, folder: str) -> dict[str, Any]:
@@ -266,7 +268,11 @@ def _manifest(
         "major_faults": 0,
         "cpu_wait_s": 0.0,
         "main_cpu_wait_s": None,
+        "throttled_s": 0.0,
+        "quota_cpus": 0.0,
+        "latency": None,
     }
+    totals["threads"] = more.pop("thread_times", ())
     totals |= {key: more.pop(key) for key in totals if key in more}
     fields = {
         "command": (f"./{program}", "input"),

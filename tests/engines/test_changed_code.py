@@ -180,7 +180,7 @@ def test_who_answers_for_less_than_its_own_time_shares_it():
     # GIVEN the same code in the hot function, and other code in what calls it
     excess = compared({"look_up": 1})
     shared = next(one for one in suspects(excess, "run") if one.function.name == "compare_keys")
-    assert re.search(r"; it answers for .* of that, others for the rest\.", shared.why)
+    assert re.search(r"; it answers for .* of the difference\.", shared.why)
     # AND the figure is the one that its share is made of
     assert seconds(excess.account(excess.index.called("compare_keys")[0]).charged_s) in shared.why
 

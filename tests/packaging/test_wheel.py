@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture import HERE, LINKER
-from whyperf.collect.architecture import X86_64
+from tests.architecture import LINKER
 
 ROOT = Path(__file__).resolve().parents[2]
-PRELOADED = ["sampler", "probes"] if HERE is X86_64 else ["sampler"]
+PRELOADED = ["sampler", "probes", "observation"]
 
 
 @pytest.fixture(scope="module")

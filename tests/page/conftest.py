@@ -20,6 +20,7 @@ from whyperf.cli.demo import BAD_ARGUMENT, GOOD_ARGUMENT, build
 from whyperf.collect.tracer.means import Means, choose
 
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
+_AXE = Path(__file__).resolve().parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 _NOT_ENOUGH = 4  # exit status
 _CONVOY = Path(__file__).parents[2] / "bench" / "causes" / "programs" / "convoy.c"
 _SHELF = Path(__file__).parents[1] / "deep" / "programs" / "shelf.c"
@@ -67,6 +68,21 @@ def open_page(browser: Browser, address: str, *, width: int = 1360, colours: str
     return opened
 
 
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """What finds barriers in a page."""
+    if not _AXE.is_file():
+        pytest.skip("axe-core is not installed: make test")
+    return _AXE.read_text(encoding="utf-8")
+
+
+def barriers(page: Page, axe: str) -> list[str]:
+    """What keeps people from reading the page, with where it is."""
+    page.evaluate(axe)
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then(result => result.violations)")
+    return [f"{rule['id']}: {node['html'][:200]}" for rule in found for node in rule["nodes"]]
+
+
 def eventually(page: Page, holds: Callable[[], bool], seconds: float = 60.0) -> None:
     """The page draws when it gets to it: how soon is the machine's affair."""
     until = time.monotonic() + seconds
@@ -76,9 +92,9 @@ def eventually(page: Page, holds: Callable[[], bool], seconds: float = 60.0) -> 
 
 
 @pytest.fixture(scope="session")
-def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """MDEV's recovery, in C: data went wrong."""
-    return _compared(tmp_path_factory, "ledger-recovery", "--runs", "1")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store's description of its cluster, in C: it has many nodes."""
+    return _compared(tmp_path_factory, "kv-cluster-nodes", "--runs", "3")
 
 
 @pytest.fixture(scope="session")
@@ -143,6 +159,7 @@ def _written(folder: Path, *arguments: str) -> Path:
     command = [
         *whyperf_command(),
         "compare",
+        "--quick",
         "--force",
         "-o",
         str(folder / "recordings"),

@@ -213,6 +213,9 @@ def test_typescript_and_python_speak_of_the_same_fields() -> None:
         "Relations": page.RelationsSection,
         "Causes": page.CausesSection,
         "Recording": page.RecordingRow,
+        "Hop": page.HopRow,
+        "Origin": page.OriginRow,
+        "Proof": page.ProofRow,
         "ChangedLine": ChangedLine,
     }
     for name, found in interfaces.items():

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.page.conftest import SCREENSHOTS, eventually, open_page
+from tests.page.conftest import SCREENSHOTS, barriers, eventually, open_page
 
-CASES = ("ledger", "convoy", *(pytest.param(name, marks=pytest.mark.long) for name in ("pool", "orders", "shelf")))
+CASES = ("cluster", "convoy", *(pytest.param(name, marks=pytest.mark.long) for name in ("pool", "orders", "shelf")))
 
 
 @pytest.fixture(params=CASES)
@@ -46,7 +46,10 @@ def test_it_opens_by_itself_and_quickly(case: Path, browser: Browser) -> None:
     opened = open_page(browser, case.as_uri())
     # THEN the verdict is the first thing that is read
     model = model_in(opened.page)
-    expect(opened.page.locator("h1")).to_have_text(model["verdict"]["sentence"])
+    said = model["verdict"]["headline"]
+    assert model["verdict"]["suspects"][0]["function"] in said
+    expect(opened.page.locator("h1")).to_have_text(said.replace("`", ""))
+    expect(opened.page.locator("h1 + p")).to_contain_text(model["verdict"]["sentence"])
     # AND nothing is asked for, nothing is complained of
     assert opened.requests == [case.as_uri()] and opened.complaints == []
     opened.page.close()
@@ -55,7 +58,7 @@ def test_it_opens_by_itself_and_quickly(case: Path, browser: Browser) -> None:
 def test_every_piece_of_evidence_is_one_click_from_the_verdict(case: Path, browser: Browser) -> None:
     opened = open_page(browser, case.as_uri())
     page, model = opened.page, model_in(opened.page)
-    links = page.locator("#verdict article a").all()
+    links = page.locator("#verdict article a[href^='#']").all()
     assert len(links) >= len(model["verdict"]["suspects"])
     for link in links:
         target = (link.get_attribute("href") or "").removeprefix("#")
@@ -82,7 +85,7 @@ def test_every_piece_of_evidence_is_one_click_from_the_verdict(case: Path, brows
 
 
 @pytest.mark.parametrize(
-    ("name", "section"), [("ledger", "values"), ("pool", "contexts"), ("convoy", "causes"), ("shelf", "relations")]
+    ("name", "section"), [("cluster", "values"), ("pool", "contexts"), ("convoy", "causes"), ("shelf", "relations")]
 )
 def test_every_kind_of_evidence_is_met_in_a_real_case(
     name: str, section: str, request: pytest.FixtureRequest, browser: Browser
@@ -102,8 +105,8 @@ def test_sections_without_data_do_not_appear(case: Path, browser: Browser) -> No
     opened.page.close()
 
 
-def test_source_marks_the_lines_that_matter(ledger: Path, browser: Browser) -> None:
-    opened = open_page(browser, ledger.as_uri())
+def test_source_marks_the_lines_that_matter(cluster: Path, browser: Browser) -> None:
+    opened = open_page(browser, cluster.as_uri())
     model = model_in(opened.page)
     suspect = model["verdict"]["suspects"][0]
     hottest = max(suspect["excerpt"]["lines"], key=lambda line: line["share"])
@@ -117,6 +120,8 @@ def test_the_flame_graph_is_searched_inverted_and_walked(pool: Path, browser: Br
     opened = open_page(browser, pool.as_uri())
     page = opened.page
     flames = page.locator("#contexts .flames")
+    # Where a program waits longer, waiting is shown first.
+    page.get_by_text("on the CPU", exact=True).click()
 
     def rows() -> list[str]:
         shown: list[str] = flames.locator("g.frame").evaluate_all(
@@ -148,6 +153,14 @@ def test_the_flame_graph_is_searched_inverted_and_walked(pool: Path, browser: Br
     expect(flames.locator("g.frame.fade")).to_have_count(0)
     assert opened.complaints == []
     page.close()
+
+
+def test_everybody_can_read_it(case: Path, browser: Browser, axe: str) -> None:
+    for colours in ("light", "dark"):
+        opened = open_page(browser, case.as_uri(), colours=colours)
+        opened.page.evaluate(_DRAWN)
+        assert barriers(opened.page, axe) == []
+        opened.page.close()
 
 
 @pytest.mark.parametrize("look", ["light", "dark", "narrow", "print"])

@@ -32,6 +32,6 @@ def test_from_the_verdict_to_the_stacks_of_the_waiting_threads(browser: Browser,
     bars.nth(2).click()
     expect(page.locator("#cause-0-2 .stack")).to_contain_text("usleep (usleep.c:31)")
     # AND the heat map shows the function in which latency appeared
-    expect(page.locator(".heat .hot")).to_have_text("append_line")
+    expect(page.locator(".heat .hot code")).to_have_text("append_line")
     assert opened.complaints == []
     page.close()

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whyperf.recording.call_numbering import AARCH64_NAMES, own_number, recorded_number, recorded_numbers
+from whyperf.collect.tracer.one_numbering import recorded_numbers
+from whyperf.recording.call_numbering import AARCH64_NAMES, own_number, recorded_number
 from whyperf.recording.system_calls import NAMES, NUMBERS
 
 pytestmark = pytest.mark.process

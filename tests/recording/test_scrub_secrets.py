@@ -124,6 +124,8 @@ def test_names_are_left_where_the_manual_says_and_nowhere_else(kind: str, tmp_pa
     assert manifest.pop("command") == [f"{MARK}-tool"]
     for module in (manifest["counting"] or {}).get("uncounted_modules", []):
         module["path"] = module["path"].replace(f"{MARK}-tool", "")
+    for thread in manifest["totals"]["threads"]:
+        thread.pop("name")
     assert MARK not in json.dumps(manifest)
 
 

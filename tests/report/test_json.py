@@ -11,7 +11,14 @@ import pytest
 from tests.report import verdicts
 from whyperf.report.json import schema, to_json
 
-SITUATIONS = [verdicts.difference, verdicts.nothing, verdicts.joined, verdicts.hostile, verdicts.two_builds]
+SITUATIONS = [
+    verdicts.difference,
+    verdicts.nothing,
+    verdicts.joined,
+    verdicts.hostile,
+    verdicts.two_builds,
+    verdicts.proven,
+]
 
 
 @pytest.mark.parametrize("make", SITUATIONS)

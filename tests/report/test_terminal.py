@@ -26,6 +26,7 @@ from whyperf.report.shorten import call_path, short_name, short_path
 from whyperf.report.terminal import show
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
+SITUATIONS = ["difference", "waiting", "joined", "two_builds", "proven"]
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -37,7 +38,7 @@ def rendered(verdict, width, *, colour=False, **more):
 
 @pytest.mark.parametrize("colour", [False, True], ids=["plain", "colour"])
 @pytest.mark.parametrize("width", [80, 160])
-@pytest.mark.parametrize("situation", ["difference", "waiting", "joined", "two_builds"])
+@pytest.mark.parametrize("situation", SITUATIONS)
 def test_report_looks_as_it_should(situation, width, colour):
     text = rendered(getattr(verdicts, situation)(), width, colour=colour)
     snapshot = SNAPSHOTS / f"{situation}-{width}{'-colour' if colour else ''}.txt"
@@ -48,14 +49,14 @@ def test_report_looks_as_it_should(situation, width, colour):
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 160])
-@pytest.mark.parametrize("situation", ["difference", "waiting", "joined", "two_builds"])
+@pytest.mark.parametrize("situation", SITUATIONS)
 def test_no_line_is_wider_than_the_terminal_or_ends_in_blanks(situation, width):
     for line in rendered(getattr(verdicts, situation)(), width).splitlines():
         assert len(line) <= width or line.startswith("Next: ")  # a command is copied as a whole
         assert line == line.rstrip()
 
 
-@pytest.mark.parametrize("situation", ["difference", "waiting", "joined", "two_builds"])
+@pytest.mark.parametrize("situation", SITUATIONS)
 def test_colours_change_nothing_but_colours(situation):
     verdict = getattr(verdicts, situation)()
     assert COLOURS.sub("", rendered(verdict, 80, colour=True)) == rendered(verdict, 80)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from tests.engines.contexts.traced import UNINTERRUPTIBLE, Thread, ran, slept, traced, waited
 from tests.engines.made import Made, recording
 from whyperf.diagnose.diagnosis import diagnose
+from whyperf.diagnose.origin import End, Finding, Hop, HopKind, Means, Origin, Proof, Share
 from whyperf.diagnose.verdict import Verdict
 from whyperf.recording.manifest import TableFile
 
@@ -53,6 +55,56 @@ def difference() -> Verdict:
         ]
 
     return diagnose(runs(_GOOD, also=["rehash"]), runs(_BAD))
+
+
+def proven() -> Verdict:
+    """What decides in the first suspect was followed to where it was made, and forced there."""
+    verdict = difference()
+    first, second, *rest = verdict.suspects
+    hop = partial(Hop, module="tool", file="/src/tool.c")
+    hops = (
+        hop(HopKind.VARIABLE, "find", line=39, source="", what="entry", good="1", bad="2 to 40", sentence=""),
+        hop(
+            HopKind.LOADED,
+            "find",
+            line=38,
+            source="    struct entry *entry = table->buckets[hash(name) % table->size];",
+            what="table->size",
+            good="1,048,576",
+            bad="256",
+            sentence="",
+        ),
+        hop(
+            HopKind.COMPUTED,
+            _LONG,
+            line=167,
+            source="    bytes = megabytes << 20; /* so long a remark that it does not fit into eighty columns */",
+            what="megabytes << 20",
+            good="67,108,864",
+            bad="0",
+            sentence="",
+        ),
+    )
+    origin = Origin(hops, End.OUTSIDE, "It comes from outside: strtoul() gives 4,096, was 64.", 2, 8, 31.5)
+    proof = Proof(
+        Finding.PROVEN,
+        Means.VALUE,
+        "main",
+        "tool",
+        "/src/tool.c",
+        167,
+        "megabytes << 20",
+        "67,108,864",
+        "0",
+        Share(0.98, 0.91, 1.02),
+        Share(0.02, -0.04, 0.07),
+        Share(1.01, 0.79, 1.5),
+        5,
+        "cpu_s",
+        "Proven: with `megabytes << 20` forced to 67,108,864 in the bad run, 98% of the excess is gone (91 to 102%).",
+    )
+    suspects = (replace(first, origin=origin, proofs=(proof,)), second, *rest)
+    return replace(verdict, suspects=suspects)
 
 
 def two_builds() -> Verdict:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.runner.conftest import Compile, Recorder, said
+from whyperf.collect.seal import open_recording
 
 PYTHON = sys.executable
 # Listens after a while, burns a known share of CPU, and stops kindly.
@@ -265,3 +266,15 @@ def test_memory_is_the_targets_and_not_the_recorders(record: Recorder) -> None:
 def test_memory_of_a_program_that_is_over_too_soon_is_not_the_recorders_either(record: Recorder) -> None:
     record("--", "true")
     assert record.raw.objects("totals")[-1]["totals"]["max_rss_bytes"] < 8e6
+
+
+def test_what_was_asked_of_a_run_is_kept_so_that_it_can_be_made_again(
+    record: Recorder, server: list[str], port: int
+) -> None:
+    done = record("--ready", f"tcp:{port}", "--drive", "sleep 0.2", "--stop-timeout", "3s", "--", *server)
+    assert done.returncode == 0, said(done)
+    options = open_recording(record.folder).manifest.options
+    assert options is not None
+    assert (options.ready, options.drive, options.stop_timeout_s) == (f"tcp:{port}", "sleep 0.2", 3.0)
+    assert (options.for_s, options.stop_signal, options.unit) == (None, None, "")
+    assert options.folder == str(Path.cwd())

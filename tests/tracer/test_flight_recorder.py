@@ -98,7 +98,7 @@ def test_nobody_traces_beside_it(whyperf: Command) -> None:
     for words in (("record", "--trace", "-o", "rec", "--", "true"), ("trace", "start")):
         refused = whyperf(*words, status=1)
         assert f"whyperf trace start (process {daemon}) is tracing already" in refused.stderr
-        assert "try: whyperf trace stop" in refused.stderr
+        assert "try: whyperf trace dump -o before && whyperf trace stop" in refused.stderr
     whyperf("trace", "stop")
     assert whyperf("trace", "status", status=3).stderr.startswith("whyperf: No flight recorder is running.")
     assert whyperf("trace", "stop", status=3)

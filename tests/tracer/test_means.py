@@ -101,8 +101,9 @@ def test_the_holder_is_known_while_it_lives(tmp_path: Path, monkeypatch: pytest.
     with alone("whyperf record --trace"):
         held = holder()
         assert held is not None and (held.name, held.pid) == ("whyperf record --trace", os.getpid())
-        with pytest.raises(WhyperfError, match=f"process {os.getpid()}.*only one tracer"), alone("another"):
+        with pytest.raises(WhyperfError, match=f"process {os.getpid()}.*only one tracer") as refused, alone("another"):
             raise AssertionError
+        assert "kill" not in f"{refused.value.sentence} {refused.value.next_command}"
     assert holder() is None
     (tmp_path / "state" / "tracer").write_text(json.dumps({"name": 3}))
     assert holder() is None

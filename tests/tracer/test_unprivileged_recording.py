@@ -59,7 +59,7 @@ def test_a_slow_run_is_explained(user: OrdinaryUser, setting: Setting) -> None:
     # WHEN two commands are compared
     commands = ("--good", "./alone", "--bad", "./alone slowly")
     options = ("--runs", "1", "-o", "runs", "--force", "--json", "verdict.json")
-    done = whyperf(user, setting, "compare", *commands, *options)
+    done = whyperf(user, setting, "compare", "--quick", *commands, *options)
 
     # THEN the sampler records and the diagnosis names the function
     assert done.returncode == 0, done.stderr

@@ -10,7 +10,7 @@ import pyarrow as pa
 from tests.engines.made import Made, recording
 from whyperf.recording.call_tables import CALL_COUNTS, CallKind
 
-# Caller, perhaps with @LINE, and callee; "*" for calls through pointers, "loop" for iterations
+# Caller, perhaps with ~INLINED and @LINE, and callee; "*" for calls through pointers, "loop" for iterations
 Calls = Mapping[tuple[str, str], int]
 _NO_CALLEE = {"*": CallKind.POINTER, "loop": CallKind.ITERATION}
 
@@ -18,7 +18,7 @@ _NO_CALLEE = {"*": CallKind.POINTER, "loop": CallKind.ITERATION}
 def counted(calls: Calls, entries: Mapping[str, int] | None = None, **more: Any) -> Made:
     """As `record --counts` leaves it. `entries`: of functions whose entries are counted."""
     words = [
-        *((caller, *(() if callee in _NO_CALLEE else (callee,))) for caller, callee in calls),
+        *((*_stack(caller), *(() if callee in _NO_CALLEE else (callee,))) for caller, callee in calls),
         *((f,) for f in entries or {}),
     ]
     made = recording([(stack, 0.0) for stack in words], **more)
@@ -30,14 +30,16 @@ def counted(calls: Calls, entries: Mapping[str, int] | None = None, **more: Any)
         )
     }
     rows = []
-    for (word, callee), count in calls.items():
-        caller, _, line = word.partition("@")
+    for (word, called), count in calls.items():
+        whole, _, line = word.partition("@")
+        caller, _, inlined = whole.partition("~")
+        callee = called.rpartition(":")[2]  # without its module
         rows.append(
             {
                 "process": 0,
                 "function": row[caller],
                 "callee": -1 if callee in _NO_CALLEE else row[callee],
-                "frame": frame_of[row[caller], int(line or 0)],
+                "frame": frame_of[row[inlined or caller], int(line or 0)],
                 "order": sum(other["function"] == row[caller] and other["callee"] == row.get(callee) for other in rows),
                 "kind": _NO_CALLEE.get(callee, CallKind.CALL),
                 "count": count,
@@ -58,3 +60,8 @@ def counted(calls: Calls, entries: Mapping[str, int] | None = None, **more: Any)
     return Made(
         made.path, made.manifest, {**made.tables, "call_counts": pa.Table.from_pylist(rows, schema=CALL_COUNTS.schema)}
     )
+
+
+def _stack(word: str) -> tuple[str, ...]:
+    caller, inlined, place = word.partition("~")
+    return (caller, inlined + place) if inlined else (caller,)

@@ -44,7 +44,8 @@ def test_the_caller_that_calls_more_often_is_first_with_its_line_and_counts() ->
     assert names(program, divided)[0] == "plan"
     change = divided.functions[0].changes[0]
     assert said(program, change) == ("calls", "plan", "flush")
-    assert (change.line, change.baseline, change.slow) == (42, pytest.approx(71), pytest.approx(2130))
+    assert change.place is not None and change.place.line == 42
+    assert (change.baseline, change.slow) == (pytest.approx(71), pytest.approx(2130))
     assert change.part_s == pytest.approx(29.0) and divided.excess_s == pytest.approx(29.0)
     assert divided.functions[0].activations == (60, 60)
 
@@ -57,6 +58,20 @@ def test_library_and_inlined_time_is_the_counted_functions_own() -> None:
     divided = divide(program)
     assert said(program, divided.functions[0].changes[0]) == ("self", "look")
     assert divided.functions[0].changes[0].slow == pytest.approx(0.5)  # seconds a call
+
+
+def test_a_call_is_named_by_the_function_that_holds_it_in_the_source() -> None:
+    # GIVEN `take` with `refill` inlined into it, which collects far more often
+    stacks = [(("main", "take", "collect"), 1.0)]
+    slow = [(("main", "take", "collect"), 50.0)]
+    program = joined(
+        (stacks, {("main", "take"): 1000, ("take~refill@12", "collect"): 10}),
+        (slow, {("main", "take"): 1000, ("take~refill@12", "collect"): 500}),
+    )
+    change = divide(program).functions[0].changes[0]
+    assert said(program, change) == ("calls", "take", "collect")
+    assert change.place is not None
+    assert (program.index.functions[change.place.function].key.name, change.place.line) == ("refill", 12)
 
 
 def test_counts_are_per_unit_of_work() -> None:
@@ -120,6 +135,18 @@ def test_stacks_without_counted_code_are_told_apart() -> None:
     )
     assert program.uncounted_s == (pytest.approx(0.5), pytest.approx(0.7))
     assert divide(program).excess_s == pytest.approx(1.0)
+
+
+def test_code_that_could_not_be_counted_is_not_the_time_of_the_library_that_called_it() -> None:
+    # GIVEN a program of which only the start could be counted, as it has no unwind information
+    calls = {("_start", "libc:__libc_start_main"): 1}
+    program = joined(
+        ([(("_start", "libc:__libc_start_main", "main", "find"), 1.0)], calls),
+        ([(("_start", "libc:__libc_start_main", "main", "find"), 9.0)], calls),
+    )
+    # THEN nothing is said about it
+    assert program.uncounted_s == (pytest.approx(1.0), pytest.approx(9.0))
+    assert divide(program).functions == ()
 
 
 def test_the_same_behaviour_has_no_blame() -> None:

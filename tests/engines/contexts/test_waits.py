@@ -28,7 +28,7 @@ def wait(**fields):
         ("read", PIPE | 77, WaitKind.PIPE),
         ("read", SOCKET | 77, WaitKind.SOCKET),
         ("read", FILE | 77, WaitKind.DISK),
-        ("write", 0x2 << 48, WaitKind.DEVICE),
+        ("write", 0x2 << 60, WaitKind.DEVICE),
         ("read", 0, WaitKind.OTHER),
         ("recvfrom", 0, WaitKind.SOCKET),
         ("poll", 0, WaitKind.EVENTS),

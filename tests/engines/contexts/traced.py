@@ -22,7 +22,7 @@ from whyperf.recording.tables import table_named
 MS = 1_000_000
 SLEEPING, RUNNABLE, UNINTERRUPTIBLE = 1, 0, 2
 TIMER, DISK = InterruptContext.HRTIMER, InterruptContext.BLOCK_SOFTIRQ
-SOCKET, FILE, PIPE = 0xC << 48, 0x8 << 48, 0x1 << 48
+SOCKET, FILE, PIPE = 0xC << 60, 0x8 << 60, 0x1 << 60
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class Waited:
     peer: int = 0
     argument1: int = 0
     late_ms: float = 0.0  # runnable after being woken, part of `ms`
+    result: int = 0  # of the system call
     cut_to: tuple[str, ...] = ()  # all that could be told of the stack on leaving the CPU
 
 
@@ -121,7 +122,9 @@ def traced(
         ],
     }  # fmt: skip
     for name, given in replaced.items():
-        tables[name] = table_named(name).completed(pa.Table.from_pylist(given)) if given else tables[name]
+        if given:
+            known = pa.schema([field for field in table_named(name).schema if field.name in given[0]])
+            tables[name] = table_named(name).completed(pa.Table.from_pylist(given, schema=known))
     manifest = replace(base.manifest, window=window or Window(0, end), trace=Trace("bpf", scope, 1000 / sample_ms))
     return Made(base.path, manifest, tables)
 
@@ -159,7 +162,8 @@ def _events(
         rows.append(_row(now, -1, EventKind.SWITCH, other=number))
         if step.call:
             user = builder.stack([word for word in step.stack if not word.startswith("kernel:")])
-            rows.append(_row(now, number, EventKind.SYSCALL, stack=user if syscall_stacks else -1, **about))
+            known = user if syscall_stacks else -1
+            rows.append(_row(now, number, EventKind.SYSCALL, stack=known, result=step.result, **about))
     rows.append(_row(now, number, EventKind.EXIT))
     return rows
 

@@ -9,6 +9,7 @@ from tests.engines.made import recording
 from tests.engines.values.made import Read, one_function
 from whyperf.engines.run import Run
 from whyperf.engines.values.compare import compare
+from whyperf.engines.values.findings import findings
 from whyperf.engines.values.kinds import Dimension
 from whyperf.engines.values.sound import Status
 from whyperf.recording.identity import FunctionKey
@@ -223,6 +224,19 @@ def test_a_value_that_stays_for_long_is_abnormal_by_duration():
     assert found.dimension is Dimension.DURATION
     # a slower callee does that to its caller, too: it counts half
     assert found.anomaly == pytest.approx(found.distance / 2)
+
+
+def test_what_merely_changes_more_slowly_from_sample_to_sample_is_not_cited():
+    # GIVEN a counter that goes round and round; in the bad runs at a tenth of the pace
+    def pace(step):
+        return lambda rng: np.cumsum(rng.integers(step - 3, step + 4, N)) % 997
+
+    slower = judged(pace(300), pace(30))
+    assert [one.dimension for one in slower.abnormal] == [Dimension.DELTA]
+    assert slower.cited == () and findings(slower) == []
+    # THEN that it changes by more may be: no slower loop explains it
+    faster = judged(pace(30), pace(300))
+    assert [one.variable.name for one in faster.cited] == ["x"] and len(findings(faster)) == 1
 
 
 def test_that_a_value_stays_longer_in_a_function_that_takes_longer_says_nothing():

@@ -1,0 +1,103 @@
+"""What the report says to type next: always something, and it works when it is pasted."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Whyperf
+
+pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
+
+_SOURCE = Path(__file__).parent / "programs" / "batches.c"
+_MANY, _FEW = 60_000, 8_000  # batches
+
+
+@pytest.fixture
+def batches(tmp_path: Path) -> Path:
+    subprocess.run(["gcc", "-g", "-O2", _SOURCE, "-o", tmp_path / "batches"], check=True)
+    (tmp_path / "few").write_text(f"{_FEW}\n")
+    (tmp_path / "many").write_text(f"{_MANY}\n")
+    return tmp_path
+
+
+def _next(report: str) -> str:
+    found = re.search(r"^Next: (.*)$", report, re.MULTILINE)
+    assert found is not None, report
+    return found[1]
+
+
+def _pasted(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run as a user would who pasted it into a shell."""
+    here = shlex.join([sys.executable, "-m", "whyperf"])
+    return subprocess.run(
+        ["/bin/sh", "-c", re.sub(r"\bwhyperf(?= )", lambda _: here, command, count=1)],
+        cwd=folder,
+        env={**os.environ, "XDG_CACHE_HOME": str(folder / "cache")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def test_commands_with_redirections_come_back_as_they_were_typed(whyperf: Whyperf, batches: Path) -> None:
+    sides = ("./batches < few", "./batches < many")
+    first = whyperf("compare", "--quick", "--runs", "1", "-o", "first", *sides)
+    assert first.returncode == 0, first.stderr
+    command = _next(first.stdout)
+    assert shlex.split(command)[-4:] == ["--good", sides[0], "--bad", sides[1]]
+    # WHEN it is pasted, THEN it is the same comparison with more runs, and again something comes next
+    again = _pasted(command.replace("whyperf compare", "whyperf compare --quick -o again"), batches)
+    assert again.returncode == 0, again.stderr
+    assert "(3+3 runs)" in again.stdout
+    assert _next(again.stdout) == "whyperf prove again"
+    # AND from elsewhere it begins with the way back
+    (batches / "elsewhere").mkdir()
+    seen = whyperf("diagnose", "../first", "--json", "-", cwd=batches / "elsewhere")
+    assert json.loads(seen.stdout)["next_command"] == f"cd {batches} && {command}"
+
+
+def test_calls_behind_redirections_are_counted(whyperf: Whyperf, batches: Path) -> None:
+    sides = ("./batches < few", "./batches < many")
+    done = whyperf("compare", "--counts", "--quick", "-o", "out", *sides, "--json", "-")
+    counts = json.loads(done.stdout)["call_counts"]
+    called = {(one["function"], one["callee"]): one for one in counts["changes"]}
+    assert called["plan", "mix"]["bad"] == _MANY and called["plan", "mix"]["good"] == _FEW
+    assert json.loads(done.stdout)["next_command"] == "whyperf prove out"
+
+
+def test_an_interrupted_further_pass_leaves_the_verdict_of_the_runs_before(batches: Path) -> None:
+    # GIVEN a comparison whose counting runs never end
+    sides = ("./batches out/good-4 < few", "./batches out/good-4 < many")
+    command = [sys.executable, "-m", "whyperf", "compare", "--budget", "5m", "-o", "out", *sides]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(batches / "cache")}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
+    with subprocess.Popen(command, cwd=batches, env=environment, start_new_session=True, text=True, **pipes) as started:
+        until = time.monotonic() + 120
+        while not (batches / "out" / "good-4" / "stdout").exists():
+            assert time.monotonic() < until and started.poll() is None
+            time.sleep(0.05)
+        time.sleep(0.5)
+        # WHEN the user presses Ctrl-C
+        os.killpg(started.pid, signal.SIGINT)
+        shown, said = started.communicate(timeout=60)
+    # THEN the first runs' verdict is shown, and their recordings are kept
+    assert started.returncode == 0, said
+    assert "interrupted; the verdict is of the runs before that" in said
+    assert "CPU time" in shown and "(3+3 runs)" in shown and "batches.c" in shown
+    assert "the recordings are in out" in said
+    kept = sorted(path.name for path in (batches / "out").iterdir())
+    assert kept == sorted(f"{side}-{number}" for side in ("good", "bad") for number in (1, 2, 3))
+    assert _next(shown) == "whyperf prove out"

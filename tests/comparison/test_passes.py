@@ -1,0 +1,53 @@
+"""Which further runs a comparison makes by itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.report import verdicts
+from whyperf.comparison.passes import Pass, fits, further_pass, seconds_of
+from whyperf.diagnose.next_step import Step
+
+
+def test_computing_is_counted_and_then_proven_once_each() -> None:
+    verdict, taken = verdicts.difference(), list[Pass]()
+    while (choice := further_pass(verdict, None, taken)) is not None:
+        taken.append(choice.kind)
+    assert taken == [Pass.COUNTS, Pass.PROOF]
+
+
+@pytest.mark.parametrize(("option", "kind"), [("--trace", Pass.TRACE), ("--clock", Pass.WAITS)])
+def test_what_would_settle_it_is_done(option: str, kind: Pass) -> None:
+    verdict = verdicts.waiting()
+    step = Step((option, "wall"), "")
+    choice = further_pass(verdict, step, ())
+    assert choice is not None and choice.kind is kind
+    assert further_pass(verdict, step, {kind}) is None
+
+
+def test_nothing_is_done_where_nothing_differs_or_the_user_must_act() -> None:
+    assert further_pass(verdicts.nothing(), None, ()) is None
+    assert further_pass(verdicts.waiting(), Step(("--runs", "6"), ""), ()) is None
+
+
+def test_memory_is_recorded_where_it_grew_and_nothing_else_did() -> None:
+    grown = replace(verdicts.nothing(), memory_grew=True)
+    choice = further_pass(grown, None, ())
+    assert choice is not None and choice.kind is Pass.MEMORY
+    assert further_pass(grown, None, {Pass.MEMORY}) is None
+    slower = further_pass(replace(verdicts.difference(), memory_grew=True), None, ())
+    assert slower is not None and slower.kind is Pass.COUNTS
+
+
+def test_instructions_of_deep_recordings_are_not_counted_again() -> None:
+    verdict = verdicts.difference()
+    assert further_pass(replace(verdict, symptom=replace(verdict.symptom, measure="instructions")), None, ()) is None
+
+
+def test_as_many_pairs_again_fit_into_as_long_again() -> None:
+    first_s = 30.0
+    assert fits(seconds_of(Pass.TRACE, first_s / 3, 3), first_s - 0.5)
+    assert fits(seconds_of(Pass.COUNTS, first_s / 3, 3), first_s - 0.5)
+    assert not fits(seconds_of(Pass.PROOF, first_s / 3, 3), first_s)

@@ -1,0 +1,124 @@
+"""What a chain and its proof make of a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.report import verdicts
+from whyperf.diagnose.origin import Finding, Means, Proof
+from whyperf.diagnose.verdict import Suspect, Verdict
+from whyperf.investigation.cause import with_cause, with_changed_function
+from whyperf.investigation.proving import Tried
+
+
+def followed(finding: Finding, *, hop: int = 2, function: str | None = None) -> tuple[Verdict, Verdict]:
+    """A verdict, and what became of it when a hop of the first suspect's chain was forced."""
+    made = verdicts.proven()
+    chained = made.suspects[0]
+    assert chained.origin is not None
+    origin = chained.origin
+    if function is not None:
+        hops = list(origin.hops)
+        hops[hop] = replace(hops[hop], function=function)
+        origin = replace(origin, hops=tuple(hops))
+    payer = replace(chained, origin=None, proofs=())
+    verdict = replace(made, suspects=(payer, *made.suspects[1:]))
+    tried = [Tried(hop, replace(chained.proofs[0], finding=finding))]
+    return verdict, with_cause(verdict, payer, origin, tried)
+
+
+def names(suspects: tuple[Suspect, ...]) -> list[str]:
+    return [one.function for one in suspects]
+
+
+def test_who_made_a_proven_value_comes_before_who_pays() -> None:
+    verdict, found = followed(Finding.PROVEN, function="plan")
+    assert names(found.suspects) == ["plan", *names(verdict.suspects)]
+    assert [one.rank for one in found.suspects] == list(range(1, len(found.suspects) + 1))
+    cause, payer = found.suspects[:2]
+    assert (cause.line, cause.confidence) == (167, "high")
+    assert cause.why == "Here `megabytes << 20` is 0, was 67,108,864; find pays for it."
+    assert cause.origin is not None and cause.proofs and payer.origin is None
+    # THEN a share is counted once
+    assert cause.share == verdict.suspects[0].share and payer.share == 0
+    assert sum(one.share for one in found.suspects) == pytest.approx(sum(one.share for one in verdict.suspects))
+    assert payer.why.endswith("It pays for what plan decides.")
+    assert "good_runs" not in payer.evidence[0].detail
+
+
+def test_a_maker_that_was_suspected_already_moves_up_and_keeps_its_share() -> None:
+    verdict, found = followed(Finding.PROVEN, function="rehash")
+    assert sorted(names(found.suspects)) == sorted(names(verdict.suspects))
+    known = next(one for one in verdict.suspects if one.function == "rehash")
+    assert found.suspects[0].function == "rehash" and found.suspects[0].share == known.share
+    assert found.suspects[0].origin is not None
+
+
+def test_a_function_that_pays_for_what_it_decides_itself_is_sure() -> None:
+    _, found = followed(Finding.PROVEN, hop=1)
+    assert names(found.suspects)[0] == "find" and found.suspects[0].confidence == "high"
+
+
+@pytest.mark.parametrize("finding", [Finding.REFUTED, Finding.TRIGGER, Finding.NOT_TESTABLE])
+def test_what_is_not_proven_changes_no_ranks(finding: Finding) -> None:
+    verdict, found = followed(finding, function="plan")
+    assert names(found.suspects) == names(verdict.suspects)
+    assert found.suspects[0].origin is not None and found.suspects[0].proofs[0].finding is finding
+
+
+def of_function(finding: Finding, function: str) -> Proof:
+    return Proof(
+        finding,
+        Means.FUNCTION,
+        function,
+        "tool",
+        "/src/t.c",
+        9,
+        function,
+        "",
+        "",
+        None,
+        None,
+        None,
+        3,
+        "cpu_s",
+        "Said.",
+    )
+
+
+def test_the_function_of_the_good_build_that_helps_is_the_cause() -> None:
+    verdict = verdicts.difference()
+    found = with_changed_function(verdict, [of_function(Finding.REFUTED, "b"), of_function(Finding.PROVEN, "hash_of")])
+    assert names(found.suspects) == ["hash_of", *names(verdict.suspects)]
+    assert found.suspects[0].why.startswith("Its code differs between the two builds, and find pays")
+
+
+def test_functions_that_could_not_be_tried_are_told() -> None:
+    verdict = verdicts.difference()
+    found = with_changed_function(verdict, [of_function(Finding.NOT_TESTABLE, "b")])
+    assert names(found.suspects) == names(verdict.suspects) and len(found.suspects[0].proofs) == 1
+    assert with_changed_function(verdict, []) is verdict
+
+
+def test_where_many_values_become_few_comes_first_without_proof() -> None:
+    made = verdicts.proven()
+    chained = made.suspects[0]
+    assert chained.origin is not None
+    payer = replace(chained, origin=None, proofs=())
+    verdict = replace(made, suspects=(payer, *made.suspects[1:]))
+    hops = [*chained.origin.hops]
+    hops[2] = replace(hops[2], function="hash", what="k", good="14 to 998", bad="652")
+    narrowing = replace(chained.origin, hops=tuple(hops), narrows=True)
+    found = with_cause(verdict, payer, narrowing, [])
+    # THEN the verdict says that it is not proven, and why
+    assert names(found.suspects)[:2] == ["hash", payer.function]
+    assert found.suspects[0].confidence == "medium"
+    assert found.suspects[0].why == (
+        f"Here `k` is 652, was 14 to 998; {payer.function} pays for it. "
+        "Many values become few here, so no single good value can be forced: this is not proven."
+    )
+    # THEN an origin that shows no such thing changes no rank
+    unproven = with_cause(verdict, payer, replace(narrowing, narrows=False), [])
+    assert names(unproven.suspects) == names(verdict.suspects)

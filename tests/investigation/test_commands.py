@@ -1,0 +1,74 @@
+"""`prove`, `origin` and `compare --prove` as users call them, on a program whose mistake costs nothing itself."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.cli.conftest import Whyperf, refused, sentence, whyperf
+from whyperf.report.json import schema
+
+__all__ = ["refused", "whyperf"]  # fixtures
+
+pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
+SOURCE = Path(__file__).parent / "programs" / "replayer.c"
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    built = tmp_path_factory.mktemp("built") / "replayer"
+    subprocess.run(["gcc", "-g", "-O2", SOURCE, "-o", built], check=True)
+    return built
+
+
+def test_the_cause_is_followed_and_proven(whyperf: Whyperf, program: Path, tmp_path: Path) -> None:
+    # WHEN a comparison is told to prove what it finds
+    sides = (f"{program} 1365", f"{program} 4096")
+    done = whyperf("compare", "--prove", "--budget", "90s", *sides, "-o", "both", "--json", "verdict.json")
+    assert done.returncode == 0, done.stderr
+    verdict: dict[str, Any] = json.loads((tmp_path / "verdict.json").read_text())
+    jsonschema.validate(verdict, schema())
+    # THEN the function that makes the wrong value comes first, proven, and who pays second
+    cause, payer = verdict["suspects"][:2]
+    assert (cause["function"], payer["function"]) == ("size_window", "flush_page")
+    assert [proof["finding"] for proof in cause["proofs"]] == ["proven"]
+    assert cause["proofs"][0]["removed"]["share"] > 0.8
+    values = [(hop["function"], hop["bad"], hop["good"]) for hop in cause["origin"]["hops"]]
+    assert ("replay", "1", "342") in values and ("size_window", "0", "2,731") in values
+    assert cause["origin"]["end"] == "outside" and "`4096`, was `1365`" in cause["origin"]["sentence"]
+    # THEN the recordings alone are enough to follow a variable
+    done = whyperf("origin", "both", "--variable", "replay.batch", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    hops = json.loads(done.stdout)["origin"]["hops"]
+    assert [hop["function"] for hop in hops][-1] == "main"
+
+
+def test_the_same_behaviour_proves_nothing(whyperf: Whyperf, program: Path, tmp_path: Path) -> None:
+    same = f"{program} 4096"
+    done = whyperf("compare", "--prove", "--budget", "20s", same, same, "-o", "both", "--json", "verdict.json")
+    assert done.returncode in (3, 4), done.stderr
+    assert not any(one["proofs"] for one in json.loads((tmp_path / "verdict.json").read_text())["suspects"])
+
+
+def test_what_cannot_be_followed_is_a_sentence(
+    refused: Whyperf, whyperf: Whyperf, program: Path, tmp_path: Path
+) -> None:
+    whyperf("record", "-q", "-o", "one", "--", str(program), "1365")
+    for words, said in (
+        (["--variable", "batch"], "--variable is FUNCTION.NAME"),
+        (["--line", "replayer.c"], "--line is FILE:LINE"),
+        (["--variable", "replay.x", "--module", "libnone.so"], "has no module libnone.so"),
+    ):
+        assert said in sentence(refused("origin", "one", "one", *words), 2)
+    assert "No code of" in sentence(refused("origin", "one", "one", "--variable", "replay.no_such"), 1)
+    program.rename(program.with_name("moved"))
+    try:
+        assert "was not found" in sentence(refused("prove", "one", "one"), 1)
+    finally:
+        program.with_name("moved").rename(program)

@@ -1,0 +1,63 @@
+"""Where the way back begins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.report import verdicts
+from whyperf.diagnose.verdict import CallChange, CallCounts, Variable
+from whyperf.investigation.starts import beginnings
+from whyperf.origin.starts import StartAtCalls, StartAtLine, StartAtVariable
+
+BINARY = Path("/bin/tool")
+
+
+def begun(verdict) -> list[object]:
+    return [one.start for one in beginnings(verdict, lambda name: BINARY if name == "tool" else None)]
+
+
+def test_what_the_deciding_line_names_comes_before_the_line_itself() -> None:
+    starts = begun(verdicts.difference())
+    assert starts[0] == StartAtVariable(BINARY, "find", "entry")  # while (entry != NULL) {
+    assert StartAtLine(BINARY, "/src/tool.c", 39) in starts and StartAtLine(BINARY, "/src/tool.c", 40) in starts
+
+
+def test_values_that_differ_come_first() -> None:
+    verdict = verdicts.difference()
+    first, *others = verdict.suspects
+    size = Variable("table->size", "1024", "2", "value", (38,))
+    step = Variable("i", "+1", "+2", "delta", (38,))
+    changed = replace(verdict, suspects=(replace(first, variables=(step, size)), *others))
+    starts = begun(changed)
+    assert starts[0] == StartAtVariable(BINARY, "find", "table->size")
+    assert StartAtVariable(BINARY, "find", "i") not in starts
+
+
+@pytest.mark.parametrize(
+    ("share", "kind", "is_followed"), [(0.9, "calls", True), (0.1, "calls", False), (0.9, "self", False)]
+)
+def test_a_line_that_calls_more_often_by_exact_counts_comes_before_all(
+    share: float, kind: str, is_followed: bool
+) -> None:
+    change = CallChange(kind, "serve", "tool", 61, "find", 70.0, 24000.0, share, "", "/src/serve.c")
+    verdict = replace(verdicts.difference(), counts=CallCounts((1, 1), 1.0, (change,)))
+    assert (begun(verdict)[0] == StartAtCalls(BINARY, "/src/serve.c", 61, "find")) == is_followed
+
+
+def test_whose_calls_take_longer_by_exact_counts_is_asked_before_the_first_suspect() -> None:
+    verdict = verdicts.difference()
+    last = verdict.suspects[-1]
+    change = CallChange("self", last.function, "tool", 0, "", 1e-7, 3e-5, 0.6, "")
+    asked = [
+        one.suspect.function
+        for one in beginnings(replace(verdict, counts=CallCounts((1, 1), 1.0, (change,))), lambda _: BINARY)
+    ]
+    assert last.function != verdict.suspects[0].function and asked[0] == last.function
+    assert verdict.suspects[0].function in asked
+
+
+def test_modules_whose_file_is_not_there_are_passed_over() -> None:
+    assert list(beginnings(verdicts.difference(), lambda _: None)) == []

@@ -1,0 +1,78 @@
+"""Programs do the same while their allocations are sampled, whatever they allocate with."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from whyperf.collect.lifecycle import Lifecycle, Measuring
+from whyperf.collect.program import find_program
+from whyperf.collect.runner import record_run
+from whyperf.collect.seal import seal
+from whyperf.recording.layout import OUTPUT
+from whyperf.recording.reader import Recording
+
+HERE = Path(__file__).parent
+OFTEN = 4096
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program, the same with an allocator linked in, and that allocator as a library."""
+    folder = tmp_path_factory.mktemp("built")
+    program, own = str(HERE / "awkward.c"), str(HERE / "own_malloc.c")
+    flags = ["gcc", "-O1", "-g", "-pthread", "-D_GNU_SOURCE", "-fno-builtin"]
+    for name, *sources in (("plain", program), ("linked", program, own)):
+        subprocess.run([*flags, "-o", folder / name, *sources], check=True)
+    subprocess.run([*flags, "-shared", "-fPIC", "-o", folder / "own.so", own], check=True)
+    return folder
+
+
+def watched(folder: Path, command: list[str], environment: dict[str, str]) -> tuple[str, Recording]:
+    outcome = record_run(
+        find_program(command, os.environ),
+        folder,
+        lifecycle=Lifecycle(),
+        measuring=Measuring(memory_interval=OFTEN),
+        environment={**os.environ, **environment},
+        capture_output=True,
+    )
+    printed = (folder / OUTPUT[0]).read_text()
+    assert outcome.status == 0, (outcome, printed)
+    return printed, seal(outcome.path)
+
+
+@pytest.mark.parametrize("mode", ["storm", "handlers", "limited"])
+def test_awkward_programs_do_the_same(tmp_path: Path, built: Path, mode: str) -> None:
+    # GIVEN threads that free each other's memory while the program forks, handlers that allocate, or little memory
+    command = [str(built / "plain"), mode]
+    plain = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    # WHEN nearly every allocation is sampled
+    printed, recording = watched(tmp_path / "r", command, {})
+    # THEN nobody can tell, and it was seen
+    assert printed == plain
+    assert recording.table("allocations").num_rows > 20
+
+
+def test_every_free_of_a_storm_is_found(tmp_path: Path, built: Path) -> None:
+    _, recording = watched(tmp_path / "r", [str(built / "plain"), "storm"], {})
+    table = recording.table("allocations").to_pydict()
+    main = [freed for freed, size in zip(table["freed"], table["size"], strict=True) if 64 <= size < 20100]
+    lost = recording.manifest.losses.frees_lost
+    assert len(main) > 100
+    assert sum(not freed for freed in main) <= lost + 0.02 * len(main)
+
+
+@pytest.mark.parametrize("how", ["linked", "preloaded"])
+def test_programs_keep_their_own_allocator(tmp_path: Path, built: Path, how: str) -> None:
+    # GIVEN an allocator that ends the program when it is given a block of another one
+    program = built / ("linked" if how == "linked" else "plain")
+    environment = {} if how == "linked" else {"LD_PRELOAD": str(built / "own.so")}
+    printed, recording = watched(tmp_path / "r", [str(program), "handlers"], environment)
+    assert printed == "handlers: errno 5\n"
+    # THEN what is preloaded stands behind us, and is seen
+    if how == "preloaded":
+        assert recording.table("allocations").num_rows > 20

@@ -1,0 +1,109 @@
+"""Real programs under `record --memory` and `compare --memory`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.memory.programs import ARENA, GROWTH, LARGER, LEAK, compiled
+from whyperf.collect.lifecycle import Lifecycle, Measuring
+from whyperf.collect.perf_events import cpu_clock_permitted
+from whyperf.collect.program import find_program
+from whyperf.collect.runner import record_run
+from whyperf.collect.seal import seal
+from whyperf.diagnose.diagnosis import diagnose
+from whyperf.diagnose.verdict import Verdict, VerdictKind
+from whyperf.engines.memory.compare import compare
+from whyperf.engines.memory.findings import findings
+from whyperf.engines.memory.holdings import holdings_of
+from whyperf.engines.run import Run
+from whyperf.recording.memory_tables import MemoryKind
+from whyperf.recording.reader import Recording
+
+# So few samples that they fit into a ring: the recorder may be starved of CPU.
+INTERVAL = 512 * 1024
+
+
+def recorded(path: Path, *command: str) -> Recording:
+    outcome = record_run(
+        find_program(command, os.environ),
+        path,
+        lifecycle=Lifecycle(),
+        measuring=Measuring(memory_interval=INTERVAL),
+        environment=dict(os.environ),
+        capture_output=True,
+    )
+    assert outcome.status == 0
+    return seal(outcome.path)
+
+
+def verdict_of(tmp_path: Path, program: Path, good: str = "good", bad: str = "bad") -> Verdict:
+    runs = {
+        side: [recorded(tmp_path / f"{side}{number}", str(program), word) for number in range(3)]
+        for side, word in (("good", good), ("bad", bad))
+    }
+    return diagnose(runs["good"], runs["bad"])
+
+
+def test_bytes_are_as_many_as_the_program_allocates(tmp_path: Path) -> None:
+    # GIVEN a program that allocates 60 MB and keeps 30 of them
+    recording = recorded(tmp_path / "r", str(compiled(tmp_path, LEAK)), "bad")
+    # WHEN its samples are weighed
+    held = holdings_of(recording)
+    # THEN they come to about that: 115 samples vary by 9%, 57 by 13%
+    assert held.weight.sum() == pytest.approx(60e6, rel=0.45)
+    assert held.kept_bytes == pytest.approx(30e6, rel=0.65)
+    assert held.kept_bytes <= held.peak_bytes <= 1.2 * held.kept_bytes
+    assert recording.manifest.losses.allocations_lost == recording.manifest.losses.frees_lost == 0
+
+
+def test_who_no_longer_frees_comes_first(tmp_path: Path) -> None:
+    verdict = verdict_of(tmp_path, compiled(tmp_path, LEAK))
+    first = verdict.suspects[0]
+    assert (verdict.kind, verdict.symptom.kind) == (VerdictKind.DIFFERENCE, "memory")
+    assert (first.function, first.pattern) == ("drop_item", "leak")
+    assert "frees less of" in first.why
+
+
+@pytest.mark.parametrize(
+    ("body", "function", "words"),
+    [(GROWTH, "fill", "allocates more often"), (LARGER, "work", "allocates more each time")],
+)
+def test_who_allocates_more_comes_first_though_all_is_freed(
+    tmp_path: Path, body: str, function: str, words: str
+) -> None:
+    # GIVEN programs that free everything before they end, and allocate through a wrapper
+    verdict = verdict_of(tmp_path, compiled(tmp_path, body))
+    # THEN they are judged at their peak, and who is told the size is passed through
+    first = verdict.suspects[0]
+    assert (first.function, first.pattern) == (function, "growth")
+    assert words in first.why
+    # THEN shares are counted once
+    assert sum(one.share for one in verdict.suspects) <= 1 + 1e-9
+
+
+@pytest.mark.skipif(not cpu_clock_permitted(), reason="the kernel permits no perf events")
+def test_who_touches_an_arena_of_the_programs_own_comes_first(tmp_path: Path) -> None:
+    # GIVEN a program that never calls malloc, and gives 40 MB back at once
+    program = compiled(tmp_path, ARENA)
+    runs = {
+        word: [recorded(tmp_path / f"{word}{number}", str(program), word) for number in range(3)]
+        for word in ("good", "bad")
+    }
+    pages = holdings_of(runs["bad"][0], MemoryKind.PAGE)
+    assert pages.weight.sum() == pytest.approx(102e6, rel=0.1)
+    assert pages.weight[pages.freed].sum() == pytest.approx(42e6, rel=0.1)
+    # WHEN its memory grows by pages that it touches
+    excess = compare(*([Run(one) for one in runs[word]] for word in ("good", "bad")), kind=MemoryKind.PAGE)
+    # THEN what was given back is not held against anybody
+    first = findings(excess)[0]
+    assert first.function.name == "fill"
+    assert first.detail["bad_live_bytes"] == pytest.approx(60e6, rel=0.1)
+
+
+def test_the_same_twice_names_nobody(tmp_path: Path) -> None:
+    verdict = verdict_of(tmp_path, compiled(tmp_path, GROWTH), "bad", "bad")
+    assert verdict.suspects == ()
+    assert verdict.symptom.kind != "memory"

@@ -1,0 +1,177 @@
+"""Real programs, optimised: from the loop that costs to the line that made its bound."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from whyperf.collect.program import Program
+from whyperf.diagnose.origin import End, HopKind, Origin
+from whyperf.origin.search import Found, search
+from whyperf.origin.starts import Start, start_at_line, start_at_variable
+
+from .conftest import Build, line_of
+
+_DEMO = Path(__file__).parents[2] / "src/whyperf/demo/orders.c"
+
+
+def _search(start: Start, program: Path, good: list[str], bad: list[str], good_program: Path | None = None) -> Found:
+    first = good_program or program
+    return search(
+        start,
+        Program(str(first), (str(first), *good)),
+        Program(str(program), (str(program), *bad)),
+        environment=dict(os.environ),
+    )
+
+
+def _lines(origin: Origin) -> list[tuple[str, int]]:
+    return [(hop.function, hop.line) for hop in origin.hops]
+
+
+def _way(build: Build, way: str, function: str = "spin", variable: str = "rounds") -> Found:
+    program = build("ways.c")
+    return _search(start_at_variable(program, function, variable), program, [way, "0"], [way, "1"])
+
+
+@pytest.mark.parametrize(
+    ("way", "function", "text"),
+    [
+        ("constant", "planned", "a constant, chosen"),
+        ("global", "set_limit", "into the global"),
+        ("member", "read_settings", "into the member"),
+        ("memcpy", "read_settings", "into the member"),
+        ("assignment", "read_settings", "into the member"),
+        ("count", "by_count", "so many join"),
+    ],
+)
+def test_the_maker_of_a_loops_bound_is_found(build: Build, way: str, function: str, text: str) -> None:
+    origin = _way(build, way).origin
+    # THEN good turns into bad where the value was made, and the way goes on to the option
+    turned = origin.hops[origin.turn]
+    assert (turned.function, turned.line) == (function, line_of("ways.c", text)), origin
+    assert origin.end is End.OUTSIDE and "argument 2 is `1`, was `0`" in origin.sentence
+    assert origin.runs <= 20 and 3 <= len(origin.hops) <= 8
+
+
+def test_values_are_followed_through_calls_and_results(build: Build) -> None:
+    origin = _way(build, "calls", "flush_all", "batch").origin
+    turned = origin.hops[origin.turn]
+    # THEN more reserved made less of a window
+    assert (turned.function, turned.line) == ("window", line_of("ways.c", "no window at all"))
+    assert (turned.good, turned.bad) == ("1,211", "0")
+    assert ("reserved", "365", "4,096") in {(hop.what, hop.good, hop.bad) for hop in origin.hops}
+
+
+def test_an_option_is_named(build: Build) -> None:
+    program = build("ways.c")
+    found = _search(start_at_variable(program, "spin", "rounds"), program, ["option", "100"], ["option", "30000"])
+    last = found.origin.hops[-1]
+    assert (last.function, last.line) == ("by_option", line_of("ways.c", "the option"))
+    assert found.origin.sentence == "It is an option of the command line: argument 2 is `30000`, was `100`."
+
+
+def test_what_a_file_holds_ends_where_it_is_read(build: Build, tmp_path: Path) -> None:
+    program = build("ways.c")
+    good, bad = tmp_path / "good.conf", tmp_path / "slow.conf"
+    good.write_text("100\n")
+    bad.write_text("30000\n")
+    start = start_at_variable(program, "spin", "rounds")
+    origin = _search(start, program, ["file", str(good)], ["file", str(bad)]).origin
+    assert origin.end is End.OUTSIDE and origin.sentence == "fgets() in read_configuration() reads it from outside."
+    assert (origin.hops[-1].function, origin.hops[-1].line) == ("read_configuration", line_of("ways.c", "// the file"))
+
+
+def test_a_write_that_no_longer_happens_is_followed(build: Build) -> None:
+    origin = _way(build, "missing", "find_clean", "pages->dirty").origin
+    stored = next(hop for hop in origin.hops if hop.kind is HopKind.STORED)
+    assert (stored.function, stored.line) == ("clean", line_of("ways.c", "// missing"))
+    turned = origin.hops[origin.turn]
+    assert (turned.function, turned.what, turned.good, turned.bad) == ("by_missing_write", "batch", "512", "0")
+
+
+def test_a_constructors_argument(build: Build) -> None:
+    program = build("pool.cpp")
+    origin = _search(start_at_variable(program, "Pool::flush_some", "flush_batch_"), program, ["0"], ["1"]).origin
+    assert "Pool::Pool" in {hop.function for hop in origin.hops}
+    assert origin.hops[origin.turn].function == "planned"
+
+
+def test_a_vector_that_grew(build: Build) -> None:
+    program = build("queue.cpp")
+    start = start_at_line(program, "queue.cpp", line_of("queue.cpp", "// scanned"))
+    origin = _search(start, program, ["0"], ["1"]).origin
+    # THEN its size leads to what was pushed, and how often
+    assert ("fill", line_of("queue.cpp", "// filled")) in _lines(origin)
+    turned = origin.hops[origin.turn]
+    assert (turned.function, turned.good, turned.bad) == ("clients_of", "20", "3,000")
+
+
+def test_a_loops_line_is_a_start_too(build: Build) -> None:
+    program = build("ways.c")
+    start = start_at_line(program, "ways.c", line_of("ways.c", "the loop that costs"))
+    origin = _search(start, program, ["constant", "0"], ["constant", "1"]).origin
+    assert ("planned", line_of("ways.c", "a constant, chosen")) in _lines(origin)
+
+
+def test_the_demo_leads_to_the_overflow(build: Build) -> None:
+    program = build(_DEMO)
+    start = start_at_variable(program, "find_customer", "customer")
+    origin = _search(start, program, ["64", "2"], ["4096", "2"]).origin
+    text = _DEMO.read_text().splitlines()
+    turned = origin.hops[origin.turn]
+    assert text[turned.line - 1].strip() == "uint32_t bytes = megabytes * 1024 * 1024;"
+    assert (turned.good, turned.bad) == ("67,108,864", "0")
+
+
+def test_a_hash_that_makes_few_places_of_many_names(build: Build, tmp_path: Path) -> None:
+    program = build("names.c")
+    letters = random.Random(7)
+    usual = ["".join(letters.choices("abcdefghijkl", k=12)) for _ in range(2000)]
+    permuted = ["".join(letters.sample("abcdefghijkl", k=12)) for _ in range(2000)]
+    files = [tmp_path / "usual", tmp_path / "permuted"]
+    for file, names in zip(files, (usual, permuted), strict=True):
+        file.write_text("\n".join(names * 3) + "\n")
+    start = start_at_line(program, "names.c", line_of("names.c", "the list that is walked"))
+    origin = _search(start, program, [str(files[0])], [str(files[1])]).origin
+    # THEN good turns into bad where many names become few places, not where the names come from
+    assert origin.narrows
+    turned = origin.hops[origin.turn]
+    assert (turned.function, turned.line) == ("sum_of", line_of("names.c", "the hash")), origin
+
+
+def test_code_that_differs_between_builds_ends_the_way(build: Build) -> None:
+    good, bad = build("builds.c"), build("builds.c", "-DSLOW")
+    origin = _search(start_at_variable(bad, "walk", "length"), bad, [], [], good).origin
+    assert origin.end is End.CHANGED_CODE and "hash_of()" in origin.sentence
+
+
+def test_so_does_a_library_of_which_there_are_two_builds(build: Build, tmp_path: Path) -> None:
+    programs = []
+    for name, flags in (("good", []), ("bad", ["-DSLOW"])):
+        folder = tmp_path / name
+        folder.mkdir()
+        library = folder / "libprices.so"
+        library.write_bytes(build("prices.c", "-shared", "-fPIC", *flags).read_bytes())
+        programs.append(build("shop.c", f"-L{folder}", "-lprices", f"-Wl,-rpath,{folder}"))
+    good, bad = programs
+    origin = _search(start_at_variable(bad, "spin", "rounds"), bad, [], [], good).origin
+    assert origin.end is End.CHANGED_CODE and "price_of()" in origin.sentence
+    assert origin.hops[origin.turn].function == "price_of"
+
+
+def test_values_that_are_the_same_are_said_to_be(build: Build) -> None:
+    program = build("ways.c")
+    start = start_at_variable(program, "spin", "rounds")
+    origin = _search(start, program, ["constant", "0"], ["constant", "0"]).origin
+    assert origin.hops == () and origin.end is End.NOT_FOLLOWED and "the same" in origin.sentence
+
+
+def test_each_hop_says_where_its_value_could_be_forced(build: Build) -> None:
+    found = _way(build, "constant")
+    assert len(found.forcible) == len(found.origin.hops)
+    [site] = found.forcible[found.origin.turn]
+    assert (site.bad[0][0], site.is_address) == (30000, False)

@@ -1,0 +1,162 @@
+"""Two builds of a small program: the function whose change costs time is found and proven, the others are not."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.transplants.builds import Builds, built
+from whyperf.collect.lifecycle import Lifecycle
+from whyperf.collect.program import find_program
+from whyperf.debuginfo.transplants.changed import ChangedFunction, Source
+from whyperf.diagnose.origin import Finding, Means, Proof
+from whyperf.diagnose.verdict import Suspect
+from whyperf.proof.by_function import claim_of, prove_by_functions
+from whyperf.proof.rounds import Side, Trying
+from whyperf.proof.trial import Kind
+
+SOURCE = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#define HIDDEN __attribute__((noinline, noclone))
+struct node { struct node *next; unsigned key; };
+static struct node *buckets[1024];
+static unsigned asked;
+static struct options {
+    int loud;
+#ifndef GOOD
+    int more;
+#endif
+    int found;
+} options;
+static inline unsigned mixed(unsigned key) {
+#ifdef GOOD
+    return key * 2654435761u >> 22;
+#else
+    return key >> 22;
+#endif
+}
+HIDDEN unsigned bucket_of(unsigned key) { asked++; return mixed(key) & 1023; }
+HIDDEN int has(unsigned key) {
+    for (struct node *n = buckets[bucket_of(key)]; n; n = n->next)
+        if (n->key == key)
+            return 1;
+    return 0;
+}
+HIDDEN void add(unsigned key) {
+    struct node *n = malloc(sizeof *n);
+    unsigned at = bucket_of(key);
+    *n = (struct node){buckets[at], key};
+    buckets[at] = n;
+}
+HIDDEN unsigned innocent(unsigned a) {
+#ifdef GOOD
+    return a / 7 + 1;
+#else
+    return (a + 7) / 7;
+#endif
+}
+HIDDEN unsigned neighbour(unsigned a) {
+#ifdef GOOD
+    return a % 100;
+#else
+    return a < 100 ? a : a % 100;
+#endif
+}
+HIDDEN void report(struct options *given) {
+    printf("%d %d %u %u\n", given->loud, given->found, innocent(4), neighbour(7));
+#ifdef GOOD
+    fflush(stdout);
+#endif
+}
+int main(int argc, char **argv) {
+    unsigned count = atoi(argv[1]);
+    for (unsigned i = 0; i < count; i++)
+        if (!has(i))
+            add(i);
+    for (unsigned i = 0; i < count; i++)
+        options.found += has(i);
+    report(&options);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def builds(tmp_path_factory: pytest.TempPathFactory) -> Builds:
+    return built(tmp_path_factory.mktemp("builds"), SOURCE)
+
+
+def _side(program: Path, keys: str = "6000") -> Side:
+    return Side(find_program([str(program), keys], os.environ), Lifecycle(), dict(os.environ))
+
+
+def _suspect(function: str, *path: str) -> Suspect:
+    return Suspect(1, "cpu", function, "bad", "", 0, -1, None, None, path, 1.0, 1.0, "high", "", "")
+
+
+def _proofs(builds: Builds, *suspects: Suspect, tried: list[Kind] | None = None) -> tuple[Proof, ...]:
+    def note(kind: Kind, _number: int) -> None:
+        if tried is not None:
+            tried.append(kind)
+
+    return prove_by_functions(_side(builds.good), _side(builds.bad), suspects, Trying(on_run=note))
+
+
+def test_changed_function_is_found_among_others(builds: Builds) -> None:
+    (proof,) = _proofs(builds)
+    assert (proof.finding, proof.means, proof.function) == (Finding.PROVEN, Means.FUNCTION, "bucket_of"), proof
+    assert proof.module == "bad" and Path(proof.file).name == "program.c" and proof.line > 0
+    assert proof.removed is not None and proof.removed.value > 0.7
+    assert proof.sentence.startswith("Proven: with the good build's `bucket_of`")
+    assert " in the bad program, " in proof.sentence
+
+
+def test_functions_on_a_suspects_path_come_first(builds: Builds) -> None:
+    """Without a search: one run shows that it is worth a trial."""
+    tried: list[Kind] = []
+    (proof,) = _proofs(builds, _suspect("has", "innocent", "bucket_of"), tried=tried)
+    assert proof.finding is Finding.PROVEN and proof.function == "bucket_of", proof
+    assert tried[:5] == [Kind.GOOD, Kind.BAD, Kind.GOOD, Kind.BAD, Kind.FORCED]
+    assert tried.count(Kind.FORCED) == 1 + proof.runs  # and none of the innocent one, which is farther from it
+
+
+@pytest.mark.parametrize(
+    ("holds", "wanted", "named"),
+    [
+        (["read", "ends"], ["hash", "ends"], "ends"),  # what a suspect asks for
+        (["read", "ends"], [], "read"),  # itself, where it changed
+        (["ends"], [], "ends"),  # the only part that changed
+        (["ends", "starts"], [], "read"),  # one of them, nobody knows which
+    ],
+)
+def test_a_proof_names_the_changed_part(holds: list[str], wanted: list[str], named: str) -> None:
+    sources = {name: Source(name, "io.c", line) for line, name in enumerate(("read", "ends", "starts"), 1)}
+    function = ChangedFunction("read", sources["read"], frozenset(sources[name] for name in holds))
+    claim = claim_of([function], wanted, "diff")
+    assert (claim.function, claim.line, claim.module) == (named, sources[named].line, "diff")
+
+
+def test_what_a_suspect_asks_for_and_cannot_be_transplanted_is_told(builds: Builds) -> None:
+    first, proof = _proofs(builds, _suspect("report"))
+    assert first.finding is Finding.NOT_TESTABLE and first.function == "report"
+    assert first.sentence == (
+        "Not testable: report cannot be transplanted: the structure options has another layout in the other build."
+    )
+    assert proof.finding is Finding.PROVEN and proof.function == "bucket_of"
+
+
+def test_same_program_has_nothing_to_try(builds: Builds) -> None:
+    assert prove_by_functions(_side(builds.bad), _side(builds.bad, "100"), ()) == ()
+
+
+def test_no_excess_is_nothing_to_explain(builds: Builds) -> None:
+    assert prove_by_functions(_side(builds.bad, "6000"), _side(builds.good, "9000"), ()) == ()
+
+
+def test_stripped_programs_are_told(tmp_path: Path) -> None:
+    made = built(tmp_path, SOURCE, "-s")
+    (proof,) = _proofs(made)
+    assert proof.finding is Finding.NOT_TESTABLE
+    assert proof.sentence.startswith("Not testable: ") and proof.sentence.endswith("has no symbol table.")

@@ -1,0 +1,181 @@
+"""Trials on a small program whose mistake is known: a size that overflows, and a table that gets too few buckets."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.observation.programs import RESULT, compiled, last_before_return
+from whyperf.collect.lifecycle import Lifecycle
+from whyperf.collect.program import find_program
+from whyperf.diagnose.origin import Finding, Means, Proof
+from whyperf.proof.by_value import ForcedPlace, Side, Trying, prove_value
+from whyperf.proof.sentences import Claim
+
+SOURCE = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define HIDDEN __attribute__((noinline, noclone, noipa))
+struct node { struct node *next; unsigned long key; };
+static volatile long label;
+HIDDEN long parsed(const char *word) { long number = atol(word); return number ^ label; }
+HIDDEN unsigned bytes_of(long megabytes) { return (unsigned)megabytes << 20; }
+HIDDEN unsigned buckets_of(unsigned bytes) { return bytes / 1024 ? bytes / 1024 : 16; }
+HIDDEN long label_of(long megabytes) { return megabytes * 3 + 7; }
+HIDDEN long rounds_of(long megabytes) { return megabytes > 100 ? 6 : 5; }
+HIDDEN unsigned mask_of(unsigned buckets) { return buckets - 1; }
+// Right before a page that is not there.
+HIDDEN struct node **table_of(unsigned buckets) {
+    size_t bytes = (buckets * sizeof(struct node *) + 4095) / 4096 * 4096;
+    char *room = mmap(NULL, bytes + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mprotect(room + bytes, 4096, PROT_NONE);
+    return (struct node **)(room + bytes - buckets * sizeof(struct node *));
+}
+int main(int count, char **words) {
+    long megabytes = parsed(words[1]), keys = atol(words[2]), found = 0;
+    unsigned buckets = buckets_of(bytes_of(megabytes));
+    struct node **table = table_of(buckets), *nodes = malloc(keys * sizeof *nodes);
+    unsigned mask = mask_of(buckets);
+    label = label_of(megabytes);
+    long rounds = rounds_of(megabytes);
+    for (long i = 0; i < keys; i++) {
+        nodes[i].key = i * 2654435761u;
+        struct node **at = &table[nodes[i].key >> 7 & mask];
+        nodes[i].next = *at;
+        *at = &nodes[i];
+    }
+    for (long i = 0; i < 5 * keys; i++)
+        for (struct node *at = table[(i % keys * 2654435761u) >> 7 & mask]; at; at = at->next)
+            if (at->key == i % keys * 2654435761u) { found++; break; }
+    printf("%ld megabytes: %ld keys in %ld rounds\n", megabytes, found, rounds);
+    return 0;
+}
+"""
+CLAIM = Claim("buckets_of", "program", "program.c", 13, "buckets_of()", "65,536", "16")
+GOOD, BAD, KEYS = "64", "4096", "7000"
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("proof"), SOURCE)
+
+
+def _side(*words: str | Path) -> Side:
+    command = [str(word) for word in words]
+    return Side(find_program(command, os.environ), Lifecycle(), dict(os.environ))
+
+
+def _result(program: Path, function: str, good: int, bad: int, size: int = 4) -> ForcedPlace:
+    made = last_before_return(program, function)
+    return ForcedPlace(program, made.address, True, RESULT, size, (good,), (bad,))
+
+
+def _proven(program: Path, *places: ForcedPlace, good: str = GOOD, bad: str = BAD, **claimed: object) -> Proof:
+    claim = replace(CLAIM, **claimed)  # type: ignore[arg-type]
+    return prove_value(_side(program, good, KEYS), _side(program, bad, KEYS), places, claim, Trying())
+
+
+def test_the_true_cause_is_proven(program: Path) -> None:
+    proof = _proven(program, _result(program, "buckets_of", 65536, 16))
+    assert proof.finding is Finding.PROVEN and proof.means is Means.VALUE, proof
+    assert proof.removed is not None and proof.removed.value > 0.8 and proof.reverse is not None
+    assert proof.sentence.startswith("Proven: with `buckets_of()` forced to 65,536 in the bad run, ")
+
+
+def test_so_is_what_it_comes_from(program: Path) -> None:
+    proof = _proven(program, _result(program, "bytes_of", 64 << 20, 0), what="bytes_of()")
+    assert proof.finding is Finding.PROVEN, proof
+
+
+def test_an_innocent_variable_is_refuted(program: Path) -> None:
+    proof = _proven(program, _result(program, "label_of", 199, 12295, 8), what="label_of()")
+    assert proof.finding is Finding.REFUTED, proof
+
+
+def test_an_option_is_the_trigger(program: Path) -> None:
+    proof = _proven(program, _result(program, "parsed", 64, 4096, 8), what="parsed()")
+    assert proof.finding is Finding.TRIGGER and "not the mistake" in proof.sentence, proof
+
+
+def test_an_option_that_is_not_printed_is_one_too_if_it_is_known_to_be(program: Path) -> None:
+    place = _result(program, "bytes_of", 64 << 20, 0)
+    proof = _proven(program, place, from_outside=True)
+    assert proof.finding is Finding.TRIGGER, proof
+
+
+def test_a_crash_is_no_proof(program: Path) -> None:
+    proof = _proven(program, _result(program, "mask_of", 65535, 15), what="mask_of()", good="65,535")
+    assert proof.finding is Finding.NOT_TESTABLE and "crashes" in proof.sentence, proof
+    assert proof.removed is None
+
+
+def test_other_output_is_no_proof(program: Path) -> None:
+    proof = _proven(program, _result(program, "rounds_of", 5, 6, 8), what="rounds_of()", good="5")
+    assert proof.finding is Finding.NOT_TESTABLE and "the output changes" in proof.sentence, proof
+
+
+def test_addresses_equal_values_and_places_that_do_not_run_are_not_tried(program: Path) -> None:
+    pointer = _result(program, "table_of", 0xFFFFF7E00000, 0xFFFFF7C00000, 8)
+    assert "address" in _proven(program, pointer).sentence
+    assert "same in both" in _proven(program, _result(program, "mask_of", 3, 3)).sentence
+    assert "no instruction" in _proven(program).sentence
+    assert "other values" in _proven(program, _result(program, "mask_of", 65535, 14)).sentence
+    nowhere = ForcedPlace(program, 1 << 22, True, RESULT, 8, (1,), (2,))
+    assert "cannot be observed" in _proven(program, nowhere).sentence
+
+
+def test_too_small_an_excess_is_said(program: Path) -> None:
+    proof = _proven(program, _result(program, "bytes_of", 64 << 20, 65 << 20), bad="65")
+    assert proof.finding is Finding.NOT_TESTABLE, proof
+
+
+def test_a_hot_site_is_forced_by_a_jump(tmp_path: Path) -> None:
+    """What runs 20 million times is a parameter of each call."""
+    source = r"""
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline, noclone, noipa)) long cost_of(long weight) { return weight & 0xff; }
+int main(int count, char **words) {
+    long weight = atol(words[1]);
+    volatile long spent = 0;
+    for (long i = 0; i < 700000; i++)
+        for (long left = cost_of(weight); left > 0; left--) spent++;
+    printf("%ld\n", weight);
+    return spent == 0;
+}
+"""
+    program = compiled(tmp_path, source)
+    if platform.machine() != "aarch64":
+        pytest.skip("64-bit ARM only: elsewhere there may be no room for the jump")
+    good, bad = _side(program, "1"), _side(program, "40")
+    proof = prove_value(good, bad, [_result(program, "cost_of", 1, 40, 8)], replace(CLAIM, what="cost_of()"))
+    assert proof.finding is Finding.PROVEN, proof
+
+
+def test_files_that_the_user_names_are_compared(program: Path, tmp_path: Path) -> None:
+    """A shell writes the number of buckets' share into a file: forcing changes it."""
+    out = tmp_path / "out"
+
+    def side(megabytes: str) -> Side:
+        return _side("/bin/sh", "-c", f"{program} {megabytes} {KEYS} >{out}")
+
+    place = _result(program, "rounds_of", 5, 6, 8)
+    claim = replace(CLAIM, what="rounds_of()")
+    without = prove_value(side(GOOD), side(BAD), [place], claim, Trying(most_runs=3))
+    compared = prove_value(side(GOOD), side(BAD), [place], claim, Trying(most_runs=3, output_files=(out,)))
+    assert without.finding is Finding.REFUTED, without
+    assert compared.finding is Finding.NOT_TESTABLE and "output changes" in compared.sentence, compared
+
+
+def test_without_time_nothing_is_shown(program: Path) -> None:
+    good, bad = _side(program, GOOD, KEYS), _side(program, BAD, KEYS)
+    place = _result(program, "buckets_of", 65536, 16)
+    proof = prove_value(good, bad, [place], CLAIM, Trying(budget_s=0.0))
+    assert proof.finding is Finding.NOT_TESTABLE and "no time" in proof.sentence

@@ -1,0 +1,53 @@
+"""The sentence that says why, and threads that wait alike in one row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.page.stalls import stalled
+from tests.report import verdicts
+from whyperf.diagnose.origin import End, Hop, HopKind, Origin
+from whyperf.diagnose.verdict import VerdictKind
+from whyperf.report.headline import headline
+from whyperf.report.waiting_threads import name_of, rungs_of
+
+
+def test_the_first_suspect_says_it_in_a_clause() -> None:
+    verdict = verdicts.difference()
+    first = replace(verdict.suspects[0], why="It takes 5 s more per run: 1 s became 6 s. And more.", evidence=())
+    said = headline(replace(verdict, suspects=(first,), counts=None))
+    assert said == f"`{first.function}` takes 5 s more per run"
+
+
+def test_where_a_value_was_followed_back_it_says_who_set_it() -> None:
+    verdict = verdicts.difference()
+    hop = Hop(HopKind.CONSTANT, "configure", "tool", "/src/tool.c", 9, "", "limit", "30", "9,000", "")
+    origin = Origin((hop,), End.CONSTANT, "", 0, 2, 1.0)
+    first = replace(verdict.suspects[0], why="It takes 5 s more per run.", evidence=(), origin=origin)
+    said = headline(replace(verdict, suspects=(first,), counts=None))
+    assert said.endswith(", because `limit` in `configure` is 9,000, was 30")
+
+
+def test_without_a_suspect_the_symptom_is_all_there_is_to_say() -> None:
+    verdict = verdicts.difference()
+    assert headline(replace(verdict, suspects=())) == ""
+    assert headline(replace(verdict, kind=VerdictKind.NONE)) == ""
+
+
+def test_a_stall_is_told_by_its_end() -> None:
+    assert headline(stalled()) == "convoy/flusher (30445) slept in `append_line` for 1.49 s; 2 threads waited for it"
+
+
+def test_five_threads_that_wait_for_one_lock_are_one_row() -> None:
+    # GIVEN a chain of waits at one place, that ends with who holds the lock
+    (suspect,) = stalled().suspects
+    detail = dict(suspect.evidence[0].detail)
+    waiting, _, holder = detail["ladder"]
+    several = [{**waiting, "thread": f"worker-{n}", "tid": 100 + n, "time_s": 0.3 + n / 1000} for n in range(5)]
+    rungs = rungs_of({**detail, "ladder": [*several, holder]})
+    # THEN
+    assert [name_of(rung) for rung in rungs] == ["convoy/worker-* (5 threads)", "convoy/flusher (30445)"]
+    assert rungs[0].ids == (100, 101, 102, 103, 104) and rungs[0].start_s == 0.3
+    # AND who waits elsewhere, or by other means, is another
+    elsewhere = [{**several[1], "stack": ["futex_wait (futex.h:146)", "commit"]}, several[2]]
+    assert len(rungs_of({**detail, "ladder": [several[0], *elsewhere, holder]})) == 4
