@@ -98,6 +98,16 @@ LIBRARIES = {
         made="build/lib/libcurl.a",
         in_debian=True,
     ),
+    "gdbm": Library(
+        "gdbm",
+        headers=("src",),
+        steps=(
+            ("./configure", "-q", "--disable-nls", "--disable-shared", "--without-readline", "CFLAGS={flags}"),
+            ("make", "-s", f"-j{_JOBS}", "-Csrc"),
+        ),
+        made="src/.libs/libgdbm.a",
+        in_debian=True,
+    ),
     "gumbo": Library("html5-parser==0.5.0", headers=("gumbo",), sources=("gumbo/*.c",)),
     "harfbuzz": Library("harfbuzz", headers=("src",), sources=("src/harfbuzz.cc",), in_debian=True),
     "hiredis": Library(
@@ -140,6 +150,9 @@ LIBRARIES = {
         made="build/libjson-c.a",
         in_debian=True,
     ),
+    "libconfig": Library(
+        "libconfig", headers=("lib",), sources=("lib/*.c",), options=("-DHAVE_STRDUP", "-D_GNU_SOURCE"), in_debian=True
+    ),
     "libplist": Library(
         "libplist",
         headers=("include", "src", "libcnary/include"),
@@ -170,6 +183,18 @@ LIBRARIES = {
     ),
     "quickjs-2020-09-06": _quickjs("quickjs==1.15.0", "2020-09-06"),
     "quickjs-2021-03-27": _quickjs("quickjs==1.17.0", "2021-03-27"),
+    # Debian's source comes without the tables.
+    "re2": Library(
+        "re2",
+        headers=(".",),
+        sources=("re2/*.cc", "util/rune.cc", "util/strutil.cc"),
+        steps=(
+            ("sh", "-c", "perl re2/make_perl_groups.pl > re2/perl_groups.cc"),
+            ("sh", "-c", "python3 re2/make_unicode_groups.py > re2/unicode_groups.cc"),
+            ("sh", "-c", "python3 re2/make_unicode_casefold.py > re2/unicode_casefold.cc"),
+        ),
+        in_debian=True,
+    ),
     "taglib": Library(
         "taglib",
         headers=("build", "taglib", "taglib/toolkit", "taglib/ogg", "taglib/ogg/flac", "taglib/flac"),

@@ -52,9 +52,30 @@ PACKAGES = {
             ("sh", "-c", "{compiler} {flags} -o bzip2 bzip2.o libbz2.a"),
         ),
     ),
+    "byacc": Recipe("byacc", (_CONFIGURE, _MAKE)),
     "cmark": Recipe("cmark", ((*_CMAKE, "-DCMARK_TESTS=OFF", "-DCMARK_SHARED=OFF"), (*_MAKE, "-Cbuild", "cmark_exe"))),
     "ctags": Recipe("exuberant-ctags", (("./configure", "-q", "CC={compiler}", "CFLAGS={flags}"), (*_MAKE, "ctags"))),
+    # Debian's patches add a file to the build.
+    "dash": Recipe("dash", (("autoreconf", "-i"), _CONFIGURE, _MAKE)),
+    "dasm": Recipe("dasm", ((*_MAKE, "-Csrc", "CC={compiler}", "CFLAGS={flags}", "dasm"),)),
+    "diffutils": Recipe(
+        "diffutils",
+        (
+            (*_CONFIGURE, "--disable-nls"),
+            (*_MAKE, *_NOT_CONFIGURED_AGAIN, "-Clib"),
+            (*_MAKE, *_NOT_CONFIGURED_AGAIN, "-Csrc"),
+        ),
+    ),
     "dnsmasq": Recipe("dnsmasq", ((*_MAKE, "CC={compiler}", "CFLAGS={flags}"),)),
+    "e2fsprogs": Recipe(
+        "e2fsprogs",
+        (
+            (*_CONFIGURE, "--disable-nls", "--disable-fuse2fs", "--disable-uuidd", "--enable-libuuid",
+             "--enable-libblkid"),
+            (*_MAKE, "libs"),
+            (*_MAKE, "-Cmisc", "mke2fs"),
+        ),
+    ),
     "expat": Recipe(
         "expat",
         (
@@ -92,6 +113,10 @@ PACKAGES = {
             (*_MAKE, "TARGET=linux-glibc", "CC={compiler}", "CPU_CFLAGS={flags}", "DEBUG_CFLAGS=", "USE_CRYPT_H=",
              "USE_LIBCRYPT=", "haproxy"),
         ),
+    ),
+    "jimtcl": Recipe(
+        "jimtcl",
+        (("./configure", "--disable-docs", "CC={compiler}", "CFLAGS={flags}"), (*_MAKE, "jimsh")),
     ),
     "libjpeg": Recipe(
         "libjpeg-turbo",
@@ -133,6 +158,15 @@ PACKAGES = {
         ),
     ),
     "m4": Recipe("m4", (_CONFIGURE, (*_MAKE, "-Clib"), (*_MAKE, "-Csrc"))),
+    "make": Recipe(
+        "make-dfsg",
+        (
+            ("autoreconf", "-fi"),
+            (*_CONFIGURE, "--disable-nls", "--without-guile"),
+            (*_MAKE, "-Clib"),
+            (*_MAKE, "make"),
+        ),
+    ),
     "mawk": Recipe("mawk", (("./configure", "--quiet", "CC={compiler}", "CFLAGS={flags}"), (*_MAKE, "mawk"))),
     "mosquitto": Recipe(
         "mosquitto",
@@ -164,6 +198,10 @@ PACKAGES = {
             (*_MAKE, "-Cbuild", "opj_compress"),
         ),
     ),
+    "original-awk": Recipe(
+        "original-awk", ((*_MAKE[:2], "CC={compiler}", "HOSTCC={compiler}", "CFLAGS={flags}", "a.out"),)
+    ),
+    "pkgconf": Recipe("pkgconf", ((*_CONFIGURE, "--disable-shared"), (*_MAKE, *_NOT_CONFIGURED_AGAIN, "pkgconf"))),
     "rsync": Recipe(
         "rsync",
         (
@@ -171,6 +209,8 @@ PACKAGES = {
             (*_MAKE, "rsync"),
         ),
     ),
+    "sed": Recipe("sed", ((*_CONFIGURE, "--disable-nls"), (*_MAKE, *_NOT_CONFIGURED_AGAIN, "sed/sed"))),
+    "sparse": Recipe("sparse", ((*_MAKE, "CC={compiler}", "CFLAGS={flags}", "sparse"),)),
     "squashfs": Recipe(
         "squashfs-tools",
         ((*_MAKE, "-Csquashfs-tools", "CC={compiler}", "EXTRA_CFLAGS={flags}", "mksquashfs"),),
@@ -183,6 +223,14 @@ PACKAGES = {
         ),
     ),
     "tcpdump": Recipe("tcpdump", ((*_CONFIGURE, "--without-crypto", "--disable-smb"), (*_MAKE, "tcpdump"))),
+    "tidy": Recipe(
+        "tidy-html5",
+        ((*_CMAKE, "-DBUILD_SHARED_LIB=OFF"), (*_MAKE, "-Cbuild", "tidy")),
+    ),
+    "tinyscheme": Recipe(
+        "tinyscheme",
+        (("sh", "-c", "{compiler} {flags} -DUSE_DL=0 -DInitFile='\"/dev/null\"' -o scheme scheme.c -lm"),),
+    ),
     "tar": Recipe("tar", ((*_CONFIGURE, "--disable-nls", "--without-posix-acls", "--without-selinux"), _MAKE)),
 }  # fmt: skip
 

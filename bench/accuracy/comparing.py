@@ -27,7 +27,7 @@ def record(wanted: Commands, runs: int, folder: Path, *options: str) -> Recordin
         arguments += ["--ready", wanted.ready]
         arguments += ["--good-drive", whyperf_argument(wanted.good.drive)]
         arguments += ["--bad-drive", whyperf_argument(wanted.bad.drive)]
-    whyperf("compare", *arguments, "--runs", str(runs), *options, "-o", str(folder))
+    whyperf("compare", "--quick", *arguments, "--runs", str(runs), *options, "-o", str(folder))
     return recordings_in(folder)
 
 

@@ -4,7 +4,7 @@ python -m bench.speed                        everything: overhead, growth, sizes
 python -m bench.speed --resume               what is missing of it
 python -m bench.speed --quick                a short look at everything: fewer rounds, smaller sizes
 python -m bench.speed overhead --only redis --tools whyperf "perf -g" --rounds 30
-python -m bench.speed report --write         what is stored, as the section of bench/RESULTS.md
+python -m bench.speed report --write         what is stored, as the section of bench/history/costs.md
 
 Parts: overhead (what recording costs beside other tools), growth (diagnosis against the size of recordings), sizes (the
 papers' own), deep (what recording dependences costs beside Valgrind's tools). `bench.speed.kernel_events` tells what
@@ -89,7 +89,7 @@ def _options() -> argparse.Namespace:
     names = [tool.name for tool in TOOLS]
     parser.add_argument("--tools", nargs="+", choices=names, default=names, help="of overhead (default: all)")
     parser.add_argument("--json", metavar="FILE", help="write every figure that is stored")
-    parser.add_argument("--write", action="store_true", help="put the section into bench/RESULTS.md")
+    parser.add_argument("--write", action="store_true", help="put the section into bench/history/costs.md")
     options = parser.parse_args()
     options.parts = options.parts or list(PARTS)
     known = {name for part in options.parts for name in _NAMES.get(part, ())}

@@ -1,4 +1,4 @@
-"""The book as a section of bench/RESULTS.md, made of what is stored."""
+"""The book as a section of bench/history/costs.md, made of what is stored."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from bench.cache import BENCH
 from bench.speed import deep, growth, overhead, sizes, store
 
-RESULTS = BENCH / "RESULTS.md"
+RESULTS = BENCH / "history" / "costs.md"
 _TITLE = "## Speed book"
 _HEAD = (
     f"{_TITLE}\n\n"

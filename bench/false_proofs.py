@@ -1,0 +1,258 @@
+"""`python -m bench.false_proofs`: how often a value is called the cause that is not.
+
+Three groups of trials by value, on the benchmarks' own programs in runs of a fraction of a second:
+
+    planted  values that differ between good and bad runs, compiled into programs whose excess has another cause
+             (bench/innocents.c)
+    late     instructions of the programs themselves whose results differ, and that first run when nine tenths of the
+             bad run are over: they cannot have caused what was spent before
+    same     the planted values again, in pairs of runs that behave alike: there is nothing to be proven
+
+None may be proven. What is printed is how many of each group were said to be what. A run that was interrupted goes on
+where it was: results are kept, and `--anew` forgets them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bench.cache import BENCH, SubjectError, cache_folder
+from bench.intervals import rate_upper_bound
+from bench.subjects import own
+from whyperf.collect.lifecycle import Lifecycle
+from whyperf.collect.observation import Limits, Observed, Site, observe
+from whyperf.collect.program import find_program
+from whyperf.debuginfo.elf import read_elf
+from whyperf.debuginfo.machines import Machine, machine_of
+from whyperf.debuginfo.machines.machine import Row, Step
+from whyperf.diagnose.origin import Finding
+from whyperf.errors import WhyperfError
+from whyperf.proof.by_value import ForcedPlace, Side, Trying, prove_value
+from whyperf.proof.sentences import Claim
+
+PROGRAMS = {
+    "planner": ("200 60", "200 400"),
+    "gateway": ("1000 0 0", "1000 0 12"),
+    "status": ("200 1500 400", "12000 1500 400"),
+    "reclaim": ("100 20 0", "100 20 1"),
+    "vhosts": ("30 1000", "3000 31"),
+    "catalogue": ("40 1500 10", "40 1500 9"),
+    "probe": ("1000 8 1", "1000 8 40"),
+    "kv": ("cluster 4 60", "cluster 160 60"),
+    "pool": ("3 6000 60 64", "3 6000 60 1"),
+}
+"""Arguments of a good and of a bad run."""
+_PLANTED = ["stored", "size", "bound", "choice", "mask", "argument", "often", "unused"]
+_GOOD_INNOCENT, _BAD_INNOCENT = 7, 31
+_LATE_FROM = 0.9
+_MOST_SITES = 1000
+_LATE_OF_A_PROGRAM = 8
+_FEW = Limits(records=4, traps=16)
+_SMALL = 1 << 32  # larger ones may be addresses
+
+
+@dataclass(frozen=True)
+class Trial:
+    program: str
+    group: str
+    what: str
+    finding: str
+    runs: int
+    sentence: str
+    seconds: float
+
+
+def main() -> int:
+    options = _options()
+    kept = cache_folder() / "false-proofs.jsonl"
+    if options.anew:
+        kept.unlink(missing_ok=True)
+    done = _read(kept)
+    begun = len(done)
+    for program in options.only or PROGRAMS:
+        try:
+            binary = own(program, f"{BENCH / 'innocents.c'}")
+        except SubjectError as why:
+            print(why)
+            continue
+        for group in options.groups:
+            for what, trial in _trials(binary, program, group):
+                if len(done) - begun >= options.most:
+                    break
+                if any((one.program, one.group, one.what) == (program, group, what) for one in done):
+                    continue
+                made = trial()
+                done.append(made)
+                with kept.open("a") as file:
+                    file.write(json.dumps(asdict(made)) + "\n")
+                print(f"{program} {group} {what}: {made.sentence}", file=sys.stderr, flush=True)
+    _print(done)
+    return int(any(one.finding == Finding.PROVEN.value for one in done))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("only", nargs="*", metavar="PROGRAM", help=" ".join(PROGRAMS))
+    parser.add_argument("--groups", nargs="+", default=["planted", "late", "same"])
+    parser.add_argument("--most", type=int, default=10_000, metavar="N", help="so many further trials")
+    parser.add_argument("--anew", action="store_true", help="forget what was done before")
+    return parser.parse_args()
+
+
+def _read(kept: Path) -> list[Trial]:
+    if not kept.exists():
+        return []
+    return [Trial(**json.loads(line)) for line in kept.read_text().splitlines()]
+
+
+def _print(done: list[Trial]) -> None:
+    findings = [finding.value for finding in Finding]
+    print(f"{'group':10}{'trials':>8}" + "".join(f"{name:>14}" for name in findings))
+    for group in ("planted", "late", "same", "all"):
+        some = [one for one in done if group in (one.group, "all")]
+        counts = Counter(one.finding for one in some)
+        print(f"{group:10}{len(some):>8}" + "".join(f"{counts[name]:>14}" for name in findings))
+    proven = [one for one in done if one.finding == Finding.PROVEN.value]
+    if done:
+        bound = rate_upper_bound(len(proven), len(done))
+        print(f"wrongly proven: {len(proven)} of {len(done)}, at most {bound:.1%} with 95% certainty")
+    for one in proven:
+        print(f"  {one.program} {one.group} {one.what}: {one.sentence}")
+
+
+def _trials(binary: Path, program: str, group: str) -> Iterator[tuple[str, _Try]]:
+    good, bad = (
+        _side(binary, words, innocent)
+        for words, innocent in zip(PROGRAMS[program], (_GOOD_INNOCENT, _BAD_INNOCENT), strict=True)
+    )
+    if group == "same":
+        good = _side(binary, PROGRAMS[program][0], _GOOD_INNOCENT)
+        bad = _side(binary, PROGRAMS[program][0], _BAD_INNOCENT)
+    places = _late(binary, good, bad) if group == "late" else _planted(binary, good, bad)
+    for what, place in places:
+        yield what, _Try(program, group, what, good, bad, place)
+
+
+@dataclass(frozen=True, eq=False)
+class _Try:
+    program: str
+    group: str
+    what: str
+    good: Side
+    bad: Side
+    place: ForcedPlace
+
+    def __call__(self) -> Trial:
+        begun = time.monotonic()
+        good, bad = f"{self.place.good[0]:,}", f"{self.place.bad[0]:,}"
+        claim = Claim(self.what, self.program, "", 0, self.what, good, bad)
+        try:
+            proof = prove_value(self.good, self.bad, [self.place], claim, Trying())
+            finding, runs, sentence = proof.finding.value, proof.runs, proof.sentence
+        except WhyperfError as error:
+            finding, runs, sentence = Finding.NOT_TESTABLE.value, 0, str(error)
+        return Trial(self.program, self.group, self.what, finding, runs, sentence, time.monotonic() - begun)
+
+
+def _side(binary: Path, words: str, innocent: int) -> Side:
+    environment = {**os.environ, "WHYPERF_INNOCENT": f"{innocent:03}"}
+    return Side(find_program([str(binary), *words.split()], environment), Lifecycle(), environment)
+
+
+def _planted(binary: Path, good: Side, bad: Side) -> Iterator[tuple[str, ForcedPlace]]:
+    """The instructions right before the returns of the planted functions."""
+    wanted = {f"innocent_{name}" for name in _PLANTED}
+    rows = [row for name, row in _results(binary) if re.split(r"[.(]", name)[0] in wanted and row.is_last]
+    yield from _that_differ(binary, rows, good, bad, late=False)
+
+
+def _late(binary: Path, good: Side, bad: Side) -> Iterator[tuple[str, ForcedPlace]]:
+    rows = [row for name, row in _results(binary) if not name.startswith("innocent_")]
+    random.Random(1).shuffle(rows)
+    found = list(_that_differ(binary, rows[:_MOST_SITES], good, bad, late=True))
+    yield from found[:_LATE_OF_A_PROGRAM]
+
+
+@dataclass(frozen=True)
+class _Result:
+    function: str
+    address: int
+    register: int
+    is_last: bool
+    """Before a return."""
+
+
+def _results(binary: Path) -> Iterator[tuple[str, _Result]]:
+    """Instructions that write a general register, function by function."""
+    elf = read_elf(binary)
+    assert elf is not None
+    machine = machine_of(elf)
+    assert machine is not None
+    listed = subprocess.run(["nm", "-S", "-C", str(binary)], capture_output=True, text=True, check=True).stdout
+    for line in listed.splitlines():
+        words = line.split(maxsplit=3)
+        if len(words) != 4 or words[2] not in "tT":
+            continue
+        low, size = int(words[0], 16), int(words[1], 16)
+        rows = list(machine.rows(elf.code(low, low + size), low))
+        for row, following in itertools.pairwise(rows):
+            register = _written(machine, row)
+            if register is not None:
+                is_last = following[2].startswith("ret")
+                yield words[3], _Result(words[3], row[0], register, is_last)
+
+
+def _written(machine: Machine, row: Row) -> int | None:
+    if machine.step(row[2]) is not Step.NEXT:
+        return None
+    operation = machine.operation(row[2], row[3], row[0] + row[1])
+    targets = {effect.target for effect in operation.effects if isinstance(effect.target, int)}
+    general = {one for one in targets if one < 31 and one not in (machine.registers.stack, machine.registers.frame)}
+    return general.pop() if len(targets) == len(general) == 1 else None
+
+
+def _that_differ(
+    binary: Path, rows: list[_Result], good: Side, bad: Side, *, late: bool
+) -> Iterator[tuple[str, ForcedPlace]]:
+    """Those that make one value in the good run and another one in the bad run."""
+    sites = [Site(binary, row.address, after=True, register=row.register) for row in rows]
+    seen = [_observed(side, sites) for side in (good, bad)]
+    if not all(len(one.records) for one in seen):
+        return
+    begun, ended = int(seen[1].records["order"][0]), int(seen[1].records["order"][-1])
+    for number, row in enumerate(rows):
+        values = [_only_value(one, number) for one in seen]
+        if None in values or values[0] == values[1]:
+            continue
+        first = int(seen[1].of(number)["order"][0])
+        if late and first < begun + _LATE_FROM * (ended - begun):
+            continue
+        what = f"{row.function}+{row.address:#x}"
+        yield what, ForcedPlace(binary, row.address, True, row.register, 8, (values[0] or 0,), (values[1] or 0,))
+
+
+def _observed(side: Side, sites: list[Site]) -> Observed:
+    return observe(side.program, sites, lifecycle=side.lifecycle, environment=side.environment, limits=_FEW)
+
+
+def _only_value(seen: Observed, site: int) -> int | None:
+    values = np.unique(seen.of(site)["after"]).tolist()
+    return int(values[0]) if len(values) == 1 and values[0] < _SMALL else None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,42 @@
+// Values that differ between a good run and a bad one, and that cost nobody anything: compiled into programs whose
+// excess has another cause (bench/false_proofs.py). WHYPERF_INNOCENT is what they are made of.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MADE __attribute__((noinline, noclone, used))
+
+static volatile long innocent_sink;
+
+static MADE long innocent_stored(long x) { return x * 3 + 1; }
+static MADE long innocent_size(long x) { return x * 64 + 32; }
+static MADE long innocent_bound(long x) { return x % 50 + 10; }
+static MADE long innocent_choice(long x) { return x > 20; }
+static MADE long innocent_mask(long x) { return (x & 7) + 8; }
+static MADE long innocent_argument(long x) { return x + 1000; }
+static MADE long innocent_often(long x) { return x ^ 5; }
+static MADE long innocent_unused(long x) { return x - 77; }
+
+static MADE void innocent_use(long x) { innocent_sink += x; }
+
+__attribute__((constructor)) static void innocent_begin(void) {
+    const char *text = getenv("WHYPERF_INNOCENT");
+    long x = text ? atol(text) : 0;
+    innocent_sink = innocent_stored(x);
+    size_t bytes = (size_t)innocent_size(x);
+    char *room = (char *)malloc(bytes);
+    if (room) {
+        memset(room, 1, bytes);
+        innocent_sink += room[bytes - 1];
+        free(room);
+    }
+    for (long i = 0, end = innocent_bound(x); i < end; i++)
+        innocent_sink += i;
+    if (innocent_choice(x))
+        innocent_sink++;
+    innocent_sink &= innocent_mask(x);
+    innocent_use(innocent_argument(x));
+    for (long i = 0; i < 3000; i++)
+        innocent_sink += innocent_often(x);
+    (void)innocent_unused(x);
+}
