@@ -10,7 +10,7 @@ PACKAGES := gcc libc6-dev make cmake ninja-build pkg-config python3-dev python3-
 	clang llvm libbpf-dev bpftool valgrind
 TEST_PACKAGES = g++ clang llvm libclang-rt-dev gdb binutils elfutils dwz libunwind-dev libc6-dbg $(FOREIGN_$(MACHINE)) musl-tools busybox-static \
 	redis-server redis-tools procps iproute2 chromium protobuf-compiler golang-github-google-pprof-dev nginx \
-	apache2-utils linux-perf liburing-dev libglib2.0-dev libuv1-dev git hyperfine libbenchmark-dev $(SOURCE_PACKAGES)
+	apache2-utils linux-perf liburing-dev libglib2.0-dev libuv1-dev git hyperfine libbenchmark-dev fish $(SOURCE_PACKAGES)
 BENCH_PACKAGES = linux-perf coz-profiler gdb clang strace uftrace redis-server redis-tools valgrind $(ODD_PACKAGES) $(SERVER_PACKAGES) $(STALL_PACKAGES) $(SOURCE_PACKAGES)
 # Compilers for programs of other machines.
 FOREIGN_x86_64 := gcc-multilib
@@ -23,7 +23,7 @@ SERVER_PACKAGES := nginx apache2-bin apache2-dev apache2-utils postgresql pigz
 STALL_PACKAGES := xvfb xdotool python3-tk dbus-daemon python3-dbus python3-gi gunicorn python3-psycopg2 liburing-dev git rsync util-linux \
 	libglib2.0-dev libuv1-dev qtbase5-dev pkg-config nodejs g++
 # To build and test other projects from Debian's and PyPI's sources.
-SOURCE_PACKAGES := dpkg-dev xz-utils perl tcl fonts-dejavu-core libhtscodecs-dev libpcap-dev libutfcpp-dev libxml2-dev zlib1g-dev
+SOURCE_PACKAGES := dpkg-dev xz-utils perl tcl autoconf automake bison fonts-dejavu-core libhtscodecs-dev libpcap-dev libutfcpp-dev libxml2-dev zlib1g-dev
 
 # Only files whose hash is in requirements/ are installed; `make lock` writes it.
 PIP := $(BIN)/pip install --quiet --require-hashes --no-deps
@@ -53,13 +53,13 @@ page: $(PAGE) ## what HTML reports are made of
 demo: $(STAMPS)/installed $(PAGE) ## a built-in slow program, recorded and diagnosed
 	$(BIN)/whyperf demo
 
-test: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/test-packages $(STAMPS)/browser $(STAMPS)/sarif-schema $(PAGE) ## all tests but the longest
+test: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/web-tools $(STAMPS)/test-packages $(STAMPS)/browser $(STAMPS)/sarif-schema $(PAGE) ## all tests but the longest
 	$(PYTEST) -m "not long" --no-unexpected-skips
 
 unit: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/sarif-schema $(PAGE) ## the tests that start no programs, in under two minutes
 	$(PYTEST) -m "not process and not long" --no-programs
 
-bench-tests: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/test-packages $(STAMPS)/browser $(STAMPS)/sarif-schema $(PAGE) ## the longest tests
+bench-tests: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/web-tools $(STAMPS)/test-packages $(STAMPS)/browser $(STAMPS)/sarif-schema $(PAGE) ## the longest tests
 	$(PYTEST) -m long
 
 lint: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/web-tools ## style, types, layering, C formatting
@@ -70,7 +70,7 @@ lint: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/web-tools ## style, types, l
 	$(BIN)/lint-imports
 	$(NPM) run lint
 
-bench: bench-tests bench-accuracy bench-sensitivity bench-speed bench-false-alarms bench-transparency bench-kills bench-soak bench-debuginfo bench-code-changes bench-values bench-relations bench-contexts bench-causes bench-import bench-fuzz bench-kernel-events bench-fleet bench-counts bench-bisect ## all benchmarks; takes hours
+bench: bench-tests bench-accuracy bench-sensitivity bench-speed bench-false-alarms bench-transparency bench-kills bench-soak bench-debuginfo bench-code-changes bench-values bench-relations bench-contexts bench-causes bench-import bench-fuzz bench-kernel-events bench-fleet bench-counts bench-bisect bench-proof ## all benchmarks; takes hours
 
 bench-speed: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what recording costs beside other tools, how diagnosis grows, the papers' sizes (as root)
 	$(BIN)/python -m bench.speed --write
@@ -82,6 +82,13 @@ bench-counts: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## wh
 bench-bisect: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## which commit is named, beside plain git bisect run; two real projects
 	$(BIN)/python -m bench.bisect
 	$(BIN)/python -m bench.bisect_real
+
+bench-proof: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## how often an innocent value is called the cause; functions of another build; what observing costs, beside gdb and uprobes (as root)
+	$(BIN)/python -m bench.observation_cost
+	$(BIN)/python -m bench.observed_programs
+	$(BIN)/python -m bench.false_proofs
+	$(BIN)/python -m bench.transplants
+	$(BIN)/python -m bench.transplants --every
 
 bench-fleet: $(STAMPS)/installed $(STAMPS)/tools ## many recordings: time and memory, on one machine and on a cluster
 	$(BIN)/python -m bench.fleet
