@@ -154,6 +154,16 @@ def test_inverting_leaves_the_function_that_the_address_names(opened: Any) -> No
     expect(page.locator(".flames g.frame.fade")).to_have_count(0)
 
 
+def test_a_link_leads_into_a_branch_that_the_zoom_before_hid(opened: Any, models: dict[str, PageModel]) -> None:
+    page, contexts = opened("slower"), models["slower"].contexts
+    assert contexts is not None
+    numbers = {one.name: number for number, one in enumerate(contexts.functions)}
+    for name, around in (("tidy", []), ("strcmp", ["serve", "find"]), ("tidy", [])):
+        page.evaluate(f"location.hash = 'frame-{numbers[name]}'")
+        shown = sorted(["all", "main", *around, name])
+        eventually(page, lambda shown=shown: sorted(one for one in _frames(page) if "start" not in one) == shown, 10)
+
+
 def test_a_waiting_verdict_shows_waiting_time_first(opened: Any) -> None:
     page = opened("waiting")
     expect(page.get_by_role("radio", name="waiting")).to_be_checked()

@@ -48,12 +48,11 @@ export function FlameGraph({ tree, colouring, search, focus, resets, label, desc
 
   useEffect(() => {
     if (!drawn.current) return;
-    const { chart, root } = drawn.current;
-    const found = focus === null ? null : heaviest(root, focus);
+    const found = focus === null ? null : heaviest(drawn.current.root, focus);
     if (found) {
-      chart.zoomTo(found);
+      zoomTo(drawn.current, found);
       onLook(found.data);
-    } else if (zoomed.current) chart.resetZoom();
+    } else if (zoomed.current) drawn.current.chart.resetZoom();
     zoomed.current = found !== null;
   }, [focus, tree, width, colouring, onLook]);
 
@@ -75,7 +74,7 @@ export function FlameGraph({ tree, colouring, search, focus, resets, label, desc
   const walk = (event: KeyboardEvent) => {
     if (!drawn.current) return;
     const here = at ?? drawn.current.root;
-    if (event.key === "Enter") drawn.current.chart.zoomTo(here);
+    if (event.key === "Enter") zoomTo(drawn.current, here);
     else if (event.key === "Escape") drawn.current.chart.resetZoom();
     else {
       const next = neighbour(here, event.key);
@@ -139,6 +138,12 @@ function draw(
   frames.select("rect").attr("width", (frame) => (frame.x1 - frame.x0) * width);
   frames.select("div").text((frame) => frame.data.name);
   return { chart, root: selection.datum() as unknown as Frame<Context> };
+}
+
+/** From wherever it is zoomed to: by itself the library shows nothing of a branch that an earlier zoom hid. */
+function zoomTo({ chart, root }: Drawn, frame: Frame<Context>): void {
+  unzoom(root.data);
+  chart.zoomTo(frame);
 }
 
 /** The library keeps in the data what it hides while it is zoomed in. */
