@@ -138,8 +138,8 @@ bench-relations: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ##
 bench-import: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## how fast perf.data is read, beside perf script
 	$(BIN)/python -m bench.import_speed
 
-bench-fuzz: $(STAMPS)/installed $(STAMPS)/tools ## mutated recordings, logs and imported files: tracebacks, hangs, memory
-	$(BIN)/python -m bench.fuzz --seconds 3600
+bench-fuzz: $(STAMPS)/installed $(STAMPS)/tools ## an hour more of mutated recordings, logs and imported files: tracebacks, hangs, memory
+	$(BIN)/python -m bench.fuzz --seconds 3600 --sanitized --go-on .cache/bench/fuzz.json
 
 bench-kernel-events: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what kernel events cost, beside perf and strace (as root)
 	$(BIN)/python -m bench.speed.kernel_events

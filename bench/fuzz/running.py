@@ -61,7 +61,7 @@ def run(arguments: Sequence[str], limit_s: float) -> Outcome:
     if timed_out:
         return Outcome(f"hang: more than {limit_s:g} s", said, seconds)
     if code < 0:
-        return Outcome(f"killed by {signal.Signals(-code).name}", said, seconds)
+        return Outcome(_death(-code, said), said, seconds)
     if code == _CRASHED:
         return Outcome(_signature(said), said, seconds)
     return Outcome("", said, seconds)
@@ -83,8 +83,8 @@ def _in_child(arguments: Sequence[str], writing: int) -> None:
     status = _CRASHED
     try:
         nothing = os.open(os.devnull, os.O_RDWR)
-        for stream in (0, 1, 2):
-            os.dup2(nothing, stream)
+        for stream, file in enumerate((nothing, nothing, writing)):  # sanitizers report on standard error
+            os.dup2(file, stream)
         mapped = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
         resource.setrlimit(resource.RLIMIT_AS, (mapped + _MEMORY, mapped + _MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -96,6 +96,12 @@ def _in_child(arguments: Sequence[str], writing: int) -> None:
         os.write(writing, traceback.format_exc().encode(errors="replace")[-8000:])
     finally:
         os._exit(status)
+
+
+def _death(number: int, said: str) -> str:
+    """With what a sanitizer found, without the addresses."""
+    found = next((line for line in said.splitlines() if line.startswith("SUMMARY:") or "runtime error:" in line), "")
+    return f"killed by {signal.Signals(number).name}{f': {found}' if found else ''}"
 
 
 def _signature(said: str) -> str:

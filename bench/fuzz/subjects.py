@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import gzip
+import shutil
+import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
 import numpy as np
+from tests.collect.open_recording import OpenRecording
 from tests.collect.test_seal_damage import record_something
 from tests.dependences.made_stream import open_deep_recording
+from tests.engines.blame.counted_recordings import counted
 from tests.engines.contexts.traced import Thread, ran, slept, traced, waited
 from tests.engines.made import Made, recording
 from tests.engines.relations.stored import stored_sketch, stored_zoom
 from tests.engines.values.made import Read, with_values
 from tests.importers.made import Event, PerfFile, comm, fork, mmap2, plain_sample
+from tests.memory.test_seal import SYMBOLS, introduced, say
 
+from whyperf.recording.manifest import Counting
+from whyperf.recording.ringrecords import MemoryEvent
 from whyperf.recording.tables import TABLES
 from whyperf.recording.writer import write_recording
 from whyperf.wire import field, nested
@@ -48,6 +55,7 @@ _EXPORT = tuple(
     ("export", "@bad", "--format", name, "-o", "@exported")
     for name in ("collapsed", "speedscope", "pprof", "chrome", "firefox")
 )
+_WITH_COUNTS = ("diagnose", "--good", "@sampled/good", "@good", "--bad", "@sampled/bad", "@bad")
 _STALLED = (("diagnose", "@bad"), ("diagnose", "@bad", "--at", "10ms"))
 _IMPORT = (("import", "@bad", "-o", "@imported"),)
 
@@ -89,6 +97,38 @@ def _traced(folder: Path) -> None:
         main = [ran("main work", 20), waited("main fetch libc:read kernel:schedule", wait, "read", waker=1)] * 3
         helper = [slept("main", 4), ran("main serve", 6)] * 4
         _write(folder / name, traced([Thread(main, main=True), Thread(helper)]))
+
+
+def _counted(folder: Path) -> None:
+    (folder / "sampled").mkdir()
+    _sampled(folder / "sampled")
+    for name, searches in (("good", 50), ("bad", 200)):
+        calls = {("main", "restore"): 10, ("restore@7", "search"): searches, ("main@9", "*"): 3, ("search", "loop"): 9}
+        made = counted(calls, {"search": searches})
+        _write(folder / name, replace(made, manifest=replace(made.manifest, counting=Counting(sites=4, counted=4))))
+
+
+def _memory(folder: Path) -> None:
+    for name, size in (("good", 50_000), ("bad", 900_000)):
+        with tempfile.TemporaryDirectory() as raw:
+            open_one = OpenRecording(Path(raw) / "rec")
+            _allocate(open_one, size)
+            open_one.sealed(SYMBOLS)
+            shutil.copytree(open_one.path, folder / name)
+
+
+def _raw_memory(folder: Path) -> None:
+    _allocate(OpenRecording(folder / "bad"), 50_000)
+
+
+def _allocate(into: OpenRecording, size: int) -> None:
+    thread = introduced(into)
+    for at in range(20):
+        say(thread, 200 + 10 * at, MemoryEvent.ALLOCATED, 0x5000 + 0x100000 * at, size)
+        say(thread, 205 + 10 * at, MemoryEvent.FAULTED, 0x5000 + 0x100000 * at, 4096, interval=64)
+    say(thread, 900, MemoryEvent.FREED, 0x5000)
+    say(thread, 910, MemoryEvent.FREED_BEFORE, 0x105000, 905, interval=1)
+    into.stop()
 
 
 def _sketch(folder: Path) -> None:
@@ -157,9 +197,12 @@ def _open_deep(phase: str) -> Callable[[Path], None]:
 SUBJECTS = (
     Subject("sampled", Kind.SEALED, _sampled, (*_READ, *_COMPARE, *_EXPORT)),
     Subject("traced", Kind.SEALED, _traced, (*_READ, *_COMPARE, *_STALLED)),
+    Subject("counted", Kind.SEALED, _counted, (*_READ, _WITH_COUNTS)),
+    Subject("memory", Kind.SEALED, _memory, (*_READ, *_COMPARE[:1])),
     Subject("sketch", Kind.SEALED, _sketch, (*_READ[:2], *_COMPARE[:2])),
     Subject("zoom", Kind.SEALED, _zoom, (*_READ[:2], *_COMPARE[:2])),
     Subject("raw", Kind.OPEN, _raw, _READ[:2]),
+    Subject("raw-memory", Kind.OPEN, _raw_memory, _READ[:2]),
     Subject("raw-sketch", Kind.OPEN, _open_deep("sketch"), _READ[:1]),
     Subject("raw-zoom", Kind.OPEN, _open_deep("zoom"), _READ[:1]),
     Subject("perf.data", Kind.FILE, _perf(pipe=False), _IMPORT),
