@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 from tests.collect.open_recording import OpenRecording
-from tests.collect.test_seal_damage import record_something
 from tests.dependences.made_stream import open_deep_recording
 from tests.engines.blame.counted_recordings import counted
 from tests.engines.contexts.traced import Thread, ran, slept, traced, waited
@@ -20,7 +19,8 @@ from tests.engines.made import Made, recording
 from tests.engines.relations.stored import stored_sketch, stored_zoom
 from tests.engines.values.made import Read, with_values
 from tests.importers.made import Event, PerfFile, comm, fork, mmap2, plain_sample
-from tests.memory.test_seal import SYMBOLS, introduced, say
+from tests.seal.test_damage import record_something
+from tests.seal.test_memory import SYMBOLS, introduced, say
 
 from whyperf.recording.manifest import Counting
 from whyperf.recording.ringrecords import MemoryEvent

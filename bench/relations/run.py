@@ -17,10 +17,10 @@ from bench.relations.case import Lines, RelationsCase, described, lines_of, same
 from bench.relations.cost import Phase, Plain, both, cpu_of_children, phases
 from bench.relations.outcome import Answer, Candidate, Named, Score, answer_of, is_right, score
 from bench.tool import whyperf, whyperf_argument
-from whyperf.collect.seal import open_recording
 from whyperf.diagnose.relations import examine_deep
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.report.json import as_plain
+from whyperf.seal import open_recording
 
 SAMPLED = 10  # one symptom of so many is followed
 

@@ -86,8 +86,8 @@ def causes(paths: Sequence[Path]) -> Told:
 
 
 def sealing(paths: Sequence[Path]) -> Told:
-    from whyperf.collect.seal import seal
     from whyperf.recording.reader import Recording
+    from whyperf.seal import seal
 
     for path in paths:
         seal(path)

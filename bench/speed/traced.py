@@ -17,11 +17,11 @@ from bench.tool import whyperf_command
 from whyperf.collect.lifecycle import Lifecycle, Measuring
 from whyperf.collect.program import find_program
 from whyperf.collect.runner import record_run
-from whyperf.collect.seal.evidence import read_evidence
 from whyperf.collect.tracer.session import EVENTS_AT_ONCE
 from whyperf.collect.tracer.traced import RECORD, Records
 from whyperf.recording.chunks import ChunkKind, ChunkReader
 from whyperf.recording.rawlog import RawLogWriter
+from whyperf.seal.evidence import read_evidence
 
 RING = "64M"
 _RECORDS_AT_ONCE = 100_000

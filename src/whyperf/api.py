@@ -21,7 +21,6 @@ from typing import Any
 
 from rich.console import Console
 
-from whyperf.collect.seal import open_recording
 from whyperf.diagnose.diagnosis import examine
 from whyperf.diagnose.recording_kinds import are_deep, parted
 from whyperf.diagnose.values_claims import Method
@@ -37,6 +36,7 @@ from whyperf.report.html.notebook import first_screen
 from whyperf.report.html.page import render as render_page
 from whyperf.report.json import to_json
 from whyperf.report.terminal import render
+from whyperf.seal import open_recording
 
 __all__ = ["Answer", "Recording", "Suspect", "Symptom", "Verdict", "VerdictKind", "compared", "diagnose", "open"]
 

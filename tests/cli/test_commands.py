@@ -75,9 +75,7 @@ def recorded(recording_of_true: Path, tmp_path: Path) -> Path:
 
 
 def test_a_sealed_recording_is_opened_without_what_reads_programs(recorded: Path) -> None:
-    check = (
-        "import sys; from whyperf.collect.seal import open_recording; open_recording(sys.argv[1]).table('samples')\n"
-    )
+    check = "import sys; from whyperf.seal import open_recording; open_recording(sys.argv[1]).table('samples')\n"
     check += "sys.exit(bool({'capstone', 'whyperf.debuginfo'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", check, recorded], check=False).returncode == 0
 
@@ -250,7 +248,7 @@ def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     def seal(path: Path) -> None:
         raise WhyperfError(f"{path} cannot be written: No space left on device.", "df -h .")
 
-    monkeypatch.setattr("whyperf.collect.seal.seal", seal)
+    monkeypatch.setattr("whyperf.seal.seal", seal)
 
 
 def test_a_disk_that_filled_up_leaves_the_targets_status_alone(

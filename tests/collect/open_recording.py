@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from tests.collect.ring_producer import Rings, Thread
 from whyperf.collect._session import Drainer
-from whyperf.collect.seal import seal
 from whyperf.collect.start import start_of, write_start
 from whyperf.debuginfo.decisions import Decision
 from whyperf.recording import ringrecords
 from whyperf.recording.manifest import Sampling
 from whyperf.recording.rawlog import RawLogWriter
 from whyperf.recording.reader import Recording
+from whyperf.seal import seal
 
 
 class OpenRecording:

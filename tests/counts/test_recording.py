@@ -17,10 +17,10 @@ from whyperf.collect.architecture import X86_64
 from whyperf.collect.counts.run import check_counts_here, record_counts
 from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.program import find_program
-from whyperf.collect.seal import seal
 from whyperf.errors import WhyperfError
 from whyperf.recording.call_tables import CallKind
 from whyperf.recording.reader import Recording
+from whyperf.seal import seal
 
 SOURCE = """#include <stdio.h>
 #include <stdlib.h>

@@ -16,15 +16,16 @@ import pytest
 
 from tests.cli.conftest import Whyperf, sentence
 from tests.recording.full_disk import full_disk
-from whyperf.collect.dependences import run, sealing
+from whyperf.collect.dependences import run
 from whyperf.collect.dependences.valgrind import TOOLS_FOLDER, find_valgrind
 from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.program import find_program
-from whyperf.collect.seal import seal
 from whyperf.errors import WhyperfError
 from whyperf.recording.identity import FunctionKey
 from whyperf.recording.reader import Recording
 from whyperf.recording.zoom import ZoomPlan, write_plan
+from whyperf.seal import seal
+from whyperf.seal.dependences import sealing
 
 from .conftest import RecordDeep, without_valgrind
 

@@ -11,11 +11,11 @@ import pytest
 
 from tests.dependences.tool_run import functions_of, plan_text, record
 from whyperf.collect.dependence_stream import Decoded, Flow, Stream
-from whyperf.collect.dependences.flows import join_flows
-from whyperf.collect.dependences.sites import PlacedFlow, keys_of
 from whyperf.debuginfo import describe
 from whyperf.debuginfo.flow import Flows
 from whyperf.recording.deep_tables import RegionKind
+from whyperf.seal.dependences.flows import join_flows
+from whyperf.seal.dependences.sites import PlacedFlow, keys_of
 
 TARGETS = Path(__file__).parent / "targets"
 ZOOMED = ["nested", "search"]

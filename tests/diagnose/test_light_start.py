@@ -11,7 +11,7 @@ pytestmark = pytest.mark.process
 
 _DIAGNOSE = """
 import sys
-import whyperf.cli.diagnose, whyperf.collect.seal
+import whyperf.cli.diagnose, whyperf.seal
 from tests.diagnose.test_diagnosis import SLOW, STACKS, runs
 from whyperf.diagnose.diagnosis import diagnose
 assert diagnose(runs(STACKS), runs(SLOW)).suspects[0].function == "store"

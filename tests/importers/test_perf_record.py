@@ -13,9 +13,10 @@ import pytest
 
 from tests.importers import imported as ours
 from whyperf.collect.lifecycle import Lifecycle, Outcome
+from whyperf.collect.perf_record import record_with_perf
 from whyperf.collect.program import Program
 from whyperf.errors import WhyperfError
-from whyperf.importers.perf_record import record_with_perf
+from whyperf.importers.perf_data.recorded import seal_recorded_by_perf
 from whyperf.recording.events import EventKind
 from whyperf.recording.reader import Recording
 
@@ -40,6 +41,7 @@ def record(tmp_path: Path, program: Path | None, *arguments: str, **options: obj
     outcome = record_with_perf(
         started,
         path,
+        seal=seal_recorded_by_perf,
         **{"lifecycle": Lifecycle(), "environment": dict(os.environ), "capture_output": program is not None, **options},  # type: ignore[arg-type]
     )
     return outcome, Recording(path)

@@ -11,9 +11,9 @@ import pytest
 from whyperf.collect.lifecycle import Lifecycle, Measuring
 from whyperf.collect.program import find_program
 from whyperf.collect.runner import record_run
-from whyperf.collect.seal import seal
 from whyperf.recording.layout import OUTPUT
 from whyperf.recording.reader import Recording
+from whyperf.seal import seal
 
 HERE = Path(__file__).parent
 OFTEN = 4096

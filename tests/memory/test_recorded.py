@@ -12,7 +12,6 @@ from whyperf.collect.lifecycle import Lifecycle, Measuring
 from whyperf.collect.perf_events import cpu_clock_permitted
 from whyperf.collect.program import find_program
 from whyperf.collect.runner import record_run
-from whyperf.collect.seal import seal
 from whyperf.diagnose.diagnosis import diagnose
 from whyperf.diagnose.verdict import Verdict, VerdictKind
 from whyperf.engines.memory.compare import compare
@@ -21,6 +20,7 @@ from whyperf.engines.memory.holdings import holdings_of
 from whyperf.engines.run import Run
 from whyperf.recording.memory_tables import MemoryKind
 from whyperf.recording.reader import Recording
+from whyperf.seal import seal
 
 # So few samples that they fit into a ring: the recorder may be starved of CPU.
 INTERVAL = 512 * 1024

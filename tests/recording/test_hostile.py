@@ -16,17 +16,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.collect.test_seal_damage import SYMBOLS, record_something
 from tests.recording.made import make_recording, tables
 from tests.recording.repaired import repair
 from tests.recording.test_reader import forge, read_all
-from whyperf.collect.seal import open_recording, seal
+from tests.seal.test_damage import SYMBOLS, record_something
 from whyperf.errors import WhyperfError
 from whyperf.recording.chunks import MAGIC, ChunkReader
 from whyperf.recording.limits import MOST_JSON_BYTES
 from whyperf.recording.reader import Recording
 from whyperf.recording.tables import table_named
 from whyperf.recording.writer import table_file
+from whyperf.seal import open_recording, seal
 
 MEMORY = 3 << 30  # of a child; numpy and Arrow alone reserve one
 

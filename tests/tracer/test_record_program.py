@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from tests.tracer.recording import Command, functions_on_stacks, kinds, names, needs_bpf
-from whyperf.collect.seal import seal
 from whyperf.recording.events import EventKind
 from whyperf.recording.reader import Recording
+from whyperf.seal import seal
 
 pytestmark = needs_bpf
 _PROGRAMS = Path(__file__).parent / "programs"

@@ -9,7 +9,6 @@ from pathlib import Path
 from whyperf.assistants.results import ChangedVariable, Explanation, NextCall, Recordings, Suspect
 from whyperf.assistants.summary import naming, source_calls, suspect_of
 from whyperf.assistants.verdict_file import read_verdict
-from whyperf.collect.seal import open_recording
 from whyperf.diagnose.diagnosis import Diagnosis, examine
 from whyperf.diagnose.explanations import explain as explain_function
 from whyperf.diagnose.recording_kinds import are_deep
@@ -23,6 +22,7 @@ from whyperf.errors import WhyperfError
 from whyperf.recording.identity import FunctionKey
 from whyperf.recording.reader import Recording
 from whyperf.report.json import to_json
+from whyperf.seal import open_recording
 
 _SENTENCES = 20
 _VARIABLES = 8

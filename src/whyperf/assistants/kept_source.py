@@ -9,13 +9,13 @@ from pathlib import Path
 
 from whyperf.assistants.results import NextCall, Recordings, Source, SourceLine
 from whyperf.assistants.summary import naming
-from whyperf.collect.seal import open_recording
 from whyperf.diagnose.diagnosis import examine
 from whyperf.diagnose.recording_kinds import are_deep
 from whyperf.engines.excess.places import LineTime, line_times
 from whyperf.engines.run import Run, ints, source_lines, texts
 from whyperf.errors import WhyperfError
 from whyperf.recording.reader import Recording
+from whyperf.seal import open_recording
 
 _AROUND = 12  # lines before and after the one that was asked for
 _MOST = 60  # lines

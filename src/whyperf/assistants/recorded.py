@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from whyperf.assistants.results import NextCall, Recorded
-from whyperf.collect.seal import open_recording
 from whyperf.report.endings import ending
 from whyperf.report.html.examined import Examined
 from whyperf.report.html.recordings import recordings_section
+from whyperf.seal import open_recording
 
 
 def recorded(path: Path, remarks: Sequence[str], last_wrote: Sequence[str]) -> Recorded:

@@ -18,7 +18,6 @@ from whyperf.ci.state import State
 from whyperf.ci.wording import too_few_pairs
 from whyperf.collect.lifecycle import Measuring, Outcome
 from whyperf.collect.program import Program, check_followable
-from whyperf.collect.seal import open_recording
 from whyperf.collect.shell import command_line, needs_shell, split_words
 from whyperf.comparison.adapting import adapted
 from whyperf.comparison.alternation import Side
@@ -35,6 +34,7 @@ from whyperf.revisions.checkout import Built, built
 from whyperf.revisions.command import program_in, words_for
 from whyperf.revisions.git import Repository
 from whyperf.revisions.suspects import Compared, with_history, with_short_paths
+from whyperf.seal import open_recording
 
 _NAMES = {Side.GOOD: "base", Side.BAD: "head"}
 

@@ -146,7 +146,7 @@ class _Phases:
 
     def _record(self, side: Side, phase: str, number: int, zoom: ZoomPlan | None) -> Recording:
         from whyperf.collect.dependences.plug_ins import loaded_later
-        from whyperf.collect.seal import seal
+        from whyperf.seal import seal
 
         path = self._plan.folder / (f"{side.value}-{phase}" + (f"-{number}" if number > 1 else ""))
         outcome = self._run(side, path, zoom, force=self._plan.force)

@@ -144,7 +144,8 @@ def _record_traced(command: list[str], args: argparse.Namespace, lifecycle: Life
 
 
 def _record_with_perf(command: list[str], args: argparse.Namespace, lifecycle: Lifecycle, reason: str) -> Outcome:
-    from whyperf.importers.perf_record import record_with_perf
+    from whyperf.collect.perf_record import record_with_perf
+    from whyperf.importers.perf_data.recorded import seal_recorded_by_perf
 
     say_by_perf(reason)
     program = find_program(command, os.environ) if command else None
@@ -159,6 +160,7 @@ def _record_with_perf(command: list[str], args: argparse.Namespace, lifecycle: L
         unit=args.unit,
         sample_hz=args.trace_rate,
         force=args.force,
+        seal=seal_recorded_by_perf,
     )
 
 
@@ -207,7 +209,7 @@ def conclude(outcome: Outcome, *, quiet: bool) -> int:
         print(f"whyperf: {note}", file=sys.stderr)
     status = outcome.shell_status
     try:
-        from whyperf.collect.seal import seal
+        from whyperf.seal import seal
 
         sealed = seal(outcome.path)
     except WhyperfError as error:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 def record_and_judge(plan: Plan, shown: Steps) -> tuple[Verdict, Examined]:
     """The verdict of new recordings, and what it was made of."""
-    from whyperf.collect.seal import open_recording
     from whyperf.diagnose.diagnosis import examine
     from whyperf.report.html.examined import Examined
+    from whyperf.seal import open_recording
 
     outcomes: Outcomes = {Side.GOOD: [], Side.BAD: []}
     paths = record_pairs(plan, outcomes, shown)

@@ -63,7 +63,7 @@ def _count(plan: Plan, number: int, outcomes: Outcomes, shown: Steps) -> None:
 
 
 def _sealed(outcomes: Outcomes, shown: Steps) -> dict[Side, list[Path]]:
-    from whyperf.collect.seal import seal
+    from whyperf.seal import seal
 
     paths = {side: [outcome.path for outcome in runs] for side, runs in outcomes.items()}
     for done, path in enumerate(every := [*paths[Side.GOOD], *paths[Side.BAD]]):
@@ -93,9 +93,10 @@ def _recorder(plan: Plan, side: Side, counting: bool) -> Callable[..., Outcome]:
 
         return partial(record_counts, unit=plan.measuring.unit)
     if plan.perf_hz:
-        from whyperf.importers.perf_record import record_with_perf
+        from whyperf.collect.perf_record import record_with_perf
+        from whyperf.importers.perf_data.recorded import seal_recorded_by_perf
 
-        return partial(record_with_perf, sample_hz=plan.perf_hz, unit=plan.measuring.unit)
+        return partial(record_with_perf, sample_hz=plan.perf_hz, unit=plan.measuring.unit, seal=seal_recorded_by_perf)
     from whyperf.collect.runner import record_run
 
     measuring = plan.measuring

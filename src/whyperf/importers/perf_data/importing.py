@@ -11,10 +11,6 @@ from typing import Any
 import numpy as np
 
 from whyperf.collect import folder as folders
-from whyperf.collect.seal import Progress
-from whyperf.collect.seal.evidence import Evidence, without_samples
-from whyperf.collect.seal.sealing import sealed_tables
-from whyperf.collect.seal.symbols import DebugInfo
 from whyperf.collect.start import Start
 from whyperf.collect.tracer.system_call_numbers import number_calls
 from whyperf.collect.tracer.traced import TRACED_SAMPLES, Records, Traced
@@ -30,6 +26,10 @@ from whyperf.recording.events import EventKind
 from whyperf.recording.manifest import Host, Sampling, Totals, Trace
 from whyperf.recording.reader import Recording
 from whyperf.recording.writer import write_recording
+from whyperf.seal import Progress
+from whyperf.seal.evidence import Evidence, without_samples
+from whyperf.seal.sealing import sealed_tables
+from whyperf.seal.symbols import DebugInfo
 
 
 def import_perf_data(path: Path, output: Path, *, force: bool = False, progress: Progress | None = None) -> Recording:

@@ -1,0 +1,1 @@
+"""Sealing counts of calls."""

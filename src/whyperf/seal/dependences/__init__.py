@@ -1,0 +1,1 @@
+"""Sealing what the Valgrind tool saw."""
