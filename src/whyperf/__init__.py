@@ -9,7 +9,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from whyperf.version import __version__
 
 if TYPE_CHECKING:
     from whyperf.api import Answer, Recording, compared, diagnose, open

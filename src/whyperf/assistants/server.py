@@ -11,12 +11,12 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.resources import ResourceSecurity
 from mcp_types import ToolAnnotations
 
-from whyperf import __version__
 from whyperf.assistants.folders import Folders
 from whyperf.assistants.jobs import Jobs
 from whyperf.assistants.library import Library
 from whyperf.assistants.reading import Reading
 from whyperf.assistants.running import Running
+from whyperf.version import __version__
 
 _INSTRUCTIONS = """\
 whyperf explains why one run of a program is slower than another. It records runs of a good and a bad command (another

@@ -6,12 +6,12 @@ import hashlib
 import json
 from typing import Any
 
-from whyperf import __version__
 from whyperf.ci.links import quoted_path
 from whyperf.ci.result import Cause, Report, Result
 from whyperf.ci.state import State
 from whyperf.engines.quantities import percent
 from whyperf.report.printable import printable
+from whyperf.version import __version__
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 RULE = "slower"

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn, Protocol, cast
 
-from whyperf import __version__
 from whyperf.cli.remarks import speak_unheard
 from whyperf.errors import WhyperfError
+from whyperf.version import __version__
 
 # Name and one line of help here, so that `whyperf --help` need not load what a command needs.
 COMMANDS: dict[str, str] = {

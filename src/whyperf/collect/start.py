@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from whyperf import __version__
 from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.program import Program
 from whyperf.recording.dataclass_json import Count, Moment
@@ -18,6 +17,7 @@ from whyperf.recording.layout import START
 from whyperf.recording.manifest import Host, RunOptions, Sampling
 from whyperf.recording.storage import write_new
 from whyperf.recording.version import FORMAT_VERSION
+from whyperf.version import __version__
 
 
 def this_host() -> Host:

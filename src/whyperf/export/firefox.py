@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from whyperf import __version__
 from whyperf.export.profile import Profile, ThreadSamples
 from whyperf.recording.tables import Clock
+from whyperf.version import __version__
 
 _VERSION = 49
 _LIBRARY = 1  # type of a resource

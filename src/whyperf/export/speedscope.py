@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from whyperf import __version__
 from whyperf.export.profile import Profile, ThreadSamples
 from whyperf.recording.tables import Clock
+from whyperf.version import __version__
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 _CLOCKS = {Clock.CPU: "running", Clock.BLOCKED: "blocked"}

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from whyperf import __version__
 from whyperf.collect import folder as folders
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import Host, Losses, Manifest, Overhead, Sampling, Totals, Window
@@ -21,6 +20,7 @@ from whyperf.recording.tables import SAMPLES, TABLES, Clock
 from whyperf.recording.version import FORMAT_VERSION
 from whyperf.recording.writer import write_recording
 from whyperf.seal.tables import table_of
+from whyperf.version import __version__
 
 MOST_SAMPLES = 20_000_000
 

@@ -1,5 +1,6 @@
-"""Sealing: the last step of collecting, and the first of reading a recording whose recorder never got to it."""
+"""Sealing: from what was collected to the tables that engines read."""
 
-from whyperf.seal.opening import Progress, open_recording, seal
+from whyperf.seal.opening import open_recording, seal
+from whyperf.seal.progress import Progress
 
 __all__ = ["Progress", "open_recording", "seal"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,11 +15,11 @@ from whyperf.recording.limits import MOST_ROWS
 from whyperf.recording.reader import Recording, not_a_recording, still_being_written
 from whyperf.recording.regular_files import open_regular
 from whyperf.recording.removal import remove_raw
+from whyperf.seal.progress import Progress, silently
 
 if TYPE_CHECKING:
     from whyperf.seal.symbols import Symbols
 
-Progress = Callable[[str, float], None]  # what is being done, and which share of the whole is done
 _SEALING = b"sealing"
 
 
@@ -43,17 +43,13 @@ def seal(
             # It loads all that reads programs, which nobody needs for a recording that is sealed.
             from whyperf.seal.sealing import seal_open
 
-            seal_open(folder, progress or _silently, symbols)
+            seal_open(folder, progress or silently, symbols)
         return Recording(folder, max_rows=max_rows)
 
 
 def open_recording(path: str | Path, *, progress: Progress | None = None, max_rows: int = MOST_ROWS) -> Recording:
     """A recording to read, whatever state it is in; tables of more than `max_rows` rows are refused."""
     return seal(path, progress=progress, max_rows=max_rows)
-
-
-def _silently(_what: str, _done: float) -> None:
-    pass
 
 
 @contextlib.contextmanager

@@ -26,15 +26,15 @@ from whyperf.recording.events import EventKind
 from whyperf.recording.manifest import Host, Sampling, Totals, Trace
 from whyperf.recording.reader import Recording
 from whyperf.recording.writer import write_recording
-from whyperf.seal import Progress
 from whyperf.seal.evidence import Evidence, without_samples
+from whyperf.seal.progress import Progress, silently
 from whyperf.seal.sealing import sealed_tables
 from whyperf.seal.symbols import DebugInfo
 
 
 def import_perf_data(path: Path, output: Path, *, force: bool = False, progress: Progress | None = None) -> Recording:
     """Makes the recording `output` of a perf.data file."""
-    report = progress or _silently
+    report = progress or silently
     kept = folders.create(output, force=force)
     try:
         report(f"reading {path.name}", 0.0)
@@ -50,12 +50,8 @@ def import_perf_data(path: Path, output: Path, *, force: bool = False, progress:
         kept.release()
 
 
-def _silently(_what: str, _done: float) -> None:
-    pass
-
-
 def seal_perf_data(
-    output: Path, read: PerfData, evidence: Evidence, progress: Progress = _silently, *, notes: Sequence[str] = ()
+    output: Path, read: PerfData, evidence: Evidence, progress: Progress = silently, *, notes: Sequence[str] = ()
 ) -> Recording:
     """Writes the recording `output`, whose folder is there."""
     manifest, tables = sealed_tables(evidence, progress, DebugInfo())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from whyperf import __version__
 from whyperf.diagnose.verdict import Verdict
 from whyperf.engines.run import ONE_RUN
 from whyperf.recording.tables import Clock
@@ -16,6 +15,7 @@ from whyperf.report.html.recordings import recordings_section
 from whyperf.report.html.relations import relations_section
 from whyperf.report.html.values import values_section
 from whyperf.report.html.verdict import verdict_section
+from whyperf.version import __version__
 
 _WAITING = ("wait", "io", "latency")
 

@@ -26,12 +26,12 @@ from whyperf.seal.counts.passed_sites import Passed, PlannedSites, passed_sites
 from whyperf.seal.counts.symbol_lookup import Linking
 from whyperf.seal.evidence import Evidence
 from whyperf.seal.places import CodePlaces
+from whyperf.seal.progress import Progress
 from whyperf.seal.source import excerpts
 from whyperf.seal.summary import summary
 from whyperf.seal.symbols import DebugInfo
 from whyperf.seal.tables import table_of, work_table
 
-Progress = Callable[[str, float], None]
 Int32s = npt.NDArray[np.int32]
 
 _REASONS = {

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from whyperf.collect.dependence_stream import Decoded, Flow, Stream, read_stream
-from whyperf.collect.dependences.heap import heap_entries
-from whyperf.collect.dependences.instruments import Instruments, Mode, read_instruments
+from whyperf.collect.dependence_stream import Stream, read_stream
+from whyperf.collect.dependences.instruments import Mode, read_instruments
 from whyperf.collect.dependences.memory import EXECUTION_BYTES, available_bytes
 from whyperf.collect.dependences.raw import MESSAGES, PLAN, STREAM, ZOOM, Asked, read_asked
-from whyperf.debuginfo import Binary, describe
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import RAW
 from whyperf.recording.limits import MOST_TEXT_BYTES
@@ -26,11 +22,13 @@ from whyperf.recording.tables import MAPPINGS, PROCESSES, THREADS
 from whyperf.seal.address_spaces import Module
 from whyperf.seal.code import Code
 from whyperf.seal.dependences.losses import deep_notes
-from whyperf.seal.dependences.sites import SeenSites, Sites, keys_of, module_of
+from whyperf.seal.dependences.sites import keys_of
 from whyperf.seal.dependences.sketch_tables import sketch_tables
-from whyperf.seal.dependences.stream_checks import check_decoded, check_stream
+from whyperf.seal.dependences.stream_checks import check_stream
+from whyperf.seal.dependences.streamed import Sealed, Streamed
 from whyperf.seal.dependences.zoom_tables import zoom_tables
 from whyperf.seal.evidence import Evidence
+from whyperf.seal.progress import Progress
 from whyperf.seal.source import excerpts
 from whyperf.seal.summary import summary
 from whyperf.seal.symbols import DebugInfo
@@ -41,62 +39,6 @@ _DEPENDENCE_BYTES = 20
 _CALL_BYTES, _STREAM_BYTES_A_CALL = 200, 7
 
 _PREFIX = re.compile(r"==\d+== ?|valgrind: ")
-
-Progress = Callable[[str, float], None]
-Ints = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Streamed:
-    """The stream with what its numbers mean."""
-
-    stream: Stream
-    instruments: Instruments
-    modules: tuple[Module, ...]
-    """The stream's, without its first, which is code of no file."""
-    entry: Ints
-    """Key of each watched function's entry; -1 where its module was not loaded."""
-    site_keys: Ints
-    symbols: DebugInfo
-    program: str
-    """Path of the program itself."""
-    _binaries: dict[int, Binary] = field(default_factory=dict)
-
-    @property
-    def module_of_function(self) -> Ints:
-        return np.where(self.entry >= 0, module_of(self.entry), -1)
-
-    def decoded(self, flow: Flow | None = None) -> Decoded:
-        """The stream's events and regions, whose numbers can be relied on."""
-        decoded = self.stream.decode(flow)
-        check_decoded(self.stream, self.entry >= 0, decoded)
-        return decoded
-
-    def binary(self, module: int) -> Binary:
-        if module not in self._binaries:
-            self._binaries[module] = describe(self.modules[module].path, self.modules[module].build_id)
-        return self._binaries[module]
-
-    def heap_names(self, functions: npt.NDArray[np.int32]) -> dict[int, str]:
-        """What watched functions do with the heap, by number."""
-        names: dict[int, str] = {}
-        for number in np.unique(functions).tolist():
-            module = int(self.module_of_function[number])
-            if module >= 0:
-                names[number] = heap_entries(self.binary(module)).get(self.instruments.functions[number].entry, "")
-        return names
-
-    def seen(self, sites: Sites) -> SeenSites:
-        return SeenSites(sites.rows(self.site_keys), self.stream.sites["flags"].astype(np.int64))
-
-
-@dataclass(frozen=True, eq=False)
-class Sealed:
-    tables: dict[str, pa.Table]
-    code: Code
-    frame_weight: Ints
-    executions: int
-    inexact: Mapping[str, int]
 
 
 def sealed_deep(folder: Path, evidence: Evidence, progress: Progress) -> tuple[Manifest, dict[str, pa.Table]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,18 +12,14 @@ from whyperf.collect.dependences.instruments import HeapUse
 from whyperf.recording.deep_tables import CALLS, FANOUTS, RegionKind
 from whyperf.seal.dependences.contexts import Contexts, calling_contexts, fanouts
 from whyperf.seal.dependences.sites import Sites, resolved, sites_table
+from whyperf.seal.dependences.streamed import Sealed, Streamed
 from whyperf.seal.tables import table_of
-
-if TYPE_CHECKING:
-    from whyperf.seal.dependences.sealing import Sealed, Streamed
 
 Ints = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
 
 
 def sketch_tables(streamed: Streamed, progress: Callable[[str, float], None]) -> Sealed:
-    from whyperf.seal.dependences.sealing import Sealed
-
     decoded = streamed.decoded()
     regions = decoded.regions
     rows = np.flatnonzero(regions["kind"] == RegionKind.ACTIVATION)

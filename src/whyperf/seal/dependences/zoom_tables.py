@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -17,17 +16,13 @@ from whyperf.debuginfo.flow import Flows
 from whyperf.recording.deep_tables import DEPENDENCES, EXECUTIONS, REGIONS, UPDATES, RegionKind
 from whyperf.seal.dependences.flows import JoinedFlows, join_flows
 from whyperf.seal.dependences.sites import PlacedFlow, Sites, resolved, sites_table
+from whyperf.seal.dependences.streamed import Sealed, Streamed
 from whyperf.seal.tables import table_of
-
-if TYPE_CHECKING:
-    from whyperf.seal.dependences.sealing import Sealed, Streamed
 
 Ints = npt.NDArray[np.int64]
 
 
 def zoom_tables(streamed: Streamed, progress: Callable[[str, float], None]) -> Sealed:
-    from whyperf.seal.dependences.sealing import Sealed
-
     progress("reading the planned functions' code", 0.0)
     binaries, flows, unresolved = _flows(streamed)
     joined = join_flows(flows, streamed.site_keys)
