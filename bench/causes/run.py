@@ -13,15 +13,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from bench.causes.baselines import Blamed, critical_path, longest_off_cpu, wake_up_chains
 from bench.causes.cases import CASES, FROZEN, QUEUES, Case, Truth, named, record, working_folder
-from whyperf.engines.causes.baselines import Blamed, critical_path, longest_off_cpu, wake_up_chains
 from whyperf.engines.causes.diagnosis import Causes, find_causes
 from whyperf.engines.causes.edges import Edges
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.paper.beam import origins, search
 from whyperf.engines.causes.paper.comparison import PaperMethod, anomaly_vertex
 from whyperf.engines.causes.path import Stall
-from whyperf.engines.causes.rules import Strength
+from whyperf.engines.kernel.rules import Strength
 from whyperf.recording.events import EventKind
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.reader import Recording

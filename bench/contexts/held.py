@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from bench.contexts.entries import ROOT, Entries
-from whyperf.engines.contexts.latencies import Instances
+from bench.contexts.latencies import Instances
 
 _SLOWEST = 0.01
 

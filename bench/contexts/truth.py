@@ -11,8 +11,8 @@ from pathlib import Path
 from bench.contexts.entries import read_entries
 from bench.contexts.held import Accuracy, Held, held_against
 from bench.contexts.instrumented import TruthRun
+from bench.contexts.latencies import infer
 from bench.contexts.recorded import TRACED, record
-from whyperf.engines.contexts.latencies import infer
 from whyperf.engines.contexts.settings import Sources
 from whyperf.recording.reader import Recording
 

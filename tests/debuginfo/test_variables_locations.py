@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from whyperf.debuginfo.evaluate import Frame, evaluate, evaluate_fields
+from tests.debuginfo.evaluate import Frame, evaluate, evaluate_fields
 from whyperf.debuginfo.variables import VariablesTable
 from whyperf.debuginfo.variables_table import Kind
 

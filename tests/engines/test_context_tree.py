@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whyperf.engines.excess.tree import ROOT, ContextTree
+from whyperf.engines.context_tree import ROOT, ContextTree
 
 
 @st.composite

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tests.engines.made import recording
-from whyperf.engines.baselines import by_inclusive_share, by_self_share, by_share_difference
+from tests.engines.symbol_rankings import by_inclusive_share, by_self_share, by_share_difference
 from whyperf.engines.functions import FunctionIndex, is_system_source
 from whyperf.engines.run import Run
 from whyperf.recording.identity import without_version

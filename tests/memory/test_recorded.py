@@ -14,9 +14,9 @@ from whyperf.collect.program import find_program
 from whyperf.collect.runner import record_run
 from whyperf.diagnose.diagnosis import diagnose
 from whyperf.diagnose.verdict import Verdict, VerdictKind
+from whyperf.engines.holdings import holdings_of
 from whyperf.engines.memory.compare import compare
 from whyperf.engines.memory.findings import findings
-from whyperf.engines.memory.holdings import holdings_of
 from whyperf.engines.run import Run
 from whyperf.recording.memory_tables import MemoryKind
 from whyperf.recording.reader import Recording

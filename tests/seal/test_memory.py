@@ -9,7 +9,7 @@ import pytest
 
 from tests.collect.open_recording import FakeBinary, FakeSymbols, OpenRecording
 from tests.collect.ring_producer import Thread
-from whyperf.engines.memory.holdings import holdings_of
+from whyperf.engines.holdings import holdings_of
 from whyperf.recording import ringrecords as records
 from whyperf.recording.reader import Recording
 from whyperf.recording.ringrecords import MemoryEvent, Origin

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whyperf.engines.memory.holdings import Holdings, holdings_of
+from whyperf.engines.holdings import Holdings, holdings_of
 from whyperf.engines.memory.sentences import in_bytes
 from whyperf.recording.memory_tables import MemoryKind
 

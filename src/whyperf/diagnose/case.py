@@ -31,14 +31,14 @@ from whyperf.diagnose.threads import queued_share, sum_queued
 from whyperf.diagnose.total_changes import total_changes
 from whyperf.diagnose.values_claims import Data, Method, data_notes, gather
 from whyperf.diagnose.verdict import Symptom, TotalChange, VerdictKind
-from whyperf.engines.blocked_waits import Waits
 from whyperf.engines.contexts.settings import Sources
 from whyperf.engines.excess.compare import DataEvidence, Excess, compare, weigh
 from whyperf.engines.excess.findings import suspects as find_suspects
 from whyperf.engines.excess.uniform_growth import grew_alike
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.finding import Finding
-from whyperf.engines.idle_threads import kept_waiting
+from whyperf.engines.kernel.blocked_waits import Waits
+from whyperf.engines.kernel.idle_threads import kept_waiting
 from whyperf.engines.recording_protocol import has_events
 from whyperf.engines.run import ONE_RUN, Floats, Run
 from whyperf.engines.same_command import work_of

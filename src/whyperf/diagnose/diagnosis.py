@@ -25,12 +25,12 @@ from whyperf.diagnose.total_changes import sentence as also_changed
 from whyperf.diagnose.trust import TRUST
 from whyperf.diagnose.values_claims import Method
 from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
-from whyperf.engines.blocked_waits import Waits
 from whyperf.engines.contexts.settings import sources_named
 from whyperf.engines.excess.compare import Excess
 from whyperf.engines.execution import HERE, Executor
+from whyperf.engines.holdings import holds_memory
+from whyperf.engines.kernel.blocked_waits import Waits
 from whyperf.engines.lock_holders import ENGINE as LOCKS
-from whyperf.engines.memory.holdings import holds_memory
 from whyperf.engines.recording_protocol import Recorded, is_traced
 from whyperf.engines.run import Run, tally
 from whyperf.engines.values.compare import Values

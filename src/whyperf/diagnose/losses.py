@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 import pyarrow.compute as pc
 
 from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.engines.memory.holdings import holds_memory
+from whyperf.engines.holdings import holds_memory
 from whyperf.engines.modules import canonical_names
 from whyperf.engines.quantities import count, percent, seconds
 from whyperf.engines.run import Run, column, ints, texts

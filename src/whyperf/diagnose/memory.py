@@ -17,9 +17,9 @@ from whyperf.diagnose.significance import Change, Measure, judge
 from whyperf.diagnose.suspects import to_suspects
 from whyperf.diagnose.symptom_kind import Nature
 from whyperf.diagnose.verdict import PEAK_BYTES, Symptom, VerdictKind
+from whyperf.engines.holdings import Holdings, holdings_of, holds_memory
 from whyperf.engines.memory.compare import MemoryExcess, compare
 from whyperf.engines.memory.findings import findings
-from whyperf.engines.memory.holdings import Holdings, holdings_of, holds_memory
 from whyperf.engines.memory.sentences import in_bytes
 from whyperf.engines.run import ONE_RUN, Run
 from whyperf.recording.memory_tables import MemoryKind

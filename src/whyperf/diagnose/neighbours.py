@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from whyperf.diagnose.verdict import Evidence, Suspect
+from whyperf.engines.context_tree import ROOT
 from whyperf.engines.excess.compare import Excess
-from whyperf.engines.excess.tree import ROOT
 from whyperf.recording.identity import is_named_by_address
 
 _IT = "It "

@@ -6,11 +6,11 @@ from whyperf.diagnose.confidence import HIGH, MEDIUM
 from whyperf.diagnose.symptom_kind import Nature
 from whyperf.diagnose.verdict import Evidence, Percentile, Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.contexts.findings import ENGINE
-from whyperf.engines.contexts.waits import WaitKind
+from whyperf.engines.contexts.slow_requests import QUEUED, RUNS, Place, SlowRequests, slow_requests
+from whyperf.engines.kernel.wait_kinds import WaitKind
 from whyperf.engines.quantities import percent, seconds
 from whyperf.engines.recording_protocol import Recorded
 from whyperf.engines.run import Run
-from whyperf.engines.slow_requests import QUEUED, RUNS, Place, SlowRequests, slow_requests
 from whyperf.errors import WhyperfError
 
 _SHOWN = 5

@@ -11,11 +11,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from whyperf.engines.kernel.system_calls import SLEEPS, STORAGE
 from whyperf.engines.run import Run
-from whyperf.engines.waiting_calls import SLEEPS, STORAGE
 from whyperf.recording.manifest import ThreadTimes
 
-_SLEEPS, _STORAGE = frozenset(SLEEPS.split()), frozenset(STORAGE.split())
+_SLEEPS, _STORAGE = frozenset(SLEEPS), frozenset(STORAGE)
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,17 @@ from whyperf.diagnose.measures import Measures
 from whyperf.diagnose.settings import DiagnoseSettings, Floors
 from whyperf.diagnose.significance import Change, Measure, judge
 from whyperf.diagnose.verdict import PEAK_BYTES, TotalChange
+from whyperf.engines.kernel.system_calls import CHILDREN, LOCKS, SLEEPS, SOCKETS, STORAGE
 from whyperf.engines.quantities import count, seconds
 from whyperf.engines.run import Run
-from whyperf.engines.waiting_calls import CHILDREN, LOCKS, SLEEPS, SOCKETS, STORAGE
 from whyperf.recording.manifest import ThreadTimes
 
 _CALLS = {
-    "lock_wait_s": LOCKS.split(),
-    "storage_wait_s": STORAGE.split(),
-    "child_wait_s": CHILDREN.split(),
-    "sleep_s": SLEEPS.split(),
-    "socket_wait_s": SOCKETS.split(),
+    "lock_wait_s": LOCKS,
+    "storage_wait_s": STORAGE,
+    "child_wait_s": CHILDREN,
+    "sleep_s": SLEEPS,
+    "socket_wait_s": SOCKETS,
 }
 _NAMES = {
     "cpu_s": "CPU time",

@@ -17,15 +17,15 @@ import numpy as np
 import pyarrow as pa
 
 from whyperf.diagnose.verdict import Suspect
-from whyperf.engines.causes.rules import load_rules
 from whyperf.engines.functions import is_system_source
+from whyperf.engines.kernel.rules import load_rules
+from whyperf.engines.kernel.system_calls import SLEEPS
 from whyperf.engines.modules import OWN_ORIGINS
 from whyperf.engines.run import Floats, Ints, Run, column, ints, texts
 from whyperf.recording.identity import without_version
 from whyperf.recording.system_calls import system_call_name
 from whyperf.recording.tables import Clock
 
-_SLEEPS = ("nanosleep", "clock_nanosleep")
 _PRESENT = {"slept": "sleeps", "polled": "polls", "waited": "waits", "was busy": "computes"}
 
 
@@ -105,7 +105,7 @@ def _does(waits: Ints, weights: Floats, cpu_s: float) -> str:
         return "computes"
     numbers, at = np.unique(waits, return_inverse=True)
     call = system_call_name(int(numbers[np.argmax(np.bincount(at, weights=weights))]))
-    return "sleeps" if call in _SLEEPS else f"waits in {call}"
+    return "sleeps" if call in SLEEPS else f"waits in {call}"
 
 
 class _OwnCode:

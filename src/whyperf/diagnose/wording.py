@@ -9,7 +9,7 @@ from whyperf.diagnose.latency import PREFIX
 from whyperf.diagnose.measures import Measures
 from whyperf.diagnose.significance import Judgement, Measure
 from whyperf.diagnose.verdict import Percentile
-from whyperf.engines.blocked_waits import Waits
+from whyperf.engines.kernel.blocked_waits import Waits
 from whyperf.engines.memory.sentences import in_bytes
 from whyperf.engines.quantities import count, percent, seconds
 from whyperf.engines.same_command import Work

@@ -15,12 +15,12 @@ from math import sqrt
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.engines.blocked_waits import in_locks
 from whyperf.engines.finding import Finding, HotLine, Place, Strength
 from whyperf.engines.functions import FunctionIndex
+from whyperf.engines.kernel.blocked_waits import in_locks
+from whyperf.engines.kernel.system_calls import READY, numbers
 from whyperf.engines.quantities import percent, seconds
 from whyperf.engines.run import Floats, Run, column, source_lines
-from whyperf.engines.waiting_calls import READY, numbers
 from whyperf.recording.tables import Clock
 
 ENGINE = "locks"

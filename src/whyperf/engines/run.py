@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from whyperf.engines.blocked_waits import Waits, which_count
-from whyperf.engines.memory.holdings import holdings_of, holds_memory
+from whyperf.engines.holdings import holdings_of, holds_memory
+from whyperf.engines.kernel.blocked_waits import Waits, which_count
 from whyperf.engines.recording_protocol import Recorded
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.tables import Clock

@@ -10,9 +10,9 @@ from tests.engines.causes.scripted import MS, PIPE, SOCKET, Script, socket
 from whyperf.engines.causes.edges import MESSAGE, NEIGHBOUR
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.messages import _match
-from whyperf.engines.causes.rules import Strength
 from whyperf.engines.causes.settings import CausesSettings
 from whyperf.engines.causes.waits import Ended
+from whyperf.engines.kernel.rules import Strength
 from whyperf.recording.events import EventKind
 
 READ = ["main", "serve", "libc:read"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from bench.causes.baselines import critical_path, longest_off_cpu, wake_up_chains
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engines.causes.test_blame import conversation, label, signalled, two_deep
-from whyperf.engines.causes.baselines import critical_path, longest_off_cpu, wake_up_chains
 from whyperf.engines.causes.diagnosis import Causes, find_causes
 from whyperf.engines.causes.edges import Edges
 from whyperf.engines.causes.paper.beam import search

@@ -16,9 +16,9 @@ from whyperf.engines.causes.edges import TASK, queue_of
 from whyperf.engines.causes.findings import findings
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.path import Certainty, Ending
-from whyperf.engines.causes.rules import Strength
 from whyperf.engines.causes.settings import CausesSettings
 from whyperf.engines.causes.tasks import find_tasks
+from whyperf.engines.kernel.rules import Strength
 from whyperf.recording.events import EventKind
 from whyperf.recording.manifest import TaskQueue, Trace
 

@@ -23,7 +23,7 @@ from tests.engines.contexts.traced import (
     waited,
 )
 from tests.engines.made import Made
-from whyperf.engines.baselines import by_off_cpu_time
+from tests.engines.symbol_rankings import by_off_cpu_time
 from whyperf.engines.contexts.compare import compare
 from whyperf.engines.contexts.findings import findings
 from whyperf.engines.contexts.layers import Layer

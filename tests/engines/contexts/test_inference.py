@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from bench.contexts.latencies import infer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +15,6 @@ from tests.engines.contexts.traced import MS, Thread, ran, slept, traced, waited
 from tests.engines.contexts.true_calls import Story, as_thread, plain_inference, rows, stories
 from whyperf.engines.contexts.indexing import index_contexts
 from whyperf.engines.contexts.inference import follow
-from whyperf.engines.contexts.latencies import infer
 from whyperf.engines.contexts.settings import Sources
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run

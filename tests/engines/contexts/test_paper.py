@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 
 import pytest
+from bench.contexts.latencies import infer
 from hypothesis import given, settings
 
 from tests.engines.contexts.traced import Thread, ran, slept, traced
 from tests.engines.contexts.true_calls import as_thread, stories
 from whyperf.engines.contexts.compare import compare
-from whyperf.engines.contexts.latencies import infer
 from whyperf.engines.contexts.paper import findings, rank_contexts
 from whyperf.engines.run import Run
 

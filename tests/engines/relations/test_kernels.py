@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whyperf.engines.grouping import grouped
 from whyperf.engines.relations.kernels import (
     children_per_parent,
     depths,
     distinct,
-    grouped,
     inclusive,
     last_events,
     nearest_above,

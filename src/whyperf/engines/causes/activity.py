@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.causes.arrays import Int32s, Ints
+from whyperf.engines.arrays import Int32s, Ints
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.grouping import groups
 from whyperf.engines.causes.waits import Ended
-from whyperf.engines.relations.kernels import grouped
+from whyperf.engines.grouping import grouped
 from whyperf.engines.run import column
 from whyperf.recording.events import EventKind
 from whyperf.recording.tables import Clock

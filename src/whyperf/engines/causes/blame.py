@@ -21,8 +21,8 @@ from whyperf.engines.causes.path import Anomaly, Certainty, Culprit, Ending, Lin
 from whyperf.engines.causes.relays import Relays, Sender
 from whyperf.engines.causes.replies import Replies
 from whyperf.engines.causes.roles import Roles
-from whyperf.engines.causes.rules import Call, Strength
 from whyperf.engines.causes.waits import Ended
+from whyperf.engines.kernel.rules import Call, Strength
 from whyperf.recording.events import EventKind
 
 _CERTAINTY = {Strength.STRONG: Certainty.STRONG, Strength.BOOSTED: Certainty.WEAK, Strength.WEAK: Certainty.WEAK}

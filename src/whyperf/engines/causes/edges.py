@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from whyperf.engines.causes.arrays import Bools, Int8s, Int32s, Ints
+from whyperf.engines.arrays import Bools, Int8s, Int32s, Ints
 from whyperf.engines.causes.grouping import groups
 from whyperf.engines.causes.handovers import armed_by_others, handed_over
 from whyperf.engines.causes.messages import Messages
-from whyperf.engines.causes.rules import Strength
 from whyperf.engines.causes.segments import Segments
 from whyperf.engines.causes.symbols import Symbols
 from whyperf.engines.causes.tasks import Tasks
 from whyperf.engines.causes.trace import Trace
 from whyperf.engines.causes.waits import Ended, Waits
+from whyperf.engines.kernel.rules import Strength
 from whyperf.recording.events import EventKind
 
 # Mechanisms that no rule of the file names.

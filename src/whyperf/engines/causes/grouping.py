@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from whyperf.engines.causes.arrays import Int32s, Ints
+from whyperf.engines.arrays import Int32s, Ints
 
 
 def groups(*columns: Int32s | Ints) -> tuple[Ints, Int32s]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numba import njit
 
-from whyperf.engines.causes.arrays import Int32s, Ints, Words
+from whyperf.engines.arrays import Int32s, Ints, Words
 from whyperf.engines.causes.trace import Events
 from whyperf.recording.events import EventKind
 

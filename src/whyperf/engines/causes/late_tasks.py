@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.causes.arrays import Int32s, Ints
+from whyperf.engines.arrays import Int32s, Ints
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.grouping import groups
 from whyperf.engines.causes.limits import Limits

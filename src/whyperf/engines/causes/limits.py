@@ -8,7 +8,7 @@ from itertools import permutations
 
 import numpy as np
 
-from whyperf.engines.causes.arrays import Bools, Ints
+from whyperf.engines.arrays import Bools, Ints
 from whyperf.engines.causes.roles import Roles, Signature
 
 _NEVER = np.iinfo(np.int64).max

@@ -6,15 +6,18 @@ from collections import defaultdict
 
 import numpy as np
 
-from whyperf.engines.causes.arrays import Bools, Int32s, Words
+from whyperf.engines.arrays import Bools, Int32s, Words
 from whyperf.engines.causes.grouping import groups
 from whyperf.engines.causes.messages import Messages
-from whyperf.engines.causes.rules import Call
 from whyperf.engines.causes.settings import CausesSettings
 from whyperf.engines.causes.tasks import Tasks
 from whyperf.engines.causes.trace import Trace
 from whyperf.engines.causes.waits import Ended, Waits
+from whyperf.engines.kernel.rules import Call
+from whyperf.engines.kernel.system_calls import COUNTED, numbers
 from whyperf.recording.events import EventKind
+
+_COUNTED = numbers(COUNTED)
 
 Site = tuple[int, int]  # system call, stack node
 
@@ -136,12 +139,9 @@ def _first_words(trace: Trace, messages: Messages) -> dict[tuple[int, int], int]
 def _single_descriptor(trace: Trace, waits: Waits) -> Bools:
     """poll() and ppoll() tell how many; for one of them the recorder also tells which object."""
     events = trace.events
-    polls = np.isin(events.call[waits.first], sorted(_POLLS))
+    polls = np.isin(events.call[waits.first], _COUNTED)
     single: Bools = polls & (events.argument1[waits.first] == 1)
     return single
-
-
-_POLLS = (7, 271)
 
 
 def _in_locks(trace: Trace, waits: Waits) -> Bools:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from whyperf.engines.causes.arrays import Bools, Int32s, Ints, Words
-from whyperf.engines.causes.rules import Call
+from whyperf.engines.arrays import Bools, Int32s, Ints, Words
 from whyperf.engines.causes.trace import Trace
+from whyperf.engines.kernel.rules import Call
 from whyperf.recording.events import EventKind
 
 _INODE = np.uint64(0xFFFFFFFFFFFF)

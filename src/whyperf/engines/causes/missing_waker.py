@@ -9,15 +9,15 @@ from functools import cached_property
 
 import numpy as np
 
+from whyperf.engines.arrays import Int32s, Words
 from whyperf.engines.causes.activity import activity
-from whyperf.engines.causes.arrays import Int32s, Words
 from whyperf.engines.causes.graph import Graph, Wait
 from whyperf.engines.causes.handovers import armed_by_others
 from whyperf.engines.causes.messages import channel_of
 from whyperf.engines.causes.path import Certainty, Link
 from whyperf.engines.causes.roles import Role, Roles
-from whyperf.engines.causes.rules import Call
 from whyperf.engines.causes.waits import Ended
+from whyperf.engines.kernel.rules import Call
 from whyperf.recording.events import EventKind
 from whyperf.recording.system_calls import NUMBERS
 

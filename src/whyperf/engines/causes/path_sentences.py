@@ -6,7 +6,7 @@ import numpy as np
 
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.path import Anomaly, Culprit, Ending, Rung, Stall
-from whyperf.engines.causes.rules import Call
+from whyperf.engines.kernel.rules import Call
 from whyperf.engines.quantities import seconds
 from whyperf.recording.system_calls import system_call_name
 

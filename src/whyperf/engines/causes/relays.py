@@ -15,8 +15,8 @@ from whyperf.engines.causes.edges import MESSAGE, queue_of
 from whyperf.engines.causes.graph import Graph, Wait
 from whyperf.engines.causes.path import Certainty
 from whyperf.engines.causes.replies import Replies
-from whyperf.engines.causes.rules import Strength
 from whyperf.engines.causes.waits import Ended
+from whyperf.engines.kernel.rules import Strength
 
 
 @dataclass(frozen=True)

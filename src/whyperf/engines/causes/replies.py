@@ -8,7 +8,7 @@ from itertools import islice
 
 import numpy as np
 
-from whyperf.engines.causes.arrays import Bools, Int32s
+from whyperf.engines.arrays import Bools, Int32s
 from whyperf.engines.causes.edges import FORK, MESSAGE, NEIGHBOUR, queue_of
 from whyperf.engines.causes.graph import Graph, Wait
 from whyperf.engines.causes.grouping import groups

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from whyperf.engines.causes.arrays import Bools, Bytes, Int32s, Ints, Words
-from whyperf.engines.causes.rules import Call
+from whyperf.engines.arrays import Bools, Bytes, Int32s, Ints, Words
 from whyperf.engines.causes.trace import Events
 from whyperf.engines.causes.waits import Sleeps, Waits, places_after
-from whyperf.engines.relations.kernels import grouped
+from whyperf.engines.grouping import grouped
+from whyperf.engines.kernel.rules import Call
 from whyperf.recording.events import EventKind
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from whyperf.engines.causes.arrays import Ints
+from whyperf.engines.arrays import Ints
 from whyperf.engines.causes.messages import Channels
 from whyperf.engines.causes.trace import Trace
 

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numba import njit
 
-from whyperf.engines.causes.arrays import Int32s, Ints
+from whyperf.engines.arrays import Int32s, Ints
 from whyperf.engines.causes.segments import Segments
 from whyperf.engines.causes.trace import Trace
 

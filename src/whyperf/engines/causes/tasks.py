@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from whyperf.engines.causes.arrays import Bools, Int32s, Ints
+from whyperf.engines.arrays import Bools, Int32s, Ints
 from whyperf.engines.causes.grouping import groups
 from whyperf.engines.causes.trace import Events
 from whyperf.recording.events import EventKind

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from whyperf.engines.causes.arrays import Bools, Bytes, Int8s, Int32s, Ints, Words
-from whyperf.engines.causes.rules import Call
+from whyperf.engines.arrays import Bools, Bytes, Int8s, Int32s, Ints, Words
 from whyperf.engines.causes.trace import Events
-from whyperf.engines.causes.wakers import is_productive, who_ended
-from whyperf.engines.relations.kernels import grouped
+from whyperf.engines.grouping import grouped
+from whyperf.engines.kernel.rules import Call
+from whyperf.engines.kernel.wakers import is_productive, who_ended
 from whyperf.recording.events import EventKind
 
 # Columns that the end of a wait needs: each thread's last wait and early wake-up; of events time, thread, call, context

@@ -13,11 +13,10 @@ import numpy as np
 from whyperf.engines.contexts.compare import Comparison
 from whyperf.engines.contexts.records import Flags, Ints, Records
 from whyperf.engines.contexts.relevance import members
-from whyperf.engines.contexts.waits import Kinds, WaitKind, kinds_of, woken_by_thread
-from whyperf.engines.excess.places import lines_around
-from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.finding import HotLine, Place
+from whyperf.engines.kernel.wait_kinds import Kinds, WaitKind, kinds_of, woken_by_thread
 from whyperf.engines.run import Floats, Run, column, sums, texts
+from whyperf.engines.shown_lines import lines_around
 
 _PORTS = 1 << 32  # a peer below is local port << 16 | remote port
 
@@ -144,7 +143,7 @@ class Accounts:
         file, line = max(grown, key=lambda spot: (grown[spot], spot))
         total = sum(grown.values())
         share = {at: seconds / total for (where, at), seconds in grown.items() if where == file}
-        return Place(file, line), lines_around(index.bad, file, line, share, ExcessSettings())
+        return Place(file, line), lines_around(index.bad, file, line, share)
 
     def _nodes_of(self, function: int) -> Flags:
         comparison = self.comparison

@@ -8,6 +8,7 @@ from math import inf
 
 import numpy as np
 
+from whyperf.engines.allocation import Novelty, spend
 from whyperf.engines.contexts.blame import answering, mechanism_nodes, user_nodes
 from whyperf.engines.contexts.chains import Counted
 from whyperf.engines.contexts.costs import Costs, cost_of, side
@@ -22,8 +23,6 @@ from whyperf.engines.contexts.settings import ContextsSettings, Sources
 from whyperf.engines.contexts.significance import Slower, judge
 from whyperf.engines.contexts.totals import InstanceTotals, added
 from whyperf.engines.contexts.units import Unit, choose_unit
-from whyperf.engines.excess.allocation import spend
-from whyperf.engines.excess.novelty import Novelty
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.recording_protocol import has_events

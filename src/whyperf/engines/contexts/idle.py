@@ -23,7 +23,7 @@ from whyperf.engines.contexts.inference import Followed
 from whyperf.engines.contexts.records import Flags, Int32s, Ints, Records
 from whyperf.engines.contexts.relevance import members
 from whyperf.engines.contexts.settings import ContextsSettings
-from whyperf.engines.contexts.waits import Kinds, kinds_of, ready_for_anything
+from whyperf.engines.kernel.wait_kinds import Kinds, kinds_of, ready_for_anything
 from whyperf.engines.run import Floats, Run, sums
 
 

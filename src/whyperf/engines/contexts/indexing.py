@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whyperf.engines.context_tree import ContextTree, TreeBuilder
 from whyperf.engines.contexts.records import Int32s
-from whyperf.engines.excess.tree import ContextTree, TreeBuilder
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Ints, Run
 

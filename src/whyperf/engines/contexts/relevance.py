@@ -18,7 +18,7 @@ from whyperf.engines.contexts.inference import Followed
 from whyperf.engines.contexts.layers import OF_THE_PROGRAM
 from whyperf.engines.contexts.records import Flags, Ints
 from whyperf.engines.contexts.settings import ContextsSettings
-from whyperf.engines.contexts.waits import woken_by_thread
+from whyperf.engines.kernel.wait_kinds import woken_by_thread
 from whyperf.engines.run import Run, column, texts
 
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whyperf.engines.allocation import Novelty
 from whyperf.engines.changed_code import ChangedCode
+from whyperf.engines.context_tree import ROOT, ContextTree
 from whyperf.engines.excess.costs import Costs
 from whyperf.engines.excess.growth import Growth
-from whyperf.engines.excess.novelty import Novelty, heads
+from whyperf.engines.excess.novelty import heads
 from whyperf.engines.excess.settings import ExcessSettings
-from whyperf.engines.excess.tree import ROOT, ContextTree
 from whyperf.engines.excess.two_builds import TwoBuilds
 from whyperf.engines.run import Floats, Ints, sums
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.excess.tree import ContextTree, TreeBuilder
+from whyperf.engines.context_tree import ContextTree, TreeBuilder
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Floats, Ints, Run, sums
 from whyperf.recording.tables import Clock

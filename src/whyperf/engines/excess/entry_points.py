@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from whyperf.engines.excess.tree import ROOT, ContextTree
+from whyperf.engines.context_tree import ROOT, ContextTree
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run, column
 

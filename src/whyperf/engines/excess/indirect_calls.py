@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
+from whyperf.engines.context_tree import ContextTree
 from whyperf.engines.excess.own_frames import OwnFrames
-from whyperf.engines.excess.tree import ContextTree
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run
 from whyperf.recording.tables import Clock

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whyperf.engines.context_tree import ROOT
 from whyperf.engines.excess.compare import Excess
-from whyperf.engines.excess.tree import ROOT
 from whyperf.recording.hash_tables import hash_of, walks_bucket
 
 

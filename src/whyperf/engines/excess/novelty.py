@@ -8,20 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from whyperf.engines.allocation import Novelty
+from whyperf.engines.context_tree import ROOT, ContextTree
 from whyperf.engines.excess.costs import Costs, Side
 from whyperf.engines.excess.settings import ExcessSettings
-from whyperf.engines.excess.tree import ROOT, ContextTree
 from whyperf.engines.run import Floats, Ints, sums
 
 Flags = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Novelty:
-    """Per function; the last entry answers for the root's function number, -1."""
-
-    new: Flags
-    gone: Flags
 
 
 def find_novelty(

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from whyperf.engines.excess.compare import Excess
 from whyperf.engines.excess.costs import Side
-from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.finding import HotLine, Place
 from whyperf.engines.run import Run, source_lines
+from whyperf.engines.shown_lines import lines_around
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def locate(excess: Excess, function: int) -> Whereabouts:
     total = sum(grown.values())
     share = {spot.line: gain / total for spot, gain in grown.items() if spot.file == hottest.file}
     block, decided_by = (_heaviest(seconds) for seconds in (within[hottest].blocks, within[hottest].decided_by))
-    lines = lines_around(excess.index.bad, hottest.file, hottest.line, share, excess.settings)
+    lines = lines_around(excess.index.bad, hottest.file, hottest.line, share)
     text = source_lines(excess.index.bad, hottest.file).get(decided_by, "")
     if text and all(line.line != decided_by for line in lines):
         lines = tuple(sorted((*lines, HotLine(decided_by, 0.0, text)), key=lambda line: line.line))
@@ -126,14 +126,3 @@ def _line_shift(excess: Excess, run: Run, function: int) -> int:
     here = excess.index.declared_line[run].get(function, 0)
     shown = next((line for bad in excess.index.bad if (line := excess.index.declared_line[bad].get(function, 0))), 0)
     return shown - here if here and shown else 0
-
-
-def lines_around(
-    runs: Sequence[Run], file: str, line: int, share: Mapping[int, float], settings: ExcessSettings
-) -> tuple[HotLine, ...]:
-    """The stored source around a line, and other lines of the file with a good part of what is shared out."""
-    around = range(line - settings.context_lines, line + settings.context_lines + 1)
-    hot = {number for number, part in share.items() if part >= settings.hot_line_share}
-    text = source_lines(runs, file)
-    wanted = sorted({number for number in around if number in text} | hot)
-    return tuple(HotLine(number, share.get(number, 0.0), text.get(number, "")) for number in wanted)

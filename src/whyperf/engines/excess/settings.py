@@ -62,7 +62,3 @@ class ExcessSettings:
     runner_up_sigma: float = 1.96
     # Two-sided 95% of a normal distribution, for the printed intervals.
     interval_sigma: float = 1.96
-    # A line is hot from this share of its function's excess on.
-    hot_line_share: float = 0.05
-    # Source lines shown on each side of the hottest.
-    context_lines: int = 3

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from whyperf.engines.excess.tree import ROOT, ContextTree
+from whyperf.engines.context_tree import ROOT, ContextTree
 from whyperf.engines.run import Floats
 
 

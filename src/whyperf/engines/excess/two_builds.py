@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from whyperf.engines.changed_code import ChangedCode
+from whyperf.engines.context_tree import ROOT, ContextTree
 from whyperf.engines.excess.growth import Growth
 from whyperf.engines.excess.settings import ExcessSettings
-from whyperf.engines.excess.tree import ROOT, ContextTree
 from whyperf.engines.run import Floats
 
 

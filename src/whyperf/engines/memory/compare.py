@@ -10,13 +10,13 @@ from functools import cached_property
 import numpy as np
 
 from whyperf.engines.changed_code import ChangedCode, compare_code
-from whyperf.engines.excess.tree import ROOT
+from whyperf.engines.context_tree import ROOT
 from whyperf.engines.functions import FunctionIndex
+from whyperf.engines.holdings import Holdings, holdings_of
 from whyperf.engines.memory.changes import Change, change_of
 from whyperf.engines.memory.contexts import Contexts, allocated, live, place, samples
 from whyperf.engines.memory.deciders import Deciders, mean, named_wrappers
 from whyperf.engines.memory.frees import NotFreeing, who_stopped
-from whyperf.engines.memory.holdings import Holdings, holdings_of
 from whyperf.engines.memory.settings import MemorySettings
 from whyperf.engines.memory.sizes import passes_size_on
 from whyperf.engines.run import Floats, Ints, Run

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.excess.tree import ROOT, ContextTree, TreeBuilder
+from whyperf.engines.context_tree import ROOT, ContextTree, TreeBuilder
 from whyperf.engines.functions import FunctionIndex
-from whyperf.engines.memory.holdings import Booleans, Holdings
+from whyperf.engines.holdings import Booleans, Holdings
 from whyperf.engines.run import Floats, Ints, Run, sums
 
 LOST = -1

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from whyperf.engines.excess.tree import ROOT
+from whyperf.engines.context_tree import ROOT
 from whyperf.engines.memory.contexts import Contexts
 from whyperf.engines.memory.settings import MemorySettings
 from whyperf.engines.run import Floats

@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from whyperf.engines.excess.places import lines_around
-from whyperf.engines.excess.settings import ExcessSettings
-from whyperf.engines.excess.tree import ROOT
+from whyperf.engines.context_tree import ROOT
 from whyperf.engines.finding import Finding, HotLine, Place, Strength
 from whyperf.engines.memory.changes import Reason
 from whyperf.engines.memory.compare import Account, MemoryExcess
@@ -26,6 +24,7 @@ from whyperf.engines.memory.sentences import (
     touches,
     why,
 )
+from whyperf.engines.shown_lines import lines_around
 from whyperf.engines.source_change import source_change
 from whyperf.recording.memory_tables import MemoryKind
 
@@ -185,7 +184,7 @@ def _where(excess: MemoryExcess, named: _Named) -> tuple[Place, tuple[HotLine, .
     file, line = max(spent, key=lambda spot: (spent[spot], -spot[1]))
     total = sum(spent.values())
     shares = {at: weight / total for (name, at), weight in spent.items() if name == file}
-    return Place(file, line), lines_around(index.bad, file, line, shares, ExcessSettings())
+    return Place(file, line), lines_around(index.bad, file, line, shares)
 
 
 def _stacks(one: Placed, inside: np.ndarray[Any, np.dtype[np.bool_]], *, frees: bool) -> tuple[Any, Any]:

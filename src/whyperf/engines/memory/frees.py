@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.excess.tree import ROOT
+from whyperf.engines.context_tree import ROOT
 from whyperf.engines.memory.changes import Change, freed_in
 from whyperf.engines.memory.contexts import Contexts, allocated, samples
 from whyperf.engines.memory.deciders import Deciders, mean

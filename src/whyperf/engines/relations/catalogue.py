@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from whyperf.engines.relations.arrays import Bools, Int8s, Int32s
+from whyperf.engines.arrays import Bools, Int8s, Int32s
 from whyperf.recording.deep_tables import RegionKind
 from whyperf.recording.identity import FunctionKey
 

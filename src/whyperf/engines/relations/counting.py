@@ -9,10 +9,10 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
+from whyperf.engines.arrays import Floats
 from whyperf.engines.finding import Finding
 from whyperf.engines.finding import Place as ShownPlace
 from whyperf.engines.quantities import count, percent
-from whyperf.engines.relations.arrays import Floats
 from whyperf.engines.relations.candidates import Change
 from whyperf.engines.relations.catalogue import NONE
 from whyperf.engines.relations.changed import Counts, has_changed

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.relations.arrays import Floats, Int32s, Ints
+from whyperf.engines.arrays import Floats, Int32s, Ints
+from whyperf.engines.grouping import grouped
 from whyperf.engines.relations.catalogue import Catalogue
-from whyperf.engines.relations.kernels import grouped, nearest_above
+from whyperf.engines.relations.kernels import nearest_above
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.trace import Trace
 from whyperf.recording.deep_tables import RegionKind

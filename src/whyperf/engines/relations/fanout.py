@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.relations.arrays import Bools, Floats, Int32s, Ints
+from whyperf.engines.arrays import Bools, Floats, Int32s, Ints
 from whyperf.engines.relations.changed import Counts
 from whyperf.engines.relations.kernels import children_per_parent, distinct, ordinals, within_same
 from whyperf.engines.relations.trace import Trace

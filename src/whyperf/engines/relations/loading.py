@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
+from whyperf.engines.arrays import Int8s, Int32s, Ints
 from whyperf.engines.recording_protocol import columns_of
-from whyperf.engines.relations.arrays import Int8s, Int32s, Ints
 from whyperf.engines.relations.catalogue import NONE, Catalogue, RegionClass
 from whyperf.engines.relations.kernels import distinct, last_events
 from whyperf.engines.relations.matching import SharedSites, match_sites

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from whyperf.engines.relations.arrays import Bools, Int32s
+from whyperf.engines.arrays import Bools, Int32s
 from whyperf.engines.relations.catalogue import NONE, Function, Place
 from whyperf.engines.relations.line_matching import all_source_lines, matched_lines
 from whyperf.engines.relations.recorded_sites import DeclaredFunction, RecordedSites, read_sites

@@ -10,9 +10,9 @@ from pathlib import PurePosixPath
 import numpy as np
 import pyarrow as pa
 
+from whyperf.engines.arrays import Bools, Int32s, Ints
 from whyperf.engines.functions import UNKNOWN, is_system_source
 from whyperf.engines.modules import OWN_ORIGINS, canonical_names
-from whyperf.engines.relations.arrays import Bools, Int32s, Ints
 from whyperf.engines.relations.catalogue import NONE
 from whyperf.engines.run import Run, column, ints, texts
 from whyperf.recording.identity import FunctionKey, is_named_by_address

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.relations.arrays import Floats
+from whyperf.engines.arrays import Floats
 from whyperf.engines.relations.catalogue import NONE
 from whyperf.engines.relations.closure import Store, Stores
 from whyperf.engines.relations.kernels import nearest_above

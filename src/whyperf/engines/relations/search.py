@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from whyperf.engines.relations.arrays import Floats, Int32s
+from whyperf.engines.arrays import Floats, Int32s
 from whyperf.engines.relations.catalogue import NONE
 from whyperf.engines.relations.changed import Counts, has_changed, share_changed
 from whyperf.engines.relations.closure import Origins

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from whyperf.engines.relations.arrays import Bools, Floats, Int32s, Ints
+from whyperf.engines.arrays import Bools, Floats, Int32s, Ints
 from whyperf.engines.relations.catalogue import Catalogue
 from whyperf.engines.relations.closure import Closures
 from whyperf.engines.relations.decisions import Deciding

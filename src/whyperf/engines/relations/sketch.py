@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from whyperf.engines.relations.arrays import Bools, Floats, Int32s
+from whyperf.engines.arrays import Bools, Floats, Int32s
+from whyperf.engines.grouping import grouped
 from whyperf.engines.relations.catalogue import NONE, Function, Place
 from whyperf.engines.relations.changed import Counts
-from whyperf.engines.relations.kernels import grouped, inclusive, within_same
+from whyperf.engines.relations.kernels import inclusive, within_same
 from whyperf.engines.relations.matching import SharedSites, match_sites
 from whyperf.engines.run import Run, column, ints
 

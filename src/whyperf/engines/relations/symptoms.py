@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from whyperf.engines.relations.arrays import Bools, Floats, Int32s, Ints
+from whyperf.engines.arrays import Bools, Floats, Int32s, Ints
 from whyperf.engines.relations.catalogue import NONE, Catalogue
 from whyperf.engines.relations.closure import Store
 from whyperf.engines.relations.kernels import nearest_above

@@ -8,8 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from whyperf.engines.relations.arrays import Int8s, Int32s, Ints
-from whyperf.engines.relations.kernels import depths, grouped, nearest_above
+from whyperf.engines.arrays import Int8s, Int32s, Ints
+from whyperf.engines.grouping import grouped
+from whyperf.engines.relations.kernels import depths, nearest_above
 
 
 @dataclass(frozen=True, eq=False)

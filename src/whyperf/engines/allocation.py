@@ -7,11 +7,23 @@ grew there; nothing is handed to what shrank. The budgets of all contexts' own c
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
 
-from whyperf.engines.excess.novelty import Novelty
-from whyperf.engines.excess.tree import ContextTree
+import numpy as np
+import numpy.typing as npt
+
+from whyperf.engines.context_tree import ContextTree
 from whyperf.engines.run import Floats, sums
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Novelty:
+    """Per function; the last entry answers for the root's function number, -1."""
+
+    new: Flags
+    gone: Flags
 
 
 def spend(tree: ContextTree, excess: Floats, novelty: Novelty) -> Floats:

@@ -1,4 +1,4 @@
-"""The arrays that graphs are made of."""
+"""The arrays that traces and graphs are made of."""
 
 from __future__ import annotations
 
@@ -12,3 +12,4 @@ Int8s = npt.NDArray[np.int8]
 Int32s = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
+Floats = npt.NDArray[np.float64]

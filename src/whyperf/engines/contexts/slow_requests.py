@@ -17,13 +17,13 @@ from whyperf.engines.contexts.indexing import Contexts, index_contexts
 from whyperf.engines.contexts.inference import follow
 from whyperf.engines.contexts.records import Flags, Records
 from whyperf.engines.contexts.relevance import members
-from whyperf.engines.contexts.waits import WaitKind, kinds_of
 from whyperf.engines.functions import FunctionIndex
+from whyperf.engines.kernel.system_calls import REQUEST_READS, REQUEST_WRITES, numbers
+from whyperf.engines.kernel.wait_kinds import WaitKind, kinds_of
 from whyperf.engines.run import Floats, Run, column
-from whyperf.engines.waiting_calls import numbers
 from whyperf.recording.events import EventKind
 
-_READS, _WRITES = numbers("read readv recvfrom recvmsg"), numbers("write writev sendto sendmsg")
+_READS, _WRITES = numbers(REQUEST_READS), numbers(REQUEST_WRITES)
 _SOCKET, _FILE_TYPE_SHIFT = 0xC, 60
 _SLOWEST = 0.01
 _FEWEST_SLOW, _FEWEST = 5, 50  # requests: fewer say nothing of a tail

@@ -1,4 +1,4 @@
-"""The rules file: what system calls do, and which wake-ups are evidence of causality."""
+"""The rules: which wake-ups are evidence of causality, and which functions take locks."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from whyperf.engines.kernel.system_calls import WHAT_THEY_DO
 from whyperf.recording.rules_file import unusable, users_rules
 from whyperf.recording.system_calls import NAMES, NUMBERS
 
@@ -95,8 +96,8 @@ def _any_begins(functions: Sequence[str], beginnings: tuple[str, ...]) -> bool:
 @cache
 def load_rules() -> Rules:
     """The rules that come with whyperf, and the user's."""
-    own = resources.files("whyperf.engines.causes").joinpath("rules.toml").read_text(encoding="utf-8")
-    return parse([users_rules(), tomllib.loads(own)])
+    own = Path(__file__).with_name("rules.toml").read_text(encoding="utf-8")
+    return parse([users_rules(), {"system_calls": WHAT_THEY_DO}, tomllib.loads(own)])
 
 
 def parse(tables: Sequence[Mapping[str, Any]]) -> Rules:

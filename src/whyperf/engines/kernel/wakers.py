@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from numba import njit
 
-from whyperf.engines.causes.arrays import Int32s
-from whyperf.engines.causes.rules import Call
+from whyperf.engines.arrays import Int32s
+from whyperf.engines.kernel.rules import Call
 from whyperf.recording.events import InterruptContext
 
 _TIMERS = int(InterruptContext.HRTIMER | InterruptContext.TIMER)

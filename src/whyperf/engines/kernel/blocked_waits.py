@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from whyperf.engines.kernel.system_calls import FOR_ITS_OWN, numbers
 from whyperf.engines.recording_protocol import Recorded
 
-# System calls (x86-64) in which a thread waits for another of the same program, or for its child: futex, wait4, waitid.
-_WAITS_FOR_ITS_OWN = (202, 61, 247)
+_FOR_ITS_OWN = numbers(FOR_ITS_OWN)
 
 
 class Waits(Enum):
@@ -23,7 +23,7 @@ class Waits(Enum):
 def which_count(waits: Waits, samples: pa.Table, recording: Recorded) -> npt.NDArray[np.bool_]:
     """By sample; of those that are no waits this says nothing."""
     if waits is Waits.OUTSIDE:
-        return ~np.isin(samples.column("wait").to_numpy(), _WAITS_FOR_ITS_OWN)
+        return ~np.isin(samples.column("wait").to_numpy(), _FOR_ITS_OWN)
     if waits is Waits.LOCKS:
         locks: npt.NDArray[np.bool_] = in_locks(recording)[samples.column("stack").to_numpy()]
         return locks
@@ -32,7 +32,7 @@ def which_count(waits: Waits, samples: pa.Table, recording: Recorded) -> npt.NDA
 
 def in_locks(recording: Recorded) -> npt.NDArray[np.bool_]:
     """By stack: whether one of its innermost functions takes a lock."""
-    from whyperf.engines.causes.rules import WAITERS_FRAMES, load_rules  # for those few who look at locks
+    from whyperf.engines.kernel.rules import WAITERS_FRAMES, load_rules  # for those few who look at locks
 
     rules = load_rules()
     frames = recording.table("frames")

@@ -7,12 +7,13 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.engines.contexts.records import Flags, Records
-from whyperf.engines.waiting_calls import READY, numbers
+from whyperf.engines.kernel.system_calls import READY, SENDING, WAITED_FOR, numbers
 from whyperf.recording.events import InterruptContext
 from whyperf.recording.system_calls import NUMBERS
 
 Kinds = npt.NDArray[np.int8]
+Flags = npt.NDArray[np.bool_]
+Records = npt.NDArray[np.void]  # with the columns of `contexts.records.WAIT`
 
 
 class WaitKind(IntEnum):
@@ -53,20 +54,6 @@ _WORDS = {
     WaitKind.PAGE_FAULT: "waits for memory (page faults) for",
     WaitKind.OTHER: "waits in the kernel for",
 }
-_BY_CALL = {
-    WaitKind.SLEEP: "nanosleep clock_nanosleep",
-    WaitKind.FUTEX: "futex futex_waitv futex_wait",
-    WaitKind.SOCKET: "connect accept accept4 recvfrom recvmsg recvmmsg sendto sendmsg sendmmsg shutdown",
-    WaitKind.DISK: "fsync fdatasync sync syncfs sync_file_range msync open openat openat2 creat stat lstat newfstatat "
-    "statx unlink unlinkat rename renameat renameat2 mkdir mkdirat rmdir ftruncate truncate fallocate getdents "
-    "getdents64 readahead pread64 pwrite64 preadv pwritev preadv2 pwritev2 io_getevents execve execveat",
-    WaitKind.EVENTS: "poll ppoll select pselect6 epoll_wait epoll_pwait epoll_pwait2 io_uring_enter",
-    WaitKind.CHILD: "wait4 waitid",
-    WaitKind.SIGNAL: "pause rt_sigsuspend rt_sigtimedwait",
-    WaitKind.FILE_LOCK: "flock fcntl",
-    WaitKind.QUEUE: "semop semtimedop msgsnd msgrcv mq_timedsend mq_timedreceive",
-}
-_SENDING = "sendto sendmsg sendmmsg write writev sendfile splice shutdown close connect"
 # By the upper bits of `i_mode`, as in an event's object.
 _BY_FILE_TYPE = {0x1: WaitKind.PIPE, 0x2: WaitKind.DEVICE, 0x4: WaitKind.DISK, 0x6: WaitKind.DISK, 0x8: WaitKind.DISK,
                  0xC: WaitKind.SOCKET}  # fmt: skip
@@ -78,13 +65,13 @@ _TASK_UNINTERRUPTIBLE, _TASK_NOLOAD = 0x2, 0x400  # both: an idle thread of the 
 
 def _table() -> Kinds:
     kinds = np.full(1024, -1, np.int8)
-    for kind, names in _BY_CALL.items():
-        kinds[numbers(names)] = kind
+    for name, calls in WAITED_FOR.items():
+        kinds[numbers(calls)] = WaitKind[name.upper()]
     return kinds
 
 
 _CALLS = _table()
-_SENDING_CALLS, _READY_CALLS = numbers(_SENDING), numbers(READY)
+_SENDING_CALLS, _READY_CALLS = numbers(SENDING), numbers(READY)
 
 
 def kinds_of(waits: Records) -> Kinds:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from whyperf.engines.causes.rules import Call, Strength, load_rules, parse
+from whyperf.engines.kernel.rules import Call, Strength, load_rules, parse
 from whyperf.errors import WhyperfError
 from whyperf.recording.rules_file import MORE_RULES
 from whyperf.recording.system_calls import NUMBERS
