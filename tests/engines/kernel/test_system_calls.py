@@ -1,4 +1,4 @@
-"""The classes of system calls are data: each name is known, and the tracer's own table in C does not contradict them."""
+"""Classes of system calls are data: each name is known, and the tracer's table in C does not contradict them."""
 
 from __future__ import annotations
 
