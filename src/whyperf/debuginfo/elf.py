@@ -1,4 +1,4 @@
-"""The little of ELF that must be known before and beside the native reader: build-id, segments, unwind index."""
+"""The little of ELF that must be known before and beside the native reader: build-id, segments, sections, symbols."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from mmap import mmap
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 _PT_LOAD, _PT_DYNAMIC, _PT_NOTE, _PT_GNU_EH_FRAME = 1, 2, 4, 0x6474E550
 _NT_GNU_BUILD_ID = 3
@@ -16,8 +21,27 @@ _PF_X, _PF_W = 1, 2
 _NOTES_MAX = 1 << 20
 _BUILD_ID_MAX = 64
 _SECTION_NAMES_MAX = 1 << 20
-_SECTION = struct.Struct("<IIQQQQ24x")  # name, type, flags, address, file offset, size
+_MAGIC = b"\x7fELF\x02\x01"
+_SECTION = struct.Struct("<IIQQQQI20x")  # as `SectionRow`
 _FILE_OFFSET_MAX = 1 << 63
+
+
+SYMBOL = np.dtype(
+    [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
+)
+UNDEFINED = 0  # the section of a symbol that another file defines
+
+
+class SectionRow(NamedTuple):
+    """A row of the section table."""
+
+    name: int
+    kind: int
+    flags: int
+    address: int
+    offset: int
+    size: int
+    link: int
 
 
 @dataclass(frozen=True)
@@ -88,7 +112,7 @@ def _parse(path: Path, descriptor: int) -> ElfFile | None:
     if not stat.S_ISREG(status.st_mode):
         return None
     header = os.pread(descriptor, 64, 0)
-    if header[:6] != b"\x7fELF\x02\x01":
+    if not is_elf(header):
         return None
     (machine,) = struct.unpack_from("<H", header, 18)
     (table_offset,) = struct.unpack_from("<Q", header, 32)
@@ -130,13 +154,49 @@ def _linkage_sections(descriptor: int, header: bytes) -> Iterator[tuple[int, int
     if entry_size != _SECTION.size or table_offset >= _FILE_OFFSET_MAX:
         return
     table = os.pread(descriptor, entry_size * count, table_offset)
-    rows = list(_SECTION.iter_unpack(table[: len(table) // entry_size * entry_size]))
-    if names_row >= len(rows) or rows[names_row][4] >= _FILE_OFFSET_MAX:
+    rows = [SectionRow(*row) for row in _SECTION.iter_unpack(table[: len(table) // entry_size * entry_size])]
+    if names_row >= len(rows) or rows[names_row].offset >= _FILE_OFFSET_MAX:
         return
-    names = os.pread(descriptor, min(rows[names_row][5], _SECTION_NAMES_MAX), rows[names_row][4])
-    for name, _, _, address, _, size in rows:
-        if address and names[name : name + 5] in (b".plt\0", b".plt."):
-            yield address, address + size
+    names = os.pread(descriptor, min(rows[names_row].size, _SECTION_NAMES_MAX), rows[names_row].offset)
+    for row in rows:
+        if row.address and names[row.name : row.name + 5] in (b".plt\0", b".plt."):
+            yield row.address, row.address + row.size
+
+
+def is_elf(content: bytes | mmap) -> bool:
+    """Whether a 64-bit little-endian ELF file begins so."""
+    return content[:6] == _MAGIC
+
+
+@dataclass(frozen=True, eq=False)
+class Sections:
+    """The section table of a whole file. struct.error or IndexError where the file is damaged."""
+
+    content: bytes | mmap
+    rows: tuple[SectionRow, ...]
+    names_row: int
+
+    @property
+    def names(self) -> bytes:
+        return self.part(self.rows[self.names_row])
+
+    def part(self, row: SectionRow) -> bytes:
+        return self.content[row.offset : row.offset + row.size]
+
+    def symbols(self, row: SectionRow) -> tuple[npt.NDArray[np.void], bytes]:
+        """Of a symbol table: its symbols, and the texts that their names are in."""
+        return symbols_in(self.part(row)), self.part(self.rows[row.link])
+
+
+def sections_of(content: bytes | mmap) -> Sections:
+    (table,) = struct.unpack_from("<Q", content, 40)
+    size, count, names_row = struct.unpack_from("<HHH", content, 58)
+    rows = tuple(SectionRow(*_SECTION.unpack_from(content, table + size * row)) for row in range(count))
+    return Sections(content, rows, names_row)
+
+
+def symbols_in(content: bytes) -> npt.NDArray[np.void]:
+    return np.frombuffer(content[: len(content) // SYMBOL.itemsize * SYMBOL.itemsize], SYMBOL)
 
 
 def build_id_in_notes(notes: bytes, align: int) -> str:

@@ -10,17 +10,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.debuginfo.elf import ElfFile, Segment
+from whyperf.debuginfo.elf import SYMBOL, ElfFile, Segment, symbols_in
 from whyperf.debuginfo.machines import machine_of
 from whyperf.debuginfo.machines.machine import Relocations
 
-_PT_DYNAMIC = 2
 _DT_PLTRELSZ, _DT_STRTAB, _DT_SYMTAB, _DT_RELA, _DT_RELASZ, _DT_STRSZ, _DT_JMPREL = 2, 5, 6, 7, 8, 10, 23
 _DT_RELR = 36
 _RELOCATION = np.dtype([("offset", "<u8"), ("kind", "<u4"), ("symbol", "<u4"), ("addend", "<i8")])
-_SYMBOL = np.dtype(
-    [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
-)
 _SYMBOLS_MAX = 1 << 20
 _NO_RELOCATIONS = Relocations(-1, -1, -1, -1, -1)
 _FUNCTION_TYPES = (2, 10)  # those that are chosen when loaded (ifunc) too
@@ -87,7 +83,7 @@ class Image:
         """Addresses of the functions that other files may call, by symbol: one function may have several."""
         table, names = self._dynamic.get(_DT_SYMTAB, 0), self._dynamic.get(_DT_STRTAB, 0)
         # Linkers put the strings right behind the symbols; the format itself does not tell how many there are.
-        symbols = self._symbols((names - table) // _SYMBOL.itemsize)
+        symbols = self._symbols((names - table) // SYMBOL.itemsize)
         functions = symbols[np.isin(symbols["info"] & 15, _FUNCTION_TYPES) & (symbols["section"] != 0)]
         pairs = zip(functions["name"].tolist(), functions["value"].tolist(), strict=True)
         return {self._text(at): address for at, address in pairs}
@@ -127,16 +123,8 @@ class Image:
 
     @cached_property
     def _dynamic(self) -> dict[int, int]:
-        (table,) = struct.unpack_from("<Q", self._file, 32) if len(self._file) >= 64 else (0,)
-        (count,) = struct.unpack_from("<H", self._file, 56) if len(self._file) >= 64 else (0,)
-        headers = bytes(self._file[table : table + 56 * count])
-        for kind, _flags, _offset, address, _physical, size, _memory, _align in struct.iter_unpack(
-            "<IIQQQQQQ", headers[: len(headers) // 56 * 56]
-        ):
-            if kind == _PT_DYNAMIC:
-                content = self.read(address, size)
-                return dict(struct.iter_unpack("<QQ", content[: len(content) // 16 * 16]))
-        return {}
+        content = self.read(*self._elf.dynamic)
+        return dict(struct.iter_unpack("<QQ", content[: len(content) // 16 * 16]))
 
     @cached_property
     def _relocations(self) -> npt.NDArray[np.void]:
@@ -158,8 +146,8 @@ class Image:
 
     def _symbols(self, count: int) -> npt.NDArray[np.void]:
         """The first so many symbols: fewer where the file holds no more."""
-        content = self.read(self._dynamic.get(_DT_SYMTAB, 0), _SYMBOL.itemsize * min(count, _SYMBOLS_MAX))
-        return np.frombuffer(content[: len(content) // _SYMBOL.itemsize * _SYMBOL.itemsize], _SYMBOL)
+        content = self.read(self._dynamic.get(_DT_SYMTAB, 0), SYMBOL.itemsize * min(count, _SYMBOLS_MAX))
+        return symbols_in(content)
 
     @cached_property
     def _texts(self) -> bytes:

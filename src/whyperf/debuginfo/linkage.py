@@ -7,12 +7,10 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.debuginfo.elf import read_elf
+from whyperf.debuginfo.elf import ElfFile, read_elf
 
-_PT_DYNAMIC = 2
 _DT_NEEDED, _DT_STRTAB, _DT_STRSZ, _DT_SONAME = 1, 5, 10, 14
 _ENTRY = struct.Struct("<qQ")
-_SEGMENT = struct.Struct("<IIQQQQQQ")
 _MOST_BYTES = 1 << 22
 
 
@@ -29,7 +27,7 @@ def read_linkage(path: Path) -> Linkage | None:
         return None
     try:
         with path.open("rb") as file:
-            entries = _dynamic(file.fileno())
+            entries = _dynamic(elf)
             start = next((elf.file_offset(value) for tag, value in entries if tag == _DT_STRTAB), None)
             size = next((value for tag, value in entries if tag == _DT_STRSZ), 0)
             texts = os.pread(file.fileno(), min(size, _MOST_BYTES), start) if start is not None else b""
@@ -42,14 +40,7 @@ def read_linkage(path: Path) -> Linkage | None:
     )
 
 
-def _dynamic(descriptor: int) -> list[tuple[int, int]]:
-    header = os.pread(descriptor, 64, 0)
-    (offset,) = struct.unpack_from("<Q", header, 32)
-    entry_size, count = struct.unpack_from("<HH", header, 54)
-    table = os.pread(descriptor, entry_size * count, offset)
-    for at in range(0, len(table) - entry_size + 1, entry_size):
-        kind, _, where, _, _, size, _, _ = _SEGMENT.unpack_from(table, at)
-        if kind == _PT_DYNAMIC:
-            content = os.pread(descriptor, min(size, _MOST_BYTES), where)
-            return list(_ENTRY.iter_unpack(content[: len(content) // _ENTRY.size * _ENTRY.size]))
-    return []
+def _dynamic(elf: ElfFile) -> list[tuple[int, int]]:
+    address, size = elf.dynamic
+    content = elf.code(address, address + min(size, _MOST_BYTES))
+    return list(_ENTRY.iter_unpack(content[: len(content) // _ENTRY.size * _ENTRY.size]))

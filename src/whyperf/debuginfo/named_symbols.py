@@ -10,13 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-_SECTION = struct.Struct("<IIQQQQIIQQ")
-_SYMBOL = np.dtype(
-    [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("address", "<u8"), ("size", "<u8")]
-)
+from whyperf.debuginfo.elf import UNDEFINED, is_elf, sections_of
+
 _SYMBOL_TABLES = (2, 11)  # SHT_SYMTAB, SHT_DYNSYM
 _OBJECT, _FUNCTION = 1, 2
-_UNDEFINED = 0
 
 
 @dataclass(frozen=True)
@@ -39,25 +36,22 @@ def function_symbols(path: Path, names: frozenset[str]) -> Iterator[NamedSymbol]
 def _symbols(path: Path, names: frozenset[str], kind: int) -> Iterator[NamedSymbol]:
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            if content[:6] == b"\x7fELF\x02\x01":
+            if is_elf(content):
                 yield from _defined(content, names, kind)
     except (OSError, ValueError, struct.error, IndexError):
         return
 
 
 def _defined(content: mmap.mmap, names: frozenset[str], wanted: int) -> Iterator[NamedSymbol]:
-    (table,) = struct.unpack_from("<Q", content, 40)
-    size, count = struct.unpack_from("<HH", content, 58)
-    sections = [_SECTION.unpack_from(content, table + size * row) for row in range(count)]
-    for _, kind, _, _, offset, length, link, _, _, _ in sections:
-        if kind not in _SYMBOL_TABLES:
+    sections = sections_of(content)
+    for row in sections.rows:
+        if row.kind not in _SYMBOL_TABLES:
             continue
-        texts = content[sections[link][4] : sections[link][4] + sections[link][5]]
-        symbols = np.frombuffer(content[offset : offset + length - length % _SYMBOL.itemsize], _SYMBOL)
-        symbols = symbols[(symbols["info"] & 0xF == wanted) & (symbols["section"] != _UNDEFINED)]
+        symbols, texts = sections.symbols(row)
+        symbols = symbols[(symbols["info"] & 0xF == wanted) & (symbols["section"] != UNDEFINED)]
         for name in names:
             for symbol in symbols[np.isin(symbols["name"], list(_places(texts, name.encode() + b"\0")))]:
-                yield NamedSymbol(name, int(symbol["address"]), int(symbol["size"]))
+                yield NamedSymbol(name, int(symbol["value"]), int(symbol["size"]))
 
 
 def _places(texts: bytes, text: bytes) -> Iterator[int]:

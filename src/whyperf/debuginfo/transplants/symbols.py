@@ -11,18 +11,13 @@ from enum import IntEnum
 from itertools import accumulate, islice, takewhile
 from pathlib import Path
 
-import numpy as np
+from whyperf.debuginfo.elf import UNDEFINED, SectionRow, Sections, is_elf, sections_of
 
-_SECTION = struct.Struct("<IIQQQQIIQQ")
-_SYMBOL = np.dtype(
-    [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
-)
 _SYMTAB = 2
 _FILE = 4
 _LOCAL = 0
 _EXECUTABLE_TYPE = 2
 _WRITE, _CODE, _THREAD_LOCAL = 1, 4, 0x400
-_UNDEFINED = 0
 
 
 class SymbolKind(IntEnum):
@@ -114,46 +109,37 @@ def read_symbols(path: Path) -> SymbolTable | None:
     """None for a file without symbols."""
     try:
         content = path.read_bytes()
-        return _read(content) if content[:6] == b"\x7fELF\x02\x01" else None
+        return _read(content) if is_elf(content) else None
     except (OSError, ValueError, struct.error, IndexError):
         return None
 
 
 def _read(content: bytes) -> SymbolTable | None:
     (kind,) = struct.unpack_from("<H", content, 16)
-    (table,) = struct.unpack_from("<Q", content, 40)
-    size, count, names_row = struct.unpack_from("<HHH", content, 58)
-    rows = [_SECTION.unpack_from(content, table + size * row) for row in range(count)]
-    names = _part(content, rows[names_row])
-    symbols = next((_symbols(content, rows, row) for row in rows if row[1] == _SYMTAB), None)
+    table = sections_of(content)
+    symbols = next((_symbols(table, row) for row in table.rows if row.kind == _SYMTAB), None)
     if not symbols:
         return None
     sections = (
-        Section(_text(names, row[0]), row[3], row[5], bool(row[2] & _WRITE), bool(row[2] & _CODE))
-        for row in rows
-        if row[3] and not row[2] & _THREAD_LOCAL
+        Section(_text(table.names, row.name), row.address, row.size, bool(row.flags & _WRITE), bool(row.flags & _CODE))
+        for row in table.rows
+        if row.address and not row.flags & _THREAD_LOCAL
     )
     return SymbolTable(symbols, sections, is_fixed=kind == _EXECUTABLE_TYPE)
 
 
-def _symbols(content: bytes, rows: list[tuple[int, ...]], table: tuple[int, ...]) -> list[Symbol]:
-    texts, part = _part(content, rows[table[6]]), _part(content, table)
+def _symbols(sections: Sections, table: SectionRow) -> list[Symbol]:
+    rows, texts = sections.symbols(table)
     found: list[Symbol] = []
     file = ""
     kinds = frozenset(SymbolKind)
-    for name, info, _, section, value, size in np.frombuffer(
-        part[: len(part) // _SYMBOL.itemsize * _SYMBOL.itemsize], _SYMBOL
-    ).tolist():
+    for name, info, _, section, value, size in rows.tolist():
         if info & 15 == _FILE:
             file = _text(texts, name).rpartition("/")[2]
-        elif info & 15 in kinds and section != _UNDEFINED:
+        elif info & 15 in kinds and section != UNDEFINED:
             is_local = info >> 4 == _LOCAL
             found.append(Symbol(_text(texts, name), value, size, SymbolKind(info & 15), file if is_local else ""))
     return found
-
-
-def _part(content: bytes, row: tuple[int, ...]) -> bytes:
-    return content[row[4] : row[4] + row[5]]
 
 
 def _text(texts: bytes, at: int) -> str:
