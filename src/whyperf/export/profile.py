@@ -20,7 +20,7 @@ UNKNOWN = "[unknown]"
 
 
 @dataclass(frozen=True)
-class Place:
+class FramePlace:
     """A line of a function."""
 
     function: str
@@ -50,7 +50,7 @@ class Profile:
     end: int
     start_real: int  # the same moment in nanoseconds of the epoch
     rate_hz: float
-    places: tuple[Place, ...]
+    places: tuple[FramePlace, ...]
     parent: Int64  # of each node, an earlier one; -1 at the root
     place: Int64  # of each node
     threads: tuple[ThreadSamples, ...]
@@ -98,19 +98,19 @@ def profile_of(recording: Recording) -> Profile:
     )
 
 
-def _places(recording: Recording) -> tuple[tuple[Place, ...], list[tuple[int, ...]]]:
+def _places(recording: Recording) -> tuple[tuple[FramePlace, ...], list[tuple[int, ...]]]:
     """Distinct places, and those of every frame: the out-of-line function's first, then what it inlined."""
     frames = recording.table("frames").to_pydict()
     functions, modules = (
         [str(name) for name in recording.table(table).column("name").to_pylist()] for table in ("functions", "modules")
     )
-    numbers: dict[Place, int] = {}
+    numbers: dict[FramePlace, int] = {}
     columns = zip(frames["function"], frames["module"], frames["offset"], frames["file"], frames["line"], strict=True)
     of_frame = []
     for function, module, offset, file, line in columns:
         in_module = modules[module] if module >= 0 else ""
         nameless = name_by_address(in_module, offset) if in_module else UNKNOWN
-        place = Place(functions[function] if function >= 0 else nameless, in_module, file, line)
+        place = FramePlace(functions[function] if function >= 0 else nameless, in_module, file, line)
         of_frame.append(numbers.setdefault(place, len(numbers)))
     inlined_in = frames["inlined_in"]
     chains = []

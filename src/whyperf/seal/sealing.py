@@ -20,7 +20,16 @@ from whyperf.seal.fingerprints import fingerprints_table
 from whyperf.seal.flow import flow_tables
 from whyperf.seal.memory import memory_tables
 from whyperf.seal.progress import Progress
-from whyperf.seal.steps import Contexts, Moments, Observed, Participants, Values, manifest_of, read_code, source_of
+from whyperf.seal.steps import (
+    ContextNodes,
+    HeldValues,
+    Moments,
+    ObservedStacks,
+    People,
+    manifest_of,
+    read_code,
+    source_of,
+)
 from whyperf.seal.symbols import DebugInfo, Symbols
 from whyperf.seal.tables import work_table
 
@@ -76,12 +85,12 @@ def _evidence(folder: Path) -> Evidence:
 
 def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> tuple[Manifest, Mapping[str, Content]]:
     """What a sealed recording consists of. Reads binaries and source, writes nothing."""
-    people = Participants.of(evidence)
-    seen = Observed.of(evidence, people)
+    people = People.of(evidence)
+    seen = ObservedStacks.of(evidence, people)
     code, named = read_code(evidence, people, seen, symbols, progress)
-    contexts = Contexts.of(seen, code)
+    contexts = ContextNodes.of(seen, code)
     progress("reading variables and source", 0.85)
-    values = Values.of(evidence, people, seen, code)
+    values = HeldValues.of(evidence, people, seen, code)
     moments = Moments.of(evidence, people, seen, contexts, values.values)
     spent = moments.spent(len(contexts.frames))
     source = source_of(code, contexts, spent)

@@ -40,7 +40,7 @@ Tables = Mapping[str, pa.Table]
 
 
 @dataclass(frozen=True)
-class Participants:
+class People:
     """Processes and threads, as the sampler and the tracer saw them, and what each had mapped."""
 
     cast: Cast
@@ -48,7 +48,7 @@ class Participants:
     spaces: Spaces
 
     @classmethod
-    def of(cls, evidence: Evidence) -> Participants:
+    def of(cls, evidence: Evidence) -> People:
         cast = cast_of(evidence)
         traced = None if evidence.traced is None else with_traced(cast, evidence.traced)
         cast = cast if traced is None else traced.cast
@@ -73,7 +73,7 @@ class Participants:
 
 
 @dataclass(frozen=True)
-class Observed:
+class ObservedStacks:
     """Stacks as places in files. The tracer's lie behind the sampler's, so that both share frames and contexts."""
 
     stacks: SeenStacks
@@ -83,7 +83,7 @@ class Observed:
     by_tracer: SeenTraced | None
 
     @classmethod
-    def of(cls, evidence: Evidence, people: Participants) -> Observed:
+    def of(cls, evidence: Evidence, people: People) -> ObservedStacks:
         samples, traced, spaces = evidence.samples, evidence.traced, people.spaces
         in_space = spaces.of_samples(people.cast.sample_process, samples.time)
         stacked = np.flatnonzero(samples.stack >= 0)
@@ -104,7 +104,7 @@ class Observed:
 
 
 def read_code(
-    evidence: Evidence, people: Participants, seen: Observed, symbols: Symbols, progress: Progress
+    evidence: Evidence, people: People, seen: ObservedStacks, symbols: Symbols, progress: Progress
 ) -> tuple[Code, Tables]:
     """Frames, functions and modules of the code that was seen, by debug information."""
     traced, cast, spaces = evidence.traced, people.cast, people.spaces
@@ -122,7 +122,7 @@ def read_code(
 
 
 @dataclass(frozen=True)
-class Contexts:
+class ContextNodes:
     """The tree of calling contexts, and the leaf of each stack."""
 
     parents: Int32
@@ -130,7 +130,7 @@ class Contexts:
     leaf: Int32
 
     @classmethod
-    def of(cls, seen: Observed, code: Code) -> Contexts:
+    def of(cls, seen: ObservedStacks, code: Code) -> ContextNodes:
         frames = code.place_frame[seen.stacks.place]
         columns = _session.intern_contexts(frames.data, seen.stacks.ends.data)
         parents, node_frames, leaf = (np.frombuffer(column, np.int32) for column in columns)
@@ -143,7 +143,7 @@ class Contexts:
 
 
 @dataclass(frozen=True)
-class Values:
+class HeldValues:
     """What variables held, with their roles in the source; redacted where that was asked for."""
 
     variables: pa.Table
@@ -152,7 +152,7 @@ class Values:
     redaction: str
 
     @classmethod
-    def of(cls, evidence: Evidence, people: Participants, seen: Observed, code: Code) -> Values:
+    def of(cls, evidence: Evidence, people: People, seen: ObservedStacks, code: Code) -> HeldValues:
         wanted = evidence.start.values
         every_stack = np.arange(len(seen.stacks.ends), dtype=np.int64)
         sample_stack = seen.of_samples(every_stack, len(evidence.samples))
@@ -179,7 +179,7 @@ class Moments:
 
     @classmethod
     def of(
-        cls, evidence: Evidence, people: Participants, seen: Observed, contexts: Contexts, values: pa.Table
+        cls, evidence: Evidence, people: People, seen: ObservedStacks, contexts: ContextNodes, values: pa.Table
     ) -> Moments:
         own, weight = evidence.samples, _weight_ns(evidence)
         samples = table_of(
@@ -214,13 +214,15 @@ class Moments:
         return np.bincount(node[known], weight[known], minlength=nodes).astype(np.float64)
 
 
-def source_of(code: Code, contexts: Contexts, spent: npt.NDArray[np.float64]) -> Excerpts:
+def source_of(code: Code, contexts: ContextNodes, spent: npt.NDArray[np.float64]) -> Excerpts:
     """Source around the code in which most was spent."""
     weight = np.bincount(contexts.frames, spent, minlength=code.frames.num_rows).astype(np.int64)
     return excerpts(code.frames, code.functions, code.modules, weight)
 
 
-def manifest_of(evidence: Evidence, seen: Observed, moments: Moments, values: Values, source: Excerpts) -> Manifest:
+def manifest_of(
+    evidence: Evidence, seen: ObservedStacks, moments: Moments, values: HeldValues, source: Excerpts
+) -> Manifest:
     manifest = summary(evidence, moments.weight, (*source.notes, *values.notes))
     manifest = replace(manifest, redaction=values.redaction)
     if evidence.traced is None or seen.by_tracer is None:

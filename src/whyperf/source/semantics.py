@@ -13,6 +13,7 @@ from clang.cindex import CursorKind as Kind
 
 from whyperf.source.tree import (
     NOTHING,
+    Adjustment,
     Assign,
     Call,
     Choice,
@@ -25,7 +26,6 @@ from whyperf.source.tree import (
     Node,
     Other,
     RangeLoop,
-    Step,
     Truth,
 )
 from whyperf.source.uses import Uses, Wanted, uses
@@ -160,7 +160,7 @@ class _Reading:
     def _unary(self, cursor: clang.Cursor) -> Node:
         inner, operator = self._plain(cursor), clang.conf.lib.clang_getCursorUnaryOperatorKind(cursor)
         if operator in _STEPS:
-            return Step(inner, NOTHING)
+            return Adjustment(inner, NOTHING)
         if operator == _DEREF:
             return Deref(inner)
         return Truth((inner,)) if operator == _NOT else inner
@@ -176,7 +176,7 @@ class _Reading:
 
     def _compound(self, cursor: clang.Cursor) -> Node:
         parts = self._all(cursor.get_children())
-        return Step(parts[0], Other(tuple(parts[1:]))) if parts else NOTHING
+        return Adjustment(parts[0], Other(tuple(parts[1:]))) if parts else NOTHING
 
     def _call(self, cursor: clang.Cursor) -> Node:
         arguments, name = list(cursor.get_arguments()), cursor.spelling
@@ -245,7 +245,7 @@ class _Reading:
 def _operated(operator: str, children: tuple[Node, ...], operands: tuple[Node, ...]) -> Node:
     """An overloaded operator is an expression like the built-in one."""
     if operator in ("++", "--") or (operator.endswith("=") and operator not in ("=", "==", "!=", "<=", ">=")):
-        return Step(operands[0], Other(operands[1:])) if operands else NOTHING
+        return Adjustment(operands[0], Other(operands[1:])) if operands else NOTHING
     if operator == "=" and len(operands) == 2:
         return Assign(*operands)
     if operator == "()":
@@ -267,7 +267,7 @@ def _is_start(cursor: clang.Cursor, node: Node) -> bool:
 
 def _changes(node: Node) -> bool:
     match node:
-        case Step() | Assign() | Call():
+        case Adjustment() | Assign() | Call():
             return True
         case Other(parts):
             return bool(parts) and all(_changes(part) for part in parts)

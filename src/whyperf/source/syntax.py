@@ -26,6 +26,7 @@ from whyperf.source.declarations import (
 )
 from whyperf.source.tree import (
     NOTHING,
+    Adjustment,
     Assign,
     Call,
     Choice,
@@ -38,7 +39,6 @@ from whyperf.source.tree import (
     Node,
     Other,
     RangeLoop,
-    Step,
     Truth,
 )
 from whyperf.source.uses import Uses, Wanted, uses
@@ -173,12 +173,12 @@ class _Reading:
         return Call(NOTHING, tuple(self._all(node.named_children)))
 
     def _stepped(self, node: tree_sitter.Node) -> Node:
-        return Step(self._field(node, "argument"), NOTHING)
+        return Adjustment(self._field(node, "argument"), NOTHING)
 
     def _assigned(self, node: tree_sitter.Node) -> Node:
         target, value = self._field(node, "left"), self._field(node, "right")
         is_plain = text_of(node.child_by_field_name("operator")) == "="
-        return Assign(target, value) if is_plain else Step(target, value)
+        return Assign(target, value) if is_plain else Adjustment(target, value)
 
     def _operated(self, node: tree_sitter.Node) -> Node:
         operator = text_of(node.child_by_field_name("operator"))

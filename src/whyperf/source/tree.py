@@ -30,7 +30,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Adjustment:
     """Changed from what it was: ++, --, +=."""
 
     target: Node
@@ -90,7 +90,7 @@ class Other:
     parts: tuple[Node, ...]
 
 
-Node = Name | Member | Deref | Call | Step | Assign | Truth | Choice | Loop | RangeLoop | Exit | Lambda | Other
+Node = Name | Member | Deref | Call | Adjustment | Assign | Truth | Choice | Loop | RangeLoop | Exit | Lambda | Other
 
 NOTHING = Other(())
 
@@ -102,7 +102,7 @@ def children(node: Node) -> tuple[Node, ...]:
             parts = (base,)
         case Call(callee, arguments):
             parts = (callee, *arguments)
-        case Step(target, other) | Assign(target, other):
+        case Adjustment(target, other) | Assign(target, other):
             parts = (target, other)
         case Choice(condition, rest):
             parts = (condition, *rest)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from whyperf.source.tree import (
+    Adjustment,
     Assign,
     Call,
     Choice,
@@ -24,7 +25,6 @@ from whyperf.source.tree import (
     Node,
     Other,
     RangeLoop,
-    Step,
     Truth,
     children,
 )
@@ -156,7 +156,7 @@ def _induction(loop: Loop) -> set[Variable]:
 
 
 def _changed(header: Node) -> set[Variable]:
-    targets = (node.target for node in _within(header) if isinstance(node, Step | Assign))
+    targets = (node.target for node in _within(header) if isinstance(node, Adjustment | Assign))
     return {path for target in targets if (path := path_of(target)) is not None}
 
 
@@ -164,10 +164,10 @@ def _moved_on(body: Node) -> set[Variable]:
     """What takes another value that depends on variables; a constant or an answer of a function is a flag set."""
     moved = set()
     for node in _within(body):
-        if not isinstance(node, Step | Assign):
+        if not isinstance(node, Adjustment | Assign):
             continue
         target = path_of(node.target)
-        if target is not None and (isinstance(node, Step) or _follows(node.value, target)):
+        if target is not None and (isinstance(node, Adjustment) or _follows(node.value, target)):
             moved.add(target)
     return moved
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.engines.relations.machine import Machine
-from whyperf.engines.relations.catalogue import Catalogue, Function, Place
+from whyperf.engines.relations.catalogue import Catalogue, Function, InlinedLine
 from whyperf.engines.relations.closure import Closures
 from whyperf.engines.relations.decisions import Trials
 from whyperf.engines.relations.loading import load
@@ -56,7 +56,7 @@ def traces(draw: st.DrawFn) -> tuple[Trace, Catalogue]:
     functions = tuple(Function(FunctionKey("tool", name, ""), "a.c", 1) for name in ("f", "g"))
     catalogue = Catalogue(
         functions=functions,
-        places=tuple(Place(0, 0, "a.c", line) for line in range(SITES)),
+        places=tuple(InlinedLine(0, 0, "a.c", line) for line in range(SITES)),
         classes=(),
         site_function=np.zeros(SITES, np.int32),
         site_place=np.arange(SITES, dtype=np.int32),

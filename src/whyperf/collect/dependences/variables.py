@@ -21,14 +21,14 @@ _GLOBAL = SCOPES.index("global")
 
 
 @dataclass(frozen=True)
-class Place:
+class MemoryRange:
     address: int
     size: int
 
 
 @dataclass(frozen=True)
 class Found:
-    places: tuple[Place, ...]
+    places: tuple[MemoryRange, ...]
     others: frozenset[str]
     """If there is none of the name: names of the variables that could be watched ..."""
     locals_of: tuple[str, ...]
@@ -55,19 +55,19 @@ def find_variable(binary: Binary, wanted: str, folder: Path | None = None) -> Fo
     return Found((), frozenset(others), tuple(sorted(functions)))
 
 
-def _placed(table: VariablesTable) -> Iterator[tuple[int, Place]]:
+def _placed(table: VariablesTable) -> Iterator[tuple[int, MemoryRange]]:
     """Variables, by row, with where they are."""
     fixed = np.flatnonzero(table.locations["kind"] == Kind.AT_ADDRESS)
     for location in table.locations[fixed]:
         address, flags = int(location["address"]), int(location["flags"])
         if int(location["size"]) in _SIZES:
-            yield int(location["variable"]), Place(address, int(location["size"]))
+            yield int(location["variable"]), MemoryRange(address, int(location["size"]))
         if flags & Flag.POINTER:
             continue  # what it points to may move
         first, count = int(location["first_field"]), int(location["field_count"])
         for field in table.fields[first : first + count]:
             if int(field["size"]) in _SIZES and not int(field["scale"]):
-                yield int(field["variable"]), Place(address + int(field["offset"]), int(field["size"]))
+                yield int(field["variable"]), MemoryRange(address + int(field["offset"]), int(field["size"]))
 
 
 def _is_meant(binary: Binary, table: VariablesTable, variable: int, name: str, where: str) -> bool:

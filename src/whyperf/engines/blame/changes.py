@@ -9,7 +9,7 @@ from enum import StrEnum
 import numpy as np
 
 from whyperf.engines.blame.attribution import BlameSettings, attribute
-from whyperf.engines.blame.counted import CountedProgram, Place
+from whyperf.engines.blame.counted import CallPlace, CountedProgram
 from whyperf.engines.blame.netting import netted
 from whyperf.engines.blame.parameters import parameters
 
@@ -25,7 +25,7 @@ class Change:
     kind: ChangeKind
     function: int  # of the index
     callee: int | None  # of calls
-    place: Place | None  # of calls, where it is known
+    place: CallPlace | None  # of calls, where it is known
     baseline: float  # calls per call, seconds per call, or calls per unit of work
     slow: float
     part_s: float  # of the excess, per unit of work

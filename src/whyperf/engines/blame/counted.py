@@ -30,7 +30,7 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Place:
+class CallPlace:
     """Where the source has a call."""
 
     function: int  # of the index: the caller, or what is inlined into it there
@@ -44,7 +44,7 @@ class CountedProgram:
     graph: CallGraph
     baseline: Measured
     slow: Measured
-    places: dict[Site, Place]  # in the slow build, else in the baseline's
+    places: dict[Site, CallPlace]  # in the slow build, else in the baseline's
     uncounted_s: tuple[float, float]  # per unit of work, on stacks without a counted function: baseline, slow
 
 
@@ -97,7 +97,7 @@ class _Counts:
     calls: dict[Site, float]
     entered: dict[int, float]  # functions whose entries were counted
     through_pointers: dict[int, float]  # by caller
-    places: dict[Site, Place]
+    places: dict[Site, CallPlace]
 
     @property
     def ran(self) -> set[int]:
@@ -136,7 +136,7 @@ def _counts(index: FunctionIndex, runs: Sequence[Run]) -> _Counts:
     calls: Counter[Site] = Counter()
     entered: Counter[int] = Counter()
     through: Counter[int] = Counter()
-    places: dict[Site, Place] = {}
+    places: dict[Site, CallPlace] = {}
     for run in runs:
         table, number = run.recording.table("call_counts"), index.of_row[run]
         per = 1 / (run.work.count * len(runs))
@@ -165,12 +165,12 @@ def _counts(index: FunctionIndex, runs: Sequence[Run]) -> _Counts:
     return _Counts(dict(calls), dict(entered), dict(through), places)
 
 
-def _place(index: FunctionIndex, run: Run, frame: int, callee: int) -> Place:
+def _place(index: FunctionIndex, run: Run, frame: int, callee: int) -> CallPlace:
     """The innermost function around the call. Not a part of the callee, of which the rest is called."""
     name = index.functions[callee].key.name
     chain = [index.of_frame[run][one] for one in run.frame_chain[frame]]
     around = (function for function in reversed(chain) if index.functions[function].key.name != name)
-    return Place(next(around, chain[0]), run.frame_line[frame])
+    return CallPlace(next(around, chain[0]), run.frame_line[frame])
 
 
 class _Sampled:

@@ -15,7 +15,7 @@ _WORTH_A_ROW = 0.01  # of the excess
 
 
 @dataclass(frozen=True)
-class Step:
+class PathFunction:
     """A function on a context's path. Seconds per unit of work."""
 
     function: str
@@ -31,7 +31,7 @@ class RankedContext:
     share: float  # of the excess
     good: float
     bad: float
-    steps: tuple[Step, ...]  # outermost first
+    steps: tuple[PathFunction, ...]  # outermost first
     hot: int  # the step that answers for the time
 
 
@@ -59,7 +59,7 @@ def ranked_contexts(comparison: Comparison) -> tuple[RankedContext, ...]:
     )
 
 
-def _steps(comparison: Comparison, user: int, added: Floats, below: Ints) -> tuple[tuple[Step, ...], int]:
+def _steps(comparison: Comparison, user: int, added: Floats, below: Ints) -> tuple[tuple[PathFunction, ...], int]:
     contexts = comparison.contexts
     nodes = contexts.path(user)
     while below[nodes[-1]]:
@@ -71,7 +71,7 @@ def _steps(comparison: Comparison, user: int, added: Floats, below: Ints) -> tup
     ranks = {at: rank for rank, at in enumerate(sorted(range(len(nodes)), key=lambda at: (-own[at], at != hot, at)), 1)}
     keys = [contexts.index.functions[int(contexts.function[node])].key for node in nodes]
     steps = tuple(
-        Step(key.name, key.module, comparison.layer(node), own[at], ranks[at])
+        PathFunction(key.name, key.module, comparison.layer(node), own[at], ranks[at])
         for at, (node, key) in enumerate(zip(nodes, keys, strict=True))
     )
     return steps, hot

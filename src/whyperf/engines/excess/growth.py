@@ -28,7 +28,7 @@ _MOSTLY = 0.5
 
 
 @dataclass(frozen=True)
-class Step:
+class GrowthStep:
     """A context at which growth comes in, and which part of the path's time it answers for because of that."""
 
     node: int
@@ -39,7 +39,7 @@ class Step:
 class Path:
     """What growth tells of the time in one context."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[GrowthStep, ...]
     region: tuple[tuple[int, float], ...]
     """Contexts whose data may explain it, deepest first, and how much of it at most."""
     owner: int  # who answers for the time as such
@@ -94,12 +94,12 @@ class Growth:
         outermost = next(at for at in reversed(within) if self.of[at] >= enough or at == node)
         weight = settings.structure * min(1.0, total / settings.clear_rise)
         steps = tuple(
-            Step(multiplier, weight * rise / total)
+            GrowthStep(multiplier, weight * rise / total)
             for at, rise in rises
             if rise > 0.0 and (multiplier := self._multiplier(at, within, outermost, steady)) is not None
         )
         if own > 0.0 and not self.works_elsewhere(node, outermost):
-            steps += (Step(node, weight * own / total),)
+            steps += (GrowthStep(node, weight * own / total),)
         farthest = max(within.index(at) for at in (outermost, *(step.node for step in steps)))
         # Data explain no more than has come in where they are; all of it, where growth is concentrated; but not what
         # more rounds of a loop further out explain.

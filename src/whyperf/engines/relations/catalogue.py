@@ -21,7 +21,7 @@ class Function:
 
 
 @dataclass(frozen=True)
-class Place:
+class InlinedLine:
     """A source line within a function."""
 
     function: int  # the out-of-line one
@@ -50,7 +50,7 @@ class RegionClass:
 @dataclass(frozen=True, eq=False)
 class Catalogue:
     functions: tuple[Function, ...]
-    places: tuple[Place, ...]
+    places: tuple[InlinedLine, ...]
     classes: tuple[RegionClass, ...]
     site_function: Int32s  # the innermost function, by site
     site_place: Int32s

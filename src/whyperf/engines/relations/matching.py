@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from whyperf.engines.arrays import Bools, Int32s
-from whyperf.engines.relations.catalogue import NONE, Function, Place
+from whyperf.engines.relations.catalogue import NONE, Function, InlinedLine
 from whyperf.engines.relations.line_matching import all_source_lines, matched_lines
 from whyperf.engines.relations.recorded_sites import DeclaredFunction, RecordedSites, read_sites
 from whyperf.engines.run import Run
@@ -29,7 +29,7 @@ class SharedSites:
     """Numbers for functions, places and sites that all runs of a comparison share."""
 
     functions: list[Function] = field(default_factory=list)
-    places: list[Place] = field(default_factory=list)
+    places: list[InlinedLine] = field(default_factory=list)
     of_run: dict[Run, Int32s] = field(default_factory=dict)
     """The shared site of each row of a run's sites."""
     function_of_run: dict[Run, Int32s] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class SharedSites:
             self.functions.append(Function(declared.key, declared.file, declared.line, declared.own))
         return number
 
-    def place(self, place: Place) -> int:
+    def place(self, place: InlinedLine) -> int:
         key = place.function, place.inlined, place.line, place.only_in == "good"
         number = self._place_number.setdefault(key, len(self.places))
         if number == len(self.places):
@@ -121,7 +121,7 @@ class _Translation:
                 number = shared.function(declared)
                 self._bad_function.setdefault(number, (declared.file, declared.line))
 
-    def place(self, place: Place, file: str, declared: int) -> Place:
+    def place(self, place: InlinedLine, file: str, declared: int) -> InlinedLine:
         """`file`, `declared`: where the good build declares the line's function."""
         known = self._bad_function.get(place.inlined)
         if known is None:
@@ -169,7 +169,7 @@ class _Translation:
             f"matched (most of them in {names}); relations between them are only seen in one run."
         ]
 
-    def _is_new(self, place: Place, good_functions: set[int]) -> bool:
+    def _is_new(self, place: InlinedLine, good_functions: set[int]) -> bool:
         if place.inlined not in good_functions:
             return False  # a function that the good run did not zoom into says nothing about its lines
         maps = [lines for (_, bad_file), lines in self._lines.items() if bad_file == place.file and lines is not None]
@@ -195,7 +195,7 @@ def _add(shared: SharedSites, sites: RecordedSites, translation: _Translation | 
         line, file = int(sites.in_source.line[row]), sites.in_source.file[row] or declared.file
         around = sites.functions[int(sites.function[row])]
         outer[row] = shared.function(around)
-        place = Place(int(outer[row]), function, file, line)
+        place = InlinedLine(int(outer[row]), function, file, line)
         number = shared.place(place if translation is None else translation.place(place, declared.file, declared.line))
         by_line[int(outer[row]), number].append((_what(sites, row), row))
     for line_key, rows in by_line.items():
