@@ -41,7 +41,7 @@ NPM := PATH=$(abspath $(BIN)):$$PATH npm --prefix web --silent
 
 .DEFAULT_GOAL := help
 .PHONY: help setup page demo test unit lint bench bench-tests bench-speed bench-false-alarms bench-accuracy bench-sensitivity bench-transparency bench-kills bench-soak bench-debuginfo bench-code-changes \
-	bench-values bench-relations bench-kernel-events bench-contexts bench-causes bench-import bench-fuzz bench-fleet bench-counts docs wheel lock clean
+	bench-values bench-relations bench-kernel-events bench-contexts bench-causes bench-import bench-fuzz bench-fleet bench-counts docs pictures wheel lock clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
@@ -149,6 +149,9 @@ docs: $(STAMPS)/installed $(STAMPS)/tools ## the site, links checked; man pages;
 	$(BIN)/python -m whyperf.recording.describe docs/format.md
 	$(BIN)/python -m whyperf.cli.reference docs/commands.md build/man
 	$(BIN)/mkdocs build --quiet --strict
+
+pictures: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/browser $(PAGE) ## docs/pictures/, from a run of the demo
+	$(BIN)/python tools/pictures.py
 
 wheel: $(STAMPS)/installed $(PAGE) ## dist/whyperf-*.whl
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
