@@ -41,7 +41,7 @@ NPM := PATH=$(abspath $(BIN)):$$PATH npm --prefix web --silent
 
 .DEFAULT_GOAL := help
 .PHONY: help setup page demo test unit lint bench bench-tests bench-speed bench-false-alarms bench-accuracy bench-sensitivity bench-transparency bench-kills bench-soak bench-debuginfo bench-code-changes \
-	bench-values bench-relations bench-kernel-events bench-contexts bench-causes bench-import bench-fuzz bench-fleet bench-counts docs wheel lock clean
+	bench-values bench-relations bench-kernel-events bench-contexts bench-causes bench-import bench-fuzz bench-fleet bench-counts docs pictures wheel lock clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
@@ -56,8 +56,8 @@ demo: $(STAMPS)/installed $(PAGE) ## a built-in slow program, recorded and diagn
 test: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/web-tools $(STAMPS)/test-packages $(STAMPS)/browser $(STAMPS)/sarif-schema $(PAGE) ## all tests but the longest
 	$(PYTEST) -m "not long" --no-unexpected-skips
 
-unit: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/sarif-schema $(PAGE) ## the tests that start no programs, in under two minutes
-	$(PYTEST) -m "not process and not long" --no-programs
+unit: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/sarif-schema $(PAGE) ## the tests that start no programs and take no seconds, in under a minute
+	$(PYTEST) -m "not process and not long and not thorough" --no-programs
 
 bench-tests: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/web-tools $(STAMPS)/test-packages $(STAMPS)/browser $(STAMPS)/sarif-schema $(PAGE) ## the longest tests
 	$(PYTEST) -m long
@@ -149,6 +149,9 @@ docs: $(STAMPS)/installed $(STAMPS)/tools ## the site, links checked; man pages;
 	$(BIN)/python -m whyperf.recording.describe docs/format.md
 	$(BIN)/python -m whyperf.cli.reference docs/commands.md build/man
 	$(BIN)/mkdocs build --quiet --strict
+
+pictures: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/browser $(PAGE) ## docs/pictures/, from a run of the demo
+	$(BIN)/python tools/pictures.py
 
 wheel: $(STAMPS)/installed $(PAGE) ## dist/whyperf-*.whl
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .

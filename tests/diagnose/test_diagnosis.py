@@ -295,6 +295,7 @@ def test_accounts_are_kept_on_demand_even_without_a_difference():
     assert kept is not None and len(kept.accounts) == 5
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("noise", [0.02, 0.10])
 def test_at_most_one_in_twenty_pairs_of_the_same_behaviour_has_a_suspect(noise):
     # GIVEN pairs of three and three runs of one program on a machine with this noise, sampled at random

@@ -87,6 +87,7 @@ def test_more_evidence_never_hurts_a_suspect(said, trust, engine, thing, score):
     assert ranks(after)[thing.name] <= ranks(before)[thing.name]
 
 
+@pytest.mark.thorough
 @given(claims(), TRUSTS, st.data())
 def test_a_higher_score_never_costs_a_rank(said, trust, data):
     assume(said)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -53,6 +54,7 @@ def compared(good, bad):
     return compare([Run(recording(good, rate_hz=1))], [Run(recording(bad, rate_hz=1))])
 
 
+@pytest.mark.thorough
 @settings(max_examples=50, deadline=None)
 @given(STACKS, STACKS)
 def test_equals_the_recursive_twin(good, bad):
@@ -71,6 +73,7 @@ def test_equals_the_recursive_twin(good, bad):
         assert np.isclose(excess.spent[node], expected[path], atol=1e-6)
 
 
+@pytest.mark.thorough
 @settings(max_examples=50, deadline=None)
 @given(STACKS, STACKS)
 def test_budgets_add_up_to_the_roots_excess(good, bad):
@@ -81,6 +84,7 @@ def test_budgets_add_up_to_the_roots_excess(good, bad):
     assert all(account.charged_s >= 0 for account in excess.accounts)
 
 
+@pytest.mark.thorough
 @settings(max_examples=50, deadline=None)
 @given(STACKS, STACKS, st.dictionaries(NAMES, st.floats(0, 1)))
 def test_anomalies_move_time_but_never_make_or_lose_any(good, bad, anomaly):
@@ -105,6 +109,7 @@ def test_an_anomalous_caller_takes_what_its_callees_do_not_explain():
     assert np.isclose(charged["walk"], 2.0)
 
 
+@pytest.mark.thorough
 @settings(max_examples=50, deadline=None)
 @given(st.lists(STACKS, min_size=2, max_size=3), st.lists(STACKS, min_size=2, max_size=3), st.randoms())
 def test_the_order_of_runs_does_not_matter(good, bad, random):
@@ -120,6 +125,7 @@ def test_the_order_of_runs_does_not_matter(good, bad, random):
     assert all(np.isclose(first[name], second[name], atol=1e-9) for name in first)
 
 
+@pytest.mark.thorough
 @settings(max_examples=50, deadline=None)
 @given(STACKS, STACKS, st.floats(0.1, 1000))
 def test_scaling_the_units_scales_seconds_and_no_share(good, bad, scale):

@@ -280,6 +280,7 @@ STACKS = st.lists(
 SOME = st.sets(st.sampled_from("abcdef"))
 
 
+@pytest.mark.thorough
 @settings(max_examples=100, deadline=None)
 @given(STACKS, STACKS, st.dictionaries(st.sampled_from("abcdef"), st.floats(0, 1)), SOME, SOME)
 def test_every_contexts_time_is_charged_once(good, bad, anomaly, normal, steady):
@@ -294,6 +295,7 @@ def test_every_contexts_time_is_charged_once(good, bad, anomaly, normal, steady)
     assert np.isclose(sum(account.charged_s for account in excess.accounts), excess.total_s, atol=1e-6)
 
 
+@pytest.mark.thorough
 @settings(max_examples=50, deadline=None)
 @given(STACKS, STACKS)
 def test_nothing_grows_where_nothing_changed(good, bad):

@@ -28,6 +28,7 @@ def told(good, bad, **more):
     return np.concatenate(slow)
 
 
+@pytest.mark.thorough
 @settings(max_examples=30)
 @given(good=SPEEDS, bad=SPEEDS, grown=st.sampled_from([*WORK]), added=st.floats(1.5, 3.0))
 def test_what_one_function_takes_more_is_no_change_of_speed(good, bad, grown, added):

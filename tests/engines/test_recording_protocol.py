@@ -34,6 +34,7 @@ def _sealed(made: Made, samples: pa.Table, folder: Path, groups: list[int]) -> R
     return Recording(folder)
 
 
+@pytest.mark.thorough
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=6))
 @settings(max_examples=12, deadline=None)
 def test_columns_are_those_of_the_table_however_rows_are_grouped(groups: list[int]) -> None:
@@ -60,6 +61,7 @@ def test_columns_of_a_recording_in_memory_are_taken_as_they_are() -> None:
     )
 
 
+@pytest.mark.thorough
 @given(st.lists(st.integers(1, 5), min_size=2, max_size=5), st.data())
 @settings(max_examples=12, deadline=None)
 def test_chains_are_checked_across_groups(groups: list[int], data: st.DataObject) -> None:

@@ -24,11 +24,13 @@ def excess(good, bad):
     return compare(run(good), run(bad), per_unit=False)
 
 
+@pytest.mark.thorough
 @given(SECONDS, st.floats(1.5, 5.0))
 def test_more_of_the_same_is_even(seconds, factor):
     assert grew_alike(excess(seconds, [factor * one for one in seconds]))
 
 
+@pytest.mark.thorough
 @given(SECONDS, st.floats(2.0, 5.0), st.integers(0, 4))
 def test_growth_of_one_function_is_not(seconds, factor, which):
     assume(which < len(seconds))

@@ -173,6 +173,7 @@ def _imported_or_refused(path: Path) -> None:
         assert recording.table("events").num_rows >= recording.table("samples").num_rows
 
 
+@pytest.mark.thorough
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_damage_never_raises_anything_but_a_sentence(tmp_path: Path, data: st.DataObject) -> None:

@@ -36,6 +36,7 @@ def spent(profile: NamedProfile, clock: Clock = Clock.CPU) -> Counter[str]:
     return found
 
 
+@pytest.mark.thorough
 @given(stacks)
 def test_our_own_pprof_comes_back(stacks):
     profile = read_pprof(FILE, pprof(profile_of(sampled(stacks))))
@@ -51,6 +52,7 @@ def test_lines_threads_and_waits_come_back():
     assert (work.line, work.file) == (12, "/src/tool.c")
 
 
+@pytest.mark.thorough
 @given(stacks)
 def test_our_own_collapsed_stacks_come_back(stacks):
     text = "".join(collapsed(profile_of(sampled(stacks)), Clock.CPU))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -127,6 +128,7 @@ def samples(draw: st.DrawFn) -> tuple[made.Event, _Made, bytes]:
     return event, content, content.build()
 
 
+@pytest.mark.thorough
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(samples())
 def test_every_field_is_found_wherever_it_lies(tmp_path: Path, sample: tuple[made.Event, _Made, bytes]) -> None:

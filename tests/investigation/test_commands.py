@@ -16,7 +16,7 @@ from whyperf.report.json import schema
 
 __all__ = ["refused", "whyperf"]  # fixtures
 
-pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
+pytestmark = [pytest.mark.process, pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")]
 SOURCE = Path(__file__).parent / "programs" / "replayer.c"
 
 

@@ -15,6 +15,8 @@ from whyperf.recording.layout import OUTPUT
 from whyperf.recording.reader import Recording
 from whyperf.seal import seal
 
+pytestmark = pytest.mark.process
+
 HERE = Path(__file__).parent
 OFTEN = 4096
 

@@ -22,6 +22,8 @@ from whyperf.recording.memory_tables import MemoryKind
 from whyperf.recording.reader import Recording
 from whyperf.seal import seal
 
+pytestmark = pytest.mark.process
+
 # So few samples that they fit into a ring: the recorder may be starved of CPU.
 INTERVAL = 512 * 1024
 

@@ -15,6 +15,8 @@ from whyperf.origin.starts import Start, start_at_line, start_at_variable
 
 from .conftest import Build, line_of
 
+pytestmark = pytest.mark.process
+
 _DEMO = Path(__file__).parents[2] / "src/whyperf/demo/orders.c"
 
 

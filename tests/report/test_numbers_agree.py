@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -50,6 +51,7 @@ def verdict_of(program: Any) -> tuple[Verdict, list[Made], list[Made]]:
 SET_OFF = ([(("main@1", "a@2"), 2.0, 2.0), (("main@1", "b@3"), 5.0, 0.5), (("main@1", "c@4"), 5.0, 2.0)], [])
 
 
+@pytest.mark.thorough
 @settings(max_examples=60, deadline=None)
 @given(recorded)
 @example(SET_OFF)

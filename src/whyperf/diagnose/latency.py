@@ -11,6 +11,7 @@ import numpy.typing as npt
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Change, Measure, judge
 from whyperf.diagnose.verdict import Percentile
+from whyperf.engines.recording_protocol import has_events
 from whyperf.engines.run import Run
 from whyperf.recording.latency import Latency, cell_seconds
 
@@ -38,7 +39,7 @@ class Requests:
 
 def requests_of(good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSettings) -> Requests | None:
     """None where not all runs know how long their requests took."""
-    sides = [[run.manifest.totals.latency for run in side] for side in (good, bad)]
+    sides = [[_latency(run) for run in side] for side in (good, bad)]
     known = [[one for one in side if one is not None] for side in sides]
     if [len(side) for side in sides] != [len(side) for side in known]:
         return None
@@ -54,6 +55,15 @@ def requests_of(good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSetti
         certain = judge(measure, settings.latency).change in (Change.GREW, Change.SHRANK)
         percentiles.append(Percentile(which, measure.good_mean, measure.bad_mean, usual, slow, certain))
     return Requests(tuple(percentiles), tuple(measures), _added(known)) if percentiles else None
+
+
+def _latency(run: Run) -> Latency | None:
+    """What the driver said, else what kernel events show."""
+    if run.manifest.totals.latency is not None or not has_events(run.recording):
+        return run.manifest.totals.latency
+    from whyperf.engines.contexts.requests import latency_seen  # compiled code, for those few who have traced
+
+    return latency_seen(run)
 
 
 def _figures(runs: Sequence[Latency], which: float) -> tuple[float, ...] | None:

@@ -18,7 +18,7 @@ _LEAST_S = 1e-9
 class Latency:
     """Of one run's window."""
 
-    source: str  # "driver", or the function whose calls were timed
+    source: str  # "driver", "kernel events"
     count: Count = 0  # requests in the histogram; 0: only percentiles are known
     cells: dict[str, int] = field(default_factory=dict)  # number of the cell -> requests
     percentiles: dict[str, Amount] = field(default_factory=dict)  # "50", "99" ...: as reported, where they were

@@ -25,6 +25,7 @@ def test_solved_as_a_dense_system_is(pair: Pair) -> None:
     assert np.allclose(costs, np.linalg.solve(dense, given_.self_cost))
 
 
+@pytest.mark.thorough
 @given(pairs())
 def test_parts_add_up_to_the_excess(pair: Pair) -> None:
     found = attribute(pair.graph, pair.baseline, pair.slow)
@@ -32,6 +33,7 @@ def test_parts_add_up_to_the_excess(pair: Pair) -> None:
     assert found.attributed == pytest.approx(found.excess, rel=1e-5, abs=1e-5 * max(found.slow, found.baseline))
 
 
+@pytest.mark.thorough
 @given(pairs())
 def test_the_other_way_round_only_signs_change(pair: Pair) -> None:
     there = attribute(pair.graph, pair.baseline, pair.slow)
@@ -41,6 +43,7 @@ def test_the_other_way_round_only_signs_change(pair: Pair) -> None:
         assert np.allclose(one, -other, atol=1e-5 * size)
 
 
+@pytest.mark.thorough
 @given(pairs())
 def test_what_did_not_change_has_no_part(pair: Pair) -> None:
     found = attribute(pair.graph, pair.baseline, pair.slow)
@@ -50,6 +53,7 @@ def test_what_did_not_change_has_no_part(pair: Pair) -> None:
     assert same.attributed == same.excess == 0.0
 
 
+@pytest.mark.thorough
 @settings(max_examples=30)
 @given(pairs())
 def test_against_small_steps(pair: Pair) -> None:
@@ -225,6 +229,7 @@ def test_work_in_smaller_pieces_is_netted() -> None:
     assert sum(after.values()) == pytest.approx(1.0)
 
 
+@pytest.mark.thorough
 @given(pairs())
 def test_netting_keeps_the_sum_and_adds_no_blame(pair: Pair) -> None:
     found = attribute(pair.graph, pair.baseline, pair.slow)

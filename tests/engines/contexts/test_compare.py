@@ -435,6 +435,7 @@ def jittered(seed, runs=1):
     return [one() for _ in range(runs)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("runs", [1, 3])
 def test_the_same_behaviour_has_no_slower_context(runs):
     alarms = sum(bool(found(jittered(2 * seed, runs), jittered(2 * seed + 1, runs))) for seed in range(20))

@@ -50,6 +50,7 @@ def test_the_papers_example():
     )
 
 
+@pytest.mark.thorough
 @settings(deadline=None, max_examples=100)
 @given(stories(), st.integers(1, 5), st.integers(0, 4))
 def test_instances_merge_and_split_as_the_paper_says(story, every, offset):
@@ -68,6 +69,7 @@ def test_instances_merge_and_split_as_the_paper_says(story, every, offset):
     assert Counter(rows(instances, recording)) == Counter(expected)
 
 
+@pytest.mark.thorough
 @settings(deadline=None, max_examples=100)
 @given(stories(), st.integers(1, 5), st.integers(0, 4))
 def test_the_truth_lies_within_the_estimates(story, every, offset):
@@ -90,6 +92,7 @@ def test_the_truth_lies_within_the_estimates(story, every, offset):
         assert instances.conservative[at] <= instances.aggressive[at] <= instances.longest[at]
 
 
+@pytest.mark.thorough
 @settings(deadline=None, max_examples=50)
 @given(stories(recursive=True))
 def test_direct_recursion_is_one_instance(story):

@@ -53,6 +53,7 @@ def plain_ranking(base, buggy) -> dict[Path, float]:
     return costs
 
 
+@pytest.mark.thorough
 @settings(deadline=None, max_examples=60)
 @given(stories(), stories())
 def test_contexts_rank_as_the_text_says(good, bad):

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.engines.contexts.traced import SOCKET, Thread, ran, slept, traced, waited
+from whyperf.diagnose.diagnosis import examine
 from whyperf.diagnose.slow_requests import examine_slow_requests
 from whyperf.diagnose.verdict import VerdictKind
+from whyperf.engines.contexts.requests import latency_seen
+from whyperf.engines.run import Run
 from whyperf.errors import WhyperfError
 
 
@@ -43,3 +46,29 @@ def test_waiting_for_the_next_request_is_no_part_of_one():
 def test_a_few_requests_are_not_judged():
     with pytest.raises(WhyperfError, match="fewer than 50 requests"):
         examine_slow_requests(server(20, ()))
+
+
+def accepted(count, *work):
+    first = waited("main libc:accept4", 2, "accept4", object=SOCKET, result=5)
+    return traced(
+        [Thread([first, *(step for _ in range(count) for step in request(*work))], main=True)], stopped_by="driver"
+    )
+
+
+def test_requests_that_kernel_events_show_are_compared():
+    # GIVEN a server whose driver says nothing of latency
+    good, bad = accepted(600), accepted(600, slept("main serve handle settle", 9))
+    # WHEN every request of the bad run sleeps
+    verdict = examine([good] * 3, [bad] * 3).verdict
+    # THEN latency is the symptom, with its percentiles, and who sleeps is named
+    assert (verdict.symptom.kind, verdict.symptom.unit) == ("latency", "request")
+    assert verdict.symptom.good == pytest.approx(1.1e-3, rel=0.05)
+    assert verdict.symptom.bad == pytest.approx(10.1e-3, rel=0.05)
+    assert {one.percentile for one in verdict.percentiles if one.certain} >= {50.0, 99.0}
+    assert verdict.suspects[0].function == "settle"
+
+
+def test_a_client_that_writes_after_it_has_read_answers_nobody():
+    run = Run(server(200, range(0, 200, 40), slept("main serve handle compact", 80)))
+    assert latency_seen(run) is None
+    assert latency_seen(Run(accepted(60))).count == 60

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -101,6 +102,7 @@ def iter_growing(first: int, found: list[int]):  # type: ignore[no-untyped-def]
         at += 1
 
 
+@pytest.mark.thorough
 @given(traces())
 def test_closure_is_that_of_the_plain_twin(made: tuple[Trace, Catalogue]) -> None:
     trace, catalogue = made
@@ -109,6 +111,7 @@ def test_closure_is_that_of_the_plain_twin(made: tuple[Trace, Catalogue]) -> Non
         assert closures.producers(test) == plain_closure(trace, catalogue, test)
 
 
+@pytest.mark.thorough
 @given(traces(), st.data())
 def test_origins_count_each_group_once(made: tuple[Trace, Catalogue], data: st.DataObject) -> None:
     trace, catalogue = made
@@ -140,6 +143,7 @@ def test_origins_count_each_group_once(made: tuple[Trace, Catalogue], data: st.D
     assert found.groups.tolist() == [len(having[slot]) for slot in range(SITES + 2)]
 
 
+@pytest.mark.thorough
 @given(traces())
 def test_first_hop_is_that_of_the_plain_twin(made: tuple[Trace, Catalogue]) -> None:
     trace, catalogue = made

@@ -73,6 +73,7 @@ def places(*pairs, codes=None):
 PLACES = st.lists(st.tuples(st.integers(-3, 3), st.integers(NO_CALLEE, 3)), min_size=1, max_size=30)
 
 
+@pytest.mark.thorough
 @settings(deadline=None)
 @given(PLACES, PLACES, st.integers(1, 10**6))
 def test_each_place_has_the_same_share_on_both_sides(good, bad, scale):

@@ -48,6 +48,7 @@ def test_how_much_is_held_at_once_changes_no_outcome(monkeypatch: pytest.MonkeyP
         assert in_pieces.abnormal == all_at_once.abnormal
 
 
+@pytest.mark.thorough
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 1000), st.data())
 def test_variables_read_together_are_what_they_are_alone(seed, data):

@@ -42,6 +42,7 @@ def scipy_statistic(first, second) -> float:
         return float(anderson_ksamp([first, second], variant="midrank").statistic)
 
 
+@pytest.mark.thorough
 @unhurried
 @given(st.one_of(few, any_integers), st.one_of(few, any_integers))
 def test_anderson_darling_is_scipys(first, second):
@@ -106,6 +107,7 @@ def test_run_lengths_are_those_of_groupby(values):
     assert run_lengths(array[1:] == array[:-1]).tolist() == [len(list(group)) for _, group in groupby(values)]
 
 
+@pytest.mark.thorough
 @unhurried
 @given(st.integers(2, 5), st.integers(2, 5), st.integers(2, 6), st.integers(0, 10**6))
 def test_permutation_p_is_exact_where_there_are_few_arrangements(good, bad, bins, seed):

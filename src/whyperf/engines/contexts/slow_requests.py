@@ -1,14 +1,12 @@
 """What the slowest requests of one traced run did that the others did not.
 
-A request begins when a thread has read from a socket and ends when the same thread has written to one. Its time is
-split into running, waiting for a CPU, and waits by the function that waits and for what. While a request waits for
-another thread, what that thread waits for is looked up, one step far.
+The time of a request is split into running, waiting for a CPU, and waits by the function that waits and for what.
+While a request waits for another thread, what that thread waits for is looked up, one step far.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,15 +14,11 @@ import numpy as np
 from whyperf.engines.contexts.indexing import Contexts, index_contexts
 from whyperf.engines.contexts.inference import follow
 from whyperf.engines.contexts.records import Flags, Records
-from whyperf.engines.contexts.relevance import members
+from whyperf.engines.contexts.requests import Request, requests_of
 from whyperf.engines.functions import FunctionIndex
-from whyperf.engines.kernel.system_calls import REQUEST_READS, REQUEST_WRITES, numbers
 from whyperf.engines.kernel.wait_kinds import WaitKind, kinds_of
-from whyperf.engines.run import Floats, Run, column
-from whyperf.recording.events import EventKind
+from whyperf.engines.run import Floats, Run
 
-_READS, _WRITES = numbers(REQUEST_READS), numbers(REQUEST_WRITES)
-_SOCKET, _FILE_TYPE_SHIFT = 0xC, 60
 _SLOWEST = 0.01
 _FEWEST_SLOW, _FEWEST = 5, 50  # requests: fewer say nothing of a tail
 
@@ -55,16 +49,9 @@ class SlowRequests:
     places: tuple[Place, ...]  # the largest difference first
 
 
-@dataclass(frozen=True)
-class _Request:
-    thread: int
-    begin: int
-    end: int
-
-
 def slow_requests(run: Run) -> SlowRequests | None:
     """None where the run has too few requests."""
-    found = list(_requests(run))
+    found = list(requests_of(run))
     if len(found) < _FEWEST:
         return None
     lengths = np.array([(one.end - one.begin) / 1e9 for one in found])
@@ -80,23 +67,6 @@ def slow_requests(run: Run) -> SlowRequests | None:
     return SlowRequests(contexts.index, len(found), slowest, percentiles, *means, places)
 
 
-def _requests(run: Run) -> Iterator[_Request]:
-    table, window = run.recording.table("events"), run.manifest.window
-    time, thread, call = (column(table, name) for name in ("time", "thread", "detail"))
-    own = np.append(members(run).program, False)
-    socket = column(table, "object") >> np.uint64(_FILE_TYPE_SHIFT) & np.uint64(0xF) == _SOCKET
-    done = (column(table, "kind") == EventKind.SYSCALL) & socket & (column(table, "result") > 0) & own[thread]
-    done &= (time >= window.start) & (time <= window.end)
-    reads, writes = done & np.isin(call, _READS), done & np.isin(call, _WRITES)
-    began: dict[int, int] = {}
-    for at in np.flatnonzero(reads | writes).tolist():
-        who = int(thread[at])
-        if reads[at]:
-            began[who] = int(time[at])
-        elif who in began:
-            yield _Request(who, began.pop(who), int(time[at]))
-
-
 class _Split:
     """Waits by thread, in time order."""
 
@@ -108,7 +78,7 @@ class _Split:
         self._first = np.searchsorted(self._waits["thread"], np.arange(int(waits["thread"].max(initial=0)) + 2))
         self._function: dict[int, int] = {}
 
-    def places(self, requests: list[_Request], lengths: Floats, is_slow: Flags) -> tuple[Place, ...]:
+    def places(self, requests: list[Request], lengths: Floats, is_slow: Flags) -> tuple[Place, ...]:
         sums: defaultdict[tuple[int, int], list[float]] = defaultdict(lambda: [0.0, 0.0])
         seen: Counter[tuple[int, int]] = Counter()
         meanwhile: defaultdict[tuple[int, int], Counter[tuple[int, int]]] = defaultdict(Counter)
@@ -134,7 +104,7 @@ class _Split:
         return function, WaitKind(kind)
 
     def _spent(
-        self, request: _Request, meanwhile: defaultdict[tuple[int, int], Counter[tuple[int, int]]] | None
+        self, request: Request, meanwhile: defaultdict[tuple[int, int], Counter[tuple[int, int]]] | None
     ) -> dict[tuple[int, int], float]:
         spent: defaultdict[tuple[int, int], float] = defaultdict(float)
         for at in self._within(request.thread, request.begin, request.end):
