@@ -46,6 +46,7 @@ _OF_PROCESSES = frozenset(
         "revisions",
         "runner",
         "sampler",
+        "seal",
         "tracer",
         "transparency",
         "transplants",
