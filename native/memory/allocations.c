@@ -176,11 +176,11 @@ static bool written(const struct whyperf_memory *memory, uint64_t time) {
     return success;
 }
 
-__attribute__((noinline)) void allocation_sample(void *address, size_t bytes) {
+__attribute__((noinline)) bool allocation_sample(void *address, size_t bytes) {
     int saved_errno = errno;
     if (!these_allocations.random && (!begin() || (these_allocations.until_sample -= (int64_t)bytes) >= 0)) {
         errno = saved_errno;
-        return;
+        return false;
     }
     struct whyperf_memory memory = {(uint64_t)address, bytes, these_allocations.interval, WHYPERF_MEMORY_ALLOCATED};
     bool held = live_add((uint64_t)address);
@@ -191,6 +191,7 @@ __attribute__((noinline)) void allocation_sample(void *address, size_t bytes) {
         atomic_fetch_add(&this_process.session->allocations_lost, 1);
     these_allocations.until_sample = draw();
     errno = saved_errno;
+    return success;
 }
 
 __attribute__((noinline)) void allocation_ended(uint64_t address, uint64_t time) {

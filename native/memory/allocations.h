@@ -17,7 +17,7 @@ struct thread_allocations {
 
 extern __thread struct thread_allocations these_allocations;
 
-void allocation_sample(void *address, size_t bytes);
+bool allocation_sample(void *address, size_t bytes); // whether it is followed from now on
 void allocation_ended(uint64_t address, uint64_t time);
 uint64_t allocation_moment(void);
 

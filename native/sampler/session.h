@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define WHYPERF_SESSION_MAGIC 0x3173676e69727077ull // "wprings1"
-#define WHYPERF_SESSION_VERSION 3u
+#define WHYPERF_SESSION_VERSION 4u
 
 enum {
     WHYPERF_SLOTS = 4096,
@@ -195,6 +195,7 @@ struct whyperf_session {
     _Atomic uint64_t processes_started;
     // Of sampled allocations, those that could not be written, and those whose end could not be.
     _Atomic uint64_t allocations_lost, frees_lost;
+    _Atomic uint64_t modules_not_patched;    // whose allocator could not be: see memory/linked.h
     _Atomic uint64_t threads_without_faults; // whose page faults the kernel did not permit to sample
     char tables[WHYPERF_PATH_MAX];           // folder of unwind tables, by build-id
     char library[WHYPERF_PATH_MAX];          // the preloaded library itself
