@@ -15,7 +15,8 @@
 #include "probes/install.h"
 #include "sampler/sampler.h"
 
-_Static_assert(sizeof(struct linked_call) == LINKED_CALL_BYTES && offsetof(struct linked_call, result) == LINKED_RESULT_AT,
+_Static_assert(sizeof(struct linked_call) == LINKED_CALL_BYTES &&
+                   offsetof(struct linked_call, result) == LINKED_RESULT_AT,
                "as in the handlers");
 
 static uint64_t argument(const struct linked_call *call, uint8_t number) {

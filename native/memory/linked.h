@@ -25,7 +25,7 @@ enum { LINKED_ARGUMENTS = 8, LINKED_NO_ARGUMENT = 255 };
 struct linked_hook {
     const void *original; // does what the function does
     uint8_t role, size, count, pointer, arena;
-    uint8_t allocator; // of an allocator that can be reset its number: the arena where no argument is one; else 0
+    uint8_t allocator;  // of an allocator that can be reset its number: the arena where no argument is one; else 0
     uint8_t size_bytes; // 4 or 8: the rest of a register may hold anything
     uint8_t unused;
 };
@@ -49,7 +49,8 @@ enum { LINKED_DISTANCE_BYTES = 8 };
 enum { LINKED_DISTANCE_BYTES = 4 };
 #endif
 
-// Handlers: the stub has the hook's address in a register or on the stack, and everything else is as the caller left it.
+// Handlers: the stub has the hook's address in a register or on the stack, and everything else is as the caller left
+// it.
 void linked_handle_allocation(void);
 void linked_handle_release(void);
 

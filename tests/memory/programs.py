@@ -47,3 +47,55 @@ def compiled(folder: Path, body: str, name: str = "program") -> Path:
     source.write_text(ITEMS + body + MAIN)
     subprocess.run(["gcc", "-g", "-O1", "-fno-inline", "-o", program, source], check=True)
     return program
+
+
+# An arena for each request, and one that is kept; compiled as it is, with optimisation.
+_POOL = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+struct arena { char *start, *at, *end; };
+__attribute__((noinline)) static void *arena_take(struct arena *arena, size_t size) {
+    size = (size + 15) & ~(size_t)15;
+    if (arena->at + size > arena->end) {
+        arena->start = arena->at = MORE(1 << 20);
+        arena->end = arena->at + (1 << 20);
+    }
+    arena->at += size;
+    return arena->at - size;
+}
+__attribute__((noinline)) static void arena_clear(struct arena *arena) { arena->at = arena->start; }
+struct row { struct row *next; char text[]; };
+__attribute__((noinline)) struct row *add_row(struct arena *arena, struct row *next, int number) {
+    struct row *row = arena_take(arena, 1000);
+    row->next = next;
+    memset(row->text, number, 992);
+    return row;
+}
+__attribute__((noinline)) struct row *remember(struct arena *arena, struct row *next, int number) {
+    struct row *row = arena_take(arena, 500);
+    row->next = next;
+    memset(row->text, number, 492);
+    return row;
+}
+int main(int count, char **words) {
+    struct arena requests = {0}, cache = {0};
+    struct row *kept = NULL;
+    long sum = 0;
+    for (int request = 0; request < 3000; request++) {
+        struct row *rows = NULL;
+        for (int i = 0; i < 20; i++)
+            rows = add_row(&requests, rows, i);
+        for (struct row *row = rows; row; row = row->next)
+            sum += row->text[3];
+        for (int i = 0; i < (count > 1 && !strcmp(words[1], "bad") ? 20 : 2); i++)
+            kept = remember(&cache, kept, i);
+        arena_clear(&requests);
+    }
+    printf("%ld %d\\n", sum, kept->text[0]);
+    return 0;
+}
+"""
+POOL = "#define MORE(size) mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)\n" + _POOL
+POOL_ON_MALLOC = "#define MORE(size) malloc(size)\n" + _POOL

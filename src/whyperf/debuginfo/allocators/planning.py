@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from whyperf.debuginfo.allocators.aarch64 import ArmAllocatorStubs
@@ -11,6 +12,7 @@ from whyperf.debuginfo.allocators.functions import Allocator, AllocatorFunction
 from whyperf.debuginfo.allocators.parameters import NotSampled, arguments_of
 from whyperf.debuginfo.allocators.stubs import AllocatorStubs
 from whyperf.debuginfo.allocators.x86_64 import IntelAllocatorStubs
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.elf import ElfFile, read_elf
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines import AARCH64, X86_64, Machine, machine_of
@@ -30,7 +32,7 @@ class PlannedAllocators:
     plan: Plan | None = None
     """None: nothing of the file is sampled by it."""
     sampled: tuple[str, ...] = ()
-    """Functions that allocate."""
+    """Functions that allocate, by the names that recordings show."""
     refused: Mapping[str, str] = field(default_factory=dict)
     """Functions that the file has, and why their calls are not sampled."""
 
@@ -56,7 +58,15 @@ def plan_allocators(path: Path, allocators: Sequence[Allocator]) -> PlannedAlloc
     stubs = _STUBS[machine](elf, Image(elf))
     sampled, refused = _put(stubs, found, layouts, machine)
     plan = stubs.finished(elf.build_id) if sampled else None
-    return PlannedAllocators(plan, tuple(dict.fromkeys(sampled)), refused)
+    return PlannedAllocators(plan, tuple(_shown(path, sampled)), refused)
+
+
+def _shown(path: Path, addresses: Sequence[int]) -> Iterator[str]:
+    binary = describe(str(path))
+    places = binary.resolve(addresses)
+    for start, end in pairwise(places.start.tolist()):
+        if end > start:
+            yield binary.functions.names[int(places.function[end - 1])]
 
 
 def _found(path: Path, allocators: Sequence[Allocator]) -> Iterator[_Found]:
@@ -75,8 +85,8 @@ def _found(path: Path, allocators: Sequence[Allocator]) -> Iterator[_Found]:
 
 def _put(
     stubs: AllocatorStubs, found: Sequence[_Found], layouts: Mapping[int, Layouts], machine: Machine
-) -> tuple[list[str], dict[str, str]]:
-    sampled: list[str] = []
+) -> tuple[list[int], dict[str, str]]:
+    sampled: list[int] = []
     refused: dict[str, str] = {}
     for one in found:
         name = one.function.name
@@ -85,7 +95,7 @@ def _put(
                 raise NotSampled("lies too far from the file's beginning")
             arguments = arguments_of(one.function, layouts.get(one.address), machine, bool(one.allocator))
             stubs.put(one.address, one.function.role, arguments, one.allocator)
-            sampled += [name] if one.function.role.allocates else []
+            sampled += [one.address] if one.function.role.allocates else []
         except NotSampled as why:
             refused[name] = str(why)
     return sampled, refused

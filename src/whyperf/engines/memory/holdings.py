@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from whyperf.engines.memory.own_allocators import within_allocators
 from whyperf.engines.recorded import Recorded
 from whyperf.recording.memory_tables import MemoryKind
 
@@ -103,9 +104,11 @@ def holds_memory(recording: Recorded) -> bool:
 def holdings_of(recording: Recorded, kind: MemoryKind = MemoryKind.ALLOCATION) -> Holdings:
     table, samples = recording.table("allocations"), recording.table("samples")
     rows = {name: table.column(name).to_numpy() for name in table.column_names}
-    chosen = rows["kind"] == kind
-    rows = {name: values[chosen] for name, values in rows.items()}
     stack, time = (samples.column(name).to_numpy().astype(np.int64) for name in ("stack", "time"))
+    chosen = rows["kind"] == kind
+    if kind is MemoryKind.ALLOCATION:
+        chosen &= ~within_allocators(recording)[stack[rows["sample"]]]
+    rows = {name: values[chosen] for name, values in rows.items()}
     sample, freed_by = rows["sample"].astype(np.int64), rows["freed_by"].astype(np.int64)
     window = recording.manifest.window
     return Holdings(
