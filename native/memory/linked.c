@@ -28,8 +28,8 @@ static uint64_t arena_of(const struct linked_call *call) {
     return hook->arena < LINKED_ARGUMENTS ? call->arguments[hook->arena] : hook->allocator;
 }
 
-static bool forget(uint64_t address) {
-    if (!address || !live_may_hold(address) || !live_remove(address))
+static bool leaves(uint64_t address, struct ending_allocation *ending) {
+    if (!address || !live_may_hold(address) || !allocation_leaves(address, ending))
         return false;
     owned_forget(address);
     return true;
@@ -39,7 +39,6 @@ void linked_before(struct linked_call *call) {
     const struct linked_hook *hook = call->hook;
     uint64_t size = argument(call, hook->size);
     call->bytes = hook->size_bytes == sizeof(uint32_t) ? (uint32_t)size : size;
-    call->old = 0;
     if (hook->role == LINKED_ALLOCATE_MANY) {
         if (__builtin_mul_overflow(call->bytes, argument(call, hook->count), &call->bytes))
             call->bytes = 0;
@@ -47,10 +46,7 @@ void linked_before(struct linked_call *call) {
     }
     call->is_due = these_allocations.until_sample < 0;
     uint64_t old = hook->role == LINKED_REALLOCATE ? argument(call, hook->pointer) : 0;
-    if (forget(old)) {
-        call->old = old;
-        call->old_time = allocation_moment();
-    }
+    call->was_sampled = leaves(old, &call->old);
 }
 
 static uint64_t address_of(const struct linked_call *call) {
@@ -69,23 +65,22 @@ static void sample(const struct linked_call *call, uint64_t address) {
 void linked_after(struct linked_call *call) {
     uint64_t address = address_of(call);
     bool failed = !address && call->bytes;
-    if (call->old && (!failed || !live_add(call->old)))
-        allocation_ended(call->old, call->old_time);
+    if (call->was_sampled && (!failed || !allocation_stays(&call->old)))
+        allocation_ended(&call->old);
     if (address && call->is_due)
         sample(call, address);
 }
 
 void linked_release(struct linked_call *call) {
     if (call->hook->role == LINKED_FREE) {
-        uint64_t address = argument(call, call->hook->pointer);
-        if (forget(address))
-            allocation_ended(address, allocation_moment());
+        if (leaves(argument(call, call->hook->pointer), &call->old))
+            allocation_ended(&call->old);
         return;
     }
     uint64_t arena = arena_of(call), address;
     while (atomic_load(&owned_taken[live_bucket(arena)]) && (address = owned_take(arena)))
-        if (live_remove(address))
-            allocation_ended(address, allocation_moment());
+        if (allocation_leaves(address, &call->old))
+            allocation_ended(&call->old);
 }
 
 enum { MOST_MODULES = 64 };

@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#include "memory/allocations.h"
+
 // The numbers in this file are those of whyperf/debuginfo/allocators.
 enum linked_role {
     LINKED_ALLOCATE = 0,
@@ -36,11 +38,12 @@ struct linked_call {
     uint64_t arguments[LINKED_ARGUMENTS];
     uint64_t result;
     uint64_t bytes;
-    uint64_t old, old_time; // of LINKED_REALLOCATE: the sampled block that is given back, 0 if it is not sampled
-    uint64_t is_due;        // this call is to be sampled
+    uint64_t is_due;              // this call is to be sampled
+    struct ending_allocation old; // of LINKED_REALLOCATE, if it was sampled
+    uint64_t was_sampled;
 };
 
-enum { LINKED_CALL_BYTES = 112, LINKED_RESULT_AT = 72 };
+enum { LINKED_CALL_BYTES = 136, LINKED_RESULT_AT = 72 };
 
 // How many bytes of a stub the distance from the thread pointer takes.
 #ifdef __aarch64__

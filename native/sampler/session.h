@@ -109,13 +109,15 @@ enum whyperf_memory_kind {
     WHYPERF_MEMORY_FREED = 1,
     WHYPERF_MEMORY_FREED_BEFORE = 2, // nobody could say so when it happened
     WHYPERF_MEMORY_FAULTED = 3,      // a page was touched for the first time
+    WHYPERF_MEMORY_TOUCHED = 4,      // of an allocation that lives on when its process ends
 };
 
 struct whyperf_memory {
     uint64_t address;
-    uint64_t bytes;    // asked for; FREED_BEFORE: the moment, as in `time`
-    uint64_t interval; // one sample in so many bytes, on average; FAULTED: in so many faults; FREED_BEFORE: 1 for pages
-    uint64_t kind;     // enum whyperf_memory_kind
+    uint64_t bytes;    // asked for; FREED_BEFORE: the moment, as in `time`; FREED, TOUCHED: of pages that are there
+    uint64_t interval; // one sample in so many bytes, on average; FAULTED: in so many faults; FREED_BEFORE: 1 for
+                       // pages; FREED, TOUCHED: 1 where `bytes` is known
+    uint64_t kind; // enum whyperf_memory_kind
 };
 
 enum whyperf_slot_state {

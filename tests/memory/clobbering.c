@@ -36,17 +36,23 @@ bool allocation_sample(void *address, size_t bytes) {
     these_allocations.until_sample = 3 * (int64_t)bytes;
     sampled++;
     change_registers();
-    return live_add((uint64_t)address);
+    return live_add((uint64_t)address, bytes);
 }
 
-void allocation_ended(uint64_t address, uint64_t time) {
-    (void)address, (void)time;
+bool allocation_leaves(uint64_t address, struct ending_allocation *ending) {
+    change_registers();
+    ending->address = address;
+    return live_remove(address, &ending->bytes);
+}
+
+bool allocation_stays(const struct ending_allocation *ending) {
+    return live_add(ending->address, ending->bytes);
+}
+
+void allocation_ended(const struct ending_allocation *ending) {
+    (void)ending;
     ended++;
     change_registers();
-}
-
-uint64_t allocation_moment(void) {
-    return 1;
 }
 
 __attribute__((constructor)) static void start(void) {

@@ -1,14 +1,14 @@
 // Handlers of 64-bit ARM: x16 is the hook. See memory/linked.h.
 #include "memory/linked.h"
 
-_Static_assert(LINKED_CALL_BYTES == 112 && LINKED_RESULT_AT == 72, "as below");
+_Static_assert(LINKED_CALL_BYTES == 136 && LINKED_RESULT_AT == 72, "as below");
 
 // A frame: x29 and x30, then struct linked_call from 16 on. Below it all registers that a call may change.
 __asm__(".macro linked_begin\n"
-        "    stp x29, x30, [sp, #-128]!\n"
-        "    .cfi_def_cfa_offset 128\n"
-        "    .cfi_offset 29, -128\n"
-        "    .cfi_offset 30, -120\n"
+        "    stp x29, x30, [sp, #-160]!\n"
+        "    .cfi_def_cfa_offset 160\n"
+        "    .cfi_offset 29, -160\n"
+        "    .cfi_offset 30, -152\n"
         "    mov x29, sp\n"
         "    .cfi_def_cfa_register 29\n"
         "    str x16, [x29, #16]\n"
@@ -18,7 +18,7 @@ __asm__(".macro linked_begin\n"
         "    stp x6, x7, [x29, #72]\n"
         ".endm\n"
         ".macro linked_end\n"
-        "    ldp x29, x30, [sp], #128\n"
+        "    ldp x29, x30, [sp], #160\n"
         "    .cfi_def_cfa 31, 0\n"
         "    .cfi_restore 29\n"
         "    .cfi_restore 30\n"
