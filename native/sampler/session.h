@@ -117,7 +117,7 @@ struct whyperf_memory {
     uint64_t bytes;    // asked for; FREED_BEFORE: the moment, as in `time`; FREED, TOUCHED: of pages that are there
     uint64_t interval; // one sample in so many bytes, on average; FAULTED: in so many faults; FREED_BEFORE: 1 for
                        // pages; FREED, TOUCHED: 1 where `bytes` is known
-    uint64_t kind; // enum whyperf_memory_kind
+    uint64_t kind;     // enum whyperf_memory_kind
 };
 
 enum whyperf_slot_state {

@@ -37,6 +37,19 @@ void fill(int count) { for (int i = 0; i < count; i++) memset(take(1000), i, 100
 void give_back(void) { char *all = mmap(0, 40 << 20, 3, 34, -1, 0); memset(all, 1, 40 << 20); munmap(all, 40 << 20); }
 void work(int bad) { arena = mmap(0, 1 << 28, 3, 34, -1, 0); give_back(); fill(bad ? 60000 : 5000); }
 """
+# Buffers of 100 kB in use, of which the bad runs take 40 times as much.
+WASTE = """
+static char *held[64];
+void reserve(size_t size) { for (int i = 0; i < 60; i++) { held[i] = malloc(size); memset(held[i], i, 100000); } }
+void work(int bad) { reserve(bad ? 4000000 : 100000); for (int i = 0; i < 60; i++) free(held[i]); }
+"""
+# The same 200 items in use; the bad runs make each anew for every one of 100 rounds.
+CHURN = """
+static char *held[200];
+void refresh(int i) { free(held[i]); held[i] = malloc(20000); memset(held[i], i, 64); }
+void once(void) { for (int i = 0; i < 2000; i++) free(malloc(5000)); for (int i = 0; i < 200; i++) refresh(i); }
+void work(int bad) { once(); for (int i = 0; bad && i < 20000; i++) refresh(i % 200); }
+"""
 MAIN = """
 int main(int count, char **words) { work(count > 1 && !strcmp(words[1], "bad")); return 0; }
 """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.memory.programs import ARENA, GROWTH, LARGER, LEAK, compiled
+from tests.memory.programs import ARENA, CHURN, GROWTH, LARGER, LEAK, WASTE, compiled
 from whyperf.collect.lifecycle import Lifecycle, Measuring
 from whyperf.collect.perf_events import cpu_clock_permitted
 from whyperf.collect.program import find_program
@@ -101,6 +101,35 @@ def test_who_touches_an_arena_of_the_programs_own_comes_first(tmp_path: Path) ->
     first = findings(excess)[0]
     assert first.function.name == "fill"
     assert first.detail["bad_live_bytes"] == pytest.approx(60e6, rel=0.1)
+
+
+def test_memory_that_is_never_touched_is_waste(tmp_path: Path) -> None:
+    # GIVEN a program whose buffers became 40 times as large, of which it writes as much as before
+    program = compiled(tmp_path, WASTE)
+    held = holdings_of(recorded(tmp_path / "r", str(program), "bad"))
+    large = held.size >= 1e6
+    assert (held.touched[large] < 0.2).all()
+    # THEN that is what is said of it
+    first = verdict_of(tmp_path, program).suspects[0]
+    assert (first.function, first.pattern) == ("work", "waste")
+    assert "of it is ever touched" in first.why
+
+
+def test_memory_that_is_touched_is_no_waste(tmp_path: Path) -> None:
+    program = compiled(tmp_path, WASTE.replace("memset(held[i], i, 100000)", "memset(held[i], i, size)"))
+    held = holdings_of(recorded(tmp_path / "r", str(program), "bad"))
+    assert (held.touched > 0.9).all()
+    assert verdict_of(tmp_path, program).suspects[0].pattern == "growth"
+
+
+def test_allocating_and_freeing_for_the_same_memory_is_churn(tmp_path: Path) -> None:
+    verdict = verdict_of(tmp_path, compiled(tmp_path, CHURN))
+    assert (verdict.kind, verdict.symptom.kind) == (VerdictKind.DIFFERENCE, "memory")
+    assert verdict.symptom.measure == "allocated_bytes"
+    first = verdict.suspects[0]
+    assert first.pattern == "churn"
+    assert first.function in ("work", "refresh")
+    assert "for the same memory in use" in first.why
 
 
 def test_the_same_twice_names_nobody(tmp_path: Path) -> None:

@@ -76,6 +76,10 @@ def live(one: Placed) -> Floats:
     return one.held.weight * one.held.at_peak
 
 
+def touched(one: Placed) -> Floats:
+    return live(one) * one.held.touched
+
+
 def kept(one: Placed) -> Floats:
     return one.held.weight * one.held.kept
 
