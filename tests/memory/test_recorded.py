@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.memory.programs import ARENA, CHURN, GROWTH, LARGER, LEAK, WASTE, compiled
+from tests.memory.programs import ARENA, CHURN, GROWTH, LARGER, LEAK, NEVER_EMPTIED, WASTE, compiled
 from whyperf.collect.lifecycle import Lifecycle, Measuring
 from whyperf.collect.perf_events import cpu_clock_permitted
 from whyperf.collect.program import find_program
@@ -101,6 +101,22 @@ def test_who_touches_an_arena_of_the_programs_own_comes_first(tmp_path: Path) ->
     first = findings(excess)[0]
     assert first.function.name == "fill"
     assert first.detail["bad_live_bytes"] == pytest.approx(60e6, rel=0.1)
+
+
+def test_counters_that_only_grow_are_told_where_it_allocates(tmp_path: Path) -> None:
+    # GIVEN a list that was emptied whenever it held 100 items, and no longer is
+    verdict = verdict_of(tmp_path, compiled(tmp_path, NEVER_EMPTIED))
+    told = next(one for one in verdict.suspects if one.function == "push").why
+    assert "`list->used` only grows, to 3" in told
+
+
+def test_sizes_are_told_where_it_allocates(tmp_path: Path) -> None:
+    loop = "size_t size = size_of(bad); for (int i = 0; i < 15000; i++) held[i] = make_item(i, size)"
+    program = compiled(tmp_path, LARGER.replace("fill(size_of(bad))", loop))
+    runs = [[Run(recorded(tmp_path / f"{word}{n}", str(program), word)) for n in range(3)] for word in ("good", "bad")]
+    first = findings(compare(runs[0], runs[1]))[0]
+    assert first.function.name == "work"
+    assert {(one["name"], one["good"], one["bad"]) for one in first.detail["values"]} == {("size", 1000, 4000)}
 
 
 def test_memory_that_is_never_touched_is_waste(tmp_path: Path) -> None:

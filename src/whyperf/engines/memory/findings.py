@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from whyperf.engines.memory.sentences import (
     touches,
     why,
 )
+from whyperf.engines.memory.values import changed_values
 from whyperf.engines.source_change import source_change
 from whyperf.recording.memory_tables import MemoryKind
 
@@ -120,6 +121,9 @@ def _finding(excess: MemoryExcess, rank: int, named: _Named, share: float) -> Fi
     account = named.account
     error = account.change.error / max(account.change.excess, 1.0) * account.share
     place, lines = _where(excess, named)
+    values = (
+        changed_values(excess.contexts, named.function, account.nodes) if named.function == account.function else []
+    )
     changed = named.function in excess.code.changed
     return Finding(
         engine=ENGINE,
@@ -130,9 +134,9 @@ def _finding(excess: MemoryExcess, rank: int, named: _Named, share: float) -> Fi
         share=share,
         path=tuple(excess.contexts.name(node) for node in excess.contexts.tree.path(named.node)),
         pattern=named.said.pattern,
-        why=named.said.sentence,
+        why=" ".join((named.said.sentence, *(one.sentence for one in values))),
         lines=lines,
-        detail=_detail(excess, named, changed),
+        detail=_detail(excess, named, changed) | {"values": [asdict(one) for one in values]},
         strength=Strength(
             account.sigma, account.separated, account.share - 2 * error, account.share + 2 * error, named.inferred
         ),
