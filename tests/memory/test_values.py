@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from whyperf.engines.memory.values import _changed, _p, _Readings, _separated
+from whyperf.engines.memory.values import _changed, _differs, _p, _Readings
 
 readings = st.lists(st.integers(-5, 5), min_size=5, max_size=40)
 
@@ -28,5 +28,13 @@ def test_only_what_grows_in_every_bad_run_is_a_counter() -> None:
     grown = _changed("used", _Readings([level], [rising, rising * 3]))
     assert (grown.only_grows, grown.good, grown.bad) == (True, 3.0, 14.0)
     assert not _changed("used", _Readings([level], [rising, level + 9])).only_grows
-    assert _separated(_Readings([level, level], [level + 9]))
-    assert not _separated(_Readings([level, level + 9], [level + 9]))
+    assert _differs(_Readings([level, level], [level + 9]))
+    assert not _differs(_Readings([level, level + 9], [level + 9]))
+
+
+def test_counters_of_the_same_loop_do_not_differ() -> None:
+    # GIVEN a loop of 15,000 rounds that was looked at every 500 or so
+    good, bad = ([np.arange(start, 15_000.0, 500) for start in starts] for starts in ((3, 70, 100), (310, 400, 499)))
+    assert not _differs(_Readings(good, bad))
+    # THEN one that goes on for longer does
+    assert _differs(_Readings(good, [np.append(run, run + 15_000) for run in bad]))

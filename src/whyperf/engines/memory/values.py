@@ -2,7 +2,8 @@
 
 They were read with each sampled allocation. A variable is told where every bad run's median is beyond every good run's,
 and where all readings together differ beyond chance: by the rank sum test, corrected for how many variables were looked
-at.
+at. Of a counter that grows in good and bad runs alike readings are not independent: only how far it gets is compared,
+which is known to within the gap between two readings.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def changed_values(contexts: Contexts, function: int, nodes: Ints) -> list[Chang
     """Counters that only grow first, then what differs most."""
     read = _read(contexts, function, nodes)
     told = [(name, one, _p(one)) for name, one in read.items()]
-    changed = [(p, _changed(name, one)) for name, one, p in told if p <= _LEVEL / max(len(told), 1) and _separated(one)]
+    changed = [(p, _changed(name, one)) for name, one, p in told if p <= _LEVEL / max(len(told), 1) and _differs(one)]
     return [one for _, one in sorted(changed, key=lambda row: (not row[1].only_grows, row[0], row[1].name))][:_SHOWN]
 
 
@@ -107,12 +108,23 @@ def _p(one: _Readings) -> float:
     return erfc(abs(statistic) / sqrt(2 * variance))
 
 
+def _differs(one: _Readings) -> bool:
+    if not (_only_grows(one.good) and _only_grows(one.bad)):
+        return _separated(one)
+    gap = max(float(np.diff(run).max()) for run in (*one.good, *one.bad))
+    return min(float(run[-1]) for run in one.bad) > max(float(run[-1]) for run in one.good) + gap
+
+
+def _only_grows(runs: Sequence[Floats]) -> bool:
+    return all(len(run) >= _FEWEST and bool((np.diff(run) >= 0).all()) and run[-1] > run[0] for run in runs)
+
+
 def _separated(one: _Readings) -> bool:
     good, bad = ([float(np.median(run)) for run in side] for side in (one.good, one.bad))
     return min(bad) > max(good) or max(bad) < min(good)
 
 
 def _changed(name: str, one: _Readings) -> ChangedValue:
-    grows = all(len(run) >= _FEWEST and bool((np.diff(run) >= 0).all()) and run[-1] > run[0] for run in one.bad)
+    grows = _only_grows(one.bad)
     good, bad = ([float(run[-1]) if grows else float(np.median(run)) for run in side] for side in (one.good, one.bad))
     return ChangedValue(name, float(np.median(good)), float(np.median(bad)), grows)
