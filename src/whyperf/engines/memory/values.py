@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import erfc, sqrt
+from math import erfc, factorial, prod, sqrt
 
 import numpy as np
 
@@ -111,12 +111,16 @@ def _p(one: _Readings) -> float:
 def _differs(one: _Readings) -> bool:
     if not (_only_grows(one.good) and _only_grows(one.bad)):
         return _separated(one)
-    gap = max(float(np.diff(run).max()) for run in (*one.good, *one.bad))
+    gap = max(float(np.diff(run).max(initial=0.0)) for run in (*one.good, *one.bad))
     return min(float(run[-1]) for run in one.bad) > max(float(run[-1]) for run in one.good) + gap
 
 
 def _only_grows(runs: Sequence[Floats]) -> bool:
-    return all(len(run) >= _FEWEST and bool((np.diff(run) >= 0).all()) and run[-1] > run[0] for run in runs)
+    """In more readings than are in order by chance: of n one order in n! rises."""
+    by_chance = 1 / prod(factorial(min(len(run), _FEWEST)) for run in runs)
+    return (
+        by_chance <= _LEVEL and all((np.diff(run) >= 0).all() for run in runs) and any(run[-1] > run[0] for run in runs)
+    )
 
 
 def _separated(one: _Readings) -> bool:
