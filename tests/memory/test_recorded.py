@@ -26,12 +26,13 @@ from whyperf.recording.reader import Recording
 INTERVAL = 512 * 1024
 
 
-def recorded(path: Path, *command: str) -> Recording:
+def recorded(path: Path, *command: str, units: float | None = None) -> Recording:
+    reports = None if units is None else (lambda _: units)
     outcome = record_run(
         find_program(command, os.environ),
         path,
         lifecycle=Lifecycle(),
-        measuring=Measuring(memory_interval=INTERVAL),
+        measuring=Measuring(memory_interval=INTERVAL, unit=units and "item", reported_work=reports),
         environment=dict(os.environ),
         capture_output=True,
     )
@@ -146,6 +147,22 @@ def test_allocating_and_freeing_for_the_same_memory_is_churn(tmp_path: Path) -> 
     assert first.pattern == "churn"
     assert first.function in ("work", "refresh")
     assert "for the same memory in use" in first.why
+
+
+@pytest.mark.parametrize("bad_units", [60_000, 15_000])
+def test_memory_for_more_work_is_more_work(tmp_path: Path, bad_units: int) -> None:
+    # GIVEN a program that holds four times as much, for four times the items or for as many as before
+    program = compiled(tmp_path, GROWTH)
+    units = {"good": 15_000, "bad": bad_units}
+    good, bad = (
+        [recorded(tmp_path / f"{word}{n}", str(program), word, units=units[word]) for n in range(3)] for word in units
+    )
+    verdict = diagnose(good, bad)
+    # THEN only the latter is somebody's doing
+    if bad_units == 60_000:
+        assert (verdict.kind, verdict.suspects) == (VerdictKind.MORE_WORK, ())
+    else:
+        assert (verdict.kind, verdict.suspects[0].function) == (VerdictKind.DIFFERENCE, "fill")
 
 
 def test_the_same_twice_names_nobody(tmp_path: Path) -> None:
