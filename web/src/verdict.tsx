@@ -164,7 +164,7 @@ function SuspectArticle({ suspect, unit, whole, known, plumbing, variables }: Sh
       {suspect.excerpt && (
         <details open={suspect.rank <= OPEN}>
           <summary>The lines</summary>
-          <Source excerpt={suspect.excerpt} what="share of the added cost" />
+          <Source excerpt={suspect.excerpt} what="share of the added cost" of={suspect.function} />
         </details>
       )}
       {suspect.change && (

@@ -51,8 +51,9 @@ class Contexts:
         return np.array(rows)
 
 
-def place(index: FunctionIndex, held: dict[Run, Holdings]) -> Contexts:
-    builder = TreeBuilder(index, folded=True)
+def place(index: FunctionIndex, held: dict[Run, Holdings], *, folded: bool = True) -> Contexts:
+    """`folded`: code of system libraries belongs to its callers."""
+    builder = TreeBuilder(index, folded=folded)
     nodes = {
         run: (_nodes(builder, run, one.stack, ROOT), _nodes(builder, run, one.freed_stack, LOST))
         for run, one in held.items()
