@@ -165,6 +165,12 @@ def test_memory_for_more_work_is_more_work(tmp_path: Path, bad_units: int) -> No
         assert (verdict.kind, verdict.suspects[0].function) == (VerdictKind.DIFFERENCE, "fill")
 
 
+def test_programs_without_sampled_allocations_get_a_hint(tmp_path: Path) -> None:
+    verdict = verdict_of(tmp_path, compiled(tmp_path, "void work(int bad) { drop_item(0, bad); }"))
+    assert verdict.suspects == ()
+    assert any("--allocator malloc" in note for note in verdict.notes)
+
+
 def test_the_same_twice_names_nobody(tmp_path: Path) -> None:
     verdict = verdict_of(tmp_path, compiled(tmp_path, GROWTH), "bad", "bad")
     assert verdict.suspects == ()

@@ -238,6 +238,10 @@ def memory_churns(allocated: Measure, in_use: Measure) -> str:
 
 
 def same_memory(live: Measure) -> str:
+    if not any((*live.good, *live.bad)):
+        return (
+            "No allocation was sampled: there are few, or the program has an allocator of its own (--allocator malloc)."
+        )
     return (
         f"Allocated memory did not grow beyond doubt: {in_bytes(live.bad_mean)} at the peak, "
         f"{in_bytes(live.good_mean)} in good runs."
