@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.collect.dependences.loaded import paths_of
+from whyperf.collect.dependences.loaded_files import paths_of
 from whyperf.collect.program import Program
 from whyperf.collect.shell import without_shell
 from whyperf.debuginfo.allocators.functions import Allocator

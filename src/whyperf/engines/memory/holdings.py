@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.engines.memory.own_allocators import within_allocators
-from whyperf.engines.recorded import Recorded
+from whyperf.engines.recording_protocol import Recorded
 from whyperf.recording.memory_tables import MemoryKind
 
 Floats = npt.NDArray[np.float64]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.engines.recorded import Recorded
+from whyperf.engines.recording_protocol import Recorded
 
 
 def within_allocators(recording: Recorded) -> npt.NDArray[np.bool_]:
