@@ -129,6 +129,8 @@ static void write_signature(FILE *out, struct reached *reached, Dwarf_Die *funct
     fprintf(out, "F %llx\t", (unsigned long long)entry);
     write_type_of(out, reached, function, 0);
     for (int next = dwarf_child(function, &child); next == 0; next = dwarf_siblingof(&child, &child)) {
+        if (dwarf_tag(&child) == DW_TAG_unspecified_parameters)
+            fputs("\t... ... ?", out);
         if (dwarf_tag(&child) != DW_TAG_formal_parameter)
             continue;
         const char *name = dwarf_diename(&child);

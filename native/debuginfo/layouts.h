@@ -12,8 +12,9 @@ struct layouts_request {
     size_t count;
 };
 
-// Writes text: for each function a line `F ADDRESS<tab>RESULT<tab>PARAMETER<tab>...`, each parameter `TYPE NAME PLACE`,
-// then a line `T NAME<tab>LAYOUT` for each structure, union or class that can be reached from its variables.
+// Writes text: for each function a line `F ADDRESS<tab>RESULT<tab>PARAMETER<tab>...`, each parameter `TYPE NAME PLACE`
+// (`...` for those of a variable number), then a line `T NAME<tab>LAYOUT` for each structure, union or class that can
+// be reached from its variables.
 bool extract_layouts(void *request, int output);
 
 #endif

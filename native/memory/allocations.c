@@ -148,11 +148,39 @@ static void adapt_interval(void) {
     these_allocations.interval = (uint64_t)this_process.session->memory_interval << fewer;
 }
 
-uint64_t allocation_moment(void) {
+// Of less than this, whole pages that were never touched do not matter.
+enum { LEAST_LOOKED_AT = 16 * PAGE_BYTES, PROBES = 16 };
+
+// How much of a block is there, by some of its pages: what was never touched is not.
+static uint64_t touched_bytes(uint64_t address, uint64_t bytes) {
+    uint64_t first = (address + PAGE_BYTES - 1) / PAGE_BYTES, last = (address + bytes) / PAGE_BYTES;
+    if (bytes < LEAST_LOOKED_AT || atomic_load(&this_process.no_system_calls) || last < first + PROBES)
+        return bytes < LEAST_LOOKED_AT ? bytes : TOUCHED_UNKNOWN;
+    uint32_t seen = 0;
+    for (uint64_t i = 0; i < PROBES; i++) {
+        unsigned char resident = 0;
+        uint64_t page = first + (last - first) * i / PROBES + next_random() % ((last - first) / PROBES);
+        if (syscall(SYS_mincore, page * PAGE_BYTES, PAGE_BYTES, &resident) != 0)
+            return TOUCHED_UNKNOWN;
+        seen += resident & 1;
+    }
+    return bytes / PROBES * seen;
+}
+
+bool allocation_leaves(uint64_t address, struct ending_allocation *ending) {
     int saved_errno = errno;
-    uint64_t now = now_in_signal();
+    ending->address = address;
+    bool was_there = live_remove(address, &ending->bytes);
+    if (was_there) {
+        ending->time = now_in_signal();
+        ending->touched = touched_bytes(address, ending->bytes);
+    }
     errno = saved_errno;
-    return now;
+    return was_there;
+}
+
+bool allocation_stays(const struct ending_allocation *ending) {
+    return live_add(ending->address, ending->bytes);
 }
 
 static bool written(const struct whyperf_memory *memory, uint64_t time) {
@@ -176,34 +204,55 @@ static bool written(const struct whyperf_memory *memory, uint64_t time) {
     return success;
 }
 
-__attribute__((noinline)) void allocation_sample(void *address, size_t bytes) {
+__attribute__((noinline)) bool allocation_sample(void *address, size_t bytes) {
     int saved_errno = errno;
     if (!these_allocations.random && (!begin() || (these_allocations.until_sample -= (int64_t)bytes) >= 0)) {
         errno = saved_errno;
-        return;
+        return false;
     }
     struct whyperf_memory memory = {(uint64_t)address, bytes, these_allocations.interval, WHYPERF_MEMORY_ALLOCATED};
-    bool held = live_add((uint64_t)address);
+    bool held = live_add((uint64_t)address, bytes);
     bool success = held && written(&memory, 0);
+    uint64_t unused;
     if (held && !success)
-        live_remove((uint64_t)address);
+        live_remove((uint64_t)address, &unused);
     if (!success && this_process.session)
         atomic_fetch_add(&this_process.session->allocations_lost, 1);
     these_allocations.until_sample = draw();
     errno = saved_errno;
+    return success;
 }
 
-__attribute__((noinline)) void allocation_ended(uint64_t address, uint64_t time) {
+__attribute__((noinline)) void allocation_ended(const struct ending_allocation *ending) {
     int saved_errno = errno;
-    struct whyperf_memory memory = {address, 0, 0, WHYPERF_MEMORY_FREED};
-    if (!written(&memory, time))
-        remember_free(address, time);
+    bool known = ending->touched != TOUCHED_UNKNOWN;
+    struct whyperf_memory memory = {ending->address, known ? ending->touched : 0, known, WHYPERF_MEMORY_FREED};
+    if (!written(&memory, ending->time))
+        remember_free(ending->address, ending->time);
     errno = saved_errno;
+}
+
+// What was never freed is looked at when the process ends.
+static void say_touched(uint64_t address, uint64_t bytes) {
+    uint64_t touched = bytes < LEAST_LOOKED_AT ? TOUCHED_UNKNOWN : touched_bytes(address, bytes);
+    struct walk_request nowhere = {.no_stack = true, .no_values = true};
+    struct whyperf_memory memory = {address, touched, 1, WHYPERF_MEMORY_TOUCHED};
+    if (touched != TOUCHED_UNKNOWN)
+        sample_write_in_signal(&nowhere, 0, now_in_signal(), &memory);
+}
+
+static void say_all_touched(void) {
+    struct guarded guarded;
+    if (atomic_load(&this_process.no_system_calls) || !enter(&guarded))
+        return;
+    live_each(say_touched);
+    leave(&guarded);
 }
 
 // Programs free much at once when they end: the recorder needs a moment for it.
 void allocations_finish(void) {
     enum { PAUSES = 200 };
+    say_all_touched();
     struct timespec pause = {.tv_nsec = 1000 * 1000};
     struct guarded guarded;
     for (int i = 0; i < PAUSES && atomic_load(&unsaid_count) && !atomic_load(&this_process.no_system_calls); i++) {

@@ -17,9 +17,19 @@ struct thread_allocations {
 
 extern __thread struct thread_allocations these_allocations;
 
-void allocation_sample(void *address, size_t bytes);
-void allocation_ended(uint64_t address, uint64_t time);
-uint64_t allocation_moment(void);
+bool allocation_sample(void *address, size_t bytes); // whether it is followed from now on
+
+// A sampled allocation that is about to end.
+struct ending_allocation {
+    uint64_t address, bytes, time;
+    uint64_t touched; // bytes of its pages that are there; TOUCHED_UNKNOWN
+};
+#define TOUCHED_UNKNOWN UINT64_MAX
+
+// While it is still there: whether the address is that of a sampled allocation, which it then no longer is.
+bool allocation_leaves(uint64_t address, struct ending_allocation *ending);
+void allocation_ended(const struct ending_allocation *ending);
+bool allocation_stays(const struct ending_allocation *ending); // after all; false: it cannot be followed any more
 
 // To be told of every allocation, right after it.
 static inline void allocated(void *address, size_t bytes) {
@@ -33,8 +43,9 @@ static inline void allocated(void *address, size_t bytes) {
 
 // To be told of every free, right before it: once it is done, the address may be another allocation's.
 static inline void freed(void *address) {
-    if (__builtin_expect(live_may_hold((uint64_t)address), 0) && live_remove((uint64_t)address))
-        allocation_ended((uint64_t)address, allocation_moment());
+    struct ending_allocation ending;
+    if (__builtin_expect(live_may_hold((uint64_t)address), 0) && allocation_leaves((uint64_t)address, &ending))
+        allocation_ended(&ending);
 }
 
 #endif

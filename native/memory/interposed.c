@@ -110,23 +110,21 @@ static void *moved_from_first(const void *old, size_t bytes) {
 
 // The old block is gone unless the call fails; while it lasts another thread may get its address.
 struct reallocation {
-    uint64_t old, time;
+    struct ending_allocation old;
     bool sampled;
     uint32_t calls;
 };
 
 static struct reallocation reallocation_begin(void *old) {
-    struct reallocation one = {.old = (uint64_t)old, .calls = these_allocations.calls};
-    one.sampled = live_may_hold(one.old) && live_remove(one.old);
-    if (one.sampled)
-        one.time = allocation_moment();
+    struct reallocation one = {.calls = these_allocations.calls};
+    one.sampled = live_may_hold((uint64_t)old) && allocation_leaves((uint64_t)old, &one.old);
     return one;
 }
 
 static void *reallocation_end(struct reallocation one, void *address, size_t bytes) {
     bool failed = !address && bytes;
-    if (one.sampled && (!failed || !live_add(one.old)))
-        allocation_ended(one.old, one.time);
+    if (one.sampled && (!failed || !allocation_stays(&one.old)))
+        allocation_ended(&one.old);
     counted(one.calls, address, bytes);
     return address;
 }

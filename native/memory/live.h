@@ -21,7 +21,10 @@ static inline bool live_may_hold(uint64_t address) {
     return atomic_load_explicit(&live_taken[live_bucket(address)], memory_order_relaxed) != 0;
 }
 
-bool live_add(uint64_t address);    // false when there is no room
-bool live_remove(uint64_t address); // whether it was there
+bool live_add(uint64_t address, uint64_t bytes);     // false when there is no room
+bool live_remove(uint64_t address, uint64_t *bytes); // whether it was there
+
+// Calls back for each that is there now.
+void live_each(void (*visit)(uint64_t address, uint64_t bytes));
 
 #endif

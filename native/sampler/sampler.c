@@ -274,6 +274,8 @@ static void start_watching(int argc, char **argv) {
     modules_enter_in_signal();
     modules_refresh_in_signal();
     modules_leave_in_signal();
+    if (allocators_start && session->memory_interval)
+        allocators_start();
     timer_start();
 }
 

@@ -135,6 +135,7 @@ void page_fault_sample_in_signal(const ucontext_t *context);
 
 // memory/allocations.c, where it is a part of the library
 __attribute__((weak)) void allocations_finish(void);
+__attribute__((weak)) void allocators_start(void);
 
 // threads.c
 void thread_enroll(uint64_t stack_low, uint64_t stack_high, bool blocks_signal);

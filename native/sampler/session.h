@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define WHYPERF_SESSION_MAGIC 0x3173676e69727077ull // "wprings1"
-#define WHYPERF_SESSION_VERSION 3u
+#define WHYPERF_SESSION_VERSION 4u
 
 enum {
     WHYPERF_SLOTS = 4096,
@@ -109,12 +109,14 @@ enum whyperf_memory_kind {
     WHYPERF_MEMORY_FREED = 1,
     WHYPERF_MEMORY_FREED_BEFORE = 2, // nobody could say so when it happened
     WHYPERF_MEMORY_FAULTED = 3,      // a page was touched for the first time
+    WHYPERF_MEMORY_TOUCHED = 4,      // of an allocation that lives on when its process ends
 };
 
 struct whyperf_memory {
     uint64_t address;
-    uint64_t bytes;    // asked for; FREED_BEFORE: the moment, as in `time`
-    uint64_t interval; // one sample in so many bytes, on average; FAULTED: in so many faults; FREED_BEFORE: 1 for pages
+    uint64_t bytes;    // asked for; FREED_BEFORE: the moment, as in `time`; FREED, TOUCHED: of pages that are there
+    uint64_t interval; // one sample in so many bytes, on average; FAULTED: in so many faults; FREED_BEFORE: 1 for
+                       // pages; FREED, TOUCHED: 1 where `bytes` is known
     uint64_t kind;     // enum whyperf_memory_kind
 };
 
@@ -195,6 +197,7 @@ struct whyperf_session {
     _Atomic uint64_t processes_started;
     // Of sampled allocations, those that could not be written, and those whose end could not be.
     _Atomic uint64_t allocations_lost, frees_lost;
+    _Atomic uint64_t modules_not_patched;    // whose allocator could not be: see memory/linked.h
     _Atomic uint64_t threads_without_faults; // whose page faults the kernel did not permit to sample
     char tables[WHYPERF_PATH_MAX];           // folder of unwind tables, by build-id
     char library[WHYPERF_PATH_MAX];          // the preloaded library itself

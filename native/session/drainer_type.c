@@ -146,7 +146,8 @@ static PyObject *counters(PyObject *self, PyObject *Py_UNUSED(ignored)) {
     struct whyperf_counters sum = drainer_counters(drainer);
     const struct whyperf_session *session = drainer->rings.session;
     PyObject *result = Py_BuildValue(
-        "{sKsKsKsKsKsKsKsKsKsKsKsKsKsKsKsKsNsKsKsKsKsK}", "allocations_lost",
+        "{sKsKsKsKsKsKsKsKsKsKsKsKsKsKsKsKsKsNsKsKsKsKsK}", "modules_not_patched",
+        (uint64_t)atomic_load(&session->modules_not_patched), "allocations_lost",
         (uint64_t)atomic_load(&session->allocations_lost), "frees_lost", (uint64_t)atomic_load(&session->frees_lost),
         "threads_without_faults", (uint64_t)atomic_load(&session->threads_without_faults), "values", sum.values,
         "values_others", sum.values_others, "values_unreadable", sum.values_unreadable, "values_forbidden",

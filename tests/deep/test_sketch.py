@@ -83,6 +83,21 @@ def test_statically_linked_programs_are_recorded_too(record_deep: RecordDeep, sh
     assert calls["put"]["calls"] == 20 and calls["put"]["live"] == 20 * 16
 
 
+def test_memory_that_is_freed_at_the_end_is_counted_at_its_peak(record_deep: RecordDeep, tmp_path: Path) -> None:
+    program, source = tmp_path / "tidy", tmp_path / "tidy.c"
+    source.write_text("""
+#include <stdlib.h>
+static void *held[10];
+__attribute__((noinline)) void fill(void) { for (int i = 0; i < 10; i++) held[i] = malloc(1000); }
+__attribute__((noinline)) void try_out(void) { for (int i = 0; i < 50; i++) free(malloc(100 + i)); }
+int main(void) { try_out(); fill(); for (int i = 0; i < 10; i++) free(held[i]); return 0; }
+""")
+    subprocess.run(["gcc", "-O1", "-g", "-fno-builtin", source, "-o", program], check=True)
+    calls = calls_by_name(record_deep(program=program))
+    assert calls["fill"]["live"] == 10 * 1000
+    assert calls["try_out"]["live"] == 0
+
+
 def test_memory_is_counted_however_it_was_asked_for(record_deep: RecordDeep, shelf: Path, tmp_path: Path) -> None:
     # GIVEN a program that asks three times in each way for 1000 bytes, and keeps the first
     hoard = tmp_path / "hoard"

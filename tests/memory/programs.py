@@ -37,6 +37,29 @@ void fill(int count) { for (int i = 0; i < count; i++) memset(take(1000), i, 100
 void give_back(void) { char *all = mmap(0, 40 << 20, 3, 34, -1, 0); memset(all, 1, 40 << 20); munmap(all, 40 << 20); }
 void work(int bad) { arena = mmap(0, 1 << 28, 3, 34, -1, 0); give_back(); fill(bad ? 60000 : 5000); }
 """
+# A list that is emptied at 100 items, or never.
+NEVER_EMPTIED = """
+struct list { char *item[50000]; size_t used; } all;
+void push(struct list *list, int keep) {
+    list->item[list->used] = make_item(1, 1000);
+    list->used++;
+    if (!keep && list->used == 100) while (list->used) drop_item(list->item[--list->used], 0);
+}
+void work(int bad) { for (int i = 0; i < 40000; i++) push(&all, bad); }
+"""
+# Buffers of 100 kB in use, of which the bad runs take 40 times as much.
+WASTE = """
+static char *held[64];
+void reserve(size_t size) { for (int i = 0; i < 60; i++) { held[i] = malloc(size); memset(held[i], i, 100000); } }
+void work(int bad) { reserve(bad ? 4000000 : 100000); for (int i = 0; i < 60; i++) free(held[i]); }
+"""
+# The same 200 items in use; the bad runs make each anew for every one of 100 rounds.
+CHURN = """
+static char *held[200];
+void refresh(int i) { free(held[i]); held[i] = malloc(20000); memset(held[i], i, 64); }
+void once(void) { for (int i = 0; i < 2000; i++) free(malloc(5000)); for (int i = 0; i < 200; i++) refresh(i); }
+void work(int bad) { once(); for (int i = 0; bad && i < 20000; i++) refresh(i % 200); }
+"""
 MAIN = """
 int main(int count, char **words) { work(count > 1 && !strcmp(words[1], "bad")); return 0; }
 """
@@ -47,3 +70,55 @@ def compiled(folder: Path, body: str, name: str = "program") -> Path:
     source.write_text(ITEMS + body + MAIN)
     subprocess.run(["gcc", "-g", "-O1", "-fno-inline", "-o", program, source], check=True)
     return program
+
+
+# An arena for each request, and one that is kept; compiled as it is, with optimisation.
+_POOL = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+struct arena { char *start, *at, *end; };
+__attribute__((noinline)) static void *arena_take(struct arena *arena, size_t size) {
+    size = (size + 15) & ~(size_t)15;
+    if (arena->at + size > arena->end) {
+        arena->start = arena->at = MORE(1 << 20);
+        arena->end = arena->at + (1 << 20);
+    }
+    arena->at += size;
+    return arena->at - size;
+}
+__attribute__((noinline)) static void arena_clear(struct arena *arena) { arena->at = arena->start; }
+struct row { struct row *next; char text[]; };
+__attribute__((noinline)) struct row *add_row(struct arena *arena, struct row *next, int number) {
+    struct row *row = arena_take(arena, 1000);
+    row->next = next;
+    memset(row->text, number, 992);
+    return row;
+}
+__attribute__((noinline)) struct row *remember(struct arena *arena, struct row *next, int number) {
+    struct row *row = arena_take(arena, 500);
+    row->next = next;
+    memset(row->text, number, 492);
+    return row;
+}
+int main(int count, char **words) {
+    struct arena requests = {0}, cache = {0};
+    struct row *kept = NULL;
+    long sum = 0;
+    for (int request = 0; request < 3000; request++) {
+        struct row *rows = NULL;
+        for (int i = 0; i < 20; i++)
+            rows = add_row(&requests, rows, i);
+        for (struct row *row = rows; row; row = row->next)
+            sum += row->text[3];
+        for (int i = 0; i < (count > 1 && !strcmp(words[1], "bad") ? 20 : 2); i++)
+            kept = remember(&cache, kept, i);
+        arena_clear(&requests);
+    }
+    printf("%ld %d\\n", sum, kept->text[0]);
+    return 0;
+}
+"""
+POOL = "#define MORE(size) mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)\n" + _POOL
+POOL_ON_MALLOC = "#define MORE(size) malloc(size)\n" + _POOL

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.memory.programs import ARENA, GROWTH, LARGER, LEAK, compiled
+from tests.memory.programs import ARENA, CHURN, GROWTH, LARGER, LEAK, NEVER_EMPTIED, WASTE, compiled
 from whyperf.collect.lifecycle import Lifecycle, Measuring
 from whyperf.collect.perf_events import cpu_clock_permitted
 from whyperf.collect.program import find_program
@@ -28,12 +28,13 @@ pytestmark = pytest.mark.process
 INTERVAL = 512 * 1024
 
 
-def recorded(path: Path, *command: str) -> Recording:
+def recorded(path: Path, *command: str, units: float | None = None) -> Recording:
+    reports = None if units is None else (lambda _: units)
     outcome = record_run(
         find_program(command, os.environ),
         path,
         lifecycle=Lifecycle(),
-        measuring=Measuring(memory_interval=INTERVAL),
+        measuring=Measuring(memory_interval=INTERVAL, unit=units and "item", reported_work=reports),
         environment=dict(os.environ),
         capture_output=True,
     )
@@ -103,6 +104,73 @@ def test_who_touches_an_arena_of_the_programs_own_comes_first(tmp_path: Path) ->
     first = findings(excess)[0]
     assert first.function.name == "fill"
     assert first.detail["bad_live_bytes"] == pytest.approx(60e6, rel=0.1)
+
+
+def test_counters_that_only_grow_are_told_where_it_allocates(tmp_path: Path) -> None:
+    # GIVEN a list that was emptied whenever it held 100 items, and no longer is
+    verdict = verdict_of(tmp_path, compiled(tmp_path, NEVER_EMPTIED))
+    told = next(one for one in verdict.suspects if one.function == "push").why
+    assert "`list->used`" in told  # and that it only grows, where enough was read
+
+
+def test_sizes_are_told_where_it_allocates(tmp_path: Path) -> None:
+    loop = "size_t size = size_of(bad); for (int i = 0; i < 15000; i++) held[i] = make_item(i, size)"
+    program = compiled(tmp_path, LARGER.replace("fill(size_of(bad))", loop))
+    runs = [[Run(recorded(tmp_path / f"{word}{n}", str(program), word)) for n in range(3)] for word in ("good", "bad")]
+    first = findings(compare(runs[0], runs[1]))[0]
+    assert first.function.name == "work"
+    assert {(one["name"], one["good"], one["bad"]) for one in first.detail["values"]} == {("size", 1000, 4000)}
+
+
+def test_memory_that_is_never_touched_is_waste(tmp_path: Path) -> None:
+    # GIVEN a program whose buffers became 40 times as large, of which it writes as much as before
+    program = compiled(tmp_path, WASTE)
+    held = holdings_of(recorded(tmp_path / "r", str(program), "bad"))
+    large = held.size >= 1e6
+    assert (held.touched[large] < 0.2).all()
+    # THEN that is what is said of it
+    first = verdict_of(tmp_path, program).suspects[0]
+    assert (first.function, first.pattern) == ("work", "waste")
+    assert "of it is ever touched" in first.why
+
+
+def test_memory_that_is_touched_is_no_waste(tmp_path: Path) -> None:
+    program = compiled(tmp_path, WASTE.replace("memset(held[i], i, 100000)", "memset(held[i], i, size)"))
+    held = holdings_of(recorded(tmp_path / "r", str(program), "bad"))
+    assert (held.touched > 0.9).all()
+    assert verdict_of(tmp_path, program).suspects[0].pattern == "growth"
+
+
+def test_allocating_and_freeing_for_the_same_memory_is_churn(tmp_path: Path) -> None:
+    verdict = verdict_of(tmp_path, compiled(tmp_path, CHURN))
+    assert (verdict.kind, verdict.symptom.kind) == (VerdictKind.DIFFERENCE, "memory")
+    assert verdict.symptom.measure == "allocated_bytes"
+    first = verdict.suspects[0]
+    assert first.pattern == "churn"
+    assert first.function in ("work", "refresh")
+    assert "for the same memory in use" in first.why
+
+
+@pytest.mark.parametrize("bad_units", [60_000, 15_000])
+def test_memory_for_more_work_is_more_work(tmp_path: Path, bad_units: int) -> None:
+    # GIVEN a program that holds four times as much, for four times the items or for as many as before
+    program = compiled(tmp_path, GROWTH)
+    units = {"good": 15_000, "bad": bad_units}
+    good, bad = (
+        [recorded(tmp_path / f"{word}{n}", str(program), word, units=units[word]) for n in range(3)] for word in units
+    )
+    verdict = diagnose(good, bad)
+    # THEN only the latter is somebody's doing
+    if bad_units == 60_000:
+        assert (verdict.kind, verdict.suspects) == (VerdictKind.MORE_WORK, ())
+    else:
+        assert (verdict.kind, verdict.suspects[0].function) == (VerdictKind.DIFFERENCE, "fill")
+
+
+def test_programs_without_sampled_allocations_get_a_hint(tmp_path: Path) -> None:
+    verdict = verdict_of(tmp_path, compiled(tmp_path, "void work(int bad) { drop_item(0, bad); }"))
+    assert verdict.suspects == ()
+    assert any("--allocator malloc" in note for note in verdict.notes)
 
 
 def test_the_same_twice_names_nobody(tmp_path: Path) -> None:

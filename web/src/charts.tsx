@@ -136,13 +136,13 @@ function named({ labels, good, bad }: Cells, width: number): Element {
   });
 }
 
-export function OverTime({ courses }: { courses: Course[] }) {
+export function OverTime({ courses, what = "What it held over time" }: { courses: Course[]; what?: string }) {
   const spoken = courses.map((course) => {
     const [low, high] = [Math.min(...course.low), Math.max(...course.high)];
     const last = course.middle.at(-1) ?? 0;
     return `${course.good ? "good" : "bad"} run ${course.run} ${short(low)} to ${short(high)}, ${short(last)} at the end`;
   });
-  return <Chart data={courses} draw={lines} label={`What it held over time: ${spoken.join("; ")}`} />;
+  return <Chart data={courses} draw={lines} label={`${what}: ${spoken.join("; ")}`} />;
 }
 
 function lines(courses: Course[], width: number): Element {

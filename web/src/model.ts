@@ -141,8 +141,11 @@ export interface FrameFunction {
   layer: string;
 }
 
+/** Of seconds per unit of work, and of bytes a run. */
+export type Clock = "cpu" | "blocked" | "peak" | "kept";
+
 export interface ContextTree {
-  clock: "cpu" | "blocked";
+  clock: Clock;
   parent: number[];
   function: number[];
   good: number[];
@@ -173,10 +176,16 @@ export interface HeatMap {
 export interface Contexts {
   unit: string;
   compared: boolean;
-  shown: "cpu" | "blocked"; // the time that the verdict is about
+  shown: Clock; // what the verdict is about
   functions: FrameFunction[];
   trees: ContextTree[];
   heat: HeatMap | null;
+  memory: MemoryOverTime | null;
+}
+
+export interface MemoryOverTime {
+  resident: boolean; // pages that were there; else what was allocated
+  courses: Course[]; // in bytes
 }
 
 export interface CauseLink {

@@ -20,12 +20,12 @@ interface Token {
   style: string;
 }
 
-/** An excerpt with the weight of each line beside it. `what` says of what the shares are. */
-export function Source({ excerpt, what }: { excerpt: Excerpt; what: string }) {
+/** An excerpt with the weight of each line beside it. `what` says of what the shares are; `of` tells excerpts of the same lines apart. */
+export function Source({ excerpt, what, of = "" }: { excerpt: Excerpt; what: string; of?: string }) {
   const language = languageOf(excerpt.file);
   const indent = Math.min(...excerpt.lines.filter((line) => line.text.trim()).map((line) => indentation(line.text)));
   const width = String(excerpt.lines.at(-1)?.number ?? 0).length;
-  const spoken = `${excerpt.file}, lines ${excerpt.lines[0]?.number} to ${excerpt.lines.at(-1)?.number}: ${what}`;
+  const spoken = `${excerpt.file}, lines ${excerpt.lines[0]?.number} to ${excerpt.lines.at(-1)?.number}: ${what}${of && ` of ${of}`}`;
   return (
     <figure class="source">
       <figcaption>

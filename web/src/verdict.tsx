@@ -25,6 +25,8 @@ const PATTERNS: Record<string, string> = {
   "long-run": "it runs long",
   leak: "memory is no longer freed",
   growth: "more memory is kept",
+  waste: "memory is allocated and never used",
+  churn: "memory is allocated and freed more often",
   deadlock: "threads wait for each other in a circle",
   external: "the cause is outside of the program",
 };
@@ -35,6 +37,7 @@ const MEASURES: Record<string, string> = {
   latency_p50_s: "Median latency",
   latency_p99_s: "p99 latency",
   peak_bytes: "Peak memory",
+  allocated_bytes: "Allocated memory",
 };
 const OPEN = 3; // suspects shown with their source
 
@@ -161,7 +164,7 @@ function SuspectArticle({ suspect, unit, whole, known, plumbing, variables }: Sh
       {suspect.excerpt && (
         <details open={suspect.rank <= OPEN}>
           <summary>The lines</summary>
-          <Source excerpt={suspect.excerpt} what="share of the added cost" />
+          <Source excerpt={suspect.excerpt} what="share of the added cost" of={suspect.function} />
         </details>
       )}
       {suspect.change && (

@@ -22,7 +22,15 @@ const tree: ContextTree = {
   bad: [1, 2, 0, 1, 9],
   left_out: 0,
 };
-const contexts: Contexts = { unit: "run", compared: true, shown: "cpu", functions, trees: [tree], heat: null };
+const contexts: Contexts = {
+  unit: "run",
+  compared: true,
+  shown: "cpu",
+  functions,
+  trees: [tree],
+  heat: null,
+  memory: null,
+};
 
 const shape = (one: Context): unknown => [one.name, one.good, one.bad, one.children.map(shape)];
 const sorted = (one: Context): Context => ({

@@ -11,7 +11,7 @@ from whyperf.ci.wording import below_threshold, changed, memory_only, more_work,
 from whyperf.diagnose.latency import PREFIX
 from whyperf.diagnose.settings import DiagnoseSettings, Floors
 from whyperf.diagnose.significance import Change, Measure, judge, runs_needed
-from whyperf.diagnose.verdict import PEAK_BYTES, Symptom, Verdict, VerdictKind
+from whyperf.diagnose.verdict import MEMORY_MEASURES, Symptom, Verdict, VerdictKind
 
 _SETTINGS = DiagnoseSettings()
 
@@ -41,8 +41,8 @@ def judge_change(forward: Verdict, backward: Callable[[], Verdict], threshold: f
     if _grew(reverse):
         figures = _swapped(figures_of(reverse.symptom))
         return _if_beyond(threshold, Judged(State.FASTER, changed(figures), figures, reverse), forward)
-    if forward.symptom.measure == PEAK_BYTES:
-        figures = _swapped(figures_of(reverse.symptom)) if reverse.symptom.measure != PEAK_BYTES else figures
+    if forward.symptom.measure in MEMORY_MEASURES:
+        figures = _swapped(figures_of(reverse.symptom)) if reverse.symptom.measure not in MEMORY_MEASURES else figures
         return Judged(State.SAME, memory_only(figures, forward.symptom), figures, forward)
     return Judged(State.SAME, unchanged(figures), figures, forward)
 
@@ -71,7 +71,7 @@ def figures_of(symptom: Symptom) -> Figures:
 def _grew(verdict: Verdict) -> bool:
     """Beyond doubt, and in time. Too few samples to name a function are no doubt that it grew."""
     symptom = verdict.symptom
-    if symptom.measure == PEAK_BYTES:
+    if symptom.measure in MEMORY_MEASURES:
         return False
     if verdict.kind is VerdictKind.INSUFFICIENT:
         return judge(_measure(symptom), _floors(symptom)).change is Change.GREW

@@ -29,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_lifecycle(parser)
     add_measuring(parser)
     add_trace(parser)
-    parser.set_defaults(command=[], all=False, counts=False, deep=False, memory=False, memory_interval=None)
+    parser.set_defaults(command=[], all=False, counts=False, deep=False)
+    parser.set_defaults(memory=False, memory_interval=None, allocator=[])
 
 
 def run(args: argparse.Namespace) -> int:

@@ -20,7 +20,7 @@ from whyperf.cli.deep_options import add_deep, check_deep, symptom_of
 from whyperf.cli.diagnose import UNTOLD, add_presentation, check_page, judged
 from whyperf.cli.further_passes import First, FurtherPasses, add_budget, check_going_on
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
-from whyperf.cli.memory_options import add_memory, check_memory, interval_of
+from whyperf.cli.memory_options import add_memory, check_memory, with_memory
 from whyperf.cli.next_commands import of_revisions
 from whyperf.cli.opened_page import choose_page
 from whyperf.cli.progress import progress
@@ -216,7 +216,7 @@ def plan_of(args: argparse.Namespace, programs: Mapping[Side, Program] | None = 
     plan = Plan(
         programs,
         {side: lifecycle_of(args, drive) for side, drive in drives.items()},
-        replace(measuring_of(args, driven=drives[Side.GOOD] is not None), memory_interval=interval_of(args)),
+        with_memory(measuring_of(args, driven=drives[Side.GOOD] is not None), args),
         folder,
         args.runs,
         args.show_output,

@@ -343,23 +343,23 @@ def present(
 
 def bisect_status(verdict: Verdict) -> int:
     """What `git bisect run` understands: 0 good, 1 bad, 125 cannot be told."""
-    from whyperf.diagnose.verdict import PEAK_BYTES
+    from whyperf.diagnose.verdict import MEMORY_MEASURES
 
     symptom = verdict.symptom
     if verdict.kind.value == "insufficient":
         return UNTOLD
-    is_slower = symptom.bad > symptom.good and symptom.measure != PEAK_BYTES
+    is_slower = symptom.bad > symptom.good and symptom.measure not in MEMORY_MEASURES
     return 1 if verdict.kind.value == "difference" and is_slower else 0
 
 
 def exit_status(verdict: Verdict, slower_percent: float | None) -> int:
-    from whyperf.diagnose.verdict import PEAK_BYTES
+    from whyperf.diagnose.verdict import MEMORY_MEASURES
 
     symptom = verdict.symptom
     if (
         slower_percent is not None
         and verdict.kind.value == "difference"
-        and symptom.measure != PEAK_BYTES
+        and symptom.measure not in MEMORY_MEASURES
         and symptom.bad > symptom.good * (1 + slower_percent / 100)
     ):
         return _TOO_SLOW

@@ -246,6 +246,7 @@ def _lost(losses: Losses) -> Iterator[str]:
         (losses.values_not_followed, "samples' pointers not followed, to keep the overhead low"),
         (losses.allocations_lost, "sampled allocations because a ring was full"),
         (losses.frees_lost, "frees of sampled allocations because a ring was full"),
+        (losses.modules_not_patched, "program files whose own allocator could not be sampled"),
     )
     yield from (f"{count} {what}" for count, what in counts if count)
     if losses.unsampled_cpu_s:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from whyperf.cli.quantities import byte_count
+from whyperf.collect.lifecycle import Measuring
+from whyperf.debuginfo.allocators.known import KNOWN, parse_allocator
 from whyperf.errors import WhyperfError
 
 DEFAULT_INTERVAL = 512 * 1024
@@ -24,6 +27,15 @@ def add_memory(parser: argparse.ArgumentParser) -> None:
         type=byte_count,
         help="allocated bytes for each sample, on average (default 512K; smaller shows more and costs more)",
     )
+    group.add_argument(
+        "--allocator",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="sample an allocator inside the program too, with --memory: "
+        f"{', '.join(KNOWN)}; or functions by name, as in arena_alloc:2,free=arena_free,reset=arena_clear "
+        "(:2 says that the second argument is the size)",
+    )
 
 
 def check_memory(args: argparse.Namespace, example: str) -> None:
@@ -31,6 +43,8 @@ def check_memory(args: argparse.Namespace, example: str) -> None:
     if not args.memory:
         if args.memory_interval is not None:
             raise WhyperfError("--memory-interval is about --memory, which is not asked for.", example, status=2)
+        if args.allocator:
+            raise WhyperfError("--allocator is about --memory, which is not asked for.", example, status=2)
         return
     others = {
         "--pid": getattr(args, "pid", None) is not None,
@@ -48,6 +62,11 @@ def check_memory(args: argparse.Namespace, example: str) -> None:
         )
 
 
-def interval_of(args: argparse.Namespace) -> int:
-    """0: allocations are not sampled."""
-    return (args.memory_interval or DEFAULT_INTERVAL) if args.memory else 0
+def with_memory(measuring: Measuring, args: argparse.Namespace) -> Measuring:
+    if not args.memory:
+        return measuring
+    return replace(
+        measuring,
+        memory_interval=args.memory_interval or DEFAULT_INTERVAL,
+        allocators=tuple(map(parse_allocator, args.allocator)),
+    )

@@ -13,7 +13,7 @@ from pathlib import Path
 from whyperf.cli.counts_options import add_counts, check_counts
 from whyperf.cli.deep_options import add_deep, check_deep, symptom_of
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
-from whyperf.cli.memory_options import add_memory, check_memory, interval_of
+from whyperf.cli.memory_options import add_memory, check_memory, with_memory
 from whyperf.cli.quantities import bytes_in_words, count, seconds_in_words
 from whyperf.cli.trace_options import add_trace, check_trace, refuse_watching, say_by_perf, without_privilege
 from whyperf.cli.zoom_planning import in_words
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     if args.memory and args.counts:
         raise WhyperfError("--memory and --counts exclude each other.", "whyperf record --memory -- COMMAND", status=2)
     lifecycle = lifecycle_of(args)
-    measuring = replace(measuring_of(args, driven=args.drive is not None), memory_interval=interval_of(args))
+    measuring = with_memory(measuring_of(args, driven=args.drive is not None), args)
     if args.trace:
         outcome = _record_traced(command, args, lifecycle, measuring)
     elif args.pid is not None:

@@ -25,6 +25,7 @@ class Counters(TypedDict):
     processes_started: int
     allocations_lost: int  # sampled, and not written
     frees_lost: int  # of sampled allocations
+    modules_not_patched: int  # whose allocators were to be
     threads_without_faults: int
     rings_damaged: int
     bytes_damaged: int

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from whyperf.collect.rate import DEFAULT_RATE_HZ
 from whyperf.collect.variables import DEFAULT_DEPTH
+from whyperf.debuginfo.allocators.functions import Allocator
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import Totals
 
@@ -43,6 +44,7 @@ class Measuring:
     watched: tuple[str, ...] = ()  # variables whose writes are among them
     queues: bool = True  # and tasks that programs put into queues of their own
     memory_interval: int = 0  # a sample for so many allocated bytes, on average; 0: allocations are not sampled
+    allocators: tuple[Allocator, ...] = ()  # of the program's own, whose calls are sampled too
     # Units of work that the program reports itself, asked for by the recording's folder when it has ended.
     reported_work: Callable[[Path], float | None] | None = None
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.collect import folder as folders
+from whyperf.collect.allocators import plans_of
 from whyperf.collect.descendants import Descendants
 from whyperf.collect.drive import Driver
 from whyperf.collect.lifecycle import Lifecycle, Measuring, Outcome
@@ -87,6 +88,7 @@ def record_run(
         if counter is not None:
             held.callback(counter.close)
         tracing = held.enter_context(_tracing(program, measuring)) if measuring.trace_hz else None
+        allocators = plans_of(measuring.allocators, program, environment)
         folder = folders.create(path, force=force)
         held.callback(folder.release)
         sampling = Sampling(
@@ -96,6 +98,7 @@ def record_run(
             measuring.blocked_rate_hz,
             measuring.max_bytes,
             measuring.memory_interval,
+            allocators.sampled,
         )
         unit = measuring.unit or ("call" if counter else "unit" if lifecycle.drive else "run")
         wanted = ValuesWanted(
@@ -114,6 +117,7 @@ def record_run(
             options=run_options(program, lifecycle, measuring.work_count, measuring.unit),
         )
         with folder.removed_unless_begun():
+            allocators.write(folder.raw)
             sampler = Sampler(folder, start, plan, measuring.values_depth)
             sampler.prepare_variables(program.path)
             recorder: Recorder = sampler if tracing is None else _traced(sampler, folder.raw, tracing)
@@ -128,7 +132,7 @@ def record_run(
             blocked_rate_hz=measuring.blocked_rate_hz,
             capture_output=capture_output,
             on_tick=on_tick,
-            notes=[plan.note] if plan.note else [],
+            notes=[*([plan.note] if plan.note else []), *allocators.notes],
         )
 
 

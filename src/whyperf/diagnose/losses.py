@@ -97,6 +97,8 @@ def _of_losses(losses: Losses) -> Iterator[str]:
         yield f"{count(losses.allocations_lost)} sampled allocations were not recorded: memory is undercounted."
     if losses.frees_lost:
         yield f"{count(losses.frees_lost)} frees of sampled allocations were not recorded: these seem to be kept."
+    if losses.modules_not_patched:
+        yield "the program's own allocator could not be sampled: what it handed out is missing."
     if losses.damaged_bytes:
         yield f"{count(losses.damaged_bytes)} damaged bytes were passed over."
     for program in losses.unfollowed:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from whyperf.diagnose import wording
-from whyperf.diagnose.claims import claims_of
+from whyperf.diagnose.claims import Claim, claims_of
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.losses import cut_share
 from whyperf.diagnose.measures import Measures
@@ -16,9 +16,11 @@ from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Change, Measure, judge
 from whyperf.diagnose.suspects import to_suspects
 from whyperf.diagnose.symptom_kind import Nature
-from whyperf.diagnose.verdict import PEAK_BYTES, Symptom, VerdictKind
+from whyperf.diagnose.verdict import ALLOCATED_BYTES, PEAK_BYTES, Symptom, VerdictKind
+from whyperf.engines.finding import Finding
 from whyperf.engines.holdings import Holdings, holdings_of, holds_memory
 from whyperf.engines.memory.compare import MemoryExcess, compare
+from whyperf.engines.memory.contexts import allocated
 from whyperf.engines.memory.findings import findings
 from whyperf.engines.memory.sentences import in_bytes
 from whyperf.engines.run import ONE_RUN, Run
@@ -36,6 +38,8 @@ def decide_memory(case: Case, otherwise: Decision, *, same_work: bool | None) ->
         return otherwise
     figures = _Figures(case.good, case.bad, case.measures)
     grown = figures.grown(case.settings)
+    if grown is None and figures.churns(case.settings):
+        return _decide_churn(case, otherwise, figures, same_work=same_work)
     if grown is None:
         more = figures.more_work(case.settings)
         if more is not None and otherwise.kind is VerdictKind.NONE:
@@ -43,13 +47,29 @@ def decide_memory(case: Case, otherwise: Decision, *, same_work: bool | None) ->
         return replace(otherwise, notes=(*otherwise.notes, wording.same_memory(figures.live)))
     excess = compare(case.good, case.bad, kind=figures.kind, same_work=same_work)
     found = findings(excess)
-    doubtful = max(cut_share(run) for run in case.runs) >= case.settings.cut_stacks_doubt
-    fewest = min(len(case.good), len(case.bad))
-    suspects = to_suspects(found, fewest_runs=fewest, doubtful=doubtful, settings=case.settings)
     notes = [*_explained(excess, figures, bool(found)), *_beside(otherwise)]
     sentence = wording.more_memory_held(grown, figures.live, figures.kept)
     decision = _decision(case, VerdictKind.DIFFERENCE, sentence, grown, notes)
-    return replace(decision, claims=tuple(claims_of(found, suspects)))
+    return replace(decision, claims=_claims(case, found))
+
+
+def _decide_churn(case: Case, otherwise: Decision, figures: _Figures, *, same_work: bool | None) -> Decision:
+    """No more memory is in use, but much more is allocated and freed again. Where time grew as well, that stays the
+    symptom: allocating is one of its reasons."""
+    found = findings(compare(case.good, case.bad, amount=allocated, same_work=same_work))
+    sentence = wording.memory_churns(figures.allocated, figures.in_use)
+    if otherwise.kind in (VerdictKind.DIFFERENCE, VerdictKind.MORE_WORK):
+        who = [f"{one.function.name}: {one.why}" for one in found[:1]]
+        return replace(otherwise, notes=(*otherwise.notes, " ".join((sentence, *who))))
+    decision = _decision(case, VerdictKind.DIFFERENCE, sentence, figures.allocated, _beside(otherwise))
+    return replace(decision, claims=_claims(case, found))
+
+
+def _claims(case: Case, found: Sequence[Finding]) -> tuple[Claim, ...]:
+    doubtful = max(cut_share(run) for run in case.runs) >= case.settings.cut_stacks_doubt
+    fewest = min(len(case.good), len(case.bad))
+    suspects = to_suspects(found, fewest_runs=fewest, doubtful=doubtful, settings=case.settings)
+    return tuple(claims_of(found, suspects))
 
 
 def resident_grew(peak: Measure, settings: DiagnoseSettings) -> bool:
@@ -70,15 +90,30 @@ class _Figures:
         self.resident = measures.memory
         self.live = Measure(PEAK_BYTES, *(tuple(one.peak_bytes for one in side) for side in self._held))
         self.kept = Measure("kept_bytes", *(tuple(one.kept_bytes for one in side) for side in self._held))
+        self.allocated = Measure(
+            ALLOCATED_BYTES, *(tuple(float(one.weight[one.in_window].sum()) for one in side) for side in self._held)
+        )
+        self.in_use = Measure("mean_bytes", *(tuple(one.mean_bytes for one in side) for side in self._held))
         self.units = tuple(tuple(run.work.count for run in side) for side in (good, bad))
 
     def grown(self, settings: DiagnoseSettings) -> Measure | None:
         """What shows the growth: resident memory where it is known, else what is allocated at the peak."""
-        chosen = [one for one in (self._resident_if_known(), self.live) if one is not None]
-        grew = [one for one in chosen if judge(one, settings.held_memory).change is Change.GREW]
+        chosen = [(self._resident_if_known(),) * 2, (self._certainly_live, self.live)]
+        grew = [
+            one
+            for judged, one in chosen
+            if judged is not None and one is not None and judge(judged, settings.held_memory).change is Change.GREW
+        ]
         if not grew or (self._does_more_work(settings) and not self._grew_per_unit(settings)):
             return None
         return grew[0]
+
+    @cached_property
+    def _certainly_live(self) -> Measure:
+        """Bad runs that allocate and free more often have a higher peak by chance alone."""
+        bad = zip(self._held[1], self._runs[1], strict=True)
+        least = (one.least_peak_bytes(run.manifest.sampling.memory_interval) for one, run in bad)
+        return replace(self.live, bad=tuple(least))
 
     @cached_property
     def kind(self) -> MemoryKind:
@@ -92,6 +127,13 @@ class _Figures:
     def touched(self) -> Measure:
         rows = [tuple(holdings_of(run.recording, MemoryKind.PAGE).peak_bytes for run in side) for side in self._runs]
         return Measure("touched_bytes", *rows)
+
+    def churns(self, settings: DiagnoseSettings) -> bool:
+        """Whether at least twice as much is allocated for each byte in use."""
+        grew = judge(self.allocated, settings.held_memory).change is Change.GREW
+        good, bad = self.allocated.good_mean, self.allocated.bad_mean
+        in_use = max(self.in_use.bad_mean, 1.0) / max(self.in_use.good_mean, 1.0)
+        return grew and not self._does_more_work(settings) and bad >= settings.churn * max(in_use, 1.0) * good
 
     def more_work(self, settings: DiagnoseSettings) -> Measure | None:
         """Memory that grew, though not for each unit of work."""
@@ -141,7 +183,7 @@ def _decision(case: Case, kind: VerdictKind, sentence: str, measure: Measure, no
         unit=ONE_RUN,
         good=measure.good_mean,
         bad=measure.bad_mean,
-        measure=PEAK_BYTES,
+        measure=ALLOCATED_BYTES if measure.name == ALLOCATED_BYTES else PEAK_BYTES,
         runs=(len(case.good), len(case.bad)),
         good_runs=measure.good,
         bad_runs=measure.bad,

@@ -54,6 +54,8 @@ class DiagnoseSettings:
     memory_bytes: int = 64 << 20
     # Recordings of memory name functions, so that less is worth a word. Chosen, not measured.
     held_memory: Floors = field(default_factory=lambda: Floors(relative=0.05, single_relative=0.25))
+    # So many times as much allocated for each byte in use: blocks live half as long. That is what the pattern means.
+    churn: float = 2.0
     # Part of the samples with cut stacks that is worth a note, and that costs confidence.
     cut_stacks_note: float = 0.05
     cut_stacks_doubt: float = 0.25

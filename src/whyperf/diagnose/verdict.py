@@ -9,7 +9,9 @@ from typing import Any
 from whyperf.diagnose.origin import Origin, Proof
 from whyperf.engines.finding import HotLine, SourceChange
 
-PEAK_BYTES = "peak_bytes"  # a symptom that is no slowness
+PEAK_BYTES, ALLOCATED_BYTES = "peak_bytes", "allocated_bytes"
+MEMORY_MEASURES = frozenset({PEAK_BYTES, ALLOCATED_BYTES})
+"""Of symptoms that are no slowness."""
 
 
 class VerdictKind(Enum):

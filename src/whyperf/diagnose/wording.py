@@ -229,7 +229,19 @@ def more_memory_for_more_work(live: Measure, measures: Measures) -> str:
     )
 
 
+def memory_churns(allocated: Measure, in_use: Measure) -> str:
+    return (
+        f"Bad runs allocate {factor(allocated)} memory, {in_bytes(allocated.bad_mean)} instead of "
+        f"{in_bytes(allocated.good_mean)} ({_runs(allocated)}), and free it again: {in_bytes(in_use.bad_mean)} are in "
+        f"use on average, was {in_bytes(in_use.good_mean)}."
+    )
+
+
 def same_memory(live: Measure) -> str:
+    if not any((*live.good, *live.bad)):
+        return (
+            "No allocation was sampled: there are few, or the program has an allocator of its own (--allocator malloc)."
+        )
     return (
         f"Allocated memory did not grow beyond doubt: {in_bytes(live.bad_mean)} at the peak, "
         f"{in_bytes(live.good_mean)} in good runs."

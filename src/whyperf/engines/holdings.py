@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from whyperf.engines.memory.own_allocators import within_allocators
 from whyperf.engines.recording_protocol import Recorded
 from whyperf.recording.memory_tables import MemoryKind
 
@@ -37,6 +38,7 @@ class Holdings:
     freed_stack: Ints  # where; -1: unknown, or never
     size: Floats  # bytes that were asked for
     weight: Floats  # bytes that it stands for
+    touched: Floats  # part of it that was ever touched, by its pages; 1 where nobody knows
     sample: Ints  # row of `samples`
     window: tuple[int, int]
 
@@ -69,6 +71,24 @@ class Holdings:
     @cached_property
     def peak_bytes(self) -> float:
         return float(self.weight[self.at_peak].sum())
+
+    def least_peak_bytes(self, interval: int) -> float:
+        """Without what chance adds to the highest of many moments.
+
+        The samples in use vary from moment to moment. Of K independent amounts with the deviation s the largest is
+        beyond the mean by s * sqrt(2 ln K) at most, on average; K is how often all that is in use was replaced.
+        """
+        unsure = np.exp(-self.size / max(interval, 1))
+        deviation = float(np.sqrt((self.weight**2 * unsure)[self.at_peak].sum()))
+        replaced = float(self.weight[self.in_window].sum()) / max(self.peak_bytes, 1.0)
+        return max(0.0, self.peak_bytes - deviation * float(np.sqrt(2 * np.log(max(replaced, 1.0)))))
+
+    @cached_property
+    def mean_bytes(self) -> float:
+        """In use on average: a peak says little where few samples come and go."""
+        first, last = self.window
+        lived = np.minimum(self.end, last) - np.maximum(self.begin, first)
+        return float((self.weight * np.maximum(lived, 0)).sum()) / max(last - first, 1)
 
     @cached_property
     def before_bytes(self) -> float:
@@ -103,18 +123,22 @@ def holds_memory(recording: Recorded) -> bool:
 def holdings_of(recording: Recorded, kind: MemoryKind = MemoryKind.ALLOCATION) -> Holdings:
     table, samples = recording.table("allocations"), recording.table("samples")
     rows = {name: table.column(name).to_numpy() for name in table.column_names}
-    chosen = rows["kind"] == kind
-    rows = {name: values[chosen] for name, values in rows.items()}
     stack, time = (samples.column(name).to_numpy().astype(np.int64) for name in ("stack", "time"))
+    chosen = rows["kind"] == kind
+    if kind is MemoryKind.ALLOCATION:
+        chosen &= ~within_allocators(recording)[stack[rows["sample"]]]
+    rows = {name: values[chosen] for name, values in rows.items()}
     sample, freed_by = rows["sample"].astype(np.int64), rows["freed_by"].astype(np.int64)
     window = recording.manifest.window
+    size = np.maximum(rows["size"].astype(np.float64), 1.0)
     return Holdings(
         stack=stack[sample],
         begin=time[sample],
         end=np.where(rows["end"] < 0, _NEVER, rows["end"]),
         freed=rows["freed"].astype(bool),
         freed_stack=np.append(stack, -1)[freed_by],
-        size=np.maximum(rows["size"].astype(np.float64), 1.0),
+        size=size,
+        touched=np.where(rows["touched"] < 0, 1.0, rows["touched"] / size),
         weight=rows["weight"].astype(np.float64),
         sample=sample,
         window=(window.start, window.end),

@@ -101,7 +101,7 @@ CALLS = Table(
         Column("calls", pa.int64(), "how often the function was entered in this context"),
         Column("instructions", pa.int64(), "executed in the function itself in this context, callees apart"),
         Column("allocated", pa.int64(), "heap bytes that the function itself asked for in this context"),
-        Column("live", pa.int64(), "of those, bytes not yet freed at the end"),
+        Column("live", pa.int64(), "of those, bytes in use when most is"),
     ),
     optional=True,
 )

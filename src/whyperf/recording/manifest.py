@@ -29,6 +29,7 @@ class Sampling:
     blocked_rate_hz: Amount = 0.0
     max_bytes: Count = 0
     memory_interval: Count = 0  # allocated bytes for each sample of allocations, on average; 0: none were taken
+    allocators: tuple[str, ...] = ()  # functions of the program's own that allocate, whose calls are sampled too
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,7 @@ class Losses:
     unsampled_cpu_s: float = 0.0  # CPU time that no sample stands for, beyond what chance explains
     allocations_lost: int = 0  # sampled, and not recorded
     frees_lost: int = 0  # of recorded allocations: they seem to live on
+    modules_not_patched: int = 0  # the program's own allocator in them was not sampled, though it was asked for
     notes: tuple[str, ...] = ()
 
 

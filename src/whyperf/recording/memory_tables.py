@@ -26,6 +26,12 @@ ALLOCATIONS = Table(
         Column("kind", pa.int8(), "0: an allocation, 1: a page that was first touched", one_of=MemoryKind),
         Column("size", pa.int64(), "bytes that were asked for; of pages their size", least=0),
         Column("weight", pa.int64(), "bytes that the sample stands for", least=0),
+        Column(
+            "touched",
+            pa.int64(),
+            "bytes of its pages that were there when it was freed or its process ended; -1: unknown",
+            absent=-1,
+        ),
         Column("end", pa.int64(), "when it was freed, or its process ended; -1: neither was seen"),
         Column("freed", pa.bool_(), "it was freed while its process ran"),
         Column("freed_by", pa.int32(), "row of `samples`: where it was freed; -1 when unknown", "samples"),

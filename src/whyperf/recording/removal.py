@@ -34,7 +34,7 @@ _RAW_LOG = _Known(
         *("deep.json", "plan", "stream", "valgrind.log"),
         *("trace-facts", "perf.data", "perf.log", "before-ready.npz"),
     ),
-    {"counters": _Known(("*.counts",)), "plans": _Known(("*.plan",))},
+    {"counters": _Known(("*.counts",)), "plans": _Known(("*.plan",)), "allocators": _Known(("*.plan",))},
 )
 _TABLES = tuple(f"{table.name}{ending}" for table in TABLES for ending in (".parquet", ".new"))
 _RECORDING = _Known((MANIFEST, f"{MANIFEST}.new", *_TABLES, *OUTPUT), {RAW: _RAW_LOG})

@@ -62,6 +62,7 @@ class MemoryEvent(IntEnum):
     FREED = 1
     FREED_BEFORE = 2
     FAULTED = 3
+    TOUCHED = 4
 
 
 class Origin(IntEnum):

@@ -16,7 +16,7 @@ class SymptomKind(Enum):
     FUNCTION = "function"  # how often it is called
     LINE = "line"  # how often it is executed
     VARIABLE = "var"  # by how much it changes
-    MEMORY = "memory"  # heap bytes allocated and not freed
+    MEMORY = "memory"  # heap bytes in use when most is
 
 
 _NAMED = (SymptomKind.FUNCTION.value, SymptomKind.VARIABLE.value, SymptomKind.INSTRUCTIONS.value)

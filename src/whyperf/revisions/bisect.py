@@ -13,7 +13,7 @@ from whyperf.comparison.alternation import Side
 from whyperf.comparison.judge import record_and_judge
 from whyperf.comparison.plan import Plan
 from whyperf.comparison.progress import Steps
-from whyperf.diagnose.verdict import PEAK_BYTES, Verdict, VerdictKind
+from whyperf.diagnose.verdict import MEMORY_MEASURES, Verdict, VerdictKind
 from whyperf.report.printable import printable
 from whyperf.revisions.checkout import BuildError, Built, built
 from whyperf.revisions.command import program_in
@@ -38,7 +38,7 @@ class Judged:
     def is_slower(self) -> bool:
         symptom = self.verdict.symptom
         is_difference = self.verdict.kind is VerdictKind.DIFFERENCE
-        return is_difference and symptom.bad > symptom.good and symptom.measure != PEAK_BYTES
+        return is_difference and symptom.bad > symptom.good and symptom.measure not in MEMORY_MEASURES
 
     @property
     def may_be_slower(self) -> bool:

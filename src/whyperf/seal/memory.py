@@ -30,7 +30,8 @@ def _allocations(evidence: Evidence, cast: Cast) -> pa.Table:
     time = _moments(memory, evidence.samples.time)
     begins = np.flatnonzero(_begins(memory))
     begins = begins[np.argsort(memory.sample[begins], kind="stable")]
-    end, freed, freed_by = (found[begins] for found in _ends(memory, time, process[memory.sample]))
+    events = _ends(memory, time, process[memory.sample])
+    end, freed, freed_by, touched = (found[begins] for found in events)
     process_end = _process_ends(evidence, cast)[process[memory.sample[begins]]]
     is_page = memory.event[begins] == MemoryEvent.FAULTED
     size = np.where(is_page, _PAGE_BYTES, np.minimum(memory.bytes[begins], 1 << 62)).astype(np.int64)
@@ -40,6 +41,7 @@ def _allocations(evidence: Evidence, cast: Cast) -> pa.Table:
         kind=np.where(is_page, MemoryKind.PAGE, MemoryKind.ALLOCATION).astype(np.int8),
         size=size,
         weight=_weights(size, memory.interval[begins].astype(np.float64), is_page),
+        touched=np.where(is_page, size, np.minimum(touched, size)),
         end=np.where(freed, end, process_end),
         freed=freed,
         freed_by=freed_by,
@@ -65,8 +67,9 @@ def _moments(memory: RawMemory, sample_time: Int64) -> Int64:
     return np.where(before & (memory.bytes < said.astype(np.uint64)), memory.bytes.astype(np.int64), said)
 
 
-def _ends(memory: RawMemory, time: Int64, process: Int32) -> tuple[Int64, Booleans, Int32]:
-    """Of every event that is an allocation: when it was freed, whether it was, and by which sample.
+def _ends(memory: RawMemory, time: Int64, process: Int32) -> tuple[Int64, Booleans, Int32, Int64]:
+    """Of every event that is an allocation: when it was freed, whether it was, by which sample, and how much of it was
+    touched by then.
 
     What follows at the same address of the same process is its end: a free, or another allocation, before which there
     must have been a free that nobody recorded.
@@ -79,10 +82,15 @@ def _ends(memory: RawMemory, time: Int64, process: Int32) -> tuple[Int64, Boolea
     end = np.full(len(memory), _ALIVE, np.int64)
     freed = np.zeros(len(memory), bool)
     freed_by = np.full(len(memory), -1, np.int32)
+    touched = np.full(len(memory), -1, np.int64)
+    told = same & np.isin(memory.event[following], (MemoryEvent.FREED, MemoryEvent.TOUCHED))
+    told &= memory.interval[following] > 0
+    touched[here[told]] = np.minimum(memory.bytes[following[told]], 1 << 62).astype(np.int64)
+    same &= memory.event[following] != MemoryEvent.TOUCHED
     end[here[same]], freed[here[same]] = time[following[same]], True
     seen = same & (memory.event[following] == MemoryEvent.FREED)
     freed_by[here[seen]] = memory.sample[following[seen]]
-    return end, freed, freed_by
+    return end, freed, freed_by, touched
 
 
 def _weights(size: Int64, interval: npt.NDArray[np.float64], is_page: Booleans) -> Int64:

@@ -68,7 +68,7 @@ def test_bytes_left_behind_are_a_symptom() -> None:
     good = sketch("main 1 10", "main>get 100 100 | 100:1", "main>get>keep 1 9 | 1:1", live={"main>get>keep": 64})
     bad = sketch("main 1 10", "main>get 100 100 | 100:1", "main>get>keep 80 720 | 1:80", live={"main>get>keep": 5120})
     found = compare([good], [bad], parse_symptom("memory"))
-    assert (found.symptom, found.good, found.bad) == ("bytes not freed", 64, 5120)
+    assert (found.symptom, found.good, found.bad) == ("bytes in use at the peak", 64, 5120)
     assert found.findings[0].function.name == "get"
 
 

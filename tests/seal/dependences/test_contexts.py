@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whyperf.collect.dependence_stream import HEAP
-from whyperf.collect.dependences.heap import heap_changes
+from whyperf.collect.dependences.heap import HeapChanges, heap_changes
 from whyperf.collect.dependences.instruments import (
     HeapUse,
     Instruments,
@@ -76,6 +76,18 @@ def test_many_calls_are_rounded_to_eight_digits() -> None:
     spread = fanouts(parent, calling_contexts(parent, np.concatenate([[0], np.ones(count, np.int64)])))
     [times] = spread.times.tolist()
     assert abs(times - count) <= count / 256
+
+
+def test_the_heap_is_judged_where_most_is_in_use() -> None:
+    # GIVEN a program that holds 300 bytes at once, and frees all of it
+    amount = np.array([100, 100, -100, 200, -200, 50, -100, -50])
+    changes = HeapChanges(np.arange(8), amount, np.array([-1, -1, 0, -1, 3, -1, 1, 5]))
+    peak = changes.until_peak()
+    assert (peak.amount.sum(), len(peak.amount)) == (300, 4)
+    # THEN of those, what was free by then is not counted
+    assert sorted(set(range(4)) - set(peak.allocated_by.tolist()) - {2}) == [1, 3]
+    nothing = np.zeros(0, np.int64)
+    assert len(HeapChanges(nothing, nothing, nothing).until_peak().amount) == 0
 
 
 def test_the_heaps_changes() -> None:

@@ -47,6 +47,12 @@ class HeapChanges:
     allocated_by: Ints
     """Of bytes given back: the row that had taken them. -1 otherwise."""
 
+    def until_peak(self) -> HeapChanges:
+        """Up to where most is in use: programs that free everything at their end have their peak before."""
+        in_use = np.cumsum(self.amount)
+        rows = int(np.argmax(in_use)) + 1 if len(in_use) else 0
+        return HeapChanges(self.region[:rows], self.amount[:rows], self.allocated_by[:rows])
+
 
 def heap_changes(calls: npt.NDArray[np.void], names: Mapping[int, str], inner: npt.NDArray[np.bool_]) -> HeapChanges:
     """`calls` as the stream has them, `names` of their functions; `inner`: made by another such function."""

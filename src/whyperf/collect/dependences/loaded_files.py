@@ -35,10 +35,15 @@ def plug_in_files(named: Sequence[Path]) -> tuple[str, ...]:
 
 def files_of(program: Program, environment: Mapping[str, str], plug_ins: Sequence[str] = ()) -> list[LoadedFile]:
     """The program first. What it loads by itself later is only known if an earlier run showed it: `plug_ins`."""
+    main, *libraries = paths_of(program, environment, plug_ins)
+    return [LoadedFile(describe(path), origin_of(path, {main}, "")) for path in (main, *libraries)]
+
+
+def paths_of(program: Program, environment: Mapping[str, str], plug_ins: Sequence[str] = ()) -> list[str]:
+    """The same, unread."""
     main = str(executed_file(program).resolve())
     libraries = (str(Path(path).resolve()) for path in (*_libraries(main, environment), *plug_ins))
-    paths = list(dict.fromkeys([main, *libraries]))
-    return [LoadedFile(describe(path), origin_of(path, {main}, "")) for path in paths]
+    return list(dict.fromkeys([main, *libraries]))
 
 
 def _libraries(path: str, environment: Mapping[str, str]) -> list[str]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from math import log2
 
 import numpy as np
 
-from whyperf.engines.memory.contexts import Contexts, Placed, allocated, kept, live, objects, only
+from whyperf.engines.memory.contexts import Contexts, Placed, allocated, kept, live, objects, only, touched
 from whyperf.engines.run import Floats, Ints
+
+Amount = Callable[[Placed], Floats]
 
 
 class Reason(Enum):
@@ -27,6 +30,11 @@ class Amounts:
     allocated: float  # bytes
     live: float  # bytes at the peak
     kept: float  # bytes that were never freed
+    touched: float  # bytes at the peak that were ever touched
+
+    @property
+    def touched_part(self) -> float:
+        return min(1.0, self.touched / self.live) if self.live else 1.0
 
     @property
     def each(self) -> float:
@@ -42,32 +50,39 @@ class Amounts:
 class Change:
     good: Amounts
     bad: Amounts
-    good_runs: tuple[float, ...]  # bytes at the peak
+    good_runs: tuple[float, ...]  # bytes of what is compared: at the peak, or allocated
     bad_runs: tuple[float, ...]
     error: float  # standard error of the difference
     reasons: dict[Reason, float]  # in bits: of how many times as much is held
 
     @property
     def excess(self) -> float:
-        return self.bad.live - self.good.live
+        return sum(self.bad_runs) / len(self.bad_runs) - sum(self.good_runs) / len(self.good_runs)
+
+    @property
+    def untouched_excess(self) -> float:
+        """Bytes at the peak that nobody ever touched."""
+        return (self.bad.live - self.bad.touched) - (self.good.live - self.good.touched)
 
     @property
     def reason(self) -> Reason:
         return max(self.reasons, key=lambda one: self.reasons[one])
 
 
-def change_of(contexts: Contexts, nodes: Ints) -> Change:
-    """What the allocations made in these nodes come to in good and bad runs."""
+def change_of(contexts: Contexts, nodes: Ints, amount: Amount = live) -> Change:
+    """What the allocations made in these nodes come to in good and bad runs, compared by `amount`."""
 
     def amounts(side: tuple[Placed, ...]) -> tuple[Amounts, tuple[float, ...], float]:
         inside = {one: np.isin(one.node, nodes) for one in side}
-        rows = [
-            [float((amount(one) * inside[one]).sum()) for one in side] for amount in (objects, allocated, live, kept)
-        ]
-        squares = [float((live(one) ** 2 * _unsure(one) * inside[one]).sum()) for one in side]
-        mean = [sum(row) / len(side) for row in rows]
-        spread = float(np.var(rows[2], ddof=1)) / len(side) if len(side) > 1 else 0.0
-        return Amounts(*mean), tuple(rows[2]), max(sum(squares) / len(side) ** 2, spread)
+
+        def by_run(what: Amount) -> list[float]:
+            return [float((what(one) * inside[one]).sum()) for one in side]
+
+        mean = [sum(by_run(what)) / len(side) for what in (objects, allocated, live, kept, touched)]
+        compared = by_run(amount)
+        squares = [float((amount(one) ** 2 * _unsure(one) * inside[one]).sum()) for one in side]
+        spread = float(np.var(compared, ddof=1)) / len(side) if len(side) > 1 else 0.0
+        return Amounts(*mean), tuple(compared), max(sum(squares) / len(side) ** 2, spread)
 
     good, good_runs, good_variance = amounts(contexts.good)
     bad, bad_runs, bad_variance = amounts(contexts.bad)

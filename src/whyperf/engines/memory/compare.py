@@ -13,7 +13,7 @@ from whyperf.engines.changed_code import ChangedCode, compare_code
 from whyperf.engines.context_tree import ROOT
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.holdings import Holdings, holdings_of
-from whyperf.engines.memory.changes import Change, change_of
+from whyperf.engines.memory.changes import Amount, Change, change_of
 from whyperf.engines.memory.contexts import Contexts, allocated, live, place, samples
 from whyperf.engines.memory.deciders import Deciders, mean, named_wrappers
 from whyperf.engines.memory.frees import NotFreeing, who_stopped
@@ -49,6 +49,7 @@ class MemoryExcess:
     code: ChangedCode
     settings: MemorySettings
     kind: MemoryKind = MemoryKind.ALLOCATION
+    amount: Amount = live  # what is compared
 
     @property
     def index(self) -> FunctionIndex:
@@ -56,9 +57,9 @@ class MemoryExcess:
 
     @cached_property
     def by_node(self) -> Floats:
-        """Bytes that bad runs hold more at the peak."""
+        """Bytes that bad runs have more of it."""
         contexts = self.contexts
-        return mean(contexts.by_node(contexts.bad, live)) - mean(contexts.by_node(contexts.good, live))
+        return mean(contexts.by_node(contexts.bad, self.amount)) - mean(contexts.by_node(contexts.good, self.amount))
 
     @property
     def total(self) -> float:
@@ -82,7 +83,7 @@ class MemoryExcess:
 
     def _account(self, function: int, nodes: list[int], deciding: dict[int, float], total: float) -> Account:
         where = np.array(nodes, np.int64)
-        change = change_of(self.contexts, where)
+        change = change_of(self.contexts, where, self.amount)
         node = max(deciding, key=lambda one: (deciding[one], -one))
         stopped = who_stopped(self.contexts, where, change, self._wrappers, self.settings)
         return Account(function, node, where, min(1.0, change.excess / total), change, stopped)
@@ -113,9 +114,10 @@ def compare(
     bad: Sequence[Run],
     *,
     kind: MemoryKind = MemoryKind.ALLOCATION,
+    amount: Amount = live,
     same_work: bool | None = None,
 ) -> MemoryExcess:
     index = FunctionIndex(good, bad)
     code = compare_code(index, same_work=same_work)
     held: dict[Run, Holdings] = {run: holdings_of(run.recording, kind) for run in (*good, *bad)}
-    return MemoryExcess(place(index, held), code, MemorySettings(), kind)
+    return MemoryExcess(place(index, held), code, MemorySettings(), kind, amount)

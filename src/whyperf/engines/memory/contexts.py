@@ -51,8 +51,9 @@ class Contexts:
         return np.array(rows)
 
 
-def place(index: FunctionIndex, held: dict[Run, Holdings]) -> Contexts:
-    builder = TreeBuilder(index, folded=True)
+def place(index: FunctionIndex, held: dict[Run, Holdings], *, folded: bool = True) -> Contexts:
+    """`folded`: code of system libraries belongs to its callers."""
+    builder = TreeBuilder(index, folded=folded)
     nodes = {
         run: (_nodes(builder, run, one.stack, ROOT), _nodes(builder, run, one.freed_stack, LOST))
         for run, one in held.items()
@@ -74,6 +75,10 @@ def _nodes(builder: TreeBuilder, run: Run, stacks: Ints, unknown: int) -> Ints:
 
 def live(one: Placed) -> Floats:
     return one.held.weight * one.held.at_peak
+
+
+def touched(one: Placed) -> Floats:
+    return live(one) * one.held.touched
 
 
 def kept(one: Placed) -> Floats:

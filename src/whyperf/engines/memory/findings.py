@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from whyperf.engines.context_tree import ROOT
 from whyperf.engines.finding import Finding, HotLine, Place, Strength
+from whyperf.engines.holdings import Booleans
 from whyperf.engines.memory.changes import Reason
 from whyperf.engines.memory.compare import Account, MemoryExcess
-from whyperf.engines.memory.contexts import Placed, live
+from whyperf.engines.memory.contexts import Placed, allocated
 from whyperf.engines.memory.sentences import (
-    GROWTH,
-    LEAK,
     Said,
     called_by,
+    churns,
     no_longer_frees,
     on_the_way,
     touches,
     why,
 )
+from whyperf.engines.memory.values import changed_values
 from whyperf.engines.shown_lines import lines_around
 from whyperf.engines.source_change import source_change
 from whyperf.recording.memory_tables import MemoryKind
@@ -73,13 +74,14 @@ def _named(excess: MemoryExcess) -> Iterator[_Named]:
 def _of_account(excess: MemoryExcess, account: Account) -> Iterator[_Named]:
     """Who no longer frees it, who allocates it, and who calls that one."""
     contexts, settings = excess.contexts, excess.settings
-    not_freed = account.change.reason is Reason.NOT_FREED and account.stopped is not None
+    churning = excess.amount is allocated
+    not_freed = not churning and account.change.reason is Reason.NOT_FREED and account.stopped is not None
     score = account.share
     if account.stopped is not None and not_freed:
         said = no_longer_frees(account, contexts.name(account.node), contexts.name(account.stopped.node))
         yield _Named(account.stopped.function, account.stopped.node, account, score, said, frees=True)
         score *= settings.next_in_line
-    said = touches(account) if excess.kind is MemoryKind.PAGE else why(account)
+    said = churns(account) if churning else touches(account) if excess.kind is MemoryKind.PAGE else why(account)
     yield _Named(account.function, account.node, account, score, said)
     caller = int(contexts.tree.parent[account.node])
     if caller != ROOT and int(contexts.tree.parent[caller]) != ROOT:
@@ -118,6 +120,9 @@ def _finding(excess: MemoryExcess, rank: int, named: _Named, share: float) -> Fi
     account = named.account
     error = account.change.error / max(account.change.excess, 1.0) * account.share
     place, lines = _where(excess, named)
+    values = (
+        changed_values(excess.contexts, named.function, account.nodes) if named.function == account.function else []
+    )
     changed = named.function in excess.code.changed
     return Finding(
         engine=ENGINE,
@@ -127,10 +132,10 @@ def _finding(excess: MemoryExcess, rank: int, named: _Named, share: float) -> Fi
         score=min(1.0, max(0.0, named.score)),
         share=share,
         path=tuple(excess.contexts.name(node) for node in excess.contexts.tree.path(named.node)),
-        pattern=LEAK if named.said.is_leak else GROWTH,
-        why=named.said.sentence,
+        pattern=named.said.pattern,
+        why=" ".join((named.said.sentence, *(one.sentence for one in values))),
         lines=lines,
-        detail=_detail(excess, named, changed),
+        detail=_detail(excess, named, changed) | {"values": [asdict(one) for one in values]},
         strength=Strength(
             account.sigma, account.separated, account.share - 2 * error, account.share + 2 * error, named.inferred
         ),
@@ -149,6 +154,8 @@ def _detail(excess: MemoryExcess, named: _Named, changed: bool) -> dict[str, Any
         "bad_allocations": change.bad.objects,
         "good_allocated_bytes": change.good.allocated,
         "bad_allocated_bytes": change.bad.allocated,
+        "good_touched_bytes": change.good.touched,
+        "bad_touched_bytes": change.bad.touched,
         "reason": change.reason.name.lower().replace("_", "-"),
         "sigma": named.account.sigma,
         "allocated_in": excess.contexts.name(named.account.node),
@@ -170,7 +177,7 @@ def _where(excess: MemoryExcess, named: _Named) -> tuple[Place, tuple[HotLine, .
     spent: defaultdict[tuple[str, int], float] = defaultdict(float)
     for one in side:
         inside = np.isin(one.node, named.account.nodes)
-        stacks, weights = _stacks(one, inside, frees=named.frees)
+        stacks, weights = _stacks(excess, one, inside, frees=named.frees)
         files = one.run.frames.column("file")
         for stack, weight in zip(stacks.tolist(), weights.tolist(), strict=True):
             frame = index.innermost_frame(one.run, stack, named.function)
@@ -187,9 +194,9 @@ def _where(excess: MemoryExcess, named: _Named) -> tuple[Place, tuple[HotLine, .
     return Place(file, line), lines_around(index.bad, file, line, shares)
 
 
-def _stacks(one: Placed, inside: np.ndarray[Any, np.dtype[np.bool_]], *, frees: bool) -> tuple[Any, Any]:
+def _stacks(excess: MemoryExcess, one: Placed, inside: Booleans, *, frees: bool) -> tuple[Any, Any]:
     stack = one.held.freed_stack if frees else one.held.stack
-    weight = one.held.weight if frees else live(one)
+    weight = one.held.weight if frees else excess.amount(one)
     rows = np.flatnonzero(inside & (stack >= 0) & (weight > 0))
     distinct, where = np.unique(stack[rows], return_inverse=True)
     return distinct, np.bincount(where, weight[rows], len(distinct))

@@ -11,16 +11,16 @@ from whyperf.engines.quantities import count, percent
 if TYPE_CHECKING:
     from whyperf.engines.memory.compare import Account
 
-LEAK, GROWTH = "leak", "growth"
+LEAK, GROWTH, WASTE, CHURN = "leak", "growth", "waste", "churn"
 
-# Kept until the end, of what grew: the larger part.
-_NEVER_FREED = 0.5
+# Of what grew: the larger part.
+_MOST = 0.5
 
 
 @dataclass(frozen=True)
 class Said:
     predicate: str  # of a sentence about the function
-    is_leak: bool = False
+    pattern: str = GROWTH
 
     @property
     def sentence(self) -> str:
@@ -42,23 +42,27 @@ def why(account: Account) -> Said:
     held = f"{in_bytes(change.bad.live)} of it are in use at the peak, was {in_bytes(change.good.live)}"
     reason = change.reason
     leaks = _is_leak(change)
+    pattern = LEAK if leaks else GROWTH
+    if _is_waste(change):
+        return _wastes(change)
     never = " It is never freed." if leaks else ""
     if reason is Reason.NEW:
         return Said(
-            f"allocates {in_bytes(change.bad.live)} in use at the peak; good runs allocate nothing there.{never}", leaks
+            f"allocates {in_bytes(change.bad.live)} in use at the peak; good runs allocate nothing there.{never}",
+            pattern,
         )
     if reason is Reason.NOT_FREED:
         good, bad = percent(1 - change.good.held_part), percent(1 - change.bad.held_part)
         how = "no longer freed" if leaks else "freed later"
-        return Said(f"allocates memory that is {how}: {good} was free at the peak, now {bad}; {held}.", leaks)
+        return Said(f"allocates memory that is {how}: {good} was free at the peak, now {bad}; {held}.", pattern)
     if reason is Reason.LARGER:
         return Said(
             f"allocates more each time: {in_bytes(change.bad.each)} on average, was {in_bytes(change.good.each)}; "
             f"{held}.{never}",
-            leaks,
+            pattern,
         )
     times = f"{_rounded(change.bad.objects)} times, was {_rounded(change.good.objects)}"
-    return Said(f"allocates more often: about {times}; {held}.{never}", leaks)
+    return Said(f"allocates more often: about {times}; {held}.{never}", pattern)
 
 
 def no_longer_frees(account: Account, allocator: str, freer: str) -> Said:
@@ -69,7 +73,33 @@ def no_longer_frees(account: Account, allocator: str, freer: str) -> Said:
     verb = "no longer frees" if stopped.bad < 0.01 else "frees less of"
     parts = f"{percent(min(1.0, stopped.good))} in good runs, {percent(min(1.0, stopped.bad))} now"
     held = f"{in_bytes(change.bad.live)} are in use at the peak, was {in_bytes(change.good.live)}"
-    return Said(f"{verb} {allocates}: {parts}; {held}.", is_leak=True)
+    return Said(f"{verb} {allocates}: {parts}; {held}.", LEAK)
+
+
+def _wastes(change: Change) -> Said:
+    """Of memory that is allocated and never used."""
+    touched = f"{percent(change.bad.touched_part)} of it is ever touched"
+    before = f", was {percent(change.good.touched_part)}" if change.reason is not Reason.NEW else ""
+    how = {
+        Reason.LARGER: f"allocates more each time than it uses: {in_bytes(change.bad.each)} on average, was "
+        f"{in_bytes(change.good.each)}",
+        Reason.NEW: "allocates memory that it does not use; good runs allocate nothing there",
+    }.get(change.reason, "allocates memory that it does not use")
+    held = f"{in_bytes(change.bad.live)} are allocated at the peak, was {in_bytes(change.good.live)}"
+    return Said(f"{how}; {touched}{before}; {held}.", WASTE)
+
+
+def churns(account: Account) -> Said:
+    """Of memory that is freed again: no more of it is in use."""
+    good, bad = account.change.good, account.change.bad
+    often = f"about {_rounded(bad.objects)} times {in_bytes(bad.each)}"
+    if account.change.reason is Reason.NEW:
+        return Said(f"allocates and frees {often} for the same memory in use; good runs allocate nothing there.", CHURN)
+    ratio = bad.allocated / good.allocated
+    before = f"{_rounded(good.objects)} times {in_bytes(good.each)}"
+    return Said(
+        f"allocates and frees {ratio:.1f} times as much for the same memory in use: {often}, was {before}.", CHURN
+    )
 
 
 def touches(account: Account) -> Said:
@@ -94,8 +124,13 @@ def on_the_way(said: Said, name: str) -> Said:
 def _is_leak(change: Change) -> bool:
     """Most of what is held more is never freed, though good runs free it."""
     grew = change.bad.kept - change.good.kept
-    freed_before = change.good.kept < _NEVER_FREED * change.good.allocated
-    return change.excess > 0 and grew >= _NEVER_FREED * change.excess and freed_before
+    freed_before = change.good.kept < _MOST * change.good.allocated
+    return change.excess > 0 and grew >= _MOST * change.excess and freed_before
+
+
+def _is_waste(change: Change) -> bool:
+    """Most of what is held more was never touched."""
+    return change.excess > 0 and change.untouched_excess >= _MOST * change.excess
 
 
 def _rounded(value: float) -> str:

@@ -21,7 +21,7 @@ from whyperf.recording.file_backed import large_arrays_in_files
 from whyperf.recording.symptom import SymptomKind, SymptomSpec
 
 # What the symptom is called where additions and removals are several symptoms.
-_NET = {SymptomKind.VARIABLE: "in {}", SymptomKind.MEMORY: "bytes not freed"}
+_NET = {SymptomKind.VARIABLE: "in {}", SymptomKind.MEMORY: "bytes in use at the peak"}
 
 
 @large_arrays_in_files()

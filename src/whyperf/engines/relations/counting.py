@@ -68,7 +68,7 @@ def symptom_weights(sketches: Sketches, spec: SymptomSpec) -> tuple[str, Floats,
     """What the symptom is called, and how much of it is in each node, over all runs of a side."""
     good, bad = sketches.sides
     if spec.kind is SymptomKind.MEMORY:
-        return "bytes not freed", good.live, bad.live
+        return "bytes in use at the peak", good.live, bad.live
     if spec.kind in (SymptomKind.FUNCTION, SymptomKind.INSTRUCTIONS) and spec.name:
         names = [function.key.name for function in sketches.functions]
         wanted = [number for number, name in enumerate(names) if is_called(name, spec.name)]

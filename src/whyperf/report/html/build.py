@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from whyperf.diagnose.verdict import Verdict
+from whyperf.diagnose.verdict import MEMORY_MEASURES, Verdict
 from whyperf.engines.run import ONE_RUN
 from whyperf.recording.tables import Clock
 from whyperf.report.html.causes import causes_section
@@ -26,7 +26,7 @@ def page_model(verdict: Verdict | None, examined: Examined) -> PageModel:
     values = values_section(examined.values, suspects)
     unit = verdict.symptom.unit if verdict is not None and examined.good else ONE_RUN
     ranking = verdict.contexts if verdict is not None else None
-    contexts = contexts_section(examined, unit, ranking, _clock(verdict, examined))
+    contexts = contexts_section(examined, unit, ranking, _shown_first(verdict, examined))
     causes = causes_section(verdict)
     relations = relations_section(verdict)
     return PageModel(
@@ -46,12 +46,14 @@ def page_model(verdict: Verdict | None, examined: Examined) -> PageModel:
     )
 
 
-def _clock(verdict: Verdict | None, examined: Examined) -> Clock:
-    """Which time explains the verdict: what its suspects were chosen from, or what its symptom is of."""
+def _shown_first(verdict: Verdict | None, examined: Examined) -> str:
+    """Which time explains the verdict: what its suspects were chosen from, or what its symptom is of. Or memory."""
+    if verdict is not None and verdict.symptom.measure in MEMORY_MEASURES:
+        return "peak"
     if examined.excess is not None:
-        return examined.excess.clock
+        return examined.excess.clock.name.lower()
     waits = verdict is not None and verdict.symptom.measure == "wall_s" and verdict.symptom.kind in _WAITING
-    return Clock.BLOCKED if waits else Clock.CPU
+    return (Clock.BLOCKED if waits else Clock.CPU).name.lower()
 
 
 def title_of(examined: Examined) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from whyperf.diagnose.verdict import ContextRanking
+from whyperf.engines.context_tree import ContextTree
 from whyperf.engines.contexts.layers import Layer, layers_of
 from whyperf.engines.excess.costs import Costs, Side, measure
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Floats
 from whyperf.recording.tables import Clock
 from whyperf.report.html.examined import Examined
+from whyperf.report.html.memory import memory_over_time, memory_trees
 from whyperf.report.html.model import ContextsSection, ContextTreeColumns, FrameFunction, HeatMap, HeatRow, HeatStep
 from whyperf.report.traced_path import without_tracing
 
@@ -29,15 +31,16 @@ _LAYERS = {
 
 
 def contexts_section(
-    examined: Examined, unit: str, ranking: ContextRanking | None = None, clock_of_verdict: Clock = Clock.CPU
+    examined: Examined, unit: str, ranking: ContextRanking | None = None, shown_first: str = "cpu"
 ) -> ContextsSection | None:
     """None where there is nothing to show. `ranking`: what kernel events say of contexts."""
     index = examined.index
     shown = [
-        (clock, _Tree(costs))
+        (clock.name.lower(), _tree_of(costs))
         for clock in (Clock.CPU, Clock.BLOCKED)
         if _enough(index, clock) and len((costs := _costs(examined, unit, clock)).tree) > 1
     ]
+    shown += [(name, _Tree(tree, good, bad)) for name, tree, good, bad in memory_trees(index)]
     heat = None if ranking is None or not ranking.contexts else _heat(ranking)
     if not shown and heat is None:
         return None
@@ -47,10 +50,11 @@ def contexts_section(
     return ContextsSection(
         unit=unit,
         compared=bool(index.good),
-        shown=clock_of_verdict.name.lower(),
+        shown=shown_first,
         functions=tuple(_function(index, function, layers[function]) for function in used),
         trees=tuple(tree.columns(clock, number) for clock, tree in shown),
         heat=heat,
+        memory=memory_over_time(index),
     )
 
 
@@ -86,9 +90,7 @@ def _costs(examined: Examined, unit: str, clock: Clock) -> Costs:
 class _Tree:
     """What remains of a context tree when contexts too small to be seen are summed up in their callers."""
 
-    def __init__(self, costs: Costs) -> None:
-        tree = costs.tree
-        good, bad = _mean(costs.good, len(tree)), _mean(costs.bad, len(tree))
+    def __init__(self, tree: ContextTree, good: Floats, bad: Floats) -> None:
         good_below, bad_below = tree.inclusive(good), tree.inclusive(bad)
         # A caller weighs at least as much as what it calls, and comes before it: no context is kept without its caller.
         order = np.argsort(-np.maximum(good_below, bad_below), kind="stable")
@@ -106,16 +108,21 @@ class _Tree:
             for own, below in ((good, good_below), (bad, bad_below))
         )
 
-    def columns(self, clock: Clock, number: dict[int, int]) -> ContextTreeColumns:
+    def columns(self, clock: str, number: dict[int, int]) -> ContextTreeColumns:
         """Without the root: the outermost functions' caller is -1."""
         return ContextTreeColumns(
-            clock=clock.name.lower(),
+            clock=clock,
             parent=tuple((self.parent[1:] - 1).tolist()),
             function=tuple(number[one] for one in self.function[1:].tolist()),
             good=tuple(self.good[1:].tolist()),
             bad=tuple(self.bad[1:].tolist()),
             left_out=self.left_out,
         )
+
+
+def _tree_of(costs: Costs) -> _Tree:
+    size = len(costs.tree)
+    return _Tree(costs.tree, _mean(costs.good, size), _mean(costs.bad, size))
 
 
 def _mean(side: Side, size: int) -> Floats:

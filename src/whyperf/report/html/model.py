@@ -192,10 +192,10 @@ class FrameFunction:
 class ContextTreeColumns:
     """A calling-context tree, a column a field; parents come before children. Seconds are per unit of work."""
 
-    clock: str  # cpu, blocked
+    clock: str  # cpu, blocked; of bytes a run: peak, kept
     parent: tuple[int, ...]  # -1 for the outermost
     function: tuple[int, ...]  # number in `functions`; -1: several contexts too small to be shown
-    good: tuple[float, ...]  # seconds in the context itself
+    good: tuple[float, ...]  # seconds or bytes in the context itself
     bad: tuple[float, ...]
     left_out: int  # contexts summed up
 
@@ -228,13 +228,20 @@ class HeatMap:
 
 
 @dataclass(frozen=True)
+class MemoryOverTime:
+    resident: bool  # pages that were there; else what was allocated
+    courses: tuple[RunCourse, ...]  # in bytes
+
+
+@dataclass(frozen=True)
 class ContextsSection:
     unit: str
     compared: bool  # False: one kind of runs only, in `bad`
-    shown: str  # the clock that the verdict is about: cpu, blocked
+    shown: str  # the clock that the verdict is about: cpu, blocked; peak
     functions: tuple[FrameFunction, ...]
     trees: tuple[ContextTreeColumns, ...]
     heat: HeatMap | None  # from kernel events
+    memory: MemoryOverTime | None = None  # of recordings of memory
 
 
 @dataclass(frozen=True)

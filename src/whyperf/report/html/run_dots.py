@@ -10,7 +10,8 @@ from whyperf.report.html.fragments import BAD, GOOD, QUIET, RULE, escaped, style
 from whyperf.report.html.model import RunAmounts
 
 _MEASURES = {"cpu_s": "CPU time", "wall_s": "Time", "peak_bytes": "Peak memory", "own_s": "Time",
-             "latency_p50_s": "Median latency", "latency_p99_s": "p99 latency"}  # fmt: skip
+             "allocated_bytes": "Allocated memory", "latency_p50_s": "Median latency",
+             "latency_p99_s": "p99 latency"}  # fmt: skip
 _SHOWN = 50  # runs of a kind
 _TICKS = 5
 _LABELS = "2.9em"  # left of the scale

@@ -74,7 +74,7 @@ def _sums(group: Ints | Int32s, amounts: Ints, groups: int) -> Ints:
 def _memory(
     streamed: Streamed, calls: npt.NDArray[np.void], contexts: Contexts, number: Ints, parent: Ints
 ) -> tuple[Ints, Ints]:
-    """Bytes that each context asked for, and those that were never given back."""
+    """Bytes that each context asked for, and those in use when most is."""
     count = len(contexts.parent)
     heap_functions = np.array(
         [function.heap is not HeapUse.NONE for function in streamed.instruments.functions], np.bool_
@@ -84,8 +84,10 @@ def _memory(
     changes = heap_changes(calls, streamed.heap_names(calls["function"]), inner)
     asking = parent[number[changes.region]]
     known = (asking >= 0) & (changes.amount > 0)
+    until_peak = changes.until_peak()
     kept = known.copy()
-    kept[changes.allocated_by[changes.allocated_by >= 0]] = False
+    kept[len(until_peak.amount) :] = False
+    kept[until_peak.allocated_by[until_peak.allocated_by >= 0]] = False
     context = contexts.of_activation[asking]
     return (
         _sums(context[known], changes.amount[known], count),

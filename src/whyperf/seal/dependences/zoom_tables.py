@@ -131,7 +131,7 @@ def _updates(streamed: Streamed, decoded: Decoded) -> pa.Table:
     above = regions["parent"][calls["region"]]
     called = regions["kind"][above] == RegionKind.ACTIVATION
     inner = called & heap_functions[np.where(called, regions["place"][above], 0)]
-    changes = heap_changes(calls, streamed.heap_names(calls["function"]), inner)
+    changes = heap_changes(calls, streamed.heap_names(calls["function"]), inner).until_peak()
     opener = regions["event"][changes.region].astype(np.int64) - 1
     execution = np.concatenate([execution, opener])
     amount = np.concatenate([amount, changes.amount])

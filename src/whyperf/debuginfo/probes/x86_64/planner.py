@@ -18,6 +18,7 @@ from whyperf.debuginfo.machines.machine import Row
 from whyperf.debuginfo.machines.x86_64.control import instructions
 from whyperf.debuginfo.probes.plan_file import OLD_BYTES, PlanFlags, Planned
 from whyperf.debuginfo.probes.survey import split_off_parts, tail_jumps
+from whyperf.debuginfo.probes.x86_64.entries import entry_run
 from whyperf.debuginfo.probes.x86_64.flags import flags_are_used
 from whyperf.debuginfo.probes.x86_64.moving import Moved, movable, pointer_jump
 from whyperf.debuginfo.probes.x86_64.stubs import Stubs
@@ -27,7 +28,6 @@ from whyperf.recording.call_tables import CallKind, NotCounted
 _JUMP_BYTES = 5
 _CALL_CODE, _JUMP_CODE = 0xE8, 0xE9
 _CONDITIONAL_CODE = range(0x80, 0x90)  # behind 0x0F
-_MARK = "endbr64"
 _ENTRY_BYTES = 96  # of a function that is looked at for its use of flags
 _SHORT_JUMPS = frozenset({0xEB, *range(0x70, 0x80)})
 
@@ -180,32 +180,20 @@ class _Planner:
     def _entry(self, function: Function) -> None:
         if CallKind.ENTRY not in self._kinds:
             return
-        rows = function.first[1:] if function.first[0][2] == _MARK else function.first
-        run = self._entry_run(function, rows)
+        run = self._entry_run(function)
         if isinstance(run, NotCounted):
             self._builder.left_alone(CallKind.ENTRY, function.stretch.low, function.stretch.low, -1, run)
         else:
             self._builder.entry(function.stretch.low, run)
             self._note_moved(run[0].address, run[-1].address + len(run[-1].content))
 
-    def _entry_run(self, function: Function, rows: Sequence[Row]) -> list[Moved] | NotCounted:
-        if not function.movable:
-            return NotCounted.ENTERED
-        run: list[Moved] = []
-        size = 0
-        for address, bytes_, _, _ in rows:
-            if size >= _JUMP_BYTES:
-                break
-            one = movable(address, function.bytes_of(address, bytes_), stack_is_lower=False)
-            if isinstance(one, NotCounted):
-                return one
-            run.append(one)
-            size += bytes_
-        if not _JUMP_BYTES <= size <= OLD_BYTES:
-            return NotCounted.TOO_SHORT
+    def _entry_run(self, function: Function) -> list[Moved] | NotCounted:
+        run = entry_run(function)
+        if isinstance(run, NotCounted):
+            return run
         if self._survey.jumped_to.intersection((function.stretch.low, run[0].address)):
             return NotCounted.REPEATED
-        return self._apart(run, run[0].address + size)
+        return self._apart(run, run[-1].address + len(run[-1].content))
 
     def _apart(self, run: list[Moved], end: int) -> list[Moved] | NotCounted:
         """The run, if nothing enters what is replaced up to `end` behind its start, and nothing else replaces it."""

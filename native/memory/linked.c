@@ -1,0 +1,193 @@
+#include "memory/linked.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "machine/machine.h"
+#include "memory/allocations.h"
+#include "memory/owned.h"
+#include "probes/install.h"
+#include "sampler/sampler.h"
+
+_Static_assert(sizeof(struct linked_call) == LINKED_CALL_BYTES &&
+                   offsetof(struct linked_call, result) == LINKED_RESULT_AT,
+               "as in the handlers");
+
+static uint64_t argument(const struct linked_call *call, uint8_t number) {
+    return number < LINKED_ARGUMENTS ? call->arguments[number] : 0;
+}
+
+static uint64_t arena_of(const struct linked_call *call) {
+    const struct linked_hook *hook = call->hook;
+    return hook->arena < LINKED_ARGUMENTS ? call->arguments[hook->arena] : hook->allocator;
+}
+
+static bool leaves(uint64_t address, struct ending_allocation *ending) {
+    if (!address || !live_may_hold(address) || !allocation_leaves(address, ending))
+        return false;
+    owned_forget(address);
+    return true;
+}
+
+void linked_before(struct linked_call *call) {
+    const struct linked_hook *hook = call->hook;
+    uint64_t size = argument(call, hook->size);
+    call->bytes = hook->size_bytes == sizeof(uint32_t) ? (uint32_t)size : size;
+    if (hook->role == LINKED_ALLOCATE_MANY) {
+        if (__builtin_mul_overflow(call->bytes, argument(call, hook->count), &call->bytes))
+            call->bytes = 0;
+        these_allocations.until_sample -= (int64_t)call->bytes;
+    }
+    call->is_due = these_allocations.until_sample < 0;
+    uint64_t old = hook->role == LINKED_REALLOCATE ? argument(call, hook->pointer) : 0;
+    call->was_sampled = leaves(old, &call->old);
+}
+
+static uint64_t address_of(const struct linked_call *call) {
+    if (call->hook->role != LINKED_ALLOCATE_INTO)
+        return call->result;
+    return (uint32_t)call->result == 0 ? *(const uint64_t *)call->arguments[0] : 0;
+}
+
+static void sample(const struct linked_call *call, uint64_t address) {
+    const struct linked_hook *hook = call->hook;
+    bool has_arena = hook->arena < LINKED_ARGUMENTS || hook->allocator;
+    if (allocation_sample((void *)address, call->bytes) && has_arena && !owned_add(arena_of(call), address))
+        atomic_fetch_add(&this_process.session->frees_lost, 1);
+}
+
+void linked_after(struct linked_call *call) {
+    uint64_t address = address_of(call);
+    bool failed = !address && call->bytes;
+    if (call->was_sampled && (!failed || !allocation_stays(&call->old)))
+        allocation_ended(&call->old);
+    if (address && call->is_due)
+        sample(call, address);
+}
+
+void linked_release(struct linked_call *call) {
+    if (call->hook->role == LINKED_FREE) {
+        if (leaves(argument(call, call->hook->pointer), &call->old))
+            allocation_ended(&call->old);
+        return;
+    }
+    uint64_t arena = arena_of(call), address;
+    while (atomic_load(&owned_taken[live_bucket(arena)]) && (address = owned_take(arena)))
+        if (allocation_leaves(address, &call->old))
+            allocation_ended(&call->old);
+}
+
+enum { MOST_MODULES = 64 };
+
+enum slot_kind {
+    SLOT_ALLOCATION = 0, // gets the address of a handler
+    SLOT_RELEASE = 1,
+    SLOT_THREAD = 2, // gets the distance from the thread pointer to the bytes until the next sample
+    SLOT_LIVE = 3,   // gets the address of a table
+    SLOT_OWNED = 4,
+    SLOT_STUBS = 5, // holds an address in the stubs
+};
+
+static struct {
+    char plans[PATH_MAX];
+    struct {
+        struct plan plan; // header is NULL: a free row
+        struct installed installed;
+    } modules[MOST_MODULES];
+} linked;
+
+static uint64_t slot_value(uint32_t kind, uint64_t held, const struct installed *where) {
+    switch (kind) {
+    case SLOT_ALLOCATION:
+        return (uintptr_t)linked_handle_allocation;
+    case SLOT_RELEASE:
+        return (uintptr_t)linked_handle_release;
+    case SLOT_THREAD:
+        return (uint64_t)((uintptr_t)&these_allocations.until_sample - machine_thread_pointer());
+    case SLOT_LIVE:
+        return (uintptr_t)live_taken;
+    case SLOT_OWNED:
+        return (uintptr_t)owned_taken;
+    default:
+        return (uintptr_t)where->stubs + held;
+    }
+}
+
+static void fill_slots(const struct plan *plan, const struct installed *where, uint8_t *stubs, void *context) {
+    (void)context;
+    for (uint32_t i = 0; i < plan->header->increments; i++) {
+        const struct plan_increment *slot = &plan->increments[i];
+        uint64_t value;
+        memcpy(&value, stubs + slot->at, sizeof value);
+        value = slot_value(slot->counter, value, where);
+        memcpy(stubs + slot->at, &value, slot->counter == SLOT_THREAD ? LINKED_DISTANCE_BYTES : sizeof value);
+    }
+}
+
+static enum probes_reason install(const struct module *module, const struct plan *plan, struct installed *installed) {
+    enum probes_reason reason = plan->header->flags & PLAN_HAS_TRAPS ? PROBES_PLAN_DAMAGED : PROBES_DONE;
+    if (!reason)
+        reason = install_check(plan, module);
+    if (!reason)
+        reason = install_reserve(plan, module, 0, installed);
+    if (!reason)
+        reason = install_stubs(plan, installed, fill_slots, NULL);
+    return reason ? reason : install_patches(plan, installed);
+}
+
+static void look_at(const struct module *module, void *context) {
+    (void)context;
+    int free_row = -1;
+    for (int i = 0; i < MOST_MODULES; i++) {
+        if (!linked.modules[i].plan.header)
+            free_row = i;
+        else if (linked.modules[i].installed.bias == module->bias &&
+                 install_is_in_effect(&linked.modules[i].plan, &linked.modules[i].installed))
+            return;
+    }
+    if (free_row < 0)
+        return;
+    struct plan *plan = &linked.modules[free_row].plan;
+    enum probes_reason reason = plan_open(linked.plans, module->build_id, module->build_id_bytes, plan);
+    if (reason == PROBES_NO_PLAN || reason == PROBES_NO_BUILD_ID)
+        return;
+    if (!reason)
+        reason = install(module, plan, &linked.modules[free_row].installed);
+    if (reason) {
+        plan_close(plan);
+        atomic_fetch_add(&this_process.session->modules_not_patched, 1);
+    }
+}
+
+static void look(void) {
+    int saved_errno = errno;
+    if (this_process.session && !atomic_load(&this_process.no_system_calls))
+        modules_walk(look_at, NULL);
+    errno = saved_errno;
+}
+
+static bool threads_run_already(void) {
+    const char *single = dlsym(RTLD_DEFAULT, "__libc_single_threaded"); // since glibc 2.32
+    return single && !*single;
+}
+
+// Plans lie beside the rings. Code is changed before threads can run it.
+void allocators_start(void) {
+    const char *path = this_process.session_path, *name = strrchr(path, '/');
+    int folder_bytes = name ? (int)(name - path) : 0;
+    size_t bytes = (size_t)snprintf(linked.plans, PATH_MAX, "%.*s/allocators", folder_bytes, path);
+    if (bytes >= PATH_MAX || faccessat(AT_FDCWD, linked.plans, R_OK, 0) != 0)
+        return;
+    if (threads_run_already()) {
+        atomic_fetch_add(&this_process.session->modules_not_patched, 1);
+        return;
+    }
+    look();
+    modules_watch(look);
+}

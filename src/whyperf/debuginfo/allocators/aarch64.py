@@ -1,0 +1,138 @@
+"""Stubs of 64-bit ARM: the first instruction of a function leads there. Only x16 and x17 are changed."""
+
+from __future__ import annotations
+
+import struct
+
+from whyperf.debuginfo.allocators.functions import Arguments, Role
+from whyperf.debuginfo.allocators.parameters import NotSampled
+from whyperf.debuginfo.allocators.stubs import HASH_FACTOR, Slot, hook_bytes
+from whyperf.debuginfo.elf import ElfFile
+from whyperf.debuginfo.image import Image
+from whyperf.debuginfo.probes.aarch64 import words
+from whyperf.debuginfo.probes.aarch64.stubs import Stubs, movable
+from whyperf.debuginfo.probes.aarch64.survey import Code, survey
+from whyperf.debuginfo.probes.plan_file import PatchKind, Plan, PlanFlags
+
+_NUMBER = struct.Struct("<Q")
+_SIGN, _CHECK_SIGN, _OTHER_SIGN = 0xD503233F, 0xD50323BF, 0xD503237F  # paciasp, autiasp, pacibsp
+_THREAD_POINTER = 0xD53BD050  # mrs x16, tpidr_el0
+_ADD, _LOAD, _STORE = 0x8B110210, 0xF9400211, 0xF9000211  # add x16, x16, x17; ldr x17, [x16]; str x17, [x16]
+_MULTIPLY, _HIGH_BITS, _LOAD_BYTE = 0x9B117E10, 0xD371FE10, 0x38706A30  # x16 *= x17; x16 >>= 49; ldrb w16, [x17, x16]
+_JUMP_TO_HANDLER = words.jump_by_register(17)
+_LEAST_BEHIND_SLOT = 24
+"""`code_increment_bytes`: what a slot of a plan may take."""
+
+
+class ArmAllocatorStubs(Stubs):
+    def __init__(self, elf: ElfFile, image: Image) -> None:
+        super().__init__()
+        self._code = Code(elf, image)
+        self._survey = survey(elf, image, self._code)
+        self._functions = {one.stretch.low: one for one in self._survey.functions}
+        self._low = min((segment.address for segment in elf.segments), default=0)
+        self._literals: list[tuple[int, int, int, Slot | None]] = []
+        """Where a word loads it into which register, what it holds, and what is filled in."""
+        self._slots: list[tuple[int, int]] = []
+
+    def put(self, address: int, role: Role, arguments: Arguments, allocator: int) -> None:
+        at, word, is_signed = self._first(address)
+        self._literals = []
+        self._replace(at, word, PatchKind.JUMP)
+        tests = self._tests(role, arguments)
+        unchanged = len(self._stubs)
+        if tests is not None:
+            self._move(at, word)
+            self._jump(at + words.BYTES)
+        for test in tests or ():
+            self._lead_to(test, len(self._stubs))
+        if is_signed:
+            self._add(_CHECK_SIGN)
+        handler = Slot.ALLOCATION if role.allocates else Slot.RELEASE
+        hook = self._load(16, 0, Slot.STUBS)
+        self._load(17, 0, handler)
+        self._add(_JUMP_TO_HANDLER)
+        original = len(self._stubs)
+        if is_signed:
+            self._add(_SIGN)
+        if is_signed and tests is not None:
+            self._add(words.jump(unchanged - len(self._stubs)))
+        elif tests is not None:
+            original = unchanged
+        else:
+            self._move(at, word)
+            self._jump(at + words.BYTES)
+        self._write_literals(hook, original, hook_bytes(role, arguments, allocator))
+
+    def finished(self, build_id: str) -> Plan:
+        self._stubs += bytes(_LEAST_BEHIND_SLOT)
+        self._increments = sorted(self._slots)
+        return self.plan(build_id, PlanFlags.NONE)
+
+    def _first(self, address: int) -> tuple[int, int, bool]:
+        """The instruction that can be replaced, and whether the return address is signed by then."""
+        function = self._functions.get(address)
+        if function is None:
+            raise NotSampled("has code that is not understood")
+        _, word = self._code.at(self._code.row(address))
+        if word == _OTHER_SIGN:
+            raise NotSampled("signs its return address with the second key")
+        at = address + words.BYTES if word in words.LANDING_MARKS else address
+        is_signed = word == _SIGN
+        _, word = self._code.at(self._code.row(at))
+        if at >= function.stretch.high or movable(word) or self._survey.jumped_to.intersection((address, at)):
+            raise NotSampled("begins with an instruction that cannot be replaced")
+        if words.Form.JUMP.holds(word):
+            raise NotSampled("only leads to another function")
+        named = words.page_named(at, word) if words.Form.PAGE.holds(word) else self._low
+        if named < self._low:
+            raise NotSampled("begins with an instruction that cannot be replaced")
+        return at, word, is_signed
+
+    def _tests(self, role: Role, arguments: Arguments) -> list[int] | None:
+        """Where a conditional jump has to lead to the handler; None: it is always to be called."""
+        if role is Role.ALLOCATE_MANY or (role is Role.RESET and arguments.arena is None):
+            return None
+        tests = []
+        if role.allocates and arguments.size is not None:
+            self._add(_THREAD_POINTER)
+            self._load(17, 0, Slot.THREAD)
+            # sub x17, x17, SIZE, in its second form of the lower 32 bits
+            take_off = (0xCB000231 if arguments.size_bytes == words.BYTES * 2 else 0xCB204231) | arguments.size << 16
+            for word in (_ADD, _LOAD, take_off, _STORE):
+                self._add(word)
+            tests.append(len(self._stubs))
+            self._add(0xB7F80011)  # tbnz x17, #63
+        looked_up = arguments.arena if role is Role.RESET else arguments.pointer
+        if looked_up is not None:
+            self._add(0xD344FC10 | looked_up << 5)  # lsr x16, POINTER, #4
+            self._load(17, HASH_FACTOR, None)
+            self._add(_MULTIPLY)
+            self._add(_HIGH_BITS)
+            self._load(17, 0, Slot.OWNED if role is Role.RESET else Slot.LIVE)
+            self._add(_LOAD_BYTE)
+            tests.append(len(self._stubs))
+            self._add(0x35000010)  # cbnz w16
+        return tests
+
+    def _lead_to(self, test: int, target: int) -> None:
+        (word,) = struct.unpack_from("<I", self._stubs, test)
+        struct.pack_into("<I", self._stubs, test, word | (target - test) // words.BYTES << 5)
+
+    def _load(self, register: int, value: int, slot: Slot | None) -> int:
+        """Its number among this stub's literals."""
+        self._literals.append((len(self._stubs), register, value, slot))
+        self._add(0)
+        return len(self._literals) - 1
+
+    def _write_literals(self, hook: int, original: int, behind: bytes) -> None:
+        self._align()
+        hook_at = len(self._stubs)
+        self._slots.append((hook_at, Slot.STUBS))
+        self._stubs += _NUMBER.pack(original) + behind
+        for number, (load, register, value, slot) in enumerate(self._literals):
+            at = len(self._stubs)
+            struct.pack_into("<I", self._stubs, load, 0x58000000 | (at - load) // words.BYTES << 5 | register)
+            if slot is not None:
+                self._slots.append((at, slot))
+            self._stubs += _NUMBER.pack(hook_at if number == hook else value)

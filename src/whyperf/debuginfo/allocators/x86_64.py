@@ -1,0 +1,122 @@
+"""Stubs of x86-64: the first instructions of a function move there. No register is changed."""
+
+from __future__ import annotations
+
+import struct
+
+from whyperf.debuginfo.allocators.functions import Arguments, Role
+from whyperf.debuginfo.allocators.parameters import NotSampled
+from whyperf.debuginfo.allocators.stubs import HASH_FACTOR, HASH_HIGH, HASH_LOW, Slot, hook_bytes
+from whyperf.debuginfo.elf import ElfFile
+from whyperf.debuginfo.image import Image
+from whyperf.debuginfo.probes.plan_file import PatchKind, Plan, PlanFlags
+from whyperf.debuginfo.probes.x86_64.entries import entry_run
+from whyperf.debuginfo.probes.x86_64.moving import Moved
+from whyperf.debuginfo.probes.x86_64.stubs import Stubs
+from whyperf.debuginfo.probes.x86_64.survey import survey
+from whyperf.recording.call_tables import NotCounted
+
+_ARGUMENTS = (7, 6, 2, 1, 8, 9)
+"""rdi, rsi, rdx, rcx, r8, r9 as instructions number them."""
+_NUMBER = struct.Struct("<Q")
+_SIGN_JUMP, _NOT_ZERO_JUMP = b"\x0f\x88", b"\x0f\x85"  # js, jne
+_PUSH_NEAR, _JUMP_NEAR = b"\xff\x35", b"\xff\x25"  # push [rip + distance], jmp [rip + distance]
+_LOAD_RCX = b"\x48\xb9"  # mov rcx, number
+_LEAST_BEHIND_SLOT = 16
+
+
+class IntelAllocatorStubs(Stubs):
+    def __init__(self, elf: ElfFile, image: Image) -> None:
+        super().__init__()
+        self._survey = survey(elf, image, with_loops=False)
+        self._functions = {one.stretch.low: one for one in self._survey.functions}
+        self._slots: list[tuple[int, int]] = []
+
+    def put(self, address: int, role: Role, arguments: Arguments, allocator: int) -> None:
+        run = self._first(address)
+        self._patch(run[0].address, b"".join(one.content for one in run), PatchKind.JUMP)
+        tests = self._tests(role, arguments)
+        original = len(self._stubs)
+        if tests is not None:
+            self._go_on(run)
+        for test in tests or ():
+            self._lead_to(test, len(self._stubs))
+        near = [self._near(_PUSH_NEAR), self._near(_JUMP_NEAR)]
+        if tests is None:
+            original = len(self._stubs)
+            self._go_on(run)
+        self._align()
+        hook_at = len(self._stubs)
+        self._slots.append((hook_at, Slot.STUBS))
+        self._stubs += _NUMBER.pack(original) + hook_bytes(role, arguments, allocator)
+        handler = Slot.ALLOCATION if role.allocates else Slot.RELEASE
+        for at, value, slot in zip(near, (hook_at, 0), (Slot.STUBS, handler), strict=True):
+            self._lead_to(at, len(self._stubs))
+            self._slots.append((len(self._stubs), slot))
+            self._stubs += _NUMBER.pack(value)
+
+    def finished(self, build_id: str) -> Plan:
+        self._stubs += bytes(_LEAST_BEHIND_SLOT)
+        self._increments = sorted(self._slots)
+        return self.plan(build_id, PlanFlags.NONE)
+
+    def _first(self, address: int) -> list[Moved]:
+        function = self._functions.get(address)
+        if function is None:
+            raise NotSampled("has code that is not understood")
+        run = entry_run(function)
+        if isinstance(run, NotCounted):
+            raise NotSampled("begins with instructions that cannot be replaced")
+        low, high = run[0].address, run[-1].address + len(run[-1].content)
+        entered = any(low < at < high for at in self._survey.entered.tolist())
+        if entered or self._survey.jumped_to.intersection((address, low)):
+            raise NotSampled("begins with instructions that cannot be replaced")
+        return run
+
+    def _tests(self, role: Role, arguments: Arguments) -> list[int] | None:
+        """Where the distance of a conditional jump to the handler is; None: it is always to be called."""
+        if role is Role.ALLOCATE_MANY or (role is Role.RESET and arguments.arena is None):
+            return None
+        tests = []
+        if role.allocates and arguments.size is not None:
+            register = _ARGUMENTS[arguments.size]
+            is_narrow = arguments.size_bytes == 4
+            if is_narrow:  # push rax; mov eax, SIZE
+                self._stubs += bytes((0x50, 0x40 | (register >> 3) * 4, 0x89, 0xC0 | (register & 7) << 3))
+                register = 0
+            # sub fs:[distance], SIZE
+            self._stubs += bytes((0x64, 0x48 | (register >> 3) * 4, 0x29, 0x04 | (register & 7) << 3, 0x25))
+            self._slots.append((len(self._stubs), Slot.THREAD))
+            self._stubs += bytes(4)
+            self._stubs += b"\x58" if is_narrow else b""  # pop rax
+            tests.append(self._near(_SIGN_JUMP))
+        looked_up = arguments.arena if role is Role.RESET else arguments.pointer
+        if looked_up is not None:
+            register = _ARGUMENTS[looked_up]
+            self._stubs += b"\x50\x51"  # push rax; push rcx
+            self._stubs += bytes((0x48 | (register >> 3) * 4, 0x89, 0xC0 | (register & 7) << 3))  # mov rax, POINTER
+            self._stubs += bytes((0x48, 0xC1, 0xE8, HASH_LOW))  # shr rax, 4
+            self._stubs += _LOAD_RCX + _NUMBER.pack(HASH_FACTOR)
+            self._stubs += b"\x48\x0f\xaf\xc1"  # imul rax, rcx
+            self._stubs += bytes((0x48, 0xC1, 0xE8, HASH_HIGH))  # shr rax, 49
+            self._stubs += _LOAD_RCX
+            self._slots.append((len(self._stubs), Slot.OWNED if role is Role.RESET else Slot.LIVE))
+            self._stubs += bytes(8)
+            self._stubs += b"\x80\x3c\x01\x00"  # cmp byte [rcx + rax], 0
+            self._stubs += b"\x59\x58"  # pop rcx; pop rax
+            tests.append(self._near(_NOT_ZERO_JUMP))
+        return tests
+
+    def _go_on(self, run: list[Moved]) -> None:
+        for one in run:
+            self._move(one)
+        self._jump(run[-1].address + len(run[-1].content))
+
+    def _near(self, code: bytes) -> int:
+        """Where its distance is, still to be written."""
+        self._stubs += code
+        self._stubs += bytes(4)
+        return len(self._stubs) - 4
+
+    def _lead_to(self, distance_at: int, target: int) -> None:
+        struct.pack_into("<i", self._stubs, distance_at, target - distance_at - 4)
