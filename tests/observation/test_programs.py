@@ -208,10 +208,10 @@ def test_a_hot_site_costs_little_and_is_seen_to_the_end(tmp_path: Path) -> None:
     plain = observed([program, count])
     seen = observed([program, count], [Site(program, first(program, "step"), after=True, register=0)])
     assert seen.output == plain.output
-    assert seen.cpu_s < 3 * plain.cpu_s + 0.5
+    assert seen.totals.cpu_s < 3 * plain.totals.cpu_s + 0.5
     assert not seen.complete[0] and 2000 < seen.hits[0] < 1_000_000
     begun, ended = seen.records["order"][0], seen.records["order"][-1]
-    assert (ended - begun) / 1e9 > 0.5 * seen.elapsed_s  # it was armed again and again
+    assert (ended - begun) / 1e9 > 0.5 * seen.totals.wall_s  # it was armed again and again
 
 
 def test_a_forced_site_by_a_jump_is_cheap(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_a_forced_site_by_a_jump_is_cheap(tmp_path: Path) -> None:
     site = Site(program, place.address, after=True, forced=forced)
     plain, seen = observed([program, count]), observed([program, count], [site])
     assert seen.output != plain.output and seen.placed == (True,)
-    assert seen.cpu_s < 4 * plain.cpu_s + 0.5
+    assert seen.totals.cpu_s < 4 * plain.totals.cpu_s + 0.5
 
 
 SIGNALS = """
@@ -400,7 +400,7 @@ def test_servers_are_observed_while_they_are_driven(tmp_path: Path) -> None:
     lifecycle = Lifecycle(ready=f"file:{ready}", drive="sleep 0.3")
     seen = observed([program, ready], [Site(program, first(program, "step"))], lifecycle=lifecycle)
     assert seen.status == 0 and seen.stopped_by == "driver" and seen.hits[0] > 20
-    assert 0.2 < seen.elapsed_s < 3 and seen.complete == (True,)
+    assert 0.2 < seen.totals.wall_s < 3 and seen.complete == (True,)
 
 
 WRITES = """

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from whyperf.diagnose.origin import Finding
-from whyperf.diagnose.verdict import PEAK_BYTES, Suspect, Verdict, VerdictKind
+from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
 from whyperf.errors import WhyperfError
 from whyperf.investigation.cause import with_cause, with_changed_function
 from whyperf.investigation.proving import SETTLED, ChainProof, Tried, tried_functions
@@ -15,8 +15,8 @@ from whyperf.investigation.starts import FindBinary, beginnings
 from whyperf.investigation.subject import Bounds, Say, Subject
 from whyperf.origin.search import Found, search
 from whyperf.origin.starts import Start
+from whyperf.proof.measuring import is_measurable
 
-_MEASURES = {"cpu_s": "cpu_s", "sampled_cpu_s": "cpu_s", "wall_s": "wall_s", PEAK_BYTES: "max_rss_bytes"}
 _CHAINS = 4  # that are followed
 _PART = 0.4  # of the time that is left, for one chain
 
@@ -61,7 +61,8 @@ def investigate(verdict: Verdict, subject: Subject, binary_of: FindBinary, bound
 
 def measure_of(verdict: Verdict) -> str | None:
     """What a trial measures; None: it cannot."""
-    return _MEASURES.get(verdict.symptom.measure)
+    measure = verdict.symptom.measure
+    return measure if is_measurable(measure) else None
 
 
 def follow(start: Start, subject: Subject, bounds: Bounds, say: Say) -> Found:

@@ -9,12 +9,13 @@ from functools import partial
 
 from whyperf.diagnose.origin import End, Finding, Proof
 from whyperf.diagnose.verdict import Suspect
+from whyperf.errors import WhyperfError
 from whyperf.investigation.subject import Bounds, Say, Subject
 from whyperf.origin.forcible import ForcibleSite
 from whyperf.origin.search import Found
 from whyperf.proof.by_function import prove_by_functions
 from whyperf.proof.by_value import ForcedPlace, prove_value
-from whyperf.proof.rounds import Side, Trying
+from whyperf.proof.rounds import Side, Trying, not_testable
 from whyperf.proof.sentences import Claim
 from whyperf.proof.trial import Kind
 
@@ -57,7 +58,10 @@ class ChainProof:
         is_input = self.found.origin.end is End.OUTSIDE and (hop.good, hop.bad) == (last.good, last.bad)
         claim = Claim(hop.function, hop.module, hop.file, hop.line, hop.what, hop.good, hop.bad, from_outside=is_input)
         trying = _trying(subject, self.measure, self.bounds, partial(_told, self.say, f"forcing {hop.what}"))
-        return prove_value(*_sides(subject), [place], claim, trying)
+        try:
+            return prove_value(*_sides(subject), [place], claim, trying)
+        except WhyperfError as error:  # what other trials have shown stays
+            return not_testable(claim, self.measure, error.sentence)
 
 
 def tried_functions(

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from whyperf.collect.observation import Forced, Observed, Site
-from whyperf.diagnose.origin import Finding, Proof
-from whyperf.proof.judging import Judgement
-from whyperf.proof.rounds import Put, Rounds, Side, Trying, proof_of
+from whyperf.diagnose.origin import Proof
+from whyperf.proof.rounds import Put, Rounds, Side, Trying, not_testable, proof_of
 from whyperf.proof.sentences import Claim, sentence_of
 from whyperf.proof.trial import Kind
 
@@ -57,8 +56,7 @@ class _ValueTrial:
     def proof(self, claim: Claim) -> Proof:
         why_not = _why_not(self._places) or self._look()
         if why_not:
-            said = f"Not testable: {why_not}."
-            return proof_of(claim, Judgement(Finding.NOT_TESTABLE), 0, self._trying.measure, said)
+            return not_testable(claim, self._trying.measure, f"{why_not}.")
         judgement = self._rounds.judged(from_outside=claim.from_outside)
         return proof_of(claim, judgement, self._rounds.done, self._trying.measure, sentence_of(claim, judgement))
 

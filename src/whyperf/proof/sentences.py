@@ -68,6 +68,8 @@ _REASONS = {
     Reason.NO_EXCESS: "the runs of this trial do not differ enough: bad ones cost hardly more than good ones",
     Reason.CRASHED: "{forced}, it crashes",
     Reason.STOPPED: "{forced}, it does not end",
+    Reason.FAILED: "{forced}, it no longer serves its load",
+    Reason.NOT_MEASURED: "not every run says how much it needed of what the symptom is measured in",
     Reason.FRAGILE: "the program does not end alike in every run, even where no other {other}",
     Reason.OUTPUT: "{forced}, the output changes",
     Reason.WORK: "{forced}, another number of units of work is done",

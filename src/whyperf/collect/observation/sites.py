@@ -12,6 +12,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from whyperf.errors import WhyperfError
+from whyperf.recording.manifest import Totals
+
 Rows = npt.NDArray[np.void]
 
 REGISTERS = 32
@@ -99,9 +102,8 @@ class Limits:
 @dataclass(frozen=True, eq=False)
 class Observed:
     status: int  # as the shell counts; a signal's is 128 + n
-    cpu_s: float  # children included
-    elapsed_s: float
-    output: str  # digest of standard output
+    totals: Totals  # of the window; children included
+    output: str  # digest of what it and its driver printed, without what the driver reports
     hits: tuple[int, ...]  # of each site; a lower bound where not `complete`
     complete: tuple[bool, ...]
     placed: tuple[bool, ...]  # the site was put into a running process
@@ -111,8 +113,8 @@ class Observed:
     lost: int  # records and writes for which there was no room
     output_shape: str = ""  # digest of it with every number taken out
     stopped_by: str = "exit"  # as `Outcome` has it; "for": the time was up
-    max_rss_bytes: int = 0
     work: float | None = None
+    failure: WhyperfError | None = None  # why it did not get its whole load
     refused: tuple[str, ...] = ()  # of each site, why it was not placed; empty: it was
     notes: tuple[str, ...] = ()
     not_transplanted: str = ""  # why functions of another build did not run; empty: they did, or none were asked for
