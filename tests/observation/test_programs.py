@@ -406,32 +406,46 @@ def test_servers_are_observed_while_they_are_driven(tmp_path: Path) -> None:
 WRITES = """
 #include <pthread.h>
 #include <stdio.h>
+#include <unistd.h>
 volatile long shared;
 __attribute__((noinline)) void first_writes(long n) { for (long i = 0; i < n; i++) shared = i; }
 __attribute__((noinline)) void second_writes(long n) { for (long i = 0; i < n; i++) shared = -i; }
 static void *run(void *given) { second_writes(200); return NULL; }
-int main(void) {
+int main(int count, char **words) {
     pthread_t thread;
     pthread_create(&thread, NULL, run, NULL);
     first_writes(300);
     pthread_join(thread, NULL);
     printf("%p\\n", (void *)&shared);
-    return 0;
+    return count > 1 ? pause() : 0;
 }
 """
 
 
 def test_writers_of_all_threads_are_seen(tmp_path: Path) -> None:
     program = compiled(tmp_path, WRITES)
-    site = [Site(program, first(program, "main"))]
-    bias = dict(observed([program], site).modules)[str(program)]
-    listed = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
-    shared = bias + int(listed.split(" B shared")[0].split()[-1], 16)
-    seen = observed([program], site, watches=[Watch(shared, 8)])
+    seen = observed([program], [Site(program, first(program, "main"))], watches=[Watch(_shared_in(program), 8)])
+    bias = dict(seen.modules)[str(program)]
     named = functions(program)
     writers = Counter(_function_of(named, int(at) - bias) for at in seen.writes["address"])
     assert writers == {"first_writes": 300, "second_writes": 200} and seen.lost == 0
     assert len(set(seen.writes["thread"].tolist())) == 2
+
+
+def test_writes_of_the_driver_are_not_the_programs(tmp_path: Path) -> None:
+    """The driver runs the same program, at the same addresses."""
+    program = compiled(tmp_path, WRITES)
+    site, watch = Site(program, first(program, "main")), Watch(_shared_in(program), 8)
+    lifecycle = Lifecycle(drive=f"setarch -R {program}")
+    seen = observed([program, "stay"], [site], watches=[watch], lifecycle=lifecycle)
+    assert seen.failure is None and seen.stopped_by == "driver"
+    assert len(seen.writes) == 500
+
+
+def _shared_in(program: Path) -> int:
+    bias = dict(observed([program], [Site(program, first(program, "main"))]).modules)[str(program)]
+    listed = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
+    return bias + int(listed.split(" B shared")[0].split()[-1], 16)
 
 
 def _function_of(named: dict[str, tuple[int, int]], address: int) -> str:
