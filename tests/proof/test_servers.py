@@ -1,4 +1,4 @@
-"""Trials on a server: it gets its load and is ended in every run, and what counts is what the symptom is measured in."""
+"""Trials on a server: it gets its load and is ended in every run; what counts is what the symptom is measured in."""
 
 from __future__ import annotations
 
@@ -43,9 +43,7 @@ def _side(program: Path, socket: Path, megabytes: int) -> Side:
 @pytest.fixture
 def forcing(program: Path, tmp_path: Path) -> Forcing:
     def force(function: str, good: int, bad: int, measure: str, size: int = 8) -> Proof:
-        place = ForcedPlace(
-            program, last_before_return(program, function).address, True, RESULT, size, (good,), (bad,)
-        )
+        place = ForcedPlace(program, last_before_return(program, function).address, True, RESULT, size, (good,), (bad,))
         claim = Claim(function, "answering", str(SOURCE), 1, f"{function}()", str(good), str(bad))
         sides = (_side(program, tmp_path / "socket", megabytes) for megabytes in (64, 4096))
         return prove_value(*sides, [place], claim, Trying(measure))
@@ -95,7 +93,9 @@ def test_wrong_answers_are_no_proof(forcing: Forcing) -> None:
 
 def test_what_no_run_reports_is_not_measured(program: Path, tmp_path: Path) -> None:
     sides = [_side(program, tmp_path / "socket", megabytes) for megabytes in (64, 4096)]
-    silent = [replace(one, lifecycle=replace(one.lifecycle, drive=f"{one.lifecycle.drive} >/dev/null")) for one in sides]
+    silent = [
+        replace(one, lifecycle=replace(one.lifecycle, drive=f"{one.lifecycle.drive} >/dev/null")) for one in sides
+    ]
     place = ForcedPlace(
         program, last_before_return(program, "planned_pause_us").address, True, RESULT, 8, (1,), (20000,)
     )

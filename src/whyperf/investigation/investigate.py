@@ -35,7 +35,7 @@ class Followed:
     def worth(self) -> tuple[int, bool, int]:
         """What is shown where nothing is proven: what forcing supports, then what says most."""
         ranks = {Finding.PROVEN: 4, Finding.SUPPORTED: 3, Finding.TRIGGER: 2, Finding.NOT_TESTABLE: 1}
-        found = max((ranks.get(one.proof.finding, 0) for one in self.tried), default=1)
+        found = max((ranks.get(one.proof.finding, 0) for one in self.tried if one.is_run), default=1)
         return found, self.found.origin.narrows, len(self.found.origin.hops)
 
 
@@ -56,7 +56,8 @@ def investigate(verdict: Verdict, subject: Subject, binary_of: FindBinary, bound
     best = max(chains, key=lambda one: one.worth, default=None)
     if best is None:
         return with_changed_function(verdict, functions)
-    return with_cause(verdict, best.suspect, best.found.origin, best.tried)
+    beside = [one.proof for chain in chains if chain is not best for one in chain.tried if one.is_run]
+    return with_cause(verdict, best.suspect, best.found.origin, best.tried, beside=(*beside, *functions))
 
 
 def measure_of(verdict: Verdict) -> str | None:

@@ -16,7 +16,7 @@ from whyperf.origin.search import Found
 from whyperf.proof.by_function import prove_by_functions
 from whyperf.proof.by_value import ForcedPlace, prove_value
 from whyperf.proof.rounds import Side, Trying, not_testable
-from whyperf.proof.sentences import Claim
+from whyperf.proof.sentences import Claim, cannot_be_forced
 from whyperf.proof.trial import Kind
 
 _MOST_TRIALS = 3
@@ -24,10 +24,16 @@ _CONSTANT = 0.95  # of what a place made is one value
 SETTLED = (Finding.PROVEN, Finding.SUPPORTED)
 
 
+_NO_TRIALS_LEFT = f"{_MOST_TRIALS} other trials of the same chain came first"
+_NO_TIME_LEFT = "there is no time left"
+
+
 @dataclass(frozen=True)
 class Tried:
     hop: int
     proof: Proof
+    is_run: bool = True
+    """False: it was not tried, and the proof says why."""
 
 
 @dataclass(frozen=True)
@@ -39,25 +45,51 @@ class ChainProof:
     say: Say
 
     def tried(self) -> list[Tried]:
-        """In the order in which hops were tried; none after the first that proves the chain."""
+        """In the order in which hops were tried; none after the first that proves the chain. Where none does, the
+        others follow with the reason why they were not tried."""
         done: list[Tried] = []
-        for number, place in _candidates(self.found):
+        left = _NO_TRIALS_LEFT
+        candidates = list(_candidates(self.found))
+        for number, place in candidates:
             if len(done) == _MOST_TRIALS:
                 break
             began = time.monotonic()
             done.append(Tried(number, self._trial(number, place)))
+            if done[-1].proof.finding in SETTLED:
+                return done
             now = time.monotonic()
-            if done[-1].proof.finding in SETTLED or self.bounds.ends - now < now - began:
+            if self.bounds.ends - now < now - began:
+                left = _NO_TIME_LEFT
                 break
+        forcible, seen = {number for number, _ in candidates}, {one.hop for one in done}
+        for number in range(len(self.found.origin.hops)):
+            if number not in seen:
+                why = left if number in forcible else _why_not(self.found, number)
+                claim = self._claim(number)
+                reason = not_testable(claim, self.measure, cannot_be_forced(claim, why))
+                done.append(Tried(number, reason, is_run=False))
         return done
 
-    def _trial(self, number: int, place: ForcedPlace) -> Proof:
-        hops, subject = self.found.origin.hops, self.subject
+    def _claim(self, number: int, *, in_order: bool = False) -> Claim:
+        hops = self.found.origin.hops
         hop, last = hops[number], hops[-1]
         # Handed on as it came from outside: it is the input that differs, not what was made of it.
         is_input = self.found.origin.end is End.OUTSIDE and (hop.good, hop.bad) == (last.good, last.bad)
-        claim = Claim(hop.function, hop.module, hop.file, hop.line, hop.what, hop.good, hop.bad, from_outside=is_input)
-        trying = _trying(subject, self.measure, self.bounds, partial(_told, self.say, f"forcing {hop.what}"))
+        return Claim(
+            hop.function,
+            hop.module,
+            hop.file,
+            hop.line,
+            hop.what,
+            hop.good,
+            hop.bad,
+            from_outside=is_input,
+            in_order=in_order,
+        )
+
+    def _trial(self, number: int, place: ForcedPlace) -> Proof:
+        claim, subject = self._claim(number, in_order=place.in_order), self.subject
+        trying = _trying(subject, self.measure, self.bounds, partial(_told, self.say, f"forcing {claim.what}"))
         try:
             return prove_value(*_sides(subject), [place], claim, trying)
         except WhyperfError as error:  # what other trials have shown stays
@@ -89,22 +121,55 @@ def _told(say: Say, what: str, kind: Kind, run: int) -> None:
 
 
 def _candidates(found: Found) -> Iterator[tuple[int, ForcedPlace]]:
-    """The hop where good turns into bad first, then those nearer to where time is paid, then those behind it."""
+    """The hop where good turns into bad first, then those nearer to where time is paid, then those behind it. Hops with
+    one value come before those whose values change from call to call."""
     turn, last = found.origin.turn, len(found.origin.hops) - 1
-    for number in (*range(turn, -1, -1), *range(turn + 1, last + 1)):
-        place = next((place for site in found.forcible[number] if (place := _place(site)) is not None), None)
+    order = (*range(turn, -1, -1), *range(turn + 1, last + 1))
+    steady = {number: place for number in order if (place := _first(_with_one_value, found, number)) is not None}
+    yield from steady.items()
+    for number in order:
+        place = None if number in steady else _first(_in_order, found, number)
         if place is not None:
             yield number, place
 
 
-def _place(site: ForcibleSite) -> ForcedPlace | None:
+def _first(place_at: Callable[[ForcibleSite], ForcedPlace | None], found: Found, number: int) -> ForcedPlace | None:
+    return next((place for site in found.forcible[number] if (place := place_at(site)) is not None), None)
+
+
+def _with_one_value(site: ForcibleSite) -> ForcedPlace | None:
     """None where no one value stands for what the place makes."""
     good, bad = (_usual(values) for values in (site.good, site.bad))
     if site.is_address or good is None or bad is None or good == bad:
         return None
-    return ForcedPlace(site.module, site.address, site.after, site.register, site.size, (good,), (bad,))
+    where = (site.module, site.address, site.after, site.register, site.size)
+    return ForcedPlace(*where, (good,), (bad,), in_good=site.in_good, has_reverse=site.in_good is not None)
+
+
+def _in_order(site: ForcibleSite) -> ForcedPlace | None:
+    """None where the n-th value of one run cannot stand for the n-th of the other."""
+    if site.is_address or not site.hits_agree or site.in_good is None:
+        return None
+    where = (site.module, site.address, site.after, site.register, site.size)
+    return ForcedPlace(*where, (), (), in_good=site.in_good, in_order=True)
 
 
 def _usual(values: tuple[tuple[int, int], ...]) -> int | None:
     total = sum(count for _, count in values)
     return values[0][0] if total and values[0][1] >= _CONSTANT * total else None
+
+
+def _why_not(found: Found, number: int) -> str:
+    """Why a hop has no place where its value could be forced."""
+    sites = found.forcible[number]
+    if found.counts[number]:
+        return "it is how often code runs, and no value"
+    if not sites:
+        return "no instruction defines it in a register"
+    if any(site.is_address for site in sites):
+        return "it is an address, which means something else in every run"
+    if any(_usual(site.good) is not None and _usual(site.good) == _usual(site.bad) for site in sites):
+        return "it has nearly always the same value in both runs"
+    if not any(site.hits_agree for site in sites):
+        return "its values change from call to call, and good and bad runs do not pass it equally often"
+    return "its values change from call to call, and the good build has other code there"

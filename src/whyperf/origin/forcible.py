@@ -26,11 +26,8 @@ class ForcibleSite:
     good: tuple[tuple[int, int], ...]
     """Values and how often each was seen, the most common first."""
     bad: tuple[tuple[int, int], ...]
-    in_order: tuple[int, ...] | None
-    """The good run's values one after the other, where both runs pass the place as often and all were seen."""
-    bad_in_order: tuple[int, ...] | None
-    """The same of the bad run."""
     hits_agree: bool
+    """Both runs pass the place as often."""
     is_address: bool
     in_good: tuple[Path, int] | None
     """File and address of the same instruction in the good build; None: that has other code there."""
@@ -42,8 +39,6 @@ def forcible_sites(steps: Iterable[Step], code: ProgramCode) -> tuple[ForcibleSi
         if step.counts or step.register is None or not 0 <= step.register < VECTOR or not step.compared.differs:
             continue
         compared = step.compared
-        agree = compared.hits_agree
-        whole = agree and len(compared.good.values) == compared.good.total <= _MOST_VALUES
         address = step.at.address
         after = step.after
         if step.kind is HopKind.RETURNED and not step.is_at_entry:
@@ -60,9 +55,7 @@ def forcible_sites(steps: Iterable[Step], code: ProgramCode) -> tuple[ForcibleSi
                 compared.size,
                 _counted(compared.good),
                 _counted(compared.bad),
-                tuple(compared.good.values.tolist()) if whole else None,
-                tuple(compared.bad.values.tolist()) if whole else None,
-                agree,
+                compared.are_complete and compared.good.total == compared.bad.total,
                 POINTER in compared.good.histogram or POINTER in compared.bad.histogram,
                 code.in_good(code.at(step.at.module.path, address)),
             )

@@ -6,7 +6,7 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from whyperf.collect.lifecycle import Lifecycle
@@ -64,10 +64,17 @@ class NotPutError(Exception):
 
 
 class Rounds:
-    """`put`: what each kind of run gets."""
+    """`put`: what each kind of run gets; `why_not`: why what a run got that has ended says nothing, if so."""
 
-    def __init__(self, good: Side, bad: Side, trying: Trying, put: Callable[[Kind], Put]) -> None:
-        self._good, self._bad, self._trying, self._put = good, bad, trying, put
+    def __init__(
+        self,
+        good: Side,
+        bad: Side,
+        trying: Trying,
+        put: Callable[[Kind], Put],
+        why_not: Callable[[Kind, Observed], str] = lambda _kind, _seen: "",
+    ) -> None:
+        self._good, self._bad, self._trying, self._put, self._why_not = good, bad, trying, put, why_not
         self._begun = time.monotonic()
         self._slowest_s = 0.0
         self.runs: dict[Kind, list[Run]] = {kind: [] for kind in Kind}
@@ -86,7 +93,7 @@ class Rounds:
                 break
         return judgement
 
-    def observed(self, kind: Kind, put: Put) -> Observed:
+    def observed(self, kind: Kind, put: Put, limits: Limits = Limits()) -> Observed:  # noqa: B008 (frozen)
         """One run of that kind's program."""
         side = self._side(kind)
         # What the user runs may take as long as it does.
@@ -98,7 +105,7 @@ class Rounds:
             transplants=put.transplants,
             lifecycle=side.lifecycle,
             environment=side.environment,
-            limits=Limits(seconds=patience if is_limited else None),
+            limits=replace(limits, seconds=patience if is_limited else None),
             on_tick=self._trying.on_tick,
         )
         self._slowest_s = max(self._slowest_s, seen.totals.wall_s)
@@ -116,7 +123,11 @@ class Rounds:
         seen = self.observed(kind, put)
         if seen.not_transplanted:
             raise NotPutError(f"{seen.not_transplanted}.")
-        return self._run(seen, self._side(kind), began)
+        run = self._run(seen, self._side(kind), began)
+        why_not = self._why_not(kind, seen) if run.ending is Ending.EXITED else ""
+        if why_not and kind is not Kind.REVERSE:
+            raise NotPutError(f"{why_not}.")
+        return replace(run, ending=Ending.FAILED) if why_not else run
 
     def _side(self, kind: Kind) -> Side:
         return self._good if kind in (Kind.GOOD, Kind.REVERSE) else self._bad

@@ -22,6 +22,7 @@ class Claim:
     bad: str
     from_outside: bool = False  # the value comes straight from an option, a file, a socket
     means: Means = Means.VALUE
+    in_order: bool = False  # its values change from call to call
 
 
 _HARDLY = 0.05
@@ -35,7 +36,7 @@ class _Words:
     own: str  # the same with its own
     reverse: str  # the other way round
     other: str  # what is put in
-    reverse_fails: str = "makes it do other work"
+    reverse_fails: str = "is not possible, or makes it do other work"
 
 
 def _words(claim: Claim) -> _Words:
@@ -54,6 +55,13 @@ def _words(claim: Claim) -> _Words:
             "the change alone in the good program",
             "change is taken back",
             "does not build, or does other work",
+        )
+    if claim.in_order:
+        return _Words(
+            f"with {what} forced to the good run's values in the bad run, each time to the one of the same call",
+            "writing back its own values",
+            "forcing the bad run's values in the good run",
+            "value is forced",
         )
     return _Words(
         f"with {what} forced to {claim.good} in the bad run",
@@ -76,6 +84,11 @@ _REASONS = {
     Reason.SHAM: "already {own} changes the time, by {sham} of the excess",
     Reason.UNDECIDED: "the runs vary too much: {forced}, {removed} of the excess is gone",
 }
+
+
+def cannot_be_forced(claim: Claim, why: str) -> str:
+    where = f" in {claim.function}" if claim.function else ""
+    return f"`{claim.what}`{where} cannot be forced: {why}."
 
 
 def sentence_of(claim: Claim, judgement: Judgement) -> str:

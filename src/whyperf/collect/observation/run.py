@@ -34,6 +34,7 @@ from whyperf.errors import WhyperfError
 from whyperf.recording.layout import OUTPUT
 
 _BLOCK = 1 << 20
+_ALL = (1 << 64) - 1
 _GO = b"\xff Go buildinf:"
 _NUMBER = re.compile(rb"[0-9.]+")  # character by character: where blocks end does not matter
 _OTHER_ADDRESSES = "Addresses differ from run to run: this system does not let that be changed."
@@ -167,11 +168,13 @@ class _Seen:
 def _observed(outcome: Outcome, sites: Sequence[Site], refused: Sequence[str], seen: _Seen) -> Observed:
     hits, seen_whole, placed = np.zeros(len(sites), np.uint64), np.ones(len(sites), bool), np.zeros(len(sites), bool)
     rows, lost = [np.zeros(0, RECORD)], seen.lost
+    room, beyond = np.array([_hits_forced(site) for site in sites], np.uint64), np.zeros(len(sites), np.uint64)
     for process in seen.processes:
         states = process.sites[: len(sites)]
         there = states["address"] != 0
         placed |= there
         hits[there] += states["hits"][there]
+        beyond[there] += (states["hits"] - np.minimum(states["hits"], room))[there]
         seen_whole &= ~there | ((states["disarmed"] == 0) & (states["is_trap"] == 1))
         found, without_room = process.records()
         rows.append(found[found["site"] < len(sites)])
@@ -183,6 +186,7 @@ def _observed(outcome: Outcome, sites: Sequence[Site], refused: Sequence[str], s
         output=seen.output,
         hits=tuple(hits.tolist()),
         complete=tuple(seen_whole.tolist()),
+        beyond=tuple(beyond.tolist()),
         placed=tuple(placed.tolist()),
         records=records[np.argsort(records["order"], kind="stable")],
         writes=seen.writes,
@@ -198,6 +202,12 @@ def _observed(outcome: Outcome, sites: Sequence[Site], refused: Sequence[str], s
         ),
         notes=(*seen.notes, *outcome.notes, *_by_trap(outcome, sites)),
     )
+
+
+def _hits_forced(site: Site) -> int:
+    """In each process."""
+    values = () if site.forced is None else site.forced.values or ()
+    return len(values) if len(values) > 1 else _ALL
 
 
 def _by_trap(outcome: Outcome, sites: Sequence[Site]) -> tuple[str, ...]:

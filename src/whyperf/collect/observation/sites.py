@@ -18,6 +18,8 @@ from whyperf.recording.manifest import Totals
 Rows = npt.NDArray[np.void]
 
 REGISTERS = 32
+MOST_IN_ORDER = 4096
+"""Values that one place is forced to, one after the other."""
 
 RECORD = np.dtype(
     [
@@ -62,7 +64,9 @@ class MemoryOperand:
 class Forced:
     register: int
     size: int  # bytes: 1, 2, 4, 8; on both machines 4 clears the upper half
-    values: tuple[int, ...] | None  # None: its own value is written back; the n-th time the n-th, the last from then on
+    # None: its own value is written back. One: it is forced every time. Several: the n-th time the n-th, and nothing
+    # from then on, which `Observed.beyond` counts.
+    values: tuple[int, ...] | None
     by_jump: bool = False  # where it can be and there is one value: far cheaper, but nothing is recorded
 
 
@@ -117,6 +121,7 @@ class Observed:
     failure: WhyperfError | None = None  # why it did not get its whole load
     refused: tuple[str, ...] = ()  # of each site, why it was not placed; empty: it was
     notes: tuple[str, ...] = ()
+    beyond: tuple[int, ...] = ()  # of each site, hits for which it had no value left to force; a lower bound too
     not_transplanted: str = ""  # why functions of another build did not run; empty: they did, or none were asked for
 
     def of(self, site: int) -> Rows:
