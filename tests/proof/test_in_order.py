@@ -1,4 +1,4 @@
-"""Values that change from call to call: the n-th of the good run is forced at the n-th call, where their order agrees."""
+"""Values that change from call to call: the good run's n-th is forced at the n-th call, where their order agrees."""
 
 from __future__ import annotations
 
@@ -81,9 +81,8 @@ def test_the_values_of_the_same_calls_prove_it(program: Path) -> None:
     assert proof.removed is not None and proof.removed.value > 0.8
     assert proof.sham is not None and abs(proof.sham.value) < 0.25
     assert proof.reverse is not None and proof.reverse.value > 0.5
-    assert proof.sentence.startswith(
-        "Proven: with `size_of()` forced to the good run's values in the bad run, each time to the one of the same call, "
-    )
+    told = "with `size_of()` forced to the good run's values in the bad run, each time to the one of the same call, "
+    assert proof.sentence.startswith(f"Proven: {told}")
 
 
 def test_innocent_values_are_refuted(program: Path) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from whyperf.diagnose.origin import End, Finding, Proof
@@ -49,19 +49,19 @@ class ChainProof:
         others follow with the reason why they were not tried."""
         done: list[Tried] = []
         left = _NO_TRIALS_LEFT
-        candidates = list(_candidates(self.found))
-        for number, place in candidates:
+        candidates = _candidates(self.found)
+        for number, site, place in candidates:
             if len(done) == _MOST_TRIALS:
                 break
             began = time.monotonic()
-            done.append(Tried(number, self._trial(number, place)))
+            done.append(Tried(number, self._trial(number, site, place)))
             if done[-1].proof.finding in SETTLED:
                 return done
             now = time.monotonic()
             if self.bounds.ends - now < now - began:
                 left = _NO_TIME_LEFT
                 break
-        forcible, seen = {number for number, _ in candidates}, {one.hop for one in done}
+        forcible, seen = {number for number, _, _ in candidates}, {one.hop for one in done}
         for number in range(len(self.found.origin.hops)):
             if number not in seen:
                 why = left if number in forcible else _why_not(self.found, number)
@@ -70,25 +70,16 @@ class ChainProof:
                 done.append(Tried(number, reason, is_run=False))
         return done
 
-    def _claim(self, number: int, *, in_order: bool = False) -> Claim:
+    def _claim(self, number: int) -> Claim:
         hops = self.found.origin.hops
-        hop, last = hops[number], hops[-1]
-        # Handed on as it came from outside: it is the input that differs, not what was made of it.
-        is_input = self.found.origin.end is End.OUTSIDE and (hop.good, hop.bad) == (last.good, last.bad)
-        return Claim(
-            hop.function,
-            hop.module,
-            hop.file,
-            hop.line,
-            hop.what,
-            hop.good,
-            hop.bad,
-            from_outside=is_input,
-            in_order=in_order,
-        )
+        hop, is_input = hops[number], _is_input(self.found, number)
+        return Claim(hop.function, hop.module, hop.file, hop.line, hop.what, hop.good, hop.bad, from_outside=is_input)
 
-    def _trial(self, number: int, place: ForcedPlace) -> Proof:
-        claim, subject = self._claim(number, in_order=place.in_order), self.subject
+    def _trial(self, number: int, site: ForcibleSite, place: ForcedPlace) -> Proof:
+        claim, subject = replace(self._claim(number), in_order=place.in_order), self.subject
+        if site.texts != (claim.good, claim.bad) and site.texts[0] != site.texts[1]:  # another value of the same line
+            what = site.name or claim.what
+            claim = replace(claim, what=what, good=site.texts[0], bad=site.texts[1], is_part=not site.name)
         trying = _trying(subject, self.measure, self.bounds, partial(_told, self.say, f"forcing {claim.what}"))
         try:
             return prove_value(*_sides(subject), [place], claim, trying)
@@ -120,21 +111,27 @@ def _told(say: Say, what: str, kind: Kind, run: int) -> None:
     say(f"{what}: {kind.value} run {run + 1}")
 
 
-def _candidates(found: Found) -> Iterator[tuple[int, ForcedPlace]]:
+_Candidate = tuple[int, ForcibleSite, ForcedPlace]
+
+
+def _candidates(found: Found) -> list[_Candidate]:
     """The hop where good turns into bad first, then those nearer to where time is paid, then those behind it. Hops with
-    one value come before those whose values change from call to call."""
+    one value come before those whose values change from call to call, and what only hands on the input comes last."""
     turn, last = found.origin.turn, len(found.origin.hops) - 1
     order = (*range(turn, -1, -1), *range(turn + 1, last + 1))
-    steady = {number: place for number in order if (place := _first(_with_one_value, found, number)) is not None}
-    yield from steady.items()
-    for number in order:
-        place = None if number in steady else _first(_in_order, found, number)
-        if place is not None:
-            yield number, place
+    every = [_first(_with_one_value, found, number) or _first(_in_order, found, number) for number in order]
+    return sorted(filter(None, every), key=lambda one: (_is_input(found, one[0]), one[2].in_order))
 
 
-def _first(place_at: Callable[[ForcibleSite], ForcedPlace | None], found: Found, number: int) -> ForcedPlace | None:
-    return next((place for site in found.forcible[number] if (place := place_at(site)) is not None), None)
+def _is_input(found: Found, number: int) -> bool:
+    """Handed on as it came from outside: it is the input that differs, not what was made of it."""
+    hop, last = found.origin.hops[number], found.origin.hops[-1]
+    return found.origin.end is End.OUTSIDE and (hop.good, hop.bad) == (last.good, last.bad)
+
+
+def _first(place_at: Callable[[ForcibleSite], ForcedPlace | None], found: Found, number: int) -> _Candidate | None:
+    sites = found.forcible[number]
+    return next(((number, site, place) for site in sites if (place := place_at(site)) is not None), None)
 
 
 def _with_one_value(site: ForcibleSite) -> ForcedPlace | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.diagnose.origin import HopKind
+from whyperf.origin.hops import texts_of
 from whyperf.origin.program_code import ProgramCode
 from whyperf.origin.trail import Step
 from whyperf.origin.values import POINTER, Sample
@@ -23,6 +24,10 @@ class ForcibleSite:
     """The register holds the value after the instruction, else before it."""
     register: int
     size: int
+    name: str
+    """Of what it holds; empty: unknown."""
+    texts: tuple[str, str]
+    """The good and the bad run's values as people write them."""
     good: tuple[tuple[int, int], ...]
     """Values and how often each was seen, the most common first."""
     bad: tuple[tuple[int, int], ...]
@@ -53,6 +58,8 @@ def forcible_sites(steps: Iterable[Step], code: ProgramCode) -> tuple[ForcibleSi
                 after,
                 step.register,
                 compared.size,
+                step.name,
+                texts_of(compared, step.counts),
                 _counted(compared.good),
                 _counted(compared.bad),
                 compared.are_complete and compared.good.total == compared.bad.total,

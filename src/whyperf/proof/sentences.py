@@ -23,6 +23,7 @@ class Claim:
     from_outside: bool = False  # the value comes straight from an option, a file, a socket
     means: Means = Means.VALUE
     in_order: bool = False  # its values change from call to call
+    is_part: bool = False  # what is forced is a nameless part of it
 
 
 _HARDLY = 0.05
@@ -40,7 +41,7 @@ class _Words:
 
 
 def _words(claim: Claim) -> _Words:
-    what = f"`{claim.what}`"
+    what = f"a part of `{claim.what}`" if claim.is_part else f"`{claim.what}`"
     if claim.means is Means.FUNCTION:
         return _Words(
             f"with the good build's {claim.what} in the bad program",
