@@ -75,6 +75,12 @@ def test_one_value_comes_before_changing_ones_and_inputs_come_last(monkeypatch: 
     assert asked == [("a", False), ("b", True), ("c", False)]
 
 
+def test_one_trial_of_the_input_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, said = _tried(monkeypatch, _found(_site(ONE, ((9, 40),)), _site(ONE, ((8, 40),)), inputs=2))
+    assert asked == [("a", False)]
+    assert said[1].endswith("`b` in f was not forced: it hands on the same input as a place that was forced.")
+
+
 def test_what_settles_it_is_the_last_trial_and_nothing_else_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     found = _found(_site(ONE, ((9, 40),)), None, _site(ONE, ((8, 40),)), turn=2)
     asked, said = _tried(monkeypatch, found, settled="c")
@@ -97,13 +103,13 @@ def test_every_hop_that_was_not_tried_says_why(monkeypatch: pytest.MonkeyPatch) 
     assert said == [
         "Not testable: a was tried.",
         "Not testable: d was tried.",
-        "Not testable: `b` in f cannot be forced: no instruction defines it in a register.",
-        "Not testable: `c` in f cannot be forced: it is an address, which means something else in every run.",
-        "Not testable: `e` in f cannot be forced: its values change from call to call, and good and bad runs do not "
+        "Not testable: `b` in f was not forced: no instruction defines it in a register.",
+        "Not testable: `c` in f was not forced: it is an address, which means something else in every run.",
+        "Not testable: `e` in f was not forced: its values change from call to call, and good and bad runs do not "
         "pass it equally often.",
-        "Not testable: `f` in f cannot be forced: its values change from call to call, and the good build has other "
+        "Not testable: `f` in f was not forced: its values change from call to call, and the good build has other "
         "code there.",
-        "Not testable: `g` in f cannot be forced: it is how often code runs, and no value.",
+        "Not testable: `g` in f was not forced: it is how often code runs, and no value.",
     ]
 
 
@@ -111,7 +117,7 @@ def test_too_many_hops_and_too_little_time_are_reasons(monkeypatch: pytest.Monke
     many = _found(*(_site(ONE, ((row + 9, 40),)) for row in range(5)))
     asked, said = _tried(monkeypatch, many)
     assert len(asked) == 3 and said[3:] == [
-        f"Not testable: `{name}` in f cannot be forced: 3 other trials of the same chain came first." for name in "de"
+        f"Not testable: `{name}` in f was not forced: 3 other trials of the same chain came first." for name in "de"
     ]
     asked, said = _tried(monkeypatch, many, ends_in=-1.0)
     assert len(asked) == 1 and said[1].endswith("there is no time left.")

@@ -103,7 +103,7 @@ def test_innocent_values_are_refuted(program: Path) -> None:
 def test_where_the_order_does_not_agree_nothing_is_forced(program: Path, function: str, why: str) -> None:
     proof = _proof(program, function)
     assert proof.finding is Finding.NOT_TESTABLE and proof.runs == 0
-    assert proof.sentence.startswith(f"Not testable: `{function}()` in {function} cannot be forced: ")
+    assert proof.sentence.startswith(f"Not testable: `{function}()` in {function} was not forced: ")
     assert why in proof.sentence
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -16,7 +16,7 @@ from whyperf.origin.search import Found
 from whyperf.proof.by_function import prove_by_functions
 from whyperf.proof.by_value import ForcedPlace, prove_value
 from whyperf.proof.rounds import Side, Trying, not_testable
-from whyperf.proof.sentences import Claim, cannot_be_forced
+from whyperf.proof.sentences import Claim, was_not_forced
 from whyperf.proof.trial import Kind
 
 _MOST_TRIALS = 3
@@ -26,6 +26,7 @@ SETTLED = (Finding.PROVEN, Finding.SUPPORTED)
 
 _NO_TRIALS_LEFT = f"{_MOST_TRIALS} other trials of the same chain came first"
 _NO_TIME_LEFT = "there is no time left"
+_SAME_INPUT = "it hands on the same input as a place that was forced"
 
 
 @dataclass(frozen=True)
@@ -48,27 +49,30 @@ class ChainProof:
         """In the order in which hops were tried; none after the first that proves the chain. Where none does, the
         others follow with the reason why they were not tried."""
         done: list[Tried] = []
-        left = _NO_TRIALS_LEFT
-        candidates = _candidates(self.found)
-        for number, site, place in candidates:
-            if len(done) == _MOST_TRIALS:
-                break
-            began = time.monotonic()
-            done.append(Tried(number, self._trial(number, site, place)))
-            if done[-1].proof.finding in SETTLED:
-                return done
-            now = time.monotonic()
-            if self.bounds.ends - now < now - began:
-                left = _NO_TIME_LEFT
-                break
-        forcible, seen = {number for number, _, _ in candidates}, {one.hop for one in done}
+        not_tried: dict[int, str] = {}
+        is_time_left = True
+        for number, site, place in _candidates(self.found):
+            is_input = _is_input(self.found, number)
+            if not is_time_left or len(done) == _MOST_TRIALS:
+                not_tried[number] = _NO_TRIALS_LEFT if is_time_left else _NO_TIME_LEFT
+            elif is_input and any(_is_input(self.found, one.hop) for one in done):
+                not_tried[number] = _SAME_INPUT
+            else:
+                began = time.monotonic()
+                done.append(Tried(number, self._trial(number, site, place)))
+                if done[-1].proof.finding in SETTLED:
+                    return done
+                now = time.monotonic()
+                is_time_left = self.bounds.ends - now >= now - began
+        return [*done, *self._others(done, not_tried)]
+
+    def _others(self, done: Sequence[Tried], not_tried: Mapping[int, str]) -> Iterator[Tried]:
+        """Hops without a trial, and why."""
+        tried = {one.hop for one in done}
         for number in range(len(self.found.origin.hops)):
-            if number not in seen:
-                why = left if number in forcible else _why_not(self.found, number)
-                claim = self._claim(number)
-                reason = not_testable(claim, self.measure, cannot_be_forced(claim, why))
-                done.append(Tried(number, reason, is_run=False))
-        return done
+            if number not in tried:
+                claim, why = self._claim(number), not_tried.get(number) or _why_not(self.found, number)
+                yield Tried(number, not_testable(claim, self.measure, was_not_forced(claim, why)), is_run=False)
 
     def _claim(self, number: int) -> Claim:
         hops = self.found.origin.hops

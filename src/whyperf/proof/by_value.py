@@ -9,7 +9,7 @@ from whyperf.diagnose.origin import Proof
 from whyperf.proof.ordered import NoOrderError, with_values
 from whyperf.proof.places import ForcedPlace, why_not_forced
 from whyperf.proof.rounds import NotPutError, Put, Rounds, Side, Trying, not_testable, proof_of
-from whyperf.proof.sentences import Claim, cannot_be_forced, sentence_of
+from whyperf.proof.sentences import Claim, sentence_of, was_not_forced
 from whyperf.proof.trial import Kind
 
 __all__ = ["ForcedPlace", "Side", "Trying", "prove_value"]
@@ -35,11 +35,11 @@ class _ValueTrial:
     def proof(self, claim: Claim) -> Proof:
         why_not = self._why_not()
         if why_not:
-            return not_testable(claim, self._trying.measure, cannot_be_forced(claim, why_not))
+            return not_testable(claim, self._trying.measure, was_not_forced(claim, why_not))
         try:
             judgement = self._rounds.judged(from_outside=claim.from_outside)
         except NotPutError as error:
-            return not_testable(claim, self._trying.measure, cannot_be_forced(claim, str(error).removesuffix(".")))
+            return not_testable(claim, self._trying.measure, was_not_forced(claim, str(error).removesuffix(".")))
         return proof_of(claim, judgement, self._rounds.done, self._trying.measure, sentence_of(claim, judgement))
 
     def _why_not(self) -> str:

@@ -87,9 +87,9 @@ _REASONS = {
 }
 
 
-def cannot_be_forced(claim: Claim, why: str) -> str:
+def was_not_forced(claim: Claim, why: str) -> str:
     where = f" in {claim.function}" if claim.function else ""
-    return f"`{claim.what}`{where} cannot be forced: {why}."
+    return f"`{claim.what}`{where} was not forced: {why}."
 
 
 def sentence_of(claim: Claim, judgement: Judgement) -> str:
