@@ -62,7 +62,7 @@ def test_the_cause_is_followed_and_proven(whyperf: Whyperf, program: Path, tmp_p
 def test_servers_are_driven_in_every_run_and_requests_that_wait_are_proven(
     whyperf: Whyperf, server: Path, tmp_path: Path
 ) -> None:
-    # GIVEN recordings of a server whose 20th request waits in bad runs
+    # GIVEN recordings of a server whose 40th request waits in bad runs
     socket = tmp_path / "socket"
     load = ("--ready", f"file:{socket}", "--drive", f"{server} ask {socket} 600")
     for name, megabytes in (("good", "64"), ("bad", "200")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from whyperf.proof.sentences import Claim
 from whyperf.proof.trial import Ending, Kind, Run
 
 _FIRST_SIGNAL = 129
+_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP, signal.SIGSYS)
 _BY_US = ("driver", "for")
 _PATIENCE, _LEAST_PATIENCE_S = 6.0, 10.0
 _CLOCK_STEP_NS = 20_000_000  # files are stamped by a coarser clock
@@ -152,15 +154,16 @@ class Rounds:
         return Run(
             amount=math.nan if amount is None else amount,
             status=seen.status,
-            ending=_ending(seen, side.lifecycle),
+            ending=ending_of(seen, side.lifecycle),
             output=seen.output + files,
             shape=seen.output_shape + files,
             work=(seen.work or None) if side.lifecycle.for_s is None else None,
         )
 
 
-def _ending(seen: Observed, lifecycle: Lifecycle) -> Ending:
-    if seen.status >= _FIRST_SIGNAL and seen.stopped_by not in _BY_US:
+def ending_of(seen: Observed, lifecycle: Lifecycle) -> Ending:
+    by_itself = seen.status >= _FIRST_SIGNAL and seen.stopped_by not in _BY_US
+    if by_itself or seen.signal in _CRASHES:  # a driver may notice a crash before we do
         return Ending.CRASHED
     if seen.failure is not None:
         return Ending.FAILED

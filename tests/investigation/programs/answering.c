@@ -1,6 +1,6 @@
 // Answers names with numbers over a socket, and ends by SIGTERM.
 //     answering SOCKET MEGABYTES      from 4096 on the table's size overflows, and all names are in a few chains; every
-//                                     20th answer waits, and memory is taken that nobody needs
+//                                     40th answer waits, and memory is taken that nobody needs
 //     answering ask SOCKET COUNT      the load: asks, checks the answers, says how long each took
 #include <signal.h>
 #include <stdint.h>
@@ -36,7 +36,7 @@ ALONE static uint32_t planned_buckets(uint32_t megabytes) {
 }
 
 ALONE static long planned_pause_us(uint32_t megabytes) {
-    return megabytes > 100 ? 20000 : 1;
+    return megabytes > 100 ? 60000 : 1;
 }
 
 ALONE static size_t planned_room(uint32_t megabytes) {
@@ -102,7 +102,7 @@ static int serve(uint32_t megabytes) {
             uint32_t said = salt;
             for (uint32_t i = 0; i < ASKED_AT_ONCE; i++)
                 said += find((asked + i) % NAMES, first);
-            if (++answered % 20 == 0)
+            if (++answered % 40 == 0)
                 usleep(pause_us);
             if (write(client, &said, sizeof said) != sizeof said)
                 break;

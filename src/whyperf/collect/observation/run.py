@@ -194,6 +194,7 @@ def _observed(outcome: Outcome, sites: Sequence[Site], refused: Sequence[str], s
         lost=lost,
         output_shape=seen.output_shape,
         stopped_by=outcome.stopped_by,
+        signal=outcome.signal,
         work=outcome.work,
         failure=outcome.failure,
         refused=tuple(

@@ -117,6 +117,7 @@ class Observed:
     lost: int  # records and writes for which there was no room
     output_shape: str = ""  # digest of it with every number taken out
     stopped_by: str = "exit"  # as `Outcome` has it; "for": the time was up
+    signal: int | None = None  # by which it ended, be it ours
     work: float | None = None
     failure: WhyperfError | None = None  # why it did not get its whole load
     refused: tuple[str, ...] = ()  # of each site, why it was not placed; empty: it was
