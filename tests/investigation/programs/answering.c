@@ -91,9 +91,11 @@ static int serve(uint32_t megabytes) {
     uint64_t first = first_bucket(megabytes);
     size_t room = planned_room(megabytes);
     memset(malloc(room), 1, room);
-    struct sockaddr_un address = address_of(path);
+    char early[200]; // the file by which it is ready comes when it listens
+    snprintf(early, sizeof early, "%s.early", path);
+    struct sockaddr_un address = address_of(early);
     int listening = socket(AF_UNIX, SOCK_STREAM, 0);
-    if (bind(listening, (struct sockaddr *)&address, sizeof address) || listen(listening, 8))
+    if (bind(listening, (struct sockaddr *)&address, sizeof address) || listen(listening, 8) || rename(early, path))
         return 1;
     for (;;) {
         int client = accept(listening, NULL, NULL);
