@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from whyperf.engines.recorded import Recorded
+from whyperf.engines.recording_protocol import Recorded
 from whyperf.engines.run import Run
 from whyperf.engines.values.compare import Values
 from whyperf.engines.values.counters import Tracking
-from whyperf.engines.values.judging import Outcome
 from whyperf.engines.values.kinds import Kind
+from whyperf.engines.values.variable_comparison import Outcome
 from whyperf.engines.values.variables import Variable, VariableIndex
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.tables import TABLES, VALUES

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench.causes.cases import CASES, FROZEN, QUEUES, named, record, working_folder
 from whyperf.engines.causes.diagnosis import find_causes
-from whyperf.engines.causes.words import why
+from whyperf.engines.causes.path_sentences import why
 from whyperf.recording.reader import Recording
 
 

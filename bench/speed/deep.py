@@ -19,7 +19,7 @@ from bench.subjects import sqlite
 from whyperf.collect import _dependences
 from whyperf.collect.dependence_stream import read_stream
 from whyperf.collect.dependences.instruments import HeapUse, Instruments, Mode, to_text
-from whyperf.collect.dependences.loaded import LoadedFile, files_of
+from whyperf.collect.dependences.loaded_files import LoadedFile, files_of
 from whyperf.collect.dependences.planning import sketch_instruments
 from whyperf.collect.program import Program
 

@@ -33,7 +33,7 @@ def values_as_published(paths: Sequence[Path]) -> Told:
 def contexts(paths: Sequence[Path]) -> Told:
     """From sealed tables to ranked contexts."""
     from whyperf.diagnose.contexts import view_contexts
-    from whyperf.diagnose.data import Method
+    from whyperf.diagnose.values_claims import Method
     from whyperf.engines.run import Run
     from whyperf.recording.reader import Recording
 

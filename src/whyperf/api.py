@@ -22,9 +22,9 @@ from typing import Any
 from rich.console import Console
 
 from whyperf.collect.seal import open_recording
-from whyperf.diagnose.data import Method
 from whyperf.diagnose.diagnosis import examine
-from whyperf.diagnose.mixture import are_deep, parted
+from whyperf.diagnose.recording_kinds import are_deep, parted
+from whyperf.diagnose.values_claims import Method
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import compared_in

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.diagnose.test_data import ample, none, runs
+from tests.diagnose.test_values_claims import ample, none, runs
 from whyperf.collect.redaction_key import fingerprint, key_file, redaction_key
 from whyperf.collect.seal.redaction import Scale, redacted
 from whyperf.collect.seal.values import SealedValues

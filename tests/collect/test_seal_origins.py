@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whyperf.collect.origins import file_name, origin_of
+from whyperf.collect.module_layers import file_name, origin_of
 
 PROGRAMS = {"/usr/lib/postgresql/15/bin/postgres", "/home/me/tool"}
 

@@ -14,7 +14,7 @@ from tests.diagnose import work
 from tests.diagnose.dask import OwnCluster, eventually
 from whyperf.cli.demo import BAD_ARGUMENT, GOOD_ARGUMENT, build
 from whyperf.cli.main import main
-from whyperf.collect.tracer.means import Means, choose
+from whyperf.collect.tracer.backends import Means, choose
 from whyperf.diagnose import cluster as dask
 from whyperf.diagnose.cluster import Cluster, scheduler_at
 from whyperf.diagnose.diagnosis import examine

@@ -9,8 +9,8 @@ import pytest
 
 from tests.engines.contexts.traced import Thread, ran, slept, traced, waited
 from tests.engines.made import Made, recording
-from whyperf.diagnose.data import Method
 from whyperf.diagnose.diagnosis import diagnose, examine
+from whyperf.diagnose.values_claims import Method
 from whyperf.diagnose.verdict import VerdictKind
 from whyperf.recording.events import EventKind
 from whyperf.recording.tables import table_named

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from whyperf.diagnose.claims import Claim, Thing
 from whyperf.diagnose.join import WORTH_A_WORD, join
-from whyperf.diagnose.nature import Nature
+from whyperf.diagnose.symptom_kind import Nature
 from whyperf.diagnose.trust import ENGINES, HAS_A_SAY, TRUST
 from whyperf.diagnose.verdict import Evidence, Suspect, Variable
 

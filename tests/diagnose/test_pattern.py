@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from whyperf.diagnose.pattern import HowItGrew, how_it_grew, likeliest, together
 from whyperf.diagnose.verdict import Evidence
-from whyperf.engines.excess.anchors import Role
+from whyperf.engines.excess.blame_reasons import Role
 
 PATTERNS = st.sampled_from(
     ["unknown", "scalability", "wrong-constraint", "missing-constraint", "new-path", "long-wait", "external"]

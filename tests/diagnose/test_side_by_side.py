@@ -8,10 +8,10 @@ import pytest
 
 from tests.diagnose.test_diagnosis import runs
 from whyperf.diagnose.diagnosis import diagnose, examine
-from whyperf.diagnose.nature import Growth, runs_less_side_by_side
 from whyperf.diagnose.next_step import Possible
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Change
+from whyperf.diagnose.symptom_kind import Growth, runs_less_side_by_side
 
 FOUR_THREADS = [(("worker", "serve", "compose"), 4.0)]
 DEARER = [(("worker", "serve", "compose"), 5.0)]

@@ -10,7 +10,7 @@ from scipy import stats
 
 from whyperf.diagnose.settings import DiagnoseSettings, Floors
 from whyperf.diagnose.significance import Change, Measure, judge, pooled_spread, runs_needed
-from whyperf.engines.student import student_99
+from whyperf.engines.student_t import student_99
 
 FLOORS = Floors(relative=0.05, single_relative=0.35)
 TIMES = st.lists(st.floats(0.1, 100), min_size=1, max_size=5).map(tuple)

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_pla
 from playwright.sync_api import Error as BrowserError
 
 from whyperf.cli.demo import BAD_ARGUMENT, GOOD_ARGUMENT, build
-from whyperf.collect.tracer.means import Means, choose
+from whyperf.collect.tracer.backends import Means, choose
 
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
 _AXE = Path(__file__).resolve().parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"

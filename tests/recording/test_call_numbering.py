@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whyperf.collect.tracer.one_numbering import recorded_numbers
+from whyperf.collect.tracer.system_call_numbers import recorded_numbers
 from whyperf.recording.call_numbering import AARCH64_NAMES, own_number, recorded_number
 from whyperf.recording.system_calls import NAMES, NUMBERS
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from whyperf.collect.tracer.means import Means, choose
+from whyperf.collect.tracer.backends import Means, choose
 from whyperf.recording.events import EventKind
 from whyperf.recording.reader import Recording
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tests.tracer.tracing import Tracing, compiled, needs_bpf, stacks_in
-from whyperf.collect.tracer.one_numbering import with_recorded_numbers
+from whyperf.collect.tracer.system_call_numbers import with_recorded_numbers
 from whyperf.collect.tracer.traced import RECORD
 from whyperf.recording.events import EventKind, InterruptContext
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from whyperf.collect.seal.address_spaces import Mapped, Mapping, Module, Spaces
 from whyperf.collect.seal.plug_ins import plug_ins
 from whyperf.collect.seal.processes import Cast, Process
-from whyperf.collect.seal.spaces import Mapped, Mapping, Module, Spaces
 from whyperf.debuginfo.linkage import Linkage, read_linkage
 
 

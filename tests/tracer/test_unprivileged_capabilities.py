@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.tracer.ordinary_user import NOBODY, OrdinaryUser, ordinary_user
-from whyperf.collect.tracer.means import Means, choose
+from whyperf.collect.tracer.backends import Means, choose
 
 SOURCE = Path(__file__).parents[1] / "importers" / "programs" / "ledger.c"
 NEEDED = ("bpf", "perfmon")

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from tests.tracer.recording import Command, kinds, needs_bpf
-from whyperf.collect.tracer import flags
-from whyperf.collect.tracer.flags import WatchedFlags
+from whyperf.collect.tracer.watched_variables import WatchedFlags
 from whyperf.debuginfo.named_symbols import NamedSymbol
 from whyperf.recording.events import EventKind
 

@@ -16,7 +16,7 @@ from types import TracebackType
 import numpy as np
 import pytest
 
-from whyperf.collect.tracer.one_numbering import with_recorded_numbers
+from whyperf.collect.tracer.system_call_numbers import with_recorded_numbers
 from whyperf.collect.tracer.traced import RECORD, Records
 from whyperf.recording.events import EventKind
 

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from whyperf.adapters.adapted import Adapted
+from whyperf.adapters.adapted_benchmark import Adapted
 from whyperf.adapters.reports import read_report
 from whyperf.errors import WhyperfError
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whyperf.adapters import criterion, google_benchmark, pytest_benchmark
-from whyperf.adapters.adapted import Adapted
+from whyperf.adapters.adapted_benchmark import Adapted
 from whyperf.collect.program import find_program
 from whyperf.errors import WhyperfError
 

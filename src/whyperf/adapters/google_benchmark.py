@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from whyperf.adapters.adapted import Adapted
+from whyperf.adapters.adapted_benchmark import Adapted
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import OUTPUT
 from whyperf.recording.limits import MOST_LOG_BYTES

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
-from whyperf.adapters.adapted import Adapted
+from whyperf.adapters.adapted_benchmark import Adapted
 from whyperf.errors import WhyperfError
 
 PLUGIN = "whyperf_pytest_window"

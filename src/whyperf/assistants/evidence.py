@@ -12,7 +12,7 @@ from whyperf.assistants.verdict_file import read_verdict
 from whyperf.collect.seal import open_recording
 from whyperf.diagnose.diagnosis import Diagnosis, examine
 from whyperf.diagnose.explanations import explain as explain_function
-from whyperf.diagnose.mixture import are_deep
+from whyperf.diagnose.recording_kinds import are_deep
 from whyperf.diagnose.verdict import Suspect as VerdictSuspect
 from whyperf.diagnose.verdict import Verdict
 from whyperf.engines.quantities import percent

@@ -11,7 +11,7 @@ from whyperf.assistants.results import NextCall, Recordings, Source, SourceLine
 from whyperf.assistants.summary import naming
 from whyperf.collect.seal import open_recording
 from whyperf.diagnose.diagnosis import examine
-from whyperf.diagnose.mixture import are_deep
+from whyperf.diagnose.recording_kinds import are_deep
 from whyperf.engines.excess.places import LineTime, line_times
 from whyperf.engines.run import Run, ints, source_lines, texts
 from whyperf.errors import WhyperfError

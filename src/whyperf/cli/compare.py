@@ -168,7 +168,7 @@ def record_and_diagnose(
 
 def _record_deeply(plan: Plan, args: argparse.Namespace, outcomes: Outcomes, compared: Compared | None) -> int:
     from whyperf.cli.deep_compare import DeepPlan, compare_deep
-    from whyperf.collect.dependences.loaded import plug_in_files
+    from whyperf.collect.dependences.loaded_files import plug_in_files
     from whyperf.recording.symptom import SymptomKind, SymptomSpec
 
     symptom = symptom_of(args) or SymptomSpec(SymptomKind.INSTRUCTIONS)
@@ -228,7 +228,7 @@ def plan_of(args: argparse.Namespace, programs: Mapping[Side, Program] | None = 
 
 def _traced(plan: Plan, *, args: argparse.Namespace) -> Plan:
     """With kernel events, by the best means that this machine permits."""
-    from whyperf.collect.tracer.means import Means, choose
+    from whyperf.collect.tracer.backends import Means, choose
 
     choice, watched = choose(), tuple(args.watch)
     if choice.means is Means.BPF:

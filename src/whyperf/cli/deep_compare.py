@@ -23,7 +23,7 @@ from whyperf.recording.symptom import SymptomKind, SymptomSpec
 from whyperf.recording.zoom import ZoomPlan, write_plan
 
 if TYPE_CHECKING:
-    from whyperf.collect.dependences.loaded import LoadedFile
+    from whyperf.collect.dependences.loaded_files import LoadedFile
     from whyperf.diagnose.verdict import Verdict
     from whyperf.recording.reader import Recording
     from whyperf.report.html.examined import Examined
@@ -50,7 +50,7 @@ class DeepPlan:
 
 def compare_deep(plan: DeepPlan, args: argparse.Namespace, outcomes: Outcomes, compared: Compared | None = None) -> int:
     from whyperf.cli.diagnose import present
-    from whyperf.collect.dependences.loaded import files_of
+    from whyperf.collect.dependences.loaded_files import files_of
     from whyperf.collect.dependences.symptom_place import check_early
 
     started = {side: _without_shell(side, plan.programs[side]) for side in _SIDES}
@@ -123,7 +123,7 @@ class _Phases:
 
     def _check_symptom(self) -> None:
         """Once more, now that it is known what the program loads."""
-        from whyperf.collect.dependences.loaded import files_of
+        from whyperf.collect.dependences.loaded_files import files_of
         from whyperf.collect.dependences.symptom_place import check_symptom
 
         for side in _SIDES:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from whyperf.cli.deep_options import add_symptom, refuse_explaining, symptom_of
 from whyperf.cli.next_commands import typed_here
 from whyperf.cli.opened_page import add_open, choose_page, open_page
-from whyperf.cli.possible import possible_here
+from whyperf.cli.opened_recordings import add_max_rows, opened
+from whyperf.cli.possible_passes import possible_here
 from whyperf.cli.quantities import count, duration
-from whyperf.cli.reading import add_max_rows, opened
 from whyperf.cli.symptom_from import costliest, known_in
 from whyperf.cli.workers import add_workers, executor_for, refuse_cluster
 from whyperf.errors import WhyperfError
@@ -162,10 +162,10 @@ class Judged:
 
 
 def judged(good: Sequence[Path], bad: Sequence[Path], args: argparse.Namespace) -> Judged:
-    from whyperf.diagnose.data import Method
     from whyperf.diagnose.diagnosis import examine
     from whyperf.diagnose.explanations import explain
-    from whyperf.diagnose.mixture import are_deep, parted
+    from whyperf.diagnose.recording_kinds import are_deep, parted
+    from whyperf.diagnose.values_claims import Method
     from whyperf.report.html.examined import Examined
 
     recorded = [opened(path, args) for path in good], [opened(path, args) for path in bad]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whyperf.cli.reading import add_max_rows, opened
+from whyperf.cli.opened_recordings import add_max_rows, opened
 from whyperf.errors import WhyperfError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from whyperf.cli.info_counts import counting_lines
 from whyperf.cli.info_trace import trace_facts, trace_lines, trace_losses
-from whyperf.cli.reading import add_max_rows, opened
+from whyperf.cli.opened_recordings import add_max_rows, opened
 from whyperf.report.endings import ending
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 def facts(recording: Recording) -> dict[str, Any]:
     """The manifest, and what the tables add up to."""
-    from whyperf.recording.plain import to_plain
+    from whyperf.recording.dataclass_json import to_plain
 
     return {
         **to_plain(recording.manifest),

@@ -22,7 +22,7 @@ from whyperf.recording.manifest import Manifest
 if TYPE_CHECKING:
     from whyperf.cli.diagnose import Judged
     from whyperf.diagnose.verdict import Verdict
-    from whyperf.engines.recorded import Recorded
+    from whyperf.engines.recording_protocol import Recorded
     from whyperf.investigation.subject import Subject
 
 DEFAULT_BUDGET_S = 300.0

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from whyperf.cli.diagnose import add_sides, sides, write_text
 from whyperf.cli.investigating import add_investigating, binaries_of, recorded, saying
+from whyperf.cli.opened_recordings import opened
 from whyperf.cli.progress import progress
-from whyperf.cli.reading import opened
 from whyperf.errors import WhyperfError
 
 if TYPE_CHECKING:
-    from whyperf.engines.recorded import Recorded
+    from whyperf.engines.recording_protocol import Recorded
     from whyperf.origin.starts import Start
 
 NAME = "origin"

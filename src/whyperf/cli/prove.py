@@ -9,8 +9,8 @@ from dataclasses import replace
 from whyperf.cli.diagnose import add_presentation, add_sides, check_page, judged, sides
 from whyperf.cli.investigating import add_investigating, investigated, recorded
 from whyperf.cli.opened_page import choose_page
+from whyperf.cli.opened_recordings import opened
 from whyperf.cli.progress import progress
-from whyperf.cli.reading import opened
 
 NAME = "prove"
 SUMMARY = "prove a suspicion: force the good value into bad runs, and see whether the time goes"

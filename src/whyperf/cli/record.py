@@ -110,8 +110,8 @@ def _record_process(args: argparse.Namespace, lifecycle: Lifecycle, measuring: M
 
 def _record_traced(command: list[str], args: argparse.Namespace, lifecycle: Lifecycle, measuring: Measuring) -> Outcome:
     """By the best means that this machine permits."""
+    from whyperf.collect.tracer.backends import Means, choose
     from whyperf.collect.tracer.holder import command_name
-    from whyperf.collect.tracer.means import Means, choose
 
     choice = choose()
     if choice.means is not Means.BPF:
@@ -163,7 +163,7 @@ def _record_with_perf(command: list[str], args: argparse.Namespace, lifecycle: L
 
 
 def _record_deeply(program: Program, args: argparse.Namespace, lifecycle: Lifecycle) -> Outcome:
-    from whyperf.collect.dependences.loaded import plug_in_files
+    from whyperf.collect.dependences.loaded_files import plug_in_files
     from whyperf.collect.dependences.run import record_deep
     from whyperf.recording.zoom import read_plan
 

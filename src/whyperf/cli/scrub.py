@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from whyperf.cli.reading import add_max_rows, opened
+from whyperf.cli.opened_recordings import add_max_rows, opened
 from whyperf.errors import WhyperfError
 
 NAME = "scrub"

@@ -28,7 +28,7 @@ def costliest(paths: Sequence[Path], is_known: Callable[[SymptomSpec], bool]) ->
     """Instructions of the suspect that explains most, among those that the deep recordings can tell of; of all
     functions where there is none."""
     from whyperf.diagnose.diagnosis import examine
-    from whyperf.diagnose.mixture import are_deep
+    from whyperf.diagnose.recording_kinds import are_deep
 
     good, bad = _sides(paths)
     if are_deep([*good, *bad]):

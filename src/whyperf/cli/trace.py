@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_means() -> None:
-    from whyperf.collect.tracer.means import Means, choose
+    from whyperf.collect.tracer.backends import Means, choose
 
     choice = choose()
     if choice.means is not Means.BPF:
@@ -89,7 +89,7 @@ def _start(args: argparse.Namespace) -> int:
 
 def _status(args: argparse.Namespace) -> int:
     from whyperf.collect.tracer.flight.status import status
-    from whyperf.recording.plain import to_plain
+    from whyperf.recording.dataclass_json import to_plain
 
     found = status()
     if args.json:

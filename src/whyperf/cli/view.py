@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.cli.diagnose import add_sides, sides
-from whyperf.cli.possible import possible_here
-from whyperf.cli.reading import opened
+from whyperf.cli.opened_recordings import opened
+from whyperf.cli.possible_passes import possible_here
 from whyperf.recording.layout import compared_in
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _examined(args: argparse.Namespace) -> tuple[Verdict | None, Examined]:
     from whyperf.diagnose.diagnosis import examine
-    from whyperf.diagnose.mixture import are_deep, parted
+    from whyperf.diagnose.recording_kinds import are_deep, parted
     from whyperf.report.html.examined import Examined
 
     only = Path(args.recordings[0]) if len(args.recordings) == 1 and not args.good and not args.bad else None

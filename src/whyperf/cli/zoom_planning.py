@@ -56,7 +56,7 @@ def _demanded(sketch: Recording, symptom: SymptomSpec) -> Iterator[FunctionKey]:
     if symptom.kind is SymptomKind.VARIABLE:
         yield from _updating(sketch)
     if symptom.kind is SymptomKind.LINE:
-        from whyperf.collect.dependences.loaded import LoadedFile
+        from whyperf.collect.dependences.loaded_files import LoadedFile
         from whyperf.collect.dependences.symptom_place import functions_of_line
         from whyperf.debuginfo import describe
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from whyperf.collect import _dependences
 from whyperf.errors import WhyperfError
-from whyperf.recording.plain import storable
+from whyperf.recording.dataclass_json import storable
 from whyperf.recording.regular_files import opened_by_name
 
 SITE = np.dtype(

@@ -200,7 +200,7 @@ def _counts() -> Check:
 
 
 def _kernel_events() -> Check:
-    from whyperf.collect.tracer.means import Means, choose
+    from whyperf.collect.tracer.backends import Means, choose
 
     choice = choose()
     if choice.means is Means.BPF:

@@ -13,9 +13,9 @@ from pathlib import Path
 from whyperf import __version__
 from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.program import Program
+from whyperf.recording.dataclass_json import Count, Moment
 from whyperf.recording.layout import START
 from whyperf.recording.manifest import Host, RunOptions, Sampling
-from whyperf.recording.plain import Count, Moment
 from whyperf.recording.storage import write_new
 from whyperf.recording.version import FORMAT_VERSION
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from whyperf.collect.components import Components
-from whyperf.collect.origins import is_system_library
+from whyperf.collect.module_layers import is_system_library
 
 DEFAULT_DEPTH = 8
 # Read in a second or two; nobody wants to wait longer for a program to start.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from whyperf.adapters.adapted import READY_TIMEOUT_S, UNIT
+from whyperf.adapters.adapted_benchmark import READY_TIMEOUT_S, UNIT
 from whyperf.adapters.detection import adapt
 from whyperf.collect.program import find_program
 from whyperf.comparison.plan import Plan

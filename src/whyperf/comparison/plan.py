@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.adapters.adapted import Adapted
+from whyperf.adapters.adapted_benchmark import Adapted
 from whyperf.collect.lifecycle import Lifecycle, Measuring
 from whyperf.collect.program import Program
 from whyperf.comparison.alternation import Side

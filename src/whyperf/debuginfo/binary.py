@@ -17,7 +17,7 @@ from whyperf.debuginfo.elf import ElfFile
 from whyperf.debuginfo.loops import RepeatedCode
 from whyperf.debuginfo.machines import Machine, machine_of
 from whyperf.debuginfo.places import Places, out_of_line_scopes, resolve, scopes_at
-from whyperf.debuginfo.texts import Chosen, Texts
+from whyperf.debuginfo.string_table import Chosen, Texts
 
 Debug = Literal["full", "symbols", "none"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.debuginfo.texts import Texts
+from whyperf.debuginfo.string_table import Texts
 
 Int32s = npt.NDArray[np.int32]
 Addresses = npt.NDArray[np.uint64]

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.debuginfo.binary import Binary
-from whyperf.debuginfo.located import Located
 from whyperf.debuginfo.machine_uses import Use, uses_in
 from whyperf.debuginfo.places import out_of_line_scopes, scopes_at
+from whyperf.debuginfo.variable_locations import Located
 from whyperf.debuginfo.variables_table import VariablesTable
 
 

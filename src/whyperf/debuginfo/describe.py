@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from whyperf.debuginfo import cache as code_maps
-from whyperf.debuginfo.assemble import assemble
 from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.code_map import empty_code_map
+from whyperf.debuginfo.code_map_builder import assemble
 from whyperf.debuginfo.debuginfod import fetch_debug_file
 from whyperf.debuginfo.elf import ElfFile, read_elf
 from whyperf.debuginfo.extraction import End, Extraction, extract
-from whyperf.debuginfo.nameless import with_nameless
 from whyperf.debuginfo.perf_cache import cached_files
+from whyperf.debuginfo.unnamed_functions import with_nameless
 from whyperf.debuginfo.unwind_index import unwind_ranges
 
 VDSO = "[vdso]"

@@ -13,10 +13,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from whyperf.debuginfo.located import Located, Places
 from whyperf.debuginfo.machines import Machine
 from whyperf.debuginfo.machines.machine import Registers, Step
 from whyperf.debuginfo.machines.operations import Does, Effect, Memory, Operand, Operation
+from whyperf.debuginfo.variable_locations import Located, Places
 
 Use = Literal["loop", "condition", "argument"]
 Held = dict[int, bool]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from whyperf.debuginfo.code_map import Addresses
 from whyperf.debuginfo.places import last_at_or_before
-from whyperf.debuginfo.texts import Texts
+from whyperf.debuginfo.string_table import Texts
 from whyperf.errors import WhyperfError
 from whyperf.recording.regular_files import opened_regular
 

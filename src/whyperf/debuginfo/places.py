@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.debuginfo.code_map import Addresses, CodeMap, Int32s
-from whyperf.debuginfo.texts import Texts
+from whyperf.debuginfo.string_table import Texts
 
 
 @dataclass(frozen=True, eq=False)

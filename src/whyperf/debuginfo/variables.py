@@ -18,7 +18,7 @@ from whyperf.debuginfo.describe import DEBUG_FOLDERS, describe, same_build
 from whyperf.debuginfo.elf import read_elf
 from whyperf.debuginfo.extraction import End, extract_variables
 from whyperf.debuginfo.rust import demangle_v0
-from whyperf.debuginfo.texts import Texts
+from whyperf.debuginfo.string_table import Texts
 from whyperf.debuginfo.variables_table import (
     DamagedTable,
     Variables,

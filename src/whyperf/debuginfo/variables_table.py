@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from whyperf.debuginfo import _debuginfo
 from whyperf.debuginfo.code_map import Int32s
-from whyperf.debuginfo.texts import Chosen, Texts
+from whyperf.debuginfo.string_table import Chosen, Texts
 from whyperf.errors import WhyperfError
 from whyperf.recording.limits import MOST_LOG_BYTES
 from whyperf.recording.regular_files import map_regular

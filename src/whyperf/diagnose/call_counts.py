@@ -8,10 +8,10 @@ from whyperf.diagnose.verdict import CallChange, CallCounts
 from whyperf.engines.blame.changes import Change, ChangeKind, divide
 from whyperf.engines.blame.counted import CountedProgram, Runs, counted_program
 from whyperf.engines.quantities import count, seconds
-from whyperf.engines.recorded import Recorded
+from whyperf.engines.recording_protocol import Recorded
 from whyperf.engines.run import Run
 from whyperf.recording.hash_tables import hash_of, walks_bucket
-from whyperf.recording.templates import without_template_arguments
+from whyperf.recording.template_names import without_template_arguments
 
 _ROUNDING = 1e-9
 _RARE = 0.1  # calls per call below which people count the other way round

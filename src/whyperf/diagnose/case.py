@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 from whyperf.diagnose import wording
 from whyperf.diagnose.advice import compare_again, diagnose_swapped
 from whyperf.diagnose.claims import Claim, claims_of
-from whyperf.diagnose.data import Data, Method, data_notes, gather
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.latency import requests_of
 from whyperf.diagnose.losses import cut_share
 from whyperf.diagnose.measures import Measures, steadied_cpu, take_measures, without_queue
-from whyperf.diagnose.nature import (
+from whyperf.diagnose.settings import DiagnoseSettings
+from whyperf.diagnose.significance import Change, Measure, judge, runs_needed
+from whyperf.diagnose.suspects import to_suspects
+from whyperf.diagnose.symptom_kind import (
     Growth,
     Nature,
     growth_of,
@@ -25,23 +27,21 @@ from whyperf.diagnose.nature import (
     nature_of,
     runs_less_side_by_side,
 )
-from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.significance import Change, Measure, judge, runs_needed
-from whyperf.diagnose.suspects import to_suspects
 from whyperf.diagnose.threads import queued_share, sum_queued
 from whyperf.diagnose.total_changes import total_changes
+from whyperf.diagnose.values_claims import Data, Method, data_notes, gather
 from whyperf.diagnose.verdict import Symptom, TotalChange, VerdictKind
 from whyperf.engines.blocked_waits import Waits
 from whyperf.engines.contexts.settings import Sources
 from whyperf.engines.excess.compare import DataEvidence, Excess, compare, weigh
-from whyperf.engines.excess.evenness import grew_alike
 from whyperf.engines.excess.findings import suspects as find_suspects
+from whyperf.engines.excess.uniform_growth import grew_alike
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.finding import Finding
-from whyperf.engines.recorded import has_events
-from whyperf.engines.resting import kept_waiting
+from whyperf.engines.idle_threads import kept_waiting
+from whyperf.engines.recording_protocol import has_events
 from whyperf.engines.run import ONE_RUN, Floats, Run
-from whyperf.engines.same_work import work_of
+from whyperf.engines.same_command import work_of
 from whyperf.engines.values.compare import compare as values_compare
 from whyperf.engines.values.paper.findings import findings as paper_findings
 from whyperf.engines.values.paper.ranking import rank as paper_rank

@@ -9,16 +9,16 @@ from typing import Any
 
 from whyperf.diagnose.claims import Claim, Thing, claims_of, thing_of
 from whyperf.diagnose.confidence import HIGH, LOW, MEDIUM
-from whyperf.diagnose.data import Method
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.join import join
-from whyperf.diagnose.nature import Nature
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.settled import open_page
 from whyperf.diagnose.suspects import to_suspects
+from whyperf.diagnose.symptom_kind import Nature
 from whyperf.diagnose.trust import TRUST
+from whyperf.diagnose.values_claims import Method
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
-from whyperf.engines.causes import words
+from whyperf.engines.causes import path_sentences
 from whyperf.engines.causes.diagnosis import Causes, Where, find_causes
 from whyperf.engines.causes.findings import findings
 from whyperf.engines.causes.paper.findings import paper_findings
@@ -26,7 +26,7 @@ from whyperf.engines.causes.path import Stall
 from whyperf.engines.contexts.findings import ENGINE as CONTEXTS
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.finding import Finding
-from whyperf.engines.recorded import Recorded, is_traced
+from whyperf.engines.recording_protocol import Recorded, is_traced
 
 _CONFIDENCE = {"strong": HIGH, "weak": MEDIUM, "inferred": MEDIUM, "guess": LOW, "unknown": LOW}
 
@@ -49,8 +49,8 @@ class CausesView:
     @property
     def sentence(self) -> str:
         stall = self.causes.stalls[0]
-        said = words.usual(stall.anomaly, compared=bool(self.causes.normals))
-        return f"{words.stalled(self.causes.graph, stall.anomaly)}; {said}."
+        said = path_sentences.usual(stall.anomaly, compared=bool(self.causes.normals))
+        return f"{path_sentences.stalled(self.causes.graph, stall.anomaly)}; {said}."
 
     def symptom(self, runs: tuple[int, int]) -> Symptom:
         anomaly = self.causes.stalls[0].anomaly

@@ -8,19 +8,19 @@ from functools import cached_property
 
 from whyperf.diagnose import wording
 from whyperf.diagnose.claims import Claim, claims_of, thing_of
-from whyperf.diagnose.data import Method
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Measure
 from whyperf.diagnose.suspects import to_suspects
+from whyperf.diagnose.values_claims import Method
 from whyperf.diagnose.verdict import ContextRanking, ContextStep, Evidence, SlowContext, Suspect
 from whyperf.engines.contexts.compare import Comparison, compare
 from whyperf.engines.contexts.findings import ENGINE, findings
 from whyperf.engines.contexts.layers import Layer
 from whyperf.engines.contexts.paper import findings as paper_findings
 from whyperf.engines.contexts.ranking import RankedContext, ranked_contexts
+from whyperf.engines.contexts.sentences import where
 from whyperf.engines.contexts.settings import Sources
 from whyperf.engines.contexts.units import ITERATION
-from whyperf.engines.contexts.words import where
 from whyperf.engines.excess.findings import ENGINE as EXCESS
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.finding import Finding

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 from whyperf.diagnose.advice import can_go_deep, compare_again, lifecycle_reminder
 from whyperf.diagnose.call_counts import call_counts
 from whyperf.diagnose.case import Case
-from whyperf.diagnose.data import Method
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.join import Joined, join
 from whyperf.diagnose.lifting import lifted
 from whyperf.diagnose.losses import loss_notes
 from whyperf.diagnose.memory import decide_memory, resident_grew
-from whyperf.diagnose.mixture import Sides, parted
-from whyperf.diagnose.nature import Nature
 from whyperf.diagnose.next_step import Possible, Recordings, Step, next_step
-from whyperf.diagnose.sameness import refuse_different_programs
+from whyperf.diagnose.recording_kinds import Sides, parted
+from whyperf.diagnose.same_program import refuse_different_programs
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.settled import after
+from whyperf.diagnose.symptom_kind import Nature
 from whyperf.diagnose.total_changes import sentence as also_changed
 from whyperf.diagnose.trust import TRUST
+from whyperf.diagnose.values_claims import Method
 from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
 from whyperf.engines.blocked_waits import Waits
 from whyperf.engines.contexts.settings import sources_named
@@ -31,7 +31,7 @@ from whyperf.engines.excess.compare import Excess
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.lock_holders import ENGINE as LOCKS
 from whyperf.engines.memory.holdings import holds_memory
-from whyperf.engines.recorded import Recorded, is_traced
+from whyperf.engines.recording_protocol import Recorded, is_traced
 from whyperf.engines.run import Run, tally
 from whyperf.engines.values.compare import Values
 from whyperf.errors import WhyperfError

@@ -11,8 +11,8 @@ from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Measure
 from whyperf.diagnose.threads import queued_s
 from whyperf.diagnose.verdict import PEAK_BYTES
+from whyperf.engines.machine_speed import slowness
 from whyperf.engines.run import ONE_RUN, Run, common_unit, ended_by_themselves
-from whyperf.engines.yardstick import slowness
 from whyperf.recording.tables import Clock
 
 _ENOUGH_SAMPLES = 100  # 10% noise: enough to say that sampled and measured time disagree

@@ -12,10 +12,10 @@ from whyperf.diagnose.claims import claims_of
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.losses import cut_share
 from whyperf.diagnose.measures import Measures
-from whyperf.diagnose.nature import Nature
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Change, Measure, judge
 from whyperf.diagnose.suspects import to_suspects
+from whyperf.diagnose.symptom_kind import Nature
 from whyperf.diagnose.verdict import PEAK_BYTES, Symptom, VerdictKind
 from whyperf.engines.memory.compare import MemoryExcess, compare
 from whyperf.engines.memory.findings import findings

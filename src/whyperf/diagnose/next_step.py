@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from whyperf.diagnose.confidence import HIGH
 from whyperf.diagnose.join import Joined
-from whyperf.diagnose.nature import Nature
 from whyperf.diagnose.settings import DiagnoseSettings
+from whyperf.diagnose.symptom_kind import Nature
 from whyperf.diagnose.verdict import PEAK_BYTES, Symptom
 from whyperf.diagnose.wording import SPREAD_UNKNOWN
 from whyperf.recording.identity import is_named_by_address

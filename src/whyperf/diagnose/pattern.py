@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from whyperf.diagnose.verdict import Evidence
-from whyperf.engines.excess.anchors import Role
+from whyperf.engines.excess.blame_reasons import Role
 from whyperf.engines.excess.findings import CHANGED
 from whyperf.engines.excess.findings import ENGINE as EXCESS
 from whyperf.engines.values.patterns import MISSING_CONSTRAINT, SCALABILITY, UNKNOWN, WRONG_CONSTRAINT

@@ -11,21 +11,21 @@ from whyperf.diagnose.claims import Claim, claims_of
 from whyperf.diagnose.confidence import HIGH, LOW, MEDIUM
 from whyperf.diagnose.join import join
 from whyperf.diagnose.losses import loss_notes
-from whyperf.diagnose.nature import Nature
 from whyperf.diagnose.other_allocators import memory_from_elsewhere
-from whyperf.diagnose.sameness import refuse_different_programs
+from whyperf.diagnose.same_program import refuse_different_programs
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.settled import after
 from whyperf.diagnose.suspects import to_suspects
+from whyperf.diagnose.symptom_kind import Nature
 from whyperf.diagnose.trust import TRUST
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.finding import HotLine
 from whyperf.engines.quantities import count, percent, seconds
-from whyperf.engines.recorded import Recorded
+from whyperf.engines.recording_protocol import Recorded
 from whyperf.engines.relations.candidates import Change
 from whyperf.engines.relations.compare import compare
 from whyperf.engines.relations.findings import Relations
-from whyperf.engines.relations.lines import all_source_lines
+from whyperf.engines.relations.line_matching import all_source_lines
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.run import Run
 from whyperf.errors import WhyperfError

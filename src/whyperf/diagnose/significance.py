@@ -15,7 +15,7 @@ from enum import Enum
 from math import sqrt
 
 from whyperf.diagnose.settings import Floors
-from whyperf.engines.student import student_99
+from whyperf.engines.student_t import student_99
 
 
 @dataclass(frozen=True)

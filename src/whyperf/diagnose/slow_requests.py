@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from whyperf.diagnose.confidence import HIGH, MEDIUM
-from whyperf.diagnose.nature import Nature
+from whyperf.diagnose.symptom_kind import Nature
 from whyperf.diagnose.verdict import Evidence, Percentile, Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.contexts.findings import ENGINE
 from whyperf.engines.contexts.waits import WaitKind
 from whyperf.engines.quantities import percent, seconds
-from whyperf.engines.recorded import Recorded
+from whyperf.engines.recording_protocol import Recorded
 from whyperf.engines.run import Run
 from whyperf.engines.slow_requests import QUEUED, RUNS, Place, SlowRequests, slow_requests
 from whyperf.errors import WhyperfError

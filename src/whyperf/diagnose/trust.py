@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from whyperf.diagnose.nature import Nature
+from whyperf.diagnose.symptom_kind import Nature
 
 # Engines in the order in which their evidence is told.
 ENGINES = ("excess", "values", "relations", "locks", "causes", "contexts", "memory")

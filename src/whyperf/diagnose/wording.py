@@ -12,7 +12,7 @@ from whyperf.diagnose.verdict import Percentile
 from whyperf.engines.blocked_waits import Waits
 from whyperf.engines.memory.sentences import in_bytes
 from whyperf.engines.quantities import count, percent, seconds
-from whyperf.engines.same_work import Work
+from whyperf.engines.same_command import Work
 
 SPREAD_UNKNOWN = "Spread unknown: a single run of a kind cannot show how much runs differ by themselves."
 COUNT_UNITS = "Count units of work to tell more work from slower work: work=N from the driver or --work-count FUNCTION."

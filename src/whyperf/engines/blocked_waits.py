@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from whyperf.engines.recorded import Recorded
+from whyperf.engines.recording_protocol import Recorded
 
 # System calls (x86-64) in which a thread waits for another of the same program, or for its child: futex, wait4, waitid.
 _WAITS_FOR_ITS_OWN = (202, 61, 247)

@@ -13,7 +13,7 @@ from functools import cached_property
 from whyperf.engines.builds import Builds
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run, ints, texts
-from whyperf.engines.same_work import work_of
+from whyperf.engines.same_command import work_of
 
 Codes = dict[tuple[str, str], set[int]]  # by module and name of the function: its copies
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from whyperf.engines.blocked_waits import Waits, which_count
 from whyperf.engines.memory.holdings import holdings_of, holds_memory
-from whyperf.engines.recorded import Recorded
+from whyperf.engines.recording_protocol import Recorded
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.tables import Clock
 

@@ -9,7 +9,7 @@ from enum import IntEnum
 from functools import cached_property
 from pathlib import Path
 
-from whyperf.collect.origins import is_system_library
+from whyperf.collect.module_layers import is_system_library
 from whyperf.debuginfo.elf import ElfFile, read_elf
 from whyperf.debuginfo.machines.machine import Step
 from whyperf.debuginfo.slices.function import Instruction

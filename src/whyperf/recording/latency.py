@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import ceil, floor, log
 
-from whyperf.recording.plain import Amount, Count
+from whyperf.recording.dataclass_json import Amount, Count
 
 _WIDTH = 1.02
 _LEAST_S = 1e-9

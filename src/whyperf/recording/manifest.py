@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from whyperf.errors import WhyperfError
+from whyperf.recording.dataclass_json import Amount, Count, MisfitError, Moment, from_plain, to_plain
 from whyperf.recording.latency import Latency
-from whyperf.recording.plain import Amount, Count, MisfitError, Moment, from_plain, to_plain
 from whyperf.recording.version import FORMAT_VERSION
 
 

@@ -22,7 +22,7 @@ from whyperf.recording.limits import MOST_JSON_BYTES, MOST_ROWS, ROWS_OPTION
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.parquet import ParquetTable, most_bytes
 from whyperf.recording.regular_files import map_regular, read_regular
-from whyperf.recording.rows import StoredRows
+from whyperf.recording.row_groups import StoredRows
 from whyperf.recording.schema import Column
 from whyperf.recording.tables import table_named
 from whyperf.recording.writer import table_file

@@ -9,7 +9,7 @@ from typing import Any
 from whyperf.diagnose.origin import Origin
 from whyperf.diagnose.verdict import CallCounts, Suspect, Verdict, VerdictKind
 from whyperf.engines.quantities import seconds
-from whyperf.recording.templates import without_template_arguments
+from whyperf.recording.template_names import without_template_arguments
 from whyperf.report.waiting_threads import Rung, name_of, rungs_of
 
 _IT, _LIFTED = "It ", "It waits for "

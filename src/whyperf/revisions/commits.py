@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from whyperf.diagnose.verdict import Verdict
-from whyperf.engines.recorded import Recorded
+from whyperf.engines.recording_protocol import Recorded
 from whyperf.errors import WhyperfError
 from whyperf.revisions.functions import declarations
 from whyperf.revisions.git import Commit, GitError, Repository, ask

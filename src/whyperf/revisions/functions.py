@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from whyperf.engines.function_text import function_text
-from whyperf.engines.recorded import Recorded
+from whyperf.engines.recording_protocol import Recorded
 from whyperf.revisions.git import GitError, Repository, ask
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from whyperf.comparison.progress import Steps
 from whyperf.diagnose.origin import Finding
 from whyperf.diagnose.verdict import Verdict, VerdictKind
-from whyperf.engines.recorded import Recorded
+from whyperf.engines.recording_protocol import Recorded
 from whyperf.investigation.cause import with_changed_function
 from whyperf.investigation.investigate import measure_of
 from whyperf.investigation.subject import Subject

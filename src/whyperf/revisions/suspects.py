@@ -8,7 +8,7 @@ from pathlib import Path
 
 from whyperf.diagnose.verdict import ChangedBy, Revision, Suspect, Variable, Verdict
 from whyperf.engines.finding import SourceChange
-from whyperf.engines.recorded import Recorded
+from whyperf.engines.recording_protocol import Recorded
 from whyperf.revisions.blame import added_by, removed_by
 from whyperf.revisions.checkout import Built
 from whyperf.revisions.functions import Declaration, Extent, declarations, extent_of

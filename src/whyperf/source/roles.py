@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from whyperf.source import kept
+from whyperf.source import source_cache
 from whyperf.source.compile_flags import CompileFlags, builtin_headers, language_of
 from whyperf.source.names import paths, short_name, unqualified
 from whyperf.source.reading import Job, read_files
@@ -94,15 +94,15 @@ class _File:
     wanted: list[Wanted]
     flags: tuple[str, ...] | None
     language: str
-    known: dict[str, kept.Found] = field(default_factory=dict)
+    known: dict[str, source_cache.Found] = field(default_factory=dict)
 
     @property
     def syntax(self) -> str:
-        return kept.reader_key(None, self.language)
+        return source_cache.reader_key(None, self.language)
 
     @property
     def semantics(self) -> str | None:
-        return None if self.flags is None else kept.reader_key(self.flags, self.language)
+        return None if self.flags is None else source_cache.reader_key(self.flags, self.language)
 
     def missing(self, reader: str | None) -> bool:
         return reader is not None and any(one not in self.known.get(reader, {}) for one in self.wanted)
@@ -151,9 +151,9 @@ def roles_of(
             file.known[reader] = {**file.known.get(reader, {}), **found}
             changed.add(answer.job)
     for number in changed:
-        kept.store(cache, files[number].content_hash, files[number].known)
+        source_cache.store(cache, files[number].content_hash, files[number].known)
     if changed:
-        kept.drop_oldest(cache)
+        source_cache.drop_oldest(cache)
     best = [(file, *found) for file in files for found in file.best()]
     return Roles(
         {(file.path, one[0]): uses for file, one, uses, _ in best},
@@ -172,7 +172,9 @@ def _files(requests: Sequence[FunctionInSource], flags: CompileFlags, cache: Pat
     for path, functions in wanted.items():
         language, content_hash = language_of(path), _content_hash(path)
         if language is not None and content_hash is not None:
-            files.append(_File(path, content_hash, functions, flags.of(path), language, kept.load(cache, content_hash)))
+            files.append(
+                _File(path, content_hash, functions, flags.of(path), language, source_cache.load(cache, content_hash))
+            )
     return files
 
 

@@ -13,11 +13,11 @@ from tests.engines.causes.test_blame import conversation, signalled, two_deep
 from tests.engines.made import Made
 from whyperf.diagnose.causes import CausesView, examine_stall, view_causes, with_stalls
 from whyperf.diagnose.claims import Claim, Thing
-from whyperf.diagnose.data import Method
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.join import join
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.trust import TRUST
+from whyperf.diagnose.values_claims import Method
 from whyperf.diagnose.verdict import Evidence, Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.causes.diagnosis import Where
 from whyperf.errors import WhyperfError

@@ -11,7 +11,7 @@ from whyperf.engines.run import Run
 from whyperf.engines.values.compare import compare
 from whyperf.engines.values.findings import findings
 from whyperf.engines.values.kinds import Dimension
-from whyperf.engines.values.sound import Status
+from whyperf.engines.values.variable_test import Status
 from whyperf.recording.identity import FunctionKey
 
 N = 400

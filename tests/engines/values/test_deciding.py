@@ -12,7 +12,7 @@ from whyperf.engines.run import Run
 from whyperf.engines.values.compare import compare
 from whyperf.engines.values.kinds import Dimension
 from whyperf.engines.values.settings import ValuesSettings
-from whyperf.engines.values.sound import Status, examine_few
+from whyperf.engines.values.variable_test import Status, examine_few
 from whyperf.recording.identity import FunctionKey
 
 WORK = FunctionKey("tool", "work", "")

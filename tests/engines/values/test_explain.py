@@ -15,10 +15,10 @@ from whyperf.engines.run import Run
 from whyperf.engines.values.compare import compare
 from whyperf.engines.values.counters import Growth, Tracking
 from whyperf.engines.values.explain import explain
-from whyperf.engines.values.judging import Outcome
 from whyperf.engines.values.kinds import Dimension
-from whyperf.engines.values.sound import Status
-from whyperf.engines.values.sound import Tested as Judged
+from whyperf.engines.values.variable_comparison import Outcome
+from whyperf.engines.values.variable_test import Status
+from whyperf.engines.values.variable_test import Tested as Judged
 from whyperf.recording.identity import FunctionKey
 
 WORK = FunctionKey("tool", "work", "")

@@ -18,8 +18,8 @@ from whyperf.engines.values.bins import (
     largest_within,
     run_histograms,
 )
+from whyperf.engines.values.matched_lines import Side
 from whyperf.engines.values.statistics import hellinger, merge_sorted
-from whyperf.engines.values.strata import Side
 
 unhurried = settings(deadline=None, max_examples=200)
 numbers = st.lists(st.integers(-40, 40), min_size=1, max_size=80)

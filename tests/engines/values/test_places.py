@@ -18,10 +18,10 @@ from whyperf.engines.values.compare import compare
 from whyperf.engines.values.findings import findings
 from whyperf.engines.values.kinds import Dimension
 from whyperf.engines.values.loading import SideReadings
+from whyperf.engines.values.matched_lines import match_lines
 from whyperf.engines.values.readings import NO_CALLEE, Sequence
 from whyperf.engines.values.settings import ValuesSettings
-from whyperf.engines.values.sound import Status, examine_dimension
-from whyperf.engines.values.strata import match_lines
+from whyperf.engines.values.variable_test import Status, examine_dimension
 from whyperf.engines.values.variables import VariableIndex
 
 SMALL, LARGE = (0, 50), (900, 950)

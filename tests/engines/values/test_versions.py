@@ -15,7 +15,7 @@ from tests.engines.values.made import Read, with_values
 from whyperf.engines.run import Run
 from whyperf.engines.values.compare import compare
 from whyperf.engines.values.kinds import Kind
-from whyperf.engines.values.sound import Status
+from whyperf.engines.values.variable_test import Status
 from whyperf.engines.values.variables import Variable, declaration_of, match, match_exactly, match_renamed
 
 N = 400

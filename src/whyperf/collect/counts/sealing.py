@@ -12,15 +12,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from whyperf.collect.counts.counter_files import CountedProcess, Reason
-from whyperf.collect.counts.linking import Linking
-from whyperf.collect.counts.passed import Passed, PlannedSites, passed_sites
+from whyperf.collect.counts.passed_sites import Passed, PlannedSites, passed_sites
 from whyperf.collect.counts.raw import PLANS, counted_since_ready
-from whyperf.collect.origins import origin_of
+from whyperf.collect.counts.symbol_lookup import Linking
+from whyperf.collect.module_layers import origin_of
+from whyperf.collect.seal.address_spaces import Module
 from whyperf.collect.seal.code import Code, CodeBuilder
 from whyperf.collect.seal.evidence import Evidence
 from whyperf.collect.seal.places import CodePlaces
 from whyperf.collect.seal.source import excerpts
-from whyperf.collect.seal.spaces import Module
 from whyperf.collect.seal.summary import summary
 from whyperf.collect.seal.symbols import DebugInfo
 from whyperf.collect.seal.tables import table_of, work_table

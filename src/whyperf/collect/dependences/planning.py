@@ -17,7 +17,7 @@ from whyperf.collect.dependences.instruments import (
     WatchedModule,
     WatchedVariable,
 )
-from whyperf.collect.dependences.loaded import LoadedFile
+from whyperf.collect.dependences.loaded_files import LoadedFile
 from whyperf.collect.dependences.symptom_place import NOT_SKETCHED, check_symptom, watched_variables
 from whyperf.debuginfo import Binary
 from whyperf.debuginfo.code_map import ScopeKind

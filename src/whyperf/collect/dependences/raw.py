@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from whyperf.recording.dataclass_json import from_plain, to_plain
 from whyperf.recording.limits import MOST_JSON_BYTES
-from whyperf.recording.plain import from_plain, to_plain
 from whyperf.recording.regular_files import read_regular
 from whyperf.recording.storage import write_new
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from whyperf.collect import folder as folders
-from whyperf.collect.dependences.loaded import files_of
+from whyperf.collect.dependences.loaded_files import files_of
 from whyperf.collect.dependences.planning import sketch_instruments, zoom_instruments
 from whyperf.collect.dependences.raw import SKETCH, ZOOM, Asked
 from whyperf.collect.dependences.recorder import DependenceRecorder

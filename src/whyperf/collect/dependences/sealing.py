@@ -19,12 +19,12 @@ from whyperf.collect.dependences.memory import EXECUTION_BYTES, available_bytes
 from whyperf.collect.dependences.raw import MESSAGES, PLAN, STREAM, ZOOM, Asked, read_asked
 from whyperf.collect.dependences.sites import SeenSites, Sites, keys_of, module_of
 from whyperf.collect.dependences.sketch_tables import sketch_tables
-from whyperf.collect.dependences.sound import check_decoded, check_stream
+from whyperf.collect.dependences.stream_checks import check_decoded, check_stream
 from whyperf.collect.dependences.zoom_tables import zoom_tables
+from whyperf.collect.seal.address_spaces import Module
 from whyperf.collect.seal.code import Code
 from whyperf.collect.seal.evidence import Evidence
 from whyperf.collect.seal.source import excerpts
-from whyperf.collect.seal.spaces import Module
 from whyperf.collect.seal.summary import summary
 from whyperf.collect.seal.symbols import DebugInfo
 from whyperf.collect.seal.tables import table_of, work_table

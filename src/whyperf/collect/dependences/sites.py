@@ -11,9 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from whyperf.collect.dependence_stream import SiteFlag
+from whyperf.collect.seal.address_spaces import Module
 from whyperf.collect.seal.code import Code, CodeBuilder
 from whyperf.collect.seal.places import CodePlaces
-from whyperf.collect.seal.spaces import Module
 from whyperf.collect.seal.symbols import DebugInfo
 from whyperf.debuginfo import Binary
 from whyperf.debuginfo.flow import Flow

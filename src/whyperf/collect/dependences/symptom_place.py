@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from whyperf.collect.dependences.instruments import WatchedVariable
-from whyperf.collect.dependences.loaded import LoadedFile
+from whyperf.collect.dependences.loaded_files import LoadedFile
 from whyperf.collect.dependences.variables import find_variable
 from whyperf.debuginfo import Binary
 from whyperf.debuginfo.image import Image

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from whyperf.collect.origins import file_name, origin_of
+from whyperf.collect.module_layers import file_name, origin_of
+from whyperf.collect.seal.address_spaces import Module
 from whyperf.collect.seal.evidence import Int32, Int64, UInt64
 from whyperf.collect.seal.kernel import Kernel
 from whyperf.collect.seal.places import CodePlaces
-from whyperf.collect.seal.spaces import Module
 from whyperf.collect.seal.symbols import Binary, PerfMap, Symbols
 from whyperf.collect.tracer.traced import KERNEL_FIRST
 from whyperf.recording.identity import COMPILED_WHILE_RUNNING

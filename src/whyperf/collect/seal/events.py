@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from whyperf.collect.seal.address_spaces import Spaces
 from whyperf.collect.seal.call_arguments import call_arguments, call_results
 from whyperf.collect.seal.evidence import Int32, Int64, RawStacks
 from whyperf.collect.seal.places import numbered
-from whyperf.collect.seal.spaces import Spaces
 from whyperf.collect.seal.tables import table_of
-from whyperf.collect.seal.traced_cast import Changes, TracedCast, values_at
+from whyperf.collect.seal.traced_threads import Changes, TracedCast, values_at
 from whyperf.collect.tracer.traced import Records, Traced, TracedStacks
 from whyperf.recording.events import EVENTS, EventKind
 from whyperf.recording.ringrecords import CUT_REASONS

@@ -19,9 +19,9 @@ from whyperf.collect.tracer.facts import FACTS
 from whyperf.collect.tracer.reading import TracedReading, ordered
 from whyperf.collect.tracer.traced import Traced
 from whyperf.recording.chunks import Chunk, ChunkKind, ChunkReader
+from whyperf.recording.dataclass_json import MisfitError, from_plain
 from whyperf.recording.layout import START
 from whyperf.recording.limits import MOST_JSON_BYTES
-from whyperf.recording.plain import MisfitError, from_plain
 from whyperf.recording.regular_files import opened_by_name, read_regular
 from whyperf.recording.ringrecords import MODULE, OWNER, PROCESS, THREAD_END, Kind
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from whyperf.collect.seal.address_spaces import Spaces
 from whyperf.collect.seal.evidence import Evidence, Int32, Int64, UInt64
 from whyperf.collect.seal.processes import Cast
-from whyperf.collect.seal.spaces import Spaces
 from whyperf.debuginfo.variables import VariablesTable
 from whyperf.debuginfo.variables_table import Flag
 from whyperf.recording.ringrecords import Kind

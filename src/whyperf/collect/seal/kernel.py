@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from whyperf.collect.seal.address_spaces import Module
 from whyperf.collect.seal.evidence import Int64, UInt64
-from whyperf.collect.seal.spaces import Module
 from whyperf.collect.tracer.traced import KernelSymbol
 
 _UNKNOWN = KernelSymbol("")

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.collect import _session
+from whyperf.collect.seal.address_spaces import Spaces
 from whyperf.collect.seal.evidence import Int32, Int64, RawStacks, UInt64
-from whyperf.collect.seal.spaces import Spaces
 from whyperf.collect.tracer.traced import KERNEL_FIRST
 
 

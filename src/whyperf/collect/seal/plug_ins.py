@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from whyperf.collect.origins import file_name, origin_of
+from whyperf.collect.module_layers import file_name, origin_of
+from whyperf.collect.seal.address_spaces import Module, Spaces
 from whyperf.collect.seal.processes import Cast
-from whyperf.collect.seal.spaces import Module, Spaces
 from whyperf.debuginfo.linkage import Linkage, read_linkage
 
 # Parts of every program, whether it names them or not.

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from whyperf.collect.seal.address_spaces import Spaces
 from whyperf.collect.seal.evidence import Int32, Int64, UInt64
 from whyperf.collect.seal.processes import Cast
-from whyperf.collect.seal.spaces import Spaces
 from whyperf.debuginfo.elf import read_elf
 
 # The class lies in the upper 8 bits. The sampler itself tells pointers into the thread's own stack.

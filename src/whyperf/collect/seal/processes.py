@@ -14,8 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
+from whyperf.collect.seal.checked_numbers import whole, words
 from whyperf.collect.seal.evidence import NEVER, Evidence, Int32, Note, Owner
-from whyperf.collect.seal.said import whole, words
 from whyperf.recording.ringrecords import PROCESS, THREAD_END, Kind, Origin
 
 _ORIGINS = {Origin.EXEC: "exec", Origin.FORK: "fork"}

@@ -17,6 +17,7 @@ from whyperf.collect.components import Components
 from whyperf.collect.counts.raw import holds_counts
 from whyperf.collect.dependences.raw import is_deep
 from whyperf.collect.redaction_key import fingerprint, redaction_key
+from whyperf.collect.seal.address_spaces import Module, Spaces, spaces_of
 from whyperf.collect.seal.code import CodeBuilder
 from whyperf.collect.seal.events import SeenTraced, cut_stacks, events_table, in_one_order, samples_of, seen_traced
 from whyperf.collect.seal.evidence import NEVER, Evidence, Int32, Int64, RawStacks, read_evidence
@@ -24,7 +25,6 @@ from whyperf.collect.seal.fingerprints import fingerprints_table
 from whyperf.collect.seal.flow import flow_tables
 from whyperf.collect.seal.kernel import Kernel
 from whyperf.collect.seal.memory import memory_tables
-from whyperf.collect.seal.narrowing import narrowed, without
 from whyperf.collect.seal.opening import Progress
 from whyperf.collect.seal.places import seen_stacks
 from whyperf.collect.seal.plug_ins import plug_ins
@@ -32,11 +32,11 @@ from whyperf.collect.seal.processes import Cast, cast_of
 from whyperf.collect.seal.redaction import redacted
 from whyperf.collect.seal.roles import with_roles
 from whyperf.collect.seal.source import excerpts
-from whyperf.collect.seal.spaces import Module, Spaces, spaces_of
 from whyperf.collect.seal.summary import summary
 from whyperf.collect.seal.symbols import DebugInfo, Symbols
 from whyperf.collect.seal.tables import table_of, work_table
-from whyperf.collect.seal.traced_cast import with_traced
+from whyperf.collect.seal.traced_threads import with_traced
+from whyperf.collect.seal.value_selection import narrowed, without
 from whyperf.collect.seal.values import Seen, sealed_values
 from whyperf.collect.tracer.traced import TRACED_SAMPLES, Traced
 from whyperf.errors import WhyperfError

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from whyperf.collect.seal.checked_numbers import number, whole, words
 from whyperf.collect.seal.evidence import Evidence, Int64
 from whyperf.collect.seal.processes import text
-from whyperf.collect.seal.said import number, whole, words
 from whyperf.collect.seal.unsampled import unsampled_cpu_s, why_unsampled
+from whyperf.recording.dataclass_json import MisfitError, from_plain
 from whyperf.recording.manifest import Losses, Manifest, Overhead, Totals, Unfollowed, Window
-from whyperf.recording.plain import MisfitError, from_plain
 from whyperf.recording.ringrecords import CUT_REASONS, OUT_OF_REACH, UNFOLLOWED_REASONS, Kind
 from whyperf.recording.tables import Clock
 from whyperf.recording.version import FORMAT_VERSION

@@ -97,7 +97,7 @@ class DebugInfo:
         return self._known[path, build_id]
 
     def passed_calls(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> set[tuple[int, int]]:
-        from whyperf.debuginfo.passed import passed_calls
+        from whyperf.debuginfo.certain_calls import passed_calls
 
         return passed_calls(self._flows_of(path, build_id), addresses)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from whyperf.collect.seal.checked_numbers import number, words
 from whyperf.collect.seal.evidence import Evidence
-from whyperf.collect.seal.said import number, words
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.schema import Table
 from whyperf.recording.tables import WORK

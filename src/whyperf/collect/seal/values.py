@@ -13,13 +13,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from whyperf.collect import _session
+from whyperf.collect.seal.address_spaces import Spaces
 from whyperf.collect.seal.code import Code
 from whyperf.collect.seal.evidence import Evidence, Int32, Int64
 from whyperf.collect.seal.globals import GlobalRows, global_rows
 from whyperf.collect.seal.places import CodePlaces, SeenStacks
 from whyperf.collect.seal.pointers import Extents, classify
 from whyperf.collect.seal.processes import Cast
-from whyperf.collect.seal.spaces import Spaces
 from whyperf.debuginfo.variables import DamagedTable, VariablesTable, read_table, table_file
 from whyperf.debuginfo.variables_table import KINDS, SCOPES
 from whyperf.recording.limits import MOST_LOG_BYTES

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from whyperf.errors import WhyperfError
-from whyperf.recording.plain import MisfitError, from_plain
+from whyperf.recording.dataclass_json import MisfitError, from_plain
 from whyperf.recording.private_folders import private_folder
 
 _FOLDER = "WHYPERF_TRACE_FOLDER"  # for tests, which must not disturb each other

@@ -16,14 +16,14 @@ import numpy as np
 from whyperf.collect.totals import process_tree
 from whyperf.collect.tracer.facts import FACTS, Fact, Followed, mappings_of
 from whyperf.collect.tracer.facts_file import FactsFile
-from whyperf.collect.tracer.flags import WatchedFlags
 from whyperf.collect.tracer.kallsyms import KernelNames
-from whyperf.collect.tracer.living import living_processes, read_process, read_threads
-from whyperf.collect.tracer.one_numbering import with_recorded_numbers
 from whyperf.collect.tracer.opening import Allowance, notes_of, open_tracer, trace_of
+from whyperf.collect.tracer.proc_files import living_processes, read_process, read_threads
 from whyperf.collect.tracer.queue_rules import load_queues
+from whyperf.collect.tracer.system_call_numbers import with_recorded_numbers
 from whyperf.collect.tracer.task_probes import Module, TaskProbes
 from whyperf.collect.tracer.traced import KERNEL_FIRST, RECORD
+from whyperf.collect.tracer.watched_variables import WatchedFlags
 from whyperf.recording.chunks import ChunkKind
 from whyperf.recording.manifest import Trace
 

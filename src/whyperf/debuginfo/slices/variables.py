@@ -9,9 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
-from whyperf.debuginfo.located import Located
 from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.debuginfo.slices.definitions import Location, MemoryOperand, Slot
+from whyperf.debuginfo.variable_locations import Located
 from whyperf.debuginfo.variables_table import Kind, VariablesTable
 
 _MEMBER = re.compile(r"->|\.")

@@ -11,10 +11,10 @@ from whyperf.engines.causes.arrays import Bools, Ints
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.late_tasks import late_tasks
 from whyperf.engines.causes.limits import Limits, close_limits, usual_limits
+from whyperf.engines.causes.loop_turns import find_turns
 from whyperf.engines.causes.path import Anomaly
 from whyperf.engines.causes.roles import Role, Roles
 from whyperf.engines.causes.rules import Call
-from whyperf.engines.causes.turns import find_turns
 from whyperf.recording.events import EventKind
 
 

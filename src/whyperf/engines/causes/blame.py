@@ -15,8 +15,8 @@ import numpy as np
 
 from whyperf.engines.causes.activity import Activity, Ran, Waited, activity, common_place, kept_from_cpu, samples_in
 from whyperf.engines.causes.edges import MESSAGE
-from whyperf.engines.causes.expected import Expectations, Expected, lock_holder
 from whyperf.engines.causes.graph import Wait
+from whyperf.engines.causes.missing_waker import Expectations, Expected, lock_holder
 from whyperf.engines.causes.path import Anomaly, Certainty, Culprit, Ending, Link, Path, Rung
 from whyperf.engines.causes.relays import Relays, Sender
 from whyperf.engines.causes.replies import Replies

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from whyperf.engines.causes import words
+from whyperf.engines.causes import path_sentences
 from whyperf.engines.causes.anomalies import find_anomalies
 from whyperf.engines.causes.blame import Blame
 from whyperf.engines.causes.disturbance import is_disturbance, is_firm, is_usual
@@ -17,7 +17,7 @@ from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.path import Anomaly, Ending, Stall
 from whyperf.engines.causes.roles import Roles, play
 from whyperf.engines.causes.settings import CausesSettings
-from whyperf.engines.recorded import Recorded
+from whyperf.engines.recording_protocol import Recorded
 from whyperf.errors import WhyperfError
 from whyperf.recording.file_backed import large_arrays_in_files
 
@@ -158,8 +158,8 @@ def is_called(graph: Graph, thread: int, name: str) -> bool:
 def _notes(roles: Roles, stalls: Sequence[Stall], disturbed: Sequence[Stall]) -> list[str]:
     graph, trace = roles.graph, roles.graph.trace.manifest.trace
     notes = [
-        f"A busy machine: {words.stalled(graph, stall.anomaly)}; {words.who(graph, stall.path.culprit.thread)} "
-        f"{words.ending(graph, stall.path.culprit)}."
+        f"A busy machine: {path_sentences.stalled(graph, stall.anomaly)}; {path_sentences.who(graph, stall.path.culprit.thread)} "
+        f"{path_sentences.ending(graph, stall.path.culprit)}."
         for stall in disturbed[:1]
     ]
     for stall in stalls[:1]:
@@ -167,7 +167,7 @@ def _notes(roles: Roles, stalls: Sequence[Stall], disturbed: Sequence[Stall]) ->
             flags = suggested_flags(graph, wait)
             some = " ".join(f"--watch {one}" for one in flags) or "--watch VARIABLE"
             notes.append(
-                f"{words.who(graph, graph.wait(wait).thread)} polled something that kernel events do not show. Who "
+                f"{path_sentences.who(graph, graph.wait(wait).thread)} polled something that kernel events do not show. Who "
                 f"writes a variable is seen with: whyperf record --trace {some} ..."
             )
     if trace is not None and trace.events_lost:

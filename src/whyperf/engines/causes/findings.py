@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from whyperf.engines.causes import words
+from whyperf.engines.causes import path_sentences
 from whyperf.engines.causes.diagnosis import Causes
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.path import Certainty, Culprit, Ending, Rung, Stall
@@ -53,7 +53,7 @@ def _finding(causes: Causes, rank: int, stall: Stall, longest: int) -> Finding:
         share=explained if culprit.ending not in (Ending.NO_REPLY, Ending.GONE, Ending.CYCLE) else 1.0,
         path=tuple(one.function for one in reversed(_down_to(frames, frame))),
         pattern=pattern(culprit),
-        why=words.why(graph, stall, compared=bool(causes.normals)),
+        why=path_sentences.why(graph, stall, compared=bool(causes.normals)),
         detail=_detail(graph, stall, compared=bool(causes.normals)),
     )
 
@@ -86,10 +86,10 @@ def _detail(graph: Graph, stall: Stall, *, compared: bool) -> dict[str, Any]:
             **_thread(graph, anomaly.thread),
             "time_s": _since(graph, anomaly.begin),
             "for_s": (anomaly.end - anomaly.begin) / 1e9,
-            "what": words.what(anomaly),
+            "what": path_sentences.what(anomaly),
             "normal_s": anomaly.normal / 1e9,
             "normal_instances": anomaly.instances,
-            "usual": words.usual(anomaly, compared=compared),
+            "usual": path_sentences.usual(anomaly, compared=compared),
         },
         "ladder": [
             *(_rung(graph, rung) for rung in stall.path.rungs),
@@ -126,7 +126,7 @@ def _rung(graph: Graph, rung: Rung) -> dict[str, Any]:
         **_thread(graph, rung.thread),
         "time_s": _since(graph, rung.begin),
         "for_s": (rung.end - rung.begin) / 1e9,
-        "did": words.did(graph, rung),
+        "did": path_sentences.did(graph, rung),
         "own": _own(graph, wait.node),
         "stack": [_shown(frame) for frame in graph.stack(wait.node)],
         "link": None
@@ -144,7 +144,7 @@ def _last(graph: Graph, culprit: Culprit) -> dict[str, Any]:
         **_thread(graph, culprit.thread),
         "time_s": _since(graph, culprit.begin),
         "for_s": (culprit.end - culprit.begin) / 1e9,
-        "did": words.ending(graph, culprit),
+        "did": path_sentences.ending(graph, culprit),
         "own": _own(graph, culprit.node),
         "stack": [_shown(frame) for frame in (graph.stack(culprit.node) if culprit.node >= 0 else ())],
         "link": None,

@@ -9,18 +9,18 @@ import numpy as np
 
 from whyperf.engines.causes.arrays import Bools, Int32s, Ints
 from whyperf.engines.causes.edges import Edges, Wakes, build_edges, classify_wakes
-from whyperf.engines.causes.gaps import without_gaps
 from whyperf.engines.causes.loops import Site, asks, at_loop_sites, looks_passive, loop_sites
 from whyperf.engines.causes.messages import Channels, Messages, channels, match_messages
 from whyperf.engines.causes.rules import Call, Rules, load_rules
 from whyperf.engines.causes.segments import Segments, cut_segments
 from whyperf.engines.causes.settings import CausesSettings, PaperSettings
+from whyperf.engines.causes.shed_intervals import without_gaps
 from whyperf.engines.causes.stacks import Frame
 from whyperf.engines.causes.symbols import Symbols
 from whyperf.engines.causes.tasks import Tasks, find_tasks
 from whyperf.engines.causes.trace import Thread, Trace
 from whyperf.engines.causes.waits import NEVER, Sleeps, Waits, find_waits
-from whyperf.engines.recorded import Recorded
+from whyperf.engines.recording_protocol import Recorded
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from functools import cached_property
 import numpy as np
 
 from whyperf.engines.causes.arrays import Int32s, Ints
-from whyperf.engines.causes.cast import Part, Parts, cast
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.grouping import groups
 from whyperf.engines.causes.rules import Call
+from whyperf.engines.causes.thread_matching import Part, Parts, cast
 
 _NOT_FOR_SIGNALS = Call.FUTEX | Call.RECEIVE | Call.SEND | Call.LOCK | Call.ACCEPT
 

@@ -11,7 +11,7 @@ from numba import njit
 
 from whyperf.engines.causes.arrays import Bools, Int32s
 from whyperf.engines.modules import OWN_ORIGINS
-from whyperf.engines.recorded import Recorded
+from whyperf.engines.recording_protocol import Recorded
 from whyperf.engines.run import column, ints, texts
 from whyperf.recording.identity import FunctionKey, name_by_address
 

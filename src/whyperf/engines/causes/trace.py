@@ -11,7 +11,7 @@ import numpy as np
 from whyperf.engines.causes.arrays import Bools, Bytes, Int32s, Ints, Words
 from whyperf.engines.causes.rules import Rules
 from whyperf.engines.causes.stacks import StackNames
-from whyperf.engines.recorded import Recorded, columns_of
+from whyperf.engines.recording_protocol import Recorded, columns_of
 from whyperf.engines.run import ints, texts
 from whyperf.errors import WhyperfError
 from whyperf.recording.events import EventKind

@@ -15,18 +15,18 @@ from whyperf.engines.contexts.idle import below, idle_places, own_waits, with_si
 from whyperf.engines.contexts.indexing import Contexts, Tree, index_contexts
 from whyperf.engines.contexts.inference import Followed, follow
 from whyperf.engines.contexts.iterations import count_iterations
-from whyperf.engines.contexts.judging import Slower, judge
 from whyperf.engines.contexts.layers import Layer, layers_of
 from whyperf.engines.contexts.records import Flags, Ints
 from whyperf.engines.contexts.relevance import along_the_main_thread, members, of_all_threads
 from whyperf.engines.contexts.settings import ContextsSettings, Sources
+from whyperf.engines.contexts.significance import Slower, judge
 from whyperf.engines.contexts.totals import InstanceTotals, added
 from whyperf.engines.contexts.units import Unit, choose_unit
+from whyperf.engines.excess.allocation import spend
 from whyperf.engines.excess.novelty import Novelty
-from whyperf.engines.excess.spending import spend
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.functions import FunctionIndex
-from whyperf.engines.recorded import has_events
+from whyperf.engines.recording_protocol import has_events
 from whyperf.engines.run import Floats, Run, ended_by_themselves, sums
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from whyperf.engines.contexts.accounts import Account, Accounts
 from whyperf.engines.contexts.compare import Comparison
-from whyperf.engines.contexts.judging import Slower
 from whyperf.engines.contexts.layers import Layer
-from whyperf.engines.contexts.words import sentence
+from whyperf.engines.contexts.sentences import sentence
+from whyperf.engines.contexts.significance import Slower
 from whyperf.engines.finding import Finding, Strength
 from whyperf.recording.system_calls import system_call_name
 

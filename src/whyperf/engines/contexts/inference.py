@@ -26,10 +26,10 @@ from whyperf.engines.contexts.records import (
 )
 from whyperf.engines.contexts.settings import Sources
 from whyperf.engines.contexts.totals import InstanceTotals
-from whyperf.engines.recorded import has_events, rows_of
+from whyperf.engines.recording_protocol import has_events, rows_of
 from whyperf.engines.run import Run
 from whyperf.recording.events import EventKind
-from whyperf.recording.rows import Columns
+from whyperf.recording.row_groups import Columns
 
 _INSTANCES_AT_ONCE = 1 << 18
 _REGISTERS = 256  # threads with open contexts at first; doubled as needed

@@ -11,7 +11,7 @@ from whyperf.engines.contexts.inference import follow
 from whyperf.engines.contexts.records import INSTANCE, Int32s, Ints, Records
 from whyperf.engines.contexts.settings import Sources
 from whyperf.engines.functions import FunctionIndex
-from whyperf.engines.recorded import Recorded
+from whyperf.engines.recording_protocol import Recorded
 from whyperf.engines.run import Floats, Run
 
 

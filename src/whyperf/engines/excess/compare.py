@@ -9,15 +9,15 @@ from functools import cached_property, partial
 import numpy as np
 
 from whyperf.engines.changed_code import ChangedCode, compare_code
+from whyperf.engines.excess.allocation import spend
 from whyperf.engines.excess.blame import NOTHING_KNOWN, Anomaly, Charges, charge, find_hub
 from whyperf.engines.excess.costs import Costs, Side, in_own_code, measure
-from whyperf.engines.excess.dispatch import Dispatch
-from whyperf.engines.excess.entries import find_entries
+from whyperf.engines.excess.entry_points import find_entries
 from whyperf.engines.excess.growth import Growth
+from whyperf.engines.excess.indirect_calls import Dispatch
+from whyperf.engines.excess.iteration_rates import Rounds
 from whyperf.engines.excess.novelty import Novelty, by_function, find_novelty, own_by_function
-from whyperf.engines.excess.rounds import Rounds
 from whyperf.engines.excess.settings import ExcessSettings
-from whyperf.engines.excess.spending import spend
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Floats, Run, sums
 from whyperf.engines.source_change import is_old_text

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from whyperf.engines.excess.anchors import Anchor, Role, repeated_callee
+from whyperf.engines.excess.blame_reasons import Anchor, Role, repeated_callee
 from whyperf.engines.excess.compare import Account, Excess
-from whyperf.engines.excess.naming import named, stands_out
 from whyperf.engines.excess.places import Whereabouts, locate
+from whyperf.engines.excess.selection import named, stands_out
 from whyperf.engines.excess.sentences import sentences
 from whyperf.engines.finding import Finding, SourceChange, Strength
 from whyperf.engines.run import Floats

@@ -17,7 +17,7 @@ from math import log
 import numpy as np
 
 from whyperf.engines.excess.costs import Costs
-from whyperf.engines.excess.rounds import Rounds
+from whyperf.engines.excess.iteration_rates import Rounds
 from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.excess.subtrees import Subtrees
 from whyperf.engines.excess.tree import ROOT

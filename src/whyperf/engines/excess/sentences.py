@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from whyperf.engines.excess.anchors import Anchor, Role, heaviest_context, repeated_callee
+from whyperf.engines.excess.blame_reasons import Anchor, Role, heaviest_context, repeated_callee
 from whyperf.engines.excess.compare import Account, Excess
 from whyperf.engines.excess.library_calls import library_calls
 from whyperf.engines.quantities import percent, seconds
 from whyperf.engines.source_change import is_same_file
 from whyperf.recording.tables import Clock
-from whyperf.recording.templates import without_template_arguments
+from whyperf.recording.template_names import without_template_arguments
 
 _MOSTLY = 0.5
 _SLIGHTLY = 0.05

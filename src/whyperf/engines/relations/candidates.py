@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from statistics import mean
 
 from whyperf.engines.relations.catalogue import NONE, Catalogue
-from whyperf.engines.relations.comparing import Comparison
+from whyperf.engines.relations.reaching_decision import WayIn, way_in
 from whyperf.engines.relations.refine import Explained, Refined
 from whyperf.engines.relations.relation import Backward, Forward, Relation
 from whyperf.engines.relations.settings import RelationsSettings
+from whyperf.engines.relations.sides import Comparison
 from whyperf.engines.relations.symptoms import Symptom
-from whyperf.engines.relations.way_in import WayIn, way_in
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whyperf.engines.recorded import Recorded, rows_of
+from whyperf.engines.recording_protocol import Recorded, rows_of
 from whyperf.engines.relations.candidates import most_explained, rank, whole_change
-from whyperf.engines.relations.comparing import compare_sides
 from whyperf.engines.relations.counting import compare_sketches
 from whyperf.engines.relations.findings import Relations, finding
 from whyperf.engines.relations.loading import Zoomed, load
@@ -14,6 +13,7 @@ from whyperf.engines.relations.negation import negations
 from whyperf.engines.relations.refine import refine
 from whyperf.engines.relations.search import Found, search
 from whyperf.engines.relations.settings import RelationsSettings
+from whyperf.engines.relations.sides import compare_sides
 from whyperf.engines.relations.sketch import load_sketches
 from whyperf.engines.relations.symptoms import sampled, select
 from whyperf.engines.run import Run

@@ -17,10 +17,10 @@ from whyperf.engines.relations.candidates import Change
 from whyperf.engines.relations.catalogue import NONE
 from whyperf.engines.relations.changed import Counts, has_changed
 from whyperf.engines.relations.findings import ENGINE, Relations, distribution
+from whyperf.engines.relations.sentences import on_average
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.sketch import Sketches, SketchSide, fanout_counts
 from whyperf.engines.relations.symptoms import is_called, unknown_function
-from whyperf.engines.relations.words import on_average
 from whyperf.recording.symptom import SymptomKind, SymptomSpec
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from whyperf.engines.relations.catalogue import NONE
-from whyperf.engines.relations.comparing import Comparison, Side
-from whyperf.engines.relations.forward import Edge
+from whyperf.engines.relations.fanout import Edge
 from whyperf.engines.relations.relation import Forward
+from whyperf.engines.relations.sides import Comparison, Side
 from whyperf.recording.deep_tables import RegionKind
 
 

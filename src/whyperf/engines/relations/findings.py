@@ -9,10 +9,10 @@ from whyperf.engines.finding import Finding, HotLine, Place
 from whyperf.engines.relations.candidates import Candidate
 from whyperf.engines.relations.catalogue import NONE, Catalogue
 from whyperf.engines.relations.changed import Counts
-from whyperf.engines.relations.comparing import Comparison
 from whyperf.engines.relations.graph import graph, way_down
 from whyperf.engines.relations.relation import Backward, EdgeChange, Forward
-from whyperf.engines.relations.words import forward_words, sentence, where
+from whyperf.engines.relations.sentences import forward_words, sentence, where
+from whyperf.engines.relations.sides import Comparison
 from whyperf.recording.deep_tables import RegionKind
 from whyperf.recording.identity import FunctionKey
 

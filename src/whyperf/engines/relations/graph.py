@@ -10,7 +10,7 @@ import numpy as np
 
 from whyperf.engines.relations.candidates import Candidate
 from whyperf.engines.relations.catalogue import NONE, Catalogue
-from whyperf.engines.relations.comparing import Below, Comparison, Side, below
+from whyperf.engines.relations.sides import Below, Comparison, Side, below
 from whyperf.recording.deep_tables import RegionKind
 
 

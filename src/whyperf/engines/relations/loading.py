@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from whyperf.engines.recorded import columns_of
+from whyperf.engines.recording_protocol import columns_of
 from whyperf.engines.relations.arrays import Int8s, Int32s, Ints
 from whyperf.engines.relations.catalogue import NONE, Catalogue, RegionClass
 from whyperf.engines.relations.kernels import distinct, last_events

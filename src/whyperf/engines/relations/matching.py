@@ -17,7 +17,7 @@ import numpy as np
 
 from whyperf.engines.relations.arrays import Bools, Int32s
 from whyperf.engines.relations.catalogue import NONE, Function, Place
-from whyperf.engines.relations.lines import all_source_lines, matched_lines
+from whyperf.engines.relations.line_matching import all_source_lines, matched_lines
 from whyperf.engines.relations.recorded_sites import DeclaredFunction, RecordedSites, read_sites
 from whyperf.engines.run import Run
 from whyperf.recording.deep_tables import MemoryUse

@@ -12,8 +12,8 @@ import numpy as np
 
 from whyperf.engines.relations.catalogue import NONE, Catalogue
 from whyperf.engines.relations.closure import Store
-from whyperf.engines.relations.comparing import Comparison, Side
 from whyperf.engines.relations.loading import Zoomed
+from whyperf.engines.relations.sides import Comparison, Side
 from whyperf.engines.relations.symptoms import Symptom, preventing
 from whyperf.recording.deep_tables import RegionKind
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from whyperf.engines.recorded import Recorded
+from whyperf.engines.recording_protocol import Recorded
 from whyperf.engines.relations.arrays import Bools, Floats
 from whyperf.engines.relations.catalogue import NONE
 from whyperf.engines.relations.counting import changed_functions, symptom_weights

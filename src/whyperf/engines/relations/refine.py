@@ -14,9 +14,9 @@ import numpy as np
 from whyperf.engines.relations.arrays import Floats
 from whyperf.engines.relations.catalogue import NONE
 from whyperf.engines.relations.closure import Store, Stores
-from whyperf.engines.relations.comparing import Comparison, Side
 from whyperf.engines.relations.kernels import nearest_above
 from whyperf.engines.relations.relation import Backward, Decision, Forward, Relation
+from whyperf.engines.relations.sides import Comparison, Side
 from whyperf.engines.relations.symptoms import Symptom
 from whyperf.recording.deep_tables import RegionKind, SiteKind
 

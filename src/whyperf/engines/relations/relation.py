@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from whyperf.engines.relations.changed import Counts
-from whyperf.engines.relations.forward import Edge
+from whyperf.engines.relations.fanout import Edge
 from whyperf.engines.relations.symptoms import Symptom
 
 

@@ -13,11 +13,11 @@ from whyperf.engines.relations.arrays import Floats, Int32s
 from whyperf.engines.relations.catalogue import NONE
 from whyperf.engines.relations.changed import Counts, has_changed, share_changed
 from whyperf.engines.relations.closure import Origins
-from whyperf.engines.relations.comparing import Below, Comparison, Side, below
 from whyperf.engines.relations.early_exit import way_out
-from whyperf.engines.relations.forward import Edge, beyond
+from whyperf.engines.relations.fanout import Edge, beyond
 from whyperf.engines.relations.kernels import inclusive
 from whyperf.engines.relations.relation import Backward, Decision, Forward, Relation
+from whyperf.engines.relations.sides import Below, Comparison, Side, below
 from whyperf.engines.relations.symptoms import Symptom
 from whyperf.recording.deep_tables import RegionKind
 

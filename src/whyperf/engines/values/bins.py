@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whyperf.engines.run import Floats, Ints
-from whyperf.engines.values.strata import Side
+from whyperf.engines.values.matched_lines import Side
 
 
 def bin_edges(good: Ints, bad: Ints, bins: int) -> Ints:

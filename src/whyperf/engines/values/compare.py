@@ -13,13 +13,13 @@ from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import ONE_RUN, Run, common_unit
 from whyperf.engines.values.counters import Growth, Tracking
-from whyperf.engines.values.judging import Candidate, Judging, Outcome
 from whyperf.engines.values.kinds import Dimension, Kind
 from whyperf.engines.values.loading import has_values
 from whyperf.engines.values.settings import ValuesSettings
-from whyperf.engines.values.sound import Status, Tested
-from whyperf.engines.values.spread import Contrast
 from whyperf.engines.values.statistics import discoveries
+from whyperf.engines.values.value_summary import Contrast
+from whyperf.engines.values.variable_comparison import Candidate, Judging, Outcome
+from whyperf.engines.values.variable_test import Status, Tested
 from whyperf.engines.values.variables import GLOBAL, Variable
 from whyperf.recording.identity import FunctionKey
 

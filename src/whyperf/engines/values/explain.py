@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from whyperf.engines.values.compare import Abnormal, Values
 from whyperf.engines.values.counters import Tracking
 from whyperf.engines.values.findings import ShownVariable, described
-from whyperf.engines.values.judging import Outcome
 from whyperf.engines.values.kinds import Dimension
+from whyperf.engines.values.sentences import sentence
 from whyperf.engines.values.settings import ValuesSettings
-from whyperf.engines.values.sound import Status, Tested
-from whyperf.engines.values.words import sentence
+from whyperf.engines.values.variable_comparison import Outcome
+from whyperf.engines.values.variable_test import Status, Tested
 from whyperf.recording.identity import FunctionKey
 
 _TOLD = 3

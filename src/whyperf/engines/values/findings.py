@@ -12,8 +12,8 @@ from whyperf.engines.run import source_lines
 from whyperf.engines.values.compare import Abnormal, Values
 from whyperf.engines.values.kinds import Dimension, Kind
 from whyperf.engines.values.patterns import Pattern, infer
-from whyperf.engines.values.spread import ReadAt, Spread
-from whyperf.engines.values.words import sentence, unit_of, writing
+from whyperf.engines.values.sentences import sentence, unit_of, writing
+from whyperf.engines.values.value_summary import ReadAt, Spread
 from whyperf.recording.identity import FunctionKey
 
 ENGINE = "values"

@@ -16,9 +16,9 @@ from whyperf.engines.values.compare import Abnormal, Values
 from whyperf.engines.values.kinds import Dimension, Kind, first_size, numbers, ordered, written
 from whyperf.engines.values.loading import Loaded, SideReadings
 from whyperf.engines.values.readings import Readings, sequences
-from whyperf.engines.values.spread import cells_of, plain
+from whyperf.engines.values.sentences import unit_of
+from whyperf.engines.values.value_summary import cells_of, plain
 from whyperf.engines.values.variables import VariableIndex
-from whyperf.engines.values.words import unit_of
 
 _CELLS = 48
 _NAMED_VALUES = 12  # up to so many different values are told apart by name instead of by cell

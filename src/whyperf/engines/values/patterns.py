@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from whyperf.engines.values.compare import Abnormal
-from whyperf.engines.values.judging import Outcome
 from whyperf.engines.values.kinds import Dimension, Kind
 from whyperf.engines.values.settings import ValuesSettings
+from whyperf.engines.values.variable_comparison import Outcome
 from whyperf.engines.values.variables import Variable
 
 SCALABILITY = "scalability"

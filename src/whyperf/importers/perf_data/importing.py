@@ -16,7 +16,7 @@ from whyperf.collect.seal.evidence import Evidence, without_samples
 from whyperf.collect.seal.sealing import sealed_tables
 from whyperf.collect.seal.symbols import DebugInfo
 from whyperf.collect.start import Start
-from whyperf.collect.tracer.one_numbering import number_calls
+from whyperf.collect.tracer.system_call_numbers import number_calls
 from whyperf.collect.tracer.traced import TRACED_SAMPLES, Records, Traced
 from whyperf.importers.perf_data.busy_machine import longest_wait_for_a_cpu_s
 from whyperf.importers.perf_data.layout import MODE_KERNEL, Misc
@@ -25,9 +25,9 @@ from whyperf.importers.perf_data.participants import participants
 from whyperf.importers.perf_data.reading import PerfData, read_perf_data
 from whyperf.importers.perf_data.system_calls import fill_system_calls
 from whyperf.importers.perf_data.whole_program import WholeProgram, command_of, whole_program
+from whyperf.recording.dataclass_json import to_plain
 from whyperf.recording.events import EventKind
 from whyperf.recording.manifest import Host, Sampling, Totals, Trace
-from whyperf.recording.plain import to_plain
 from whyperf.recording.reader import Recording
 from whyperf.recording.writer import write_recording
 

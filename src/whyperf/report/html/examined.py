@@ -8,7 +8,7 @@ from functools import cached_property
 
 from whyperf.engines.excess.compare import Excess
 from whyperf.engines.functions import FunctionIndex
-from whyperf.engines.recorded import Recorded
+from whyperf.engines.recording_protocol import Recorded
 from whyperf.engines.run import ONE_RUN, Run
 from whyperf.engines.values.compare import Values
 

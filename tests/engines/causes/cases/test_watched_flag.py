@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.engines.causes.cases.test_real_stalls import diagnosed, stalls
 from tests.tracer.recording import Command, needs_bpf
 from whyperf.cli.trace_options import refuse_watching
-from whyperf.collect.tracer.flags import watched_bytes
+from whyperf.collect.tracer.watched_variables import watched_bytes
 from whyperf.debuginfo.named_symbols import data_symbols
 from whyperf.errors import WhyperfError
 

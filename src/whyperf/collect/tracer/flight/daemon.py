@@ -21,7 +21,7 @@ from whyperf.collect.tracer.facts import Fact, mappings_of
 from whyperf.collect.tracer.flight.memory import FactsMemory
 from whyperf.collect.tracer.flight.state import facts_path
 from whyperf.collect.tracer.holder import pins_folder
-from whyperf.collect.tracer.living import read_process, read_threads
+from whyperf.collect.tracer.proc_files import read_process, read_threads
 from whyperf.collect.tracer.traced import RECORD
 
 _WAIT_MS = 1000

@@ -19,10 +19,10 @@ from whyperf.collect.tracer.facts_file import FactsFile
 from whyperf.collect.tracer.flight.state import Flight, facts_path, read_flight
 from whyperf.collect.tracer.holder import holder, pins_folder
 from whyperf.collect.tracer.kallsyms import KernelNames
-from whyperf.collect.tracer.living import living_processes, read_process, read_threads
-from whyperf.collect.tracer.one_numbering import with_recorded_numbers
 from whyperf.collect.tracer.opening import not_loaded, trace_of
+from whyperf.collect.tracer.proc_files import living_processes, read_process, read_threads
 from whyperf.collect.tracer.session import EVENTS_AT_ONCE, kernel_addresses
+from whyperf.collect.tracer.system_call_numbers import with_recorded_numbers
 from whyperf.collect.tracer.traced import RECORD, TRACED_SAMPLES
 from whyperf.collect.tracer.watching import EVERYBODY
 from whyperf.errors import WhyperfError

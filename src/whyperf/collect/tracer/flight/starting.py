@@ -16,8 +16,8 @@ from whyperf.collect.tracer.facts import Fact, mappings_of
 from whyperf.collect.tracer.facts_file import FactsFile
 from whyperf.collect.tracer.flight.state import Flight, facts_path, flight_folder, forget, read_flight, write_flight
 from whyperf.collect.tracer.holder import Holder, alone, holder, pins_folder, rings_are_pinned, say
-from whyperf.collect.tracer.living import living_processes, read_process, read_threads
 from whyperf.collect.tracer.opening import Allowance, not_loaded, open_tracer
+from whyperf.collect.tracer.proc_files import living_processes, read_process, read_threads
 from whyperf.collect.tracer.traced import RECORD
 from whyperf.errors import WhyperfError
 

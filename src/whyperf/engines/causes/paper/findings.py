@@ -7,7 +7,7 @@ from whyperf.engines.causes.findings import ENGINE
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.paper.comparison import PaperMethod, Suspicious
 from whyperf.engines.causes.path import Stall
-from whyperf.engines.causes.words import stalled, who
+from whyperf.engines.causes.path_sentences import stalled, who
 from whyperf.engines.finding import Finding, Place
 from whyperf.engines.functions import UNKNOWN
 from whyperf.engines.quantities import seconds

@@ -12,7 +12,7 @@ from whyperf.engines.values.kinds import Dimension, Flags, Kind, first_size, num
 from whyperf.engines.values.paper.discounts import dimensions, shallow
 from whyperf.engines.values.paper.ranking import Calibrated, Ranking
 from whyperf.engines.values.patterns import MISSING_CONSTRAINT, SCALABILITY, UNKNOWN, WRONG_CONSTRAINT
-from whyperf.engines.values.spread import Places, ReadAt
+from whyperf.engines.values.value_summary import Places, ReadAt
 
 
 @dataclass(frozen=True)

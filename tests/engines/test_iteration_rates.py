@@ -7,7 +7,7 @@ import pytest
 
 from tests.engines.made import recording
 from whyperf.engines.excess.compare import DataEvidence, compare, weigh
-from whyperf.engines.excess.rounds import Rounds
+from whyperf.engines.excess.iteration_rates import Rounds
 from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.run import Run
 from whyperf.recording.tables import Clock

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from whyperf.recording.manifest import Manifest
-from whyperf.recording.rows import Columns, HeldRows, Rows
+from whyperf.recording.row_groups import Columns, HeldRows, Rows
 
 
 class Recorded(Protocol):

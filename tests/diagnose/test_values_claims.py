@@ -11,8 +11,8 @@ import pytest
 
 from tests.engines.made import recording
 from tests.engines.values.made import Read, with_values
-from whyperf.diagnose.data import Method
 from whyperf.diagnose.diagnosis import examine
+from whyperf.diagnose.values_claims import Method
 from whyperf.engines.values.explain import explain
 from whyperf.recording.identity import FunctionKey
 from whyperf.report.json import schema, to_json

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engines.made import Made, recording
-from whyperf.engines.recorded import columns_of, rows_of
+from whyperf.engines.recording_protocol import columns_of, rows_of
 from whyperf.errors import WhyperfError
 from whyperf.recording.reader import Recording
 from whyperf.recording.tables import SAMPLES, STACKS

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.engines.recorded import Recorded
+from whyperf.engines.recording_protocol import Recorded
 from whyperf.engines.run import Floats, Run, column, ended_by_themselves, ints, texts
 from whyperf.engines.waiting_calls import EITHER, READY, SLEEPS, numbers
 from whyperf.recording.tables import Clock

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def possible_here() -> Possible:
-    from whyperf.collect.tracer.means import Means, choose
+    from whyperf.collect.tracer.backends import Means, choose
     from whyperf.diagnose.next_step import Possible
 
     return Possible(trace=choose().means is not Means.SAMPLER, deep=_has_valgrind())

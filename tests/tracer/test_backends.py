@@ -11,12 +11,12 @@ import pytest
 
 from whyperf.collect import machine
 from whyperf.collect.machine import State
-from whyperf.collect.tracer import means
+from whyperf.collect.tracer import backends
+from whyperf.collect.tracer.backends import Means, choose
 from whyperf.collect.tracer.holder import alone, holder
 from whyperf.collect.tracer.kallsyms import KernelNames
-from whyperf.collect.tracer.living import read_process
-from whyperf.collect.tracer.means import Means, choose
 from whyperf.collect.tracer.opening import not_loaded, notes_of, shed_spans
+from whyperf.collect.tracer.proc_files import read_process
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import Shed, Trace
 
@@ -25,33 +25,33 @@ from whyperf.recording.manifest import Shed, Trace
 def all_well(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """As on a machine where root may do everything."""
     pytest.importorskip("whyperf.collect._tracer")
-    monkeypatch.setattr(means, "_BTF", Path("/proc/self/status"))
-    monkeypatch.setattr(means, "_bpf_error", lambda: 0)
-    monkeypatch.setattr(means, "_perf_error", lambda: 0)
-    monkeypatch.setattr(means, "has_capability", lambda _name: True)
+    monkeypatch.setattr(backends, "_BTF", Path("/proc/self/status"))
+    monkeypatch.setattr(backends, "_bpf_error", lambda: 0)
+    monkeypatch.setattr(backends, "_perf_error", lambda: 0)
+    monkeypatch.setattr(backends, "has_capability", lambda _name: True)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     return monkeypatch
 
 
 def test_bpf_where_it_works(all_well: pytest.MonkeyPatch) -> None:
-    assert choose() == means.Choice(Means.BPF, "")
+    assert choose() == backends.Choice(Means.BPF, "")
 
 
 def test_without_btf_root_has_perf(all_well: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    all_well.setattr(means, "_BTF", tmp_path / "vmlinux")
+    all_well.setattr(backends, "_BTF", tmp_path / "vmlinux")
     choice = choose()
     assert choice.means is Means.PERF
     assert "does not describe its types" in choice.reason
 
 
 def test_without_bpf_root_has_perf(all_well: pytest.MonkeyPatch) -> None:
-    all_well.setattr(means, "_bpf_error", lambda: errno.EPERM)
+    all_well.setattr(backends, "_bpf_error", lambda: errno.EPERM)
     assert choose().means is Means.PERF
 
 
 def test_in_a_container_that_blocks_both_there_is_the_sampler(all_well: pytest.MonkeyPatch) -> None:
-    all_well.setattr(means, "_bpf_error", lambda: errno.EPERM)
-    all_well.setattr(means, "_perf_error", lambda: errno.EACCES)
+    all_well.setattr(backends, "_bpf_error", lambda: errno.EPERM)
+    all_well.setattr(backends, "_perf_error", lambda: errno.EACCES)
     choice = choose()
     assert choice.means is Means.SAMPLER
     assert choice.mend is not None
@@ -61,7 +61,7 @@ def test_in_a_container_that_blocks_both_there_is_the_sampler(all_well: pytest.M
 
 
 def test_what_is_missing_without_all_capabilities_is_said(all_well: pytest.MonkeyPatch) -> None:
-    all_well.setattr(means, "has_capability", lambda name: name in ("CAP_BPF", "CAP_PERFMON"))
+    all_well.setattr(backends, "has_capability", lambda name: name in ("CAP_BPF", "CAP_PERFMON"))
     choice = choose()
     assert choice.means is Means.BPF
     assert len(choice.limits) == 2

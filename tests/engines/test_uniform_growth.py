@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.engines.made import recording
 from whyperf.engines.excess.compare import compare
-from whyperf.engines.excess.evenness import grew_alike
+from whyperf.engines.excess.uniform_growth import grew_alike
 from whyperf.engines.run import Run
 
 NAMES = ("parse", "store", "render", "log", "check")

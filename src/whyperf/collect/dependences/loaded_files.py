@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.collect.origins import origin_of
+from whyperf.collect.module_layers import origin_of
 from whyperf.collect.program import Program, dynamic_linker, executed_file
 from whyperf.debuginfo import Binary, describe
 from whyperf.errors import WhyperfError

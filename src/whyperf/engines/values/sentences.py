@@ -8,7 +8,7 @@ from whyperf.engines.quantities import percent
 from whyperf.engines.values.compare import Abnormal
 from whyperf.engines.values.kinds import USUAL_DIGITS, Dimension, Kind, first_size, multiple, number_text, written
 from whyperf.engines.values.settings import ValuesSettings
-from whyperf.engines.values.spread import Spread
+from whyperf.engines.values.value_summary import Spread
 
 _MOST_DIGITS = 17  # tell any two doubles apart
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from whyperf.engines.excess.anchors import Anchor, Role, anchor_of, heaviest_context
+from whyperf.engines.excess.blame_reasons import Anchor, Role, anchor_of, heaviest_context
 from whyperf.engines.excess.compare import Account, Excess
 
 _MOSTLY = 0.5

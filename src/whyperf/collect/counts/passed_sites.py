@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.collect.counts.counter_files import CountedModule, CountedProcess
-from whyperf.collect.counts.linking import Linking
+from whyperf.collect.counts.symbol_lookup import Linking
 from whyperf.collect.seal.symbols import DebugInfo
 from whyperf.debuginfo.probes.plan_cache import load_plan
 from whyperf.debuginfo.probes.sites import Sites, sites_of

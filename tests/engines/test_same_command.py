@@ -6,7 +6,7 @@ import pytest
 
 from tests.engines.made import recording
 from whyperf.engines.run import Run
-from whyperf.engines.same_work import Work, work_of
+from whyperf.engines.same_command import Work, work_of
 
 STACKS = [(("main", "parse"), 1.0)]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from whyperf.debuginfo.certain_calls import passed_calls
 from whyperf.debuginfo.flow import TimedFlows
-from whyperf.debuginfo.passed import passed_calls
 
 from .building import Builder, run
 from .conftest import Describe

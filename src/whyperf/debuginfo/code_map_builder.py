@@ -10,7 +10,7 @@ import numpy.typing as npt
 from whyperf.debuginfo.code_map import CodeMap, Int32s, ScopeKind
 from whyperf.debuginfo.extraction import Extraction
 from whyperf.debuginfo.rust import demangle_v0
-from whyperf.debuginfo.texts import Texts
+from whyperf.debuginfo.string_table import Texts
 
 
 def assemble(extraction: Extraction) -> CodeMap:

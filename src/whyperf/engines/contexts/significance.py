@@ -13,7 +13,7 @@ from whyperf.engines.contexts.indexing import Contexts
 from whyperf.engines.contexts.records import Ints
 from whyperf.engines.contexts.settings import ContextsSettings
 from whyperf.engines.run import Floats, sums
-from whyperf.engines.student import student_99
+from whyperf.engines.student_t import student_99
 
 
 @dataclass(frozen=True)

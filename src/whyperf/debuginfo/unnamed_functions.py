@@ -8,7 +8,7 @@ import numpy as np
 
 from whyperf.debuginfo.code_map import CodeMap, ScopeKind
 from whyperf.debuginfo.places import last_at_or_before, scopes_at
-from whyperf.debuginfo.texts import Texts
+from whyperf.debuginfo.string_table import Texts
 from whyperf.debuginfo.unwind_index import CodeRanges
 from whyperf.recording.identity import name_by_address
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engines.made import recording
+from whyperf.engines.machine_speed import slowness
 from whyperf.engines.run import Run
-from whyperf.engines.yardstick import slowness
 
 WORK = {"parse": 4.0, "store": 3.0, "render": 3.0, "report": 2.0}
 SPEEDS = st.lists(st.floats(0.5, 2.0), min_size=3, max_size=3)

@@ -10,9 +10,9 @@ import pytest
 from tests.diagnose.test_diagnosis import NOISE, STACKS, runs
 from whyperf.cli.diagnose import exit_status
 from whyperf.diagnose.diagnosis import diagnose
-from whyperf.diagnose.nature import Growth, Nature, nature_of
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Change
+from whyperf.diagnose.symptom_kind import Growth, Nature, nature_of
 from whyperf.diagnose.verdict import VerdictKind
 from whyperf.report.json import as_plain, schema
 

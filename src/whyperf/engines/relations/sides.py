@@ -11,7 +11,7 @@ from whyperf.engines.relations.arrays import Bools, Floats, Int32s, Ints
 from whyperf.engines.relations.catalogue import Catalogue
 from whyperf.engines.relations.closure import Closures
 from whyperf.engines.relations.decisions import Deciding
-from whyperf.engines.relations.forward import Fanout, fanout
+from whyperf.engines.relations.fanout import Fanout, fanout
 from whyperf.engines.relations.kernels import inclusive
 from whyperf.engines.relations.loading import Zoomed
 from whyperf.engines.relations.settings import RelationsSettings

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from whyperf.engines.values.findings import _lines
 from whyperf.engines.values.kinds import Dimension, Kind
+from whyperf.engines.values.sentences import sentence, writing
 from whyperf.engines.values.settings import ValuesSettings
-from whyperf.engines.values.spread import ReadAt, Spread
-from whyperf.engines.values.words import sentence, writing
+from whyperf.engines.values.value_summary import ReadAt, Spread
 
 numbers = st.integers(-(2**52), 2**52)
 

@@ -16,9 +16,9 @@ from whyperf.engines.values.loading import Loaded, SideReadings, portions
 from whyperf.engines.values.readings import Readings, sequences
 from whyperf.engines.values.readings import Sequence as Compared
 from whyperf.engines.values.settings import ValuesSettings
-from whyperf.engines.values.sound import Status, Tested, examine_dimension, examine_few
-from whyperf.engines.values.spread import Contrast, Places, contrast
 from whyperf.engines.values.statistics import Compare
+from whyperf.engines.values.value_summary import Contrast, Places, contrast
+from whyperf.engines.values.variable_test import Status, Tested, examine_dimension, examine_few
 from whyperf.engines.values.variables import GLOBAL, Variable, VariableIndex
 
 # Beyond this difference of sampling rates a value's stay, counted in samples, cannot be compared.

@@ -18,11 +18,11 @@ from whyperf.engines.values.bins import (
     run_histograms,
 )
 from whyperf.engines.values.kinds import Dimension
+from whyperf.engines.values.matched_lines import Matched, Side, match_lines
 from whyperf.engines.values.permutation import permutation_p
 from whyperf.engines.values.readings import Sequence
 from whyperf.engines.values.settings import ValuesSettings
 from whyperf.engines.values.statistics import Compare, compare_sorted, critical
-from whyperf.engines.values.strata import Matched, Side, match_lines
 
 
 class Status(Enum):

@@ -13,9 +13,9 @@ import numpy as np
 
 from whyperf.engines.relations.catalogue import NONE
 from whyperf.engines.relations.changed import has_changed
-from whyperf.engines.relations.comparing import Comparison, Side
-from whyperf.engines.relations.forward import Edge
+from whyperf.engines.relations.fanout import Edge
 from whyperf.engines.relations.relation import EdgeChange
+from whyperf.engines.relations.sides import Comparison, Side
 from whyperf.recording.deep_tables import RegionKind
 
 _EXECUTIONS_LOOKED_AT = 20

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.recording.made import MANIFEST
 from whyperf.errors import WhyperfError
 from whyperf.recording import manifest
+from whyperf.recording.dataclass_json import MisfitError, from_plain, to_plain
 from whyperf.recording.manifest import Losses, Manifest
-from whyperf.recording.plain import MisfitError, from_plain, to_plain
 
 _manifests = st.builds(
     replace,

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from whyperf.collect import _session
 from whyperf.collect.seal.evidence import Int32, Int64
-from whyperf.collect.seal.lives import Life, Lives, names_of
 from whyperf.collect.seal.places import numbered
+from whyperf.collect.seal.process_lifetimes import Life, Lives, names_of
 from whyperf.collect.seal.processes import Cast, Process, Thread
 from whyperf.collect.tracer.traced import Records, Traced
 from whyperf.recording.events import EventKind

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from tests.engines.causes.scripted import Script
 from tests.engines.made import Made
-from whyperf.engines.causes.cast import Parts, cast
 from whyperf.engines.causes.diagnosis import find_causes
 from whyperf.engines.causes.rules import load_rules
+from whyperf.engines.causes.thread_matching import Parts, cast
 from whyperf.engines.causes.trace import Trace
 from whyperf.recording.events import EventKind
 
