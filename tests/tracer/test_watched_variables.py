@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from tests.tracer.recording import Command, kinds, needs_bpf
+from whyperf.collect.tracer import watched_variables
 from whyperf.collect.tracer.watched_variables import WatchedFlags
 from whyperf.debuginfo.named_symbols import NamedSymbol
 from whyperf.recording.events import EventKind
@@ -67,7 +68,7 @@ def test_a_process_that_ended_too_soon_is_not_said_to_lack_the_variable(program:
 
 def test_variables_of_two_processes_may_lie_at_one_address(monkeypatch: pytest.MonkeyPatch) -> None:
     # GIVEN files that define a variable each
-    monkeypatch.setattr(flags, "data_symbols", lambda path, _names: [NamedSymbol(path.name, 4096, 4)])
+    monkeypatch.setattr(watched_variables, "data_symbols", lambda path, _names: [NamedSymbol(path.name, 4096, 4)])
     watched = WatchedFlags(["one", "other"])
     # WHEN different processes have them at the same address
     for pid, path in ((os.getpid(), "/one"), (os.getppid(), "/other")):

@@ -158,7 +158,8 @@ def is_called(graph: Graph, thread: int, name: str) -> bool:
 def _notes(roles: Roles, stalls: Sequence[Stall], disturbed: Sequence[Stall]) -> list[str]:
     graph, trace = roles.graph, roles.graph.trace.manifest.trace
     notes = [
-        f"A busy machine: {path_sentences.stalled(graph, stall.anomaly)}; {path_sentences.who(graph, stall.path.culprit.thread)} "
+        f"A busy machine: {path_sentences.stalled(graph, stall.anomaly)}; "
+        f"{path_sentences.who(graph, stall.path.culprit.thread)} "
         f"{path_sentences.ending(graph, stall.path.culprit)}."
         for stall in disturbed[:1]
     ]
@@ -167,8 +168,8 @@ def _notes(roles: Roles, stalls: Sequence[Stall], disturbed: Sequence[Stall]) ->
             flags = suggested_flags(graph, wait)
             some = " ".join(f"--watch {one}" for one in flags) or "--watch VARIABLE"
             notes.append(
-                f"{path_sentences.who(graph, graph.wait(wait).thread)} polled something that kernel events do not show. Who "
-                f"writes a variable is seen with: whyperf record --trace {some} ..."
+                f"{path_sentences.who(graph, graph.wait(wait).thread)} polled something that kernel events "
+                f"do not show. Who writes a variable is seen with: whyperf record --trace {some} ..."
             )
     if trace is not None and trace.events_lost:
         notes.append(
