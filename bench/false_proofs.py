@@ -1,9 +1,10 @@
 """`python -m bench.false_proofs`: how often a value is called the cause that is not.
 
-Three groups of trials by value, on the benchmarks' own programs in runs of a fraction of a second:
+Four groups of trials by value, on the benchmarks' own programs in runs of a fraction of a second:
 
     planted  values that differ between good and bad runs, compiled into programs whose excess has another cause
              (bench/innocents.c)
+    ordered  the same with values that change from call to call: the n-th is forced at the n-th call
     late     instructions of the programs themselves whose results differ, and that first run when nine tenths of the
              bad run are over: they cannot have caused what was spent before
     same     the planted values again, in pairs of runs that behave alike: there is nothing to be proven
@@ -57,6 +58,7 @@ PROGRAMS = {
 }
 """Arguments of a good and of a bad run."""
 _PLANTED = ["stored", "size", "bound", "choice", "mask", "argument", "often", "unused"]
+_ORDERED = ["row", "index", "flag", "length"]
 _GOOD_INNOCENT, _BAD_INNOCENT = 7, 31
 _LATE_FROM = 0.9
 _MOST_SITES = 1000
@@ -107,7 +109,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("only", nargs="*", metavar="PROGRAM", help=" ".join(PROGRAMS))
-    parser.add_argument("--groups", nargs="+", default=["planted", "late", "same"])
+    parser.add_argument("--groups", nargs="+", default=["planted", "ordered", "late", "same"])
     parser.add_argument("--most", type=int, default=10_000, metavar="N", help="so many further trials")
     parser.add_argument("--anew", action="store_true", help="forget what was done before")
     return parser.parse_args()
@@ -122,7 +124,7 @@ def _read(kept: Path) -> list[Trial]:
 def _print(done: list[Trial]) -> None:
     findings = [finding.value for finding in Finding]
     print(f"{'group':10}{'trials':>8}" + "".join(f"{name:>14}" for name in findings))
-    for group in ("planted", "late", "same", "all"):
+    for group in ("planted", "ordered", "late", "same", "all"):
         some = [one for one in done if group in (one.group, "all")]
         counts = Counter(one.finding for one in some)
         print(f"{group:10}{len(some):>8}" + "".join(f"{counts[name]:>14}" for name in findings))
@@ -142,8 +144,8 @@ def _trials(binary: Path, program: str, group: str) -> Iterator[tuple[str, _Try]
     if group == "same":
         good = _side(binary, PROGRAMS[program][0], _GOOD_INNOCENT)
         bad = _side(binary, PROGRAMS[program][0], _BAD_INNOCENT)
-    places = _late(binary, good, bad) if group == "late" else _planted(binary, good, bad)
-    for what, place in places:
+    places = {"late": _late, "ordered": _ordered}.get(group, _planted)
+    for what, place in places(binary, good, bad):
         yield what, _Try(program, group, what, good, bad, place)
 
 
@@ -158,8 +160,8 @@ class _Try:
 
     def __call__(self) -> Trial:
         begun = time.monotonic()
-        good, bad = f"{self.place.good[0]:,}", f"{self.place.bad[0]:,}"
-        claim = Claim(self.what, self.program, "", 0, self.what, good, bad)
+        good, bad = (", ".join(f"{value:,}" for value in values) for values in (self.place.good, self.place.bad))
+        claim = Claim(self.what, self.program, "", 0, self.what, good, bad, in_order=self.place.in_order)
         try:
             proof = prove_value(self.good, self.bad, [self.place], claim, Trying())
             finding, runs, sentence = proof.finding.value, proof.runs, proof.sentence
@@ -175,9 +177,18 @@ def _side(binary: Path, words: str, innocent: int) -> Side:
 
 def _planted(binary: Path, good: Side, bad: Side) -> Iterator[tuple[str, ForcedPlace]]:
     """The instructions right before the returns of the planted functions."""
-    wanted = {f"innocent_{name}" for name in _PLANTED}
-    rows = [row for name, row in _results(binary) if re.split(r"[.(]", name)[0] in wanted and row.is_last]
-    yield from _that_differ(binary, rows, good, bad, late=False)
+    yield from _that_differ(binary, _returning(binary, _PLANTED), good, bad, late=False)
+
+
+def _ordered(binary: Path, _good: Side, _bad: Side) -> Iterator[tuple[str, ForcedPlace]]:
+    for row in _returning(binary, _ORDERED):
+        what = f"{row.function}+{row.address:#x}"
+        yield what, ForcedPlace(binary, row.address, True, row.register, 8, (), (), in_order=True)
+
+
+def _returning(binary: Path, names: list[str]) -> list[_Result]:
+    wanted = {f"innocent_{name}" for name in names}
+    return [row for name, row in _results(binary) if re.split(r"[.(]", name)[0] in wanted and row.is_last]
 
 
 def _late(binary: Path, good: Side, bad: Side) -> Iterator[tuple[str, ForcedPlace]]:

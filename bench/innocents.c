@@ -17,6 +17,12 @@ static MADE long innocent_argument(long x) { return x + 1000; }
 static MADE long innocent_often(long x) { return x ^ 5; }
 static MADE long innocent_unused(long x) { return x - 77; }
 
+// These change from call to call.
+static MADE long innocent_row(long x, long i) { return x * i + 3; }
+static MADE long innocent_index(long x, long i) { return (i * 7 + x) % 97; }
+static MADE long innocent_flag(long x, long i) { return (x / 8 ^ i) & 3; }
+static MADE long innocent_length(long x, long i) { return x + i * i; }
+
 static MADE void innocent_use(long x) { innocent_sink += x; }
 
 __attribute__((constructor)) static void innocent_begin(void) {
@@ -39,4 +45,14 @@ __attribute__((constructor)) static void innocent_begin(void) {
     for (long i = 0; i < 3000; i++)
         innocent_sink += innocent_often(x);
     (void)innocent_unused(x);
+    for (long i = 0; i < 40; i++) {
+        char text[4096];
+        innocent_use(innocent_row(x, i));
+        innocent_sink += innocent_index(x, i);
+        if (innocent_flag(x, i))
+            innocent_sink++;
+        size_t length = (size_t)innocent_length(x, i);
+        memset(text, 1, length);
+        innocent_sink += text[length - 1];
+    }
 }

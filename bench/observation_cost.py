@@ -60,7 +60,7 @@ def main() -> int:
         for way in _ways(program):
             plain, with_it = [], []
             for _ in range(runs if way.name != "gdb" else 1):
-                plain.append(_seen(program, way.hits).cpu_s)
+                plain.append(_seen(program, way.hits).totals.cpu_s)
                 with_it.append(way.cpu_s(way.hits))
             base, cost = statistics.median(plain), statistics.median(with_it)
             each = (cost - base) / way.hits * 1e9
@@ -73,11 +73,11 @@ def _ways(program: Path) -> list[Way]:
     entry, result = Site(program, low), Site(program, low, after=True, register=0)
     forced = [Site(program, low, after=True, forced=Forced(0, 8, None, by_jump=jump)) for jump in (False, True)]
     ways = [
-        Way("observed as by default", 200_000_000, lambda hits: _seen(program, hits, result).cpu_s),
-        Way("every hit, one trap", 100_000, lambda hits: _seen(program, hits, entry, _EVERY).cpu_s),
-        Way("every hit, with the result", 100_000, lambda hits: _seen(program, hits, result, _EVERY).cpu_s),
-        Way("forced by a trap", 100_000, lambda hits: _seen(program, hits, forced[0]).cpu_s),
-        Way("forced by a jump", 200_000_000, lambda hits: _seen(program, hits, forced[1]).cpu_s),
+        Way("observed as by default", 200_000_000, lambda hits: _seen(program, hits, result).totals.cpu_s),
+        Way("every hit, one trap", 100_000, lambda hits: _seen(program, hits, entry, _EVERY).totals.cpu_s),
+        Way("every hit, with the result", 100_000, lambda hits: _seen(program, hits, result, _EVERY).totals.cpu_s),
+        Way("forced by a trap", 100_000, lambda hits: _seen(program, hits, forced[0]).totals.cpu_s),
+        Way("forced by a jump", 200_000_000, lambda hits: _seen(program, hits, forced[1]).totals.cpu_s),
         Way("gdb", 2000, lambda hits: _under_gdb(program, hits)),
     ]
     if os.geteuid() == 0 and (_TRACING / "uprobe_events").exists():
@@ -116,7 +116,7 @@ def _with_uprobe(program: Path, address: int, hits: int) -> float:
     switch = _TRACING / "events" / "whyperf" / name / "enable"
     try:
         switch.write_text("1")
-        return _seen(program, hits).cpu_s
+        return _seen(program, hits).totals.cpu_s
     finally:
         with suppress(OSError):
             switch.write_text("0")

@@ -76,7 +76,7 @@ def _compared(command: list[str], seed: int) -> bool:
     passed = sum(count > 0 for count in seen.hits)
     print(
         f"{Path(command[0]).name:16}{seed:>5}{sum(seen.placed):>8}{passed:>8}{sum(seen.hits):>12,}"
-        f"{plain.cpu_s:>9.2f}{seen.cpu_s:>11.2f}  {'yes' if same else 'NO'}",
+        f"{plain.totals.cpu_s:>9.2f}{seen.totals.cpu_s:>11.2f}  {'yes' if same else 'NO'}",
         flush=True,
     )
     return same

@@ -63,7 +63,7 @@ static void leave_stubs(const struct plan *plan, const struct installed *where, 
     (void)plan, (void)where, (void)stubs, (void)context;
 }
 
-static void note_sites(const struct place *place, const struct site_file_header *limits) {
+static void note_sites(const struct place *place) {
     for (uint32_t i = 0; i < place->row_count; i++) {
         struct record_site *site = record_file_site(place->rows[i].site);
         site->address = place->at;
@@ -71,7 +71,7 @@ static void note_sites(const struct place *place, const struct site_file_header 
         site->bytes = place->bytes;
         site->is_trap = place->is_trap;
         memcpy(site->old, place->old, sizeof site->old);
-        atomic_store(&site->armed_until, place->is_forced ? UINT64_MAX : limits->traps);
+        atomic_store(&site->armed_until, place->armed_for);
         atomic_store(&site->armed, 1);
     }
 }
@@ -82,7 +82,7 @@ static struct place made(const struct plan_patch *patch, const struct installed 
         .at = installed->bias + patch->at,
         .stub = (uintptr_t)installed->stubs + patch->stub,
         .bias = installed->bias,
-        .trap_limit = limits->traps,
+        .armed_for = limits->traps,
         .record_limit = limits->records ? limits->records : 1,
         .bytes = patch->size,
         .is_trap = patch->kind == PATCH_TRAP,
@@ -103,12 +103,13 @@ static void fill(struct observed *observed, const struct plan *plan, const struc
         for (; row < file->header->rows && rows[row].patch == i; row++) {
             rows[row].first_value += observed->first_value;
             place->row_count++;
-            place->is_forced |= (rows[row].flags & SITE_FORCED) != 0;
+            if (rows[row].flags & SITE_FORCED)
+                place->armed_for = rows[row].values > 1 ? (uint64_t)rows[row].values + file->header->traps : UINT64_MAX;
             if (rows[row].after != SITE_NOWHERE)
                 place->after = (uintptr_t)observed->installed.stubs + rows[row].after;
         }
         if (place->row_count)
-            note_sites(place, file->header);
+            note_sites(place);
     }
 }
 
@@ -233,8 +234,12 @@ struct place *place_at(uintptr_t trap, bool *is_after) {
     return NULL;
 }
 
-uint64_t place_value(const struct site_row *row, uint64_t hit) {
-    return this.values[row->first_value + (hit < row->values ? hit : row->values - 1)];
+bool place_value(const struct site_row *row, uint64_t hit, uint64_t *value) {
+    uint64_t which = row->values == 1 ? 0 : hit;
+    if (which >= row->values)
+        return false;
+    *value = this.values[row->first_value + which];
+    return true;
 }
 
 static bool is_in(const struct place *place) {
@@ -271,7 +276,7 @@ void places_after_fork_in_child(void) {
             struct record_site *site = record_file_site(place->rows[i].site);
             atomic_store(&site->armed, armed);
             atomic_store(&site->disarmed, !armed);
-            atomic_store(&site->armed_until, place->is_forced ? UINT64_MAX : place->trap_limit);
+            atomic_store(&site->armed_until, place->armed_for);
         }
     }
 }

@@ -15,10 +15,11 @@ struct place {
     uintptr_t bias;
     const struct site_row *rows; // what is recorded there: at least one
     uint32_t row_count;
-    uint32_t trap_limit, record_limit;
+    uint64_t armed_for; // so many hits
+    uint32_t record_limit;
     uint8_t old[PLAN_OLD_BYTES];
     uint8_t bytes;
-    bool is_trap, is_forced;
+    bool is_trap;
 };
 
 // Puts everything into a module that its plan in `folder` says.
@@ -31,7 +32,8 @@ void places_end_look(void);
 
 // In a signal handler. NULL: none of ours.
 struct place *place_at(uintptr_t trap, bool *is_after);
-uint64_t place_value(const struct site_row *row, uint64_t hit);
+// What is forced at the n-th hit: the one value, or the n-th of several. False: its own value stays.
+bool place_value(const struct site_row *row, uint64_t hit, uint64_t *value);
 
 // From now on the instruction runs as it was.
 void place_disarm(struct place *place);

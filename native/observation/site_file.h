@@ -45,7 +45,7 @@ struct site_row {
     uint32_t after; // offset in the stubs of the trap behind the instruction; SITE_NOWHERE: none
     uint32_t flags;
     int64_t displacement;
-    uint32_t first_value, values; // no values: its own one is written back
+    uint32_t first_value, values; // one: every time; several: the n-th at the n-th hit; none: its own is written back
     uint8_t base, index, scale, memory_bytes;
     uint8_t watched;              // register
     uint8_t forced, forced_bytes; // register

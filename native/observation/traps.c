@@ -75,8 +75,8 @@ static uint64_t merged(uint64_t old, uint64_t value, uint32_t bytes) {
 
 static void force(const struct site_row *row, uint64_t hit, ucontext_t *context) {
     uint64_t old = register_read(context, row->forced);
-    uint64_t value = row->values ? merged(old, place_value(row, hit), row->forced_bytes) : old;
-    register_write(context, row->forced, value);
+    uint64_t value;
+    register_write(context, row->forced, place_value(row, hit, &value) ? merged(old, value, row->forced_bytes) : old);
 }
 
 static void before(struct place *place, ucontext_t *context) {

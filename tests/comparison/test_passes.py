@@ -27,6 +27,14 @@ def test_what_would_settle_it_is_done(option: str, kind: Pass) -> None:
     assert further_pass(verdict, step, {kind}) is None
 
 
+def test_what_waits_or_needs_memory_is_proven_where_the_user_wants_it() -> None:
+    waiting = verdicts.waiting()
+    choice = further_pass(waiting, None, (), wants_proof=True)
+    assert choice is not None and choice.kind is Pass.PROOF
+    assert further_pass(waiting, None, {Pass.PROOF}, wants_proof=True) is None
+    assert further_pass(waiting, None, ()) is None
+
+
 def test_nothing_is_done_where_nothing_differs_or_the_user_must_act() -> None:
     assert further_pass(verdicts.nothing(), None, ()) is None
     assert further_pass(verdicts.waiting(), Step(("--runs", "6"), ""), ()) is None

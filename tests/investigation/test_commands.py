@@ -17,14 +17,23 @@ from whyperf.report.json import schema
 __all__ = ["refused", "whyperf"]  # fixtures
 
 pytestmark = [pytest.mark.process, pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")]
-SOURCE = Path(__file__).parent / "programs" / "replayer.c"
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+def _built(name: str, folders: pytest.TempPathFactory) -> Path:
+    built = folders.mktemp("built") / name
+    subprocess.run(["gcc", "-g", "-O2", PROGRAMS / f"{name}.c", "-o", built], check=True)
+    return built
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    built = tmp_path_factory.mktemp("built") / "replayer"
-    subprocess.run(["gcc", "-g", "-O2", SOURCE, "-o", built], check=True)
-    return built
+    return _built("replayer", tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _built("answering", tmp_path_factory)
 
 
 def test_the_cause_is_followed_and_proven(whyperf: Whyperf, program: Path, tmp_path: Path) -> None:
@@ -47,6 +56,36 @@ def test_the_cause_is_followed_and_proven(whyperf: Whyperf, program: Path, tmp_p
     assert done.returncode == 0, done.stderr
     hops = json.loads(done.stdout)["origin"]["hops"]
     assert [hop["function"] for hop in hops][-1] == "main"
+
+
+@pytest.mark.process
+def test_servers_are_driven_in_every_run_and_requests_that_wait_are_proven(
+    whyperf: Whyperf, server: Path, tmp_path: Path
+) -> None:
+    # GIVEN recordings of a server whose 40th request waits in bad runs
+    socket = tmp_path / "socket"
+    load = ("--ready", f"file:{socket}", "--drive", f"{server} ask {socket} 600")
+    for name, megabytes in (("good", "64"), ("bad", "200")):
+        done = whyperf("record", "-q", "--clock", "wall", *load, "-o", name, "--", str(server), str(socket), megabytes)
+        assert done.returncode == 0, done.stderr
+    # WHEN their commands are run again
+    done = whyperf("prove", "good", "bad", "--budget", "120s", "--json", "verdict.json")
+    assert done.returncode == 0, done.stderr
+    # THEN who makes the requests wait is proven by what the symptom is measured in: on a busy machine not by latency
+    verdict: dict[str, Any] = json.loads((tmp_path / "verdict.json").read_text())
+    jsonschema.validate(verdict, schema())
+    measure = verdict["symptom"]["measure"]
+    assert measure in ("latency_p99_s", "own_s")
+    cause = verdict["suspects"][0]
+    [proof] = cause["proofs"]
+    assert (cause["function"], proof["finding"]) == ("planned_pause_us", "proven"), proof
+    assert proof["measure"] == measure and proof["removed"]["share"] > 0.8
+    # THEN no server is left
+    assert not socket.exists()
+    # THEN a variable of the server is followed through memory, though the load runs the same program
+    done = whyperf("origin", "good", "bad", "--variable", "bucket_of.buckets", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    assert "planned_buckets" in [hop["function"] for hop in json.loads(done.stdout)["origin"]["hops"]]
 
 
 def test_the_same_behaviour_proves_nothing(whyperf: Whyperf, program: Path, tmp_path: Path) -> None:

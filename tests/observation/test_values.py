@@ -21,7 +21,7 @@ from tests.observation.programs import (
     last_before_return,
     observed,
 )
-from whyperf.collect.observation import Forced, MemoryOperand, Site, Watch
+from whyperf.collect.observation import Forced, Limits, MemoryOperand, Site, Watch
 
 needs_gdb = pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
 
@@ -131,7 +131,8 @@ base = int(gdb.execute("info proc mappings", to_string=True).split("0x")[1].spli
 values = [7, 9]
 class At(gdb.Breakpoint):
     def stop(self):
-        gdb.execute("set ${"x0" if IS_ARM else "rax"} = %d" % (values.pop(0) if len(values) > 1 else values[0]))
+        if values:
+            gdb.execute("set ${"x0" if IS_ARM else "rax"} = %d" % values.pop(0))
         return False
 At("*%d" % (base + {returns.address}))
 gdb.execute("continue")
@@ -139,8 +140,36 @@ gdb.execute("continue")
     said = [line for line in _under_gdb(program, script, "3").splitlines() if re.fullmatch(r"-?\d+", line)]
     forced = Site(program, made.address, after=True, forced=Forced(RESULT, 8, (7, 9)))
     shown = subprocess.run([program, "3"], capture_output=True, text=True, check=True).stdout
-    assert said[:5] == ["7", "9", "9", "9", "9"]
+    assert said[:5] == ["7", "9", *shown.split()[2:5]]
     assert _printed(program, forced) == said != shown.split()
+
+
+def test_what_has_no_value_left_to_force_is_counted_and_left_as_it_is(program: Path) -> None:
+    made = last_before_return(program, "size_of")
+    own = [str(3 * n + 1) for n in range(3, 8)]
+    for values, expected, beyond in (((7, 9), ["7", "9", *own[2:]], 3), ((7,), ["7"] * 5, 0), (None, own, 0)):
+        site = Site(program, made.address, after=True, forced=Forced(RESULT, 8, values))
+        assert _printed(program, site)[:5] == expected
+        seen = observed([program, "3"], [site])
+        assert (seen.hits, seen.beyond, seen.complete) == ((5,), (beyond,), (True,))
+
+
+def test_a_place_with_no_values_left_is_left_alone_in_the_end(tmp_path: Path) -> None:
+    """Forcing must not cost a trap for ever."""
+    source = """
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline, noclone)) long step(long x) { __asm__ volatile(""); return x + 1; }
+int main(int count, char **words) {
+    long x = 0;
+    for (long i = atol(words[1]); i > 0; i--) x = step(x);
+    printf("%ld\\n", x);
+}
+"""
+    program = compiled(tmp_path, source)
+    site = Site(program, first(program, "step"), forced=Forced(ARGUMENT, 8, (10, 20, 30)))
+    seen = observed([program, "3000000"], [site], limits=Limits(traps=100, again_s=3600))
+    assert (seen.hits, seen.beyond, seen.complete) == ((103,), (100,), (False,))
 
 
 def _printed(program: Path, site: Site) -> list[str]:

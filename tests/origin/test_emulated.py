@@ -17,6 +17,7 @@ from whyperf.collect.program import Program
 from whyperf.debuginfo.slices.module import ModuleCode
 from whyperf.origin import search as searching
 from whyperf.origin.starts import start_at_variable
+from whyperf.recording.manifest import Totals
 
 from .conftest import PROGRAMS, line_of
 
@@ -47,8 +48,8 @@ class _Emulated:
                     hits[number] += 1
         records = np.concatenate([np.zeros(0, RECORD), *rows])
         all_of = (True,) * len(sites)
-        modules = ((str(self._program.resolve()), 0),)
-        return Observed(0, 0.1, 0.1, "", tuple(hits), all_of, all_of, records, np.zeros(0, WRITE), modules, 0)
+        modules, totals = ((str(self._program.resolve()), 0),), Totals(0.1, 0.1, *[0] * 7)
+        return Observed(0, totals, "", tuple(hits), all_of, all_of, records, np.zeros(0, WRITE), modules, 0)
 
     def _row(self, number: int, site: Site, order: int, hit: int, moments: list[Moment]) -> Any:
         row = np.zeros(1, RECORD)

@@ -19,6 +19,7 @@ from whyperf.origin.evidence import Bounds, Evidence, Observing, OutOfBudgetErro
 from whyperf.origin.outside import end_at
 from whyperf.origin.points import Point
 from whyperf.origin.program_code import ProgramCode, Side
+from whyperf.recording.manifest import Totals
 
 _HERE = Path(__file__)
 _AT = Point(_HERE, 0x10)
@@ -36,7 +37,7 @@ class _Pretended:
         records["site"] = np.repeat(np.arange(len(sites)), [site.address for site in sites])
         hits = tuple(site.address for site in sites)
         placed = tuple(True for _ in sites)
-        return Observed(0, 0.1, 0.1, "", hits, placed, placed, records, np.zeros(0, WRITE), (), 0)
+        return Observed(0, Totals(0.1, 0.1, *[0] * 7), "", hits, placed, placed, records, np.zeros(0, WRITE), (), 0)
 
 
 def _targets(good: tuple[str, ...] = ("p",), bad: tuple[str, ...] = ("p",), **environment: str) -> Targets:

@@ -70,7 +70,7 @@ def compared(history: History, cache: Path) -> Compared:
     return Compared(history.repository, good, bad, ("HEAD~1", "HEAD"))
 
 
-BUILDING = Building("make", ("./tool",), Lifecycle(), dict(os.environ))
+BUILDING = Building("make", ("./tool",), (Lifecycle(), Lifecycle()), dict(os.environ))
 
 
 def test_hunk_is_found_and_proven(history: History, compared: Compared) -> None:

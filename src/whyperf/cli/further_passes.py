@@ -80,11 +80,11 @@ class FurtherPasses:
         ends, pair_s = time.monotonic() + budget, first.seconds / first.pairs
         taken = self._chosen()
         recorded = first.recorded
-        while (choice := further_pass(answer.verdict, answer.step, taken)) is not None:
+        wanted = self.args.prove
+        while (choice := further_pass(answer.verdict, answer.step, taken, wants_proof=wanted)) is not None:
             taken.add(choice.kind)
             needed = seconds_of(choice.kind, pair_s, first.pairs)
-            is_wanted = choice.kind is Pass.PROOF and self.args.prove
-            if not fits(needed, ends - time.monotonic()) and not is_wanted:
+            if not fits(needed, ends - time.monotonic()) and not (wanted and choice.kind is Pass.PROOF):
                 _say(f"not {choice.why}: it needs about {seconds_in_words(needed)}, and --budget decides")
                 break
             _say(choice.why)

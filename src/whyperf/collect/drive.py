@@ -20,6 +20,14 @@ _LATENCY_LINE = re.compile(rb"\s*latency=(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*")
 _PERCENTILE = re.compile(rb"\bp(\d{1,2}(?:\.\d+)?)=(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?=\s|$)")
 _LONGEST_LINE = 4096
 
+
+def without_measurements(line: bytes) -> bytes:
+    """What a line of a driver's output says besides its reports, which differ from run to run."""
+    if _WORK_LINE.fullmatch(line) or _LATENCY_LINE.fullmatch(line):
+        return b""
+    return _PERCENTILE.sub(b"", line)
+
+
 OnWork = Callable[[int, float], None]  # time, units since the driver's start
 
 

@@ -25,7 +25,7 @@ from whyperf.collect.recorder import Recorder
 from whyperf.collect.sampler import Sampler
 from whyperf.collect.shell import command_line
 from whyperf.collect.signals import Arrival, SignalWatch
-from whyperf.collect.spawn import Child, Streams, spawn
+from whyperf.collect.spawn import Child, Spawn, Streams, spawn
 from whyperf.collect.start import ValuesWanted, run_options, start_of
 from whyperf.collect.stop import stop_target
 from whyperf.collect.thread_times import QuotaWatch, ThreadAccounts
@@ -148,8 +148,9 @@ def run_to_the_end(
     capture_output: bool = False,
     on_tick: OnTick = lambda: None,
     notes: Sequence[str] = (),
+    spawn_target: Spawn = spawn,
 ) -> Outcome:
-    """The run itself, whoever records it."""
+    """The run itself, whoever records it. `spawn_target` starts the program, but neither driver nor ready command."""
     with contextlib.ExitStack() as held:
         setting = _Setting(
             program=program,
@@ -159,6 +160,7 @@ def run_to_the_end(
             streams=held.enter_context(_captured(path)) if capture_output else Streams(),
             null=held.enter_context(_null()),
             on_tick=on_tick,
+            spawn_target=spawn_target,
         )
         signals = held.enter_context(SignalWatch())
         return _Run(setting, recorder, signals, work).execute(path, list(notes))
@@ -230,6 +232,7 @@ class _Setting:
     streams: Streams
     null: int  # what drivers and ready commands read: the terminal is the target's
     on_tick: OnTick
+    spawn_target: Spawn
 
     @property
     def side_streams(self) -> Streams:
@@ -262,7 +265,7 @@ class _Run:
     def execute(self, path: Path, notes: list[str]) -> Outcome:
         cpu_before = time.process_time()
         ready = self._ready_condition()
-        self._target = spawn(
+        self._target = self._setting.spawn_target(
             self._recorder.started(self._setting.program),
             self._recorder.environment(self._setting.environment),
             mask=self._signals.mask,

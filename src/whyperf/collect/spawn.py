@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from whyperf.collect.program import Program, Redirection
 from whyperf.errors import WhyperfError
@@ -58,6 +59,12 @@ class Child:
         # Safe from reuse of the pid: an unreaped child keeps its number.
         if self.status is None:
             os.kill(self.pid, number)
+
+
+class Spawn(Protocol):
+    def __call__(
+        self, program: Program, environment: Mapping[str, str], *, mask: Iterable[int], streams: Streams | None = None
+    ) -> Child: ...
 
 
 def spawn(

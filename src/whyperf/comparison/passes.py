@@ -39,8 +39,11 @@ _PROVE = Choice(Pass.PROOF, "following what decides back to who set it, and forc
 _COUNT = Choice(Pass.COUNTS, "counting calls, because the program computes more")
 
 
-def further_pass(verdict: Verdict, step: Step | None, taken: Collection[Pass]) -> Choice | None:
-    """None where nothing is open that whyperf can find out by itself; `step` is what would settle it."""
+def further_pass(
+    verdict: Verdict, step: Step | None, taken: Collection[Pass], *, wants_proof: bool = False
+) -> Choice | None:
+    """None where nothing is open that whyperf can find out by itself; `step` is what would settle it. By itself it
+    proves what needs CPU time; `wants_proof`: whatever grew."""
     if Pass.MEMORY not in taken and _only_memory_grew(verdict):
         return _MEMORY
     if verdict.kind.value != "difference":
@@ -49,7 +52,7 @@ def further_pass(verdict: Verdict, step: Step | None, taken: Collection[Pass]) -
     if asked is not None and asked.kind not in taken:
         return asked
     if verdict.symptom.kind != "cpu" or not verdict.symptom.measure.endswith("_s"):
-        return None
+        return _PROVE if wants_proof and Pass.PROOF not in taken else None
     return next((one for one in (_COUNT, _PROVE) if one.kind not in taken), None)
 
 

@@ -66,7 +66,7 @@ def without_queue(good: Sequence[Run], bad: Sequence[Run], measures: Measures) -
     """The same with wall time that leaves out the run queue; None where threads are unknown."""
     figures = []
     for side in (good, bad):
-        queued = [queued_s(run) for run in side]
+        queued = [queued_s(run.manifest.totals, run.manifest.stopped_by) for run in side]
         if None in queued:
             return None
         figures.append(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from whyperf.engines.kernel.system_calls import SLEEPS, STORAGE
 from whyperf.engines.run import Run
-from whyperf.recording.manifest import ThreadTimes
+from whyperf.recording.manifest import ThreadTimes, Totals
 
 _SLEEPS, _STORAGE = frozenset(SLEEPS), frozenset(STORAGE)
 
@@ -56,7 +56,10 @@ def added_by_threads(good: Sequence[Run], bad: Sequence[Run], *, per_unit: bool)
     """None where a run does not know its threads."""
     if not all(run.manifest.totals.threads for run in (*good, *bad)):
         return None
-    before, after = (_mean([_parts(run, per_unit=per_unit) for run in side]) for side in (good, bad))
+    before, after = (
+        _mean([_parts(run.manifest.totals, run.work.count if per_unit else 1.0) for run in side])
+        for side in (good, bad)
+    )
     pairs = [(before.get(group, Part()), part) for group, part in after.items()]
     uncounted = _unaccounted(bad, per_unit=per_unit) - _unaccounted(good, per_unit=per_unit)
     return Threads(
@@ -78,24 +81,23 @@ def sum_queued(runs: Sequence[Run]) -> float:
     return sum(one.runnable_s for run in runs for one in run.manifest.totals.threads) / len(runs)
 
 
-def queued_s(run: Run) -> float | None:
+def queued_s(totals: Totals, stopped_by: str) -> float | None:
     """Of the wall clock, what passed in the run queue: of the main thread where the run ended with it, else of the
     thread that queued longest without being one that only sleeps; None: unknown."""
-    threads = run.manifest.totals.threads
-    if not threads:
+    if not totals.threads:
         return None
-    if run.manifest.stopped_by == "exit":
-        return next((one.runnable_s for one in threads if one.main), 0.0)
-    parts = _parts(run, per_unit=False).values()
+    if stopped_by == "exit":
+        return next((one.runnable_s for one in totals.threads if one.main), 0.0)
+    parts = _parts(totals, 1.0).values()
     return max((part.runnable_s for part in parts if not part.only_sleeps), default=0.0)
 
 
-def _parts(run: Run, *, per_unit: bool) -> dict[tuple[bool, str], Part]:
+def _parts(totals: Totals, units: float) -> dict[tuple[bool, str], Part]:
     """By thread, where threads of the same name are one: the longest, or all where they ran one after another."""
     members: defaultdict[tuple[bool, str], list[ThreadTimes]] = defaultdict(list)
-    for thread in run.manifest.totals.threads:
+    for thread in totals.threads:
         members[thread.main, thread.name].append(thread)
-    units, wall = run.work.count if per_unit else 1.0, max(run.manifest.totals.wall_s, 1e-9)
+    wall = max(totals.wall_s, 1e-9)
     return {group: _joined(threads, units, wall) for group, threads in members.items()}
 
 

@@ -13,9 +13,13 @@ from whyperf.investigation.proving import SETTLED, Tried
 _SHOWN_RUNS = ("good_runs", "bad_runs")
 
 
-def with_cause(verdict: Verdict, payer: Suspect, origin: Origin, tried: Sequence[Tried]) -> Verdict:
-    followed = replace(payer, origin=origin, proofs=tuple(one.proof for one in tried))
+def with_cause(
+    verdict: Verdict, payer: Suspect, origin: Origin, tried: Sequence[Tried], *, beside: Sequence[Proof] = ()
+) -> Verdict:
+    """`beside`: what was tried besides this chain, which is told where the chain is not proven."""
     settled = next((one for one in tried if one.proof.finding in SETTLED), None)
+    proofs = [one.proof for one in tried] + ([] if settled is not None else [*beside])
+    followed = replace(payer, origin=origin, proofs=tuple(dict.fromkeys(proofs)))
     if settled is None and not origin.narrows:
         return _ranked(verdict, [followed if one is payer else one for one in verdict.suspects])
     maker = origin.hops[origin.turn if settled is None else settled.hop]

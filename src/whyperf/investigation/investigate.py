@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from whyperf.diagnose.origin import Finding
-from whyperf.diagnose.verdict import PEAK_BYTES, Suspect, Verdict, VerdictKind
+from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
 from whyperf.errors import WhyperfError
 from whyperf.investigation.cause import with_cause, with_changed_function
 from whyperf.investigation.proving import SETTLED, ChainProof, Tried, tried_functions
-from whyperf.investigation.starts import FindBinary, beginnings
+from whyperf.investigation.starts import Beginning, FindBinary, beginnings
 from whyperf.investigation.subject import Bounds, Say, Subject
 from whyperf.origin.search import Found, search
 from whyperf.origin.starts import Start
+from whyperf.proof.measuring import is_measurable
 
-_MEASURES = {"cpu_s": "cpu_s", "sampled_cpu_s": "cpu_s", "wall_s": "wall_s", PEAK_BYTES: "max_rss_bytes"}
 _CHAINS = 4  # that are followed
+_MOST_TOLD = 3  # reasons why nothing was followed
+_NO_BEGINNING = "The suspects have no variable, call or line with debug information to begin from."
 _PART = 0.4  # of the time that is left, for one chain
 
 
@@ -35,7 +37,7 @@ class Followed:
     def worth(self) -> tuple[int, bool, int]:
         """What is shown where nothing is proven: what forcing supports, then what says most."""
         ranks = {Finding.PROVEN: 4, Finding.SUPPORTED: 3, Finding.TRIGGER: 2, Finding.NOT_TESTABLE: 1}
-        found = max((ranks.get(one.proof.finding, 0) for one in self.tried), default=1)
+        found = max((ranks.get(one.proof.finding, 0) for one in self.tried if one.is_run), default=1)
         return found, self.found.origin.narrows, len(self.found.origin.hops)
 
 
@@ -47,21 +49,25 @@ def investigate(verdict: Verdict, subject: Subject, binary_of: FindBinary, bound
     functions = tried_functions(verdict.suspects, subject, measure, bounds, say)
     if any(one.finding in SETTLED for one in functions):
         return with_changed_function(verdict, functions)
-    chains = list[Followed]()
-    for chain in _chains(verdict, subject, binary_of, bounds, say):
+    chains, dead_ends = list[Followed](), list[str]()
+    for chain in _chains(beginnings(verdict, binary_of), subject, bounds, say, dead_ends):
         tried = ChainProof(chain.found, subject, measure, bounds, say).tried()
         chains.append(Followed(chain.suspect, chain.found, tuple(tried)))
         if chains[-1].is_proven or chain.found.origin.narrows or len(chains) == _CHAINS:
             break
     best = max(chains, key=lambda one: one.worth, default=None)
     if best is None:
-        return with_changed_function(verdict, functions)
-    return with_cause(verdict, best.suspect, best.found.origin, best.tried)
+        reasons = list(dict.fromkeys(dead_ends))[:_MOST_TOLD] or [_NO_BEGINNING]
+        note = " ".join(["No value was forced.", *reasons])
+        return with_changed_function(replace(verdict, notes=(*verdict.notes, note)), functions)
+    beside = [one.proof for chain in chains if chain is not best for one in chain.tried if one.is_run]
+    return with_cause(verdict, best.suspect, best.found.origin, best.tried, beside=(*beside, *functions))
 
 
 def measure_of(verdict: Verdict) -> str | None:
     """What a trial measures; None: it cannot."""
-    return _MEASURES.get(verdict.symptom.measure)
+    measure = verdict.symptom.measure
+    return measure if is_measurable(measure) else None
 
 
 def follow(start: Start, subject: Subject, bounds: Bounds, say: Say) -> Found:
@@ -77,15 +83,21 @@ def follow(start: Start, subject: Subject, bounds: Bounds, say: Say) -> Found:
     )
 
 
-def _chains(verdict: Verdict, subject: Subject, binary_of: FindBinary, bounds: Bounds, say: Say) -> Iterator[Followed]:
-    """Those that say more than where they began."""
-    for beginning in beginnings(verdict, binary_of):
+def _chains(
+    starts: Iterable[Beginning], subject: Subject, bounds: Bounds, say: Say, dead_ends: list[str]
+) -> Iterator[Followed]:
+    """Those that say more than where they began; of the others, `dead_ends` gets a sentence."""
+    for beginning in starts:
         left = bounds.ends - time.monotonic()
         if left <= 0:
+            dead_ends.append("There was no time left to follow one.")
             return
         try:
             found = follow(beginning.start, subject, Bounds(time.monotonic() + _PART * left, bounds.runs), say)
-        except WhyperfError:  # no code reads it there, or it has no debug information
+        except WhyperfError as error:  # no code reads it there, or it has no debug information
+            dead_ends.append(error.sentence)
             continue
         if len(found.origin.hops) > 1:
             yield Followed(beginning.suspect, found, ())
+        else:
+            dead_ends.append(found.origin.sentence)

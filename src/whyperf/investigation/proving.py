@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from whyperf.diagnose.origin import End, Finding, Proof
 from whyperf.diagnose.verdict import Suspect
+from whyperf.errors import WhyperfError
 from whyperf.investigation.subject import Bounds, Say, Subject
 from whyperf.origin.forcible import ForcibleSite
 from whyperf.origin.search import Found
 from whyperf.proof.by_function import prove_by_functions
 from whyperf.proof.by_value import ForcedPlace, prove_value
-from whyperf.proof.rounds import Side, Trying
-from whyperf.proof.sentences import Claim
+from whyperf.proof.rounds import Side, Trying, not_testable
+from whyperf.proof.sentences import Claim, was_not_forced
 from whyperf.proof.trial import Kind
 
 _MOST_TRIALS = 3
@@ -23,10 +24,17 @@ _CONSTANT = 0.95  # of what a place made is one value
 SETTLED = (Finding.PROVEN, Finding.SUPPORTED)
 
 
+_NO_TRIALS_LEFT = f"{_MOST_TRIALS} other trials of the same chain came first"
+_NO_TIME_LEFT = "there is no time left"
+_SAME_INPUT = "it hands on the same input as a place that was forced"
+
+
 @dataclass(frozen=True)
 class Tried:
     hop: int
     proof: Proof
+    is_run: bool = True
+    """False: it was not tried, and the proof says why."""
 
 
 @dataclass(frozen=True)
@@ -38,26 +46,49 @@ class ChainProof:
     say: Say
 
     def tried(self) -> list[Tried]:
-        """In the order in which hops were tried; none after the first that proves the chain."""
+        """In the order in which hops were tried; none after the first that proves the chain. Where none does, the
+        others follow with the reason why they were not tried."""
         done: list[Tried] = []
-        for number, place in _candidates(self.found):
-            if len(done) == _MOST_TRIALS:
-                break
-            began = time.monotonic()
-            done.append(Tried(number, self._trial(number, place)))
-            now = time.monotonic()
-            if done[-1].proof.finding in SETTLED or self.bounds.ends - now < now - began:
-                break
-        return done
+        not_tried: dict[int, str] = {}
+        is_time_left = True
+        for number, site, place in _candidates(self.found):
+            is_input = _is_input(self.found, number)
+            if not is_time_left or len(done) == _MOST_TRIALS:
+                not_tried[number] = _NO_TRIALS_LEFT if is_time_left else _NO_TIME_LEFT
+            elif is_input and any(_is_input(self.found, one.hop) for one in done):
+                not_tried[number] = _SAME_INPUT
+            else:
+                began = time.monotonic()
+                done.append(Tried(number, self._trial(number, site, place)))
+                if done[-1].proof.finding in SETTLED:
+                    return done
+                now = time.monotonic()
+                is_time_left = self.bounds.ends - now >= now - began
+        return [*done, *self._others(done, not_tried)]
 
-    def _trial(self, number: int, place: ForcedPlace) -> Proof:
-        hops, subject = self.found.origin.hops, self.subject
-        hop, last = hops[number], hops[-1]
-        # Handed on as it came from outside: it is the input that differs, not what was made of it.
-        is_input = self.found.origin.end is End.OUTSIDE and (hop.good, hop.bad) == (last.good, last.bad)
-        claim = Claim(hop.function, hop.module, hop.file, hop.line, hop.what, hop.good, hop.bad, from_outside=is_input)
-        trying = _trying(subject, self.measure, self.bounds, partial(_told, self.say, f"forcing {hop.what}"))
-        return prove_value(*_sides(subject), [place], claim, trying)
+    def _others(self, done: Sequence[Tried], not_tried: Mapping[int, str]) -> Iterator[Tried]:
+        """Hops without a trial, and why."""
+        tried = {one.hop for one in done}
+        for number in range(len(self.found.origin.hops)):
+            if number not in tried:
+                claim, why = self._claim(number), not_tried.get(number) or _why_not(self.found, number)
+                yield Tried(number, not_testable(claim, self.measure, was_not_forced(claim, why)), is_run=False)
+
+    def _claim(self, number: int) -> Claim:
+        hops = self.found.origin.hops
+        hop, is_input = hops[number], _is_input(self.found, number)
+        return Claim(hop.function, hop.module, hop.file, hop.line, hop.what, hop.good, hop.bad, from_outside=is_input)
+
+    def _trial(self, number: int, site: ForcibleSite, place: ForcedPlace) -> Proof:
+        claim, subject = replace(self._claim(number), in_order=place.in_order), self.subject
+        if site.texts != (claim.good, claim.bad) and site.texts[0] != site.texts[1]:  # another value of the same line
+            what = site.name or claim.what
+            claim = replace(claim, what=what, good=site.texts[0], bad=site.texts[1], is_part=not site.name)
+        trying = _trying(subject, self.measure, self.bounds, partial(_told, self.say, f"forcing {claim.what}"))
+        try:
+            return prove_value(*_sides(subject), [place], claim, trying)
+        except WhyperfError as error:  # what other trials have shown stays
+            return not_testable(claim, self.measure, error.sentence)
 
 
 def tried_functions(
@@ -84,23 +115,62 @@ def _told(say: Say, what: str, kind: Kind, run: int) -> None:
     say(f"{what}: {kind.value} run {run + 1}")
 
 
-def _candidates(found: Found) -> Iterator[tuple[int, ForcedPlace]]:
-    """The hop where good turns into bad first, then those nearer to where time is paid, then those behind it."""
+_Candidate = tuple[int, ForcibleSite, ForcedPlace]
+
+
+def _candidates(found: Found) -> list[_Candidate]:
+    """The hop where good turns into bad first, then those nearer to where time is paid, then those behind it. Hops with
+    one value come before those whose values change from call to call, and what only hands on the input comes last."""
     turn, last = found.origin.turn, len(found.origin.hops) - 1
-    for number in (*range(turn, -1, -1), *range(turn + 1, last + 1)):
-        place = next((place for site in found.forcible[number] if (place := _place(site)) is not None), None)
-        if place is not None:
-            yield number, place
+    order = (*range(turn, -1, -1), *range(turn + 1, last + 1))
+    every = [_first(_with_one_value, found, number) or _first(_in_order, found, number) for number in order]
+    return sorted(filter(None, every), key=lambda one: (_is_input(found, one[0]), one[2].in_order))
 
 
-def _place(site: ForcibleSite) -> ForcedPlace | None:
+def _is_input(found: Found, number: int) -> bool:
+    """Handed on as it came from outside: it is the input that differs, not what was made of it."""
+    hop, last = found.origin.hops[number], found.origin.hops[-1]
+    return found.origin.end is End.OUTSIDE and (hop.good, hop.bad) == (last.good, last.bad)
+
+
+def _first(place_at: Callable[[ForcibleSite], ForcedPlace | None], found: Found, number: int) -> _Candidate | None:
+    sites = found.forcible[number]
+    return next(((number, site, place) for site in sites if (place := place_at(site)) is not None), None)
+
+
+def _with_one_value(site: ForcibleSite) -> ForcedPlace | None:
     """None where no one value stands for what the place makes."""
     good, bad = (_usual(values) for values in (site.good, site.bad))
     if site.is_address or good is None or bad is None or good == bad:
         return None
-    return ForcedPlace(site.module, site.address, site.after, site.register, site.size, (good,), (bad,))
+    where = (site.module, site.address, site.after, site.register, site.size)
+    return ForcedPlace(*where, (good,), (bad,), in_good=site.in_good, has_reverse=site.in_good is not None)
+
+
+def _in_order(site: ForcibleSite) -> ForcedPlace | None:
+    """None where the n-th value of one run cannot stand for the n-th of the other."""
+    if site.is_address or not site.hits_agree or site.in_good is None:
+        return None
+    where = (site.module, site.address, site.after, site.register, site.size)
+    return ForcedPlace(*where, (), (), in_good=site.in_good, in_order=True)
 
 
 def _usual(values: tuple[tuple[int, int], ...]) -> int | None:
     total = sum(count for _, count in values)
     return values[0][0] if total and values[0][1] >= _CONSTANT * total else None
+
+
+def _why_not(found: Found, number: int) -> str:
+    """Why a hop has no place where its value could be forced."""
+    sites = found.forcible[number]
+    if found.counts[number]:
+        return "it is how often code runs, and no value"
+    if not sites:
+        return "no instruction defines it in a register"
+    if any(site.is_address for site in sites):
+        return "it is an address, which means something else in every run"
+    if any(_usual(site.good) is not None and _usual(site.good) == _usual(site.bad) for site in sites):
+        return "it has nearly always the same value in both runs"
+    if not any(site.hits_agree for site in sites):
+        return "its values change from call to call, and good and bad runs do not pass it equally often"
+    return "its values change from call to call, and the good build has other code there"

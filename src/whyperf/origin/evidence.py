@@ -196,6 +196,8 @@ class Evidence:
             limits=Limits(traps=traps, seconds=left),
             on_tick=self._observing.on_tick,
         )
+        if found.failure is not None:
+            raise found.failure
         if any(site is None for site in sites):
             found = _spread(found, [site is not None for site in sites])
         return found

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.diagnose.origin import HopKind
+from whyperf.origin.hops import texts_of
 from whyperf.origin.program_code import ProgramCode
 from whyperf.origin.trail import Step
 from whyperf.origin.values import POINTER, Sample
@@ -23,14 +24,15 @@ class ForcibleSite:
     """The register holds the value after the instruction, else before it."""
     register: int
     size: int
+    name: str
+    """Of what it holds; empty: unknown."""
+    texts: tuple[str, str]
+    """The good and the bad run's values as people write them."""
     good: tuple[tuple[int, int], ...]
     """Values and how often each was seen, the most common first."""
     bad: tuple[tuple[int, int], ...]
-    in_order: tuple[int, ...] | None
-    """The good run's values one after the other, where both runs pass the place as often and all were seen."""
-    bad_in_order: tuple[int, ...] | None
-    """The same of the bad run."""
     hits_agree: bool
+    """Both runs pass the place as often."""
     is_address: bool
     in_good: tuple[Path, int] | None
     """File and address of the same instruction in the good build; None: that has other code there."""
@@ -42,8 +44,6 @@ def forcible_sites(steps: Iterable[Step], code: ProgramCode) -> tuple[ForcibleSi
         if step.counts or step.register is None or not 0 <= step.register < VECTOR or not step.compared.differs:
             continue
         compared = step.compared
-        agree = compared.hits_agree
-        whole = agree and len(compared.good.values) == compared.good.total <= _MOST_VALUES
         address = step.at.address
         after = step.after
         if step.kind is HopKind.RETURNED and not step.is_at_entry:
@@ -58,11 +58,11 @@ def forcible_sites(steps: Iterable[Step], code: ProgramCode) -> tuple[ForcibleSi
                 after,
                 step.register,
                 compared.size,
+                step.name,
+                texts_of(compared, step.counts),
                 _counted(compared.good),
                 _counted(compared.bad),
-                tuple(compared.good.values.tolist()) if whole else None,
-                tuple(compared.bad.values.tolist()) if whole else None,
-                agree,
+                compared.are_complete and compared.good.total == compared.bad.total,
                 POINTER in compared.good.histogram or POINTER in compared.bad.histogram,
                 code.in_good(code.at(step.at.module.path, address)),
             )

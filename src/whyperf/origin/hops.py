@@ -96,7 +96,7 @@ def _repeats(before: Grouped, step: Step, place: Place) -> bool:
     return (
         passed_on
         and one.name == step.name != ""
-        and _texts(one.compared, one.counts) == _texts(step.compared, step.counts)
+        and texts_of(one.compared, one.counts) == texts_of(step.compared, step.counts)
     )
 
 
@@ -104,12 +104,12 @@ def named(group: Grouped) -> Step:
     """The step whose value stands for the line: the first that differs, by the name that its value has in any step."""
     differing = [one for one in group.steps if one.compared.differs or one.counts] or list(group.steps)
     first = differing[0]
-    texts = _texts(first.compared, first.counts)
-    names = (one.name for one in differing if one.name and _texts(one.compared, one.counts) == texts)
+    texts = texts_of(first.compared, first.counts)
+    names = (one.name for one in differing if one.name and texts_of(one.compared, one.counts) == texts)
     return first if first.name else replace(first, name=next(names, ""))
 
 
-def _texts(compared: Compared, counts: bool) -> tuple[str, str]:
+def texts_of(compared: Compared, counts: bool) -> tuple[str, str]:
     if counts:
         return shown_count(compared.good), shown_count(compared.bad)
     return shown(compared.good, compared.size), shown(compared.bad, compared.size)
@@ -117,7 +117,7 @@ def _texts(compared: Compared, counts: bool) -> tuple[str, str]:
 
 def as_hop(group: Grouped, read_line: ReadLine) -> Hop:
     step, place = named(group), group.place
-    good, bad = _texts(step.compared, step.counts)
+    good, bad = texts_of(step.compared, step.counts)
     if good == bad and not step.counts:
         good, bad = _told_apart(step.compared, good, bad)
     source = read_line(place.file, place.line).strip()
@@ -195,7 +195,7 @@ def turn(groups: Sequence[Grouped], end: End) -> int:
     for row in range(last, 0, -1):
         if directions[row] * directions[row - 1] < 0:
             return row - 1
-    texts = [_texts(one.compared, one.counts) for one in values]
+    texts = [texts_of(one.compared, one.counts) for one in values]
     for row in range(last - 1, -1, -1):
         makes = any(one.kind is not HopKind.DECIDED for one in groups[row].steps)
         if makes and texts[row] != texts[last]:

@@ -34,6 +34,8 @@ class Found:
     origin: Origin
     forcible: tuple[tuple[ForcibleSite, ...], ...]
     """Of each hop: where its value could be forced."""
+    counts: tuple[bool, ...]
+    """Of each hop: it is how often code runs, and no value."""
 
 
 def search(
@@ -67,7 +69,11 @@ def search(
         seconds=time.monotonic() - begun,
         narrows=few is not None,
     )
-    return Found(origin, tuple(forcible_sites(one.steps, code) for one in groups))
+    return Found(
+        origin,
+        tuple(forcible_sites(one.steps, code) for one in groups),
+        tuple(all(step.counts for step in one.steps) for one in groups),
+    )
 
 
 def _best_way(

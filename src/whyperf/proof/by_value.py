@@ -3,38 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
-import numpy as np
-
-from whyperf.collect.observation import Forced, Observed, Site
-from whyperf.diagnose.origin import Finding, Proof
-from whyperf.proof.judging import Judgement
-from whyperf.proof.rounds import Put, Rounds, Side, Trying, proof_of
-from whyperf.proof.sentences import Claim, sentence_of
+from whyperf.collect.observation import Limits, Observed, Site
+from whyperf.diagnose.origin import Proof
+from whyperf.proof.ordered import NoOrderError, with_values
+from whyperf.proof.places import ForcedPlace, why_not_forced
+from whyperf.proof.rounds import NotPutError, Put, Rounds, Side, Trying, not_testable, proof_of
+from whyperf.proof.sentences import Claim, sentence_of, was_not_forced
 from whyperf.proof.trial import Kind
 
 __all__ = ["ForcedPlace", "Side", "Trying", "prove_value"]
-
-_NEARLY_ALWAYS = 0.9
-_ADDRESSES = range(1 << 36, 1 << 48)
-
-
-@dataclass(frozen=True)
-class ForcedPlace:
-    """An instruction that defines the value, and what it is to be."""
-
-    module: Path
-    address: int
-    after: bool
-    register: int
-    size: int
-    good: tuple[int, ...]
-    """One, or the n-th for the n-th time."""
-    bad: tuple[int, ...]
-    in_good: tuple[Path, int] | None = None
-    """The same instruction in the good run's build; None: it is the same file."""
 
 
 def prove_value(
@@ -51,64 +29,67 @@ def prove_value(
 class _ValueTrial:
     def __init__(self, good: Side, bad: Side, places: Sequence[ForcedPlace], trying: Trying) -> None:
         self._places, self._trying = tuple(places), trying
-        self._rounds = Rounds(good, bad, trying, self._put)
+        self._rounds = Rounds(good, bad, trying, self._put, self._order_changed)
         self._by_jump = False
 
     def proof(self, claim: Claim) -> Proof:
-        why_not = _why_not(self._places) or self._look()
+        why_not = self._why_not()
         if why_not:
-            said = f"Not testable: {why_not}."
-            return proof_of(claim, Judgement(Finding.NOT_TESTABLE), 0, self._trying.measure, said)
-        judgement = self._rounds.judged(from_outside=claim.from_outside)
+            return not_testable(claim, self._trying.measure, was_not_forced(claim, why_not))
+        try:
+            judgement = self._rounds.judged(from_outside=claim.from_outside)
+        except NotPutError as error:
+            return not_testable(claim, self._trying.measure, was_not_forced(claim, str(error).removesuffix(".")))
         return proof_of(claim, judgement, self._rounds.done, self._trying.measure, sentence_of(claim, judgement))
+
+    def _why_not(self) -> str:
+        if not self._places:
+            return "no instruction defines it in a register"
+        why_not = why_not_forced(self._places)
+        if why_not:
+            return why_not
+        if not any(place.in_order for place in self._places):
+            return self._look()
+        try:
+            self._places = tuple(
+                with_values(place, self._looked) if place.in_order else place for place in self._places
+            )
+        except NoOrderError as error:
+            return str(error)
+        if not all(place.good and place.bad for place in self._places):
+            return "the instruction that defines it does not run"
+        return why_not_forced(self._places)
+
+    def _looked(self, kind: Kind, site: Site, limits: Limits) -> Observed:
+        return self._rounds.observed(kind, Put([site]), limits)
 
     def _look(self) -> str:
         """At one bad run: why nothing can be forced there, or an empty text."""
-        sites = [
-            Site(place.module, place.address, after=place.after, register=place.register) for place in self._places
-        ]
-        seen = self._rounds.observed(Kind.BAD, Put(sites))
+        seen = self._rounds.observed(Kind.BAD, Put([place.watched(Kind.BAD) for place in self._places]))
         self._by_jump = not all(seen.complete)
         for number, place in enumerate(self._places):
             if not seen.placed[number]:
                 return f"the instruction at {place.address:#x} cannot be observed: {seen.refused[number]}"
         if not any(seen.hits):
             return "the instruction that defines it does not run in the bad run"
-        if not all(_holds(seen, number, place) for number, place in enumerate(self._places)):
+        if not all(place.holds_bad(seen, number) for number, place in enumerate(self._places)):
             return "the instruction that defines it holds other values in this bad run than were seen before"
         return ""
 
     def _put(self, kind: Kind) -> Put:
         if kind in (Kind.GOOD, Kind.BAD):
             return Put()
-        return Put([self._site(place, kind) for place in self._places])
+        if kind is Kind.REVERSE and not all(place.has_reverse for place in self._places):
+            return Put(is_possible=False)
+        return Put([place.forced(kind, by_jump=self._by_jump) for place in self._places])
 
-    def _site(self, place: ForcedPlace, kind: Kind) -> Site:
-        values = {Kind.FORCED: place.good, Kind.REVERSE: place.bad}.get(kind)
-        forced = Forced(place.register, place.size, values, by_jump=self._by_jump)
-        module, address = place.module, place.address
-        if kind is Kind.REVERSE and place.in_good is not None:
-            module, address = place.in_good
-        return Site(module, address, after=place.after, forced=forced)
-
-
-def _why_not(places: Sequence[ForcedPlace]) -> str:
-    if not places:
-        return "no instruction defines the value in a register"
-    if any(place.good == place.bad for place in places):
-        return "the value is the same in both runs"
-    if any(value in _ADDRESSES for place in places for value in (*place.good, *place.bad)):
-        return "it is an address, which means something else in every run"
-    return ""
-
-
-def _holds(seen: Observed, site: int, place: ForcedPlace) -> bool:
-    """Whether the place has the bad values, nearly always."""
-    records = seen.of(site)
-    if not len(records):
-        return True
-    values = records["after"] if place.after else records["registers"][:, place.register]
-    mask = np.uint64((1 << 8 * place.size) - 1)
-    expected = np.array([value & int(mask) for value in place.bad], np.uint64)
-    nth = np.minimum(records["hit"], len(expected) - 1).astype(np.int64)
-    return bool(((values & mask) == expected[nth]).mean() >= _NEARLY_ALWAYS)
+    def _order_changed(self, kind: Kind, seen: Observed) -> str:
+        """Forcing may change how often a place is passed: then the n-th time is no longer the n-th."""
+        if kind in (Kind.GOOD, Kind.BAD):
+            return ""
+        for number, place in enumerate(self._places):
+            values, hits, beyond = len(place.bad), seen.hits[number], seen.beyond[number]
+            if place.in_order and hits != values:
+                how = f"{beyond:,} times more often" if beyond else f"{values - hits:,} times less often"
+                return f"with forced values it runs {how}, so that their order no longer agrees"
+        return ""

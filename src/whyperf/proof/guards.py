@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterator, Sequence
 from enum import Enum
@@ -9,6 +10,7 @@ from enum import Enum
 from whyperf.proof.trial import Ending, Kind, Run, Runs, amounts
 
 LEAST_RUNS = 3
+_COMPARED = (Kind.GOOD, Kind.BAD, Kind.FORCED, Kind.SHAM)
 _LEAST_EXCESS = 0.1  # of the good runs' amount
 _WORK_TOLERANCE = 0.01
 _RUNS_WITH_OUTLIER = 5
@@ -22,9 +24,11 @@ class Reason(Enum):
     NO_EXCESS = "no-excess"
     CRASHED = "crashed"  # when forced
     STOPPED = "stopped"
+    FAILED = "failed"  # to serve its load
     FRAGILE = "fragile"  # it fails without anything forced, or with its own value written back
     OUTPUT = "output"  # other output than the bad run's
     WORK = "work"
+    NOT_MEASURED = "not-measured"
     SHAM = "sham"  # writing back what was there changes the time
     UNDECIDED = "undecided"
 
@@ -58,6 +62,9 @@ def _reasons(runs: Runs) -> Iterator[Reason]:
         yield Reason.FRAGILE
     if not same_work(forced, usual) or not same_work(sham, usual):
         yield Reason.WORK
+    if any(math.isnan(amount) for kind in _COMPARED for amount in amounts(runs, kind)):
+        yield Reason.NOT_MEASURED
+        return
     if not _is_excess(runs):
         yield Reason.NO_EXCESS
     if not becomes_good(runs) and not same_output(forced, usual, checked):
@@ -70,6 +77,8 @@ def _endings(forced: Sequence[Run]) -> Iterator[Reason]:
         yield Reason.CRASHED
     if Ending.STOPPED in endings:
         yield Reason.STOPPED
+    if Ending.FAILED in endings:
+        yield Reason.FAILED
 
 
 def output_checked(usual: Sequence[Run]) -> Checked:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
+import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from whyperf.collect.lifecycle import Lifecycle
@@ -12,12 +15,15 @@ from whyperf.collect.observation import Limits, Observed, Site, observe
 from whyperf.collect.observation.run import digest
 from whyperf.collect.program import Program
 from whyperf.debuginfo.probes.plan_file import Plan
-from whyperf.diagnose.origin import Proof
+from whyperf.diagnose.origin import Finding, Proof
 from whyperf.proof.judging import Judgement, judged
+from whyperf.proof.measuring import amount_of
 from whyperf.proof.sentences import Claim
 from whyperf.proof.trial import Ending, Kind, Run
 
 _FIRST_SIGNAL = 129
+_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP, signal.SIGSYS)
+_BY_US = ("driver", "for")
 _PATIENCE, _LEAST_PATIENCE_S = 6.0, 10.0
 _CLOCK_STEP_NS = 20_000_000  # files are stamped by a coarser clock
 
@@ -35,7 +41,7 @@ class Side:
 class Trying:
     """What is measured, what is compared, and how long it may take."""
 
-    measure: str = "cpu_s"  # or wall_s, max_rss_bytes
+    measure: str = "cpu_s"  # or another one of the symptom's that `measuring` knows
     output_files: tuple[Path, ...] = ()
     most_runs: int = 5  # of each kind
     budget_s: float | None = None
@@ -60,10 +66,17 @@ class NotPutError(Exception):
 
 
 class Rounds:
-    """`put`: what each kind of run gets."""
+    """`put`: what each kind of run gets; `why_not`: why what a run got that has ended says nothing, if so."""
 
-    def __init__(self, good: Side, bad: Side, trying: Trying, put: Callable[[Kind], Put]) -> None:
-        self._good, self._bad, self._trying, self._put = good, bad, trying, put
+    def __init__(
+        self,
+        good: Side,
+        bad: Side,
+        trying: Trying,
+        put: Callable[[Kind], Put],
+        why_not: Callable[[Kind, Observed], str] = lambda _kind, _seen: "",
+    ) -> None:
+        self._good, self._bad, self._trying, self._put, self._why_not = good, bad, trying, put, why_not
         self._begun = time.monotonic()
         self._slowest_s = 0.0
         self.runs: dict[Kind, list[Run]] = {kind: [] for kind in Kind}
@@ -82,7 +95,7 @@ class Rounds:
                 break
         return judgement
 
-    def observed(self, kind: Kind, put: Put) -> Observed:
+    def observed(self, kind: Kind, put: Put, limits: Limits = Limits()) -> Observed:  # noqa: B008 (frozen)
         """One run of that kind's program."""
         side = self._side(kind)
         # What the user runs may take as long as it does.
@@ -94,10 +107,14 @@ class Rounds:
             transplants=put.transplants,
             lifecycle=side.lifecycle,
             environment=side.environment,
-            limits=Limits(seconds=patience if is_limited else None),
+            limits=replace(limits, seconds=patience if is_limited else None),
             on_tick=self._trying.on_tick,
         )
-        self._slowest_s = max(self._slowest_s, seen.elapsed_s)
+        self._slowest_s = max(self._slowest_s, seen.totals.wall_s)
+        if seen.failure is not None:
+            if kind in (Kind.GOOD, Kind.BAD):
+                raise seen.failure
+            _remove_ready_file(side.lifecycle)
         return seen
 
     def run(self, kind: Kind, put: Put) -> Run:
@@ -108,7 +125,11 @@ class Rounds:
         seen = self.observed(kind, put)
         if seen.not_transplanted:
             raise NotPutError(f"{seen.not_transplanted}.")
-        return self._run(seen, self._side(kind), began)
+        run = self._run(seen, self._side(kind), began)
+        why_not = self._why_not(kind, seen) if run.ending is Ending.EXITED else ""
+        if why_not and kind is not Kind.REVERSE:
+            raise NotPutError(f"{why_not}.")
+        return replace(run, ending=Ending.FAILED) if why_not else run
 
     def _side(self, kind: Kind) -> Side:
         return self._good if kind in (Kind.GOOD, Kind.REVERSE) else self._bad
@@ -128,23 +149,34 @@ class Rounds:
             self.runs[kind].append(self.run(kind, self._put(kind)))
 
     def _run(self, seen: Observed, side: Side, began: int) -> Run:
-        ending = Ending.EXITED
-        if seen.status >= _FIRST_SIGNAL:
-            ending = Ending.CRASHED
-        elif seen.stopped_by == "for" and side.lifecycle.for_s is None:
-            ending = Ending.STOPPED
-        amount = {"cpu_s": seen.cpu_s, "wall_s": seen.elapsed_s, "max_rss_bytes": float(seen.max_rss_bytes)}
-        measured = amount[self._trying.measure]
-        counted = seen.work if seen.work else None
+        amount = amount_of(seen, self._trying.measure)
         files = "".join(f":{_written(path, began)}" for path in self._trying.output_files)
         return Run(
-            amount=measured / counted if counted and self._trying.measure != "max_rss_bytes" else measured,
+            amount=math.nan if amount is None else amount,
             status=seen.status,
-            ending=ending,
+            ending=ending_of(seen, side.lifecycle),
             output=seen.output + files,
             shape=seen.output_shape + files,
-            work=counted if side.lifecycle.for_s is None else None,
+            work=(seen.work or None) if side.lifecycle.for_s is None else None,
         )
+
+
+def ending_of(seen: Observed, lifecycle: Lifecycle) -> Ending:
+    by_itself = seen.status >= _FIRST_SIGNAL and seen.stopped_by not in _BY_US
+    if by_itself or seen.signal in _CRASHES:  # a driver may notice a crash before we do
+        return Ending.CRASHED
+    if seen.failure is not None:
+        return Ending.FAILED
+    return Ending.STOPPED if seen.stopped_by == "for" and lifecycle.for_s is None else Ending.EXITED
+
+
+def _remove_ready_file(lifecycle: Lifecycle) -> None:
+    """A server that something was put into, and that could not end in order, leaves the file by which it was ready. It
+    was not there before that run, and the next one cannot begin with it."""
+    kind, _, path = (lifecycle.ready or "").partition(":")
+    if kind == "file":
+        with contextlib.suppress(OSError):
+            ((lifecycle.folder or Path()) / path).unlink()
 
 
 def _written(path: Path, began: int) -> str:
@@ -175,3 +207,8 @@ def proof_of(claim: Claim, judgement: Judgement, runs: int, measure: str, senten
         measure=measure,
         sentence=sentence,
     )
+
+
+def not_testable(claim: Claim, measure: str, why: str) -> Proof:
+    """`why`: a whole sentence."""
+    return proof_of(claim, Judgement(Finding.NOT_TESTABLE), 0, measure, f"Not testable: {why}")

@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Generic, TypeVar
 
-from whyperf.diagnose.origin import Finding, Proof
-from whyperf.proof.judging import Judgement
-from whyperf.proof.rounds import NotPutError, Put, Rounds, Side, Trying, proof_of
+from whyperf.diagnose.origin import Proof
+from whyperf.proof.rounds import NotPutError, Put, Rounds, Side, Trying, not_testable, proof_of
 from whyperf.proof.sentences import Claim, sentence_of
 from whyperf.proof.trial import Ending, Kind, Run
 
@@ -56,8 +55,7 @@ class Search(Generic[_Change]):
         return proof_of(claim, judgement, rounds.done, self._trying.measure, sentence_of(claim, judgement))
 
     def untestable(self, claim: Claim, why: str) -> Proof:
-        judgement = Judgement(Finding.NOT_TESTABLE)
-        return proof_of(claim, judgement, 0, self._trying.measure, f"Not testable: {why}")
+        return not_testable(claim, self._trying.measure, why)
 
     @property
     def is_time_up(self) -> bool:

@@ -22,6 +22,8 @@ class Claim:
     bad: str
     from_outside: bool = False  # the value comes straight from an option, a file, a socket
     means: Means = Means.VALUE
+    in_order: bool = False  # its values change from call to call
+    is_part: bool = False  # what is forced is a nameless part of it
 
 
 _HARDLY = 0.05
@@ -35,11 +37,11 @@ class _Words:
     own: str  # the same with its own
     reverse: str  # the other way round
     other: str  # what is put in
-    reverse_fails: str = "makes it do other work"
+    reverse_fails: str = "is not possible, or makes it do other work"
 
 
 def _words(claim: Claim) -> _Words:
-    what = f"`{claim.what}`"
+    what = f"a part of `{claim.what}`" if claim.is_part else f"`{claim.what}`"
     if claim.means is Means.FUNCTION:
         return _Words(
             f"with the good build's {claim.what} in the bad program",
@@ -55,6 +57,13 @@ def _words(claim: Claim) -> _Words:
             "change is taken back",
             "does not build, or does other work",
         )
+    if claim.in_order:
+        return _Words(
+            f"with {what} forced to the good run's values in the bad run, each time to the one of the same call",
+            "writing back its own values",
+            "forcing the bad run's values in the good run",
+            "value is forced",
+        )
     return _Words(
         f"with {what} forced to {claim.good} in the bad run",
         "writing back its own value",
@@ -68,12 +77,19 @@ _REASONS = {
     Reason.NO_EXCESS: "the runs of this trial do not differ enough: bad ones cost hardly more than good ones",
     Reason.CRASHED: "{forced}, it crashes",
     Reason.STOPPED: "{forced}, it does not end",
+    Reason.FAILED: "{forced}, it no longer serves its load",
+    Reason.NOT_MEASURED: "not every run says how much it needed of what the symptom is measured in",
     Reason.FRAGILE: "the program does not end alike in every run, even where no other {other}",
     Reason.OUTPUT: "{forced}, the output changes",
     Reason.WORK: "{forced}, another number of units of work is done",
     Reason.SHAM: "already {own} changes the time, by {sham} of the excess",
     Reason.UNDECIDED: "the runs vary too much: {forced}, {removed} of the excess is gone",
 }
+
+
+def was_not_forced(claim: Claim, why: str) -> str:
+    where = f" in {claim.function}" if claim.function else ""
+    return f"`{claim.what}`{where} was not forced: {why}."
 
 
 def sentence_of(claim: Claim, judgement: Judgement) -> str:

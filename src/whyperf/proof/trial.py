@@ -19,13 +19,14 @@ class Ending(Enum):
     EXITED = "exited"
     CRASHED = "crashed"
     STOPPED = "stopped"  # it ran for so long that it was stopped
+    FAILED = "failed"  # it was never ready, or its driver failed
 
 
 @dataclass(frozen=True)
 class Run:
     """One run."""
 
-    amount: float  # of what is measured, for each unit of work where units are counted
+    amount: float  # of what is measured, for each unit of work where units are counted; not a number: unknown
     status: int  # as the shell counts
     ending: Ending = Ending.EXITED
     output: str = ""  # digest of all that it wrote where somebody looks

@@ -41,7 +41,7 @@ def investigate_hunks(verdict: Verdict, compared: Compared, subject: Subject, re
         rebuilding.shown.step(f"taking back single changes: {kind.value} run {number + 1}", 0.0, None)
 
     building = Building(
-        rebuilding.build, subject.bad.command, subject.lifecycles[1], subject.environment, rebuilding.shown
+        rebuilding.build, subject.bad.command, subject.lifecycles, subject.environment, rebuilding.shown
     )
     trying = Trying(measure, subject.output_files, budget_s=left, on_run=told, on_tick=rebuilding.shown.tick)
     found = prove_by_hunks(compared, verdict.suspects, declarations(rebuilding.bad), building, trying)

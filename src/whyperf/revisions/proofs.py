@@ -35,7 +35,7 @@ class Building:
 
     build: str | None
     words: tuple[str, ...]
-    lifecycle: Lifecycle
+    lifecycles: tuple[Lifecycle, Lifecycle]  # good, bad
     environment: Mapping[str, str]
     shown: Steps | None = None
 
@@ -82,7 +82,8 @@ class _Trial:
 
     def side(self, one: Built) -> Side:
         building = self._building
-        return Side(program_in(one, building.words, building.environment), building.lifecycle, building.environment)
+        lifecycle = building.lifecycles[one is self._compared.bad]
+        return Side(program_in(one, building.words, building.environment), lifecycle, building.environment)
 
     def put(self, kind: Kind, changes: Sequence[_Change]) -> Put:
         bad, good = self._compared.bad, self._compared.good

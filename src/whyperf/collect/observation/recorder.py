@@ -41,7 +41,7 @@ class ObservingRecorder:
         transplants: dict[str, str],
     ) -> None:
         self._plans, self._records, self._sites, self._transplants = plans, records, len(sites), transplants
-        self._room = _room(sites)
+        self._room = _room(sites, limits.records)
         self._watching, self._limits = watching, limits
         self._arming = Arming(records, len(sites), this_architecture().name, limits.hits_again)
         self._ended = threading.Event()
@@ -89,6 +89,6 @@ class ObservingRecorder:
             self._arming.look()
 
 
-def _room(sites: Sequence[Site]) -> int:
+def _room(sites: Sequence[Site], records: int) -> int:
     """Disk space for it is taken when the program starts, and costs time then."""
-    return min(_MOST_ROOM, sum(_ROOM if site.forced is None else _ROOM_WHERE_FORCED for site in sites))
+    return min(_MOST_ROOM, sum(max(_ROOM, records) if site.forced is None else _ROOM_WHERE_FORCED for site in sites))

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import mmap
 import re
 import shlex
 import signal
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
+from whyperf.collect.drive import without_measurements
 from whyperf.collect.lifecycle import Lifecycle, Outcome
-from whyperf.collect.observation.addresses import same_addresses
 from whyperf.collect.observation.plans import write_plans
 from whyperf.collect.observation.record_files import RecordingProcess, processes
 from whyperf.collect.observation.recorder import LIBRARY, ObservingRecorder
 from whyperf.collect.observation.sites import RECORD, Limits, Observed, Rows, Site, Watch
+from whyperf.collect.observation.starting import Starting
 from whyperf.collect.observation.transplants import Transplants
-from whyperf.collect.observation.watching import Watching
 from whyperf.collect.program import Program, check_followable, executed_file
 from whyperf.collect.runner import run_to_the_end
 from whyperf.collect.sampler import preloadable
@@ -34,8 +34,10 @@ from whyperf.errors import WhyperfError
 from whyperf.recording.layout import OUTPUT
 
 _BLOCK = 1 << 20
+_ALL = (1 << 64) - 1
 _GO = b"\xff Go buildinf:"
 _NUMBER = re.compile(rb"[0-9.]+")  # character by character: where blocks end does not matter
+_OTHER_ADDRESSES = "Addresses differ from run to run: this system does not let that be changed."
 _NOT_PLACED = {
     1: "the file has no build-id",
     2: "its plan was not found",
@@ -75,7 +77,8 @@ def observe(
         records.mkdir()
         refused = write_plans(plans, sites, limits)
         moved = Transplants(folder / "transplants", transplants)
-        with same_addresses() as repeated, contextlib.closing(Watching(watches, limits.writes)) as watching:
+        with Starting(watches, limits.writes) as starting:
+            watching = starting.watching
             recorder = ObservingRecorder(plans, records, sites, watching, limits, transplants=moved.environment())
             outcome = run_to_the_end(
                 program,
@@ -86,16 +89,13 @@ def observe(
                 environment=environment,
                 capture_output=True,
                 on_tick=on_tick,
+                spawn_target=starting.start,
             )
             if outcome.stopped_by == "interrupt":
                 raise KeyboardInterrupt
-            if outcome.failure is not None:
-                raise outcome.failure
-            notes = () if repeated else ("Addresses differ from run to run: this system does not let that be changed.",)
-            printed = folder / OUTPUT[0]
-            seen = _Seen(
-                processes(records), watching.writes(), watching.lost, digest(printed), shape_digest(printed), notes
-            )
+            notes = () if starting.addresses_repeat else (_OTHER_ADDRESSES,)
+            printed = _printed(folder / OUTPUT[0], is_driven=lifecycle.drive is not None)
+            seen = _Seen(processes(records), watching.writes(), watching.lost, *printed, notes)
             return replace(_observed(outcome, sites, refused, seen), not_transplanted=moved.why_not())
 
 
@@ -126,20 +126,30 @@ def _is_go(file: Path) -> bool:
 
 def digest(path: Path) -> str:
     """Of a file's content; empty if there is none."""
-    return _digest(path, lambda block: block)
+    return _digest(path, _blocks)
 
 
-def shape_digest(path: Path) -> str:
-    """The same with every number taken out: times and counts differ from run to run."""
-    return _digest(path, lambda block: _NUMBER.sub(b"", block))
+def _printed(path: Path, *, is_driven: bool) -> tuple[str, str]:
+    """Digests of what was printed, and of the same with every number taken out: times and counts differ from run to
+    run."""
+    pieces = _lines_but_reports if is_driven else _blocks
+    return _digest(path, pieces), _digest(path, lambda file: (_NUMBER.sub(b"", piece) for piece in pieces(file)))
 
 
-def _digest(path: Path, kept: Callable[[bytes], bytes]) -> str:
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    return iter(lambda: file.read(_BLOCK), b"")
+
+
+def _lines_but_reports(file: BinaryIO) -> Iterator[bytes]:
+    return (without_measurements(line) for line in iter(lambda: file.readline(_BLOCK), b""))
+
+
+def _digest(path: Path, pieces: Callable[[BinaryIO], Iterable[bytes]]) -> str:
     found = hashlib.sha256()
     try:
         with path.open("rb") as file:
-            while block := file.read(_BLOCK):
-                found.update(kept(block))
+            for piece in pieces(file):
+                found.update(piece)
     except OSError:
         return ""
     return found.hexdigest()[:16]
@@ -158,11 +168,13 @@ class _Seen:
 def _observed(outcome: Outcome, sites: Sequence[Site], refused: Sequence[str], seen: _Seen) -> Observed:
     hits, seen_whole, placed = np.zeros(len(sites), np.uint64), np.ones(len(sites), bool), np.zeros(len(sites), bool)
     rows, lost = [np.zeros(0, RECORD)], seen.lost
+    room, beyond = np.array([_hits_forced(site) for site in sites], np.uint64), np.zeros(len(sites), np.uint64)
     for process in seen.processes:
         states = process.sites[: len(sites)]
         there = states["address"] != 0
         placed |= there
         hits[there] += states["hits"][there]
+        beyond[there] += (states["hits"] - np.minimum(states["hits"], room))[there]
         seen_whole &= ~there | ((states["disarmed"] == 0) & (states["is_trap"] == 1))
         found, without_room = process.records()
         rows.append(found[found["site"] < len(sites)])
@@ -170,11 +182,11 @@ def _observed(outcome: Outcome, sites: Sequence[Site], refused: Sequence[str], s
     records = np.concatenate(rows)
     return Observed(
         status=outcome.shell_status,
-        cpu_s=outcome.totals.cpu_s,
-        elapsed_s=outcome.totals.wall_s,
+        totals=outcome.totals,
         output=seen.output,
         hits=tuple(hits.tolist()),
         complete=tuple(seen_whole.tolist()),
+        beyond=tuple(beyond.tolist()),
         placed=tuple(placed.tolist()),
         records=records[np.argsort(records["order"], kind="stable")],
         writes=seen.writes,
@@ -182,14 +194,21 @@ def _observed(outcome: Outcome, sites: Sequence[Site], refused: Sequence[str], s
         lost=lost,
         output_shape=seen.output_shape,
         stopped_by=outcome.stopped_by,
-        max_rss_bytes=outcome.totals.max_rss_bytes,
+        signal=outcome.signal,
         work=outcome.work,
+        failure=outcome.failure,
         refused=tuple(
             "" if placed[number] else refused[number] or _why_not(site, seen.processes)
             for number, site in enumerate(sites)
         ),
         notes=(*seen.notes, *outcome.notes, *_by_trap(outcome, sites)),
     )
+
+
+def _hits_forced(site: Site) -> int:
+    """In each process."""
+    values = () if site.forced is None else site.forced.values or ()
+    return len(values) if len(values) > 1 else _ALL
 
 
 def _by_trap(outcome: Outcome, sites: Sequence[Site]) -> tuple[str, ...]:

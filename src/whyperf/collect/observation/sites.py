@@ -12,9 +12,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from whyperf.errors import WhyperfError
+from whyperf.recording.manifest import Totals
+
 Rows = npt.NDArray[np.void]
 
 REGISTERS = 32
+MOST_IN_ORDER = 4096
+"""Values that one place is forced to, one after the other."""
 
 RECORD = np.dtype(
     [
@@ -59,7 +64,9 @@ class MemoryOperand:
 class Forced:
     register: int
     size: int  # bytes: 1, 2, 4, 8; on both machines 4 clears the upper half
-    values: tuple[int, ...] | None  # None: its own value is written back; the n-th time the n-th, the last from then on
+    # None: its own value is written back. One: it is forced every time. Several: the n-th time the n-th, and nothing
+    # from then on, which `Observed.beyond` counts.
+    values: tuple[int, ...] | None
     by_jump: bool = False  # where it can be and there is one value: far cheaper, but nothing is recorded
 
 
@@ -99,9 +106,8 @@ class Limits:
 @dataclass(frozen=True, eq=False)
 class Observed:
     status: int  # as the shell counts; a signal's is 128 + n
-    cpu_s: float  # children included
-    elapsed_s: float
-    output: str  # digest of standard output
+    totals: Totals  # of the window; children included
+    output: str  # digest of what it and its driver printed, without what the driver reports
     hits: tuple[int, ...]  # of each site; a lower bound where not `complete`
     complete: tuple[bool, ...]
     placed: tuple[bool, ...]  # the site was put into a running process
@@ -111,10 +117,12 @@ class Observed:
     lost: int  # records and writes for which there was no room
     output_shape: str = ""  # digest of it with every number taken out
     stopped_by: str = "exit"  # as `Outcome` has it; "for": the time was up
-    max_rss_bytes: int = 0
+    signal: int | None = None  # by which it ended, be it ours
     work: float | None = None
+    failure: WhyperfError | None = None  # why it did not get its whole load
     refused: tuple[str, ...] = ()  # of each site, why it was not placed; empty: it was
     notes: tuple[str, ...] = ()
+    beyond: tuple[int, ...] = ()  # of each site, hits for which it had no value left to force; a lower bound too
     not_transplanted: str = ""  # why functions of another build did not run; empty: they did, or none were asked for
 
     def of(self, site: int) -> Rows:

@@ -1,0 +1,52 @@
+"""Starts the observed program from a thread of its own: what that thread has, only the program inherits."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+
+from whyperf.collect.observation.addresses import same_addresses
+from whyperf.collect.observation.sites import Watch
+from whyperf.collect.observation.watching import Watching
+from whyperf.collect.program import Program
+from whyperf.collect.spawn import Child, Streams, spawn
+
+
+class Starting:
+    """Drivers and ready commands get neither watches nor fixed addresses: their writes to the same addresses are none
+    of the program's. Use as a context manager. WhyperfError where addresses cannot be watched."""
+
+    def __init__(self, watches: Sequence[Watch], most_writes: int) -> None:
+        self._thread = ThreadPoolExecutor(1, "start", initializer=_without_signals)
+        self.addresses_repeat = True
+        try:
+            self.watching = self._thread.submit(Watching, watches, most_writes).result()
+        except BaseException:
+            self._thread.shutdown()
+            raise
+
+    def __enter__(self) -> Starting:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.watching.close()
+        self._thread.shutdown()
+
+    def start(
+        self, program: Program, environment: Mapping[str, str], *, mask: Iterable[int], streams: Streams | None = None
+    ) -> Child:
+        """As `spawn`."""
+        return self._thread.submit(self._start, program, environment, mask, streams).result()
+
+    def _start(
+        self, program: Program, environment: Mapping[str, str], mask: Iterable[int], streams: Streams | None
+    ) -> Child:
+        with same_addresses() as self.addresses_repeat:
+            return spawn(program, environment, mask=mask, streams=streams)
+
+
+def _without_signals() -> None:
+    """They are the main thread's."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())

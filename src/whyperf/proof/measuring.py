@@ -1,0 +1,30 @@
+"""How much of what the symptom is measured in a run needed."""
+
+from __future__ import annotations
+
+from whyperf.collect.observation import Observed
+from whyperf.diagnose.latency import PREFIX
+from whyperf.diagnose.threads import queued_s
+from whyperf.diagnose.verdict import PEAK_BYTES
+
+_TIMES = ("cpu_s", "sampled_cpu_s", "wall_s", "own_s")
+
+
+def is_measurable(measure: str) -> bool:
+    """Whether a trial can measure what a verdict's symptom names."""
+    return measure in _TIMES or measure == PEAK_BYTES or measure.startswith(PREFIX)
+
+
+def amount_of(seen: Observed, measure: str) -> float | None:
+    """For each unit of work where somebody counts them, but for latency and memory. None: the run does not say."""
+    totals = seen.totals
+    if measure.startswith(PREFIX):
+        which = float(measure.removeprefix(PREFIX).removesuffix("_s"))
+        return None if totals.latency is None else totals.latency.percentile(which)
+    if measure == PEAK_BYTES:
+        return float(totals.max_rss_bytes) or None
+    seconds = totals.cpu_s
+    if measure in ("wall_s", "own_s"):
+        queued = queued_s(totals, seen.stopped_by) if measure == "own_s" else 0.0
+        seconds = max(0.0, totals.wall_s - (queued or 0.0))
+    return seconds / seen.work if seen.work else seconds

@@ -1,0 +1,57 @@
+"""Where nothing could be followed, the verdict says why."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.report import verdicts
+from whyperf.collect.lifecycle import Lifecycle
+from whyperf.collect.program import find_program
+from whyperf.diagnose.origin import End, Origin
+from whyperf.diagnose.verdict import Verdict
+from whyperf.errors import WhyperfError
+from whyperf.investigation import investigate as investigating
+from whyperf.investigation.investigate import investigate
+from whyperf.investigation.subject import Bounds, Subject
+from whyperf.origin.search import Found
+
+
+def _investigated(verdict: Verdict, binary: Path | None, ends_in: float = 100.0) -> Verdict:
+    program = find_program(["/bin/true"], os.environ)
+    subject = Subject(program, program, (Lifecycle(), Lifecycle()), dict(os.environ))
+    return investigate(verdict, subject, lambda _module: binary, Bounds(time.monotonic() + ends_in), lambda _what: None)
+
+
+def test_suspects_without_a_beginning() -> None:
+    found = _investigated(verdicts.difference(), None)
+    assert found.notes[-1].startswith("No value was forced. The suspects have no variable")
+    assert found.suspects == verdicts.difference().suspects
+
+
+def test_reasons_are_said_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    def follow(*_: object) -> Found:
+        asked.append(1)
+        if len(asked) < 3:
+            raise WhyperfError("No code reads it.")
+        return Found(Origin((), End.NOT_FOLLOWED, "Its values are the same.", 0, 2, 1.0), (), ())
+
+    asked: list[int] = []
+    monkeypatch.setattr(investigating, "follow", follow)
+    found = _investigated(verdicts.difference(), Path("/bin/true"))
+    assert len(asked) >= 3 and found.notes[-1] == "No value was forced. No code reads it. Its values are the same."
+
+
+def test_too_little_time() -> None:
+    found = _investigated(verdicts.difference(), Path("/bin/true"), ends_in=-1.0)
+    assert found.notes[-1] == "No value was forced. There was no time left to follow one."
+
+
+def test_what_cannot_be_measured_in_a_trial_is_left_as_it_is() -> None:
+    verdict = verdicts.difference()
+    deep = replace(verdict, symptom=replace(verdict.symptom, measure="instructions"))
+    assert _investigated(deep, Path("/bin/true")) is deep

@@ -1,0 +1,138 @@
+"""Which hops of a chain are tried, in which order, and what is said of the others."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.report import verdicts
+from whyperf.collect.lifecycle import Lifecycle
+from whyperf.collect.program import find_program
+from whyperf.diagnose.origin import End, Finding, Hop, HopKind, Origin
+from whyperf.investigation import proving
+from whyperf.investigation.investigate import follow
+from whyperf.investigation.proving import ChainProof
+from whyperf.investigation.subject import Bounds, Subject
+from whyperf.origin.forcible import ForcibleSite
+from whyperf.origin.search import Found
+from whyperf.origin.starts import start_at_variable
+from whyperf.proof.by_value import ForcedPlace
+from whyperf.proof.rounds import Side, Trying, not_testable
+from whyperf.proof.sentences import Claim
+
+PROGRAM = Path("/nowhere/program")
+ONE, CHANGING = ((5, 40),), ((5, 20), (6, 20))
+
+
+def _site(good: tuple[tuple[int, int], ...], bad: tuple[tuple[int, int], ...], **other: object) -> ForcibleSite:
+    made = {"hits_agree": True, "is_address": False, "in_good": (PROGRAM, 16), **other}
+    return ForcibleSite(PROGRAM, 16, True, 0, 8, "", ("", ""), good, bad, **made)  # type: ignore[arg-type]
+
+
+def _found(*sites: ForcibleSite | None, turn: int = 0, inputs: int = 0, counts: tuple[int, ...] = ()) -> Found:
+    """A chain whose hops are named a, b, c ...; the last `inputs` hand on what comes from outside."""
+    many = len(sites)
+    values = [("64", "4096") if row >= many - inputs else (f"{row}", f"{row + 9}") for row in range(many)]
+    hops = tuple(
+        Hop(HopKind.COMPUTED, "f", "program", "f.c", row + 1, "", "abcdefgh"[row], *values[row], "")
+        for row in range(many)
+    )
+    origin = Origin(hops, End.OUTSIDE if inputs else End.CONSTANT, "", turn, 4, 1.0)
+    forcible = tuple(() if site is None else (site,) for site in sites)
+    return Found(origin, forcible, tuple(row in counts for row in range(many)))
+
+
+def _tried(
+    monkeypatch: pytest.MonkeyPatch, found: Found, *, ends_in: float = 1000.0, settled: str = ""
+) -> tuple[list[tuple[str, bool]], list[str]]:
+    """Trials as pairs of what was forced and whether in order; and what is said in the end."""
+    asked: list[tuple[str, bool]] = []
+
+    def trial(_good: Side, _bad: Side, places: list[ForcedPlace], claim: Claim, trying: Trying) -> object:
+        asked.append((claim.what, places[0].in_order))
+        told = not_testable(claim, trying.measure, f"{claim.what} was tried.")
+        return verdicts.proven().suspects[0].proofs[0] if claim.what == settled else told
+
+    monkeypatch.setattr(proving, "prove_value", trial)
+    program = find_program(["/bin/true"], os.environ)
+    subject = Subject(program, program, (Lifecycle(), Lifecycle()), {})
+    bounds = Bounds(time.monotonic() + ends_in)
+    done = ChainProof(found, subject, "cpu_s", bounds, lambda _what: None).tried()
+    return asked, [one.proof.sentence for one in done]
+
+
+def test_one_value_comes_before_changing_ones_and_inputs_come_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = _found(
+        _site(ONE, ((9, 40),)), _site(CHANGING, ((7, 40),)), _site(ONE, ((8, 40),)), _site(ONE, ((4, 40),)),
+        turn=1, inputs=2,
+    )  # fmt: skip
+    asked, _ = _tried(monkeypatch, found)
+    assert asked == [("a", False), ("b", True), ("c", False)]
+
+
+def test_one_trial_of_the_input_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, said = _tried(monkeypatch, _found(_site(ONE, ((9, 40),)), _site(ONE, ((8, 40),)), inputs=2))
+    assert asked == [("a", False)]
+    assert said[1].endswith("`b` in f was not forced: it hands on the same input as a place that was forced.")
+
+
+def test_what_settles_it_is_the_last_trial_and_nothing_else_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = _found(_site(ONE, ((9, 40),)), None, _site(ONE, ((8, 40),)), turn=2)
+    asked, said = _tried(monkeypatch, found, settled="c")
+    assert asked == [("c", False)] and len(said) == 1
+
+
+def test_every_hop_that_was_not_tried_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = _found(
+        _site(ONE, ((9, 40),)),
+        None,
+        _site(ONE, ((8, 40),), is_address=True),
+        _site(ONE, ((5, 39), (6, 1))),
+        _site(CHANGING, ((7, 30),), hits_agree=False),
+        _site(CHANGING, ((7, 40),), in_good=None),
+        None,
+        counts=(6,),
+    )
+    asked, said = _tried(monkeypatch, found)
+    assert asked == [("a", False), ("d", True)]
+    assert said == [
+        "Not testable: a was tried.",
+        "Not testable: d was tried.",
+        "Not testable: `b` in f was not forced: no instruction defines it in a register.",
+        "Not testable: `c` in f was not forced: it is an address, which means something else in every run.",
+        "Not testable: `e` in f was not forced: its values change from call to call, and good and bad runs do not "
+        "pass it equally often.",
+        "Not testable: `f` in f was not forced: its values change from call to call, and the good build has other "
+        "code there.",
+        "Not testable: `g` in f was not forced: it is how often code runs, and no value.",
+    ]
+
+
+def test_too_many_hops_and_too_little_time_are_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = _found(*(_site(ONE, ((row + 9, 40),)) for row in range(5)))
+    asked, said = _tried(monkeypatch, many)
+    assert len(asked) == 3 and said[3:] == [
+        f"Not testable: `{name}` in f was not forced: 3 other trials of the same chain came first." for name in "de"
+    ]
+    asked, said = _tried(monkeypatch, many, ends_in=-1.0)
+    assert len(asked) == 1 and said[1].endswith("there is no time left.")
+
+
+@pytest.mark.process
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
+def test_a_chain_of_changing_values_is_proven_in_order(tmp_path: Path) -> None:
+    """No hop but the option itself has one value."""
+    built = tmp_path / "tables"
+    subprocess.run(["gcc", "-g", "-O2", Path(__file__).parent / "programs" / "tables.c", "-o", built], check=True)
+    good, bad = (find_program([str(built), megabytes], os.environ) for megabytes in ("64", "4096"))
+    subject = Subject(good, bad, (Lifecycle(), Lifecycle()), dict(os.environ))
+    bounds = Bounds(time.monotonic() + 120)
+    found = follow(start_at_variable(built, "find", "count"), subject, bounds, lambda _what: None)
+    done = ChainProof(found, subject, "cpu_s", bounds, lambda _what: None).tried()
+    assert [one.proof.finding for one in done] == [Finding.PROVEN], [one.proof.sentence for one in done]
+    assert done[0].proof.function == "slots_for" and "each time to the one of the same call" in done[0].proof.sentence
