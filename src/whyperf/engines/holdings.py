@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.engines.memory.own_allocators import within_allocators
+from whyperf.engines.own_allocators import within_allocators
 from whyperf.engines.recording_protocol import Recorded
 from whyperf.recording.memory_tables import MemoryKind
 
