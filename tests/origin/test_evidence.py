@@ -98,7 +98,7 @@ def test_a_text_is_an_option_by_its_first_bytes() -> None:
     assert option_of(targets, _text("4096")) == (
         "It is an option of the command line: argument 1 is `--size=4096`, was `--size=64`."
     )
-    assert "as in baseline runs" in option_of(targets, _text("quick"))
+    assert "as in good runs" in option_of(targets, _text("quick"))
     assert option_of(targets, _text("elaborate-one")) == "It comes from the environment: MODE."
     assert option_of(targets, _text("other")) == ""
     assert "argument 1" in options_that_differ(targets)

@@ -37,7 +37,7 @@ def options_that_differ(targets: Targets) -> str:
 
 
 def _option(number: int, word: str, before: str) -> str:
-    was = ", as in baseline runs" if before == word else f", was `{before}`" if before else ", which baseline runs lack"
+    was = ", as in good runs" if before == word else f", was `{before}`" if before else ", which good runs lack"
     return f"It is an option of the command line: argument {number} is `{word}`{was}."
 
 

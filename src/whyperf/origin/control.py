@@ -100,7 +100,7 @@ def called_more(trail: Trail, here: Here) -> Next:
         return Stop(End.CONSTANT, "A constant; the function is called too often to count its calls.")
     low, high = sorted((good.total, bad.total))
     if high <= _MORE * low:
-        return Stop(End.CONSTANT, "A constant, in code that runs as often in baseline runs.")
+        return Stop(End.CONSTANT, "A constant, in code that runs as often in good runs.")
     callers = [_callers(one.rows, one.total) for one in sides]
     most = max(callers[1] | callers[0], key=lambda one: abs(callers[1].get(one, 0) - callers[0].get(one, 0)), default=0)
     trail.add(Step(HopKind.ENTERED, here.entry, compared, here.module.function_name(here.entry.address), counts=True))

@@ -71,7 +71,7 @@ def _beside(reader: Point | None, one: Definition) -> int | None:
 def who_wrote(trail: Trail, read: Read, targets: Targets) -> Next:
     bad_address = read.addresses[Side.BAD]
     if bad_address is None:
-        return Stop(End.NOT_FOLLOWED, "Its address could not be seen in slow runs.")
+        return Stop(End.NOT_FOLLOWED, "Its address could not be seen in bad runs.")
     if is_start_text(targets, bad_address):
         return Stop(End.OUTSIDE, options_that_differ(targets) or "It is an argument or the environment of the program.")
     if ("who", bad_address, read.reader.key) in trail.asked:

@@ -118,7 +118,7 @@ def _from_calls(trail: Trail, start: StartAtCalls, targets: Targets) -> Stop:
         if good.total != bad.total
     ]
     if not counted:
-        return Stop(End.NOT_FOLLOWED, "The line calls as often in baseline and slow runs.")
+        return Stop(End.NOT_FOLLOWED, "The line calls as often in good and bad runs.")
     compared, (here, address) = max(counted, key=lambda one: abs(one[0].bad.total - one[0].good.total))
     trail.add(Step(HopKind.VARIABLE, here.at(address), compared, f"{start.callee}()", counts=True))
     return walk_back(trail, AskControl(here, address), targets)
@@ -170,7 +170,7 @@ def _by_counts(trail: Trail, points: list[StartingPoint], targets: Targets) -> S
     """Values are the same: then why the place is passed more often, if it is."""
     counts = [trail.counts(one.here, one.definition) for one in points]
     if not any(bad for _, bad in counts):
-        return Stop(End.NOT_FOLLOWED, "None of the code that reads it ran in slow runs.")
+        return Stop(End.NOT_FOLLOWED, "None of the code that reads it ran in bad runs.")
     best = max(range(len(points)), key=lambda row: counts[row][1] / max(1, counts[row][0]))
     point = points[best]
     try:
@@ -179,7 +179,7 @@ def _by_counts(trail: Trail, points: list[StartingPoint], targets: Targets) -> S
         return Stop(End.NOT_FOLLOWED, f"Not followed: {error}.")
     compared = _compared(trail, point)
     if compared.bad.total <= _MORE * compared.good.total or not compared.are_complete:
-        return Stop(End.NOT_FOLLOWED, "Its values are the same in baseline and slow runs.")
+        return Stop(End.NOT_FOLLOWED, "Its values are the same in good and bad runs.")
     address = point.definition.address
     trail.add(Step(HopKind.VARIABLE, point.here.at(address), compared, "", counts=True))
     return walk_back(trail, AskControl(point.here, address), targets)
