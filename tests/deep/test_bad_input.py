@@ -37,7 +37,7 @@ def test_no_valgrind(whyperf: Whyperf, shelf: Path, tmp_path: Path) -> None:
     assert "apt-get install valgrind" in done.stderr
     # AND the doctor says so, without calling the machine unfit for recording
     checks = {c["name"]: c for c in json.loads(whyperf("doctor", "--json", environment=environment).stdout)["checks"]}
-    assert checks["--deep"]["state"] == "limited" and "valgrind" in checks["--deep"]["mend"]
+    assert checks["--deep"]["state"] == "limited" and "valgrind" in checks["--deep"]["fix"]
 
 
 def test_another_valgrind_than_the_tool_was_built_for(shelf: Path, tmp_path: Path) -> None:

@@ -71,4 +71,4 @@ def test_a_program_that_got_no_cpu_is_not_slower():
     verdict = diagnose(runs(STACKS, NOISE, wall_s=3.1), runs(STACKS, NOISE, wall_s=12.0, cpu_wait_s=8.8))
     # THEN that is said, and is no difference of the program's
     assert (verdict.kind, verdict.symptom.kind, verdict.symptom.measure) == (VerdictKind.NONE, "external", "wall_s")
-    assert "got no CPU: 12.0 s wall time per run instead of 3.10 s" in verdict.symptom.sentence
+    assert "was starved of CPU: 12.0 s wall time per run instead of 3.10 s" in verdict.symptom.sentence

@@ -79,7 +79,7 @@ def test_nine_times_the_cpu_time_is_no_wait(tmp_path: Path) -> None:
     # WHEN the program computes as much of its time as before, THEN what grew is CPU time
     symptom = diagnose([good], [bad]).symptom
     assert symptom.kind == "cpu" and "9.0 times the CPU time" in symptom.sentence
-    assert "wait" not in symptom.sentence and "side by side" not in symptom.sentence
+    assert "wait" not in symptom.sentence and "parallelism" not in symptom.sentence
 
 
 def test_wall_time_alone_is_still_waiting(tmp_path: Path) -> None:

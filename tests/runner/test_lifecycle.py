@@ -118,7 +118,7 @@ def test_ready_by_file_and_by_command(record: Recorder, tmp_path: Path) -> None:
 def test_never_ready_is_a_sentence(record: Recorder, port: int) -> None:
     done = record("--ready", f"tcp:{port}", "--ready-timeout", "500ms", "--", "sleep", "50")
     assert done.returncode == 1
-    assert "sleep was never ready: 0.5 s passed" in said(done)
+    assert "sleep was not ready within 0.5 s" in said(done)
     assert record.raw.only("stop")["exit_signal"] == signal.SIGTERM
 
 

@@ -54,7 +54,7 @@ def test_in_a_container_that_blocks_both_there_is_the_sampler(all_well: pytest.M
     all_well.setattr(backends, "_perf_error", lambda: errno.EACCES)
     choice = choose()
     assert choice.means is Means.SAMPLER
-    assert choice.mend is not None
+    assert choice.fix is not None
     check = machine._kernel_events()
     assert check.state is State.LIMITED
     assert "only where your own programs run and wait" in check.finding

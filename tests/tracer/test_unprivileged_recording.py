@@ -103,5 +103,5 @@ def test_doctor_tells_that_programs_can_be_recorded(user: OrdinaryUser, setting:
     assert checks["perf events"]["state"] == ("limited" if setting.deny else "fine")
     if setting.deny:
         # paranoid is not what forbids it here, so nobody is told to change it
-        assert checks["perf events"]["mend"] is None
+        assert checks["perf events"]["fix"] is None
         assert "seccomp" in checks["perf events"]["finding"]

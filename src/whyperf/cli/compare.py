@@ -236,8 +236,8 @@ def _traced(plan: Plan, *, args: argparse.Namespace) -> Plan:
             plan.measuring, clock="wall", trace_hz=args.trace_rate, watched=watched, queues=not args.no_queues
         )
         return replace(plan, measuring=measuring)
-    refuse_watching(watched, choice.reason, choice.mend)
+    refuse_watching(watched, choice.reason, choice.fix)
     if choice.means is Means.PERF:
         say_by_perf(choice.reason)
         return replace(plan, perf_hz=args.trace_rate)
-    return replace(plan, measuring=without_privilege(plan.measuring, choice.reason, choice.mend))
+    return replace(plan, measuring=without_privilege(plan.measuring, choice.reason, choice.fix))

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--stack-events",
         metavar="KINDS",
         type=_stack_events,
-        help="which kernel events' stacks tell latencies: syscalls, switches, samples, joined by commas (default: all)",
+        help="event stacks used to infer latency: syscalls, switches, samples, joined by commas (default: all)",
     )
     add_symptom(parser)
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""`whyperf doctor`: what this machine permits, what is missing, and the command that mends it."""
+"""`whyperf doctor`: check this machine and print how to fix what is missing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 from whyperf.collect.machine import Check, State, examine
 
 NAME = "doctor"
-SUMMARY = "what this machine permits, what is missing, and the command that mends it"
+SUMMARY = "check this machine and print how to fix what is missing"
 EXAMPLES = "Exit status 0: programs can be recorded here."
 
 _MARKS = {State.FINE: "ok", State.LIMITED: "limited", State.MISSING: "MISSING"}
@@ -26,11 +26,11 @@ def run(args: argparse.Namespace) -> int:
     else:
         for check in checks:
             print(f"{_MARKS[check.state]:8} {check.name:18} {check.finding}")
-            if check.mend:
-                print(f"{'':27} try: {check.mend}")
+            if check.fix:
+                print(f"{'':27} try: {check.fix}")
         print("\nPrograms can be recorded here." if works else "\nPrograms cannot be recorded here.")
     return 0 if works else 1
 
 
 def _plain(check: Check) -> dict[str, str | None]:
-    return {"name": check.name, "state": check.state.value, "finding": check.finding, "mend": check.mend}
+    return {"name": check.name, "state": check.state.value, "finding": check.finding, "fix": check.fix}

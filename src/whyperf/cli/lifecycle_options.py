@@ -92,12 +92,12 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
         metavar="GLOB",
         action="append",
         default=[],
-        help="keep no values of variables so named, or of FUNCTION.NAME (may be repeated)",
+        help="don't record variables that match GLOB, by name or as FUNCTION.NAME (may be repeated)",
     )
     group.add_argument(
         "--redact",
         action="store_true",
-        help="keep numbers only as ranks and distances: in a secret unit, another one for each variable",
+        help="scale numbers by a secret factor per variable",
     )
     group.add_argument(
         "--compile-commands",

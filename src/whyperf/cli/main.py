@@ -34,7 +34,7 @@ COMMANDS: dict[str, str] = {
     "export": "a recording in another tool's format",
     "info": "what is in a recording, and what was lost",
     "scrub": "a copy of a recording without values, source, paths and command lines",
-    "doctor": "what this machine permits, what is missing, and the command that mends it",
+    "doctor": "check this machine and print how to fix what is missing",
     "mcp": "let assistants record, compare and ask: a server over stdin and stdout",
     "completion": "what a shell needs to complete commands and options",
     "demo": "a built-in slow program, recorded and diagnosed before your eyes",

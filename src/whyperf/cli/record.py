@@ -115,12 +115,12 @@ def _record_traced(command: list[str], args: argparse.Namespace, lifecycle: Life
 
     choice = choose()
     if choice.means is not Means.BPF:
-        refuse_watching(args.watch, choice.reason, choice.mend)
+        refuse_watching(args.watch, choice.reason, choice.fix)
     runs_already = args.pid is not None or args.all
     if choice.means is Means.SAMPLER:
         if args.all:
-            raise WhyperfError(f"All processes cannot be traced: {choice.reason}.", choice.mend)
-        measuring = without_privilege(measuring, choice.reason, choice.mend)
+            raise WhyperfError(f"All processes cannot be traced: {choice.reason}.", choice.fix)
+        measuring = without_privilege(measuring, choice.reason, choice.fix)
         if runs_already:
             return _record_process(args, lifecycle, measuring)
         return _record_program(command, args, lifecycle, measuring)

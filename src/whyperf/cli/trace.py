@@ -68,8 +68,8 @@ def _check_means() -> None:
 
     choice = choose()
     if choice.means is not Means.BPF:
-        mend = choice.mend.replace("record --trace ...", "trace ...") if choice.mend else "whyperf doctor"
-        raise WhyperfError(f"The flight recorder needs BPF: {choice.reason}.", mend)
+        fix = choice.fix.replace("record --trace ...", "trace ...") if choice.fix else "whyperf doctor"
+        raise WhyperfError(f"The flight recorder needs BPF: {choice.reason}.", fix)
 
 
 def _start(args: argparse.Namespace) -> int:

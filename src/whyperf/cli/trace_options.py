@@ -68,15 +68,15 @@ def check_trace(args: argparse.Namespace) -> None:
         )
 
 
-def refuse_watching(watched: Sequence[str], why: str, mend: str | None) -> None:
+def refuse_watching(watched: Sequence[str], why: str, fix: str | None) -> None:
     """Where kernel events do not come by BPF."""
     if watched:
-        raise WhyperfError(f"Variables cannot be watched here: {why}.", mend)
+        raise WhyperfError(f"Variables cannot be watched here: {why}.", fix)
 
 
-def without_privilege(measuring: Measuring, why: str, mend: str | None) -> Measuring:
+def without_privilege(measuring: Measuring, why: str, fix: str | None) -> Measuring:
     """What an ordinary user gets instead, said aloud."""
-    tried = f" (try: {mend})" if mend else ""
+    tried = f" (try: {fix})" if fix else ""
     print(
         f"whyperf: kernel events cannot be recorded here: {why}{tried}. Recorded instead: where the program's own "
         "threads run, and where they wait.",

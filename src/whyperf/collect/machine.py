@@ -37,7 +37,7 @@ class Check:
     name: str
     state: State
     finding: str
-    mend: str | None = None
+    fix: str | None = None
 
 
 def examine() -> list[Check]:
@@ -210,7 +210,7 @@ def _kernel_events() -> Check:
         finding = f"kernel events by perf, without a flight recorder: {choice.reason}"
     else:
         finding = f"no kernel events, only where your own programs run and wait: {choice.reason}"
-    return Check("--trace", State.LIMITED, finding, choice.mend)
+    return Check("--trace", State.LIMITED, finding, choice.fix)
 
 
 def _deep() -> Check:

@@ -332,7 +332,7 @@ class _Run:
         if self._stopped_by is None:
             self._stopped_by = "driver"
             return WhyperfError(
-                f"{name} was never ready: {self._lifecycle.ready_timeout_s:g} s passed, and it is not so that {ready}.",
+                f"{name} was not ready within {self._lifecycle.ready_timeout_s:g} s: waited until {ready}.",
                 "whyperf record --ready-timeout 120s ...",
             )
         if self._stopped_by == "interrupt":

@@ -259,7 +259,7 @@ class Case:
             return self._decision(VerdictKind.DIFFERENCE, sentence, nature, wall, notes=notes)
         excess, waits = self._blocked_excess
         if excess.total_s < self.settings.sampled_part * self._reference_s:
-            note = "The threads were neither running nor blocked meanwhile: they waited for a CPU, or outside of them."
+            note = "The threads neither ran nor were blocked: they were runnable, or waited outside the program."
             return self._decision(VerdictKind.DIFFERENCE, sentence, Nature.EXTERNAL, wall, notes=[note], excess=excess)
         decision = self._sampled(excess, nature, sentence, wall, wording.LEFT_OUT[waits])
         if holders := self._lock_holders():

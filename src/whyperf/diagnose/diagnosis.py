@@ -67,7 +67,7 @@ def examine(
 ) -> Diagnosis:
     """The verdict with what it was chosen from; `keep_accounts` asks for that even where there is nothing to choose.
 
-    `stack_events`: kernel events whose stacks tell latencies, of syscalls, switches and samples. `where` is what the
+    `stack_events`: event stacks used to infer latency, of syscalls, switches and samples. `where` is what the
     user says of a stall, `possible` what could be recorded next. `same_work`: whether all runs were told to do the
     same, None: their commands tell. Deep recordings among both add relations. `executor`: who does the work; the
     verdict is the same.

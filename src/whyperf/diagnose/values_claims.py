@@ -89,7 +89,7 @@ def data_notes(data: Data) -> list[str]:
         named = ", ".join(constants[:_NAMED])
         more = f" and {len(constants) - _NAMED} more" if len(constants) > _NAMED else ""
         notes.append(
-            f"One value per run, another in the bad run: {named}{more}. Several runs of each kind would tell settings "
-            f"from process ids."
+            f"One value per run, another in the bad run: {named}{more}. More runs of each kind would separate "
+            f"settings from process ids."
         )
     return notes

@@ -18,8 +18,8 @@ SPREAD_UNKNOWN = "Spread unknown: a single run of a kind cannot show how much ru
 COUNT_UNITS = "Count units of work to tell more work from slower work: work=N from the driver or --work-count FUNCTION."
 LEFT_OUT = {
     Waits.ALL: [],
-    Waits.OUTSIDE: ["Waits of threads for each other and for child processes are left out: they wait along."],
-    Waits.LOCKS: ["Only waits for locks are counted, which explain the added time: who waits for others waits along."],
+    Waits.OUTSIDE: ["Waits for other threads and for child processes are excluded: they only pass on another wait."],
+    Waits.LOCKS: ["Only waits for locks are counted, which explain the excess: other waits only pass them on."],
 }
 HOLDER_UNSEEN = "Who holds the lock is not seen here, only who waits for it"
 WAITS_UNSEEN = "Samples of CPU time do not show if threads wait for each other"
@@ -43,7 +43,7 @@ def grew(measure: Measure, unit: str, steadied: Measure | None = None) -> str:
 
 
 def grew_alike(sentence: str) -> str:
-    return f"{sentence} Every part of the program grew alike: more of the same work, or a slower machine."
+    return f"{sentence} All functions slowed down by the same factor: more of the same work, or a slower machine."
 
 
 def waited(measures: Measures) -> str:
@@ -103,7 +103,7 @@ def busy_machine(good: float, bad: float) -> str:
 def grew_beyond_cpu(sentence: str, wall: Measure) -> str:
     return (
         f"{sentence} Wall time grew by more than that explains, to {seconds(wall.bad_mean)} from "
-        f"{seconds(wall.good_mean)}: the threads run less side by side."
+        f"{seconds(wall.good_mean)}: parallelism dropped."
     )
 
 
@@ -251,9 +251,9 @@ def same_memory(live: Measure) -> str:
 def no_cpu(measures: Measures, cpu_wait_s: float) -> str:
     wall = measures.wall
     return (
-        f"The program is not slower, but got no CPU: {seconds(wall.bad_mean)} wall time per {measures.unit} instead of "
-        f"{seconds(wall.good_mean)} ({_runs(wall)}), {seconds(cpu_wait_s)} more of it ready to run, at the same CPU "
-        f"time."
+        f"The program is not slower, but was starved of CPU: {seconds(wall.bad_mean)} wall time per {measures.unit} "
+        f"instead of {seconds(wall.good_mean)} ({_runs(wall)}), {seconds(cpu_wait_s)} more of it ready to run, "
+        f"at the same CPU time."
     )
 
 

@@ -28,18 +28,18 @@ class Means(Enum):
 class Choice:
     means: Means
     reason: str  # why not more; empty where BPF works
-    mend: str | None = None
+    fix: str | None = None
     limits: tuple[str, ...] = ()  # what is missing though it works
 
 
 def choose() -> Choice:
     """Tries the thing itself: what capabilities promise, containers and lockdown may forbid."""
-    why, mend = _why_not_bpf()
+    why, fix = _why_not_bpf()
     if not why:
         return Choice(Means.BPF, "", None, tuple(_limits()))
     if _may_trace_by_perf():
-        return Choice(Means.PERF, why, mend)
-    return Choice(Means.SAMPLER, why, mend)
+        return Choice(Means.PERF, why, fix)
+    return Choice(Means.SAMPLER, why, fix)
 
 
 def has_capability(name: str) -> bool:
