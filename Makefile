@@ -10,11 +10,11 @@ PACKAGES := gcc libc6-dev make cmake ninja-build pkg-config python3-dev python3-
 	clang llvm libbpf-dev bpftool valgrind
 TEST_PACKAGES = g++ clang llvm libclang-rt-dev gdb binutils elfutils dwz libunwind-dev libc6-dbg $(FOREIGN_$(MACHINE)) musl-tools busybox-static \
 	redis-server redis-tools procps iproute2 chromium protobuf-compiler golang-github-google-pprof-dev nginx \
-	apache2-utils linux-perf liburing-dev libglib2.0-dev libuv1-dev git hyperfine libbenchmark-dev fish $(SOURCE_PACKAGES)
+	apache2-utils linux-perf liburing-dev libglib2.0-dev libuv1-dev git hyperfine libbenchmark-dev fish qemu-user-static libjemalloc-dev libgoogle-perftools-dev $(SOURCE_PACKAGES)
 BENCH_PACKAGES = linux-perf coz-profiler gdb clang strace uftrace redis-server redis-tools valgrind $(ODD_PACKAGES) $(SERVER_PACKAGES) $(STALL_PACKAGES) $(SOURCE_PACKAGES)
-# Compilers for programs of other machines.
-FOREIGN_x86_64 := gcc-multilib
-FOREIGN_aarch64 := gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc-x86-64-linux-gnu libc6-dev-amd64-cross
+# Compilers for programs of other machines; an emulator runs what they make.
+FOREIGN_x86_64 := gcc-multilib gcc-aarch64-linux-gnu
+FOREIGN_aarch64 := gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc-x86-64-linux-gnu g++-x86-64-linux-gnu libc6-dev-amd64-cross
 # What odd programs are made of: allocators, a collector, other languages' run-time systems.
 ODD_PACKAGES := musl-tools libclang-rt-dev liburing-dev libgc-dev libjemalloc2 libtcmalloc-minimal4 eatmydata default-jdk-headless golang-go nodejs
 # Programs of others that are traced.
