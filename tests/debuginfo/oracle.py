@@ -19,6 +19,7 @@ from .building import needed
 
 _SCRIPT = Path(__file__).parent / "gdb_oracle.py"
 _PT_TLS = 7
+_ROOT = Path(__file__).resolve().parents[2]
 _SECONDS = 60
 
 
@@ -64,7 +65,7 @@ def compare_with_gdb(
     assert elf is not None
     output = folder / "oracle.json"
     settings = {
-        "path": [str(Path(__file__).parents[2] / "src"), *(p for p in sys.path if p.endswith("site-packages"))],
+        "path": [*(str(_ROOT / name) for name in ("src", ".")), *(p for p in sys.path if p.endswith("site-packages"))],
         "table": str(table_file(folder, elf.build_id)),
         "program": str(program.resolve()),
         "first_address": elf.segments[0].address - elf.segments[0].file_offset,
