@@ -11,11 +11,11 @@ import capstone
 import pytest
 
 from tests.memory.programs import POOL, POOL_ON_MALLOC
+from whyperf.allocators.functions import Allocator, Role
+from whyperf.allocators.known import KNOWN, parse_allocator
 from whyperf.collect.lifecycle import Lifecycle, Measuring
 from whyperf.collect.program import find_program
 from whyperf.collect.runner import record_run
-from whyperf.debuginfo.allocators.functions import Allocator, Role
-from whyperf.debuginfo.allocators.known import KNOWN, parse_allocator
 from whyperf.debuginfo.allocators.planning import PlannedAllocators, plan_allocators
 from whyperf.debuginfo.probes import plan_file
 from whyperf.diagnose.diagnosis import diagnose

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
+from whyperf.allocators.known import KNOWN, parse_allocator
 from whyperf.cli.quantities import byte_count
 from whyperf.collect.lifecycle import Measuring
-from whyperf.debuginfo.allocators.known import KNOWN, parse_allocator
 from whyperf.errors import WhyperfError
 
 DEFAULT_INTERVAL = 512 * 1024

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from whyperf.collect.dependences.loaded_files import paths_of
+from whyperf.allocators.functions import Allocator
+from whyperf.allocators.known import INTERPOSED
 from whyperf.collect.program import Program
 from whyperf.collect.shell import without_shell
-from whyperf.debuginfo.allocators.functions import Allocator
-from whyperf.debuginfo.allocators.known import INTERPOSED
-from whyperf.debuginfo.allocators.planning import PlannedAllocators, plan_allocators
-from whyperf.debuginfo.probes import plan_file
-from whyperf.debuginfo.probes.plan_cache import SUFFIX
 from whyperf.errors import WhyperfError
+
+if TYPE_CHECKING:  # debug information takes long to load, and few recordings need it before the target has run
+    from whyperf.debuginfo.allocators.planning import PlannedAllocators
 
 FOLDER = "allocators"
 """In `raw/`: `native/memory/linked.c` has the same name."""
@@ -37,8 +37,12 @@ class AllocatorPlans:
 
     def write(self, raw: Path) -> None:
         plans = [one.plan for one in self.files if one.plan is not None]
-        if plans:
-            (raw / FOLDER).mkdir(mode=0o700)
+        if not plans:
+            return
+        from whyperf.debuginfo.probes import plan_file
+        from whyperf.debuginfo.probes.plan_cache import SUFFIX
+
+        (raw / FOLDER).mkdir(mode=0o700)
         for plan in plans:
             (raw / FOLDER / f"{plan.build_id}{SUFFIX}").write_bytes(plan_file.written(plan))
 
@@ -47,6 +51,9 @@ def plans_of(allocators: Sequence[Allocator], program: Program, environment: Map
     """For the program and what is loaded with it. WhyperfError where none of their functions can be sampled."""
     if not allocators:
         return AllocatorPlans()
+    from whyperf.collect.dependences.loaded_files import paths_of
+    from whyperf.debuginfo.allocators.planning import plan_allocators
+
     main, *libraries = paths_of(without_shell(program, environment) or program, environment)
     others = [_without_interposed(one) for one in allocators]
     files = [plan_allocators(Path(main), allocators)]

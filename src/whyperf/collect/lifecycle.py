@@ -6,15 +6,12 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from whyperf.allocators.functions import Allocator
 from whyperf.collect.rate import DEFAULT_RATE_HZ
 from whyperf.collect.variables import DEFAULT_DEPTH
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import Totals
-
-if TYPE_CHECKING:  # reading recordings asks for these options, too, and needs no debug information
-    from whyperf.debuginfo.allocators.functions import Allocator
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,11 @@ def call_that_returns_to(trail: Trail, side: Side, address: int, callee: Here) -
         return Stop(End.NOT_FOLLOWED, "It is called from code that belongs to no file.")
     name = callee.module.function_name(callee.entry.address)
     if not trail.code.is_program(at.module):
-        return Stop(End.NOT_FOLLOWED, f"{name}() is called by {at.module.path.name}.")
+        jumps = (
+            _jump_to(callee, main, callee.slicer.function.entry, _TAIL_CALLS) for main in callee.module.entries("main")
+        )
+        jump = next((one for one in jumps if one is not None), None)  # `return serve(...)` at the end of main()
+        return jump if jump is not None else Stop(End.NOT_FOLLOWED, f"{name}() is called by {at.module.path.name}.")
     here = trail.here(at)
     call = here.slicer.function.ending_at(at.address + 1) if here is not None else None
     if here is None or call is None:

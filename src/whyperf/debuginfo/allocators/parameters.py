@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from whyperf.debuginfo.allocators.functions import AllocatorFunction, Arguments, Role
+from whyperf.allocators.functions import AllocatorFunction, Arguments, Role
 from whyperf.debuginfo.machines import Machine
 from whyperf.debuginfo.transplants.layouts import Layouts, Parameter
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
+from whyperf.allocators.functions import Allocator, AllocatorFunction
 from whyperf.debuginfo.allocators.aarch64 import ArmAllocatorStubs
-from whyperf.debuginfo.allocators.functions import Allocator, AllocatorFunction
 from whyperf.debuginfo.allocators.parameters import NotSampled, arguments_of
 from whyperf.debuginfo.allocators.stubs import AllocatorStubs
 from whyperf.debuginfo.allocators.x86_64 import IntelAllocatorStubs

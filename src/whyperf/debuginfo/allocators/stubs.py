@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Protocol
 
-from whyperf.debuginfo.allocators.functions import Arguments, Role
+from whyperf.allocators.functions import Arguments, Role
 from whyperf.debuginfo.probes.plan_file import Plan
 
 NO_ARGUMENT = 255

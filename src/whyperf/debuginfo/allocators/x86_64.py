@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from whyperf.debuginfo.allocators.functions import Arguments, Role
+from whyperf.allocators.functions import Arguments, Role
 from whyperf.debuginfo.allocators.parameters import NotSampled
 from whyperf.debuginfo.allocators.stubs import HASH_FACTOR, HASH_HIGH, HASH_LOW, Slot, hook_bytes
 from whyperf.debuginfo.elf import ElfFile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from whyperf.debuginfo.allocators.functions import Allocator, AllocatorFunction, Arguments, Role
+from whyperf.allocators.functions import Allocator, AllocatorFunction, Arguments, Role
 from whyperf.errors import WhyperfError
 
 _SIZE = Arguments(size=0)
