@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from rich.text import Text
 
 PICTURES = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 _COLUMNS = 88
+_HEADING = re.compile(r"  \d+  \S+$")  # of a suspect
+_FONTS = re.compile(r"@font-face \{.*?\}", re.DOTALL)
 _WIDTH, _HEIGHT = 1280, 860
 
 
@@ -52,9 +55,14 @@ def _read(terminal: int) -> bytes:
 
 
 def _draw(said: str, picture: Path) -> None:
+    """Draw it up to the end of the first suspect."""
     console = Console(record=True, width=_COLUMNS, file=io.StringIO())
-    console.print("$ whyperf demo", Text.from_ansi(said.replace("\r\n", "\n")), sep="\n")
-    console.save_svg(str(picture), title="whyperf")
+    text = Text.from_ansi(said.replace("\r\n", "\n").replace(str(Path.home()), "~"))
+    lines = text.split("\n")
+    headings = [number for number, line in enumerate(lines) if _HEADING.match(line.plain)]
+    console.print("$ whyperf demo", Text("\n").join(lines[: headings[1]]), "  ...", sep="\n")
+    drawn = console.export_svg(title="whyperf")
+    picture.write_text(_FONTS.sub("", drawn))  # fonts of another site; a reader's own will do
 
 
 def _photograph(page: Path, picture: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from playwright.sync_api import Browser, expect
@@ -17,13 +18,17 @@ from whyperf.report.html.page import render
 def test_a_chain_is_shown_hop_by_hop_with_its_proof(browser: Browser, tmp_path: Path) -> None:
     nothing = recording([])
     written = tmp_path / "page.html"
-    written.write_text(render(page_model(verdicts.proven(), Examined([nothing], [nothing]))), encoding="utf-8")
+    verdict = verdicts.proven()
+    first = replace(verdict.suspects[0], why="Here `megabytes << 20` is 0, was 67,108,864.")
+    verdict = replace(verdict, suspects=(first, *verdict.suspects[1:]))
+    written.write_text(render(page_model(verdict, Examined([nothing], [nothing]))), encoding="utf-8")
     for width, colours in ((1360, "light"), (420, "dark")):
         opened = open_page(browser, written.as_uri(), width=width, colours=colours)
         suspect = opened.page.locator("#suspect-1")
         expect(suspect.locator(".origin .value")).to_have_text(
             ["entry: 2 to 40, was 1", "table->size: 256, was 1,048,576", "megabytes << 20: 0, was 67,108,864"]
         )
+        expect(suspect.locator("p.why")).to_have_text("Here megabytes << 20 is 0, was 67,108,864.")
         expect(suspect.locator(".origin .turns .where a")).to_have_text("tool.c:167")
         expect(suspect.locator(".origin .turns strong")).to_have_text("good turns into bad here")
         expect(suspect.locator(".proofs .proven")).to_contain_text("98% of the excess is gone")

@@ -26,6 +26,10 @@ def test_where_a_value_was_followed_back_it_says_who_set_it() -> None:
     first = replace(verdict.suspects[0], why="It takes 5 s more per run.", evidence=(), origin=origin)
     said = headline(replace(verdict, suspects=(first,), counts=None))
     assert said.endswith(", because `limit` in `configure` is 9,000, was 30")
+    # WHEN the suspect is who set it, THEN that is said once
+    setting = replace(first, function="configure", why="Here `limit` is 9,000, was 30; find pays for it.")
+    said = headline(replace(verdict, suspects=(setting,), counts=None))
+    assert said == "`configure`: here `limit` is 9,000, was 30"
 
 
 def test_without_a_suspect_the_symptom_is_all_there_is_to_say() -> None:

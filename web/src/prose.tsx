@@ -5,14 +5,17 @@ interface Names {
   functions: string[];
 }
 
-/** A sentence with the program's names in it set as code, so that `first` the variable is not first the word. */
+/** A sentence with the program's names in it set as code, so that `first` the variable is not first the word, and with
+ * what stands between backticks. */
 export function Prose({ text, variables, functions }: { text: string } & Names) {
   const any = pattern({ variables, functions });
   return (
     <>
-      {text.split(any).map((part, at) =>
-        // Every second part is what was matched.
-        at % 2 === 1 ? <Name key={`${at} ${part}`}>{part}</Name> : part,
+      {text.split("`").flatMap((piece, quote) =>
+        // Every second part is what was quoted, or matched.
+        (quote % 2 === 1 ? ["", piece] : piece.split(any)).map((part, at) =>
+          at % 2 === 1 ? <Name key={`${quote} ${at} ${part}`}>{part}</Name> : part,
+        ),
       )}
     </>
   );

@@ -24,7 +24,7 @@ def headline(verdict: Verdict) -> str:
     # What a stall comes to in the user's own code says more than its end in another program.
     followed = "" if first.why.startswith(_LIFTED) else _followed(first)
     said = _counted(first, verdict.counts) or followed or _told(first)
-    return f"{said}{_because(first.origin)}"
+    return said + _because(first.origin, said)
 
 
 def _counted(suspect: Suspect, counts: CallCounts | None) -> str:
@@ -78,9 +78,11 @@ def _clause(sentence: str) -> str:
     return sentence[: min(ends, default=len(sentence))].rstrip(".")
 
 
-def _because(origin: Origin | None) -> str:
-    """Who set what decides, where that was followed back."""
+def _because(origin: Origin | None, said: str) -> str:
+    """Who set what decides, where that was followed back and is not what was said already."""
     if origin is None or not origin.hops:
         return ""
     hop = origin.hops[origin.turn]
+    if f"`{hop.what}`" in said and f"`{hop.function}`" in said:
+        return ""
     return f", because `{hop.what}` in `{hop.function}` is {hop.bad}, was {hop.good}"
