@@ -18,7 +18,7 @@ from rich.text import Text
 
 PICTURES = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 _COLUMNS = 88
-_HEADING = re.compile(r"  \d+  \S+$")  # of a suspect
+_SECOND = "  2  "  # how the section of the second suspect begins
 _FONTS = re.compile(r"@font-face \{.*?\}", re.DOTALL)
 _WIDTH, _HEIGHT = 1280, 860
 
@@ -59,8 +59,8 @@ def _draw(said: str, picture: Path) -> None:
     console = Console(record=True, width=_COLUMNS, file=io.StringIO())
     text = Text.from_ansi(said.replace("\r\n", "\n").replace(str(Path.home()), "~"))
     lines = text.split("\n")
-    headings = [number for number, line in enumerate(lines) if _HEADING.match(line.plain)]
-    console.print("$ whyperf demo", Text("\n").join(lines[: headings[1]]), "  ...", sep="\n")
+    second = [at for at, line in enumerate(lines) if line.plain.startswith(_SECOND) and not lines[at - 1].plain.strip()]
+    console.print("$ whyperf demo", Text("\n").join(lines[: second[0]]), "  ...", sep="\n")
     drawn = console.export_svg(title="whyperf")
     picture.write_text(_FONTS.sub("", drawn))  # fonts of another site; a reader's own will do
 
