@@ -20,6 +20,8 @@ from whyperf.investigation.investigate import investigate
 from whyperf.investigation.subject import Bounds, Subject
 from whyperf.origin.search import Found
 
+pytestmark = pytest.mark.process
+
 
 def _investigated(verdict: Verdict, binary: Path | None, ends_in: float = 100.0) -> Verdict:
     program = find_program(["/bin/true"], os.environ)

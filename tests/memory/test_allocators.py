@@ -25,6 +25,8 @@ from whyperf.recording.layout import OUTPUT
 from whyperf.recording.reader import Recording
 from whyperf.seal import seal
 
+pytestmark = pytest.mark.process
+
 HERE = Path(__file__).parent
 NATIVE = HERE.parents[1] / "native"
 INTERVAL = 64 * 1024
@@ -121,7 +123,6 @@ def test_a_program_without_the_function_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "r").exists()
 
 
-@pytest.mark.process
 def test_what_an_arena_holds_is_known_until_it_is_reset(tmp_path: Path) -> None:
     # GIVEN a program that takes 60 MB in all from an arena that it resets 3000 times, and 30 MB from one that it keeps
     program = compiled(tmp_path, POOL)
@@ -136,7 +137,6 @@ def test_what_an_arena_holds_is_known_until_it_is_reset(tmp_path: Path) -> None:
     assert held.kept_bytes <= held.peak_bytes <= held.kept_bytes + 5e6
 
 
-@pytest.mark.process
 def test_memory_of_an_arena_is_not_counted_twice(tmp_path: Path) -> None:
     # GIVEN the same, on chunks that it allocates by malloc
     program = compiled(tmp_path, POOL_ON_MALLOC)
@@ -148,7 +148,6 @@ def test_memory_of_an_arena_is_not_counted_twice(tmp_path: Path) -> None:
     assert holdings_of(own).size.max() < 1 << 16 < holdings_of(plain).size.max()
 
 
-@pytest.mark.process
 def test_who_takes_more_from_an_arena_comes_first(tmp_path: Path) -> None:
     program = compiled(tmp_path, POOL)
     runs = {
@@ -182,7 +181,6 @@ def handled(folder: Path, compiler: str, *runner: str) -> subprocess.CompletedPr
     return subprocess.run([program], env={**os.environ, **settings}, capture_output=True, text=True, check=True)
 
 
-@pytest.mark.process
 @pytest.mark.parametrize("machine", ["native", "x86-64"])
 def test_no_register_is_changed(tmp_path: Path, machine: str) -> None:
     # GIVEN functions that change next to no register, which compilers know and rely on
@@ -214,7 +212,6 @@ def test_stubs_of_x86_64_are_what_was_meant(tmp_path: Path) -> None:
     assert stubs[1][4].startswith("js ")
 
 
-@pytest.mark.process
 def test_programs_whose_handlers_call_their_own_allocator_do_the_same(tmp_path: Path) -> None:
     # GIVEN an allocator of the program's own under the names of malloc's family
     program = tmp_path / "linked"
@@ -224,7 +221,6 @@ def test_programs_whose_handlers_call_their_own_allocator_do_the_same(tmp_path: 
     _does_the_same(tmp_path, program, "handlers")
 
 
-@pytest.mark.process
 @pytest.mark.parametrize(
     ("library", "mode"),
     # A child of tcmalloc's threads waits forever by itself: no storm, which forks.

@@ -21,6 +21,8 @@ from whyperf.recording.manifest import Totals
 
 from .conftest import PROGRAMS, line_of
 
+pytestmark = pytest.mark.process
+
 
 class _Emulated:
     """Knows registers only: what memory held is zero everywhere."""
