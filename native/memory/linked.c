@@ -1,9 +1,7 @@
 #include "memory/linked.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +10,7 @@
 #include "machine/machine.h"
 #include "memory/allocations.h"
 #include "memory/owned.h"
-#include "probes/install.h"
+#include "probes/loaded_plans.h"
 #include "sampler/sampler.h"
 
 _Static_assert(sizeof(struct linked_call) == LINKED_CALL_BYTES &&
@@ -94,22 +92,19 @@ enum slot_kind {
     SLOT_STUBS = 5, // holds an address in the stubs
 };
 
-static struct {
-    char plans[PATH_MAX];
-    struct {
-        struct plan plan; // header is NULL: a free row
-        struct installed installed;
-    } modules[MOST_MODULES];
-} linked;
-
-static uint64_t slot_value(uint32_t kind, uint64_t held, const struct installed *where) {
-    switch (kind) {
+static uint64_t value_of(const struct plan *plan, const struct plan_increment *slot, uint64_t held,
+                         const struct installed *where) {
+    (void)plan;
+    switch (slot->counter) {
     case SLOT_ALLOCATION:
         return (uintptr_t)linked_handle_allocation;
     case SLOT_RELEASE:
         return (uintptr_t)linked_handle_release;
-    case SLOT_THREAD:
-        return (uint64_t)((uintptr_t)&these_allocations.until_sample - machine_thread_pointer());
+    case SLOT_THREAD: {
+        uint64_t distance = (uint64_t)((uintptr_t)&these_allocations.until_sample - machine_thread_pointer());
+        memcpy(&held, &distance, LINKED_DISTANCE_BYTES);
+        return held;
+    }
     case SLOT_LIVE:
         return (uintptr_t)live_taken;
     case SLOT_OWNED:
@@ -119,57 +114,23 @@ static uint64_t slot_value(uint32_t kind, uint64_t held, const struct installed 
     }
 }
 
-static void fill_slots(const struct plan *plan, const struct installed *where, uint8_t *stubs, void *context) {
-    (void)context;
-    for (uint32_t i = 0; i < plan->header->increments; i++) {
-        const struct plan_increment *slot = &plan->increments[i];
-        uint64_t value;
-        memcpy(&value, stubs + slot->at, sizeof value);
-        value = slot_value(slot->counter, value, where);
-        memcpy(stubs + slot->at, &value, slot->counter == SLOT_THREAD ? LINKED_DISTANCE_BYTES : sizeof value);
-    }
+static enum probes_reason has_no_traps(const struct plan *plan) {
+    return plan->header->flags & PLAN_HAS_TRAPS ? PROBES_PLAN_DAMAGED : PROBES_DONE;
 }
 
-static enum probes_reason install(const struct module *module, const struct plan *plan, struct installed *installed) {
-    enum probes_reason reason = plan->header->flags & PLAN_HAS_TRAPS ? PROBES_PLAN_DAMAGED : PROBES_DONE;
-    if (!reason)
-        reason = install_check(plan, module);
-    if (!reason)
-        reason = install_reserve(plan, module, 0, installed);
-    if (!reason)
-        reason = install_stubs(plan, installed, fill_slots, NULL);
-    return reason ? reason : install_patches(plan, installed);
-}
-
-static void look_at(const struct module *module, void *context) {
-    (void)context;
-    int free_row = -1;
-    for (int i = 0; i < MOST_MODULES; i++) {
-        if (!linked.modules[i].plan.header)
-            free_row = i;
-        else if (linked.modules[i].installed.bias == module->bias &&
-                 install_is_in_effect(&linked.modules[i].plan, &linked.modules[i].installed))
-            return;
-    }
-    if (free_row < 0)
-        return;
-    struct plan *plan = &linked.modules[free_row].plan;
-    enum probes_reason reason = plan_open(linked.plans, module->build_id, module->build_id_bytes, plan);
-    if (reason == PROBES_NO_PLAN || reason == PROBES_NO_BUILD_ID)
-        return;
-    if (!reason)
-        reason = install(module, plan, &linked.modules[free_row].installed);
-    if (reason) {
-        plan_close(plan);
+static void is_put(const struct module *module, const struct loaded_plan *row, enum probes_reason reason) {
+    (void)module, (void)row;
+    if (reason)
         atomic_fetch_add(&this_process.session->modules_not_patched, 1);
-    }
 }
+
+static struct loaded_plan rows[MOST_MODULES];
+static struct loaded_plans linked = {
+    .rows = rows, .most = MOST_MODULES, .check = has_no_traps, .value_of = value_of, .is_put = is_put};
 
 static void look(void) {
-    int saved_errno = errno;
     if (this_process.session && !atomic_load(&this_process.no_system_calls))
-        modules_walk(look_at, NULL);
-    errno = saved_errno;
+        loaded_plans_look(&linked);
 }
 
 static bool threads_run_already(void) {
@@ -181,8 +142,8 @@ static bool threads_run_already(void) {
 void allocators_start(void) {
     const char *path = this_process.session_path, *name = strrchr(path, '/');
     int folder_bytes = name ? (int)(name - path) : 0;
-    size_t bytes = (size_t)snprintf(linked.plans, PATH_MAX, "%.*s/allocators", folder_bytes, path);
-    if (bytes >= PATH_MAX || faccessat(AT_FDCWD, linked.plans, R_OK, 0) != 0)
+    size_t bytes = (size_t)snprintf(linked.folder, PATH_MAX, "%.*s/allocators", folder_bytes, path);
+    if (bytes >= PATH_MAX || faccessat(AT_FDCWD, linked.folder, R_OK, 0) != 0)
         return;
     if (threads_run_already()) {
         atomic_fetch_add(&this_process.session->modules_not_patched, 1);

@@ -166,7 +166,8 @@ def handled(folder: Path, compiler: str, *runner: str) -> subprocess.CompletedPr
     program = compiled(folder, (HERE / "registers.c").read_text(), compiler=compiler)
     library = folder / "library.so"
     parts = [f"memory/{machine}/handlers.c", "memory/linked.c", "memory/live.c", "memory/owned.c"]
-    parts += [f"probes/{name}.c" for name in (f"{machine}/code", "checksum", "install", "memory", "modules", "plan")]
+    patching = (f"{machine}/code", "checksum", "install", "loaded_plans", "memory", "modules", "plan")
+    parts += [f"probes/{name}.c" for name in patching]
     flags = ["-std=gnu11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-shared", "-ftls-model=initial-exec", f"-I{NATIVE}"]
     sources = [str(NATIVE / part) for part in parts]
     subprocess.run([compiler, *flags, str(HERE / "clobbering.c"), *sources, "-o", str(library)], check=True)

@@ -18,7 +18,7 @@ from whyperf.debuginfo.transplants.planner import plan_transplant
 NATIVE = Path(__file__).parents[2] / "native"
 CROSS = "x86_64-linux-gnu-gcc"
 SYSROOT = "/usr/x86_64-linux-gnu"
-_PARTS = ("checksum", "install", "memory", "modules", "plan", "sandbox", "transplant")
+_PARTS = ("checksum", "install", "loaded_plans", "memory", "modules", "plan", "sandbox", "transplant")
 pytestmark = pytest.mark.skipif(
     not shutil.which("qemu-x86_64-static") or not shutil.which(CROSS) or not shutil.which("x86_64-linux-gnu-g++"),
     reason="no emulator of x86-64",
