@@ -109,16 +109,17 @@ def _parts(name: str, size: int) -> set[str]:
     return {{1: byte, 2: letters, 4: f"e{letters}", 8: name}[size]}
 
 
+def _sources(name: str) -> list[str]:
+    """The files that CMakeLists.txt lists under this name; a list may stand in a list."""
+    lists = (NATIVE.parent / "CMakeLists.txt").read_text().replace("${MACHINE}", "x86_64")
+    (listed,) = re.findall(rf"^(?:set|add_preloaded)\({name}\s([^)]*)\)", lists, re.MULTILINE)
+    return [source for one in listed.split() for source in (_sources(one[2:-1]) if one.startswith("${") else [one])]
+
+
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("x86") / "libwhyperf_observation.so"
-    lists = (NATIVE.parent / "CMakeLists.txt").read_text().replace("${MACHINE}", "x86_64")
-    sources = [
-        source
-        for start in (r"set\(PATCHING", r"add_preloaded\(whyperf_observation")
-        for listed in re.findall(rf"^{start}\s([^)]*)\)", lists, re.MULTILINE)
-        for source in listed.split()
-    ]
+    sources = _sources("PATCHING") + _sources("whyperf_observation")
     flags = "-std=gnu11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -fPIC -shared -fvisibility=hidden -fno-stack-protector"
     linked = ["-Wl,-z,now", "-Wl,-z,defs", "-Wl,-z,initfirst"]
     command = [
