@@ -47,7 +47,7 @@ def test_where_a_program_computes_they_tell_the_layer():
     first = verdict.suspects[0]
     assert (first.function, verdict.symptom.kind) == ("crunch", "cpu")
     assert [one.engine for one in first.evidence] == ["excess", "contexts"]
-    assert first.evidence[1].detail["layer"] == "main binary"
+    assert first.evidence[1].detail.layer.value == "main binary"
     assert first.why.endswith("The cause is internal: main binary.")
 
 
@@ -56,7 +56,7 @@ def test_cpu_time_of_threads_beside_is_said_to_be_in_no_context():
     verdict = diagnose(computing("main crunch", 100, beside=2), computing("main crunch", 2000, beside=2))
     first = verdict.suspects[0]
     detail = first.evidence[1].detail
-    assert detail["bad_s"] - detail["good_s"] == pytest.approx(1.9, rel=0.05)
+    assert detail.bad_s - detail.good_s == pytest.approx(1.9, rel=0.05)
     # THEN the suspect's figure and the context's are told apart by what lies between them
     assert any("3.80 s more of it per run passed beside" in note for note in verdict.notes)
     alone = diagnose(computing("main crunch", 100), computing("main crunch", 2000))

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.diagnose.details import excess_detail
 from whyperf.diagnose.claims import Claim, Thing
 from whyperf.diagnose.join import WORTH_A_WORD, join
 from whyperf.diagnose.symptom_kind import Nature
 from whyperf.diagnose.trust import ENGINES, HAS_A_SAY, TRUST
 from whyperf.diagnose.verdict import Evidence, Suspect, Variable
+from whyperf.engines.finding import Detail
 
 # Fractions, so that no order hangs on a rounding.
 EXACT = st.integers(0, 20).map(lambda number: Fraction(number, 20))
@@ -26,7 +28,7 @@ THINGS = st.sampled_from([Thing("tool", name) for name in "abcdef"])
 def suspect(function, engine="excess", *, rank=1, score=0.5, **more):
     shown = Suspect(
         rank, "function", function, "tool", "tool.c", 1, -1, None, None, (), score, score, "medium", "unknown",
-        f"{engine} says {function}.", evidence=(Evidence(engine, rank, score, {}, f"{engine} says {function}."),),
+        f"{engine} says {function}.", evidence=(Evidence(engine, rank, score, Detail(), f"{engine} says {function}."),),
     )  # fmt: skip
     return replace(shown, **more)
 
@@ -253,7 +255,7 @@ def test_relations_of_one_function_stay_apart_and_others_meet_the_first():
 
 @pytest.mark.parametrize(("told", "joined"), [("unknown", "scalability"), ("missing-constraint", "missing-constraint")])
 def test_a_loop_that_takes_longer_has_more_to_go_through_unless_data_tell_otherwise(told, joined):
-    looping = Evidence("excess", 1, 0.7, {"repeats": True})
+    looping = Evidence("excess", 1, 0.7, excess_detail(repeats=True))
     data = claim("values", "plan", 1, 0.9, {"pattern": told}, counted_in="excess")
     (one,) = join([claim("excess", "plan", 1, 0.7, {"evidence": (looping,)}), data], TRUST[Nature.CPU]).suspects
     assert one.pattern == joined

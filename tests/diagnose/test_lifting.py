@@ -8,27 +8,32 @@ import pytest
 
 from tests.diagnose.test_join import suspect
 from tests.engines.made import recording
+from tests.page.stalls import stalled
 from whyperf.diagnose.join import Joined
 from whyperf.diagnose.lifting import lifted
 from whyperf.diagnose.verdict import Evidence
+from whyperf.engines.causes.detail import OwnPlace, ShownRung
 from whyperf.engines.excess.compare import compare
 from whyperf.engines.run import Run
 
-_ASKING = {"function": "ask", "module": "app", "file": "/src/app.c", "line": 9, "path": ["main", "ask"]}
-_SLEEPING = {"function": "sleep+0x40", "module": "sleep", "file": "", "line": 0, "path": ["sleep+0x40"]}
+_ASKING = OwnPlace("ask", "app", "/src/app.c", 9, ("main", "ask"))
+_SLEEPING = OwnPlace("sleep+0x40", "sleep", "", 0, ("sleep+0x40",))
 
 
-def _rung(process: str, pid: int, did: str, own: object) -> dict[str, object]:
-    return {"process": process, "thread": process, "pid": pid, "tid": pid, "did": did, "own": own}
+def _rung(process: str, pid: int, did: str, own: OwnPlace | None) -> ShownRung:
+    return ShownRung(
+        process=process, thread=process, pid=pid, tid=pid, time_s=0, for_s=1, did=did, own=own, stack=(), link=None
+    )
 
 
-def _followed(name: str, share: float, last: object = _SLEEPING):
-    ladder = [
+def _followed(name: str, share: float, last: OwnPlace = _SLEEPING):
+    ladder = (
         _rung("app", 1, "waited in read in ask", _ASKING),
         _rung("dash slow.sh", 2, "waited in wait4", None),
         _rung("sleep", 3, "slept in sleep+0x40", last),
-    ]
-    evidence = Evidence("causes", 1, 1.0, {"ladder": ladder, "interval": [share - 0.1, share + 0.1]})
+    )
+    told = stalled().suspects[0].evidence[0].detail
+    evidence = Evidence("causes", 1, 1.0, replace(told, ladder=ladder, interval=(share - 0.1, share + 0.1)))
     return replace(
         suspect(name, score=share), module="sleep", line=0, share=share, why="It slept.", evidence=(evidence,)
     )
@@ -39,11 +44,11 @@ def test_who_waits_for_a_program_without_lines_is_named() -> None:
     (one,) = joined.suspects
     assert (one.function, one.module, one.line, one.path) == ("ask", "app", 9, ("main", "ask"))
     assert one.why == "It waits for slow.sh, which sleeps. sleep slept." and round(one.share, 6) == 0.9
-    assert one.evidence[0].detail["interval"] == pytest.approx([0.7, 1.0])
+    assert one.evidence[0].detail.interval == pytest.approx([0.7, 1.0])
 
 
 def test_a_program_with_lines_is_the_users_own() -> None:
-    own = {**_SLEEPING, "line": 12, "file": "/src/sleep.c"}
+    own = replace(_SLEEPING, line=12, file="/src/sleep.c")
     (one,) = lifted(Joined((_followed("nap", 0.6, own),), ()), [], None).suspects
     assert one.function == "nap"
 

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.diagnose.details import excess_detail
 from whyperf.diagnose.pattern import HowItGrew, how_it_grew, likeliest, together
 from whyperf.diagnose.verdict import Evidence
 from whyperf.engines.excess.blame_reasons import Role
+from whyperf.engines.finding import Detail
 
 PATTERNS = st.sampled_from(
     ["unknown", "scalability", "wrong-constraint", "missing-constraint", "new-path", "long-wait", "external"]
@@ -81,8 +83,8 @@ def test_a_flipped_condition_explains_a_new_path():
 
 def test_growth_is_told_by_the_engine_that_knows_where_time_is():
     said = [
-        Evidence("values", 1, 0.5, {"repeats": True}),
-        Evidence("excess", 1, 0.5, {"role": "calls-more", "in_every_round": True, "code": "changed"}),
+        Evidence("values", 1, 0.5, Detail()),
+        Evidence("excess", 1, 0.5, excess_detail(role=Role.CALLS_MORE, in_every_round=True, code="changed")),
     ]
     assert how_it_grew(said) == HowItGrew(Role.CALLS_MORE, in_every_round=True, changed=True)
     assert how_it_grew(said[:1]) == HowItGrew()

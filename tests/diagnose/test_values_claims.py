@@ -100,12 +100,12 @@ def test_the_papers_method_ranks_by_calibrated_cost():
     verdict = examine(good, bad, method=Method.PAPER).verdict
     assert verdict.suspects[0].function == "plan"
     assert verdict.suspects[0].pattern == "wrong-constraint"
-    assert verdict.suspects[0].evidence[0].detail["discount"] == 0.0
+    assert verdict.suspects[0].evidence[0].detail.discount == 0.0
 
 
 def test_by_the_papers_method_one_global_lifts_every_function():
     verdict = examine(runs(1.0, ample), runs(9.0, none, first=50), method=Method.PAPER).verdict
-    assert {one.evidence[0].detail["discount"] for one in verdict.suspects if one.function != "main"} == {0.0}
+    assert {one.evidence[0].detail.discount for one in verdict.suspects if one.function != "main"} == {0.0}
 
 
 def test_a_hot_function_explained_by_its_callers_data_is_named_after_it():

@@ -51,10 +51,10 @@ def test_code_that_differs_on_the_way_answers_for_what_the_same_code_below_it_sp
     excess = compared({"look_up": 1})
     first = suspects(excess, "run")[0]
     assert first.function.name == "look_up"
-    assert first.detail["code"] == "changed"
+    assert first.detail.code == "changed"
     assert first.why.endswith("Its code differs between the two builds.")
     second = suspects(excess, "run")[1]
-    assert (second.function.name, second.detail["code"]) == ("compare_keys", "same")
+    assert (second.function.name, second.detail.code) == ("compare_keys", "same")
     # AND nothing is lost or found
     assert sum(charged(excess).values()) == pytest.approx(1.0, abs=0.02)
 

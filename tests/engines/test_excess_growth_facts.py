@@ -28,16 +28,16 @@ def test_whether_only_a_loop_decides_about_a_call_is_told_by_the_code(in_every_r
     bad = run([*BASE, SWEEPING], decided={("sweep", 40): 39}, every_round=rounds)
     found = first(run(BASE, also=["wake"]), bad)
     # THEN
-    assert (found.function.name, found.detail["role"]) == ("sweep", "calls-more")
-    assert found.detail["in_every_round"] is in_every_round
+    assert (found.function.name, found.detail.role.value) == ("sweep", "calls-more")
+    assert found.detail.in_every_round is in_every_round
 
 
 @pytest.mark.parametrize(("own_s", "repeats"), [(0.0, False), (2.0, True)])
 def test_a_loop_with_new_calls_has_more_rounds_if_the_rest_of_it_grew_too(own_s, repeats):
     bad = [*BASE, SWEEPING, (("main", "sweep@41*"), own_s)]
     found = first(run(BASE, also=["wake"]), run(bad))
-    assert (found.function.name, found.detail["role"]) == ("sweep", "calls-more")
-    assert found.detail["repeats"] is repeats
+    assert (found.function.name, found.detail.role.value) == ("sweep", "calls-more")
+    assert found.detail.repeats is repeats
 
 
 @pytest.mark.parametrize("binary_has_it", [True, False])
@@ -46,8 +46,8 @@ def test_who_leads_to_code_that_the_good_build_has_not_is_told(word, role, binar
     good = run(BASE, build="a1", also=["wake"] if binary_has_it else [])
     bad = run([*BASE, (("main", word, "wake"), 6.0)], build="b2")
     found = {one.function.name: one.detail for one in suspects(compare([good], [bad]), "run")}
-    assert (found["sweep"]["role"], found["sweep"]["new_code"]) == (role, not binary_has_it)
-    assert found["wake"]["new_code"] is not binary_has_it
+    assert (found["sweep"].role.value, found["sweep"].new_code) == (role, not binary_has_it)
+    assert found["wake"].new_code is not binary_has_it
 
 
 @pytest.mark.parametrize(
@@ -67,4 +67,4 @@ def test_who_leads_to_code_that_the_good_build_has_not_is_told(word, role, binar
 def test_whether_two_builds_did_the_same_is_told(good, bad, two_builds):
     found = first(run(BASE, **good), run([*BASE, (("main", "parse@12*"), 6.0)], **bad))
     assert found.function.name == "parse"
-    assert found.detail["two_builds"] is two_builds
+    assert found.detail.two_builds is two_builds

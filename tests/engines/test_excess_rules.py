@@ -35,7 +35,7 @@ def test_library_time_belongs_to_the_nearest_function_of_the_program():
     # THEN the caller answers for all of it, and the full view keeps who it was
     assert charged(excess) == pytest.approx({"load": 1.0})
     (finding,) = suspects(excess, "run")
-    inside = {one["function"]: one["share"] for one in finding.detail["inside"]}
+    inside = {one.function: one.share for one in finding.detail.inside}
     assert inside == pytest.approx({"memcpy": 0.6, "read": 0.2, "std::sort": 0.2})
     assert "60% of it in inflate" in finding.why  # what the program calls, rather than what that calls
 
@@ -90,8 +90,8 @@ def test_a_new_path_is_charged_to_who_took_it_or_to_new_code(binary_has_it, call
     # THEN the caller and the first new function share the blame, and what lies below gets none
     assert charged(excess) == pytest.approx({"store": caller_share, "compact": 1 - caller_share})
     findings = {finding.function.name: finding for finding in suspects(excess, "run")}
-    assert findings["store"].detail["role"] == "took-new-path"
-    assert findings["compact"].detail["role"] == role
+    assert findings["store"].detail.role.value == "took-new-path"
+    assert findings["compact"].detail.role.value == role
     assert findings["store"].pattern == findings["compact"].pattern == "new-path"
 
 
@@ -123,7 +123,7 @@ def test_what_is_compiled_while_running_is_no_new_path():
     # THEN it takes longer, and nobody took a path
     assert charged(excess) == pytest.approx({"add": 1.0})
     (finding,) = suspects(excess, "run")
-    assert finding.detail["role"] == "own"
+    assert finding.detail.role.value == "own"
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_line_that_nothing_decides_about_has_no_condition():
 @pytest.mark.parametrize(("words", "repeats"), [(("main", "parse@12*"), True), (("main", "parse@12"), False)])
 def test_time_in_a_loop_is_told(words, repeats):
     (found, *_) = suspects(compare([run(BASE)], [run([*BASE, (words, 6.0)])]), "run")
-    assert found.detail["repeats"] is repeats
+    assert found.detail.repeats is repeats
 
 
 def test_data_of_a_caller_do_not_explain_growth_that_is_in_its_callee_s_own_code():
@@ -193,7 +193,7 @@ def test_a_function_too_cheap_to_be_seen_on_a_small_input_is_not_new(seconds, is
     bad = run([(("main", "parse"), 2.0), (("main", "parse", "match"), seconds)])
     match = next(f for f in suspects(compare([good], [bad]), "run") if f.function.name == "match")
     # THEN 30 s, a hundred times as much as could have been missed, is a new path; 3 s is its own doing
-    assert match.detail["role"] == ("new-path" if is_new else "own")
+    assert match.detail.role.value == ("new-path" if is_new else "own")
 
 
 def test_a_renamed_function_takes_nothing_from_who_really_grew():
@@ -220,7 +220,7 @@ def test_the_hub_is_a_suspect_after_those_that_answer_for_more():
     bad = [(("main", "loop", "dispatch", leaf), 4.0) for leaf in leaves] + rest
     findings = suspects(compare([run(good)], [run(bad)]), "run")
     assert findings[-1].function.name == "dispatch"
-    assert findings[-1].detail["role"] == "hub"
+    assert findings[-1].detail.role.value == "hub"
     assert [finding.share for finding in findings] == sorted((finding.share for finding in findings), reverse=True)
     assert [finding.rank for finding in findings] == list(range(1, len(findings) + 1))
 

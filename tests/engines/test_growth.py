@@ -217,7 +217,7 @@ class TestWhatDoesTheSameEachTime:
             [*OTHER_WORK, (path, 1.0), rest], [*OTHER_WORK, (path, 9.0), rest], knowing(steady=("smooth",))
         )
         first = suspects(excess, "run")[0]
-        assert (first.function.name, first.detail["role"], first.detail["repeats"]) == ("fetch", "calls-oftener", False)
+        assert (first.function.name, first.detail.role.value, first.detail.repeats) == ("fetch", "calls-oftener", False)
         assert first.why.startswith("It calls decode more often, where each time the same is done")
 
 
@@ -270,7 +270,7 @@ class TestNewPaths:
     )
     def test_the_report_says_why(self, path, known, roles):
         found = suspects(self.new(*path, data=knowing(**known)), "run")
-        assert {one.function.name: one.detail["role"] for one in found} == roles
+        assert {one.function.name: one.detail.role.value for one in found} == roles
 
 
 WORD = st.tuples(st.sampled_from("abcdef"), st.sampled_from(["", "*"])).map("".join)

@@ -91,7 +91,7 @@ def test_code_that_is_the_same_gets_no_lines():
     # GIVEN a function whose source differs and whose code does not, as under a condition of the preprocessor
     good, bad = (((84, f"int compare_keys(int a)\n{{\n  return {value};\n}}"),) * 3 for value in (1, 2))
     found = {one.function.name: one for one in suspects(compare(good_runs(sources=good), bad_runs(sources=bad)), "run")}
-    assert found["compare_keys"].detail["code"] == "same"
+    assert found["compare_keys"].detail.code == "same"
     assert found["compare_keys"].change is None
     # AND it would, did its code differ
     changed = bad_runs(sources=bad, code={**CODE, "compare_keys": 9})

@@ -103,7 +103,7 @@ def test_who_touches_an_arena_of_the_programs_own_comes_first(tmp_path: Path) ->
     # THEN what was given back is not held against anybody
     first = findings(excess)[0]
     assert first.function.name == "fill"
-    assert first.detail["bad_live_bytes"] == pytest.approx(60e6, rel=0.1)
+    assert first.detail.bad_live_bytes == pytest.approx(60e6, rel=0.1)
 
 
 def test_counters_that_only_grow_are_told_where_it_allocates(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_sizes_are_told_where_it_allocates(tmp_path: Path) -> None:
     runs = [[Run(recorded(tmp_path / f"{word}{n}", str(program), word)) for n in range(3)] for word in ("good", "bad")]
     first = findings(compare(runs[0], runs[1]))[0]
     assert first.function.name == "work"
-    assert {(one["name"], one["good"], one["bad"]) for one in first.detail["values"]} == {("size", 1000, 4000)}
+    assert {(one["name"], one["good"], one["bad"]) for one in first.detail.values} == {("size", 1000, 4000)}
 
 
 def test_memory_that_is_never_touched_is_waste(tmp_path: Path) -> None:

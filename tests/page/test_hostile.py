@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
@@ -16,6 +15,8 @@ from tests.page.made import model_of
 from tests.page.stalls import stalled
 from whyperf.diagnose.verdict import Evidence, Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.finding import ChangedLine, SourceChange
+from whyperf.engines.relations.detail import RelationsDetail, SymptomTotals
+from whyperf.engines.relations.graph import RelationEdge, RelationGraph, RelationNode
 from whyperf.recording.manifest import Losses, Unfollowed
 from whyperf.report.html.build import page_model
 from whyperf.report.html.examined import Examined
@@ -60,9 +61,12 @@ def related() -> str:
     """A page with a graph and changed lines, from a verdict that says the worst; half a character, too, which no table
     can hold."""
     evil = f"{EVIL}\ud800"
-    node = {"number": 0, "name": evil, "kind": "call", "function": evil, "file": evil, "line": 3, "good": 1, "bad": 2}
-    edge: dict[str, Any] = {"start": 0, "end": 1, "kind": "contains", "good": 1.0, "bad": 9.0, "changed": True}
-    detail = {"decision": evil, "forward": None, "graph": {"nodes": [node, {**node, "kind": evil}], "edges": [edge]}}
+    node = RelationNode(evil, "call", evil, evil, 3, 1, 2)
+    graph = RelationGraph((node, replace(node, kind=evil)), (RelationEdge(0, 1, "contains", 1.0, 9.0, True),))
+    detail = RelationsDetail(
+        symptom=SymptomTotals(evil, 1, 9, negation=False), decision=evil, inlined=evil, cause=None, origin=None,
+        forward=None, way_in=None, backward=(), effect_of=evil, graph=graph,
+    )  # fmt: skip
     suspect = Suspect(
         1, evil, evil, evil, evil, 3, 0, None, None, (evil, evil), 1, 1, evil, evil, evil,
         evidence=(Evidence("relations", 1, 1.0, detail),),

@@ -45,13 +45,13 @@ def test_a_stall_is_told_by_its_end() -> None:
 def test_five_threads_that_wait_for_one_lock_are_one_row() -> None:
     # GIVEN a chain of waits at one place, that ends with who holds the lock
     (suspect,) = stalled().suspects
-    detail = dict(suspect.evidence[0].detail)
-    waiting, _, holder = detail["ladder"]
-    several = [{**waiting, "thread": f"worker-{n}", "tid": 100 + n, "time_s": 0.3 + n / 1000} for n in range(5)]
-    rungs = rungs_of({**detail, "ladder": [*several, holder]})
+    detail = suspect.evidence[0].detail
+    waiting, _, holder = detail.ladder
+    several = [replace(waiting, thread=f"worker-{n}", tid=100 + n, time_s=0.3 + n / 1000) for n in range(5)]
+    rungs = rungs_of(replace(detail, ladder=(*several, holder)))
     # THEN
     assert [name_of(rung) for rung in rungs] == ["convoy/worker-* (5 threads)", "convoy/flusher (30445)"]
     assert rungs[0].ids == (100, 101, 102, 103, 104) and rungs[0].start_s == 0.3
     # AND who waits elsewhere, or by other means, is another
-    elsewhere = [{**several[1], "stack": ["futex_wait (futex.h:146)", "commit"]}, several[2]]
-    assert len(rungs_of({**detail, "ladder": [several[0], *elsewhere, holder]})) == 4
+    elsewhere = [replace(several[1], stack=("futex_wait (futex.h:146)", "commit")), several[2]]
+    assert len(rungs_of(replace(detail, ladder=(several[0], *elsewhere, holder)))) == 4

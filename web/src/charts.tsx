@@ -1,6 +1,6 @@
 import * as Plot from "@observablehq/plot";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { Cells, Course, RunAmounts } from "./model";
+import type { Cells, RunAmounts, RunCourse } from "./model";
 import { OPENED_FOR_PRINT } from "./print";
 import { measured, percent, short } from "./words";
 
@@ -136,7 +136,7 @@ function named({ labels, good, bad }: Cells, width: number): Element {
   });
 }
 
-export function OverTime({ courses, what = "What it held over time" }: { courses: Course[]; what?: string }) {
+export function OverTime({ courses, what = "What it held over time" }: { courses: RunCourse[]; what?: string }) {
   const spoken = courses.map((course) => {
     const [low, high] = [Math.min(...course.low), Math.max(...course.high)];
     const last = course.middle.at(-1) ?? 0;
@@ -145,7 +145,7 @@ export function OverTime({ courses, what = "What it held over time" }: { courses
   return <Chart data={courses} draw={lines} label={`${what}: ${spoken.join("; ")}`} />;
 }
 
-function lines(courses: Course[], width: number): Element {
+function lines(courses: RunCourse[], width: number): Element {
   const points = courses.flatMap((course) =>
     course.seconds.map((time, at) => ({
       time,

@@ -1,7 +1,7 @@
-import type { RelationGraph, RelationNode } from "./model";
+import type { Relation, RelationNode } from "./model";
 
 /** Without branches and iterations that are passed exactly once on the way: they say nothing. */
-export function condensed({ nodes, edges, ...rest }: RelationGraph): RelationGraph {
+export function condensed({ nodes, edges, ...rest }: Relation): Relation {
   const passed = (at: number) => {
     const [into, ...more] = edges.filter((edge) => edge.end === at);
     const out = edges.filter((edge) => edge.start === at);

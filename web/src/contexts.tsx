@@ -4,7 +4,7 @@ import { Choice } from "./choice";
 import { type Colouring, FlameGraph, matches } from "./flamegraph";
 import { leave, useHash } from "./hash";
 import { Heat } from "./heat";
-import type { Clock, Contexts, ContextTree, MemoryOverTime } from "./model";
+import type { Contexts, ContextTree, MemoryOverTime } from "./model";
 import {
   type Context,
   calleesFirst,
@@ -27,6 +27,8 @@ const LAYERS: Record<string, string> = {
   kernel: "kernel",
   unknown: "unknown or too small to show",
 };
+type Clock = ContextTree["clock"];
+
 const CLOCKS: Record<Clock, string> = { cpu: "on the CPU", blocked: "waiting", peak: "at the peak", kept: "kept" };
 const CHOICES: Record<Clock, string> = {
   cpu: "on the CPU",

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { HeatMap, HeatRow, HeatStep } from "./model";
+import type { HeatContext, HeatMap, HeatStep } from "./model";
 import { percent, seconds } from "./words";
 
 const COLOURS: Record<string, string> = {
@@ -48,7 +48,7 @@ export function Heat({ heat }: { heat: HeatMap }) {
 }
 
 interface Heated {
-  row: HeatRow;
+  row: HeatContext;
   hottest: number;
   amount: (value: number) => string;
 }

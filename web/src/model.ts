@@ -1,4 +1,15 @@
-/** What the page is fed: the classes of `report/html/model.py`. A section that is null does not appear. */
+/** What the page is fed. Made from `report/html/model.py`, where the fields are explained, by `tools/page_model.py`. */
+
+export interface RunAmounts {
+  good: number[];
+  bad: number[];
+}
+
+export interface TimeInside {
+  function: string;
+  module: string;
+  share: number;
+}
 
 export interface SourceLine {
   number: number;
@@ -23,9 +34,10 @@ export interface SourceChange {
   more: number;
 }
 
-export interface RunAmounts {
-  good: number[];
-  bad: number[];
+export interface Evidence {
+  engine: string;
+  rank: number;
+  why: string;
 }
 
 export interface Hop {
@@ -64,21 +76,21 @@ export interface Suspect {
   pattern: string;
   why: string;
   runs: RunAmounts | null;
-  inside: { function: string; module: string; share: number }[];
+  inside: TimeInside[];
   excerpt: Excerpt | null;
   change: SourceChange | null;
   variables: number[];
   relation: number | null;
   cause: number | null;
   frame: number | null;
-  evidence: { engine: string; rank: number; why: string }[];
+  evidence: Evidence[];
   origin: Origin | null;
   proofs: Proof[];
 }
 
 export interface Verdict {
   kind: "difference" | "none" | "more-work" | "insufficient";
-  headline: string; // why, names in backticks; empty where nobody is suspected
+  headline: string;
   sentence: string;
   symptom: string;
   measure: string;
@@ -93,6 +105,11 @@ export interface Verdict {
   next_command: string | null;
 }
 
+export interface Spread {
+  range: string;
+  typical: string;
+}
+
 export interface Cells {
   edges: number[];
   labels: string[];
@@ -100,7 +117,7 @@ export interface Cells {
   bad: number[];
 }
 
-export interface Course {
+export interface RunCourse {
   good: boolean;
   run: number;
   seconds: number[];
@@ -121,11 +138,11 @@ export interface Variable {
   sentence: string;
   distance: number;
   p: number | null;
-  good: { range: string; typical: string };
-  bad: { range: string; typical: string };
+  good: Spread;
+  bad: Spread;
   abnormal_share: number;
   cells: Cells;
-  courses: Course[];
+  courses: RunCourse[];
   excerpt: Excerpt | null;
 }
 
@@ -141,11 +158,8 @@ export interface FrameFunction {
   layer: string;
 }
 
-/** Of seconds per unit of work, and of bytes a run. */
-export type Clock = "cpu" | "blocked" | "peak" | "kept";
-
 export interface ContextTree {
-  clock: Clock;
+  clock: "cpu" | "blocked" | "peak" | "kept";
   parent: number[];
   function: number[];
   good: number[];
@@ -160,7 +174,7 @@ export interface HeatStep {
   added: number;
 }
 
-export interface HeatRow {
+export interface HeatContext {
   share: number;
   good: number;
   bad: number;
@@ -170,25 +184,25 @@ export interface HeatRow {
 
 export interface HeatMap {
   unit: string;
-  rows: HeatRow[];
+  rows: HeatContext[];
+}
+
+export interface MemoryOverTime {
+  resident: boolean;
+  courses: RunCourse[];
 }
 
 export interface Contexts {
   unit: string;
   compared: boolean;
-  shown: Clock; // what the verdict is about
+  shown: "cpu" | "blocked" | "peak" | "kept";
   functions: FrameFunction[];
   trees: ContextTree[];
   heat: HeatMap | null;
   memory: MemoryOverTime | null;
 }
 
-export interface MemoryOverTime {
-  resident: boolean; // pages that were there; else what was allocated
-  courses: Course[]; // in bytes
-}
-
-export interface CauseLink {
+export interface ShownLink {
   mechanism: string;
   certainty: string;
   why: string;
@@ -200,7 +214,7 @@ export interface CauseRung {
   seconds: number;
   did: string;
   stack: string[];
-  link: CauseLink | null;
+  link: ShownLink | null;
 }
 
 export interface CauseStory {
@@ -215,9 +229,16 @@ export interface Causes {
   stories: CauseStory[];
 }
 
+export interface Distribution {
+  instances: number;
+  mean: number;
+  quantiles: number[];
+}
+
 export interface RelationNode {
   name: string;
   kind: string;
+  function: string;
   file: string;
   line: number;
   good: number;
@@ -233,24 +254,18 @@ export interface RelationEdge {
   changed: boolean;
 }
 
-export interface Quantiles {
-  instances: number;
-  mean: number;
-  quantiles: number[];
-}
-
-export interface RelationGraph {
+export interface Relation {
   rank: number;
   decision: string;
   sentence: string;
-  good: Quantiles | null;
-  bad: Quantiles | null;
+  good: Distribution | null;
+  bad: Distribution | null;
   nodes: RelationNode[];
   edges: RelationEdge[];
 }
 
 export interface Relations {
-  graphs: RelationGraph[];
+  graphs: Relation[];
 }
 
 export interface Recording {
@@ -283,6 +298,10 @@ export interface Recording {
   lost: string[];
 }
 
+export interface Recordings {
+  rows: Recording[];
+}
+
 export interface PageModel {
   format: number;
   title: string;
@@ -292,5 +311,5 @@ export interface PageModel {
   contexts: Contexts | null;
   causes: Causes | null;
   relations: Relations | null;
-  recordings: { rows: Recording[] };
+  recordings: Recordings;
 }

@@ -1,7 +1,7 @@
 import { graphlib, layout } from "@dagrejs/dagre";
 import { useMemo } from "preact/hooks";
 import { condensed } from "./condensed";
-import type { Quantiles, RelationEdge, RelationGraph, RelationNode, Relations } from "./model";
+import type { Distribution, Relation, RelationEdge, RelationNode, Relations } from "./model";
 import { capital, count, percent, place } from "./words";
 
 const LETTER = 7.3; // width of one, in the graph's type
@@ -32,7 +32,7 @@ export function RelationsSection({ relations }: { relations: Relations }) {
   );
 }
 
-function HowMany({ good, bad }: { good: Quantiles; bad: Quantiles }) {
+function HowMany({ good, bad }: { good: Distribution; bad: Distribution }) {
   return (
     <table class="numbers several">
       <thead>
@@ -72,7 +72,7 @@ interface Placed {
   edges: (RelationEdge & { path: string; x: number; y: number; label: string })[];
 }
 
-function Drawn({ graph }: { graph: RelationGraph }) {
+function Drawn({ graph }: { graph: Relation }) {
   const placed = useMemo(() => arrange(graph), [graph]);
   const spoken = graph.edges.filter((edge) => edge.changed).map((edge) => inWords(graph, edge));
   return (
@@ -130,7 +130,7 @@ function Drawn({ graph }: { graph: RelationGraph }) {
   );
 }
 
-function arrange(graph: RelationGraph): Placed {
+function arrange(graph: Relation): Placed {
   const drawn = new graphlib.Graph({ multigraph: false });
   drawn.setGraph({ rankdir: "TB", nodesep: 40, ranksep: 34, marginx: 8, marginy: 8 });
   drawn.setDefaultEdgeLabel(() => ({}));
@@ -183,6 +183,6 @@ function times(node: RelationNode): string {
   return node.good === 1 && node.bad === 1 ? "once" : `${change(node)} times`;
 }
 
-function inWords(graph: RelationGraph, edge: RelationEdge): string {
+function inWords(graph: Relation, edge: RelationEdge): string {
   return `${graph.nodes[edge.start]?.name} to ${graph.nodes[edge.end]?.name}: ${edgeLabel(edge, -1)}`;
 }

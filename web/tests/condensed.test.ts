@@ -1,9 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { condensed } from "../src/condensed.ts";
-import type { RelationEdge, RelationGraph, RelationNode } from "../src/model.ts";
+import type { Relation, RelationEdge, RelationNode } from "../src/model.ts";
 
-const node = (name: string, kind: string): RelationNode => ({ name, kind, file: "", line: 0, good: 1, bad: 1 });
+const node = (name: string, kind: string): RelationNode => ({
+  name,
+  kind,
+  function: "",
+  file: "",
+  line: 0,
+  good: 1,
+  bad: 1,
+});
 const edge = (start: number, end: number, good = 1, bad = 1, changed = false): RelationEdge => ({
   start,
   end,
@@ -12,7 +20,7 @@ const edge = (start: number, end: number, good = 1, bad = 1, changed = false): R
   bad,
   changed,
 });
-const graph = (nodes: RelationNode[], edges: RelationEdge[]): RelationGraph => ({
+const graph = (nodes: RelationNode[], edges: RelationEdge[]): Relation => ({
   rank: 1,
   decision: "",
   sentence: "",

@@ -19,6 +19,7 @@ from whyperf.diagnose.trust import TRUST
 from whyperf.diagnose.values_claims import Method
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.causes import path_sentences
+from whyperf.engines.causes.detail import culprit_detail
 from whyperf.engines.causes.diagnosis import Causes, Where, find_causes
 from whyperf.engines.causes.findings import findings
 from whyperf.engines.causes.paper.findings import paper_findings
@@ -68,12 +69,12 @@ class CausesView:
             replace(
                 suspect,
                 kind="thread",
-                process=finding.detail.get("culprit_process"),
-                thread=finding.detail.get("culprit_thread"),
-                confidence=_CONFIDENCE[finding.detail.get("certainty", "weak")],
-                doubt=_DOUBTS[finding.detail.get("certainty", "weak")],
+                process=detail.culprit_process,
+                thread=detail.culprit_thread,
+                confidence=_CONFIDENCE[detail.certainty],
+                doubt=_DOUBTS[detail.certainty],
             )
-            for suspect, finding in zip(plain, self.findings, strict=True)
+            for suspect, detail in zip(plain, map(culprit_detail, self.findings), strict=True)
         ]
         alike: defaultdict[Thing, list[Claim]] = defaultdict(list)
         stalls: defaultdict[Thing, list[Stall]] = defaultdict(list)

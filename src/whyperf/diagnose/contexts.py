@@ -14,6 +14,7 @@ from whyperf.diagnose.suspects import to_suspects
 from whyperf.diagnose.values_claims import Method
 from whyperf.diagnose.verdict import ContextRanking, ContextStep, Evidence, SlowContext, Suspect
 from whyperf.engines.contexts.compare import Comparison, compare
+from whyperf.engines.contexts.detail import LayerDetail, layer_detail
 from whyperf.engines.contexts.findings import ENGINE, findings
 from whyperf.engines.contexts.layers import Layer
 from whyperf.engines.contexts.paper import findings as paper_findings
@@ -105,8 +106,8 @@ class ContextsView:
             settings=settings,
         )
         suspects = (
-            replace(one, process=finding.detail.get("process") or None, thread=finding.detail.get("thread") or None)
-            for one, finding in zip(plain, self.findings, strict=True)
+            replace(one, process=detail.process or None, thread=detail.thread or None)
+            for one, detail in zip(plain, map(layer_detail, self.findings), strict=True)
         )
         yield from claims_of(self.findings, suspects)
 
@@ -117,7 +118,7 @@ class ContextsView:
         plug-in's time to the program. The program chose to call a library, but a plug-in was put into it.
         """
         for finding, claim in zip(self.findings, self.claims(settings), strict=True):
-            if finding.detail["layer"] == Layer.PLUG_IN.value and not self._is_own(finding.function):
+            if layer_detail(finding).layer is Layer.PLUG_IN and not self._is_own(finding.function):
                 yield replace(claim, hidden_from=EXCESS)
         for key in functions:
             number = self.comparison.index.number(key)
@@ -133,7 +134,7 @@ class ContextsView:
         finding = next((one for one in self.findings if one.function == key), None)
         rank = finding.rank if finding else 1 + int((share > share[number]).sum())
         score = min(1.0, max(0.0, float(share[number])))
-        detail = finding.detail if finding else {"layer": layer.value, "external": layer.external, "unit": self.unit}
+        detail = finding.detail if finding else LayerDetail(layer=layer, external=layer.external)
         said = where(key.module, layer)
         evidence = Evidence(ENGINE, rank, score, detail, finding.why if finding else said)
         suspect = Suspect(
@@ -149,9 +150,9 @@ class ContextsView:
         told = [wording.beside(beside, self.unit)] if summed else []
         return told + [
             f"{percent(one.share)} of the added time lies in {one.function.name} ({one.function.module}, "
-            f"{one.detail['layer']}): charged to the program's function that calls it."
+            f"{layer_detail(one).layer.value}): charged to the program's function that calls it."
             for one in self.findings[:1]
-            if one.detail["layer"] == Layer.THIRD_PARTY.value and one.function not in functions
+            if layer_detail(one).layer is Layer.THIRD_PARTY and one.function not in functions
         ]
 
     def unit_notes(self) -> list[str]:

@@ -61,11 +61,11 @@ def _of_the_program(suspect: Suspect) -> str:
 
 def _with_interval(first: Sequence[Evidence], other: Sequence[Evidence]) -> tuple[Evidence, ...]:
     """The interval of what both answer for: at most all of it, as their shares are."""
-    if not first or not other or not all("interval" in one.detail for one in (first[0], other[0])):
+    one, another = (evidence[0].detail.interval if evidence else None for evidence in (first, other))
+    if one is None or another is None:
         return tuple(first)
-    ends = zip(first[0].detail["interval"], other[0].detail["interval"], strict=True)
-    interval = [min(1.0, one + another) for one, another in ends]
-    return replace(first[0], detail={**first[0].detail, "interval": interval}), *first[1:]
+    interval = min(1.0, one[0] + another[0]), min(1.0, one[1] + another[1])
+    return replace(first[0], detail=replace(first[0].detail, interval=interval)), *first[1:]
 
 
 def _merged(first: Suspect, other: Suspect, caller: Caller | None) -> Suspect:

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from whyperf.diagnose.verdict import Evidence
 from whyperf.engines.excess.blame_reasons import Role
-from whyperf.engines.excess.findings import CHANGED
-from whyperf.engines.excess.findings import ENGINE as EXCESS
+from whyperf.engines.excess.detail import CHANGED, ExcessDetail
 from whyperf.engines.values.patterns import MISSING_CONSTRAINT, SCALABILITY, UNKNOWN, WRONG_CONSTRAINT
 
 NEW_PATH = "new-path"
@@ -31,14 +30,16 @@ class HowItGrew:
 
 
 def how_it_grew(evidence: Iterable[Evidence]) -> HowItGrew:
-    detail = next((one.detail for one in evidence if one.engine == EXCESS), {})
+    detail = next((one.detail for one in evidence if isinstance(one.detail, ExcessDetail)), None)
+    if detail is None:
+        return HowItGrew()
     return HowItGrew(
-        role=Role(detail["role"]) if "role" in detail else None,
-        repeats=bool(detail.get("repeats")),
-        in_every_round=bool(detail.get("in_every_round")),
-        new_code=bool(detail.get("new_code")),
-        two_builds=bool(detail.get("two_builds")),
-        changed=detail.get("code") == CHANGED,
+        role=detail.role,
+        repeats=detail.repeats,
+        in_every_round=detail.in_every_round,
+        new_code=detail.new_code,
+        two_builds=detail.two_builds,
+        changed=detail.code == CHANGED,
     )
 
 

@@ -24,6 +24,7 @@ from whyperf.engines.quantities import count, percent, seconds
 from whyperf.engines.recording_protocol import Recorded
 from whyperf.engines.relations.candidates import Change
 from whyperf.engines.relations.compare import compare
+from whyperf.engines.relations.detail import RelationsDetail
 from whyperf.engines.relations.findings import Relations
 from whyperf.engines.relations.line_matching import all_source_lines
 from whyperf.engines.relations.settings import RelationsSettings
@@ -270,11 +271,12 @@ def _source(suspect: Suspect, sources: Mapping[str, Mapping[int, str]]) -> tuple
 
 def _elsewhere(suspect: Suspect, sources: Mapping[str, Mapping[int, str]]) -> str:
     """The line of a cause that is in another file."""
-    cause = suspect.evidence[0].detail.get("cause")
-    if not isinstance(cause, dict) or cause.get("file", "") == suspect.file:
+    detail = suspect.evidence[0].detail
+    cause = detail.cause if isinstance(detail, RelationsDetail) else None
+    if cause is None or cause.file == suspect.file:
         return ""
-    text = sources.get(cause.get("file", ""), {}).get(cause.get("line", 0), "").strip()
-    return f" Line {cause['line']} of {PurePosixPath(cause['file']).name}: {text}" if text else ""
+    text = sources.get(cause.file, {}).get(cause.line, "").strip()
+    return f" Line {cause.line} of {PurePosixPath(cause.file).name}: {text}" if text else ""
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from whyperf.diagnose.confidence import HIGH, MEDIUM
 from whyperf.diagnose.symptom_kind import Nature
 from whyperf.diagnose.verdict import Evidence, Percentile, Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.contexts.findings import ENGINE
 from whyperf.engines.contexts.slow_requests import QUEUED, RUNS, Place, SlowRequests, slow_requests
+from whyperf.engines.finding import Detail
 from whyperf.engines.kernel.wait_kinds import WaitKind
 from whyperf.engines.quantities import percent, seconds
 from whyperf.engines.recording_protocol import Recorded
@@ -16,6 +19,12 @@ from whyperf.errors import WhyperfError
 _SHOWN = 5
 _LEAST_SHARE = 0.05  # of what the slowest take longer: less names nobody
 _NEARLY_ALL = 0.8  # of the slowest requests pass time there
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlowRequestsDetail(Detail):
+    slow_s: float  # passed there by the slowest, on average
+    usual_s: float  # by the others
 
 
 def examine_slow_requests(recording: Recorded) -> Verdict:
@@ -58,7 +67,7 @@ def _suspects(found: SlowRequests, added: float) -> list[Suspect]:
         why = _why(found, place)
         sure = HIGH if place.in_slow >= _NEARLY_ALL else MEDIUM
         doubt = "" if sure == HIGH else f"only {percent(place.in_slow)} of the slowest requests do that"
-        evidence = Evidence(ENGINE, rank, share, {"slow": place.slow_s, "usual": place.usual_s}, why)
+        evidence = Evidence(ENGINE, rank, share, SlowRequestsDetail(slow_s=place.slow_s, usual_s=place.usual_s), why)
         suspects.append(
             Suspect(
                 rank, "function", known.key.name, known.key.module, known.file, 0, -1, None, None, (), share, share,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 from whyperf.diagnose.origin import Origin, Proof
-from whyperf.engines.finding import HotLine, SourceChange
+from whyperf.engines.finding import Detail, HotLine, SourceChange
 
 PEAK_BYTES, ALLOCATED_BYTES = "peak_bytes", "allocated_bytes"
 MEMORY_MEASURES = frozenset({PEAK_BYTES, ALLOCATED_BYTES})
@@ -61,7 +60,7 @@ class Evidence:
     engine: str
     rank: int
     score: float
-    detail: dict[str, Any]
+    detail: Detail
     why: str = ""  # what the engine says of it, in a sentence
 
 

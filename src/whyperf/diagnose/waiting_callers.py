@@ -7,16 +7,17 @@ innermost function with known lines that waits for it meanwhile is where the use
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import PurePosixPath
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from whyperf.diagnose.verdict import Suspect
+from whyperf.engines.causes.detail import CausesDetail, OwnPlace, ShownRung
+from whyperf.engines.finding import Detail
 from whyperf.engines.functions import is_system_source
 from whyperf.engines.kernel.rules import load_rules
 from whyperf.engines.kernel.system_calls import SLEEPS
@@ -40,22 +41,21 @@ class Caller:
     does: str  # what that does meanwhile: "sleeps"
 
 
-def caller_in_ladder(detail: Mapping[str, Any]) -> Caller | None:
+def caller_in_ladder(detail: Detail) -> Caller | None:
     """Of a stall that was followed from thread to thread."""
-    ladder: Sequence[Mapping[str, Any]] = detail.get("ladder") or ()
-    if len(ladder) < 2 or _has_lines(ladder[-1].get("own")):
+    ladder = detail.ladder if isinstance(detail, CausesDetail) else ()
+    if len(ladder) < 2 or _with_lines(ladder[-1]) is not None:
         return None
     for rung, awaited in reversed(list(pairwise(ladder))):
-        own = rung.get("own")
-        if _has_lines(own) and rung["pid"] != awaited["pid"] and awaited["process"]:
-            assert own is not None
-            program, does = awaited["process"].split()[-1], _present(ladder[-1]["did"])
-            return Caller(own["function"], own["module"], own["file"], own["line"], tuple(own["path"]), program, does)
+        own = _with_lines(rung)
+        if own is not None and rung.pid != awaited.pid and awaited.process:
+            program, does = awaited.process.split()[-1], _present(ladder[-1].did)
+            return Caller(own.function, own.module, own.file, own.line, own.path, program, does)
     return None
 
 
-def _has_lines(own: Mapping[str, Any] | None) -> bool:
-    return own is not None and own["line"] > 0
+def _with_lines(rung: ShownRung) -> OwnPlace | None:
+    return rung.own if rung.own is not None and rung.own.line > 0 else None
 
 
 def _present(did: str) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Literal
 
 from whyperf.recording.identity import FunctionKey
 
@@ -27,7 +27,7 @@ class HotLine:
 class ChangedLine:
     """A line of source of two builds."""
 
-    build: str  # good or bad: which one only has it; both: a line for orientation
+    build: Literal["good", "bad", "both"]  # which one only has it; both: a line for orientation
     line: int  # in that build, the bad one if in both
     text: str
 
@@ -52,6 +52,15 @@ class Strength:
     stands_out: bool = True  # of the noise by itself; else it is named for what it has to do with one that does
 
 
+@dataclass(frozen=True, kw_only=True)
+class Detail:
+    """An engine's own figures of a finding; each engine has a class of its own."""
+
+    interval: tuple[float, float] | None = None  # 95%, of the share
+    good_runs: tuple[float, ...] | None = None  # what the function answers for, run by run
+    bad_runs: tuple[float, ...] | None = None
+
+
 @dataclass(frozen=True)
 class Finding:
     """One engine's evidence against one function."""
@@ -66,6 +75,6 @@ class Finding:
     pattern: str
     why: str
     lines: tuple[HotLine, ...] = ()
-    detail: dict[str, Any] = field(default_factory=dict)
+    detail: Detail = Detail()
     strength: Strength | None = None
     change: SourceChange | None = None  # where its code differs between two builds

@@ -15,7 +15,7 @@ from math import sqrt
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.engines.finding import Finding, HotLine, Place, Strength
+from whyperf.engines.finding import Detail, Finding, HotLine, Place, Strength
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.kernel.blocked_waits import in_locks
 from whyperf.engines.kernel.system_calls import READY, numbers
@@ -29,6 +29,17 @@ _NEARLY_ALWAYS = 0.8  # and hardly anybody else can be the holder
 _LINES_AROUND = 3
 
 Spans = list[tuple[float, float]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocksDetail(Detail):
+    holds: str  # who
+    does: str  # meanwhile
+    inside: str  # the function in which it does that
+    call: str
+    good_s: float
+    bad_s: float
+    seen: float  # part of the time in which it was seen there
 
 
 @dataclass(frozen=True)
@@ -174,8 +185,8 @@ def _holder(
         "long-wait",
         why,
         lines,
-        {"holds": known.key.name, "does": does, "in": index.functions[within].key.name, "call": call,
-         "good": means[0], "bad": means[1], "seen": cover},
+        LocksDetail(holds=known.key.name, does=does, inside=index.functions[within].key.name, call=call,
+                    good_s=means[0], bad_s=means[1], seen=cover),
         strength=strength,
     )  # fmt: skip
     waiters = frozenset(one.own[-1] for each in runs for one in each.waits if one.own)

@@ -103,8 +103,9 @@ def _together(hunks: Sequence[Hunk]) -> list[list[ChangedLine]]:
         if last is None or hunk.before is not last:
             shown.append([])
         last = hunk.after
-        sides = (("good", hunk.good), ("bad", hunk.bad), ("both", (last,) if last else ()))
-        shown[-1] += [ChangedLine(build, line.number, line.text) for build, lines in sides for line in lines]
+        shown[-1] += [ChangedLine("good", line.number, line.text) for line in hunk.good]
+        shown[-1] += [ChangedLine("bad", line.number, line.text) for line in hunk.bad]
+        shown[-1] += [ChangedLine("both", last.number, last.text)] if last else []
     return shown
 
 

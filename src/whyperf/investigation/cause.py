@@ -8,9 +8,8 @@ from dataclasses import replace
 
 from whyperf.diagnose.origin import Finding, Hop, Origin, Proof
 from whyperf.diagnose.verdict import Evidence, Suspect, Verdict
+from whyperf.engines.finding import Detail
 from whyperf.investigation.proving import SETTLED, Tried
-
-_SHOWN_RUNS = ("good_runs", "bad_runs")
 
 
 def with_cause(
@@ -67,7 +66,7 @@ def _led_by(
         confidence="high" if is_proven else "medium",
         why=why,
         variables=(),
-        evidence=(Evidence("origin", 1, payer.score, {}),),
+        evidence=(Evidence("origin", 1, payer.score, Detail()),),
         lines=(),
         change=None,
         commits=(),
@@ -77,10 +76,7 @@ def _led_by(
 
 def _paying(payer: Suspect, maker: Hop | Proof) -> Suspect:
     """Where time is spent; shares are counted once, so it answers for nothing any more."""
-    evidence = tuple(
-        replace(one, detail={key: value for key, value in one.detail.items() if key not in _SHOWN_RUNS})
-        for one in payer.evidence
-    )
+    evidence = tuple(replace(one, detail=replace(one.detail, good_runs=None, bad_runs=None)) for one in payer.evidence)
     said = f"By the first runs alone: {payer.why} It pays for what {maker.function} decides."
     return replace(payer, share=0.0, score=0.0, why=said, evidence=evidence)
 

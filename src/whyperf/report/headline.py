@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Set
-from typing import Any
+from collections.abc import Sequence, Set
 
 from whyperf.diagnose.origin import Origin
 from whyperf.diagnose.verdict import CallCounts, Suspect, Verdict, VerdictKind
+from whyperf.engines.causes.detail import CausesDetail
+from whyperf.engines.causes.path import Ending
+from whyperf.engines.excess.detail import ExcessDetail
 from whyperf.engines.quantities import seconds
 from whyperf.recording.template_names import without_template_arguments
 from whyperf.report.waiting_threads import Rung, name_of, rungs_of
@@ -40,8 +42,8 @@ def _counted(suspect: Suspect, counts: CallCounts | None) -> str:
 def _followed(suspect: Suspect) -> str:
     """How a stall that was followed ends, and who waited for it."""
     for evidence in suspect.evidence[:1]:
-        if rungs := rungs_of(evidence.detail):
-            return _quoted(_ending(rungs, evidence.detail), {suspect.function})
+        if isinstance(detail := evidence.detail, CausesDetail):
+            return _quoted(_ending(rungs_of(detail), detail), {suspect.function})
     return ""
 
 
@@ -53,18 +55,19 @@ def _quoted(sentence: str, names: Set[str]) -> str:
     return re.sub(rf"(?<![\w:`])(?:{any_name})(?![\w`])", lambda found: f"`{found[0]}`", sentence)
 
 
-def _ending(rungs: Sequence[Rung], detail: Mapping[str, Any]) -> str:
+def _ending(rungs: Sequence[Rung], detail: CausesDetail) -> str:
     last, long = rungs[-1], seconds(rungs[-1].seconds)
     did = f"{name_of(last)} {last.did}" + ("" if long in last.did else f" for {long}")
     waiting = sum(len(rung.threads) for rung in rungs[:-1])
-    if detail.get("ending") == "cycle" or not waiting:
+    if detail.ending == Ending.CYCLE.value or not waiting:
         return did
     return f"{did}; {waiting} thread{'' if waiting == 1 else 's'} waited for it"
 
 
 def _told(suspect: Suspect) -> str:
     clause, name = _clause(suspect.why), suspect.function
-    inside = {one["function"] for evidence in suspect.evidence for one in evidence.detail.get("inside", ())}
+    details = [one.detail for one in suspect.evidence if isinstance(one.detail, ExcessDetail)]
+    inside = {one.function for detail in details for one in detail.inside}
     clause = _quoted(clause, inside | {variable.name for variable in suspect.variables})
     name = f"`{name if len(name) <= _READABLE else without_template_arguments(name)}`"
     if clause.startswith(_IT):

@@ -12,7 +12,8 @@ from typing import Any
 from whyperf.diagnose.origin import Origin, Proof, Share
 from whyperf.diagnose.verdict import CallCounts, ContextRanking, Percentile, Suspect, ValueSpread, Verdict
 from whyperf.engines.excess.explain import Explanation
-from whyperf.engines.finding import SourceChange
+from whyperf.engines.finding import Detail, SourceChange
+from whyperf.recording.dataclass_json import to_plain
 
 FORMAT = 1
 
@@ -160,7 +161,7 @@ def _suspect(suspect: Suspect) -> dict[str, Any]:
             for variable in suspect.variables
         ],
         "evidence": [
-            {"engine": one.engine, "rank": one.rank, "score": one.score, "detail": one.detail, "why": one.why}
+            {"engine": one.engine, "rank": one.rank, "score": one.score, "detail": _detail(one.detail), "why": one.why}
             for one in suspect.evidence
         ],
         "lines": [{"line": line.line, "share": line.share, "text": line.text} for line in suspect.lines],
@@ -169,6 +170,11 @@ def _suspect(suspect: Suspect) -> dict[str, Any]:
         "origin": None if suspect.origin is None else _origin(suspect.origin),
         "proofs": [_proof(proof) for proof in suspect.proofs],
     }
+
+
+def _detail(detail: Detail) -> dict[str, Any]:
+    """Without what is unknown."""
+    return {name: value for name, value in to_plain(detail).items() if value is not None}
 
 
 def origin_json(origin: Origin) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
+from whyperf.engines.causes.detail import CausesDetail
+from whyperf.engines.finding import Detail
 from whyperf.engines.quantities import seconds
 from whyperf.report.glyphs import Glyphs
 from whyperf.report.printable import printable
@@ -18,11 +19,11 @@ _FRAMES = 6  # of the culprit's stack
 _LINK_STYLES = {"strong": "green", "weak": "yellow", "inferred": "cyan", "guess": "dim"}
 
 
-def ladder(detail: Mapping[str, Any], width: int, glyphs: Glyphs) -> Iterator[Text]:
+def ladder(detail: Detail, width: int, glyphs: Glyphs) -> Iterator[Text]:
     """Nothing for findings without one."""
-    rungs = rungs_of(detail)
-    if not rungs:
+    if not isinstance(detail, CausesDetail):
         return
+    rungs = rungs_of(detail)
     names = [printable(name_of(rung)) for rung in rungs]
     name_width = min(max(len(name) for name in names), width // 3)
     yield Text()
@@ -38,12 +39,11 @@ def ladder(detail: Mapping[str, Any], width: int, glyphs: Glyphs) -> Iterator[Te
             before = f"{_INDENT}{'':8}  {glyphs.rule} "
             style = _LINK_STYLES.get(link.certainty, "default")
             yield Text(before, "dim").append(cut(printable(said), width - len(before), glyphs.dots), style)
-    yield from _stack(detail, width, glyphs)
+    yield from _stack(detail.stack, width, glyphs)
 
 
-def _stack(detail: Mapping[str, Any], width: int, glyphs: Glyphs) -> Iterator[Text]:
+def _stack(frames: Sequence[str], width: int, glyphs: Glyphs) -> Iterator[Text]:
     """Where the culprit was, innermost first."""
-    frames = detail.get("stack") or []
     for number, frame in enumerate(frames[:_FRAMES]):
         start = f"{_INDENT}{'at' if number == 0 else '  '} "
         yield Text(start, "dim").append(cut(printable(frame), width - len(start), glyphs.dots))

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+
+from whyperf.engines.causes.detail import CausesDetail, ShownLink, ShownRung
 
 _NUMBER = re.compile(r"\d+")
-
-
-@dataclass(frozen=True)
-class Link:
-    mechanism: str
-    certainty: str
-    why: str
 
 
 @dataclass(frozen=True)
@@ -27,12 +21,12 @@ class Rung:
     seconds: float
     did: str
     stack: tuple[str, ...]
-    link: Link | None  # to the next rung
+    link: ShownLink | None  # to the next rung
 
 
-def rungs_of(detail: Mapping[str, Any]) -> tuple[Rung, ...]:
-    """From the one that stalled to the one that should have acted; none for findings without a ladder."""
-    return tuple(_joined(list(alike)) for _, alike in groupby(detail.get("ladder") or (), _waits_alike))
+def rungs_of(detail: CausesDetail) -> tuple[Rung, ...]:
+    """From the one that stalled to the one that should have acted."""
+    return tuple(_joined(list(alike)) for _, alike in groupby(detail.ladder, _waits_alike))
 
 
 def name_of(rung: Rung) -> str:
@@ -47,31 +41,28 @@ def name_of(rung: Rung) -> str:
     return f"{rung.process}{thread} ({len(rung.ids)} threads)"
 
 
-def _waits_alike(rung: Mapping[str, Any]) -> tuple[object, ...]:
+def _waits_alike(rung: ShownRung) -> tuple[object, ...]:
     """Equal for threads of one kind that wait at the same place by the same means: who of them comes first is luck."""
-    link = rung.get("link")
-    if rung.get("process") is None or not link:
+    if rung.process is None or rung.link is None:
         return (id(rung),)
-    thread = _NUMBER.sub("*", rung["thread"] or "")
-    return rung["process"], thread, rung["did"], tuple(rung["stack"]), link["mechanism"]
+    return rung.process, _NUMBER.sub("*", rung.thread or ""), rung.did, rung.stack, rung.link.mechanism
 
 
-def _joined(alike: Sequence[Mapping[str, Any]]) -> Rung:
+def _joined(alike: Sequence[ShownRung]) -> Rung:
     first, last = alike[0], alike[-1]
-    start = min(rung["time_s"] for rung in alike)
-    link = last.get("link")
+    start = min(rung.time_s for rung in alike)
     return Rung(
-        process=first.get("process"),
+        process=first.process,
         threads=tuple(_thread_names(alike)),
-        ids=tuple(rung["tid"] for rung in alike if rung.get("tid") is not None),
+        ids=tuple(rung.tid for rung in alike if rung.tid is not None),
         start_s=start,
-        seconds=max(rung["time_s"] + rung["for_s"] for rung in alike) - start,
-        did=first["did"],
-        stack=tuple(first["stack"]),
-        link=None if not link else Link(link["mechanism"], link["certainty"], link["why"]),
+        seconds=max(rung.time_s + rung.for_s for rung in alike) - start,
+        did=first.did,
+        stack=first.stack,
+        link=last.link,
     )
 
 
-def _thread_names(rungs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _thread_names(rungs: Sequence[ShownRung]) -> Iterator[str]:
     for rung in rungs:
-        yield rung["thread"] if rung.get("pid") != rung.get("tid") and rung["thread"] else ""
+        yield rung.thread if rung.pid != rung.tid and rung.thread else ""

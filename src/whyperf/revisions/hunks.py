@@ -95,5 +95,5 @@ def _cut(hunk: GitHunk, near: Sequence[int], room: int) -> GitHunk:
 
 
 def _lines(hunk: GitHunk) -> list[ChangedLine]:
-    sides = (("good", hunk.good_line, hunk.good), ("bad", hunk.bad_line, hunk.bad))
-    return [ChangedLine(build, first + n, text) for build, first, texts in sides for n, text in enumerate(texts)]
+    good = [ChangedLine("good", number, text) for number, text in enumerate(hunk.good, hunk.good_line)]
+    return good + [ChangedLine("bad", number, text) for number, text in enumerate(hunk.bad, hunk.bad_line)]

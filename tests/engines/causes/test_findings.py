@@ -6,6 +6,7 @@ import pytest
 
 from tests.engines.causes.scripted import Script, socket
 from tests.engines.causes.test_blame import ASK, EPOLL, conversation, signalled, two_deep
+from whyperf.engines.causes.detail import ShownLink
 from whyperf.engines.causes.diagnosis import find_causes
 from whyperf.engines.causes.findings import findings
 
@@ -17,10 +18,10 @@ def test_a_long_run_names_function_thread_and_ladder() -> None:
     (one,) = found
     assert (one.engine, one.rank, one.function.name, one.pattern) == ("causes", 1, "scan_all", "long-run")
     assert one.path == ("main", "loop", "scan_all")
-    ladder = one.detail["ladder"]
-    assert [rung["process"] for rung in ladder] == ["client", "server"]
-    assert ladder[0]["link"] == {"mechanism": "message", "certainty": "strong", "why": "data was sent to it"}
-    assert ladder[1]["did"] == "was busy in scan_all for 1,000 ms"
+    ladder = one.detail.ladder
+    assert [rung.process for rung in ladder] == ["client", "server"]
+    assert ladder[0].link == ShownLink("message", "strong", "data was sent to it")
+    assert ladder[1].did == "was busy in scan_all for 1,000 ms"
     assert "client (100) stalled for 1,000 ms in one wait" in one.why
     assert "in the normal run (12 of them)" in one.why
 
@@ -28,7 +29,7 @@ def test_a_long_run_names_function_thread_and_ladder() -> None:
 def test_a_sleep_two_processes_away() -> None:
     one = findings(find_causes(two_deep(stalled=True).made(), [two_deep(stalled=False).made()]))[0]
     assert (one.function.name, one.pattern) == ("throttle", "long-wait")
-    assert [rung["process"] for rung in one.detail["ladder"]] == ["client", "server", "back"]
+    assert [rung.process for rung in one.detail.ladder] == ["client", "server", "back"]
 
 
 def _paced(pauses: int, pause: float, work: float) -> Script:
@@ -64,7 +65,7 @@ def _asked(script: Script, begin: float, pauses: int, pause: float, work: float)
 def test_many_short_sleeps_are_told_by_number_and_sum(pauses: int, pause: float, said: str) -> None:
     stalled, normal = _paced(pauses, pause, 40.0).made(), _paced(0, pause, 40.0).made()
     one = findings(find_causes(stalled, [normal]))[0]
-    assert (one.function.name, one.detail["ending"]) == ("pace", "slept")
+    assert (one.function.name, one.detail.ending) == ("pace", "slept")
     assert said in one.why
 
 

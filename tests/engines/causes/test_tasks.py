@@ -211,7 +211,7 @@ def test_a_task_that_stayed_in_its_queue_leads_to_what_was_run_before_it() -> No
     assert [label(causes, one) for one in stall.path.culprit.fed_by] == ["p/archiver"]
     (finding, *_) = findings(causes)
     assert "queued by p" in finding.why and "in give" in finding.why and "(loop)" in finding.why
-    assert finding.detail["stall"]["what"] == "task"
+    assert finding.detail.stall.what == "task"
     assert not find_causes(with_queue(pool(slow=False)), [with_queue(pool(slow=False))]).stalls
 
 

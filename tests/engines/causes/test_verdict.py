@@ -20,6 +20,7 @@ from whyperf.diagnose.trust import TRUST
 from whyperf.diagnose.values_claims import Method
 from whyperf.diagnose.verdict import Evidence, Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.causes.diagnosis import Where
+from whyperf.engines.finding import Detail
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import TableFile
 from whyperf.report.chrome import to_chrome
@@ -37,7 +38,7 @@ def plain(kind: VerdictKind, symptom: str, *suspects: Suspect) -> Verdict:
 
 def suspect(function: str) -> Suspect:
     return Suspect(1, "function", function, "tool", "tool.c", 1, -1, None, None, (), 0.5, 0.5, "low", "unknown", "",
-                   evidence=(Evidence("excess", 1, 0.5, {}),))  # fmt: skip
+                   evidence=(Evidence("excess", 1, 0.5, Detail()),))  # fmt: skip
 
 
 def joined(verdict: Verdict, found: CausesView, settings: DiagnoseSettings) -> Verdict:
@@ -84,7 +85,7 @@ def test_several_stalls_with_one_cause_are_one_suspect() -> None:
 
 def test_the_published_method_can_be_asked_for() -> None:
     found = view(method=Method.PAPER)
-    assert found.findings[0].detail["method"] == "paper"
+    assert found.findings[0].detail.method == "paper"
 
 
 def test_recordings_without_events_have_no_say() -> None:

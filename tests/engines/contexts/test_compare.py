@@ -50,12 +50,12 @@ def test_a_sleep_in_a_plug_in_is_the_plug_ins():
 
     (first,) = found(program(steps(5)), program(steps(200)))
     assert (first.function.name, first.function.module) == ("filter", "mod_plug.so")
-    assert (first.pattern, first.detail["layer"], first.detail["external"]) == ("external", "plug-in", True)
+    assert (first.pattern, first.detail.layer.value, first.detail.external) == ("external", "plug-in", True)
     assert first.path == ("main", "serve", "filter")
     assert "sleeps for 195 ms more per run (clock_nanosleep)" in first.why
     assert "mod_plug.so is a plug-in" in first.why
-    assert first.detail["waits"][0]["for"] == "sleep"
-    assert first.detail["latency_s"]["conservative"] == pytest.approx([0.005, 0.2], rel=0.02)
+    assert first.detail.waits[0].kind == "sleep"
+    assert first.detail.latency_s.conservative == pytest.approx([0.005, 0.2], rel=0.02)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_every_layer_can_answer(stack, name, layer):
         return lambda factor: [ran("main", 50 * factor), waited(stack, delay * factor)]
 
     first, *_ = found(program(steps(1)), program(steps(300)))
-    assert (first.function.name, first.detail["layer"], first.detail["external"]) == (name, layer.value, layer.external)
+    assert (first.function.name, first.detail.layer.value, first.detail.external) == (name, layer.value, layer.external)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_own_libraries_came_with_the_program(program, library, layer):
         return made
 
     (first,) = found(runs(1), runs(300))
-    assert first.detail["layer"] == layer.value
+    assert first.detail.layer.value == layer.value
 
 
 def changed(table, name, value):
@@ -132,7 +132,7 @@ def test_libc_answers_for_connections_that_it_opens_itself():
         ]
 
     first, *_ = found(program(steps(1)), program(steps(300)))
-    assert (first.function.name, first.detail["layer"]) == ("getaddrinfo", "libc")
+    assert (first.function.name, first.detail.layer.value) == ("getaddrinfo", "libc")
 
     def plain(delay):
         return lambda factor: [
@@ -142,7 +142,7 @@ def test_libc_answers_for_connections_that_it_opens_itself():
         ]
 
     first, *_ = found(program(plain(1)), program(plain(300)))
-    assert (first.function.name, first.detail["layer"]) == ("fetch", "main binary")
+    assert (first.function.name, first.detail.layer.value) == ("fetch", "main binary")
 
 
 def test_stripped_code_ranks_by_module_and_offset():
@@ -159,8 +159,8 @@ def test_added_running_time_is_told_apart_from_waits():
 
     first, *_ = found(program(steps(100)), program(steps(900)))
     assert (first.function.name, first.pattern) == ("crunch", "long-run")
-    assert first.detail["blocked_s"] == [0, 0]
-    assert first.detail["running_s"] == pytest.approx([0.1, 0.9], rel=0.15)
+    assert first.detail.blocked_s == (0, 0)
+    assert first.detail.running_s == pytest.approx([0.1, 0.9], rel=0.15)
 
 
 def test_waiting_for_a_cpu_is_nobodys_latency():
@@ -214,9 +214,7 @@ def test_disk_waits_are_told():
 
     first, *_ = found(program(steps(1)), program(steps(300)))
     assert "waits for files or the disk for" in first.why
-    assert first.detail["waits"][0] | {"seconds": 0, "count": 0} == {
-        "for": "disk", "call": "fsync", "seconds": 0, "count": 0,
-    }  # fmt: skip
+    assert (first.detail.waits[0].kind, first.detail.waits[0].call) == ("disk", "fsync")
 
 
 def test_the_other_side_of_a_socket_is_named():
@@ -234,7 +232,7 @@ def test_the_other_side_of_a_socket_is_named():
         ]
 
     first, *_ = found(runs(1), runs(300))
-    assert first.detail["other_side"] == "database"
+    assert first.detail.other_side == "database"
     assert "(recvfrom, with database)" in first.why
 
 
@@ -371,14 +369,14 @@ def test_work_that_was_counted_is_divided_by():
     good = server(1, 40, stopped_by="driver", units=40)
     assert found(good, server(1, 120, stopped_by="driver", units=120)) == []
     (first,) = found(good, server(30, 10, stopped_by="driver", units=10))
-    assert (first.function.name, first.detail["unit"]) == ("throttle", "request")
+    assert (first.function.name, first.detail.unit) == ("throttle", "request")
 
 
 def test_windows_of_time_are_compared_by_iterations():
     good = server(1, 40, stopped_by="for")
     assert found(good, server(1, 120, stopped_by="for")) == []
     (first,) = found(good, server(30, 25, stopped_by="for"))
-    assert (first.function.name, first.detail["unit"]) == ("throttle", "iteration")
+    assert (first.function.name, first.detail.unit) == ("throttle", "iteration")
     assert "more per iteration" in first.why
 
 
@@ -410,7 +408,7 @@ def test_windows_without_iterations_are_compared_by_share():
 
     good, bad = (program(steps(delay), stopped_by="for") for delay in (10, 400))
     first, *_ = found(good, bad)
-    assert (first.function.name, first.detail["unit"]) == ("b", "share")
+    assert (first.function.name, first.detail.unit) == ("b", "share")
     assert "of the time" in first.why
 
 

@@ -84,4 +84,4 @@ def test_findings_name_the_hottest_function_of_each_context():
     first = findings(comparison)[0]
     # The paper's hot function is where the latency is, mechanism or not.
     assert first.function.name == "hrtimer_nanosleep"
-    assert (first.detail["layer"], first.rank) == ("kernel", 1)
+    assert (first.detail.layer.value, first.rank) == ("kernel", 1)

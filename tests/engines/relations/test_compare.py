@@ -9,6 +9,7 @@ import pytest
 from tests.engines.relations import programs
 from whyperf.engines.finding import Finding
 from whyperf.engines.relations.compare import compare
+from whyperf.engines.relations.detail import Distribution
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.errors import WhyperfError
 from whyperf.recording.symptom import parse_symptom
@@ -19,8 +20,8 @@ def places(findings: tuple[Finding, ...]) -> list[tuple[str, int]]:
 
 
 def cause(finding: Finding) -> tuple[str, int] | None:
-    named = finding.detail["cause"]
-    return (named["function"], named["line"]) if named else None
+    named = finding.detail.cause
+    return (named.function, named.line) if named else None
 
 
 def test_loop_that_runs_twice_is_named_with_its_numbers() -> None:
@@ -31,8 +32,8 @@ def test_loop_that_runs_twice_is_named_with_its_numbers() -> None:
     assert "The loop at restore (tool.c:20) runs once, now twice" in first.why
     assert "100% of the extra calls of evict" in first.why
     assert first.path == ("main", "restore")
-    assert first.detail["origin"]["line"] == 11  # where the number of plans was stored
-    assert first.detail["forward"]["good"] == {"instances": 60, "mean": 1.0, "quantiles": [1, 1, 1, 1, 1]}
+    assert first.detail.origin.line == 11  # where the number of plans was stored
+    assert first.detail.forward.good == Distribution(60, 1.0, (1, 1, 1, 1, 1))
 
 
 def test_excess_of_instructions_is_the_symptom_if_none_is_given() -> None:
@@ -47,10 +48,10 @@ def test_fake_pointers_are_named_and_their_effects_are_not() -> None:
     assert places(found.findings) == [("mark", 22)]
     first = found.findings[0]
     assert cause(first) == ("main", 5)
-    assert first.detail["symptom"]["negation"]
+    assert first.detail.symptom.negation
     assert "from main (tool.c:5) in 0% of cases" in first.why
-    lost = [one for one in first.detail["backward"] if one["bad"] < one["good"]]
-    assert (lost[0]["producer"], lost[0]["line"]) == ("new", 15)
+    lost = [one for one in first.detail.backward if one.bad < one.good]
+    assert (lost[0].producer, lost[0].line) == ("new", 15)
 
 
 def test_setter_is_told_apart_by_its_callers() -> None:
@@ -59,7 +60,7 @@ def test_setter_is_told_apart_by_its_callers() -> None:
     found = compare([good], [bad], parse_symptom("var:heap_size"))
     assert places(found.findings)[0] == ("mark", 22)
     assert cause(found.findings[0]) == ("main", 5)
-    assert found.findings[0].detail["symptom"]["name"] == "executions of mark:25 in set_bits"
+    assert found.findings[0].detail.symptom.name == "executions of mark:25 in set_bits"
 
 
 @pytest.mark.parametrize("symptom", ["function:evict", "instructions"])
@@ -73,7 +74,7 @@ def test_line_that_only_the_bad_build_has_is_the_cause() -> None:
     found = compare([programs.keys(forgets=False)], [programs.keys(forgets=True)], parse_symptom("function:build_key"))
     assert places(found.findings)[0] == ("reconcile", 10)
     assert cause(found.findings[0]) == ("get_key_info", 4)
-    assert found.findings[0].detail["cause"]["new"]
+    assert found.findings[0].detail.cause.new
     assert len(found.findings) <= 3
 
 
@@ -87,7 +88,7 @@ def test_builds_are_matched_without_their_source() -> None:
 def test_program_that_leaves_early_is_followed_to_where_it_left() -> None:
     found = compare([programs.printer(padded=False)], [programs.printer(padded=True)], parse_symptom("function:format"))
     assert places(found.findings)[0] == ("main", 7)
-    assert found.findings[0].detail["forward"]["left_early"]
+    assert found.findings[0].detail.forward.left_early
 
 
 def test_recursion_counts_a_symptom_once() -> None:
@@ -191,13 +192,13 @@ def test_line_is_a_symptom() -> None:
 
 def test_graph_leads_from_the_root_to_the_symptom() -> None:
     first = compare([programs.cursors(1)], [programs.cursors(2)], parse_symptom("function:evict")).findings[0]
-    graph = first.detail["graph"]
-    names = [node["name"] for node in graph["nodes"]]
-    calls = [node["name"] for node in graph["nodes"] if node["kind"] == "call"]
+    graph = first.detail.graph
+    names = [node.name for node in graph.nodes]
+    calls = [node.name for node in graph.nodes if node.kind == "call"]
     assert calls == ["main", "restore", "cursor_search", "evict"]
     assert names[-1] == "calls of evict"
-    changed = [edge for edge in graph["edges"] if edge["changed"]]
-    assert [(edge["good"], edge["bad"]) for edge in changed] == [(1.0, 2.0)]
+    changed = [edge for edge in graph.edges if edge.changed]
+    assert [(edge.good, edge.bad) for edge in changed] == [(1.0, 2.0)]
 
 
 def test_loop_of_a_library_is_named_by_the_line_that_it_is_inlined_at() -> None:
@@ -205,7 +206,7 @@ def test_loop_of_a_library_is_named_by_the_line_that_it_is_inlined_at() -> None:
     first = found.findings[0]
     assert places(found.findings) == [("find_row", 21)] and first.place.file == "/src/tool.c"
     assert "The loop of std::find, inlined at find_row (tool.c:21) runs 3 times, now 50 times" in first.why
-    assert first.detail["inlined"] == "std::find"
+    assert first.detail.inlined == "std::find"
 
 
 def test_inlined_line_of_a_library_is_a_symptom() -> None:

@@ -61,7 +61,7 @@ def test_change_of_mix_between_callers_is_the_callers_doing() -> None:
         )
 
     found = compare([sketch(*run(90, 10))], [sketch(*run(90, 90))])
-    assert [(one.function.name, one.detail["calls"]) for one in found.findings] == [("main", "costly")]
+    assert [(one.function.name, one.detail.calls) for one in found.findings] == [("main", "costly")]
 
 
 def test_bytes_left_behind_are_a_symptom() -> None:

@@ -142,7 +142,7 @@ def test_pattern(reads, pattern):
     _, found = diagnosed(*reads)
     assert [one.pattern for one in found] == [pattern]
     assert found[0].function.name == "work"
-    assert bool(found[0].detail["pattern_evidence"]) == (pattern != "unknown")
+    assert bool(found[0].detail.pattern_evidence) == (pattern != "unknown")
 
 
 def test_a_stuck_value_is_said_so():

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from whyperf.engines.causes import path_sentences
+from whyperf.engines.causes.detail import (
+    CausesDetail,
+    OwnPlace,
+    ShownLink,
+    ShownRung,
+    ShownStall,
+    ShownThread,
+    WaitedAlong,
+)
 from whyperf.engines.causes.diagnosis import Causes
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.path import Certainty, Culprit, Ending, Rung, Stall
@@ -75,32 +83,35 @@ def _down_to(frames: Sequence[Frame], frame: Frame | None) -> Sequence[Frame]:
     return frames[frames.index(frame) :] if frame is not None and frame in frames else frames
 
 
-def _detail(graph: Graph, stall: Stall, *, compared: bool) -> dict[str, Any]:
-    """The ladder, from the stalled thread up to the culprit; times in seconds since the recording began."""
+def _detail(graph: Graph, stall: Stall, *, compared: bool) -> CausesDetail:
     culprit, anomaly = stall.path.culprit, stall.anomaly
-    return {
-        **_named(graph, culprit.thread, "culprit"),
-        "ending": culprit.ending.value,
-        "certainty": _least_certain(stall),
-        "stall": {
-            **_thread(graph, anomaly.thread),
-            "time_s": _since(graph, anomaly.begin),
-            "for_s": (anomaly.end - anomaly.begin) / 1e9,
-            "what": path_sentences.what(anomaly),
-            "normal_s": anomaly.normal / 1e9,
-            "normal_instances": anomaly.instances,
-            "usual": path_sentences.usual(anomaly, compared=compared),
-        },
-        "ladder": [
-            *(_rung(graph, rung) for rung in stall.path.rungs),
-            *([] if _is_last_rung(stall) else [_last(graph, culprit)]),
-        ],
-        "stack": [_shown(frame) for frame in (graph.stack(culprit.node) if culprit.node >= 0 else ())],
-        "asked_by": [_thread(graph, one) for one in culprit.fed_by],
-        "skipped": list(culprit.skipped),
-        "added": list(culprit.added),
-        "along": [{**_thread(graph, one.thread), "for_s": (one.end - one.begin) / 1e9} for one in stall.along],
-    }
+    who = _thread(graph, culprit.thread)
+    last = () if _is_last_rung(stall) else (_last(graph, culprit),)
+    return CausesDetail(
+        culprit_process=who.process,
+        culprit_thread=who.thread,
+        culprit_pid=who.pid,
+        culprit_tid=who.tid,
+        ending=culprit.ending.value,
+        certainty=_least_certain(stall),
+        stall=ShownStall(
+            **vars(_thread(graph, anomaly.thread)),
+            time_s=_since(graph, anomaly.begin),
+            for_s=(anomaly.end - anomaly.begin) / 1e9,
+            what=path_sentences.what(anomaly),
+            normal_s=anomaly.normal / 1e9,
+            normal_instances=anomaly.instances,
+            usual=path_sentences.usual(anomaly, compared=compared),
+        ),
+        ladder=(*(_rung(graph, rung) for rung in stall.path.rungs), *last),
+        stack=_stack(graph, culprit.node),
+        asked_by=tuple(_thread(graph, one) for one in culprit.fed_by),
+        skipped=tuple(culprit.skipped),
+        added=tuple(culprit.added),
+        along=tuple(
+            WaitedAlong(**vars(_thread(graph, one.thread)), for_s=(one.end - one.begin) / 1e9) for one in stall.along
+        ),
+    )
 
 
 def _is_last_rung(stall: Stall) -> bool:
@@ -109,56 +120,48 @@ def _is_last_rung(stall: Stall) -> bool:
     return bool(rungs) and rungs[-1].thread == culprit.thread and rungs[-1].wait == culprit.wait
 
 
-def _named(graph: Graph, thread: int, prefix: str) -> dict[str, Any]:
-    return {f"{prefix}_{key}": value for key, value in _thread(graph, thread).items()}
-
-
-def _thread(graph: Graph, thread: int) -> dict[str, Any]:
+def _thread(graph: Graph, thread: int) -> ShownThread:
     if thread < 0:
-        return {"process": None, "thread": None, "pid": None, "tid": None}
+        return ShownThread()
     one = graph.thread(thread)
-    return {"process": one.program, "thread": one.name, "pid": one.pid, "tid": one.tid}
+    return ShownThread(process=one.program, thread=one.name, pid=one.pid, tid=one.tid)
 
 
-def _rung(graph: Graph, rung: Rung) -> dict[str, Any]:
-    wait = graph.wait(rung.wait)
-    return {
-        **_thread(graph, rung.thread),
-        "time_s": _since(graph, rung.begin),
-        "for_s": (rung.end - rung.begin) / 1e9,
-        "did": path_sentences.did(graph, rung),
-        "own": _own(graph, wait.node),
-        "stack": [_shown(frame) for frame in graph.stack(wait.node)],
-        "link": None
-        if rung.link is None
-        else {
-            "mechanism": rung.link.mechanism,
-            "certainty": rung.link.certainty.value,
-            "why": rung.link.why,
-        },
-    }
+def _rung(graph: Graph, rung: Rung) -> ShownRung:
+    wait, link = graph.wait(rung.wait), rung.link
+    return ShownRung(
+        **vars(_thread(graph, rung.thread)),
+        time_s=_since(graph, rung.begin),
+        for_s=(rung.end - rung.begin) / 1e9,
+        did=path_sentences.did(graph, rung),
+        own=_own(graph, wait.node),
+        stack=_stack(graph, wait.node),
+        link=None if link is None else ShownLink(link.mechanism, link.certainty.value, link.why),
+    )
 
 
-def _last(graph: Graph, culprit: Culprit) -> dict[str, Any]:
-    return {
-        **_thread(graph, culprit.thread),
-        "time_s": _since(graph, culprit.begin),
-        "for_s": (culprit.end - culprit.begin) / 1e9,
-        "did": path_sentences.ending(graph, culprit),
-        "own": _own(graph, culprit.node),
-        "stack": [_shown(frame) for frame in (graph.stack(culprit.node) if culprit.node >= 0 else ())],
-        "link": None,
-    }
+def _last(graph: Graph, culprit: Culprit) -> ShownRung:
+    return ShownRung(
+        **vars(_thread(graph, culprit.thread)),
+        time_s=_since(graph, culprit.begin),
+        for_s=(culprit.end - culprit.begin) / 1e9,
+        did=path_sentences.ending(graph, culprit),
+        own=_own(graph, culprit.node),
+        stack=_stack(graph, culprit.node),
+        link=None,
+    )
 
 
-def _own(graph: Graph, node: int) -> dict[str, Any] | None:
-    """Where in the program's own code a thread was, with the way there; None where it was in none."""
+def _own(graph: Graph, node: int) -> OwnPlace | None:
     frames = [frame for frame in graph.stack(node) if frame.own] if node >= 0 else []
     if not frames:
         return None
-    inner = frames[0]
-    place = {"function": inner.function, "module": inner.module, "file": inner.file, "line": inner.line}
-    return {**place, "path": [frame.function for frame in reversed(frames)]}
+    inner, path = frames[0], tuple(frame.function for frame in reversed(frames))
+    return OwnPlace(inner.function, inner.module, inner.file, inner.line, path)
+
+
+def _stack(graph: Graph, node: int) -> tuple[str, ...]:
+    return tuple(_shown(frame) for frame in graph.stack(node)) if node >= 0 else ()
 
 
 def _since(graph: Graph, time: int) -> float:

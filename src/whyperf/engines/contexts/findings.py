@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from whyperf.engines.contexts.accounts import Account, Accounts
 from whyperf.engines.contexts.compare import Comparison
+from whyperf.engines.contexts.detail import ContextsDetail, Latencies, ShownWait
 from whyperf.engines.contexts.layers import Layer
 from whyperf.engines.contexts.sentences import sentence
 from whyperf.engines.contexts.significance import Slower
@@ -40,14 +39,9 @@ def _finding(accounts: Accounts, rank: int, one: Slower) -> Finding:
         pattern=_pattern(layer, account),
         why=sentence(comparison.unit, key.module, layer, account),
         lines=lines,
-        detail=_detail(comparison, one, layer, account) | _doer(accounts, one.function),
+        detail=_detail(accounts, one, layer, account),
         strength=Strength(one.sigma, one.separated, one.low, one.high),
     )
-
-
-def _doer(accounts: Accounts, function: int) -> dict[str, str]:
-    process, thread = accounts.doer(function)
-    return {"process": process, "thread": thread}
 
 
 def _pattern(layer: Layer, account: Account) -> str:
@@ -57,40 +51,42 @@ def _pattern(layer: Layer, account: Account) -> str:
     return "long-wait" if bad.blocked - good.blocked >= _MOSTLY * (bad.total - good.total) else "long-run"
 
 
-def _detail(comparison: Comparison, one: Slower, layer: Layer, account: Account) -> dict[str, Any]:
+def _detail(accounts: Accounts, one: Slower, layer: Layer, account: Account) -> ContextsDetail:
     good, bad = account.good, account.bad
-    return {
-        "layer": layer.value,
-        "external": layer.external,
-        "unit": comparison.unit.name,
-        "good_s": one.good,
-        "bad_s": one.bad,
-        "good_runs": list(one.good_runs),
-        "bad_runs": list(one.bad_runs),
-        "sigma": one.sigma,
-        "interval": [one.low, one.high],
-        "running_s": [good.running, bad.running],
-        "runnable_s": [good.runnable, bad.runnable],
-        "blocked_s": [good.blocked, bad.blocked],
-        "waits": [
-            {
-                "for": wait.kind.name.lower(),
-                "call": system_call_name(wait.call) if wait.call >= 0 else "",
-                "seconds": [wait.good_s, wait.bad_s],
-                "count": [wait.good_count, wait.bad_count],
-            }
+    process, thread = accounts.doer(one.function)
+    return ContextsDetail(
+        layer=layer,
+        external=layer.external,
+        process=process,
+        thread=thread,
+        unit=accounts.comparison.unit.name,
+        good_s=one.good,
+        bad_s=one.bad,
+        good_runs=one.good_runs,
+        bad_runs=one.bad_runs,
+        sigma=one.sigma,
+        interval=(one.low, one.high),
+        running_s=(good.running, bad.running),
+        runnable_s=(good.runnable, bad.runnable),
+        blocked_s=(good.blocked, bad.blocked),
+        waits=tuple(
+            ShownWait(
+                wait.kind.name.lower(),
+                system_call_name(wait.call) if wait.call >= 0 else "",
+                (wait.good_s, wait.bad_s),
+                (wait.good_count, wait.bad_count),
+            )
             for wait in account.waited_for[:5]
-        ],
-        "other_side": account.other_side,
-        "latency_s": _latencies(comparison, one.node),
-    }
+        ),
+        other_side=account.other_side,
+        latency_s=_latencies(accounts.comparison, one.node),
+    )
 
 
-def _latencies(comparison: Comparison, node: int) -> dict[str, list[float]]:
-    """Of the function's instances in its heaviest context, inferred: good and bad means."""
-    sides = comparison.instances()
-    return {
-        "conservative": [float(side.mean()[node]) for side in sides],
-        "aggressive": [float(side.mean(aggressive=True)[node]) for side in sides],
-        "instances": [float(side.count[node]) for side in sides],
-    }
+def _latencies(comparison: Comparison, node: int) -> Latencies:
+    good, bad = comparison.instances()
+    return Latencies(
+        conservative=(float(good.mean()[node]), float(bad.mean()[node])),
+        aggressive=(float(good.mean(aggressive=True)[node]), float(bad.mean(aggressive=True)[node])),
+        instances=(float(good.count[node]), float(bad.count[node])),
+    )

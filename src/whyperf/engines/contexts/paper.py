@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from whyperf.engines.contexts.compare import Comparison
+from whyperf.engines.contexts.detail import PaperContextsDetail
 from whyperf.engines.contexts.findings import ENGINE
 from whyperf.engines.contexts.indexing import Contexts
 from whyperf.engines.contexts.records import Flags
@@ -97,5 +98,5 @@ def _finding(comparison: Comparison, context: PaperContext, hot: int, share: flo
         path=tuple(contexts.name(node) for node in contexts.path(hot)),
         pattern="external" if layer.external else "unknown",
         why=f"The hottest function of a context whose mean latency grew by {seconds(context.cost)}.",
-        detail={"layer": layer.value, "external": layer.external, "cost_s": context.cost, "own_s": max(context.own)},
+        detail=PaperContextsDetail(layer=layer, external=layer.external, cost_s=context.cost, own_s=max(context.own)),
     )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from whyperf.engines.excess.blame_reasons import Anchor, Role, repeated_callee
 from whyperf.engines.excess.compare import Account, Excess
+from whyperf.engines.excess.detail import CHANGED, ExcessDetail, TimeInside
 from whyperf.engines.excess.places import Whereabouts, locate
 from whyperf.engines.excess.selection import named, stands_out
 from whyperf.engines.excess.sentences import sentences
@@ -17,7 +16,6 @@ from whyperf.engines.source_change import source_change
 from whyperf.recording.tables import Clock
 
 ENGINE = "excess"
-CHANGED = "changed"  # the code of a function, between two builds
 _SLIGHTLY = 0.05
 
 
@@ -127,32 +125,24 @@ def _by_leaf(excess: Excess, function: int) -> Floats:
 
 def _detail(
     excess: Excess, account: Account, anchor: Anchor, where: Whereabouts, inside: list[tuple[int, float]]
-) -> dict[str, Any]:
+) -> ExcessDetail:
     keys = [function.key for function in excess.index.functions]
-    return {
-        "role": anchor.role.value,
-        "repeats": _repeats(excess, account, anchor),
-        "in_every_round": where.in_every_round,
-        "two_builds": bool(excess.code.changed),
-        "new_code": _in_new_code(excess, anchor),
-        "code": _code(excess, account.function),
-        "good_s": account.good_s,
-        "bad_s": account.bad_s,
-        "good_inclusive_s": account.good_inclusive_s,
-        "bad_inclusive_s": account.bad_inclusive_s,
-        "charged_s": account.charged_s,
-        "interval": [account.low, account.high],
-        "sigma": account.sigma,
-        **_runs(account),
-        "inside": [
-            {"function": keys[number].name, "module": keys[number].module, "share": share} for number, share in inside
-        ],
-    }
-
-
-def _runs(account: Account) -> dict[str, list[float]]:
-    """What it costs run by run, in the contexts that it answers for; nothing where others answer for that."""
-    gained = np.mean(account.bad_runs) - np.mean(account.good_runs)
-    if account.charged_s <= 0.0 or gained <= 0.0:
-        return {}
-    return {"good_runs": list(account.good_runs), "bad_runs": list(account.bad_runs)}
+    answers = account.charged_s > 0.0 and np.mean(account.bad_runs) > np.mean(account.good_runs)
+    return ExcessDetail(
+        role=anchor.role,
+        repeats=_repeats(excess, account, anchor),
+        in_every_round=where.in_every_round,
+        two_builds=bool(excess.code.changed),
+        new_code=_in_new_code(excess, anchor),
+        code=_code(excess, account.function),
+        good_s=account.good_s,
+        bad_s=account.bad_s,
+        good_inclusive_s=account.good_inclusive_s,
+        bad_inclusive_s=account.bad_inclusive_s,
+        charged_s=account.charged_s,
+        interval=(account.low, account.high),
+        sigma=account.sigma,
+        good_runs=account.good_runs if answers else None,  # in the contexts that it answers for
+        bad_runs=account.bad_runs if answers else None,
+        inside=tuple(TimeInside(keys[number].name, keys[number].module, share) for number, share in inside),
+    )

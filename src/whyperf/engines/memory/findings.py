@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from whyperf.engines.holdings import Booleans
 from whyperf.engines.memory.changes import Reason
 from whyperf.engines.memory.compare import Account, MemoryExcess
 from whyperf.engines.memory.contexts import Placed, allocated
+from whyperf.engines.memory.detail import MemoryDetail
 from whyperf.engines.memory.sentences import (
     Said,
     called_by,
@@ -24,7 +25,7 @@ from whyperf.engines.memory.sentences import (
     touches,
     why,
 )
-from whyperf.engines.memory.values import changed_values
+from whyperf.engines.memory.values import ChangedValue, changed_values
 from whyperf.engines.shown_lines import lines_around
 from whyperf.engines.source_change import source_change
 from whyperf.recording.memory_tables import MemoryKind
@@ -135,7 +136,7 @@ def _finding(excess: MemoryExcess, rank: int, named: _Named, share: float) -> Fi
         pattern=named.said.pattern,
         why=" ".join((named.said.sentence, *(one.sentence for one in values))),
         lines=lines,
-        detail=_detail(excess, named, changed) | {"values": [asdict(one) for one in values]},
+        detail=_detail(excess, named, changed, values),
         strength=Strength(
             account.sigma, account.separated, account.share - 2 * error, account.share + 2 * error, named.inferred
         ),
@@ -143,31 +144,28 @@ def _finding(excess: MemoryExcess, rank: int, named: _Named, share: float) -> Fi
     )
 
 
-def _detail(excess: MemoryExcess, named: _Named, changed: bool) -> dict[str, Any]:
+def _detail(excess: MemoryExcess, named: _Named, changed: bool, values: list[ChangedValue]) -> MemoryDetail:
     change, stopped = named.account.change, named.account.stopped
-    detail: dict[str, Any] = {
-        "good_live_bytes": change.good.live,
-        "bad_live_bytes": change.bad.live,
-        "good_kept_bytes": change.good.kept,
-        "bad_kept_bytes": change.bad.kept,
-        "good_allocations": change.good.objects,
-        "bad_allocations": change.bad.objects,
-        "good_allocated_bytes": change.good.allocated,
-        "bad_allocated_bytes": change.bad.allocated,
-        "good_touched_bytes": change.good.touched,
-        "bad_touched_bytes": change.bad.touched,
-        "reason": change.reason.name.lower().replace("_", "-"),
-        "sigma": named.account.sigma,
-        "allocated_in": excess.contexts.name(named.account.node),
-        "code": "changed" if changed else "unknown",
-    }
-    if stopped is not None:
-        detail |= {
-            "freed_in": excess.contexts.name(stopped.node),
-            "good_freed": stopped.good,
-            "bad_freed": stopped.bad,
-        }
-    return detail
+    return MemoryDetail(
+        good_live_bytes=change.good.live,
+        bad_live_bytes=change.bad.live,
+        good_kept_bytes=change.good.kept,
+        bad_kept_bytes=change.bad.kept,
+        good_allocations=change.good.objects,
+        bad_allocations=change.bad.objects,
+        good_allocated_bytes=change.good.allocated,
+        bad_allocated_bytes=change.bad.allocated,
+        good_touched_bytes=change.good.touched,
+        bad_touched_bytes=change.bad.touched,
+        reason=change.reason.name.lower().replace("_", "-"),
+        sigma=named.account.sigma,
+        allocated_in=excess.contexts.name(named.account.node),
+        code="changed" if changed else "unknown",
+        values=tuple(values),
+        freed_in=None if stopped is None else excess.contexts.name(stopped.node),
+        good_freed=None if stopped is None else stopped.good,
+        bad_freed=None if stopped is None else stopped.bad,
+    )
 
 
 def _where(excess: MemoryExcess, named: _Named) -> tuple[Place, tuple[HotLine, ...]]:

@@ -16,7 +16,8 @@ from whyperf.engines.quantities import count, percent
 from whyperf.engines.relations.candidates import Change
 from whyperf.engines.relations.catalogue import NONE
 from whyperf.engines.relations.changed import Counts, has_changed
-from whyperf.engines.relations.findings import ENGINE, Relations, distribution
+from whyperf.engines.relations.detail import CountingDetail, distribution
+from whyperf.engines.relations.findings import ENGINE, Relations
 from whyperf.engines.relations.sentences import on_average
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.sketch import Sketches, SketchSide, fanout_counts
@@ -191,11 +192,13 @@ def _finding(sketches: Sketches, one: Counted, rank: int, symptom: str) -> Findi
         path=path if one.called == NONE else path[:-1],
         pattern="new-path" if one.good is not None and one.good_mean == 0 else "unknown",
         why=f"{_sentence(sketches, one)} ({percent(min(1.0, one.share))} of the extra {symptom}).",
-        detail={
-            "calls": None if one.called == NONE else sketches.functions[one.called].key.name,
-            "good": distribution(one.good) if one.good is not None else {"mean": one.good_mean},
-            "bad": distribution(one.bad) if one.bad is not None else {"mean": one.bad_mean},
-        },
+        detail=CountingDetail(
+            calls=None if one.called == NONE else sketches.functions[one.called].key.name,
+            good_mean=one.good_mean,
+            bad_mean=one.bad_mean,
+            good=None if one.good is None else distribution(one.good),
+            bad=None if one.bad is None else distribution(one.bad),
+        ),
     )
 
 

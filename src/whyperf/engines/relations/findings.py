@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from whyperf.engines.finding import Finding, HotLine, Place
 from whyperf.engines.relations.candidates import Candidate
 from whyperf.engines.relations.catalogue import NONE, Catalogue
-from whyperf.engines.relations.changed import Counts
+from whyperf.engines.relations.detail import (
+    ChangedCount,
+    Distribution,
+    ForwardChange,
+    RelationsDetail,
+    ShownProducer,
+    ShownSource,
+    SymptomTotals,
+    distribution,
+)
 from whyperf.engines.relations.graph import graph, way_down
 from whyperf.engines.relations.relation import Backward, EdgeChange, Forward
 from whyperf.engines.relations.sentences import forward_words, sentence, where
@@ -96,69 +104,52 @@ def _pattern(catalogue: Catalogue, candidate: Candidate) -> str:
     return "scalability" if is_loop and forward.bad.mean > forward.good.mean else "unknown"
 
 
-def _detail(comparison: Comparison, candidate: Candidate) -> dict[str, Any]:
+def _detail(comparison: Comparison, candidate: Candidate) -> RelationsDetail:
     catalogue, symptom = comparison.catalogue, candidate.symptom
-    return {
-        "symptom": {
-            "name": symptom.name,
-            "good": symptom.good_total,
-            "bad": symptom.bad_total,
-            "negation": symptom.negation,
-        },
-        "decision": where(catalogue, candidate.place),
-        "inlined": catalogue.header_function(candidate.branch) or None,
-        "cause": _named(catalogue, candidate.cause),
-        "origin": _named(catalogue, candidate.origin),
-        "forward": _forward(catalogue, candidate.forward),
-        "way_in": None if candidate.way_in is None else _change(catalogue, candidate.way_in.change),
-        "backward": [
-            _backward(catalogue, one)
-            for one in (candidate.gaining, candidate.losing, candidate.losing_function)
-            if one is not None
-        ],
-        "effect_of": candidate.effect_of,
-        "graph": graph(comparison, candidate).plain(),
-    }
+    producers = (candidate.gaining, candidate.losing, candidate.losing_function)
+    return RelationsDetail(
+        symptom=SymptomTotals(symptom.name, symptom.good_total, symptom.bad_total, symptom.negation),
+        decision=where(catalogue, candidate.place),
+        inlined=catalogue.header_function(candidate.branch) or None,
+        cause=_source(catalogue, candidate.cause),
+        origin=_source(catalogue, candidate.origin),
+        forward=_forward(catalogue, candidate.forward),
+        way_in=None if candidate.way_in is None else ChangedCount(*_change(catalogue, candidate.way_in.change)),
+        backward=tuple(_producer(catalogue, one) for one in producers if one is not None),
+        effect_of=candidate.effect_of,
+        graph=graph(comparison, candidate),
+    )
 
 
-def _named(catalogue: Catalogue, place: int) -> dict[str, Any] | None:
+def _source(catalogue: Catalogue, place: int) -> ShownSource | None:
     if place == NONE:
         return None
     at = catalogue.places[place]
-    return {"function": catalogue.name(at.inlined), "file": at.file, "line": at.line, "new": at.only_in == "bad"}
+    return ShownSource(catalogue.name(at.inlined), at.file, at.line, at.only_in == "bad")
 
 
-def _change(catalogue: Catalogue, relation: EdgeChange) -> dict[str, Any]:
-    return {
-        "sentence": forward_words(catalogue, relation),
-        "good": distribution(relation.good),
-        "bad": distribution(relation.bad),
-    }
+def _change(catalogue: Catalogue, relation: EdgeChange) -> tuple[str, Distribution, Distribution]:
+    return forward_words(catalogue, relation), distribution(relation.good), distribution(relation.bad)
 
 
-def _forward(catalogue: Catalogue, relation: Forward | None) -> dict[str, Any] | None:
-    return None if relation is None else {**_change(catalogue, relation), "left_early": relation.left_early}
+def _forward(catalogue: Catalogue, relation: Forward | None) -> ForwardChange | None:
+    return None if relation is None else ForwardChange(*_change(catalogue, relation), relation.left_early)
 
 
-def _backward(catalogue: Catalogue, relation: Backward) -> dict[str, Any]:
+def _producer(catalogue: Catalogue, relation: Backward) -> ShownProducer:
     if relation.is_function:
         function = catalogue.functions[relation.producer]
         name, file, line = function.key.name, function.file, function.line
     else:
         place = catalogue.places[relation.producer]
         name, file, line = catalogue.name(place.inlined), place.file, place.line
-    return {
-        "producer": name,
-        "file": file,
-        "line": line,
-        "whole_function": relation.is_function,
-        "good": relation.good,
-        "bad": relation.bad,
-        "tests": list(relation.tests),
-        "executions": list(relation.executions),
-    }
-
-
-def distribution(counts: Counts) -> dict[str, Any]:
-    """Mean and quantiles of a count, and of how many it is."""
-    return {"instances": counts.events, "mean": counts.mean, "quantiles": counts.quantiles((0, 0.25, 0.5, 0.75, 1))}
+    return ShownProducer(
+        producer=name,
+        file=file,
+        line=line,
+        whole_function=relation.is_function,
+        good=relation.good,
+        bad=relation.bad,
+        tests=tuple(relation.tests),
+        executions=tuple(relation.executions),
+    )

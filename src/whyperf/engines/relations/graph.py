@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from whyperf.recording.deep_tables import RegionKind
 
 
 @dataclass(frozen=True)
-class Node:
+class RelationNode:
     name: str
     kind: str  # call, loop, iteration, branch, thread, signal, line, symptom
     function: str
@@ -26,27 +26,20 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Edge:
+class RelationEdge:
     start: int  # number of a node
     end: int
-    kind: (
-        str  # contains: so many of the end per start; value: this share of the end's tests looked at the start's values
-    )
+    # contains: so many of the end per start; value: this share of the end's tests looked at the start's values
+    kind: Literal["contains", "value"]
     good: float
     bad: float
     changed: bool
 
 
 @dataclass(frozen=True)
-class Graph:
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
-
-    def plain(self) -> dict[str, Any]:
-        return {
-            "nodes": [{"number": number, **vars(node)} for number, node in enumerate(self.nodes)],
-            "edges": [dict(vars(edge)) for edge in self.edges],
-        }
+class RelationGraph:
+    nodes: tuple[RelationNode, ...]
+    edges: tuple[RelationEdge, ...]
 
 
 _KINDS = {
@@ -74,7 +67,7 @@ def way_down(comparison: Comparison, candidate: Candidate, weights: Below | None
     return []
 
 
-def graph(comparison: Comparison, candidate: Candidate) -> Graph:
+def graph(comparison: Comparison, candidate: Candidate) -> RelationGraph:
     catalogue = comparison.catalogue
     way = way_down(comparison, candidate)
     nodes = [_class_node(comparison, label) for label in way]
@@ -82,17 +75,17 @@ def graph(comparison: Comparison, candidate: Candidate) -> Graph:
     changed = candidate.forward.edge if candidate.forward is not None else None
     for number, pair in enumerate(pairwise(way)):
         good, bad = (side.fanout.counts(pair).mean for side in comparison.sides)
-        edges.append(Edge(number, number + 1, "contains", good, bad, pair == changed))
+        edges.append(RelationEdge(number, number + 1, "contains", good, bad, pair == changed))
     symptom = candidate.symptom
-    nodes.append(Node(symptom.name, "symptom", "", "", 0, symptom.good_total, symptom.bad_total))
+    nodes.append(RelationNode(symptom.name, "symptom", "", "", 0, symptom.good_total, symptom.bad_total))
     if way:
-        edges.append(Edge(len(way) - 1, len(way), "contains", symptom.good_total, symptom.bad_total, False))
+        edges.append(RelationEdge(len(way) - 1, len(way), "contains", symptom.good_total, symptom.bad_total, False))
     decided = next((n for n, label in enumerate(way) if _decides(catalogue, label, candidate)), None)
     for relation in (candidate.gaining, candidate.losing, candidate.losing_function):
         if relation is not None and decided is not None:
             nodes.append(_producer_node(catalogue, relation.producer, relation.is_function, relation.executions))
-            edges.append(Edge(len(nodes) - 1, decided, "value", relation.good, relation.bad, True))
-    return Graph(tuple(nodes), tuple(edges))
+            edges.append(RelationEdge(len(nodes) - 1, decided, "value", relation.good, relation.bad, True))
+    return RelationGraph(tuple(nodes), tuple(edges))
 
 
 def _decides(catalogue: Catalogue, label: int, candidate: Candidate) -> bool:
@@ -117,20 +110,22 @@ def _heaviest_below(side: Side, region: int, weight: np.ndarray, own: np.ndarray
         way.append(int(side.trace.label[region]))
 
 
-def _class_node(comparison: Comparison, label: int) -> Node:
+def _class_node(comparison: Comparison, label: int) -> RelationNode:
     catalogue = comparison.catalogue
     one = catalogue.classes[label]
     good, bad = (float(side.fanout.instances[label]) / side.trace.runs for side in comparison.sides)
     place = catalogue.places[one.place] if one.place != NONE else None
     function = catalogue.name(one.function) if one.function != NONE else ""
     at = (place.file, place.line) if place else ("", 0)
-    return Node(function or _KINDS[one.kind], _KINDS[one.kind], function, *at, good, bad)
+    return RelationNode(function or _KINDS[one.kind], _KINDS[one.kind], function, *at, good, bad)
 
 
-def _producer_node(catalogue: Catalogue, producer: int, is_function: bool, executions: tuple[float, float]) -> Node:
+def _producer_node(
+    catalogue: Catalogue, producer: int, is_function: bool, executions: tuple[float, float]
+) -> RelationNode:
     if is_function:
         function = catalogue.functions[producer]
-        return Node(function.key.name, "call", function.key.name, function.file, function.line, *executions)
+        return RelationNode(function.key.name, "call", function.key.name, function.file, function.line, *executions)
     place = catalogue.places[producer]
     name = catalogue.name(place.inlined)
-    return Node(name, "line", name, place.file, place.line, *executions)
+    return RelationNode(name, "line", name, place.file, place.line, *executions)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from whyperf.engines.finding import Finding, HotLine, Place
 from whyperf.engines.run import source_lines
 from whyperf.engines.values.compare import Abnormal, Values
+from whyperf.engines.values.detail import ValuesDetail, VariableDetail
 from whyperf.engines.values.kinds import Dimension, Kind
 from whyperf.engines.values.patterns import Pattern, infer
 from whyperf.engines.values.sentences import sentence, unit_of, writing
@@ -99,26 +99,23 @@ def _finding(
         path=(),
         pattern=pattern.name,
         why=f"{said[:-1]}: {pattern.evidence}." if pattern.evidence else said,
-        detail={
-            "pattern_evidence": pattern.evidence,
-            "variables": [_detail(one) for one in abnormal],
-        },
+        detail=ValuesDetail(pattern_evidence=pattern.evidence, variables=tuple(map(_detail, abnormal))),
     )
 
 
-def _detail(one: Abnormal) -> dict[str, Any]:
-    return {
-        "name": one.variable.name,
-        "roles": sorted(one.variable.roles),
-        "dimension": one.dimension.value,
-        "distance": one.distance,
-        "distance_within_kind": one.within,
-        "p": one.p,
-        "anomaly": one.anomaly,
-        "abnormal_ranges": [[end / unit_of(one) for end in both] for both in one.contrast.abnormal],
-        "abnormal_share": one.contrast.abnormal_share,
-        "read_at": [asdict(place) for place in one.contrast.read_at[:8]],
-    }
+def _detail(one: Abnormal) -> VariableDetail:
+    return VariableDetail(
+        name=one.variable.name,
+        roles=tuple(sorted(one.variable.roles)),
+        dimension=one.dimension.value,
+        distance=one.distance,
+        distance_within_kind=one.within,
+        p=one.p,
+        anomaly=one.anomaly,
+        abnormal_ranges=tuple(tuple(end / unit_of(one) for end in both) for both in one.contrast.abnormal),
+        abnormal_share=one.contrast.abnormal_share,
+        read_at=tuple(one.contrast.read_at[:8]),
+    )
 
 
 def described(values: Values, one: Abnormal) -> ShownVariable:

@@ -10,7 +10,7 @@ from whyperf.recording.tables import Clock
 from whyperf.report.html.causes import causes_section
 from whyperf.report.html.contexts import contexts_section
 from whyperf.report.html.examined import Examined
-from whyperf.report.html.model import FORMAT, PageModel
+from whyperf.report.html.model import FORMAT, PageModel, ShownClock
 from whyperf.report.html.recordings import recordings_section
 from whyperf.report.html.relations import relations_section
 from whyperf.report.html.values import values_section
@@ -46,14 +46,14 @@ def page_model(verdict: Verdict | None, examined: Examined) -> PageModel:
     )
 
 
-def _shown_first(verdict: Verdict | None, examined: Examined) -> str:
+def _shown_first(verdict: Verdict | None, examined: Examined) -> ShownClock:
     """Which time explains the verdict: what its suspects were chosen from, or what its symptom is of. Or memory."""
     if verdict is not None and verdict.symptom.measure in MEMORY_MEASURES:
         return "peak"
     if examined.excess is not None:
-        return examined.excess.clock.name.lower()
+        return "blocked" if examined.excess.clock is Clock.BLOCKED else "cpu"
     waits = verdict is not None and verdict.symptom.measure == "wall_s" and verdict.symptom.kind in _WAITING
-    return (Clock.BLOCKED if waits else Clock.CPU).name.lower()
+    return "blocked" if waits else "cpu"
 
 
 def title_of(examined: Examined) -> str:

@@ -6,12 +6,9 @@ for how long and with which stack, and why the next is to blame for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from whyperf.diagnose.verdict import Suspect, Verdict
-from whyperf.engines.causes.findings import ENGINE
-from whyperf.report.html.model import CauseLink, CauseRung, CausesSection, CauseStory
+from whyperf.engines.causes.detail import CausesDetail
+from whyperf.report.html.model import CauseRung, CausesSection, CauseStory
 from whyperf.report.waiting_threads import name_of, rungs_of
 
 
@@ -21,18 +18,18 @@ def causes_section(verdict: Verdict | None) -> CausesSection | None:
         _story(suspect, evidence.detail)
         for suspect in (verdict.suspects if verdict is not None else ())
         for evidence in suspect.evidence
-        if evidence.engine == ENGINE and evidence.detail.get("ladder")
+        if isinstance(evidence.detail, CausesDetail)
     ]
     return CausesSection(tuple(stories)) if stories else None
 
 
-def _story(suspect: Suspect, detail: Mapping[str, Any]) -> CauseStory:
-    rungs, stall = rungs_of(detail), detail["stall"]
+def _story(suspect: Suspect, detail: CausesDetail) -> CauseStory:
+    rungs = rungs_of(detail)
     lanes = list(dict.fromkeys(map(name_of, rungs)))
     return CauseStory(
         rank=suspect.rank,
-        normal_s=stall["normal_s"],
-        usual=stall["usual"],
+        normal_s=detail.stall.normal_s,
+        usual=detail.stall.usual,
         lanes=tuple(lanes),
         rungs=tuple(
             CauseRung(
@@ -41,7 +38,7 @@ def _story(suspect: Suspect, detail: Mapping[str, Any]) -> CauseStory:
                 seconds=rung.seconds,
                 did=rung.did,
                 stack=rung.stack,
-                link=None if rung.link is None else CauseLink(rung.link.mechanism, rung.link.certainty, rung.link.why),
+                link=rung.link,
             )
             for rung in rungs
         ),

@@ -13,7 +13,15 @@ from whyperf.engines.run import Floats
 from whyperf.recording.tables import Clock
 from whyperf.report.html.examined import Examined
 from whyperf.report.html.memory import memory_over_time, memory_trees
-from whyperf.report.html.model import ContextsSection, ContextTreeColumns, FrameFunction, HeatMap, HeatRow, HeatStep
+from whyperf.report.html.model import (
+    ContextsSection,
+    ContextTreeColumns,
+    FrameFunction,
+    HeatContext,
+    HeatMap,
+    HeatStep,
+    ShownClock,
+)
 from whyperf.report.traced_path import without_tracing
 
 # A screen is 2,000 pixels wide: more contexts than this are narrower than one of them.
@@ -28,16 +36,17 @@ _LAYERS = {
     Layer.KERNEL: "kernel",
     Layer.UNKNOWN: "unknown",
 }
+_CLOCKS: tuple[tuple[ShownClock, Clock], ...] = (("cpu", Clock.CPU), ("blocked", Clock.BLOCKED))
 
 
 def contexts_section(
-    examined: Examined, unit: str, ranking: ContextRanking | None = None, shown_first: str = "cpu"
+    examined: Examined, unit: str, ranking: ContextRanking | None = None, shown_first: ShownClock = "cpu"
 ) -> ContextsSection | None:
     """None where there is nothing to show. `ranking`: what kernel events say of contexts."""
     index = examined.index
-    shown = [
-        (clock.name.lower(), _tree_of(costs))
-        for clock in (Clock.CPU, Clock.BLOCKED)
+    shown: list[tuple[ShownClock, _Tree]] = [
+        (name, _tree_of(costs))
+        for name, clock in _CLOCKS
         if _enough(index, clock) and len((costs := _costs(examined, unit, clock)).tree) > 1
     ]
     shown += [(name, _Tree(tree, good, bad)) for name, tree, good, bad in memory_trees(index)]
@@ -68,7 +77,7 @@ def _heat(ranking: ContextRanking) -> HeatMap:
     return HeatMap(
         ranking.unit,
         tuple(
-            HeatRow(
+            HeatContext(
                 row.share,
                 row.good,
                 row.bad,
@@ -108,7 +117,7 @@ class _Tree:
             for own, below in ((good, good_below), (bad, bad_below))
         )
 
-    def columns(self, clock: str, number: dict[int, int]) -> ContextTreeColumns:
+    def columns(self, clock: ShownClock, number: dict[int, int]) -> ContextTreeColumns:
         """Without the root: the outermost functions' caller is -1."""
         return ContextTreeColumns(
             clock=clock,

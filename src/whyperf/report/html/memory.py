@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from whyperf.engines.context_tree import ContextTree
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.holdings import Holdings, holdings_of, holds_memory
-from whyperf.engines.memory.contexts import kept, live, place
+from whyperf.engines.memory.contexts import Placed, kept, live, place
 from whyperf.engines.memory.deciders import mean
 from whyperf.engines.run import Floats
 from whyperf.recording.memory_tables import MemoryKind
-from whyperf.report.html.model import MemoryOverTime, RunCourse
+from whyperf.report.html.model import MemoryOverTime, RunCourse, ShownClock
 
 _MOMENTS = 120  # a point for every five pixels
 
 
-def memory_trees(index: FunctionIndex) -> Iterator[tuple[str, ContextTree, Floats, Floats]]:
+def memory_trees(index: FunctionIndex) -> Iterator[tuple[ShownClock, ContextTree, Floats, Floats]]:
     """What they are of, and bytes by node in good and bad runs; none where memory was not recorded."""
     runs = (*index.good, *index.bad)
     if not all(holds_memory(run.recording) for run in runs):
         return
     contexts = place(index, {run: holdings_of(run.recording) for run in runs}, folded=False)
-    for name, amount in (("peak", live), ("kept", kept)):
+    amounts: tuple[tuple[ShownClock, Callable[[Placed], Floats]], ...] = (("peak", live), ("kept", kept))
+    for name, amount in amounts:
         good, bad = (mean(contexts.by_node(side, amount)) for side in (contexts.good, contexts.bad))
         size = len(contexts.tree)
         sides = [np.zeros(size) if not len(side) else side for side in (good, bad)]

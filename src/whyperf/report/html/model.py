@@ -1,4 +1,4 @@
-"""What the page is fed, as JSON: plain data, one class a section. `web/src/model.ts` says the same in TypeScript.
+"""What the page is fed, as JSON: plain data, one class a section. `web/src/model.ts` is made from it.
 
 A section that is None does not appear. Names, paths and sentences may hold anything that the recorded program put
 there: `page.py` makes them fit to show, once for all.
@@ -7,10 +7,19 @@ there: `page.py` makes them fit to show, once for all.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
+from whyperf.diagnose.origin import Finding
+from whyperf.diagnose.verdict import VerdictKind
+from whyperf.engines.causes.detail import ShownLink
+from whyperf.engines.excess.detail import TimeInside
 from whyperf.engines.finding import SourceChange
+from whyperf.engines.relations.detail import Distribution
+from whyperf.engines.relations.graph import RelationEdge, RelationNode
+from whyperf.engines.values.kinds import Dimension
 
 FORMAT = 1
+ShownClock = Literal["cpu", "blocked", "peak", "kept"]  # seconds per unit of work; bytes a run
 
 
 @dataclass(frozen=True)
@@ -33,15 +42,6 @@ class RunAmounts:
 
     good: tuple[float, ...]
     bad: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Inside:
-    """Where the time lies for which a function answers."""
-
-    function: str
-    module: str
-    share: float
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class OriginRow:
 
 @dataclass(frozen=True)
 class ProofRow:
-    finding: str  # proven, supported, refuted, trigger, not-testable
+    finding: Finding
     sentence: str
 
 
@@ -95,7 +95,7 @@ class SuspectRow:
     pattern: str
     why: str
     runs: RunAmounts | None  # seconds per unit of work that it answers for
-    inside: tuple[Inside, ...]
+    inside: tuple[TimeInside, ...]
     excerpt: Excerpt | None
     change: SourceChange | None  # between two builds
     variables: tuple[int, ...]  # numbers in `values.variables`
@@ -109,7 +109,7 @@ class SuspectRow:
 
 @dataclass(frozen=True)
 class VerdictSection:
-    kind: str  # difference, none, more-work, insufficient
+    kind: VerdictKind
     headline: str  # why, names in backticks; empty where nobody is suspected
     sentence: str
     symptom: str  # cpu, wait, io, memory, external
@@ -161,7 +161,7 @@ class VariableRow:
     module: str
     scope: str
     roles: tuple[str, ...]
-    dimension: str  # value, delta, duration
+    dimension: Dimension
     decides: bool
     sentence: str
     distance: float  # Hellinger, 0 to 1
@@ -192,7 +192,7 @@ class FrameFunction:
 class ContextTreeColumns:
     """A calling-context tree, a column a field; parents come before children. Seconds are per unit of work."""
 
-    clock: str  # cpu, blocked; of bytes a run: peak, kept
+    clock: ShownClock
     parent: tuple[int, ...]  # -1 for the outermost
     function: tuple[int, ...]  # number in `functions`; -1: several contexts too small to be shown
     good: tuple[float, ...]  # seconds or bytes in the context itself
@@ -211,7 +211,7 @@ class HeatStep:
 
 
 @dataclass(frozen=True)
-class HeatRow:
+class HeatContext:
     """A context, by what it added to the bad runs."""
 
     share: float
@@ -224,7 +224,7 @@ class HeatRow:
 @dataclass(frozen=True)
 class HeatMap:
     unit: str  # what amounts are divided by; `share`: they are shares of the time
-    rows: tuple[HeatRow, ...]  # the most added first
+    rows: tuple[HeatContext, ...]  # the most added first
 
 
 @dataclass(frozen=True)
@@ -237,20 +237,11 @@ class MemoryOverTime:
 class ContextsSection:
     unit: str
     compared: bool  # False: one kind of runs only, in `bad`
-    shown: str  # the clock that the verdict is about: cpu, blocked; peak
+    shown: ShownClock  # what the verdict is about
     functions: tuple[FrameFunction, ...]
     trees: tuple[ContextTreeColumns, ...]
     heat: HeatMap | None  # from kernel events
     memory: MemoryOverTime | None = None  # of recordings of memory
-
-
-@dataclass(frozen=True)
-class CauseLink:
-    """Why a thread's waiting leads to the next."""
-
-    mechanism: str
-    certainty: str  # strong, weak, inferred, guess
-    why: str
 
 
 @dataclass(frozen=True)
@@ -262,7 +253,7 @@ class CauseRung:
     seconds: float
     did: str
     stack: tuple[str, ...]  # innermost first
-    link: CauseLink | None  # to the next
+    link: ShownLink | None  # to the next
 
 
 @dataclass(frozen=True)
@@ -282,46 +273,19 @@ class CausesSection:
 
 
 @dataclass(frozen=True)
-class RelationNode:
-    name: str
-    kind: str  # call, loop, iteration, branch, thread, signal, line, symptom
-    file: str
-    line: int
-    good: float
-    bad: float
-
-
-@dataclass(frozen=True)
-class RelationEdge:
-    start: int
-    end: int
-    kind: str  # contains, value
-    good: float
-    bad: float
-    changed: bool
-
-
-@dataclass(frozen=True)
-class Quantiles:
-    instances: int
-    mean: float
-    quantiles: tuple[float, ...]  # lowest, quarter, half, three quarters, highest
-
-
-@dataclass(frozen=True)
-class RelationGraph:
+class RelationRow:
     rank: int  # of the suspect
     decision: str
     sentence: str
-    good: Quantiles | None
-    bad: Quantiles | None
+    good: Distribution | None
+    bad: Distribution | None
     nodes: tuple[RelationNode, ...]
     edges: tuple[RelationEdge, ...]
 
 
 @dataclass(frozen=True)
 class RelationsSection:
-    graphs: tuple[RelationGraph, ...]
+    graphs: tuple[RelationRow, ...]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from whyperf.diagnose.verdict import Suspect, Variable, Verdict
+from whyperf.diagnose.verdict import Suspect, Variable, Verdict, VerdictKind
 from whyperf.engines.quantities import percent, seconds
 from whyperf.report.html.build import title_of
 from whyperf.report.html.examined import Examined
@@ -79,7 +79,7 @@ def _overline(section: VerdictSection, examined: Examined) -> str:
     good, bad = len(examined.good), len(examined.bad)
     runs = f"{_plural(good, 'good run')} and {_plural(bad, 'bad run')}" if good else _plural(bad, "recording")
     told = [title_of(examined), runs]
-    if section.kind == "difference" and section.measure.endswith("_s"):
+    if section.kind is VerdictKind.DIFFERENCE and section.measure.endswith("_s"):
         told.append(_SYMPTOMS.get(section.symptom, section.symptom))
     return styled("div", QUIET, " · ".join(map(escaped, told)))
 

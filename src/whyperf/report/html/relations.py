@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from whyperf.diagnose.verdict import Evidence, Suspect, Verdict
-from whyperf.engines.relations.findings import ENGINE
-from whyperf.report.html.model import Quantiles, RelationEdge, RelationGraph, RelationNode, RelationsSection
+from whyperf.diagnose.verdict import Suspect, Verdict
+from whyperf.engines.relations.detail import RelationsDetail
+from whyperf.report.html.model import RelationRow, RelationsSection
 
 
 def relations_section(verdict: Verdict | None) -> RelationsSection | None:
     """None where no suspect is a relation."""
     graphs = [
-        _graph(suspect, evidence)
+        _graph(suspect, evidence.detail)
         for suspect in (verdict.suspects if verdict is not None else ())
         for evidence in suspect.evidence
-        if evidence.engine == ENGINE
+        if isinstance(evidence.detail, RelationsDetail)
     ]
     return RelationsSection(tuple(graphs)) if graphs else None
 
 
-def _graph(suspect: Suspect, evidence: Evidence) -> RelationGraph:
-    detail = evidence.detail
-    forward = detail.get("forward") or {}
-    graph = detail.get("graph") or {"nodes": [], "edges": []}
-    return RelationGraph(
+def _graph(suspect: Suspect, detail: RelationsDetail) -> RelationRow:
+    forward, graph = detail.forward, detail.graph
+    return RelationRow(
         rank=suspect.rank,
-        decision=detail.get("decision") or "",
-        sentence=forward.get("sentence", ""),
-        good=_quantiles(forward.get("good")),
-        bad=_quantiles(forward.get("bad")),
-        nodes=tuple(
-            RelationNode(one["name"], one["kind"], one["file"], one["line"], one["good"], one["bad"])
-            for one in graph["nodes"]
-        ),
-        edges=tuple(
-            RelationEdge(one["start"], one["end"], one["kind"], one["good"], one["bad"], one["changed"])
-            for one in graph["edges"]
-        ),
+        decision=detail.decision,
+        sentence=forward.sentence if forward is not None else "",
+        good=forward.good if forward is not None else None,
+        bad=forward.bad if forward is not None else None,
+        nodes=graph.nodes,
+        edges=graph.edges,
     )
-
-
-def _quantiles(plain: Mapping[str, Any] | None) -> Quantiles | None:
-    return None if plain is None else Quantiles(plain["instances"], plain["mean"], tuple(plain["quantiles"]))

@@ -52,7 +52,7 @@ def _row(values: Values, histories: Histories, one: Abnormal) -> VariableRow:
         module=module,
         scope=shown.scope,
         roles=tuple(sorted(one.variable.roles)),
-        dimension=shown.dimension.value,
+        dimension=shown.dimension,
         decides=one.decides,
         sentence=shown.sentence,
         distance=shown.distance,

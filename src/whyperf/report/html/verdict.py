@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from whyperf.diagnose.origin import Origin
 from whyperf.diagnose.verdict import Suspect, Verdict
+from whyperf.engines.excess.detail import ExcessDetail
+from whyperf.engines.finding import Detail
 from whyperf.engines.run import Run
 from whyperf.report.headline import headline
 from whyperf.report.html.excerpts import excerpt
@@ -16,7 +17,6 @@ from whyperf.report.html.model import (
     EvidenceRow,
     Excerpt,
     HopRow,
-    Inside,
     OriginRow,
     ProofRow,
     RelationsSection,
@@ -46,7 +46,7 @@ def verdict_section(
     graphs = {graph.rank: number for number, graph in enumerate(relations.graphs)} if relations else {}
     stories = {story.rank: number for number, story in enumerate(causes.stories)} if causes else {}
     return VerdictSection(
-        kind=verdict.kind.value,
+        kind=verdict.kind,
         headline=headline(verdict),
         sentence=symptom.sentence,
         symptom=symptom.kind,
@@ -89,7 +89,7 @@ def _suspect(
     cause: int | None,
     frame: int | None,
 ) -> SuspectRow:
-    detail = suspect.evidence[0].detail if suspect.evidence else {}
+    detail = suspect.evidence[0].detail if suspect.evidence else Detail()
     return SuspectRow(
         rank=suspect.rank,
         function=suspect.function,
@@ -98,12 +98,12 @@ def _suspect(
         line=suspect.line,
         path=suspect.path,
         share=suspect.share,
-        interval=_interval(detail),
+        interval=detail.interval,
         confidence=suspect.confidence,
         pattern=suspect.pattern,
         why=suspect.why,
         runs=_amounts(detail),
-        inside=tuple(Inside(one["function"], one["module"], one["share"]) for one in detail.get("inside", [])),
+        inside=detail.inside if isinstance(detail, ExcessDetail) else (),
         excerpt=_excerpt(suspect, runs),
         change=suspect.change,
         variables=variables,
@@ -114,7 +114,7 @@ def _suspect(
             EvidenceRow(one.engine, one.rank, "" if one.why in suspect.why else one.why) for one in suspect.evidence
         ),
         origin=None if suspect.origin is None else _origin(suspect.origin),
-        proofs=tuple(ProofRow(one.finding.value, one.sentence) for one in suspect.proofs),
+        proofs=tuple(ProofRow(one.finding, one.sentence) for one in suspect.proofs),
     )
 
 
@@ -126,16 +126,11 @@ def _origin(origin: Origin) -> OriginRow:
     return OriginRow(tuple(hops), origin.turn, origin.sentence, origin.runs)
 
 
-def _interval(detail: Mapping[str, Any]) -> tuple[float, float] | None:
-    low_and_high = detail.get("interval")
-    return (low_and_high[0], low_and_high[1]) if low_and_high else None
-
-
-def _amounts(detail: Mapping[str, Any]) -> RunAmounts | None:
+def _amounts(detail: Detail) -> RunAmounts | None:
     """What the suspect answers for, run by run, where its engine counts so."""
-    if "good_runs" not in detail or "bad_runs" not in detail:
+    if detail.good_runs is None or detail.bad_runs is None:
         return None
-    return RunAmounts(tuple(detail["good_runs"]), tuple(detail["bad_runs"]))
+    return RunAmounts(detail.good_runs, detail.bad_runs)
 
 
 def _excerpt(suspect: Suspect, runs: Sequence[Run]) -> Excerpt | None:

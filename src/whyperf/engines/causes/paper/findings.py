@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from whyperf.engines.causes.detail import PaperCausesDetail
 from whyperf.engines.causes.diagnosis import Causes
 from whyperf.engines.causes.findings import ENGINE
 from whyperf.engines.causes.graph import Graph
@@ -44,13 +45,9 @@ def _finding(graph: Graph, rank: int, culprit: Suspicious, stall: Stall) -> Find
         pattern="long-run" if stall.anomaly.wait < 0 else "long-wait",
         why=f"{stalled(graph, stall.anomaly)}. A segment of {who(graph, thread)} ({seconds(lasted / 1e9)}) {verb}: "
         f"penalty {culprit.penalty}.",
-        detail={
-            "method": "paper",
-            "penalty": culprit.penalty,
-            "missing": culprit.missing,
-            "culprit_process": one.program,
-            "culprit_thread": one.name,
-        },
+        detail=PaperCausesDetail(
+            penalty=culprit.penalty, missing=culprit.missing, culprit_process=one.program, culprit_thread=one.name
+        ),
     )
 
 

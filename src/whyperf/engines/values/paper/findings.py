@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
-
 from whyperf.engines.finding import Finding, Place
 from whyperf.engines.quantities import seconds
+from whyperf.engines.values.detail import PaperValuesDetail
 from whyperf.engines.values.kinds import multiple, number_text
 from whyperf.engines.values.paper.patterns import AbnormalSamples, abnormal_samples, classify
 from whyperf.engines.values.paper.ranking import Calibrated, Ranking
@@ -56,15 +54,14 @@ def _sentence(ranking: Ranking, one: Calibrated, abnormal: AbnormalSamples | Non
     return f"{cost}; {name} is anomalous by {one.of_variable.dimension.value}: {low} .. {high}, {normally}."
 
 
-def _detail(ranking: Ranking, one: Calibrated, abnormal: AbnormalSamples | None) -> dict[str, Any]:
-    return {
-        "method": "paper",
-        "raw_s": one.raw_s,
-        "calibrated_s": one.cost_s,
-        "discount": one.discount,
-        "variable": None if one.variable is None else ranking.variables[one.variable].name,
-        "dimension": None if one.of_variable is None else one.of_variable.dimension.value,
-        "normal_range": list(abnormal.normal) if abnormal and abnormal.normal else None,
-        "abnormal_range": list(abnormal.abnormal) if abnormal and abnormal.abnormal else None,
-        "read_at": [asdict(place) for place in abnormal.read_at[:8]] if abnormal else [],
-    }
+def _detail(ranking: Ranking, one: Calibrated, abnormal: AbnormalSamples | None) -> PaperValuesDetail:
+    return PaperValuesDetail(
+        raw_s=one.raw_s,
+        calibrated_s=one.cost_s,
+        discount=one.discount,
+        variable=None if one.variable is None else ranking.variables[one.variable].name,
+        dimension=None if one.of_variable is None else one.of_variable.dimension.value,
+        normal_range=abnormal.normal if abnormal else None,
+        abnormal_range=abnormal.abnormal if abnormal else None,
+        read_at=tuple(abnormal.read_at[:8]) if abnormal else (),
+    )

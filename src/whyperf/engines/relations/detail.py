@@ -1,0 +1,89 @@
+"""What the relations engine says of a changed relation, for reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whyperf.engines.finding import Detail
+from whyperf.engines.relations.changed import Counts
+from whyperf.engines.relations.graph import RelationGraph
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Of a count."""
+
+    instances: int
+    mean: float
+    quantiles: tuple[int, ...]  # lowest, quarter, half, three quarters, highest
+
+
+@dataclass(frozen=True)
+class SymptomTotals:
+    name: str
+    good: float
+    bad: float
+    negation: bool
+
+
+@dataclass(frozen=True)
+class ShownSource:
+    function: str
+    file: str
+    line: int
+    new: bool  # only the bad build has it
+
+
+@dataclass(frozen=True)
+class ChangedCount:
+    sentence: str
+    good: Distribution
+    bad: Distribution
+
+
+@dataclass(frozen=True)
+class ForwardChange(ChangedCount):
+    left_early: bool
+
+
+@dataclass(frozen=True)
+class ShownProducer:
+    """Who makes values that the decision looks at, and what part of its tests looked at them."""
+
+    producer: str
+    file: str
+    line: int
+    whole_function: bool
+    good: float
+    bad: float
+    tests: tuple[float, ...]
+    executions: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelationsDetail(Detail):
+    symptom: SymptomTotals
+    decision: str
+    inlined: str | None
+    cause: ShownSource | None
+    origin: ShownSource | None
+    forward: ForwardChange | None
+    way_in: ChangedCount | None
+    backward: tuple[ShownProducer, ...]
+    effect_of: str
+    graph: RelationGraph
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountingDetail(Detail):
+    """Calls per activation, or instructions per call."""
+
+    calls: str | None  # None: its own work
+    good_mean: float
+    bad_mean: float
+    good: Distribution | None
+    bad: Distribution | None
+
+
+def distribution(counts: Counts) -> Distribution:
+    return Distribution(counts.events, counts.mean, tuple(counts.quantiles((0, 0.25, 0.5, 0.75, 1))))
