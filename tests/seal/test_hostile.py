@@ -167,3 +167,12 @@ def test_paths_and_arguments_that_are_not_utf8(tmp_path: Path, phase: str) -> No
     sealed = seal(path)
     assert sealed.manifest.command == ("./tool", "caf?")
     assert "/caf?/tool" in sealed.table("modules").column("path").to_pylist()
+
+
+@pytest.mark.parametrize("phase", ["sketch", "zoom"])
+def test_a_deep_recording_without_a_command(tmp_path: Path, phase: str) -> None:
+    path = tmp_path / "rec"
+    open_deep_recording(path, phase)
+    start = json.loads((path / "raw" / "start.json").read_bytes())
+    (path / "raw" / "start.json").write_text(json.dumps({**start, "command": []}))
+    assert seal(path).table("threads")["name"][0].as_py() == "?"

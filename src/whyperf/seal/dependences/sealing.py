@@ -13,6 +13,7 @@ from whyperf.collect.dependence_stream import Stream, read_stream
 from whyperf.collect.dependences.instruments import Mode, read_instruments
 from whyperf.collect.dependences.memory import EXECUTION_BYTES, available_bytes
 from whyperf.collect.dependences.raw import MESSAGES, PLAN, STREAM, ZOOM, Asked, read_asked
+from whyperf.collect.start import Start
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import RAW
 from whyperf.recording.limits import MOST_TEXT_BYTES
@@ -167,14 +168,14 @@ def _processes(evidence: Evidence, streamed: Streamed) -> pa.Table:
         parent_pid=[0],
         start=[start.start_monotonic],
         origin=["exec"],
-        executable=[streamed.program or start.command[0]],
+        executable=[streamed.program or _called(start)],
         command=[list(start.command)],
     )
 
 
 def _threads(evidence: Evidence, streamed: Streamed) -> pa.Table:
     count = max(int(streamed.stream.threads), 1)
-    name = Path(evidence.start.command[0]).name
+    name = Path(_called(evidence.start)).name
     return table_of(
         THREADS,
         thread=range(count),
@@ -184,3 +185,7 @@ def _threads(evidence: Evidence, streamed: Streamed) -> pa.Table:
         start=[evidence.start.start_monotonic] * count,
         cpu=[-1] * count,
     )
+
+
+def _called(start: Start) -> str:
+    return start.command[0] if start.command else "?"
