@@ -77,7 +77,7 @@ function Drawn({ graph }: { graph: Relation }) {
   const spoken = graph.edges.filter((edge) => edge.changed).map((edge) => inWords(graph, edge));
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
-    <section class="graph" tabIndex={0} aria-label="Relations as a graph">
+    <section class="graph" tabIndex={0} aria-label={`Relations of suspect ${graph.rank} as a graph`}>
       <svg
         width={placed.width}
         height={placed.height}
