@@ -173,14 +173,14 @@ def test_who_answers_for_more_than_its_own_time_answers_for_what_it_calls():
     (first, *_) = suspects(compare(_building_tables(1.0, "aa", BEFORE), bad), "run")
     # THEN it is said whose time it is beyond its own
     assert first.function.name == "look_up"
-    assert re.search(r"in its own code: .*; with what it calls it answers for \d\.\d+ s\. Its code differs", first.why)
+    assert re.search(r"in its own code: .*; \d\.\d+ s is charged to it and what it calls\. Its code differs", first.why)
 
 
 def test_who_answers_for_less_than_its_own_time_shares_it():
     # GIVEN the same code in the hot function, and other code in what calls it
     excess = compared({"look_up": 1})
     shared = next(one for one in suspects(excess, "run") if one.function.name == "compare_keys")
-    assert re.search(r"; it answers for .* of the difference\.", shared.why)
+    assert re.search(r"; .* of the difference is charged to it\.", shared.why)
     # AND the figure is the one that its share is made of
     assert seconds(excess.account(excess.index.called("compare_keys")[0]).charged_s) in shared.why
 

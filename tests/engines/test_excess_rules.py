@@ -113,7 +113,7 @@ def test_old_code_that_new_code_calls_is_not_called_new():
     findings = {finding.function.name: finding for finding in suspects(compare([good], [bad]), "run")}
     # THEN its sentence says what it took, not that it is new
     called = "Called by compact, it takes 10.0 s per run; in the good runs it takes 1.00 s"
-    assert findings["scan"].why == f"{called}; it answers for 8.10 s of the difference."
+    assert findings["scan"].why == f"{called}; 8.10 s of the difference is charged to it."
 
 
 def test_what_is_compiled_while_running_is_no_new_path():
@@ -273,7 +273,7 @@ def test_explain_says_whose_time_a_library_functions_is():
 def test_explain_says_what_a_function_answers_for_of_its_callees_time():
     good, bad = (run([*BASE, (("main", "plan*", "walk"), seconds)]) for seconds in (1.0, 9.0))
     (plan,) = explain(compare([good], [bad]), "plan", "run")
-    assert "8.00 s of what it gained is in functions it calls: it answers for 4.00 s of that." in plan.sentences
+    assert "8.00 s of what it gained is in functions it calls: 4.00 s of that is charged to it." in plan.sentences
 
 
 def test_explain_says_what_a_function_lost_and_what_it_would_need():

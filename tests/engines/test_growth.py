@@ -218,7 +218,7 @@ class TestWhatDoesTheSameEachTime:
         )
         first = suspects(excess, "run")[0]
         assert (first.function.name, first.detail.role.value, first.detail.repeats) == ("fetch", "calls-oftener", False)
-        assert first.why.startswith("It calls decode more often, where each time the same is done")
+        assert first.why.startswith("It calls decode more often, at unchanged cost per call")
 
 
 class TestNewPaths:

@@ -32,7 +32,7 @@ def _rung(thread: str, tid: int, start: float, did: str, stack: tuple[str, ...],
 
 def stalled(text: str = "append_line") -> Verdict:
     """`text` stands for whatever the program calls its functions."""
-    weak = ShownLink("mutex", "weak", "a mutex was released, for whoever waits")
+    weak = ShownLink("mutex", "weak", "a mutex was released")
     strong = ShownLink("message", "strong", "data was sent to it")
     ladder = (
         _rung("worker", 30415, 0.3408, f"waited for a lock in {text}", ("futex_wait (futex.h:146)", text), weak),

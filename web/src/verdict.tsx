@@ -197,7 +197,7 @@ function Facts({ suspect, unit, whole, plumbing }: FactsShown) {
   const deciding = suspect.excerpt?.lines.find((line) => line.decides);
   return (
     <dl class="facts">
-      <Fact name="answers for">
+      <Fact name="share">
         <strong>{percent(suspect.share)}</strong> of {whole}
         {interval && ` (95% interval ${percent(interval[0])} to ${percent(interval[1])})`}, {suspect.confidence}{" "}
         confidence

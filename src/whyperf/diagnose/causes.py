@@ -34,7 +34,7 @@ _CONFIDENCE = {"strong": HIGH, "weak": MEDIUM, "inferred": MEDIUM, "guess": LOW,
 _DOUBTS = {
     "strong": "",
     "weak": "the wake-up may have been by chance; more traced runs would tell",
-    "inferred": "who should have woken it is inferred from the normal runs",
+    "inferred": "who should have woken it is inferred from the good runs",
     "guess": "who should have woken it is a guess; a normal recording beside it would tell",
     "unknown": "nobody was seen who should have woken it",
 }

@@ -246,7 +246,7 @@ class _Report:
     def _explanation(self, explanation: Explanation) -> Iterator[Text]:
         yield Text()
         rank = {
-            Standing.RANKED: f" ranks {explanation.rank} by what it answers for",
+            Standing.RANKED: f" ranks {explanation.rank} by its share of the excess",
             Standing.FOLDED: " is a part of its callers",
             Standing.UNSEEN: " was never seen",
         }[explanation.standing]

@@ -23,7 +23,7 @@ def test_a_long_run_names_function_thread_and_ladder() -> None:
     assert ladder[0].link == ShownLink("message", "strong", "data was sent to it")
     assert ladder[1].did == "was busy in scan_all for 1,000 ms"
     assert "client (100) stalled for 1,000 ms in one wait" in one.why
-    assert "in the normal run (12 of them)" in one.why
+    assert "in the good run (12 of them)" in one.why
 
 
 def test_a_sleep_two_processes_away() -> None:
@@ -72,4 +72,4 @@ def test_many_short_sleeps_are_told_by_number_and_sum(pauses: int, pause: float,
 def test_a_signal_that_was_left_out_says_what_was_skipped() -> None:
     one = findings(find_causes(signalled(forgotten=True).made(), [signalled(forgotten=False).made()]))[0]
     assert one.function.name == "on_error"
-    assert "did not come to" in one.why and "publish" in one.why
+    assert "did not reach" in one.why and "publish" in one.why

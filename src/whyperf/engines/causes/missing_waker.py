@@ -153,7 +153,7 @@ class Expectations:
         """Who ends such waits in the normal run, or earlier in this one."""
         signature = self.roles.signatures[self.roles.signature_of[wait.number]]
         role = self.roles.of_thread[wait.thread]
-        sources = [(one, "in the normal run") for one in self.normals] + [(self.roles, "as a rule")]
+        sources = [(one, "in the good run") for one in self.normals] + [(self.roles, "as a rule")]
         for key in ((role, signature), (None, signature), (None, signature.broad)):
             for roles, where in sources:
                 for usual, _ in roles.usual_wakers.get(key, Counter[Role]()).most_common(2):

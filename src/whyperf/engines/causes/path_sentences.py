@@ -68,7 +68,7 @@ def ending(graph: Graph, culprit: Culprit) -> str:
 def _difference(culprit: Culprit) -> str:
     parts = []
     if culprit.skipped:
-        parts.append(f"unlike in the normal run it did not come to {_some(culprit.skipped)}")
+        parts.append(f"unlike in the good run, it did not reach {_some(culprit.skipped)}")
     if culprit.added:
         parts.append(f"it went through {_some(culprit.added)}, which normal turns do not")
     return f" ({'; '.join(parts)})" if parts else ""
@@ -95,7 +95,7 @@ def what(anomaly: Anomaly) -> str:
 
 def usual(anomaly: Anomaly, *, compared: bool) -> str:
     """What the normal run, or the rest of the same one, says."""
-    where = "in the normal run" if compared else "elsewhere in the recording"
+    where = "in the good run" if compared else "elsewhere in the recording"
     kind = what(anomaly)
     if not anomaly.instances:
         return f"there is no such {kind} {where}"

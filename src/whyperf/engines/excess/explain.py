@@ -104,10 +104,10 @@ def _sentences(excess: Excess, rank: int, account: Account, unit: str) -> list[s
         f"With everything it calls: {seconds(account.good_inclusive_s)} and {seconds(account.bad_inclusive_s)}.",
     ]
     if excess.total_s <= 0:
-        return [*times, "There is no excess to answer for: the bad runs take no longer."]
+        return [*times, "There is no excess: the bad runs take no longer."]
     said = [
         *times,
-        f"It answers for {seconds(account.charged_s)} of {seconds(excess.total_s)} excess per {unit} "
+        f"It is charged {seconds(account.charged_s)} of {seconds(excess.total_s)} excess per {unit} "
         f"({percent(account.share)}; 95% interval {percent(account.low)} to {percent(account.high)}), "
         f"{_standing_out(account.sigma)}.",
     ]
@@ -150,7 +150,7 @@ def _lost(excess: Excess, account: Account, own: float, total: float) -> list[st
         )
     if total - own > 0.05 * excess.total_s:
         answered = charged_elsewhere(excess, account.function)
-        whose = f"it answers for {seconds(answered)} of that" if answered > 0.05 * (total - own) else "charged to them"
+        whose = f"{seconds(answered)} of that is charged to it" if answered > 0.05 * (total - own) else "charged to them"
         said.append(f"{seconds(total - own)} of what it gained is in functions it calls: {whose}.")
     return said
 

@@ -114,12 +114,12 @@ def _grown(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: 
         # It answers for growth that comes in here, or for its data: the time is in what it calls.
         now, before = seconds(account.bad_inclusive_s), seconds(account.good_inclusive_s)
         if anchor.role is Role.CALLS_OFTENER and anchor.other is not None:
-            more = f"It calls {_named(excess, anchor.other)} more often, where each time the same is done"
+            more = f"It calls {_named(excess, anchor.other)} more often, at unchanged cost per call"
             answers = _part_of(account, account.bad_inclusive_s - account.good_inclusive_s)
             return f"{more}: with what it calls it {spends} {now} per {unit}, not {before}{answers}."
         callee = repeated_callee(excess, anchor.node)
         loop = f" It calls {_named(excess, callee)} in a loop." if callee is not None else ""
-        answers = f"it answers for {seconds(account.charged_s)} of the difference"
+        answers = f"{seconds(account.charged_s)} of the difference is charged to it"
         return f"With what it calls it {spends} {now} per {unit}, not {before}; {answers}.{loop}"
     compared = f"{seconds(account.good_s)} became {seconds(account.bad_s)}"
     where = _spent_in(excess, account.function, inside)
@@ -134,16 +134,16 @@ def _part_of(account: Account, stated: float) -> str:
     if abs(account.charged_s - stated) <= _SLIGHTLY * stated:
         return ""
     if account.charged_s < _SLIGHTLY * stated:
-        return "; others answer for it"
-    return f"; it answers for {seconds(account.charged_s)} of the difference"
+        return "; it is charged to others"
+    return f"; {seconds(account.charged_s)} of the difference is charged to it"
 
 
 def _answers(excess: Excess, account: Account, own: float) -> str:
     """The same of its own growth: more of it is in callees, or others share in it, or it is set off by what shrank."""
     if charged_elsewhere(excess, account.function) <= _SLIGHTLY * account.charged_s:
         return _part_of(account, own)
-    rest = "" if account.charged_s > own else ", others for the rest"
-    return f"; with what it calls it answers for {seconds(account.charged_s)}{rest}"
+    rest = "" if account.charged_s > own else ", the rest to others"
+    return f"; {seconds(account.charged_s)} is charged to it and what it calls{rest}"
 
 
 def charged_elsewhere(excess: Excess, function: int) -> float:

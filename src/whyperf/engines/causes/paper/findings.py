@@ -33,7 +33,7 @@ def _finding(graph: Graph, rank: int, culprit: Suspicious, stall: Stall) -> Find
     frame = graph.trace.stacks.own(node) if node >= 0 else None
     one = graph.thread(thread)
     lasted = int(graph.segments.end[culprit.segment] - graph.segments.begin[culprit.segment])
-    verb = "lacks what its thread does in the normal run" if culprit.missing else "behaves differently"
+    verb = "lacks what its thread does in the good run" if culprit.missing else "behaves differently"
     return Finding(
         engine=ENGINE,
         function=frame.key if frame is not None else FunctionKey(one.program, UNKNOWN, ""),
