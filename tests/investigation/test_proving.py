@@ -78,7 +78,7 @@ def test_one_value_comes_before_changing_ones_and_inputs_come_last(monkeypatch: 
 def test_one_trial_of_the_input_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, said = _tried(monkeypatch, _found(_site(ONE, ((9, 40),)), _site(ONE, ((8, 40),)), inputs=2))
     assert asked == [("a", False)]
-    assert said[1].endswith("`b` in f was not forced: it hands on the same input as a place that was forced.")
+    assert said[1].endswith("`b` in f was not forced: it only passes on a value that was forced elsewhere.")
 
 
 def test_what_settles_it_is_the_last_trial_and_nothing_else_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,7 @@ class Running:
         self,
         caller: Caller,
         *,
-        good: Annotated[str, Field(description="the command that behaves, such as `./tool small.txt`")],
+        good: Annotated[str, Field(description="the command that is fast enough, such as `./tool small.txt`")],
         bad: Annotated[str, Field(description="the command that is slower")],
         directory: Directory = None,
         output: Output = None,

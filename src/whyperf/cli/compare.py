@@ -71,8 +71,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 whyperf compare GOOD BAD [options]
        whyperf compare --good COMMAND --bad COMMAND [options]
        whyperf compare --rev GOOD --rev BAD [--build COMMAND] [options] -- COMMAND [ARGUMENT ...]"""
-    parser.add_argument("--good", metavar="COMMAND", help="the run that behaves")
-    parser.add_argument("--bad", metavar="COMMAND", help="the run that does not")
+    parser.add_argument("--good", metavar="COMMAND", help="the command that is fast enough")
+    parser.add_argument("--bad", metavar="COMMAND", help="the command that is too slow, or needs too much memory")
     add_revisions(parser)
     add_benchmarks(parser)
     parser.add_argument(

@@ -41,7 +41,7 @@ def add_symptom(group: argparse._ActionsContainer, *, chosen: bool = True) -> No
     group.add_argument(
         "--symptom",
         metavar="WHAT",
-        help="what deep recordings shall explain: calls of function:NAME, instructions:NAME executed in it, "
+        help="what a deep recording explains: calls of function:NAME, instructions:NAME executed in it, "
         "line:FILE:LINE, the change of var:NAME (or var:FILE:NAME, var:FUNCTION:NAME), or memory (default: all "
         "executed instructions)",
     )

@@ -57,7 +57,7 @@ _SAME_WORK = {None: None, "yes": True, "no": False}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "whyperf diagnose (GOOD BAD | FOLDER | --good GOOD... --bad BAD...) [options]"
     add_sides(parser, "a good and a bad recording, or the folder that compare made")
-    parser.add_argument("--no-values", action="store_true", help="pass over recorded values: compare time only")
+    parser.add_argument("--no-values", action="store_true", help="ignore recorded values: compare time only")
     parser.add_argument(
         "--stack-events",
         metavar="KINDS",
@@ -87,8 +87,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_sides(parser: argparse.ArgumentParser, recordings: str) -> None:
     """Which recordings: `recordings` says what may be named without saying of which kind it is."""
     parser.add_argument("recordings", metavar="RECORDING", nargs="*", help=recordings)
-    parser.add_argument("--good", metavar="RECORDING", nargs="+", default=[], help="recordings of runs that behave")
-    parser.add_argument("--bad", metavar="RECORDING", nargs="+", default=[], help="recordings of runs that do not")
+    parser.add_argument("--good", metavar="RECORDING", nargs="+", default=[], help="recordings of good runs")
+    parser.add_argument("--bad", metavar="RECORDING", nargs="+", default=[], help="recordings of bad runs")
     add_max_rows(parser)
 
 
@@ -105,10 +105,10 @@ def add_presentation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--same-work",
         choices=["yes", "no"],
-        help="of two builds: whether their runs were told to do the same (default: as their commands say)",
+        help="two builds: whether both did the same work (default: as their commands say)",
     )
     parser.add_argument("--top", metavar="N", type=count, help="suspects to show (default 10)")
-    parser.add_argument("--explain", metavar="FUNCTION", help="say all that is known of one function, or of suspect N")
+    parser.add_argument("--explain", metavar="FUNCTION", help="print all figures of one function, or of suspect N")
     parser.add_argument(
         "--method",
         choices=["sound", "paper"],

@@ -78,7 +78,7 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
         dest="values_depth",
         action="store_const",
         const=0,
-        help="read no variables: time alone tells which function is slower, not whose data went wrong",
+        help="don't read variables; the report then shows time only, no values",
     )
     group.add_argument(
         "--component",

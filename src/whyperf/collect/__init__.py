@@ -1,1 +1,1 @@
-"""Starting and watching a target, and sealing what was collected."""
+"""Start a target and record it."""

@@ -24,7 +24,7 @@ _CONFIDENCE = (LOW, MEDIUM, HIGH)
 WORTH_A_WORD = 0.2
 _ASKED = {
     "excess": "where the time is",
-    "values": "whose data went wrong",
+    "values": "whose values changed",
     "relations": "which relation changed",
     "locks": "who holds the lock",
     "causes": "who should have acted",

@@ -26,7 +26,7 @@ SETTLED = (Finding.PROVEN, Finding.SUPPORTED)
 
 _NO_TRIALS_LEFT = f"{_MOST_TRIALS} other trials of the same chain came first"
 _NO_TIME_LEFT = "there is no time left"
-_SAME_INPUT = "it hands on the same input as a place that was forced"
+_SAME_INPUT = "it only passes on a value that was forced elsewhere"
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,9 @@ def _lost(excess: Excess, account: Account, own: float, total: float) -> list[st
         )
     if total - own > 0.05 * excess.total_s:
         answered = charged_elsewhere(excess, account.function)
-        whose = f"{seconds(answered)} of that is charged to it" if answered > 0.05 * (total - own) else "charged to them"
+        whose = (
+            f"{seconds(answered)} of that is charged to it" if answered > 0.05 * (total - own) else "charged to them"
+        )
         said.append(f"{seconds(total - own)} of what it gained is in functions it calls: {whose}.")
     return said
 

@@ -82,7 +82,7 @@ def _flipped(one: Abnormal, settings: ValuesSettings) -> Pattern | None:
         moved = good.typical != bad.typical or good.at_typical < settings.one_value
     if not (moved and settled):
         return None
-    return Pattern(WRONG_CONSTRAINT, f"{one.variable.name} decides a branch, and decides otherwise", one.variable.name)
+    return Pattern(WRONG_CONSTRAINT, f"{one.variable.name} flips a branch", one.variable.name)
 
 
 def _came_true(one: Abnormal) -> Pattern | None:

@@ -142,9 +142,7 @@ def _names(row: SuspectRow, suspect: Suspect) -> set[str]:
 
 def _facts(row: SuspectRow, unit: str, whole: str) -> Iterator[str]:
     interval = "" if row.interval is None else f" (95% interval {' to '.join(map(percent, row.interval))})"
-    yield _fact(
-        "share", f"<b>{percent(row.share)}</b> of {whole}{interval}, {escaped(row.confidence)} confidence"
-    )
+    yield _fact("share", f"<b>{percent(row.share)}</b> of {whole}{interval}, {escaped(row.confidence)} confidence")
     if len(row.path) > 1:
         ends = row.path if len(row.path) <= _PATH else (*row.path[:3], "…", *row.path[-4:])
         yield _fact("path", " › ".join(map(code, ends)))
