@@ -122,3 +122,14 @@ def test_where_many_values_become_few_comes_first_without_proof() -> None:
     # THEN an origin that shows no such thing changes no rank
     unproven = with_cause(verdict, payer, replace(narrowing, narrows=False), [])
     assert names(unproven.suspects) == names(verdict.suspects)
+
+
+def test_nothing_leads_that_neither_is_proven_nor_pays_for_certain() -> None:
+    made = verdicts.proven()
+    chained = made.suspects[0]
+    assert chained.origin is not None
+    payer = replace(chained, origin=None, proofs=(), confidence="low")
+    verdict = replace(made, suspects=(*made.suspects[1:], payer))
+    found = with_cause(verdict, payer, replace(chained.origin, narrows=True), [])
+    assert names(found.suspects) == names(verdict.suspects)
+    assert found.suspects[-1].origin is not None

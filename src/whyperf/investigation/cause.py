@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from whyperf.diagnose.confidence import LOW
 from whyperf.diagnose.origin import Finding, Hop, Origin, Proof
 from whyperf.diagnose.verdict import Evidence, Suspect, Verdict
 from whyperf.investigation.proving import SETTLED, Tried
@@ -20,7 +21,7 @@ def with_cause(
     settled = next((one for one in tried if one.proof.finding in SETTLED), None)
     proofs = [one.proof for one in tried] + ([] if settled is not None else [*beside])
     followed = replace(payer, origin=origin, proofs=tuple(dict.fromkeys(proofs)))
-    if settled is None and not origin.narrows:
+    if settled is None and not leads_by_itself(payer, origin):
         return _ranked(verdict, [followed if one is payer else one for one in verdict.suspects])
     maker = origin.hops[origin.turn if settled is None else settled.hop]
     why = f"Here `{maker.what}` is {maker.bad}, was {maker.good}; {payer.function} pays for it."
@@ -28,6 +29,11 @@ def with_cause(
         why = f"{why} Many values become few here, so no single good value can be forced: this is not proven."
     is_proven = settled is not None and settled.proof.finding is Finding.PROVEN
     return _led_by(verdict, payer, followed, maker, is_proven=is_proven, why=why)
+
+
+def leads_by_itself(payer: Suspect, origin: Origin) -> bool:
+    """Whether a cause comes first though nothing proves it: many values become few, and who pays is not a guess."""
+    return origin.narrows and payer.confidence != LOW
 
 
 def with_changed_function(verdict: Verdict, proofs: Sequence[Proof]) -> Verdict:

@@ -10,7 +10,7 @@ from whyperf.diagnose.measures import is_measurable
 from whyperf.diagnose.origin import Finding
 from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
 from whyperf.errors import WhyperfError
-from whyperf.investigation.cause import with_cause, with_changed_function
+from whyperf.investigation.cause import leads_by_itself, with_cause, with_changed_function
 from whyperf.investigation.proving import SETTLED, ChainProof, Tried, tried_functions
 from whyperf.investigation.starts import Beginning, FindBinary, beginnings
 from whyperf.investigation.subject import Bounds, Say, Subject
@@ -34,11 +34,15 @@ class Followed:
         return any(one.proof.finding is Finding.PROVEN for one in self.tried)
 
     @property
+    def leads_by_itself(self) -> bool:
+        return leads_by_itself(self.suspect, self.found.origin)
+
+    @property
     def worth(self) -> tuple[int, bool, int]:
         """What is shown where nothing is proven: what forcing supports, then what says most."""
         ranks = {Finding.PROVEN: 4, Finding.SUPPORTED: 3, Finding.TRIGGER: 2, Finding.NOT_TESTABLE: 1}
         found = max((ranks.get(one.proof.finding, 0) for one in self.tried if one.is_run), default=1)
-        return found, self.found.origin.narrows, len(self.found.origin.hops)
+        return found, self.leads_by_itself, len(self.found.origin.hops)
 
 
 def investigate(verdict: Verdict, subject: Subject, binary_of: FindBinary, bounds: Bounds, say: Say) -> Verdict:
@@ -53,7 +57,7 @@ def investigate(verdict: Verdict, subject: Subject, binary_of: FindBinary, bound
     for chain in _chains(beginnings(verdict, binary_of), subject, bounds, say, dead_ends):
         tried = ChainProof(chain.found, subject, measure, bounds, say).tried()
         chains.append(Followed(chain.suspect, chain.found, tuple(tried)))
-        if chains[-1].is_proven or chain.found.origin.narrows or len(chains) == _CHAINS:
+        if chains[-1].is_proven or chains[-1].leads_by_itself or len(chains) == _CHAINS:
             break
     best = max(chains, key=lambda one: one.worth, default=None)
     if best is None:
