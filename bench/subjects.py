@@ -115,7 +115,10 @@ def own(
         run(["ar", "rcs", archive, *sorted(folder.glob("*.o"))], folder)
         # A plug-in uses the program's copy of the groundwork.
         linked = ["-rdynamic", "-Wl,--whole-archive", archive, "-Wl,--no-whole-archive"] if plugins else [archive]
-        run([*compiler, "-o", folder / program, *_units([*sources, *added]), *linked, "-lpthread", "-lm", "-ldl"], folder)
+        run(
+            [*compiler, "-o", folder / program, *_units([*sources, *added]), *linked, "-lpthread", "-lm", "-ldl"],
+            folder,
+        )
         for plugin in _units(plugins):
             run([*c, "-fPIC", "-shared", f"-I{home}", "-o", folder / f"{plugin.stem}.so", plugin], folder)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from bench.subjects import own
 
 from bench import subjects
-from bench.subjects import own
 
 
 def test_a_program_is_built_anew_when_a_source_that_was_added_changes(

@@ -33,7 +33,9 @@ class _Clock:
         return self.now
 
 
-def _passes(monkeypatch: pytest.MonkeyPatch, *, budget: float, prove: bool, counting_s: float) -> list[tuple[str, float]]:
+def _passes(
+    monkeypatch: pytest.MonkeyPatch, *, budget: float, prove: bool, counting_s: float
+) -> list[tuple[str, float]]:
     """Which passes are made of a comparison whose pairs took 10 s, and how much time each had."""
     made: list[tuple[str, float]] = []
     clock = _Clock()

@@ -114,7 +114,6 @@ def test_null_is_no_place_to_come_back_to() -> None:
     assert not Compared(_sample(places), _sample([0] * 400)).gathers
 
 
-
 def test_runs_that_begin_alike_are_told_apart_by_what_comes_later() -> None:
     hits = np.concatenate([np.arange(2000), np.arange(2000, 2000 + 8 * 100, 8)]).astype(np.uint64)
     alike = [7] * 2000

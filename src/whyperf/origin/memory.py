@@ -151,9 +151,7 @@ def _last_writer(trail: Trail, read: Read, side: Side, reads: Rows, writes: Rows
     return _last_of(trail, side, reads, mine, address, is_address=read.compared.only_addresses)
 
 
-def _last_of(
-    trail: Trail, side: Side, reads: Rows, writes: Rows, address: int, *, is_address: bool
-) -> Writer | None:
+def _last_of(trail: Trail, side: Side, reads: Rows, writes: Rows, address: int, *, is_address: bool) -> Writer | None:
     """Whose write the first of the reads saw: later ones may see what only keeps the value as it is. Of addresses, of
     which none is odd, whose write most of the reads saw."""
     seen = np.searchsorted(writes["order"], reads["order"]) - 1

@@ -51,7 +51,9 @@ def different_modules(good: Side, bad: Side) -> Iterator[TwoBuilds]:
         if changed:
             for module in modules:
                 module.read_layouts(_called_by(module, changed))
-            yield TwoBuilds(Path(file.binary.path).name, *modules, tuple(changed), EditedFunctions(other.binary, file.binary))
+            yield TwoBuilds(
+                Path(file.binary.path).name, *modules, tuple(changed), EditedFunctions(other.binary, file.binary)
+            )
 
 
 def _called_by(module: Module, functions: Sequence[ChangedFunction]) -> set[int]:
