@@ -100,9 +100,10 @@ class Slicer:
             if row in seen:
                 continue
             seen.add(row)
-            if function.code[row].address == function.entry:
+            all_before = function.before(row)
+            if not all_before or function.code[row].address == function.entry:
                 return False
-            for before in function.before(row):
+            for before in all_before:
                 one = function.code[before]
                 if one.step is Step.CALL:
                     return False
