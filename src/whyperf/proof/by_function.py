@@ -31,10 +31,6 @@ class _Candidate:
     wanted: int | None
     """How early suspects ask for it; None: not at all."""
 
-    @property
-    def is_likely(self) -> bool:
-        return bool(self.edited) or self.wanted is not None
-
 
 def prove_by_functions(
     good: Side,
@@ -55,7 +51,7 @@ def prove_by_functions(
         return (search.untestable(nothing, f"{error}."),)
     names = wanted_names(suspects)
     every = _candidates(modules, names)
-    likely = [one for one in every if one.is_likely][:_MOST_LIKELY]
+    likely = _likely(every)
     first, refused = _possible(likely, names, search)
 
     @cache
@@ -93,6 +89,12 @@ def _candidates(modules: Sequence[TwoBuilds], names: Sequence[str]) -> list[_Can
     ]
     every.sort(key=lambda one: (not one.edited, len(rows) if one.wanted is None else one.wanted))
     return every[:_MOST_CANDIDATES]
+
+
+def _likely(candidates: Sequence[_Candidate]) -> list[_Candidate]:
+    """Those worth a run of their own: what was edited, where that is little, and what suspects ask for."""
+    is_little = sum(bool(one.edited) for one in candidates) <= _MOST_LIKELY
+    return [one for one in candidates if one.wanted is not None or (is_little and one.edited)][:_MOST_LIKELY]
 
 
 def _possible(

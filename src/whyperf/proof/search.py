@@ -91,7 +91,7 @@ class Search(Generic[_Change]):
             if half is None:
                 return found if len(found) <= _MOST_TOGETHER else []
             found = half
-        return found
+        return found if len(found) == 1 else []  # no time is left to tell which of them it is
 
     def _removes_most(self, changes: Sequence[_Change]) -> bool:
         shares: list[float] = []
