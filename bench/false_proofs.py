@@ -87,7 +87,7 @@ def main() -> int:
     begun = len(done)
     for program in options.only or PROGRAMS:
         try:
-            binary = own(program, f"{BENCH / 'innocents.c'}")
+            binary = own(program, added=(BENCH / "innocents.c",))
         except SubjectError as why:
             print(why)
             continue

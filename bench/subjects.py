@@ -88,10 +88,17 @@ def compile_job() -> list[str]:
     return ["/bin/sh", "-c", f"for file in {files}; do {compiler} -c -o /dev/null $file || exit 1; done"]
 
 
-def own(program: str, flags: str = "", patch: Path | None = None, compilers: tuple[str, str] = _GNU) -> Path:
+def own(
+    program: str,
+    flags: str = "",
+    patch: Path | None = None,
+    compilers: tuple[str, str] = _GNU,
+    added: tuple[Path, ...] = (),
+) -> Path:
     """One of our programs under `bench/programs`: its source files and what it uses of the shared groundwork.
 
     Each file in its folder `plugins` becomes a library of that name beside the program. A patch makes another release.
+    `added` are further source files of the program.
     """
     home = patched(program, patch) if patch else PROGRAMS / program
     sources, plugins = _sources(home), _sources(home / "plugins")
@@ -108,12 +115,15 @@ def own(program: str, flags: str = "", patch: Path | None = None, compilers: tup
         run(["ar", "rcs", archive, *sorted(folder.glob("*.o"))], folder)
         # A plug-in uses the program's copy of the groundwork.
         linked = ["-rdynamic", "-Wl,--whole-archive", archive, "-Wl,--no-whole-archive"] if plugins else [archive]
-        run([*compiler, "-o", folder / program, *_units(sources), *linked, "-lpthread", "-lm", "-ldl"], folder)
+        run(
+            [*compiler, "-o", folder / program, *_units([*sources, *added]), *linked, "-lpthread", "-lm", "-ldl"],
+            folder,
+        )
         for plugin in _units(plugins):
             run([*c, "-fPIC", "-shared", f"-I{home}", "-o", folder / f"{plugin.stem}.so", plugin], folder)
 
     others = [] if compilers == _GNU else list(compilers)
-    return kept(program, [_DEBUG, flags, *others, *sources, *plugins, *groundwork], make) / program
+    return kept(program, [_DEBUG, flags, *others, *sources, *added, *plugins, *groundwork], make) / program
 
 
 def patched(program: str, patch: Path) -> Path:

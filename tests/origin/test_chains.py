@@ -129,6 +129,24 @@ def test_the_demo_leads_to_the_overflow(build: Build) -> None:
     assert (turned.good, turned.bad) == ("67,108,864", "0")
 
 
+def test_how_far_two_addresses_are_apart_leads_to_who_moved_one(build: Build, tmp_path: Path) -> None:
+    program = build("lines.c")
+    good, bad = tmp_path / "lines", tmp_path / "line"
+    good.write_text(("x" * 15 + "\n") * 3000)
+    bad.write_text(("x" * 15 + ",") * 3000)
+    start = start_at_line(program, "lines.c", line_of("lines.c", "the search that costs"))
+    origin = _search(start, program, [str(good)], [str(bad)]).origin
+    # THEN it begins with the length that a library's function is given, and goes on with the end that moved
+    first, moved = origin.hops[:2]
+    assert (first.function, first.line) == ("find_line", line_of("lines.c", "the search that costs"))
+    assert first.good == "0 to 64" and first.bad.startswith("64 to 4")
+    assert (moved.function, moved.what, moved.line) == ("enlarge", "in->limit", line_of("lines.c", "further away"))
+    # AND since good runs never come there, why it is moved at all is asked next
+    turned = origin.hops[origin.turn]
+    assert (turned.function, turned.what, turned.good) == ("enlarge", "enlarge()", "0 times"), origin
+    assert origin.hops[-1].what == "memchr()" and origin.end is End.OUTSIDE
+
+
 def test_a_hash_that_makes_few_places_of_many_names(build: Build, tmp_path: Path) -> None:
     program = build("names.c")
     letters = random.Random(7)

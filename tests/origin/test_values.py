@@ -107,6 +107,13 @@ def test_a_run_gathers_that_comes_back_to_few_addresses(many: int, times: int) -
     assert (shown_good, shown_bad.split()[0]) == (f"{many} addresses", str(len(set(few))))
 
 
+def test_null_is_no_place_to_come_back_to() -> None:
+    places = [_HEAP + 64 * number for number in range(400)]
+    nulls = Compared(_sample(places), _sample([*places[:40], *[0] * 360]))
+    assert nulls.only_addresses and nulls.differs and not nulls.gathers
+    assert not Compared(_sample(places), _sample([0] * 400)).gathers
+
+
 def test_runs_that_begin_alike_are_told_apart_by_what_comes_later() -> None:
     hits = np.concatenate([np.arange(2000), np.arange(2000, 2000 + 8 * 100, 8)]).astype(np.uint64)
     alike = [7] * 2000

@@ -14,6 +14,7 @@ from whyperf.debuginfo.transplants.changed import ChangedFunction, Source
 from whyperf.diagnose.origin import Finding, Means, Proof
 from whyperf.diagnose.verdict import Suspect
 from whyperf.proof.by_function import claim_of, prove_by_functions
+from whyperf.proof.modules import different_modules
 from whyperf.proof.rounds import Side, Trying
 from whyperf.proof.trial import Kind
 
@@ -123,18 +124,21 @@ def test_functions_on_a_suspects_path_come_first(builds: Builds) -> None:
 
 
 @pytest.mark.parametrize(
-    ("holds", "wanted", "named"),
+    ("holds", "edited", "wanted", "named"),
     [
-        (["read", "ends"], ["hash", "ends"], "ends"),  # what a suspect asks for
-        (["read", "ends"], [], "read"),  # itself, where it changed
-        (["ends"], [], "ends"),  # the only part that changed
-        (["ends", "starts"], [], "read"),  # one of them, nobody knows which
+        (["read", "ends"], [], ["hash", "ends"], "ends"),  # what a suspect asks for
+        (["read", "ends"], [], [], "read"),  # itself, where it changed
+        (["ends"], [], [], "ends"),  # the only part that changed
+        (["ends", "starts"], [], [], "read"),  # one of them, nobody knows which
+        (["read", "ends"], ["ends"], ["read"], "ends"),  # the only one whose text differs
+        (["read", "ends", "starts"], ["ends", "starts"], ["read", "starts"], "starts"),
+        (["read", "ends", "starts"], ["ends", "starts"], ["read"], "read"),  # one of two, nobody knows which
     ],
 )
-def test_a_proof_names_the_changed_part(holds: list[str], wanted: list[str], named: str) -> None:
+def test_a_proof_names_the_changed_part(holds: list[str], edited: list[str], wanted: list[str], named: str) -> None:
     sources = {name: Source(name, "io.c", line) for line, name in enumerate(("read", "ends", "starts"), 1)}
     function = ChangedFunction("read", sources["read"], frozenset(sources[name] for name in holds))
-    claim = claim_of([function], wanted, "diff")
+    claim = claim_of([function], wanted, "diff", frozenset(sources[name] for name in edited))
     assert (claim.function, claim.line, claim.module) == (named, sources[named].line, "diff")
 
 
@@ -160,3 +164,54 @@ def test_stripped_programs_are_told(tmp_path: Path) -> None:
     (proof,) = _proofs(made)
     assert proof.finding is Finding.NOT_TESTABLE
     assert proof.sentence.startswith("Not testable: ") and proof.sentence.endswith("has no symbol table.")
+
+
+INLINED = r"""
+#include <stdio.h>
+#include <stdlib.h>
+static unsigned table[4096], used;
+static void plan(unsigned keys) {
+    used = PLANNED;
+    for (unsigned i = 0; i < used; i++)
+        table[i] = 0;
+}
+__attribute__((noinline, noclone)) void fill(unsigned keys) {
+    plan(keys);
+    for (unsigned key = 1; key <= keys; key++) {
+        unsigned at = key * 2654435761u % used;
+        for (unsigned tried = 0; tried < used * 8 && table[at]; tried++)
+            at = (at + 1) % used;
+        table[at] = key;
+    }
+}
+int main(int argc, char **argv) {
+    for (int round = 0; round < atoi(argv[1]); round++)
+        fill(400);
+    puts("done");
+}
+"""
+
+
+def _in_two_folders(folder: Path) -> Builds:
+    """`plan` is inlined into `fill`, whose own code differs too: it is made for another size."""
+    for kind, planned in (("good", "keys * 8"), ("bad", "401 + 0 * keys")):
+        (folder / kind).mkdir()
+        built(folder / kind, INLINED.replace("PLANNED", planned))
+    return Builds(folder / "good" / "bad", folder / "bad" / "bad")
+
+
+def test_the_part_whose_text_differs_is_the_cause(tmp_path: Path) -> None:
+    builds = _in_two_folders(tmp_path)
+    modules = list(different_modules(_side(builds.good), _side(builds.bad)))
+    ((fill,),) = (one.changed for one in modules)
+    assert fill.names == {"fill", "plan"}
+    assert {one.name for one in modules[0].edited.among(fill.holds)} == {"plan"}
+    # WHEN a suspect asks for what it is inlined into, THEN it is named nevertheless
+    (proof,) = prove_by_functions(_side(builds.good, "900"), _side(builds.bad, "900"), [_suspect("fill")])
+    assert (proof.finding, proof.function) == (Finding.PROVEN, "plan"), proof
+    assert "`fill` (with plan inlined)" in proof.sentence
+    # WHEN a source was written after the build, THEN its text tells nothing
+    later = builds.bad.stat().st_mtime + 10
+    os.utime(tmp_path / "bad" / "program.c", (later, later))
+    (again,) = different_modules(_side(builds.good), _side(builds.bad))
+    assert again.edited.among(fill.holds) == frozenset()

@@ -11,8 +11,9 @@ import pytest
 
 from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.observation.sites import RECORD, WRITE, Observed
+from whyperf.diagnose.measures import is_measurable
 from whyperf.errors import WhyperfError
-from whyperf.proof.measuring import amount_of, is_measurable
+from whyperf.proof.measuring import amount_of
 from whyperf.proof.rounds import ending_of
 from whyperf.proof.trial import Ending
 from whyperf.recording.latency import LatencyCount

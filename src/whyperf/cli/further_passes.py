@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 Recorded = dict[Side, list[Path]]
 
+_KEPT_FOR_PROOF = 0.5  # of the budget, where the user wants a proof: no other pass begins that would need it
+
 
 def add_budget(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("going on by itself")
@@ -84,12 +86,16 @@ class FurtherPasses:
         while (choice := further_pass(answer.verdict, answer.step, taken, wants_proof=wanted)) is not None:
             taken.add(choice.kind)
             needed = seconds_of(choice.kind, pair_s, first.pairs)
-            if not fits(needed, ends - time.monotonic()) and not (wanted and choice.kind is Pass.PROOF):
+            is_proof = choice.kind is Pass.PROOF
+            kept = _KEPT_FOR_PROOF * budget if wanted and not is_proof else 0.0
+            if not fits(needed, ends - kept - time.monotonic()) and not (wanted and is_proof):
                 _say(f"not {choice.why}: it needs about {seconds_in_words(needed)}, and --budget decides")
+                if wanted:
+                    continue
                 break
             _say(choice.why)
             try:
-                if choice.kind is Pass.PROOF:
+                if is_proof:
                     answer = self._proven(answer, ends)
                 else:
                     recorded, answer = self._take(choice.kind, recorded, answer)

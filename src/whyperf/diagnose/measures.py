@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from whyperf.diagnose.latency import PREFIX
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.significance import Measure
 from whyperf.diagnose.threads import queued_s
@@ -15,6 +16,7 @@ from whyperf.engines.machine_speed import slowness
 from whyperf.engines.run import ONE_RUN, Run, common_unit, ended_by_themselves
 from whyperf.recording.tables import Clock
 
+_TIMES = ("cpu_s", "sampled_cpu_s", "wall_s", "own_s")
 _ENOUGH_SAMPLES = 100  # 10% noise: enough to say that sampled and measured time disagree
 
 
@@ -30,6 +32,11 @@ class Measures:
     units: Measure
     memory: Measure  # its peak, in bytes; not divided by units of work; 0 where it is unknown
     notes: tuple[str, ...]
+
+
+def is_measurable(measure: str) -> bool:
+    """Whether single runs tell what a verdict's symptom is measured in, so that forced runs can be compared by it."""
+    return measure in _TIMES or measure == PEAK_BYTES or measure.startswith(PREFIX)
 
 
 def take_measures(good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSettings) -> Measures:

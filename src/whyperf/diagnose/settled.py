@@ -9,6 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from whyperf.diagnose.advice import can_run_again, compare_again
+from whyperf.diagnose.latency import PREFIX
+from whyperf.diagnose.measures import is_measurable
+from whyperf.diagnose.symptom_kind import Nature
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.run import Run
 from whyperf.recording.identity import is_named_by_address
@@ -23,7 +26,7 @@ def after(
     paths = [run.recording.path for run in good], [run.recording.path for run in bad]
     if kind is VerdictKind.NONE and good:
         return compare_again(good, bad, "--runs", str(2 * min(len(good), len(bad))))
-    if kind is VerdictKind.DIFFERENCE and _can_be_proven(symptom, suspects) and can_run_again((*good, *bad)):
+    if kind is VerdictKind.DIFFERENCE and _can_be_proven(symptom, suspects, (*good, *bad)):
         return prove(*paths)
     return open_page(*paths)
 
@@ -41,10 +44,16 @@ def open_page(good: Sequence[Path], bad: Sequence[Path]) -> str:
     return shlex.join(["whyperf", "view", "--open", *_named(good, bad)])
 
 
-def _can_be_proven(symptom: Symptom, suspects: Sequence[Suspect]) -> bool:
-    if symptom.kind != "cpu" or not symptom.measure.endswith("_s") or not suspects:
+def _can_be_proven(symptom: Symptom, suspects: Sequence[Suspect], runs: Sequence[Run]) -> bool:
+    """Whether runs can be made and compared in which the first suspect's values are forced."""
+    if not suspects or suspects[0].kind != "function" or is_named_by_address(suspects[0].function):
         return False
-    return not is_named_by_address(suspects[0].function) and not any(suspect.proofs for suspect in suspects)
+    if any(suspect.proofs for suspect in suspects) or not is_measurable(symptom.measure):
+        return False
+    if Nature(symptom.kind) is Nature.EXTERNAL:  # nothing in this program decides about it
+        return False
+    is_latency = symptom.measure.startswith(PREFIX)
+    return can_run_again(runs) and not (is_latency and any(run.manifest.totals.latency is None for run in runs))
 
 
 def _named(good: Sequence[Path], bad: Sequence[Path]) -> list[str]:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from whyperf.diagnose.measures import is_measurable
 from whyperf.diagnose.origin import Finding
 from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
 from whyperf.errors import WhyperfError
@@ -15,7 +16,6 @@ from whyperf.investigation.starts import Beginning, FindBinary, beginnings
 from whyperf.investigation.subject import Bounds, Say, Subject
 from whyperf.origin.search import Found, search
 from whyperf.origin.starts import Start
-from whyperf.proof.measuring import is_measurable
 
 _CHAINS = 4  # that are followed
 _MOST_TOLD = 3  # reasons why nothing was followed

@@ -105,6 +105,9 @@ def input_of(trail: Trail, here: Here, one: Definition) -> Input | Through:
     few = _of_few(trail, here, one, registers)
     if few is not None:
         return few
+    apart = _of_addresses(trail, here, one, registers)
+    if apart is not None:
+        return apart
     ranked: list[tuple[float, Input | Through]] = [(trail.input(here, one, each).rank, each) for each in registers]
     if one.reads_memory and one.kind is not Kind.STORE:
         ranked.append((trail.content(here, one).rank, Through.MEMORY))
@@ -117,7 +120,7 @@ def input_of(trail: Trail, here: Here, one: Definition) -> Input | Through:
             return Input(by_address, 8)
     if one.reads_flags and best is Through.NOTHING:
         return Input(FLAGS, 8)
-    return _of_addresses(trail, here, one, registers) if best is Through.NOTHING else best
+    return best
 
 
 def _of_few(trail: Trail, here: Here, one: Definition, registers: list[Input]) -> Input | None:
@@ -130,15 +133,22 @@ def _of_few(trail: Trail, here: Here, one: Definition, registers: list[Input]) -
     return max(few, key=lambda each: each[0], default=(0.0, None))[1]
 
 
-def _of_addresses(trail: Trail, here: Here, one: Definition, registers: list[Input]) -> Input | Through:
-    """Of a number made of addresses, such as how far two are apart: the address that is another one."""
+def _of_addresses(trail: Trail, here: Here, one: Definition, registers: list[Input]) -> Input | None:
+    """Of a number made of addresses, such as how far two are apart: the address that is another one. Of two, the one
+    that changes more often, since one that stays explains no distance that changes. That addresses are few says nothing
+    here."""
     result = trail.result(here, one)
     if one.kind is not Kind.COMPUTE or result.only_addresses or not result.differs:
-        return Through.NOTHING
+        return None
     compared = [(trail.input(here, one, each), each) for each in registers]
-    ranked = [(found.apart_as_numbers, each) for found, each in compared if found.only_addresses]
-    most, best = max(ranked, key=lambda each: each[0], default=(0.0, None))
-    return best if best is not None and most > DIFFERS else Through.NOTHING
+    if any(found.differs for found, _ in compared):
+        return None
+    ranked = [
+        (len(np.unique(found.bad.values)), each)
+        for found, each in compared
+        if found.only_addresses and found.apart_as_numbers > DIFFERS
+    ]
+    return max(ranked, key=lambda each: each[0], default=(0, None))[1]
 
 
 def _address(here: Here, one: Definition) -> tuple[int, ...]:

@@ -116,7 +116,8 @@ def _another_writer(trail: Trail, read: Read, writes: Rows, bad: Writer) -> Writ
         if looked is None:
             break
         reads = looked.rows[read.selects(looked.rows, address)]
-        found = _last_of(trail, Side.GOOD, reads, writes[writes["watch"] == number], address)
+        mine, is_address = writes[writes["watch"] == number], read.compared.only_addresses
+        found = _last_of(trail, Side.GOOD, reads, mine, address, is_address=is_address)
         if found is not None and found.at.key != bad.at.key:
             return found
     return None
@@ -144,13 +145,23 @@ def _watch(address: int, size: int) -> Watch:
 
 def _last_writer(trail: Trail, read: Read, side: Side, reads: Rows, writes: Rows) -> Writer | None:
     address = read.addresses[side]
-    return None if address is None else _last_of(trail, side, reads, writes[writes["watch"] == 0], address)
+    if address is None:
+        return None
+    mine = writes[writes["watch"] == 0]
+    return _last_of(trail, side, reads, mine, address, is_address=read.compared.only_addresses)
 
 
-def _last_of(trail: Trail, side: Side, reads: Rows, writes: Rows, address: int) -> Writer | None:
-    """Whose write the first of the reads saw: later ones may see what only keeps the value as it is."""
-    for row in (np.searchsorted(writes["order"], reads["order"]) - 1).tolist():
-        found = _instruction(trail, side, int(writes["address"][row])) if row >= 0 else None
+def _last_of(trail: Trail, side: Side, reads: Rows, writes: Rows, address: int, *, is_address: bool) -> Writer | None:
+    """Whose write the first of the reads saw: later ones may see what only keeps the value as it is. Of addresses, of
+    which none is odd, whose write most of the reads saw."""
+    seen = np.searchsorted(writes["order"], reads["order"]) - 1
+    seen = seen[seen >= 0]
+    if is_address and len(seen):
+        stores = writes["address"][seen]
+        (commonest, _), *_ = Counter(stores.tolist()).most_common(1)
+        seen = seen[stores == commonest]
+    for row in seen.tolist():
+        found = _instruction(trail, side, int(writes["address"][row]))
         if found is not None:
             return Writer(found, writes["registers"][row], address, _bias(trail, side, found))
     return None

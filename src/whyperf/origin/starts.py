@@ -232,18 +232,23 @@ def _used_by(here: Here, address: int) -> list[StartingPoint]:
 
 
 def _passed(here: Here, call: Instruction) -> list[int]:
-    """Registers with arguments: as many as the callee has parameters; else those set one after the other for it."""
+    """Registers with arguments: as many as the callee has parameters; else those that are set for it, and those before
+    them that hand on an argument or a result as it is."""
     registers = here.slicer.function.registers.arguments[0]
     callee = here.module.callee(call)
     if callee.entry is not None and here.module.variables is not None:
         return list(registers[: here.module.variables.parameters(set(here.module.binary.function_at(callee.name)))])
-    found = []
+    found: list[int] = []
+    handed_on: list[int] = []  # unless none is set behind them: then they are what an earlier call left there
     for register in registers:
-        made = here.slicer.definitions(call.address, register)
-        if not made or any(one.kind in (Kind.UNKNOWN, Kind.ARGUMENT, Kind.RETURNED) for one in made[1:]):
+        if here.slicer.is_set(call.address, register):
+            found += [*handed_on, register]
+            handed_on = []
+        elif any(one.kind is Kind.UNKNOWN for one in here.slicer.definitions(call.address, register)):
             break
-        found.append(register)
-    return found
+        else:
+            handed_on.append(register)
+    return found or handed_on[:1]
 
 
 def _at_place(module: ModuleCode, start: StartAtPlace) -> list[StartingPoint]:

@@ -132,11 +132,14 @@ class Compared:
     @cached_property
     def gathering(self) -> float:
         """How many times as often two hits have the same value in the bad run. Where addresses lie says nothing; that
-        they are the same few again and again does."""
-        few = min(len(self.good.values), len(self.bad.values))
+        they are the same few again and again does. Null is no place to come back to."""
+        sides = (self.good.values, self.bad.values)
+        if self.only_addresses:
+            sides = (sides[0][sides[0] != 0], sides[1][sides[1] != 0])
+        few = min(map(len, sides))
         if few < _ENOUGH or self.bad.is_text:
             return 1.0
-        good, bad = (_repeats(evenly(one.values, few)) for one in (self.good, self.bad))
+        good, bad = (_repeats(evenly(one, few)) for one in sides)
         return bad / max(good, 1 / few)
 
     @property

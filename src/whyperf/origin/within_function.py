@@ -141,12 +141,17 @@ class _Within:
         trail, here = self.trail, self.here
         if one.kind is not Kind.TEST:
             trail.add_result(here, one, _KINDS[one.kind], self._what_it_makes(one))
-        if one.kind in (Kind.CONSTANT, Kind.UNKNOWN):
+        if one.kind in (Kind.CONSTANT, Kind.UNKNOWN) or self._runs_in_bad_only(one):
             return AskControl(here, one.address)
         if heads := _heads(trail, here, one):
             self.made = heads
             return None
         return self._through(one)
+
+    def _runs_in_bad_only(self, one: Definition) -> bool:
+        """Whether there is nothing in good runs that its inputs could be compared with: then why it runs is asked."""
+        good, bad = self.trail.counts(self.here, one)
+        return one.kind is not Kind.TEST and not good and bool(bad)
 
     def _what_it_makes(self, one: Definition) -> Compared:
         """As it is used, where the definition ran on one side only or makes it round by round of a loop."""

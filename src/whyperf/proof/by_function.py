@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from whyperf.debuginfo.transplants.changed import ChangedFunction, Source
 from whyperf.debuginfo.transplants.refused import RefusedError
@@ -15,7 +16,7 @@ from whyperf.proof.search import Search
 from whyperf.proof.sentences import Claim
 from whyperf.proof.trial import Kind
 
-_MOST_ON_PATHS = 6
+_MOST_LIKELY = 6
 _MOST_CANDIDATES = 400
 _MOST_NAMED = 3
 _WITH_ANOTHER = (Kind.FORCED, Kind.SHAM, Kind.REVERSE)
@@ -25,6 +26,8 @@ _WITH_ANOTHER = (Kind.FORCED, Kind.SHAM, Kind.REVERSE)
 class _Candidate:
     builds: TwoBuilds
     function: ChangedFunction
+    edited: frozenset[Source]
+    """Of its changed parts: those whose source text differs; empty where none does, or texts are unknown."""
     wanted: int | None
     """How early suspects ask for it; None: not at all."""
 
@@ -47,13 +50,20 @@ def prove_by_functions(
         nothing = Claim("", bad.program.path.rpartition("/")[2], "", 0, "", "", "", means=Means.FUNCTION)
         return (search.untestable(nothing, f"{error}."),)
     names = wanted_names(suspects)
-    candidates, refused = _candidates(modules, names, search)
-    first = [one for one in candidates if one.wanted is not None][:_MOST_ON_PATHS]
-    found = search.found(first, candidates)
+    every = _candidates(modules, names)
+    likely = _likely(every)
+    first, refused = _possible(likely, names, search)
+
+    @cache
+    def all_possible() -> list[_Candidate]:
+        others, refused_too = _possible([one for one in every if one not in likely], names, search)
+        refused.extend(refused_too)
+        return first + others
+
+    found = search.found(first, all_possible)
     if not found:
         return tuple(refused)
-    claim = claim_of([one.function for one in found], names, found[0].builds.name)
-    return (*refused, search.proof(claim, found))
+    return (*refused, search.proof(_claim(found, names), found))
 
 
 def wanted_names(suspects: Sequence[Suspect]) -> list[str]:
@@ -64,20 +74,36 @@ def wanted_names(suspects: Sequence[Suspect]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _candidates(
-    modules: Sequence[TwoBuilds], names: Sequence[str], search: Search[_Candidate]
-) -> tuple[list[_Candidate], list[Proof]]:
-    """Those that can be transplanted, the most wanted first, and why others that are wanted cannot."""
+def _candidates(modules: Sequence[TwoBuilds], names: Sequence[str]) -> list[_Candidate]:
+    """What was edited comes first, then what suspects ask for."""
     rows = {name: row for row, name in enumerate(names)}
     every = [
-        _Candidate(builds, function, min((rows[name] for name in function.names & rows.keys()), default=None))
+        _Candidate(
+            builds,
+            function,
+            builds.edited.among(function.holds),
+            min((rows[name] for name in function.names & rows.keys()), default=None),
+        )
         for builds in modules
         for function in builds.changed
     ]
-    every.sort(key=lambda one: len(rows) if one.wanted is None else one.wanted)
+    every.sort(key=lambda one: (not one.edited, len(rows) if one.wanted is None else one.wanted))
+    return every[:_MOST_CANDIDATES]
+
+
+def _likely(candidates: Sequence[_Candidate]) -> list[_Candidate]:
+    """Those worth a run of their own: what was edited, where that is little, and what suspects ask for."""
+    is_little = sum(bool(one.edited) for one in candidates) <= _MOST_LIKELY
+    return [one for one in candidates if one.wanted is not None or (is_little and one.edited)][:_MOST_LIKELY]
+
+
+def _possible(
+    candidates: Sequence[_Candidate], names: Sequence[str], search: Search[_Candidate]
+) -> tuple[list[_Candidate], list[Proof]]:
+    """Those that can be transplanted, and why others that are wanted cannot."""
     found: list[_Candidate] = []
     refused: list[Proof] = []
-    for one in every[:_MOST_CANDIDATES]:
+    for one in candidates:
         if search.is_time_up:
             break
         try:
@@ -85,7 +111,7 @@ def _candidates(
                 _put(kind, [one])
         except NotPutError as error:
             if one.wanted is not None:
-                refused.append(search.untestable(claim_of([one.function], names, one.builds.name), str(error)))
+                refused.append(search.untestable(_claim([one], names), str(error)))
         else:
             found.append(one)
     return found, refused
@@ -104,20 +130,31 @@ def _put(kind: Kind, candidates: Sequence[_Candidate]) -> Put:
         raise NotPutError(str(error)) from None
 
 
-def claim_of(functions: Sequence[ChangedFunction], wanted: Sequence[str], module: str) -> Claim:
-    """Named by that part of the first function's changed code which suspects ask for first."""
+def _claim(candidates: Sequence[_Candidate], wanted: Sequence[str]) -> Claim:
+    first = candidates[0]
+    return claim_of([one.function for one in candidates], wanted, first.builds.name, first.edited)
+
+
+def claim_of(
+    functions: Sequence[ChangedFunction],
+    wanted: Sequence[str],
+    module: str,
+    edited: frozenset[Source] = frozenset(),
+) -> Claim:
+    """Named by that part of the first function's changed code which was edited, or which suspects ask for first."""
     what = ", ".join(_named(one) for one in functions)
-    source = _changed_part(functions[0], wanted)
+    source = _changed_part(functions[0], wanted, edited)
     return Claim(source.name, module, source.file, source.line, what, "", "", means=Means.FUNCTION)
 
 
-def _changed_part(function: ChangedFunction, wanted: Sequence[str]) -> Source:
+def _changed_part(function: ChangedFunction, wanted: Sequence[str], edited: frozenset[Source]) -> Source:
     """What was inlined into a function has no code of its own that could be tried alone."""
-    changed = {one.name: one for one in function.holds}
+    parts = edited or function.holds
+    changed = {one.name: one for one in parts}
     asked = next((changed[name] for name in wanted if name in changed), None)
     if asked is not None:
         return asked
-    return next(iter(function.holds)) if len(function.holds) == 1 else function.source
+    return next(iter(parts)) if len(parts) == 1 else function.source
 
 
 def _named(function: ChangedFunction) -> str:

@@ -7,13 +7,6 @@ from whyperf.diagnose.latency import PREFIX
 from whyperf.diagnose.threads import queued_s
 from whyperf.diagnose.verdict import PEAK_BYTES
 
-_TIMES = ("cpu_s", "sampled_cpu_s", "wall_s", "own_s")
-
-
-def is_measurable(measure: str) -> bool:
-    """Whether a trial can measure what a verdict's symptom names."""
-    return measure in _TIMES or measure == PEAK_BYTES or measure.startswith(PREFIX)
-
 
 def amount_of(seen: Observed, measure: str) -> float | None:
     """For each unit of work where somebody counts them, but for latency and memory. None: the run does not say."""

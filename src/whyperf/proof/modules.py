@@ -14,6 +14,7 @@ from whyperf.debuginfo.transplants.module import Module
 from whyperf.debuginfo.transplants.planner import plan_transplant
 from whyperf.debuginfo.transplants.refused import RefusedError
 from whyperf.debuginfo.transplants.symbols import SymbolKind
+from whyperf.proof.edited import EditedFunctions
 from whyperf.proof.rounds import Side
 from whyperf.proof.trial import Kind
 
@@ -28,6 +29,7 @@ class TwoBuilds:
     good: Module
     bad: Module
     changed: tuple[ChangedFunction, ...]
+    edited: EditedFunctions
 
     def plan(self, kind: Kind, symbols: list[str]) -> Plan:
         """For a run of that kind. RefusedError where these functions cannot be transplanted."""
@@ -49,7 +51,9 @@ def different_modules(good: Side, bad: Side) -> Iterator[TwoBuilds]:
         if changed:
             for module in modules:
                 module.read_layouts(_called_by(module, changed))
-            yield TwoBuilds(Path(file.binary.path).name, *modules, tuple(changed))
+            yield TwoBuilds(
+                Path(file.binary.path).name, *modules, tuple(changed), EditedFunctions(other.binary, file.binary)
+            )
 
 
 def _called_by(module: Module, functions: Sequence[ChangedFunction]) -> set[int]:

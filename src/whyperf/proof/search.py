@@ -33,16 +33,17 @@ class Search(Generic[_Change]):
         self._usual: dict[Kind, list[Run]] = {Kind.GOOD: [], Kind.BAD: []}
         self._rounds = Rounds(good, bad, trying, lambda kind: put(kind, ()))
 
-    def found(self, first: Sequence[_Change], every: Sequence[_Change]) -> list[_Change]:
-        """Changes that remove most of the excess; empty: none do, or there is none."""
-        if not every or not self._measure_usual():
+    def found(self, first: Sequence[_Change], all_changes: Callable[[], Sequence[_Change]]) -> list[_Change]:
+        """Changes that remove most of the excess; empty: none do, or there is none. `all_changes` is asked for only
+        where none of the first ones does."""
+        if not (first or all_changes()) or not self._measure_usual():
             return []
         for one in first:
             if self.is_time_up:
                 return []
             if self._removes_most([one]):
                 return [one]
-        return self._by_halves(every)
+        return self._by_halves(all_changes())
 
     def proof(self, claim: Claim, changes: Sequence[_Change]) -> Proof:
         """A whole trial."""
@@ -90,7 +91,7 @@ class Search(Generic[_Change]):
             if half is None:
                 return found if len(found) <= _MOST_TOGETHER else []
             found = half
-        return found
+        return found if len(found) == 1 else []  # no time is left to tell which of them it is
 
     def _removes_most(self, changes: Sequence[_Change]) -> bool:
         shares: list[float] = []

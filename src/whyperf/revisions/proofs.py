@@ -69,7 +69,7 @@ def prove_by_hunks(
     trial = _Trial(compared, building)
     search = Search(trial.side(compared.good), trial.side(compared.bad), trying, trial.put)
     changes = _changes(compared, wanted_names(suspects), declared)
-    found = search.found([one for one in changes if one.function][:_MOST_ON_PATHS], changes)
+    found = search.found([one for one in changes if one.function][:_MOST_ON_PATHS], lambda: changes)
     if not found:
         return ()
     return (search.proof(_claim(found, compared, declared, Path(building.words[0]).name), found),)

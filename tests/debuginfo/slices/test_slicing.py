@@ -78,6 +78,18 @@ def test_what_others_may_change_is_loaded_again_and_what_they_do_not_touch_is_ke
     assert all(one.memory is not None and one.memory.size == 8 for one in loads)
 
 
+def test_registers_that_are_set_for_a_call_are_told_from_what_lies_there(module: ModuleCode) -> None:
+    slicer = _slicer(module, "escaping")
+    calls = [one for one in slicer.function.code if module.callee(one).name == "set_both"]
+    arguments = slicer.function.registers.arguments[0]
+    assert len(calls) == 2
+    for call in calls:
+        assert [slicer.is_set(call.address, one) for one in (*arguments[:2], arguments[5])] == [True, True, False]
+    # AND an argument that is handed on as it came is not set
+    one = _slicer(module, "divided").function
+    assert not _slicer(module, "divided").is_set(one.entry, arguments[0])
+
+
 def test_both_halves_of_a_returned_structure(module: ModuleCode) -> None:
     slicer = _slicer(module, "paired")
     first, second = (slicer.returned(register) for register in (0, 1))

@@ -91,6 +91,26 @@ class Slicer:
         own = self._test_of(self.function.row[address])
         return (own,) if own is not None else self.definitions(address, FLAGS)
 
+    def is_set(self, address: int, register: int) -> bool:
+        """Whether instructions set a register on all ways to an address since the last call, or since the entry."""
+        function = self.function
+        work, seen = [function.row[address]], set[int]()
+        while work:
+            row = work.pop()
+            if row in seen:
+                continue
+            seen.add(row)
+            all_before = function.before(row)
+            if not all_before or function.code[row].address == function.entry:
+                return False
+            for before in all_before:
+                one = function.code[before]
+                if one.step is Step.CALL:
+                    return False
+                if all(effect.target != register for effect in one.operation.effects):
+                    work.append(before)
+        return True
+
     def closure(self, start: Iterable[Definition], most: int = _MOST_SITES) -> tuple[Definition, ...]:
         """What the inputs of the definitions come from, and what decides between several, the nearest first."""
         found: dict[Definition, None] = {}

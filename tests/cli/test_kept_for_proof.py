@@ -1,0 +1,73 @@
+"""How the budget is divided between a proof that the user wants and what comes before it."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from tests.report import verdicts
+from whyperf.cli import further_passes
+from whyperf.cli.diagnose import Judged
+from whyperf.cli.further_passes import First, FurtherPasses
+from whyperf.comparison.alternation import Side
+from whyperf.comparison.passes import Pass
+from whyperf.comparison.plan import Plan
+from whyperf.diagnose.verdict import Verdict
+
+
+class _Answer(Namespace):
+    verdict: Verdict
+    step: None
+
+
+class _Clock:
+    """Time goes by with the passes only."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def _passes(
+    monkeypatch: pytest.MonkeyPatch, *, budget: float, prove: bool, counting_s: float
+) -> list[tuple[str, float]]:
+    """Which passes are made of a comparison whose pairs took 10 s, and how much time each had."""
+    made: list[tuple[str, float]] = []
+    clock = _Clock()
+    ends = clock.now + budget
+
+    def take(_self: FurtherPasses, kind: Pass, recorded: Any, answer: Any) -> Any:
+        made.append((kind.value, ends - clock.now))
+        clock.now += counting_s
+        return recorded, answer
+
+    def proven(_self: FurtherPasses, answer: Any, until: float) -> Any:
+        made.append(("proof", until - clock.now))
+        return answer
+
+    monkeypatch.setattr(further_passes, "time", clock)
+    monkeypatch.setattr(FurtherPasses, "_take", take)
+    monkeypatch.setattr(FurtherPasses, "_proven", proven)
+    plan = Namespace(adapted=None, measuring=Namespace(clock="cpu", memory_interval=0), counts=False)
+    args = Namespace(prove=prove, budget=budget, trace=False)
+    passes = FurtherPasses(cast(Plan, plan), args, lambda one: one, {Side.GOOD: [], Side.BAD: []})
+    first = First({side: [Path("a")] for side in Side}, 30.0, 3)
+    passes.judge(first, cast(Judged, _Answer(verdict=verdicts.difference(), step=None)))
+    return made
+
+
+def test_half_of_the_time_is_kept_for_a_proof_that_the_user_wants(monkeypatch: pytest.MonkeyPatch) -> None:
+    # GIVEN that counting takes about 20 s
+    assert _passes(monkeypatch, budget=60.0, prove=True, counting_s=20.0) == [("counts", 60.0), ("proof", 40.0)]
+    # WHEN half of the time is less than that, THEN it is not begun, and the proof is tried nevertheless
+    assert _passes(monkeypatch, budget=30.0, prove=True, counting_s=20.0) == [("proof", 30.0)]
+
+
+def test_by_itself_a_proof_is_made_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _passes(monkeypatch, budget=30.0, prove=False, counting_s=20.0) == [("counts", 30.0)]
+    assert _passes(monkeypatch, budget=400.0, prove=False, counting_s=20.0) == [("counts", 400.0), ("proof", 380.0)]

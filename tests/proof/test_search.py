@@ -1,0 +1,61 @@
+"""Which of several changes is found, without processes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from whyperf.collect.lifecycle import Lifecycle
+from whyperf.collect.program import Program
+from whyperf.proof.rounds import Put, Side, Trying
+from whyperf.proof.search import Search
+
+_SIDE = Side(Program("/bin/true", ("/bin/true",)), Lifecycle(), {})
+
+
+class _Searched(Search[int]):
+    """One of the changes removes the excess; there is time for so many runs."""
+
+    def __init__(self, true: set[int], most_runs: int = 100) -> None:
+        super().__init__(_SIDE, _SIDE, Trying(), lambda _kind, _changes: Put())
+        self.true, self.most_runs, self.runs = true, most_runs, list[tuple[int, ...]]()
+
+    @property
+    def is_time_up(self) -> bool:
+        return len(self.runs) >= self.most_runs
+
+    def _measure_usual(self) -> bool:
+        return True
+
+    def _removes_most(self, changes: Sequence[int]) -> bool:
+        self.runs.append(tuple(changes))
+        return self.true <= set(changes)
+
+
+def _asked_for(asked: list[str], every: Sequence[int]) -> Sequence[int]:
+    asked.append("all")
+    return every
+
+
+def test_what_is_likely_is_tried_before_anybody_asks_for_the_rest() -> None:
+    asked: list[str] = []
+    search = _Searched({7})
+    assert search.found([3, 7], lambda: _asked_for(asked, range(50))) == [7]
+    assert search.runs == [(3,), (7,)] and not asked
+
+
+def test_one_of_many_is_found_by_halves() -> None:
+    search = _Searched({37})
+    assert search.found([3], lambda: range(50)) == [37]
+    assert len(search.runs) <= 14
+
+
+@pytest.mark.parametrize(("many", "found"), [(8, list(range(8))), (9, [])])
+def test_few_that_matter_only_together_are_found_together(many: int, found: list[int]) -> None:
+    assert _Searched(set(range(many))).found([], lambda: range(many)) == found
+
+
+@pytest.mark.parametrize("most_runs", [1, 2, 4])
+def test_nobody_is_named_where_time_ends_before_one_is_left(most_runs: int) -> None:
+    assert _Searched({37}, most_runs).found([], lambda: range(50)) == []
