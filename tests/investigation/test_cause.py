@@ -45,7 +45,7 @@ def test_who_made_a_proven_value_comes_before_who_pays() -> None:
     assert cause.share == verdict.suspects[0].share and payer.share == 0
     assert sum(one.share for one in found.suspects) == pytest.approx(sum(one.share for one in verdict.suspects))
     assert payer.why.endswith("It pays for what plan decides.")
-    assert "good_runs" not in payer.evidence[0].detail
+    assert payer.evidence[0].detail.good_runs is None
 
 
 def test_a_maker_that_was_suspected_already_moves_up_and_keeps_its_share() -> None:
