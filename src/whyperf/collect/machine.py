@@ -220,7 +220,8 @@ def _deep() -> Check:
         valgrind = find_valgrind(os.environ)
     except WhyperfError as error:
         return Check("--deep", State.LIMITED, error.sentence.removesuffix("."), error.next_command)
-    return Check("--deep", State.FINE, f"by Valgrind {valgrind.version}")
+    first = "" if valgrind.parts is None else "; its tool is compiled at the first use, in seconds"
+    return Check("--deep", State.FINE, f"by Valgrind {valgrind.version}{first}")
 
 
 def _cache() -> Check:
