@@ -24,6 +24,19 @@ print(*sorted(unwanted & set(sys.modules)))
 """
 
 
+def test_without_numba_it_works_and_reading_events_names_what_to_install():
+    without = "import sys; sys.modules['numba'] = None\n"
+    done = subprocess.run([sys.executable, "-c", without + _DIAGNOSE], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "numba\n"), done.stderr
+    refused = without + "from whyperf.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", refused, "compare", "--trace", "true", "true"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "pip install 'whyperf[trace]'" in done.stderr
+    loaded = without + "import whyperf.engines.causes.edges"
+    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=False)
+    assert "needs numba, which is not installed" in done.stderr
+
+
 def test_an_ordinary_diagnosis_loads_no_compiler_and_no_parser():
     done = subprocess.run([sys.executable, "-c", _DIAGNOSE], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "\n"), done.stderr
