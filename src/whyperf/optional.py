@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shlex
 import sys
+import sysconfig
 
 from whyperf.errors import WhyperfError
 
-INSTALL_NUMBA = f"{shlex.quote(sys.executable)} -m pip install 'whyperf[trace]'"
+_SUDO = "" if os.access(sysconfig.get_path("purelib"), os.W_OK) else "sudo "
+INSTALL_NUMBA = f"{_SUDO}{shlex.quote(sys.executable)} -m pip install 'whyperf[trace]'"
 
 
 def has_numba() -> bool:

@@ -31,7 +31,7 @@ _COMPILE = ("-std=gnu11", "-O2", "-g", "-fno-stack-protector", "-fno-strict-alia
 # A tool is a static program that runs without libc, below the addresses of the program that it carries.
 _LINK = ("-static", "-nodefaultlibs", "-nostartfiles", "-no-pie", "-u", "_start", "-Wl,--build-id=none",
          "-Wl,-Ttext-segment=0x58000000")  # fmt: skip
-_INSTALL = "sudo apt-get install valgrind gcc libc6-dev"
+INSTALL = "sudo apt-get install valgrind gcc libc6-dev"
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def is_built(folder: Path) -> bool:
 def find_parts(valgrind: str, version: str, environment: Mapping[str, str]) -> Parts:
     """What builds the tool for the Valgrind at this path; an error that names what is missing."""
     if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < OLDEST:
-        raise WhyperfError(f"--deep needs Valgrind {OLDEST[0]}.{OLDEST[1]} or newer; {version} is installed.", _INSTALL)
+        raise WhyperfError(f"--deep needs Valgrind {OLDEST[0]}.{OLDEST[1]} or newer; {version} is installed.", INSTALL)
     prefix = Path(valgrind).resolve().parents[1]
     headers = prefix / "include" / "valgrind"
     core = f"libcoregrind-{_machine()}-linux.a"
@@ -71,11 +71,11 @@ def find_parts(valgrind: str, version: str, environment: Mapping[str, str]) -> P
     )
     if not (headers / "pub_tool_tooliface.h").is_file() or libraries is None or beside is None:
         raise WhyperfError(
-            f"--deep builds a tool for Valgrind, and the files that it needs for this are not below {prefix}.", _INSTALL
+            f"--deep builds a tool for Valgrind, and the files that it needs for this are not below {prefix}.", INSTALL
         )
     compiler = next((path for name in _COMPILERS if (path := shutil.which(name, path=environment.get("PATH")))), None)
     if compiler is None:
-        raise WhyperfError("--deep builds a tool for Valgrind, and there is no C compiler here.", _INSTALL)
+        raise WhyperfError("--deep builds a tool for Valgrind, and there is no C compiler here.", INSTALL)
     return Parts(compiler, headers, libraries, beside)
 
 
@@ -96,7 +96,7 @@ def build(parts: Parts, folder: Path) -> None:
             )
             if done.returncode:
                 first = next((line for line in done.stderr.splitlines() if "error" in line), "no reason given")
-                raise WhyperfError(f"The tool for Valgrind could not be compiled: {first}.", _INSTALL)
+                raise WhyperfError(f"The tool for Valgrind could not be compiled: {first}.", INSTALL)
             if not is_built(folder):
                 new.rename(folder)
     except FileExistsError:

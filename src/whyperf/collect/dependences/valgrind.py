@@ -9,13 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.collect.dependences.tool_build import CACHE, TOOL, Parts, build, find_parts, is_built, tool_folder
+from whyperf.collect.dependences.tool_build import CACHE, INSTALL, TOOL, Parts, build, find_parts, is_built, tool_folder
 from whyperf.collect.sampler import cache_folder
 from whyperf.errors import WhyperfError
 
 # Nothing that a tool does between a load-exclusive and its store-exclusive may make the store fail for ever.
 TOOL_OPTIONS = (f"--tool={TOOL}", "--quiet", "--sim-hints=fallback-llsc")
-_INSTALL = "sudo apt-get install valgrind"
 _SECONDS = 20
 _VERSION = re.compile(r"valgrind-(\S+)")
 
@@ -52,7 +51,7 @@ def find_valgrind(environment: Mapping[str, str]) -> Valgrind:
     """A Valgrind that can run the tool once it is prepared, or a sentence that says what is missing."""
     path = shutil.which("valgrind", path=environment.get("PATH"))
     if path is None:
-        raise WhyperfError("--deep needs Valgrind, which is not installed.", _INSTALL)
+        raise WhyperfError("--deep needs Valgrind, which is not installed.", INSTALL)
     version = _installed_version(path)
     tools = tool_folder(version)
     return Valgrind(path, version, tools, None if is_built(tools) else find_parts(path, version, environment))
@@ -62,7 +61,7 @@ def _installed_version(path: str) -> str:
     try:
         done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=_SECONDS, check=False)
     except (OSError, subprocess.SubprocessError) as error:
-        raise WhyperfError(f"{path} cannot be started: {error}.", _INSTALL) from None
+        raise WhyperfError(f"{path} cannot be started: {error}.", INSTALL) from None
     found = _VERSION.search(done.stdout)
     if found is None:
         raise WhyperfError(f"{path} does not say which version it is.", f"{path} --version")
