@@ -18,7 +18,7 @@ from pathlib import Path
 
 PYTHON = "/usr/bin/python3"
 HOME = Path("usr/lib/whyperf")
-# Headers, sources, tests, second copies of libraries; Arrow's servers, clouds and other formats; what built the environment.
+# Headers, sources, tests, copies; Arrow's servers, clouds and other formats; what made the environment.
 UNUSED = (
     "**/tests", "numpy/_core/include", "numpy/_core/lib", "numpy/f2py", "pyarrow/*.px[di]", "pyarrow/*.pyx",
     "pyarrow/include", "pyarrow/includes", "pyarrow/src", "pyarrow/libarrow_python*.so", "pyarrow/*.so.*.*.*",

@@ -28,6 +28,9 @@ def test_without_numba_it_works_and_reading_events_names_what_to_install():
     without = "import sys; sys.modules['numba'] = None\n"
     done = subprocess.run([sys.executable, "-c", without + _DIAGNOSE], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "numba\n"), done.stderr
+    others = without + "import whyperf.api, whyperf.ci.terminal, whyperf.report.html.build, whyperf.assistants.running"
+    done = subprocess.run([sys.executable, "-c", others], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
     refused = without + "from whyperf.cli.main import main; sys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-c", refused, "compare", "--trace", "true", "true"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from whyperf.engines.finding import Finding, HotLine, Place
+from whyperf.engines.relations import ENGINE
 from whyperf.engines.relations.candidates import Candidate
 from whyperf.engines.relations.catalogue import NONE, Catalogue
 from whyperf.engines.relations.changed import Counts
@@ -15,8 +16,6 @@ from whyperf.engines.relations.sentences import forward_words, sentence, where
 from whyperf.engines.relations.sides import Comparison
 from whyperf.recording.deep_tables import RegionKind
 from whyperf.recording.identity import FunctionKey
-
-ENGINE = "relations"
 
 
 @dataclass(frozen=True)

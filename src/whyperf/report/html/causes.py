@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from whyperf.diagnose.verdict import Suspect, Verdict
-from whyperf.engines.causes.findings import ENGINE
+from whyperf.engines.causes import ENGINE
 from whyperf.report.html.model import CauseLink, CauseRung, CausesSection, CauseStory
 from whyperf.report.waiting_threads import name_of, rungs_of
 

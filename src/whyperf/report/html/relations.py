@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from whyperf.diagnose.verdict import Evidence, Suspect, Verdict
-from whyperf.engines.relations.findings import ENGINE
+from whyperf.engines.relations import ENGINE
 from whyperf.report.html.model import Quantiles, RelationEdge, RelationGraph, RelationNode, RelationsSection
 
 
