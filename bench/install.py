@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -67,6 +66,14 @@ def empty_root(suite: str, mirror: str | None) -> Iterator[Root]:
         yield Root(Path(scratch) / "root")
 
 
+def cpu_seconds(root: Root, *command: str) -> float:
+    """Others may be at work on the machine."""
+    before = os.times()
+    root.must(*command)
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
+
+
 def install_wheel(root: Root, wheel: Path) -> str:
     """The command that was installed."""
     shelf = root.folder / "opt" / "wheels"
@@ -76,10 +83,10 @@ def install_wheel(root: Root, wheel: Path) -> str:
     subprocess.run(download, check=True)
     root.must("python3", "-m", "venv", _VENV)
     before = root.size(_VENV)
-    start = time.monotonic()
-    root.must(f"{_VENV}/bin/pip", "install", "--quiet", "--no-index", "--find-links", "/opt/wheels", "whyperf")
-    seconds = time.monotonic() - start
-    print(f"pip install: {seconds:.0f} s, {root.size(_VENV) - before:.0f} MB, of which")
+    seconds = cpu_seconds(
+        root, f"{_VENV}/bin/pip", "install", "--quiet", "--no-index", "--find-links", "/opt/wheels", "whyperf"
+    )
+    print(f"pip install: {seconds:.0f} s of CPU, {root.size(_VENV) - before:.0f} MB, of which")
     packages = f"{_VENV}/lib/python{python}/site-packages"
     listed = root.must("du", "--block-size=1", "--max-depth=1", packages).splitlines()[:-1]
     sizes = sorted(((int(size) / 1e6, Path(path).name) for size, path in map(str.split, listed)), reverse=True)
@@ -91,9 +98,8 @@ def install_wheel(root: Root, wheel: Path) -> str:
 
 def install_deb(root: Root, package: Path) -> str:
     shutil.copy(package, root.folder / "opt")
-    start = time.monotonic()
-    root.must("dpkg", "--install", f"/opt/{package.name}")
-    print(f"dpkg --install: {time.monotonic() - start:.0f} s, {root.size('/usr/lib/whyperf'):.0f} MB")
+    seconds = cpu_seconds(root, "dpkg", "--install", f"/opt/{package.name}")
+    print(f"dpkg --install: {seconds:.0f} s of CPU, {root.size('/usr/lib/whyperf'):.0f} MB")
     for file in ("share/man/man1/whyperf.1.gz", "share/bash-completion/completions/whyperf",
                  "share/zsh/vendor-completions/_whyperf", "share/fish/vendor_completions.d/whyperf.fish"):  # fmt: skip
         root.must("test", "-s", f"/usr/{file}")

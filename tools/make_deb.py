@@ -69,7 +69,7 @@ def main(wheel: Path, requirements: Path, man_pages: Path, folder: Path) -> Path
         (root / "DEBIAN" / "control").write_text(control)
         folder.mkdir(parents=True, exist_ok=True)
         package = folder / f"whyperf_{version}_{architecture}.deb"
-        _output("dpkg-deb", "--root-owner-group", "-Zxz", "--build", str(root), str(package))
+        _output("dpkg-deb", "--root-owner-group", "-Zzstd", "--build", str(root), str(package))
     return package
 
 
