@@ -154,7 +154,7 @@ pictures: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/browser $(PAGE) ## docs/
 	$(BIN)/python tools/pictures.py
 
 wheel: $(STAMPS)/installed $(STAMPS)/tools $(PAGE) ## dist/whyperf-*.whl: runs without a compiler and system packages, from Python 3.11 on
-	rm -rf build/wheel dist
+	rm -rf build/wheel dist/whyperf-*.whl
 	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheel .
 	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python tools/repair_wheel.py build/wheel/whyperf-*.whl dist
 
