@@ -30,7 +30,7 @@ def test_only_commands_that_repair_something_are_run_and_each_once() -> None:
 def test_packages_are_installed_without_a_second_question_and_with_lists(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    install = ["apt-get", "install", "--yes", "valgrind", "gcc", "libc6-dev"]
+    install = ["apt-get", "install", "--yes", "--no-install-recommends", "valgrind", "gcc", "libc6-dev"]
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert commands_of(PACKAGES, tmp_path) == [["sudo", "apt-get", "update"], ["sudo", *install]]
     assert commands_of(SETTING) == [SETTING.split()]

@@ -66,7 +66,7 @@ def commands_of(fix: str, lists: Path = _LISTS) -> list[list[str]]:
     bare = command[1:] if command[0] == "sudo" else command
     if not fix.startswith(_PACKAGES):
         return [[*before, *bare]]
-    install = [*before, "apt-get", "install", "--yes", *bare[2:]]
+    install = [*before, "apt-get", "install", "--yes", "--no-install-recommends", *bare[2:]]
     return [install] if any(lists.glob("*_Packages*")) else [[*before, "apt-get", "update"], install]
 
 
