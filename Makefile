@@ -41,7 +41,7 @@ NPM := PATH=$(abspath $(BIN)):$$PATH npm --prefix web --silent
 
 .DEFAULT_GOAL := help
 .PHONY: help setup page demo test unit lint bench bench-tests bench-speed bench-false-alarms bench-accuracy bench-sensitivity bench-transparency bench-kills bench-soak bench-debuginfo bench-code-changes \
-	bench-values bench-relations bench-kernel-events bench-contexts bench-causes bench-import bench-fuzz bench-fleet bench-counts docs pictures wheel lock clean
+	bench-values bench-relations bench-kernel-events bench-contexts bench-causes bench-import bench-fuzz bench-fleet bench-counts docs pictures wheel deb lock clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
@@ -153,11 +153,18 @@ docs: $(STAMPS)/installed $(STAMPS)/tools ## the site, links checked; man pages;
 pictures: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/browser $(PAGE) ## docs/pictures/, from a run of the demo
 	$(BIN)/python tools/pictures.py
 
-wheel: $(STAMPS)/installed $(PAGE) ## dist/whyperf-*.whl
-	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+wheel: $(STAMPS)/installed $(STAMPS)/tools $(PAGE) ## dist/whyperf-*.whl: runs without a compiler and system packages, from Python 3.11 on
+	rm -rf build/wheel dist/whyperf-*.whl
+	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheel .
+	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python tools/repair_wheel.py build/wheel/whyperf-*.whl dist
+
+deb: wheel ## dist/whyperf_*.deb, for the Python of this system; with man pages and completions for bash, zsh and fish
+	$(PIP) -r requirements/docs.txt
+	$(BIN)/python -m whyperf.cli.reference docs/commands.md build/man
+	$(BIN)/python tools/make_deb.py dist/whyperf-*-manylinux*.whl requirements/deb.txt build/man dist
 
 lock: $(STAMPS)/tools ## requirements/: newest versions that pyproject.toml permits, with the hashes of their files
-	for group in run dev page docs; do \
+	for group in run dev page docs deb; do \
 		$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 			--custom-compile-command "make lock" --upgrade --group $$group \
 			$$([ $$group = run ] || echo --constraint requirements/run.txt) --output-file requirements/$$group.txt; \

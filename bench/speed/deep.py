@@ -16,14 +16,13 @@ from bench.counted import counted, counting
 from bench.speed import store
 from bench.speed.table import markdown, seconds, size_of
 from bench.subjects import sqlite
-from whyperf.collect import _dependences
 from whyperf.collect.dependence_stream import read_stream
 from whyperf.collect.dependences.instruments import HeapUse, Instruments, Mode, to_text
 from whyperf.collect.dependences.loaded_files import LoadedFile, files_of
 from whyperf.collect.dependences.planning import sketch_instruments
+from whyperf.collect.dependences.valgrind import find_valgrind
 from whyperf.collect.program import Program
 
-_TOOLS = Path(_dependences.__file__).parent / "valgrind"
 PART, NAME = "deep", "sqlite"
 _ROWS = 4000
 _ONE_FUNCTION = ("sqlite3BtreeNext",)
@@ -84,7 +83,9 @@ def fastest(command: Sequence[str], text: str, environment: dict[str, str], roun
 
 
 def recorded(name: str, program: str, instruments: Instruments, text: str, rounds: int, *, pairs: bool = False) -> Cost:
-    environment = {**os.environ, "VALGRIND_LIB": str(_TOOLS)}
+    valgrind = find_valgrind(os.environ)
+    valgrind.prepare()
+    environment = valgrind.environment(os.environ)
     with tempfile.TemporaryDirectory() as folder:
         plan, best, most = Path(folder) / "plan", float("inf"), 0
         lines = to_text(instruments).split("\n")

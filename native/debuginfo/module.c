@@ -20,7 +20,7 @@ static PyObject *run(bool (*job)(void *, int), PyObject *path, struct extract_re
                      struct isolate_limits limits) {
     enum isolate_end end;
     int output;
-    request->path = PyBytes_AS_STRING(path);
+    request->path = PyBytes_AsString(path);
     demangle_prepare();
     Py_BEGIN_ALLOW_THREADS;
     end = isolate_run(job, request, limits, python_interrupted, &output);

@@ -48,7 +48,7 @@ static PyObject *py_put_arrays_in_files(PyObject *Py_UNUSED(module), PyObject *a
     Py_ssize_t in_memory;
     if (!PyArg_ParseTuple(args, "O&n", PyUnicode_FSConverter, &folder, &in_memory))
         return NULL;
-    bool put = put_files_in_folder(PyBytes_AS_STRING(folder));
+    bool put = put_files_in_folder(PyBytes_AsString(folder));
     Py_DECREF(folder);
     PyObject *ours = put ? PyCapsule_New(&file_backed_handler, HANDLER_CAPSULE, NULL) : NULL;
     PyObject *replaced = ours ? set_handler(ours) : NULL;
@@ -77,7 +77,7 @@ static PyObject *py_is_on_disk(PyObject *Py_UNUSED(module), PyObject *args) {
     PyObject *folder = NULL;
     if (!PyArg_ParseTuple(args, "O&", PyUnicode_FSConverter, &folder))
         return NULL;
-    bool on_disk = is_on_disk(PyBytes_AS_STRING(folder));
+    bool on_disk = is_on_disk(PyBytes_AsString(folder));
     Py_DECREF(folder);
     return PyBool_FromLong(on_disk);
 }

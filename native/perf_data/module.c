@@ -7,6 +7,8 @@
 #include "stacks/elf_file.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
 
 typedef struct {
@@ -62,7 +64,7 @@ static bool sound_events(const Decoder *self) {
 }
 
 static void decoder_dealloc(Decoder *self) {
-    PyTypeObject *type = Py_TYPE(self);
+    PyTypeObject *type = Py_TYPE((PyObject *)self);
     PyBuffer_Release(&self->layouts);
     PyBuffer_Release(&self->ids);
     PyBuffer_Release(&self->events);
@@ -71,12 +73,12 @@ static void decoder_dealloc(Decoder *self) {
     table_store_clear(&self->tables);
     free(self->tables.folder);
     free(self->modules);
-    type->tp_free((PyObject *)self);
+    PyObject_Free(self);
     Py_DECREF(type);
 }
 
 static PyObject *decoder_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(keywords)) {
-    Decoder *self = (Decoder *)type->tp_alloc(type, 0);
+    Decoder *self = (Decoder *)PyType_GenericAlloc(type, 0);
     PyObject *folder = NULL;
     if (!self)
         return NULL;
@@ -93,7 +95,7 @@ static PyObject *decoder_new(PyTypeObject *type, PyObject *args, PyObject *Py_UN
         .events = self->events.buf,
         .id_count = (size_t)self->ids.len / sizeof(uint64_t),
     };
-    self->tables.folder = strdup(PyBytes_AS_STRING(folder));
+    self->tables.folder = strdup(PyBytes_AsString(folder));
     Py_DECREF(folder);
     if (!self->tables.folder)
         PyErr_NoMemory();
@@ -153,8 +155,9 @@ static PyObject *decoder_decode(Decoder *self, PyObject *args) {
     else
         samples = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(count * sizeof(struct perf_sample)));
     if (samples) {
+        struct perf_sample *decoded = (struct perf_sample *)PyByteArray_AsString(samples);
         Py_BEGIN_ALLOW_THREADS;
-        decode_all(self, &data, offsets.buf, count, (struct perf_sample *)PyByteArray_AS_STRING(samples), &done);
+        decode_all(self, &data, offsets.buf, count, decoded, &done);
         Py_END_ALLOW_THREADS;
         if (done.no_memory)
             PyErr_NoMemory();
@@ -186,7 +189,7 @@ static PyObject *decoder_add_module(Decoder *self, PyObject *argument) {
     PyObject *path;
     if (!PyUnicode_FSConverter(argument, &path))
         return NULL;
-    const char *name = PyBytes_AS_STRING(path);
+    const char *name = PyBytes_AsString(path);
     const struct module_table *table;
     Py_BEGIN_ALLOW_THREADS;
     table = strcmp(name, "[vdso]") == 0 ? vdso_table(&self->tables) : elf_file_table(&self->tables, name);
@@ -206,7 +209,7 @@ static bool fill_space(const Decoder *self, PyObject *mappings, struct unwind_mo
     for (uint32_t i = 0; i < space->count; i++) {
         unsigned long long start, end, bias;
         Py_ssize_t module;
-        if (!PyArg_ParseTuple(PyList_GET_ITEM(mappings, i), "KKKn", &start, &end, &bias, &module))
+        if (!PyArg_ParseTuple(PyList_GetItem(mappings, i), "KKKn", &start, &end, &bias, &module))
             return false;
         if (module < 0 || (size_t)module >= self->module_count) {
             PyErr_SetString(PyExc_ValueError, "there is no module of that number");
@@ -222,7 +225,7 @@ static PyObject *decoder_add_space(Decoder *self, PyObject *mappings) {
         PyErr_SetString(PyExc_TypeError, "mappings come as a list");
         return NULL;
     }
-    size_t count = (size_t)PyList_GET_SIZE(mappings);
+    size_t count = (size_t)PyList_Size(mappings);
     struct unwind_modules *space = malloc(sizeof *space + count * sizeof *space->modules);
     if (!space)
         return PyErr_NoMemory();
@@ -321,8 +324,9 @@ static PyObject *fields(PyObject *Py_UNUSED(module), PyObject *args) {
     else
         values = PyBytes_FromStringAndSize(NULL, rows.len / 8 * 8);
     if (values) {
+        int64_t *read = (int64_t *)PyBytes_AsString(values);
         Py_BEGIN_ALLOW_THREADS;
-        read_fields(&data, &samples, &rows, &field, (int64_t *)PyBytes_AS_STRING(values));
+        read_fields(&data, &samples, &rows, &field, read);
         Py_END_ALLOW_THREADS;
     }
     PyBuffer_Release(&data);

@@ -15,8 +15,9 @@ PyObject *session_number_distinct(PyObject *Py_UNUSED(module), PyObject *argumen
     PyObject *numbers = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * sizeof(int32_t)));
     if (numbers) {
         bool fits;
+        int32_t *numbered = (int32_t *)PyBytes_AsString(numbers);
         Py_BEGIN_ALLOW_THREADS;
-        fits = distinct_add(&distinct, keys.buf, count, (int32_t *)PyBytes_AS_STRING(numbers));
+        fits = distinct_add(&distinct, keys.buf, count, numbered);
         Py_END_ALLOW_THREADS;
         result = fits ? Py_BuildValue("(Oy#)", numbers, distinct.count ? (char *)distinct.firsts : "",
                                       (Py_ssize_t)(distinct.count * sizeof(int64_t)))
@@ -44,9 +45,9 @@ static PyObject *swept(const Py_buffer *columns) {
         PyErr_NoMemory();
     if (values && current) {
         memcpy(current, columns[BEFORE].buf, keys * sizeof *current);
+        int32_t *found = (int32_t *)PyBytes_AsString(values);
         Py_BEGIN_ALLOW_THREADS;
-        sound = sound && sweep(&changes, current, keys, columns[TIME].buf, columns[KEY].buf, events,
-                               (int32_t *)PyBytes_AS_STRING(values));
+        sound = sound && sweep(&changes, current, keys, columns[TIME].buf, columns[KEY].buf, events, found);
         Py_END_ALLOW_THREADS;
         if (!sound)
             PyErr_SetString(PyExc_ValueError, "the columns do not fit each other, or a key has no value");

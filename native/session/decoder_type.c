@@ -1,6 +1,8 @@
 #include "session/bindings.h"
 #include "session/decode.h"
 
+#include <string.h>
+
 struct decoder_object {
     PyObject_HEAD struct decoder decoder;
 };
@@ -13,7 +15,7 @@ static PyObject *decoder_new(PyTypeObject *type, PyObject *args, PyObject *keywo
     static char *names[] = {NULL};
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "", names))
         return NULL;
-    PyObject *self = type->tp_alloc(type, 0);
+    PyObject *self = PyType_GenericAlloc(type, 0);
     if (self)
         decoder_init(decoder_of(self));
     return self;
@@ -22,7 +24,7 @@ static PyObject *decoder_new(PyTypeObject *type, PyObject *args, PyObject *keywo
 static void decoder_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     decoder_release(decoder_of(self));
-    type->tp_free(self);
+    PyObject_Free(self);
     Py_DECREF(type);
 }
 

@@ -1,4 +1,6 @@
+#include <errno.h>
 #include <pthread.h>
+#include <string.h>
 
 #include "session/bindings.h"
 #include "session/drain.h"
@@ -30,17 +32,17 @@ static PyObject *drainer_new(PyTypeObject *type, PyObject *args, PyObject *keywo
     int copy = 0;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$p", names, PyUnicode_FSConverter, &path, &copy))
         return NULL;
-    struct drainer_object *self = (struct drainer_object *)type->tp_alloc(type, 0);
+    struct drainer_object *self = (struct drainer_object *)PyType_GenericAlloc(type, 0);
     if (!self) {
         Py_DECREF(path);
         return NULL;
     }
     pthread_mutex_init(&self->busy, NULL);
-    enum rings_result result = rings_open(&self->drainer.rings, PyBytes_AS_STRING(path), copy);
+    enum rings_result result = rings_open(&self->drainer.rings, PyBytes_AsString(path), copy);
     if (result == RINGS_ERRNO)
         PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, path);
     else if (result == RINGS_NOT_ONE)
-        PyErr_Format(PyExc_ValueError, "%s is not a rings file of this version", PyBytes_AS_STRING(path));
+        PyErr_Format(PyExc_ValueError, "%s is not a rings file of this version", PyBytes_AsString(path));
     else if (!drainer_prepare(&self->drainer))
         PyErr_NoMemory();
     Py_DECREF(path);
@@ -56,7 +58,7 @@ static void drainer_dealloc(PyObject *self) {
     struct drainer_object *object = (struct drainer_object *)self;
     drainer_release(&object->drainer);
     pthread_mutex_destroy(&object->busy);
-    type->tp_free(self);
+    PyObject_Free(self);
     Py_DECREF(type);
 }
 
@@ -122,7 +124,7 @@ static PyObject *cut_counts(const struct whyperf_counters *counters) {
         if (!count)
             Py_CLEAR(cut);
         else
-            PyTuple_SET_ITEM(cut, i, count);
+            PyTuple_SetItem(cut, i, count);
     }
     return cut;
 }

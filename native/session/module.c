@@ -17,10 +17,10 @@ static PyObject *create(PyObject *Py_UNUSED(module), PyObject *args) {
         .values_depth = values_depth,
         .memory_interval = memory_interval,
         .fault_interval = fault_interval,
-        .tables = PyBytes_AS_STRING(tables),
-        .library = PyBytes_AS_STRING(library),
+        .tables = PyBytes_AsString(tables),
+        .library = PyBytes_AsString(library),
     };
-    if (rings_create(PyBytes_AS_STRING(path), &settings) != RINGS_OK)
+    if (rings_create(PyBytes_AsString(path), &settings) != RINGS_OK)
         PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, path);
     Py_DECREF(path);
     Py_DECREF(tables);
@@ -58,7 +58,7 @@ static PyObject *intern_contexts(PyObject *Py_UNUSED(module), PyObject *args) {
     PyObject *result = NULL;
     PyObject *leaves =
         PyBytes_FromStringAndSize(NULL, ends.len / (Py_ssize_t)sizeof(int64_t) * (Py_ssize_t)sizeof(int32_t));
-    if (leaves && add_stacks(&contexts, &frames, &ends, (int32_t *)PyBytes_AS_STRING(leaves))) {
+    if (leaves && add_stacks(&contexts, &frames, &ends, (int32_t *)PyBytes_AsString(leaves))) {
         Py_ssize_t bytes = (Py_ssize_t)(contexts.count * sizeof(int32_t));
         result = Py_BuildValue("(y#y#O)", bytes ? (char *)contexts.parents : "", bytes,
                                bytes ? (char *)contexts.frames : "", bytes, leaves);

@@ -153,7 +153,7 @@ static PyObject *unpack_with(const struct input *in, const struct values_table *
 
 // Opens every table of the list; the buffers are held until they are released.
 static PyObject *unpack_from_tables(const struct input *in) {
-    Py_ssize_t count = PyList_GET_SIZE(in->tables), opened = 0;
+    Py_ssize_t count = PyList_Size(in->tables), opened = 0;
     struct values_table *tables = calloc((size_t)count + 1, sizeof *tables);
     Py_buffer *buffers = calloc((size_t)count + 1, sizeof *buffers);
     PyObject *result = NULL;
@@ -161,7 +161,7 @@ static PyObject *unpack_from_tables(const struct input *in) {
     if (!sound)
         PyErr_NoMemory();
     for (; sound && opened < count; opened++) {
-        if (PyObject_GetBuffer(PyList_GET_ITEM(in->tables, opened), &buffers[opened], PyBUF_SIMPLE) < 0)
+        if (PyObject_GetBuffer(PyList_GetItem(in->tables, opened), &buffers[opened], PyBUF_SIMPLE) < 0)
             break;
         if (!values_table_open(buffers[opened].buf, (size_t)buffers[opened].len, &tables[opened])) {
             PyErr_SetString(PyExc_ValueError, "not a variables table");

@@ -41,7 +41,7 @@ static PyObject *list_of_pcs(const uint64_t *pcs, uint32_t depth) {
         if (!pc)
             Py_CLEAR(list);
         else
-            PyList_SET_ITEM(list, i, pc);
+            PyList_SetItem(list, i, pc);
     }
     return list;
 }
@@ -51,12 +51,12 @@ static PyObject *reader_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     PyObject *folder;
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O&:Reader", names, PyUnicode_FSConverter, &folder))
         return NULL;
-    Reader *self = (Reader *)type->tp_alloc(type, 0);
+    Reader *self = (Reader *)PyType_GenericAlloc(type, 0);
     if (self) {
         self->lock = PyThread_allocate_lock();
         self->watcher = calloc(1, sizeof *self->watcher);
         if (self->watcher)
-            self->watcher->tables.folder = strdup(PyBytes_AS_STRING(folder));
+            self->watcher->tables.folder = strdup(PyBytes_AsString(folder));
         if (!self->lock || !self->watcher || !self->watcher->tables.folder) {
             PyErr_NoMemory();
             Py_CLEAR(self);
@@ -72,8 +72,8 @@ static void reader_dealloc(Reader *self) {
     free(self->watcher);
     if (self->lock)
         PyThread_free_lock(self->lock);
-    PyTypeObject *type = Py_TYPE(self);
-    type->tp_free(self);
+    PyTypeObject *type = Py_TYPE((PyObject *)self);
+    PyObject_Free(self);
     Py_DECREF(type);
 }
 
@@ -209,8 +209,9 @@ static PyObject *compile_file(PyObject *self, PyObject *argument) {
         return NULL;
     struct row_buffer rows = {.grow = grow_on_heap};
     int error = 0;
+    const char *name = PyBytes_AsString(path);
     Py_BEGIN_ALLOW_THREADS;
-    error = compile_elf_file(PyBytes_AS_STRING(path), &rows);
+    error = compile_elf_file(name, &rows);
     Py_END_ALLOW_THREADS;
     PyObject *bytes =
         error ? raise_errno(error)

@@ -1,5 +1,7 @@
 #include "stacks/module_tuple.h"
 
+#include <stdio.h>
+
 PyObject *module_tuple(const struct mapped_module *module) {
     char build_id[2 * UNWIND_BUILD_ID_MAX + 1] = "";
     for (uint32_t i = 0; i < module->image.build_id_size; i++)
@@ -19,7 +21,7 @@ PyObject *module_tuples(const struct process *process) {
         if (!module)
             Py_CLEAR(list);
         else
-            PyList_SET_ITEM(list, i, module);
+            PyList_SetItem(list, i, module);
     }
     return list;
 }

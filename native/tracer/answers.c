@@ -3,6 +3,8 @@
 #include "tracer/counters.h"
 #include "tracer/rings.h"
 
+#include <stdlib.h>
+
 // Appends and gives the item away; false with an exception.
 static bool append(PyObject *list, PyObject *item) {
     bool appended = item && PyList_Append(list, item) == 0;
@@ -19,24 +21,24 @@ static bool put(PyObject *dict, const char *name, PyObject *value) {
 // Those of a CPU; Py_None if there are none.
 static PyObject *records_bytes(struct tracer *tracer, u32 cpu, u64 *position, u64 since, u64 *lost) {
     u64 room = records_waiting(tracer, cpu, *position);
-    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(room * sizeof(struct trace_record)));
-    if (!bytes)
-        return NULL;
-    struct trace_record *records = (struct trace_record *)PyBytes_AS_STRING(bytes);
+    if (!room)
+        Py_RETURN_NONE;
+    struct trace_record *records = malloc(room * sizeof *records);
+    if (!records)
+        return PyErr_NoMemory();
     struct records_copy copy;
     u64 first = 0;
     Py_BEGIN_ALLOW_THREADS;
     copy = copy_records(tracer, cpu, position, records, room);
     while (first < copy.count && records[first].time < since)
         first++;
-    if (first)
-        memmove(records, records + first, (copy.count - first) * sizeof *records);
     Py_END_ALLOW_THREADS;
     *lost += copy.lost;
-    if (copy.count - first < room && _PyBytes_Resize(&bytes, (Py_ssize_t)((copy.count - first) * sizeof *records)))
-        return NULL;
-    if (PyBytes_GET_SIZE(bytes) == 0)
-        Py_SETREF(bytes, Py_NewRef(Py_None));
+    PyObject *bytes = first == copy.count
+                          ? Py_NewRef(Py_None)
+                          : PyBytes_FromStringAndSize((const char *)(records + first),
+                                                      (Py_ssize_t)((copy.count - first) * sizeof *records));
+    free(records);
     return bytes;
 }
 

@@ -31,7 +31,7 @@ static bool read_names(PyObject *names, char *joined, size_t size) {
     PyObject *iterator = names ? PyObject_GetIter(names) : NULL, *item;
     size_t length = (size_t)snprintf(joined, size, ",");
     while (iterator && (item = PyIter_Next(iterator))) {
-        const char *name = PyUnicode_AsUTF8(item);
+        const char *name = PyUnicode_AsUTF8AndSize(item, NULL);
         if (name)
             length += (size_t)snprintf(joined + length, size - length, "%s,", name);
         Py_DECREF(item);

@@ -6,12 +6,14 @@
 #include "tracer/answers.h"
 #include "tracer/tracer_type.h"
 
+#include <errno.h>
+
 static PyObject *unpin(PyObject *self, PyObject *argument) {
     PyObject *folder;
     (void)self;
     if (!PyUnicode_FSConverter(argument, &folder))
         return NULL;
-    int error = tracer_unpin(PyBytes_AS_STRING(folder));
+    int error = tracer_unpin(PyBytes_AsString(folder));
     Py_DECREF(folder);
     if (error) {
         errno = error;

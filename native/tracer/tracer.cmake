@@ -33,7 +33,7 @@ add_custom_command(
   DEPENDS native/tracer/bpf/tracer.bpf.c ${TRACER_BPF_HEADERS} native/tracer/machine.h native/tracer/record.h native/tracer/shared.h
   VERBATIM)
 
-Python_add_library(_tracer MODULE WITH_SOABI
+add_extension(_tracer
   native/tracer/answers.c
   native/tracer/arguments.c
   native/tracer/clock.c

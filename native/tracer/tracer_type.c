@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 // The lock lets C code run without the interpreter's while no other thread touches the same tracer.
@@ -42,13 +44,13 @@ static void tracer_leave(Tracer *self) {
 }
 
 static Tracer *allocate(PyTypeObject *type, PyObject *tables) {
-    Tracer *self = (Tracer *)type->tp_alloc(type, 0);
+    Tracer *self = (Tracer *)PyType_GenericAlloc(type, 0);
     if (!self)
         return NULL;
     self->lock = PyThread_allocate_lock();
     self->tracer = calloc(1, sizeof *self->tracer);
     if (self->tracer)
-        self->tracer->server.tables.folder = strdup(PyBytes_AS_STRING(tables));
+        self->tracer->server.tables.folder = strdup(PyBytes_AsString(tables));
     if (!self->lock || !self->tracer || !self->tracer->server.tables.folder) {
         PyErr_NoMemory();
         Py_CLEAR(self);
@@ -87,7 +89,7 @@ static PyObject *tracer_pinned(PyTypeObject *type, PyObject *arguments) {
         return NULL;
     }
     Tracer *self = allocate(type, tables);
-    int error = self ? tracer_open_pinned(self->tracer, PyBytes_AS_STRING(folder), text) : 0;
+    int error = self ? tracer_open_pinned(self->tracer, PyBytes_AsString(folder), text) : 0;
     Py_DECREF(folder);
     Py_DECREF(tables);
     if (error) {
@@ -108,8 +110,8 @@ static void tracer_dealloc(Tracer *self) {
     close_tracer(self);
     if (self->lock)
         PyThread_free_lock(self->lock);
-    PyTypeObject *type = Py_TYPE(self);
-    type->tp_free(self);
+    PyTypeObject *type = Py_TYPE((PyObject *)self);
+    PyObject_Free(self);
     Py_DECREF(type);
 }
 
@@ -273,8 +275,9 @@ static PyObject *tracer_probe(Tracer *self, PyObject *arguments) {
         program = self->tracer->task_program > 0 ? fcntl(self->tracer->task_program, F_DUPFD_CLOEXEC, 0) : -1;
         tracer_leave(self);
         // The kernel takes its time (tens of milliseconds), in which others use the tracer.
+        const char *file = PyBytes_AsString(path);
         Py_BEGIN_ALLOW_THREADS;
-        link = probe_tasks(program, process, PyBytes_AS_STRING(path), offset, cookie);
+        link = probe_tasks(program, process, file, offset, cookie);
         Py_END_ALLOW_THREADS;
     }
     Py_DECREF(path);
@@ -321,7 +324,7 @@ static PyObject *tracer_type_pin(Tracer *self, PyObject *argument) {
     int error = 0;
     bool entered = tracer_enter(self);
     if (entered) {
-        error = tracer_pin(self->tracer, PyBytes_AS_STRING(folder), text);
+        error = tracer_pin(self->tracer, PyBytes_AsString(folder), text);
         tracer_leave(self);
     }
     Py_DECREF(folder);

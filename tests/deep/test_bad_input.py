@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import pytest
 from tests.cli.conftest import Whyperf, sentence
 from tests.recording.full_disk import full_disk
 from whyperf.collect.dependences import run
-from whyperf.collect.dependences.valgrind import TOOLS_FOLDER, find_valgrind
+from whyperf.collect.dependences.valgrind import find_valgrind
 from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.program import find_program
 from whyperf.errors import WhyperfError
@@ -40,17 +41,42 @@ def test_no_valgrind(whyperf: Whyperf, shelf: Path, tmp_path: Path) -> None:
     assert checks["--deep"]["state"] == "limited" and "valgrind" in checks["--deep"]["fix"]
 
 
-def test_another_valgrind_than_the_tool_was_built_for(shelf: Path, tmp_path: Path) -> None:
-    shutil.copytree(TOOLS_FOLDER, tmp_path / "tools")
-    (tmp_path / "tools" / "VERSION").write_text("3.99.1\n")
-    with pytest.raises(WhyperfError, match=r"built for Valgrind 3\.99\.1, and Valgrind \S+ is installed") as refused:
-        find_valgrind(os.environ, tmp_path / "tools")
-    assert refused.value.next_command == "make setup"
+def test_the_tool_is_compiled_once_for_each_valgrind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    # GIVEN a user who never used --deep
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    found = find_valgrind(os.environ)
+    assert found.parts is not None and not found.tools.exists()
+    # WHEN the tool is built, by two at once
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: found.prepare(), range(2)))
+    # THEN it is there for the next one, even without a compiler, and nothing else is
+    again = find_valgrind(only_valgrind(tmp_path / "bin"))
+    assert again.parts is None and again.tools == found.tools
+    assert list(found.tools.parent.iterdir()) == [found.tools]
 
 
-def test_a_tool_that_was_never_built(shelf: Path, tmp_path: Path) -> None:
-    with pytest.raises(WhyperfError, match="was not built"):
-        find_valgrind(os.environ, tmp_path)
+def only_valgrind(folder: Path) -> dict[str, str]:
+    """An environment whose search path leads to Valgrind and to nothing else."""
+    folder.mkdir()
+    for file in Path(shutil.which("valgrind") or "").parent.glob("valgrind*"):
+        (folder / file.name).symlink_to(file)
+    return {"PATH": str(folder)}
+
+
+def test_nothing_to_compile_the_tool_with(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(WhyperfError, match="there is no C compiler here") as refused:
+        find_valgrind(only_valgrind(tmp_path / "bin"))
+    assert refused.value.next_command == "sudo apt-get install valgrind gcc libc6-dev"
+
+
+def test_a_valgrind_without_its_libraries(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "valgrind").write_text("#!/bin/sh\necho valgrind-3.25.1\n")
+    (tmp_path / "bin" / "valgrind").chmod(0o755)
+    with pytest.raises(WhyperfError, match=f"are not below {tmp_path}"):
+        find_valgrind({"PATH": str(tmp_path / "bin")})
 
 
 def test_an_instruction_that_valgrind_cannot_execute(record_deep: RecordDeep) -> None:

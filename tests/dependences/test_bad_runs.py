@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.architecture import HERE
-from tests.dependences.tool_run import TOOLS, functions_of, plan_text, record
+from tests.dependences.tool_run import functions_of, plan_text, record, tools
 from whyperf.collect import _dependences
 from whyperf.collect.architecture import X86_64
 from whyperf.collect.dependence_stream import read_stream
@@ -58,7 +58,7 @@ def started(program: Path, plan: str, stream: Path, *arguments: str) -> subproce
     plan_file = program.with_suffix(".plan")
     plan_file.write_text(plan)
     command = ["valgrind", *TOOL_OPTIONS, f"--plan={plan_file}", f"--stream={stream}", str(program), *arguments]
-    environment = {**os.environ, "VALGRIND_LIB": str(TOOLS)}
+    environment = {**os.environ, "VALGRIND_LIB": str(tools())}
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
 
 

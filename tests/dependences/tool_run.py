@@ -5,13 +5,19 @@ from __future__ import annotations
 import os
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from whyperf.collect import _dependences
 from whyperf.collect.dependence_stream import Stream, read_stream
-from whyperf.collect.dependences.valgrind import TOOL_OPTIONS
+from whyperf.collect.dependences.valgrind import TOOL_OPTIONS, find_valgrind
 
-TOOLS = Path(_dependences.__file__).parent / "valgrind"
+
+@cache
+def tools() -> Path:
+    """What VALGRIND_LIB must name."""
+    valgrind = find_valgrind(os.environ)
+    valgrind.prepare()
+    return valgrind.tools
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,7 @@ def record(
     done = subprocess.run(
         ["valgrind", *TOOL_OPTIONS, *valgrind_options, f"--plan={plan_file}", f"--stream={stream}",
          str(program), *arguments],
-        env={**os.environ, "VALGRIND_LIB": str(TOOLS)},
+        env={**os.environ, "VALGRIND_LIB": str(tools())},
         capture_output=True,
         text=True,
         timeout=120,

@@ -18,7 +18,7 @@ struct mapped {
 };
 
 static bool map_file(PyObject *path, struct mapped *mapped) {
-    int file = open(PyBytes_AS_STRING(path), O_RDONLY | O_CLOEXEC);
+    int file = open(PyBytes_AsString(path), O_RDONLY | O_CLOEXEC);
     struct stat status;
     if (file < 0 || fstat(file, &status) < 0) {
         PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, path);
@@ -60,7 +60,7 @@ static PyObject *modules_of(const struct scanned *scanned) {
         if (!row)
             Py_CLEAR(list);
         else
-            PyList_SET_ITEM(list, (Py_ssize_t)i, row);
+            PyList_SetItem(list, (Py_ssize_t)i, row);
     }
     return list;
 }
@@ -74,7 +74,7 @@ static PyObject *unsupported_of(const struct scanned *scanned) {
         if (!row)
             Py_CLEAR(list);
         else
-            PyList_SET_ITEM(list, (Py_ssize_t)i, row);
+            PyList_SetItem(list, (Py_ssize_t)i, row);
     }
     return list;
 }
@@ -86,7 +86,7 @@ static PyObject *inexact_of(const struct scanned *scanned) {
         if (!count)
             Py_CLEAR(tuple);
         else
-            PyTuple_SET_ITEM(tuple, i, count);
+            PyTuple_SetItem(tuple, i, count);
     }
     return tuple;
 }
@@ -155,12 +155,12 @@ static PyObject *decoded(const struct mapped *mapped, const struct scanned *scan
     PyObject *result = NULL;
     if (site && region && join && first && producers && kinds) {
         struct event_columns columns = {
-            .site = (uint32_t *)PyBytes_AS_STRING(site),
-            .region = (uint32_t *)PyBytes_AS_STRING(region),
-            .join = (uint8_t *)PyBytes_AS_STRING(join),
-            .first = (uint64_t *)PyBytes_AS_STRING(first),
-            .producers = (uint32_t *)PyBytes_AS_STRING(producers),
-            .kinds = (uint8_t *)PyBytes_AS_STRING(kinds),
+            .site = (uint32_t *)PyBytes_AsString(site),
+            .region = (uint32_t *)PyBytes_AsString(region),
+            .join = (uint8_t *)PyBytes_AsString(join),
+            .first = (uint64_t *)PyBytes_AsString(first),
+            .producers = (uint32_t *)PyBytes_AsString(producers),
+            .kinds = (uint8_t *)PyBytes_AsString(kinds),
         };
         bool enough;
         Py_BEGIN_ALLOW_THREADS;
@@ -196,10 +196,10 @@ static PyObject *decode_stream(PyObject *Py_UNUSED(module), PyObject *args) {
     Py_buffer buffers[FLOW_ARRAYS] = {0};
     int held = 0;
     PyObject *result = NULL;
-    if (arrays != Py_None && (!PyTuple_Check(arrays) || PyTuple_GET_SIZE(arrays) != FLOW_ARRAYS))
+    if (arrays != Py_None && (!PyTuple_Check(arrays) || PyTuple_Size(arrays) != FLOW_ARRAYS))
         PyErr_SetString(PyExc_TypeError, "the flow is a tuple of seven arrays, or None");
     while (arrays != Py_None && !PyErr_Occurred() && held < FLOW_ARRAYS)
-        if (PyObject_GetBuffer(PyTuple_GET_ITEM(arrays, held), &buffers[held], PyBUF_C_CONTIGUOUS) == 0)
+        if (PyObject_GetBuffer(PyTuple_GetItem(arrays, held), &buffers[held], PyBUF_C_CONTIGUOUS) == 0)
             held++;
     if (!PyErr_Occurred() && map_file(path, &mapped) && scan_or_raise(&scanned, &mapped) &&
         (arrays == Py_None || flow_of(buffers, scanned.sites.count, &flow)))

@@ -36,6 +36,7 @@ from whyperf.comparison.endings import Outcomes, endings, few_pairs, remarks
 from whyperf.comparison.pairs import record_pairs
 from whyperf.comparison.plan import Plan, check_folder, default_folder, make_folder
 from whyperf.errors import WhyperfError
+from whyperf.optional import has_numba, no_numba
 
 if TYPE_CHECKING:
     from whyperf.revisions.suspects import Compared
@@ -211,6 +212,8 @@ def plan_of(args: argparse.Namespace, programs: Mapping[Side, Program] | None = 
         programs = {Side.GOOD: command_line(args.good, os.environ), Side.BAD: command_line(args.bad, os.environ)}
     for program in programs.values():
         (check_traceable if args.deep or args.trace else check_followable)(program)
+    if (args.deep or args.trace) and not has_numba():
+        raise no_numba()
     folder = args.output or default_folder(programs[Side.BAD])
     check_folder(folder, args.force)
     plan = Plan(

@@ -5,23 +5,50 @@ from __future__ import annotations
 import argparse
 import json
 
+from whyperf.cli.doctor_fixes import ask, check_can_ask, run_fixes, runnable
 from whyperf.collect.machine import Check, State, examine
+from whyperf.errors import WhyperfError
 
 NAME = "doctor"
 SUMMARY = "check this machine and print how to fix what is missing"
-EXAMPLES = "Exit status 0: programs can be recorded here."
+EXAMPLES = """\
+Exit status 0: programs can be recorded here.
+--fix asks before each command; what changes your shell's variables is left to you.
+"""
 
 _MARKS = {State.FINE: "ok", State.LIMITED: "limited", State.MISSING: "MISSING"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--fix", action="store_true", help="offer to run the printed commands, then check again")
+    parser.add_argument("--yes", action="store_true", help="with --fix: run them without asking")
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.fix:
+        return _fix(yes=args.yes)
+    if args.yes:
+        raise WhyperfError("--yes belongs to --fix.", "whyperf doctor --fix --yes", status=2)
+    return _print(examine(), as_json=args.json)
+
+
+def _fix(*, yes: bool) -> int:
+    check_can_ask(yes=yes)
     checks = examine()
+    status = _print(checks)
+    if not runnable(checks):
+        print("There is no command to run.")
+        return status
+    if not run_fixes(checks, (lambda _: True) if yes else ask):
+        return status
+    print()
+    return _print(examine())
+
+
+def _print(checks: list[Check], *, as_json: bool = False) -> int:
     works = all(check.state is not State.MISSING for check in checks)
-    if args.json:
+    if as_json:
         print(json.dumps({"records": works, "checks": [_plain(check) for check in checks]}, indent=1))
     else:
         for check in checks:

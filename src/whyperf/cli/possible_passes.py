@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from whyperf.errors import WhyperfError
+from whyperf.optional import has_numba
 
 if TYPE_CHECKING:
     from whyperf.diagnose.next_step import Possible
@@ -15,6 +16,8 @@ def possible_here() -> Possible:
     from whyperf.collect.tracer.backends import Means, choose
     from whyperf.diagnose.next_step import Possible
 
+    if not has_numba():
+        return Possible(trace=False, deep=False)
     return Possible(trace=choose().means is not Means.SAMPLER, deep=_has_valgrind())
 
 

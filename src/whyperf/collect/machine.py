@@ -19,6 +19,7 @@ from whyperf.collect.perf_events import cpu_clock_permitted
 from whyperf.collect.program import find_program
 from whyperf.collect.rate import DEFAULT_RATE_HZ, TIMER_LIMIT_HZ
 from whyperf.errors import WhyperfError
+from whyperf.optional import INSTALL_NUMBA, has_numba
 
 _ROOM_BYTES = 1 << 30
 _PERMITS_OWN = 2  # perf_event_paranoid: whoever asks may look at his own processes; Debian and Ubuntu know 3 and 4
@@ -53,6 +54,7 @@ def examine() -> list[Check]:
         _counts,
         _kernel_events,
         _deep,
+        _diagnosing_events,
         _cache,
         _room,
         _debug_information,
@@ -220,7 +222,15 @@ def _deep() -> Check:
         valgrind = find_valgrind(os.environ)
     except WhyperfError as error:
         return Check("--deep", State.LIMITED, error.sentence.removesuffix("."), error.next_command)
-    return Check("--deep", State.FINE, f"by Valgrind {valgrind.version}")
+    first = "" if valgrind.parts is None else "; its tool is compiled at the first use, in seconds"
+    return Check("--deep", State.FINE, f"by Valgrind {valgrind.version}{first}")
+
+
+def _diagnosing_events() -> Check:
+    if not has_numba():
+        finding = "numba is not installed: recordings made with --trace or --deep cannot be diagnosed here"
+        return Check("event loops", State.LIMITED, finding, INSTALL_NUMBA)
+    return Check("event loops", State.FINE, "recordings made with --trace or --deep can be diagnosed")
 
 
 def _cache() -> Check:

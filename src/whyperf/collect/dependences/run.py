@@ -62,6 +62,7 @@ def record_deep(
         asked = Asked(ZOOM, valgrind.version, plan.symptom, tuple(function.name for function in plan.left_out))
     patient = replace(lifecycle, ready_timeout_s=_PATIENCE * lifecycle.ready_timeout_s)
     named = unit or ("unit" if lifecycle.drive else "run")
+    valgrind.prepare()
     with contextlib.ExitStack() as held:
         folder = folders.create(path, force=force)
         held.callback(folder.release)

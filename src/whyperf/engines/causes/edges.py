@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from whyperf.engines.arrays import Bools, Int8s, Int32s, Ints
 from whyperf.engines.causes.grouping import groups
@@ -16,6 +15,7 @@ from whyperf.engines.causes.symbols import Symbols
 from whyperf.engines.causes.tasks import Tasks
 from whyperf.engines.causes.trace import Trace
 from whyperf.engines.causes.waits import Ended, Waits
+from whyperf.engines.compiled import njit
 from whyperf.engines.kernel.rules import Strength
 from whyperf.recording.events import EventKind
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whyperf.engines.causes import path_sentences
+from whyperf.engines.causes import ENGINE, path_sentences
 from whyperf.engines.causes.detail import (
     CausesDetail,
     OwnPlace,
@@ -22,8 +22,6 @@ from whyperf.engines.finding import Finding, Place
 from whyperf.engines.functions import UNKNOWN
 from whyperf.recording.file_backed import large_arrays_in_files
 from whyperf.recording.identity import FunctionKey
-
-ENGINE = "causes"
 
 # What a path is worth by its least certain part.
 _WORTH = {Certainty.STRONG: 1.0, Certainty.WEAK: 0.9, Certainty.INFERRED: 0.8, Certainty.GUESS: 0.5}

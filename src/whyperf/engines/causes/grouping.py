@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from whyperf.engines.arrays import Int32s, Ints
+from whyperf.engines.compiled import njit
 
 
 def groups(*columns: Int32s | Ints) -> tuple[Ints, Int32s]:

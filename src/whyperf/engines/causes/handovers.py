@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numba import njit
 
 from whyperf.engines.arrays import Int32s, Ints, Words
 from whyperf.engines.causes.trace import Events
+from whyperf.engines.compiled import njit
 from whyperf.recording.events import EventKind
 
 HANDED_OVER = (

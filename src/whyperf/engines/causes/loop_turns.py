@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from whyperf.engines.arrays import Bools, Int32s, Ints
 from whyperf.engines.causes.graph import Graph
+from whyperf.engines.compiled import njit
 
 
 @dataclass(frozen=True)

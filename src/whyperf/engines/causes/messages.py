@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from whyperf.engines.arrays import Bools, Int32s, Ints, Words
 from whyperf.engines.causes.trace import Trace
+from whyperf.engines.compiled import njit
 from whyperf.engines.kernel.rules import Call
 from whyperf.recording.events import EventKind
 

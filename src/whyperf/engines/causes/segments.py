@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from whyperf.engines.arrays import Bools, Bytes, Int32s, Ints, Words
 from whyperf.engines.causes.trace import Events
 from whyperf.engines.causes.waits import Sleeps, Waits, places_after
+from whyperf.engines.compiled import njit
 from whyperf.engines.grouping import grouped
 from whyperf.engines.kernel.rules import Call
 from whyperf.recording.events import EventKind

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 
 from whyperf.engines.arrays import Bools, Int32s
+from whyperf.engines.compiled import njit
 from whyperf.engines.modules import OWN_ORIGINS
 from whyperf.engines.recording_protocol import Recorded
 from whyperf.engines.run import column, ints, texts

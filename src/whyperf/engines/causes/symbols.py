@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 
 from whyperf.engines.arrays import Int32s, Ints
 from whyperf.engines.causes.segments import Segments
 from whyperf.engines.causes.trace import Trace
+from whyperf.engines.compiled import njit
 
 
 class Symbols:

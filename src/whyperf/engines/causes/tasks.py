@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from whyperf.engines.arrays import Bools, Int32s, Ints
 from whyperf.engines.causes.grouping import groups
 from whyperf.engines.causes.trace import Events
+from whyperf.engines.compiled import njit
 from whyperf.recording.events import EventKind
 
 

@@ -12,10 +12,10 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from whyperf.engines.arrays import Bools, Bytes, Int8s, Int32s, Ints, Words
 from whyperf.engines.causes.trace import Events
+from whyperf.engines.compiled import njit
 from whyperf.engines.grouping import grouped
 from whyperf.engines.kernel.rules import Call
 from whyperf.engines.kernel.wakers import is_productive, who_ended

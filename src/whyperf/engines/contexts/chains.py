@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from whyperf.engines.compiled import njit
 from whyperf.engines.contexts.records import Flags, Int32s, Ints, Records
 
 

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from whyperf.engines.compiled import njit
 from whyperf.engines.contexts.indexing import Contexts
 from whyperf.engines.contexts.inference import Followed
 from whyperf.engines.contexts.records import Flags, Int32s, Ints, Records

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from whyperf.engines.compiled import njit
 from whyperf.engines.contexts.records import Flags, Floats, Int32s, Ints, Records
 from whyperf.recording.events import EventKind
 

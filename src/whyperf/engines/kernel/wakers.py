@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from whyperf.engines.arrays import Int32s
+from whyperf.engines.compiled import njit
 from whyperf.engines.kernel.rules import Call
 from whyperf.recording.events import InterruptContext
 

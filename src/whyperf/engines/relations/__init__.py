@@ -3,3 +3,7 @@
 `compare.compare(good, bad, spec)` takes sketches or zooms, one or more a side, and returns `Relations`: findings, best
 first, what the symptom was, and notes. `plan.plan_zoom(good, bad, spec)` says from two sketches what to zoom into.
 """
+
+from __future__ import annotations
+
+ENGINE = "relations"

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from whyperf.engines.arrays import Bools, Floats, Int8s, Int32s, Ints
+from whyperf.engines.compiled import njit
 from whyperf.engines.relations.catalogue import NONE, Catalogue
 from whyperf.engines.relations.decisions import Trials
 from whyperf.engines.relations.settings import RelationsSettings

@@ -13,11 +13,12 @@ from whyperf.engines.arrays import Floats
 from whyperf.engines.finding import Finding
 from whyperf.engines.finding import Place as ShownPlace
 from whyperf.engines.quantities import count, percent
+from whyperf.engines.relations import ENGINE
 from whyperf.engines.relations.candidates import Change
 from whyperf.engines.relations.catalogue import NONE
 from whyperf.engines.relations.changed import Counts, has_changed
-from whyperf.engines.relations.detail import CountingDetail, distribution
-from whyperf.engines.relations.findings import ENGINE, Relations
+from whyperf.engines.relations.detail import CountingDetail
+from whyperf.engines.relations.findings import Relations, distribution
 from whyperf.engines.relations.sentences import on_average
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.sketch import Sketches, SketchSide, fanout_counts

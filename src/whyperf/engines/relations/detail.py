@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from whyperf.engines.finding import Detail
-from whyperf.engines.relations.changed import Counts
-from whyperf.engines.relations.graph import RelationGraph
 
 
 @dataclass(frozen=True)
@@ -60,6 +59,34 @@ class ShownProducer:
     executions: tuple[float, ...]
 
 
+@dataclass(frozen=True)
+class RelationNode:
+    name: str
+    kind: str  # call, loop, iteration, branch, thread, signal, line, symptom
+    function: str
+    file: str
+    line: int
+    good: float  # how often, per run
+    bad: float
+
+
+@dataclass(frozen=True)
+class RelationEdge:
+    start: int  # number of a node
+    end: int
+    # contains: so many of the end per start; value: this share of the end's tests looked at the start's values
+    kind: Literal["contains", "value"]
+    good: float
+    bad: float
+    changed: bool
+
+
+@dataclass(frozen=True)
+class RelationGraph:
+    nodes: tuple[RelationNode, ...]
+    edges: tuple[RelationEdge, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class RelationsDetail(Detail):
     symptom: SymptomTotals
@@ -83,7 +110,3 @@ class CountingDetail(Detail):
     bad_mean: float
     good: Distribution | None
     bad: Distribution | None
-
-
-def distribution(counts: Counts) -> Distribution:
-    return Distribution(counts.events, counts.mean, tuple(counts.quantiles((0, 0.25, 0.5, 0.75, 1))))

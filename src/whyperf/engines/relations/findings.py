@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from whyperf.engines.finding import Finding, HotLine, Place
+from whyperf.engines.relations import ENGINE
 from whyperf.engines.relations.candidates import Candidate
 from whyperf.engines.relations.catalogue import NONE, Catalogue
+from whyperf.engines.relations.changed import Counts
 from whyperf.engines.relations.detail import (
     ChangedCount,
     Distribution,
@@ -15,7 +17,6 @@ from whyperf.engines.relations.detail import (
     ShownProducer,
     ShownSource,
     SymptomTotals,
-    distribution,
 )
 from whyperf.engines.relations.graph import graph, way_down
 from whyperf.engines.relations.relation import Backward, EdgeChange, Forward
@@ -23,8 +24,6 @@ from whyperf.engines.relations.sentences import forward_words, sentence, where
 from whyperf.engines.relations.sides import Comparison
 from whyperf.recording.deep_tables import RegionKind
 from whyperf.recording.identity import FunctionKey
-
-ENGINE = "relations"
 
 
 @dataclass(frozen=True)
@@ -153,3 +152,7 @@ def _producer(catalogue: Catalogue, relation: Backward) -> ShownProducer:
         tests=tuple(relation.tests),
         executions=tuple(relation.executions),
     )
+
+
+def distribution(counts: Counts) -> Distribution:
+    return Distribution(counts.events, counts.mean, tuple(counts.quantiles((0, 0.25, 0.5, 0.75, 1))))

@@ -2,45 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 
 from whyperf.engines.relations.candidates import Candidate
 from whyperf.engines.relations.catalogue import NONE, Catalogue
+from whyperf.engines.relations.detail import RelationEdge, RelationGraph, RelationNode
 from whyperf.engines.relations.sides import Below, Comparison, Side, below
 from whyperf.recording.deep_tables import RegionKind
-
-
-@dataclass(frozen=True)
-class RelationNode:
-    name: str
-    kind: str  # call, loop, iteration, branch, thread, signal, line, symptom
-    function: str
-    file: str
-    line: int
-    good: float  # how often, per run
-    bad: float
-
-
-@dataclass(frozen=True)
-class RelationEdge:
-    start: int  # number of a node
-    end: int
-    # contains: so many of the end per start; value: this share of the end's tests looked at the start's values
-    kind: Literal["contains", "value"]
-    good: float
-    bad: float
-    changed: bool
-
-
-@dataclass(frozen=True)
-class RelationGraph:
-    nodes: tuple[RelationNode, ...]
-    edges: tuple[RelationEdge, ...]
-
 
 _KINDS = {
     RegionKind.ACTIVATION: "call",

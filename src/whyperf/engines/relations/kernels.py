@@ -4,9 +4,9 @@ are made outside of what is compiled: only those can be in files (`recording/fil
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from whyperf.engines.arrays import Bools, Floats, Int32s, Ints
+from whyperf.engines.compiled import njit
 
 
 def inclusive(parent: Int32s, own: Floats) -> Floats:

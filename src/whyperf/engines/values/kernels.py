@@ -6,8 +6,8 @@ Imported only where `ValuesSettings.compiled_from` says so.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from whyperf.engines.compiled import njit
 from whyperf.engines.run import Ints
 
 

@@ -20,6 +20,7 @@ from whyperf.engines.values.statistics import Compare
 from whyperf.engines.values.value_summary import Contrast, Places, contrast
 from whyperf.engines.values.variable_test import Status, Tested, examine_dimension, examine_few
 from whyperf.engines.values.variables import GLOBAL, Variable, VariableIndex
+from whyperf.optional import has_numba
 
 # Beyond this difference of sampling rates a value's stay, counted in samples, cannot be compared.
 _SAME_RATE = 1.1
@@ -99,7 +100,7 @@ class Judging:
         self._same_text = len({_builds(run) for run in (*good, *bad)}) == 1
         rates = [run.manifest.sampling.rate_hz for run in (*good, *bad)]
         self._same_rate = max(rates) <= _SAME_RATE * min(rates)
-        self._compiled = self._good.total + self._bad.total >= settings.compiled_from
+        self._compiled = self._good.total + self._bad.total >= settings.compiled_from and has_numba()
 
     @property
     def _merge(self) -> Compare | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from whyperf.engines.arrays import Bools, Int8s, Int32s, Ints
 from whyperf.engines.causes.edges import Edges
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.settings import PaperSettings
 from whyperf.engines.causes.waits import Ended
+from whyperf.engines.compiled import njit
 from whyperf.engines.kernel.rules import Strength
 from whyperf.recording.events import EventKind
 from whyperf.recording.system_calls import NUMBERS

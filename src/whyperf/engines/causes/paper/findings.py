@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from whyperf.engines.causes import ENGINE
 from whyperf.engines.causes.detail import PaperCausesDetail
 from whyperf.engines.causes.diagnosis import Causes
-from whyperf.engines.causes.findings import ENGINE
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.paper.comparison import PaperMethod, Suspicious
 from whyperf.engines.causes.path import Stall

@@ -18,6 +18,7 @@ from whyperf.engines.values.settings import PaperSettings, ValuesSettings
 from whyperf.engines.values.statistics import Compare
 from whyperf.engines.values.timeline import timeline
 from whyperf.engines.values.variables import Variable, VariableIndex
+from whyperf.optional import has_numba
 from whyperf.recording.identity import FunctionKey
 
 
@@ -110,7 +111,7 @@ def _discounts(
 
 
 def _merge(sides: dict[Run, SideReadings]) -> Compare | None:
-    if sum(side.total for side in sides.values()) < ValuesSettings().compiled_from:
+    if sum(side.total for side in sides.values()) < ValuesSettings().compiled_from or not has_numba():
         return None
     from whyperf.engines.values.kernels import merge_sorted
 
