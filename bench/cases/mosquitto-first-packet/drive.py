@@ -1,5 +1,6 @@
-"""Devices log in and report values; every fifth connection does not log in, announces a packet of 2 MB and sends a part of it."""
+"""Devices log in and report values. Strangers do not log in: they announce packets of 2 MB and send a part of each."""
 
+import contextlib
 import socket
 import struct
 import sys
@@ -30,10 +31,8 @@ for device in range(DEVICES):
     if device % 5 == 0:
         stranger = socket.create_connection(("127.0.0.1", PORT))
         strangers.append(stranger)
-        try:
+        with contextlib.suppress(ConnectionResetError, BrokenPipeError):  # a broker that knows better hangs up
             stranger.sendall(ANNOUNCED + PART)
-        except (ConnectionResetError, BrokenPipeError):
-            pass  # a broker that knows better has hung up
     with socket.create_connection(("127.0.0.1", PORT)) as connection:
         connection.sendall(packet(0x10, text("MQTT") + bytes([4, 2, 0, 0]) + text(f"device{device}")))
         answered(connection, 0x20)
