@@ -69,6 +69,7 @@ def built(distribution: str, version: str) -> Path:
             "pip",
             "install",
             "-q",
+            "--no-cache-dir",
             "--no-deps",
             "--no-build-isolation",
             "--no-binary",
