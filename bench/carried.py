@@ -181,6 +181,7 @@ LIBRARIES = {
         made="build/libpcre2-8.a",
         in_debian=True,
     ),
+    "pugixml": Library("pugixml", headers=("src",), sources=("src/pugixml.cpp",), in_debian=True),
     "quickjs-2020-09-06": _quickjs("quickjs==1.15.0", "2020-09-06"),
     "quickjs-2021-03-27": _quickjs("quickjs==1.17.0", "2021-03-27"),
     # Debian's source comes without the tables.

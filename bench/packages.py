@@ -54,6 +54,13 @@ PACKAGES = {
     ),
     "byacc": Recipe("byacc", (_CONFIGURE, _MAKE)),
     "cmark": Recipe("cmark", ((*_CMAKE, "-DCMARK_TESTS=OFF", "-DCMARK_SHARED=OFF"), (*_MAKE, "-Cbuild", "cmark_exe"))),
+    "coreutils": Recipe(
+        "coreutils",
+        (
+            (*_CONFIGURE, "--disable-nls", "--without-selinux"),
+            (*_MAKE, *_NOT_CONFIGURED_AGAIN, "SUBDIRS=."),
+        ),
+    ),
     "ctags": Recipe("exuberant-ctags", (("./configure", "-q", "CC={compiler}", "CFLAGS={flags}"), (*_MAKE, "ctags"))),
     # Debian's patches add a file to the build.
     "dash": Recipe("dash", (("autoreconf", "-i"), _CONFIGURE, _MAKE)),
@@ -202,6 +209,14 @@ PACKAGES = {
         "original-awk", ((*_MAKE[:2], "CC={compiler}", "HOSTCC={compiler}", "CFLAGS={flags}", "a.out"),)
     ),
     "pkgconf": Recipe("pkgconf", ((*_CONFIGURE, "--disable-shared"), (*_MAKE, *_NOT_CONFIGURED_AGAIN, "pkgconf"))),
+    # With Debian's jemalloc, as Debian ships it.
+    "redis-7.0": Recipe(
+        "redis",
+        (
+            (*_MAKE, "-Csrc", "MALLOC=jemalloc", "USE_SYSTEM_JEMALLOC=yes", "OPTIMIZATION=-O2", "CC={compiler}",
+             "REDIS_CFLAGS={flags}", "redis-server"),
+        ),
+    ),
     "rsync": Recipe(
         "rsync",
         (

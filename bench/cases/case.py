@@ -161,7 +161,7 @@ def can_be_rebuilt(case: Scenario) -> bool:
 
 def built(case: Scenario, build: Build, compiling: Compiling = AS_USUAL) -> Path:
     """Where the program is: its folder, or of our own ones the program itself."""
-    if build.subject in SUBJECTS:
+    if build.subject in SUBJECTS and not build.patch:
         return SUBJECTS[build.subject]()
     flags = f"{build.flags} {compiling.flags}".strip()
     if build.driver:

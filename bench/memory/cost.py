@@ -29,6 +29,18 @@ int main(void) {
     return 0;
 }
 """
+_TOUCH = """
+#include <sys/mman.h>
+int main(void) {
+    for (int i = 0; i < 60; i++) {
+        volatile char *all = mmap(0, 64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (all == MAP_FAILED || madvise((void *)all, 64 << 20, MADV_NOHUGEPAGE)) return 1;
+        for (unsigned at = 0; at < 64 << 20; at += 4096) all[at] = 1;
+        munmap((void *)all, 64 << 20);
+    }
+    return 0;
+}
+"""
 _PARSE = (
     "import json; text = json.dumps([{str(n): [n] * 5} for n in range(2000)]); [json.loads(text) for _ in range(60)]"
 )
@@ -40,10 +52,13 @@ def main() -> None:
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "churn.c").write_text(_CHURN)
-        subprocess.run(["gcc", "-O2", "-fno-builtin", "-o", folder / "churn", folder / "churn.c"], check=True)
+        for program, text in (("churn", _CHURN), ("touch", _TOUCH)):
+            (folder / f"{program}.c").write_text(text)
+            source = folder / f"{program}.c"
+            subprocess.run(["gcc", "-O2", "-fno-builtin", "-o", folder / program, source], check=True)
         subjects = {
             "ten million mallocs and frees": [str(folder / "churn")],
+            "a million page faults": [str(folder / "touch")],
             "python parsing JSON (PYTHONMALLOC=malloc)": ["env", "PYTHONMALLOC=malloc", sys.executable, "-c", _PARSE],
         }
         for what, command in subjects.items():

@@ -13,7 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.cases.case import Side
 from bench.memory.subjects import Case
+from bench.server import drive_once
 
 Stacks = Mapping[tuple[str, ...], float]  # functions, innermost first, and bytes
 
@@ -37,25 +39,33 @@ def _rank(case: Case, bad: Stacks, good: Stacks) -> int | None:
                 bytes_of[name] += sign * size
                 depth[name] = min(depth.get(name, at), at)
     order = sorted(bytes_of, key=lambda name: (-round(bytes_of[name] / 1e5), depth[name]))
-    return next((at for at, name in enumerate(order, 1) if _means(case, name)), None)
+    return next((at for at, name in enumerate(order, 1) if case.means(name)), None)
 
 
-def _means(case: Case, name: str) -> bool:
-    plain = name.split("(", maxsplit=1)[0].split("<", maxsplit=1)[0].strip()
-    return any(plain == true or plain.endswith("::" + true) for true in case.truth)
+def _both(case: Case, folder: Path, stacks: Callable[[Side, Path], Stacks]) -> Ranks:
+    return _ranks(case, *(stacks(side, folder / name) for name, side in _sides(case)))
 
 
-def _both(case: Case, folder: Path, stacks: Callable[[list[str], Path], Stacks]) -> Ranks:
-    return _ranks(case, *(stacks(case.command(side), folder / side) for side in ("good", "bad")))
+def _sides(case: Case) -> list[tuple[str, Side]]:
+    return [("good", case.commands.good), ("bad", case.commands.bad)]
+
+
+def _run(case: Case, side: Side, tool: list[str]) -> None:
+    """Runs a side's program, which comes after `env` and its settings, under a tool; a server while it is driven."""
+    at = next(number for number, word in enumerate(side.command) if word != "env" and "=" not in word)
+    command = [*side.command[:at], *tool, *side.command[at:]]
+    if case.commands.ready:
+        drive_once(command, case.commands.ready, side.drive)
+    else:
+        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
 
 
 def heaptrack(case: Case, folder: Path) -> Ranks | None:
     if shutil.which("heaptrack") is None:
         return None
 
-    def stacks(command: list[str], out: Path) -> Stacks:
-        at = command.index(sys.executable)
-        subprocess.run([*command[:at], "heaptrack", "-o", str(out), *command[at:]], capture_output=True, check=True)
+    def stacks(side: Side, out: Path) -> Stacks:
+        _run(case, side, ["heaptrack", "-o", str(out)])
         data = next(out.parent.glob(f"{out.name}.*"))
         flames = out.with_suffix(".flames")
         options = ["--flamegraph-cost-type", "peak", "-F", str(flames), "-p", "0", "-a", "0", "-T", "0", "-l", "0"]
@@ -78,11 +88,10 @@ def massif(case: Case, folder: Path) -> Ranks | None:
     if shutil.which("valgrind") is None:
         return None
 
-    def stacks(command: list[str], out: Path) -> Stacks:
+    def stacks(side: Side, out: Path) -> Stacks:
         file = out.with_suffix(".massif")
-        tool = ["valgrind", "--tool=massif", "--depth=60", "--threshold=0.1", f"--massif-out-file={file}"]
-        at = command.index(sys.executable)
-        subprocess.run([*command[:at], *tool, *command[at:]], capture_output=True, check=True)
+        tool = ["--tool=massif", "--depth=60", "--threshold=0.1", f"--massif-out-file={file}"]
+        _run(case, side, ["valgrind", *tool])
         return _massif_peak(file.read_text(errors="replace").splitlines())
 
     return _both(case, folder, stacks)
@@ -118,11 +127,15 @@ print(json.dumps(found))
 
 
 def memray(case: Case, folder: Path) -> Ranks | None:
-    def stacks(command: list[str], out: Path) -> Stacks:
+    """Of Python programs only."""
+    if sys.executable not in case.commands.good.command:
+        return None
+
+    def stacks(side: Side, out: Path) -> Stacks:
         file = out.with_suffix(".memray")
-        at = command.index(sys.executable) + 1
+        at = side.command.index(sys.executable) + 1
         tool = ["-m", "memray", "run", "--native", "-q", "-o", str(file)]
-        subprocess.run([*command[:at], *tool, *command[at:]], capture_output=True, check=True)
+        subprocess.run([*side.command[:at], *tool, *side.command[at:]], capture_output=True, check=True)
         read = subprocess.run([sys.executable, "-c", _READ, str(file)], capture_output=True, text=True, check=True)
         return {tuple(json.loads(names)): float(size) for names, size in json.loads(read.stdout).items()}
 

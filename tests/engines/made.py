@@ -22,6 +22,7 @@ from whyperf.recording.identity import COMPILED_WHILE_RUNNING
 from whyperf.recording.manifest import Host, Losses, Manifest, Overhead, Sampling, Totals, Window
 from whyperf.recording.system_calls import NUMBERS
 from whyperf.recording.tables import TABLES, Clock
+from whyperf.recording.version import FORMAT_VERSION
 
 Stacks = Iterable[tuple[Sequence[str], float]]
 
@@ -282,7 +283,7 @@ def _manifest(
         "work_unit": "run",
     } | more
     return Manifest(
-        format=1,
+        format=FORMAT_VERSION,
         whyperf="0",
         environment_names=(),
         host=Host("host", "6.1", "x86_64", 2),

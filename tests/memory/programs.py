@@ -60,6 +60,23 @@ void refresh(int i) { free(held[i]); held[i] = malloc(20000); memset(held[i], i,
 void once(void) { for (int i = 0; i < 2000; i++) free(malloc(5000)); for (int i = 0; i < 200; i++) refresh(i); }
 void work(int bad) { once(); for (int i = 0; bad && i < 20000; i++) refresh(i % 200); }
 """
+# Buffers that are shrunk to a fourth once they are filled, or not.
+SHRUNK = """
+static char *held[5000];
+char *fit(char *item) { return realloc(item, 2000); }
+void fill(int i, int bad) { char *item = make_item(i, 8000); held[i] = bad ? item : fit(item); }
+void work(int bad) { for (int i = 0; i < 5000; i++) fill(i, bad); for (int i = 0; i < 5000; i++) free(held[i]); }
+"""
+# 40 MB by another function, or 60 MB by the function that called it.
+MOVED = """
+static char *held[15];
+void by_another(void) { for (int i = 0; i < 10; i++) held[i] = memset(malloc(4000000), i, 4000000); }
+void itself(int bad) {
+    if (!bad) by_another();
+    else for (int i = 0; i < 15; i++) held[i] = memset(malloc(4000000), i, 4000000);
+}
+void work(int bad) { itself(bad); for (int i = 0; i < 15; i++) free(held[i]); }
+"""
 MAIN = """
 int main(int count, char **words) { work(count > 1 && !strcmp(words[1], "bad")); return 0; }
 """

@@ -7,7 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.memory.programs import ARENA, CHURN, GROWTH, LARGER, LEAK, NEVER_EMPTIED, WASTE, compiled
+from tests.memory.programs import (
+    ARENA,
+    CHURN,
+    GROWTH,
+    LARGER,
+    LEAK,
+    MOVED,
+    NEVER_EMPTIED,
+    SHRUNK,
+    WASTE,
+    compiled,
+)
 from whyperf.collect.lifecycle import Lifecycle, Measuring
 from whyperf.collect.perf_events import cpu_clock_permitted
 from whyperf.collect.program import find_program
@@ -85,6 +96,25 @@ def test_who_allocates_more_comes_first_though_all_is_freed(
     assert words in first.why
     # THEN shares are counted once
     assert sum(one.share for one in verdict.suspects) <= 1 + 1e-9
+
+
+def test_who_no_longer_shrinks_comes_first(tmp_path: Path) -> None:
+    # GIVEN a program whose good runs shrink 40 MB to 10
+    verdict = verdict_of(tmp_path, compiled(tmp_path, SHRUNK))
+    first = verdict.suspects[0]
+    # THEN that is what is said, and it is no leak; what shrinking leaves counts for the good runs
+    assert (first.function, first.pattern) == ("fit", "growth")
+    assert "no longer shrinks what fill allocates" in first.why
+    held = first.evidence[0].detail
+    assert held["good_live_bytes"] == pytest.approx(10e6, rel=0.8)
+    assert held["bad_live_bytes"] == pytest.approx(40e6, rel=0.4)
+
+
+def test_what_a_function_takes_over_is_not_new(tmp_path: Path) -> None:
+    verdict = verdict_of(tmp_path, compiled(tmp_path, MOVED))
+    first = verdict.suspects[0]
+    assert (first.function, first.pattern) == ("itself", "growth")
+    assert "60 MB of it are in use at the peak, was 40 MB" in first.why
 
 
 @pytest.mark.skipif(not cpu_clock_permitted(), reason="the kernel permits no perf events")

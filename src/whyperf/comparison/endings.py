@@ -31,6 +31,12 @@ def last_output(recording: Path) -> str:
     return "\n    ".join(["", *lines[-_TAIL_LINES:]]) if lines else ""
 
 
+def _last_line(recording: Path) -> str:
+    """For a sentence of a report, which has no lines of its own."""
+    printed = last_output(recording).strip()
+    return f" Its last line on standard error: {printed.splitlines()[-1].strip()}" if printed else ""
+
+
 def endings(outcomes: Mapping[Side, list[Outcome]]) -> list[str]:
     """Runs that were killed or failed: a comparison with them is often not what the user wanted."""
     said = [sentence for side, runs in outcomes.items() for sentence in _killed(side, runs)]
@@ -41,7 +47,7 @@ def endings(outcomes: Mapping[Side, list[Outcome]]) -> list[str]:
         said.append(f"Good runs ended with status {_listed(good)}, bad ones with {_listed(bad)}.")
     elif any((*good, *bad)):
         side, who = (Side.BAD, "All runs" if good else "Bad runs") if bad else (Side.GOOD, "Good runs")
-        tail = last_output(outcomes[side][-1].path)
+        tail = _last_line(outcomes[side][-1].path)
         said.append(f"{who} ended with status {_listed(bad or good)}, as programs do that fail.{tail}")
     return said
 
@@ -58,7 +64,7 @@ def _killed(side: Side, runs: Sequence[Outcome]) -> Iterator[str]:
             f"All {side.value} runs" if every else f"The {side.value} run{'s' * (len(numbers) > 1)} {_joined(numbers)}"
         )
         was = "was" if len(numbers) == 1 else "were"
-        yield f"{who} {was} killed by {signal_name(signal)}.{last_output(runs[numbers[-1] - 1].path)}"
+        yield f"{who} {was} killed by {signal_name(signal)}.{_last_line(runs[numbers[-1] - 1].path)}"
 
 
 def _joined(numbers: Sequence[int]) -> str:

@@ -110,10 +110,10 @@ class _Figures:
 
     @cached_property
     def _certainly_live(self) -> Measure:
-        """Bad runs that allocate and free more often have a higher peak by chance alone."""
-        bad = zip(self._held[1], self._runs[1], strict=True)
-        least = (one.least_peak_bytes(run.manifest.sampling.memory_interval) for one, run in bad)
-        return replace(self.live, bad=tuple(least))
+        """Runs that allocate and free more often have a higher peak by chance alone."""
+        sides = (zip(held, runs, strict=True) for held, runs in zip(self._held, self._runs, strict=True))
+        least = (tuple(one.least_peak_bytes(_interval(run)) for one, run in side) for side in sides)
+        return Measure(PEAK_BYTES, *least)
 
     @cached_property
     def kind(self) -> MemoryKind:
@@ -154,6 +154,10 @@ class _Figures:
             for side, counts in zip(self._held, self.units, strict=True)
         ]
         return judge(Measure(PEAK_BYTES, *rows), settings.held_memory).change is Change.GREW
+
+
+def _interval(run: Run) -> int:
+    return run.manifest.sampling.memory_interval
 
 
 def _explained(excess: MemoryExcess, figures: _Figures, found: bool) -> list[str]:

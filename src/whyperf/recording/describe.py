@@ -29,7 +29,8 @@ Row numbers mean nothing outside their recording. Between recordings a module is
 module, name, declaring file and order; never by an address.
 
 A reader must refuse a `format` that is higher than the one it knows. Fields and columns may be added without a new
-version: pass over those that you do not know.
+version: pass over those that you do not know. Since version 2, `calls.live` and `updates` of deep recordings count
+memory up to its peak; in version 1, up to the end of the run.
 
 whyperf trusts nothing in a recording. It opens regular files only, and follows no symbolic links. Before it decodes a
 table it compares rows and size with the manifest, and refuses more than {MOST_ROWS:,} rows (`--max-rows`) or more than

@@ -12,6 +12,7 @@ from whyperf.engines.relations.plan import plan_of, plan_zoom
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.sketch import load_sketches
 from whyperf.engines.run import Run
+from whyperf.errors import WhyperfError
 from whyperf.recording.identity import FunctionKey
 from whyperf.recording.symptom import parse_symptom
 
@@ -70,6 +71,16 @@ def test_bytes_left_behind_are_a_symptom() -> None:
     found = compare([good], [bad], parse_symptom("memory"))
     assert (found.symptom, found.good, found.bad) == ("bytes in use at the peak", 64, 5120)
     assert found.findings[0].function.name == "get"
+
+
+def test_memory_counted_at_the_end_is_not_compared_with_memory_at_the_peak() -> None:
+    new = sketch("main 1 10", "main>keep 1 9 | 1:1", live={"main>keep": 64})
+    old = replace(new, manifest=replace(new.manifest, format=1))
+    with pytest.raises(WhyperfError, match="older whyperf"):
+        compare([old], [new], parse_symptom("memory"))
+    with pytest.raises(WhyperfError, match="older whyperf"):
+        plan_zoom([new], [old], parse_symptom("memory"))
+    assert compare([old], [new]).symptom == "instructions"
 
 
 def test_plan_has_the_way_to_what_changed_and_what_costs_little() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +13,7 @@ from whyperf.engines.changed_code import ChangedCode, compare_code
 from whyperf.engines.context_tree import ROOT
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.holdings import Holdings, holdings_of
-from whyperf.engines.memory.changes import Amount, Change, change_of
+from whyperf.engines.memory.changes import Amount, Change, Reason, change_of
 from whyperf.engines.memory.contexts import Contexts, allocated, live, place, samples
 from whyperf.engines.memory.deciders import Deciders, mean, named_wrappers
 from whyperf.engines.memory.frees import NotFreeing, who_stopped
@@ -77,16 +77,33 @@ class MemoryExcess:
             if function >= 0:
                 decided[function].append(node)
                 deciding[function][at] += float(self.by_node[node])
-        total = max(self.total, float(np.maximum(self.by_node, 0.0).sum()) / 2, 1.0)
-        found = [self._account(function, nodes, deciding[function], total) for function, nodes in decided.items()]
-        return tuple(sorted(found, key=lambda one: -one.change.excess))
+        found = [self._account(function, nodes, deciding[function]) for function, nodes in decided.items()]
+        total = max(self.total, sum(max(one.change.excess, 0.0) for one in found) / 2, 1.0)
+        shared = (replace(one, share=min(1.0, one.change.excess / total)) for one in found)
+        return tuple(sorted(shared, key=lambda one: -one.change.excess))
 
-    def _account(self, function: int, nodes: list[int], deciding: dict[int, float], total: float) -> Account:
+    def _account(self, function: int, nodes: list[int], deciding: dict[int, float]) -> Account:
         where = np.array(nodes, np.int64)
         change = change_of(self.contexts, where, self.amount)
         node = max(deciding, key=lambda one: (deciding[one], -one))
         stopped = who_stopped(self.contexts, where, change, self._wrappers, self.settings)
-        return Account(function, node, where, min(1.0, change.excess / total), change, stopped)
+        responsible = function if change.reason is Reason.NEW else -1
+        if change.reason is Reason.NOT_FREED and stopped is not None:
+            responsible = stopped.function
+        if responsible >= 0:
+            where = np.union1d(where, self._vanished_below(responsible))
+            change = change_of(self.contexts, where, self.amount)
+        return Account(function, node, where, 0.0, change, stopped)
+
+    def _vanished_below(self, function: int) -> Ints:
+        """Contexts that hold less than before, in what the function calls. What is new in it may replace them; what it
+        no longer frees may have been freed for a smaller copy."""
+        tree = self.contexts.tree
+        inside = (tree.function == function).tolist()
+        for node, parent in enumerate(tree.parent.tolist()):
+            inside[node] = inside[node] or (node != ROOT and inside[parent])
+        found: Ints = np.flatnonzero(np.array(inside) & (self.by_node < 0))
+        return found
 
     @cached_property
     def _used(self) -> Floats:

@@ -20,6 +20,8 @@ from whyperf.engines.memory.sentences import (
     Said,
     called_by,
     churns,
+    frees_less_through,
+    is_waste,
     no_longer_frees,
     on_the_way,
     touches,
@@ -76,7 +78,7 @@ def _of_account(excess: MemoryExcess, account: Account) -> Iterator[_Named]:
     """Who no longer frees it, who allocates it, and who calls that one."""
     contexts, settings = excess.contexts, excess.settings
     churning = excess.amount is allocated
-    not_freed = not churning and account.change.reason is Reason.NOT_FREED and account.stopped is not None
+    not_freed = not churning and account.change.reason is Reason.NOT_FREED and not is_waste(account.change)
     score = account.share
     if account.stopped is not None and not_freed:
         said = no_longer_frees(account, contexts.name(account.node), contexts.name(account.stopped.node))
@@ -112,9 +114,16 @@ def _changed_on_the_way(excess: MemoryExcess, named: list[_Named], score: float)
             function = contexts.function(node)
             if function in excess.code.changed and int(contexts.tree.parent[node]) != ROOT:
                 same = function == one.function
-                said = one.said if same else on_the_way(one.said, contexts.name(one.node))
+                said = one.said if same else _said_on_the_way(excess, one)
                 return _Named(function, node, one.account, score, said, one.frees, inferred=not same)
     return None
+
+
+def _said_on_the_way(excess: MemoryExcess, one: _Named) -> Said:
+    name = excess.contexts.name(one.node)
+    if one.frees:
+        return frees_less_through(one.account, excess.contexts.name(one.account.node), name)
+    return on_the_way(one.said, name)
 
 
 def _finding(excess: MemoryExcess, rank: int, named: _Named, share: float) -> Finding:

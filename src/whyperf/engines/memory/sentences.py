@@ -41,9 +41,9 @@ def why(account: Account) -> Said:
     change = account.change
     held = f"{in_bytes(change.bad.live)} of it are in use at the peak, was {in_bytes(change.good.live)}"
     reason = change.reason
-    leaks = _is_leak(change)
-    pattern = LEAK if leaks else GROWTH
-    if _is_waste(change):
+    pattern = _kept_pattern(account)
+    leaks = pattern == LEAK
+    if is_waste(change):
         return _wastes(change)
     never = " It is never freed." if leaks else ""
     if reason is Reason.NEW:
@@ -53,7 +53,8 @@ def why(account: Account) -> Said:
         )
     if reason is Reason.NOT_FREED:
         good, bad = percent(1 - change.good.held_part), percent(1 - change.bad.held_part)
-        how = "no longer freed" if leaks else "freed later"
+        resized = account.stopped is not None and account.stopped.resizes
+        how = "no longer shrunk" if resized else "no longer freed" if leaks else "freed later"
         return Said(f"allocates memory that is {how}: {good} was free at the peak, now {bad}; {held}.", pattern)
     if reason is Reason.LARGER:
         return Said(
@@ -70,10 +71,27 @@ def no_longer_frees(account: Account, allocator: str, freer: str) -> Said:
     if stopped is None:
         return why(account)
     allocates = "what it allocates" if allocator == freer else f"what {allocator} allocates"
-    verb = "no longer frees" if stopped.bad < 0.01 else "frees less of"
+    some, none = ("shrinks less of", "no longer shrinks") if stopped.resizes else ("frees less of", "no longer frees")
+    verb = none if stopped.bad < 0.01 else some
     parts = f"{percent(min(1.0, stopped.good))} in good runs, {percent(min(1.0, stopped.bad))} now"
     held = f"{in_bytes(change.bad.live)} are in use at the peak, was {in_bytes(change.good.live)}"
-    return Said(f"{verb} {allocates}: {parts}; {held}.", LEAK)
+    return Said(f"{verb} {allocates}: {parts}; {held}.", _kept_pattern(account))
+
+
+def frees_less_through(account: Account, allocator: str, freer: str) -> Said:
+    """Of a changed function that leads to the one that frees: whether it still calls that one is not known."""
+    change, stopped = account.change, account.stopped
+    if stopped is None:
+        return why(account)
+    verb = "shrinks" if stopped.resizes else "frees"
+    parts = f"{percent(min(1.0, stopped.good))} of what {allocator} allocates in good runs, {percent(stopped.bad)} now"
+    held = f"{in_bytes(change.bad.live)} are in use at the peak, was {in_bytes(change.good.live)}"
+    return Said(f"changed between the builds. Through {freer} it {verb} {parts}; {held}.", _kept_pattern(account))
+
+
+def _kept_pattern(account: Account) -> str:
+    resizes = account.stopped is not None and account.stopped.resizes
+    return LEAK if _is_leak(account.change) and not resizes else GROWTH
 
 
 def _wastes(change: Change) -> Said:
@@ -128,7 +146,7 @@ def _is_leak(change: Change) -> bool:
     return change.excess > 0 and grew >= _MOST * change.excess and freed_before
 
 
-def _is_waste(change: Change) -> bool:
+def is_waste(change: Change) -> bool:
     """Most of what is held more was never touched."""
     return change.excess > 0 and change.untouched_excess >= _MOST * change.excess
 

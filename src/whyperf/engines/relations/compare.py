@@ -15,7 +15,7 @@ from whyperf.engines.relations.search import Found, search
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.sides import compare_sides
 from whyperf.engines.relations.sketch import load_sketches
-from whyperf.engines.relations.symptoms import sampled, select
+from whyperf.engines.relations.symptoms import check_versions, sampled, select
 from whyperf.engines.run import Run
 from whyperf.recording.file_backed import large_arrays_in_files
 from whyperf.recording.symptom import SymptomKind, SymptomSpec
@@ -34,6 +34,7 @@ def compare(
     """Zooms, if all are; else what their sketches say."""
     settings = settings or RelationsSettings()
     spec = spec or SymptomSpec(SymptomKind.INSTRUCTIONS)
+    check_versions((*good, *bad), spec)
     good_runs, bad_runs = [Run(one) for one in good], [Run(one) for one in bad]
     if all(rows_of(one, "executions").count for one in (*good, *bad)):
         return compare_zooms(load(good_runs, bad_runs), spec, settings)

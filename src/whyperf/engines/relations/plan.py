@@ -12,6 +12,7 @@ from whyperf.engines.relations.catalogue import NONE
 from whyperf.engines.relations.counting import changed_functions, symptom_weights
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.sketch import Sketches, load_sketches
+from whyperf.engines.relations.symptoms import check_versions
 from whyperf.engines.run import Run
 from whyperf.recording.identity import FunctionKey
 from whyperf.recording.symptom import SymptomSpec
@@ -26,6 +27,7 @@ def plan_zoom(
     settings: RelationsSettings | None = None,
 ) -> ZoomPlan:
     """`also`: functions that must be watched whatever they cost, such as those that update the variable asked about."""
+    check_versions((*good, *bad), spec)
     sketches = load_sketches([Run(one) for one in good], [Run(one) for one in bad])
     return plan_of(sketches, spec, also, settings or RelationsSettings())
 

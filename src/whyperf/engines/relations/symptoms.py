@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import PurePosixPath
@@ -10,6 +11,7 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from whyperf.engines.arrays import Bools, Floats, Int32s, Ints
+from whyperf.engines.recording_protocol import Recorded
 from whyperf.engines.relations.catalogue import NONE, Catalogue
 from whyperf.engines.relations.closure import Store
 from whyperf.engines.relations.kernels import nearest_above
@@ -19,6 +21,7 @@ from whyperf.engines.relations.trace import Trace
 from whyperf.errors import WhyperfError
 from whyperf.recording.deep_tables import SiteKind
 from whyperf.recording.symptom import SymptomKind, SymptomSpec, is_file
+from whyperf.recording.version import PEAK_MEMORY_VERSION
 
 _SITES_MAX = 12
 """Instructions that update a variable: those with the largest change are followed."""
@@ -252,6 +255,15 @@ def _nearest_line(catalogue: Catalogue, spec: SymptomSpec) -> int:
         place.line for place in catalogue.places if PurePosixPath(place.file).name == PurePosixPath(spec.name).name
     ]
     return min(lines, key=lambda line: abs(line - spec.line), default=spec.line)
+
+
+def check_versions(recordings: Sequence[Recorded], spec: SymptomSpec) -> None:
+    """Numbers that mean different things are not compared."""
+    if spec.kind is SymptomKind.MEMORY and any(one.manifest.format < PEAK_MEMORY_VERSION for one in recordings):
+        raise WhyperfError(
+            "A deep recording is from an older whyperf, which counted memory at the end of the run, not at its peak.",
+            "whyperf compare --deep --symptom memory",
+        )
 
 
 def unknown_function(name: str, known: list[str]) -> WhyperfError:
