@@ -33,7 +33,7 @@ from whyperf.debuginfo import describe
 from whyperf.debuginfo.elf import read_elf
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.probes.plan_cache import ensure_plan
-from whyperf.debuginfo.probes.plan_file import Plan
+from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.debuginfo.probes.stretches import stretches
 from whyperf.recording.call_tables import CallKind
 
@@ -125,13 +125,13 @@ def _by_uprobes(command: Sequence[str], places: Sequence[tuple[Path, int]]) -> d
         resource.setrlimit(resource.RLIMIT_NOFILE, (least, most))
 
 
-def _planned(folder: Path, module: Path) -> Plan:
+def _planned(folder: Path, module: Path) -> PatchPlan:
     plan = ensure_plan(folder, describe(str(module.resolve())))
     assert plan is not None, module
     return plan
 
 
-def _counted(command: Sequence[str], folder: Path, plans: Mapping[str, Plan]) -> dict[str, npt.NDArray[np.uint64]]:
+def _counted(command: Sequence[str], folder: Path, plans: Mapping[str, PatchPlan]) -> dict[str, npt.NDArray[np.uint64]]:
     """Counts by build-id."""
     out = folder / "out"
     out.mkdir()
@@ -176,7 +176,7 @@ def _by_callgrind(command: Sequence[str], file: Path) -> list[_Called]:
     return found
 
 
-def _compared(module: Path, plan: Plan, counts: npt.NDArray[np.uint64], theirs: list[_Called]) -> Compared:
+def _compared(module: Path, plan: PatchPlan, counts: npt.NDArray[np.uint64], theirs: list[_Called]) -> Compared:
     elf, path = read_elf(module.resolve()), str(module.resolve())
     assert elf is not None
     starts = [one.low for one in stretches(elf, Image(elf)) if not one.is_part]

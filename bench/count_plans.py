@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from whyperf.debuginfo import describe
-from whyperf.debuginfo.probes.plan_file import PatchKind, Plan
+from whyperf.debuginfo.probes.plan_file import PatchKind, PatchPlan
 from whyperf.debuginfo.probes.planner import DEFAULT_KINDS, make_plan
 from whyperf.recording.call_tables import CallKind
 
@@ -62,7 +62,7 @@ def listed(binary: Path) -> Iterator[Listed]:
                 yield Listed(int(parts[1], 16), size, text, target, call)
 
 
-def wrong_patches(plan: Plan, binary: Path) -> list[int]:
+def wrong_patches(plan: PatchPlan, binary: Path) -> list[int]:
     code = list(listed(binary))
     start = np.array([one.address for one in code])
     end = start + np.array([one.size for one in code])

@@ -35,15 +35,15 @@ from bench.cache import BENCH, SubjectError, cache_folder
 from bench.intervals import rate_upper_bound
 from bench.subjects import own
 from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.observation import Limits, Observed, Site, observe
+from whyperf.collect.observation import ObservationLimits, Observed, ObservedSite, observe
 from whyperf.collect.program import find_program
 from whyperf.debuginfo.elf import read_elf
 from whyperf.debuginfo.machines import Machine, machine_of
-from whyperf.debuginfo.machines.machine import Row, Step
-from whyperf.diagnose.origin import Finding
+from whyperf.debuginfo.machines.machine import FlowStep, Row
+from whyperf.diagnose.origin import ProofFinding
 from whyperf.errors import WhyperfError
-from whyperf.proof.by_value import ForcedPlace, Side, Trying, prove_value
-from whyperf.proof.sentences import Claim
+from whyperf.proof.by_value import ForcedPlace, ProofSide, Trying, prove_value
+from whyperf.proof.sentences import ProofClaim
 
 PROGRAMS = {
     "planner": ("200 60", "200 400"),
@@ -63,7 +63,7 @@ _GOOD_INNOCENT, _BAD_INNOCENT = 7, 31
 _LATE_FROM = 0.9
 _MOST_SITES = 1000
 _LATE_OF_A_PROGRAM = 8
-_FEW = Limits(records=4, traps=16)
+_FEW = ObservationLimits(records=4, traps=16)
 _SMALL = 1 << 32  # larger ones may be addresses
 
 
@@ -103,7 +103,7 @@ def main() -> int:
                     file.write(json.dumps(asdict(made)) + "\n")
                 print(f"{program} {group} {what}: {made.sentence}", file=sys.stderr, flush=True)
     _print(done)
-    return int(any(one.finding == Finding.PROVEN.value for one in done))
+    return int(any(one.finding == ProofFinding.PROVEN.value for one in done))
 
 
 def _options() -> argparse.Namespace:
@@ -122,13 +122,13 @@ def _read(kept: Path) -> list[Trial]:
 
 
 def _print(done: list[Trial]) -> None:
-    findings = [finding.value for finding in Finding]
+    findings = [finding.value for finding in ProofFinding]
     print(f"{'group':10}{'trials':>8}" + "".join(f"{name:>14}" for name in findings))
     for group in ("planted", "ordered", "late", "same", "all"):
         some = [one for one in done if group in (one.group, "all")]
         counts = Counter(one.finding for one in some)
         print(f"{group:10}{len(some):>8}" + "".join(f"{counts[name]:>14}" for name in findings))
-    proven = [one for one in done if one.finding == Finding.PROVEN.value]
+    proven = [one for one in done if one.finding == ProofFinding.PROVEN.value]
     if done:
         bound = rate_upper_bound(len(proven), len(done))
         print(f"wrongly proven: {len(proven)} of {len(done)}, at most {bound:.1%} with 95% certainty")
@@ -154,33 +154,33 @@ class _Try:
     program: str
     group: str
     what: str
-    good: Side
-    bad: Side
+    good: ProofSide
+    bad: ProofSide
     place: ForcedPlace
 
     def __call__(self) -> Trial:
         begun = time.monotonic()
         good, bad = (", ".join(f"{value:,}" for value in values) for values in (self.place.good, self.place.bad))
-        claim = Claim(self.what, self.program, "", 0, self.what, good, bad, in_order=self.place.in_order)
+        claim = ProofClaim(self.what, self.program, "", 0, self.what, good, bad, in_order=self.place.in_order)
         try:
             proof = prove_value(self.good, self.bad, [self.place], claim, Trying())
             finding, runs, sentence = proof.finding.value, proof.runs, proof.sentence
         except WhyperfError as error:
-            finding, runs, sentence = Finding.NOT_TESTABLE.value, 0, str(error)
+            finding, runs, sentence = ProofFinding.NOT_TESTABLE.value, 0, str(error)
         return Trial(self.program, self.group, self.what, finding, runs, sentence, time.monotonic() - begun)
 
 
-def _side(binary: Path, words: str, innocent: int) -> Side:
+def _side(binary: Path, words: str, innocent: int) -> ProofSide:
     environment = {**os.environ, "WHYPERF_INNOCENT": f"{innocent:03}"}
-    return Side(find_program([str(binary), *words.split()], environment), Lifecycle(), environment)
+    return ProofSide(find_program([str(binary), *words.split()], environment), Lifecycle(), environment)
 
 
-def _planted(binary: Path, good: Side, bad: Side) -> Iterator[tuple[str, ForcedPlace]]:
+def _planted(binary: Path, good: ProofSide, bad: ProofSide) -> Iterator[tuple[str, ForcedPlace]]:
     """The instructions right before the returns of the planted functions."""
     yield from _that_differ(binary, _returning(binary, _PLANTED), good, bad, late=False)
 
 
-def _ordered(binary: Path, _good: Side, _bad: Side) -> Iterator[tuple[str, ForcedPlace]]:
+def _ordered(binary: Path, _good: ProofSide, _bad: ProofSide) -> Iterator[tuple[str, ForcedPlace]]:
     for row in _returning(binary, _ORDERED):
         what = f"{row.function}+{row.address:#x}"
         yield what, ForcedPlace(binary, row.address, True, row.register, 8, (), (), in_order=True)
@@ -191,7 +191,7 @@ def _returning(binary: Path, names: list[str]) -> list[_Result]:
     return [row for name, row in _results(binary) if re.split(r"[.(]", name)[0] in wanted and row.is_last]
 
 
-def _late(binary: Path, good: Side, bad: Side) -> Iterator[tuple[str, ForcedPlace]]:
+def _late(binary: Path, good: ProofSide, bad: ProofSide) -> Iterator[tuple[str, ForcedPlace]]:
     rows = [row for name, row in _results(binary) if not name.startswith("innocent_")]
     random.Random(1).shuffle(rows)
     found = list(_that_differ(binary, rows[:_MOST_SITES], good, bad, late=True))
@@ -228,7 +228,7 @@ def _results(binary: Path) -> Iterator[tuple[str, _Result]]:
 
 
 def _written(machine: Machine, row: Row) -> int | None:
-    if machine.step(row[2]) is not Step.NEXT:
+    if machine.step(row[2]) is not FlowStep.NEXT:
         return None
     operation = machine.operation(row[2], row[3], row[0] + row[1])
     targets = {effect.target for effect in operation.effects if isinstance(effect.target, int)}
@@ -237,10 +237,10 @@ def _written(machine: Machine, row: Row) -> int | None:
 
 
 def _that_differ(
-    binary: Path, rows: list[_Result], good: Side, bad: Side, *, late: bool
+    binary: Path, rows: list[_Result], good: ProofSide, bad: ProofSide, *, late: bool
 ) -> Iterator[tuple[str, ForcedPlace]]:
     """Those that make one value in the good run and another one in the bad run."""
-    sites = [Site(binary, row.address, after=True, register=row.register) for row in rows]
+    sites = [ObservedSite(binary, row.address, after=True, register=row.register) for row in rows]
     seen = [_observed(side, sites) for side in (good, bad)]
     if not all(len(one.records) for one in seen):
         return
@@ -256,7 +256,7 @@ def _that_differ(
         yield what, ForcedPlace(binary, row.address, True, row.register, 8, (values[0] or 0,), (values[1] or 0,))
 
 
-def _observed(side: Side, sites: list[Site]) -> Observed:
+def _observed(side: ProofSide, sites: list[ObservedSite]) -> Observed:
     return observe(side.program, sites, lifecycle=side.lifecycle, environment=side.environment, limits=_FEW)
 
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.observation import Forced, Limits, Observed, Site, observe
+from whyperf.collect.observation import Forced, ObservationLimits, Observed, ObservedSite, observe
 from whyperf.collect.program import find_program
 
 _SOURCE = r"""
@@ -38,7 +38,7 @@ int main(int count, char **words) {
     return 0;
 }
 """
-_EVERY = Limits(traps=1 << 30)
+_EVERY = ObservationLimits(traps=1 << 30)
 _TRACING = Path("/sys/kernel/tracing")
 
 
@@ -70,8 +70,8 @@ def main() -> int:
 
 def _ways(program: Path) -> list[Way]:
     low = _address(program, "step")
-    entry, result = Site(program, low), Site(program, low, after=True, register=0)
-    forced = [Site(program, low, after=True, forced=Forced(0, 8, None, by_jump=jump)) for jump in (False, True)]
+    entry, result = ObservedSite(program, low), ObservedSite(program, low, after=True, register=0)
+    forced = [ObservedSite(program, low, after=True, forced=Forced(0, 8, None, by_jump=jump)) for jump in (False, True)]
     ways = [
         Way("observed as by default", 200_000_000, lambda hits: _seen(program, hits, result).totals.cpu_s),
         Way("every hit, one trap", 100_000, lambda hits: _seen(program, hits, entry, _EVERY).totals.cpu_s),
@@ -85,11 +85,13 @@ def _ways(program: Path) -> list[Way]:
     return ways
 
 
-def _seen(program: Path, hits: int, site: Site | None = None, limits: Limits = Limits()) -> Observed:  # noqa: B008
+def _seen(
+    program: Path, hits: int, site: ObservedSite | None = None, limits: ObservationLimits | None = None
+) -> Observed:
     environment = dict(os.environ)
     started = find_program([str(program), str(hits)], environment)
     sites = [site] if site else []
-    return observe(started, sites, lifecycle=Lifecycle(), environment=environment, limits=limits)
+    return observe(started, sites, lifecycle=Lifecycle(), environment=environment, limits=limits or ObservationLimits())
 
 
 def _under_gdb(program: Path, hits: int) -> float:

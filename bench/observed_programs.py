@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.observation import Limits, Site, observe
+from whyperf.collect.observation import ObservationLimits, ObservedSite, observe
 from whyperf.collect.program import executed_file, find_program
 from whyperf.debuginfo.elf import ElfFile, read_elf
 from whyperf.debuginfo.image import Image
@@ -69,7 +69,9 @@ def _compared(command: list[str], seed: int) -> bool:
     assert elf is not None
     sites = _sites(elf, seed)
     plain, seen = (
-        observe(program, some, lifecycle=Lifecycle(), environment=environment, limits=Limits(seconds=_SECONDS))
+        observe(
+            program, some, lifecycle=Lifecycle(), environment=environment, limits=ObservationLimits(seconds=_SECONDS)
+        )
         for some in ((), sites)
     )
     same = (plain.status, plain.output) == (seen.status, seen.output)
@@ -82,7 +84,7 @@ def _compared(command: list[str], seed: int) -> bool:
     return same
 
 
-def _sites(elf: ElfFile, seed: int) -> list[Site]:
+def _sites(elf: ElfFile, seed: int) -> list[ObservedSite]:
     machine, image, chosen = machine_of(elf), Image(elf), random.Random(seed)
     assert machine is not None
     every = list(stretches(elf, image))
@@ -91,7 +93,7 @@ def _sites(elf: ElfFile, seed: int) -> list[Site]:
         stretch = every.pop(chosen.randrange(len(every)))
         rows = [row[0] for row in machine.rows(image.read(stretch.low, stretch.high - stretch.low), stretch.low)]
         found.update(chosen.sample(rows, max(1, len(rows) // 4)))
-    return [Site(elf.path, address, after=chosen.random() < 0.5, register=0) for address in sorted(found)]
+    return [ObservedSite(elf.path, address, after=chosen.random() < 0.5, register=0) for address in sorted(found)]
 
 
 if __name__ == "__main__":

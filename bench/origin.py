@@ -17,7 +17,7 @@ from bench.cache import SubjectError
 from bench.cases.case import CASES, commands, load, told
 from whyperf.collect.program import Program, find_program
 from whyperf.errors import WhyperfError
-from whyperf.origin.search import Found, search
+from whyperf.origin.search import FoundOrigin, search
 from whyperf.origin.starts import Start, start_at_line, start_at_variable
 
 _BUDGET_S = 600.0
@@ -56,7 +56,7 @@ def _words(command: list[str], begin: _Begin) -> list[str]:
     return [*command[:-1], begin.last] if begin.last else command[: begin.words]
 
 
-def _searched(name: str, begin: _Begin) -> Found:
+def _searched(name: str, begin: _Begin) -> FoundOrigin:
     sides = commands(load(CASES / name))
     good, bad = (find_program(_words(side.command, begin), os.environ) for side in (sides.good, sides.bad))
     if name == "gateway-discard":  # two of a hundred values are seen only where all are

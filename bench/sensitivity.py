@@ -28,7 +28,7 @@ from bench.peers.peer import Recordings
 from bench.setting_table import Found, markdown
 from whyperf.engines.run import Run
 from whyperf.engines.values.paper.ranking import rank as paper_rank
-from whyperf.engines.values.settings import PaperSettings
+from whyperf.engines.values.settings import ValuesPaperSettings
 from whyperf.recording.reader import Recording
 
 _TENTHS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -76,12 +76,12 @@ def _discounts(case: Case, _runs: int) -> Iterator[Found]:
         yield Found(setting, case.id, rank(names, case.truth.cause))
 
 
-def paper_settings() -> dict[str, PaperSettings]:
+def paper_settings() -> dict[str, ValuesPaperSettings]:
     """One constant changed at a time."""
     return {
-        **{f"DefaultDiscount {value:g}": PaperSettings(default_discount=value) for value in _TENTHS},
-        **{f"ValidDiscount {value:g}": PaperSettings(valid_discount=value) for value in _TENTHS},
-        **{f"unwinding depth {depth}": PaperSettings(unwind_depth=depth) for depth in _DEPTHS},
+        **{f"DefaultDiscount {value:g}": ValuesPaperSettings(default_discount=value) for value in _TENTHS},
+        **{f"ValidDiscount {value:g}": ValuesPaperSettings(valid_discount=value) for value in _TENTHS},
+        **{f"unwinding depth {depth}": ValuesPaperSettings(unwind_depth=depth) for depth in _DEPTHS},
     }
 
 

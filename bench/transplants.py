@@ -28,17 +28,17 @@ from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.observation.recorder import LIBRARY
 from whyperf.collect.observation.transplants import Transplants
 from whyperf.collect.program import find_program
-from whyperf.debuginfo.probes.plan_file import Plan
+from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.debuginfo.transplants.counterparts import source_of
-from whyperf.debuginfo.transplants.module import Module
+from whyperf.debuginfo.transplants.module import TransplantModule
 from whyperf.debuginfo.transplants.planner import plan_transplant
 from whyperf.debuginfo.transplants.refused import RefusedError
 from whyperf.debuginfo.transplants.symbols import SymbolKind
 from whyperf.diagnose.origin import Proof, Share
 from whyperf.proof.by_function import prove_by_functions
-from whyperf.proof.modules import TwoBuilds, different_modules
-from whyperf.proof.rounds import Put, Rounds, Side, Trying
-from whyperf.proof.trial import Ending, Kind, Run
+from whyperf.proof.modules import ProofBuilds, different_modules
+from whyperf.proof.rounds import ProofRounds, ProofSide, Put, Trying
+from whyperf.proof.trial import RunEnding, TrialKind, TrialRun
 
 _DEVELOPED_ON = ("kv-range-release", "lua-long-keys", "json-c-keys", "rsync-hash-table")
 _RUNS = 3
@@ -81,16 +81,17 @@ def main() -> int:
     return 0
 
 
-def _sides(case: Case) -> tuple[Side, Side]:
+def _sides(case: Case) -> tuple[ProofSide, ProofSide]:
     wanted = commands(case)
     environment = dict(os.environ)
     good, bad = (
-        Side(find_program(side.command, environment), Lifecycle(), environment) for side in (wanted.good, wanted.bad)
+        ProofSide(find_program(side.command, environment), Lifecycle(), environment)
+        for side in (wanted.good, wanted.bad)
     )
     return good, bad
 
 
-def _print_proof(case: Case, good: Side, bad: Side) -> None:
+def _print_proof(case: Case, good: ProofSide, bad: ProofSide) -> None:
     started = time.monotonic()
     proofs = prove_by_functions(good, bad, (), Trying())
     seconds = time.monotonic() - started
@@ -109,19 +110,23 @@ def _percent(share: Share | None) -> str:
     return "-" if share is None else f"{share.value:.0%} ({share.low:.0%} to {share.high:.0%})"
 
 
-def _print_innocents(case: Case, good: Side, bad: Side, most: int) -> None:
-    rounds = Rounds(good, bad, Trying(), lambda _kind: Put(transplants=()))
+def _print_innocents(case: Case, good: ProofSide, bad: ProofSide, most: int) -> None:
+    rounds = ProofRounds(good, bad, Trying(), lambda _kind: Put(transplants=()))
     for name, plan in list(_innocents(case, list(different_modules(good, bad))))[:most]:
-        put = {Kind.GOOD: Put(transplants=()), Kind.BAD: Put(transplants=()), Kind.FORCED: Put(transplants=[plan])}
-        runs: dict[Kind, list[Run]] = {kind: [] for kind in put}
+        put = {
+            TrialKind.GOOD: Put(transplants=()),
+            TrialKind.BAD: Put(transplants=()),
+            TrialKind.FORCED: Put(transplants=[plan]),
+        }
+        runs: dict[TrialKind, list[TrialRun]] = {kind: [] for kind in put}
         for _ in range(_RUNS):
             for kind, what in put.items():
                 runs[kind].append(rounds.run(kind, what))
-        told = f"`{name}`, innocent | {_outcome(runs[Kind.FORCED], runs[Kind.BAD])} | {_share(runs)}"
+        told = f"`{name}`, innocent | {_outcome(runs[TrialKind.FORCED], runs[TrialKind.BAD])} | {_share(runs)}"
         print(f"| {case.id} | {told} | | | {_RUNS} | |", flush=True)
 
 
-def _innocents(case: Case, modules: list[TwoBuilds]) -> Iterator[tuple[str, Plan]]:
+def _innocents(case: Case, modules: list[ProofBuilds]) -> Iterator[tuple[str, PatchPlan]]:
     """That changed, without the cause; then where the time is spent."""
     for builds in modules:
         guilty = {one.symbol for one in builds.changed if one.names & set(case.truth.cause)}
@@ -129,26 +134,27 @@ def _innocents(case: Case, modules: list[TwoBuilds]) -> Iterator[tuple[str, Plan
         for name in dict.fromkeys(names):
             if name not in guilty and name not in case.truth.cause:
                 try:
-                    yield name, builds.plan(Kind.FORCED, [name])
+                    yield name, builds.plan(TrialKind.FORCED, [name])
                 except RefusedError:
                     continue
 
 
-def _outcome(runs: list[Run], usual: list[Run]) -> str:
-    if any(run.ending is not Ending.EXITED for run in runs):
+def _outcome(runs: list[TrialRun], usual: list[TrialRun]) -> str:
+    if any(run.ending is not RunEnding.EXITED for run in runs):
         return ", ".join(sorted({run.ending.value for run in runs}))
     return "same output" if {run.output for run in runs} == {run.output for run in usual} else "other output"
 
 
-def _share(runs: dict[Kind, list[Run]]) -> str:
+def _share(runs: dict[TrialKind, list[TrialRun]]) -> str:
     good, bad, forced = (
-        statistics.median(run.amount for run in runs[kind]) for kind in (Kind.GOOD, Kind.BAD, Kind.FORCED)
+        statistics.median(run.amount for run in runs[kind])
+        for kind in (TrialKind.GOOD, TrialKind.BAD, TrialKind.FORCED)
     )
     return f"{(bad - forced) / (bad - good):.0%}"
 
 
-def _print_every(case: Case, good: Side, bad: Side) -> None:
-    receiver, other = Module(Path(bad.program.path)), Module(Path(good.program.path))
+def _print_every(case: Case, good: ProofSide, bad: ProofSide) -> None:
+    receiver, other = TransplantModule(Path(bad.program.path)), TransplantModule(Path(good.program.path))
     names = sorted(_functions(receiver))
     plain = _output(bad, None)
     moved, outputs = [], []
@@ -160,7 +166,7 @@ def _print_every(case: Case, good: Side, bad: Side) -> None:
     print(f"| {case.id} | {len(names)} | {' | '.join(moved)} | {same} |", flush=True)
 
 
-def _functions(module: Module) -> set[str]:
+def _functions(module: TransplantModule) -> set[str]:
     return {
         source_of(one.name)
         for one in module.symbols.symbols
@@ -169,7 +175,9 @@ def _functions(module: Module) -> set[str]:
     }
 
 
-def _all_but_refused(giver: Module, receiver: Module, names: list[str]) -> tuple[Plan, list[str]]:
+def _all_but_refused(
+    giver: TransplantModule, receiver: TransplantModule, names: list[str]
+) -> tuple[PatchPlan, list[str]]:
     refused = []
     for name in names:
         try:
@@ -180,7 +188,7 @@ def _all_but_refused(giver: Module, receiver: Module, names: list[str]) -> tuple
     return plan_transplant(giver, receiver, [name for name in names if name not in refused]), refused
 
 
-def _output(side: Side, plan: Plan | None) -> tuple[int, bytes]:
+def _output(side: ProofSide, plan: PatchPlan | None) -> tuple[int, bytes]:
     with tempfile.TemporaryDirectory() as folder:
         moved = Transplants(Path(folder) / "plans", None if plan is None else [plan])
         loaded = {} if plan is None else {"LD_PRELOAD": str(LIBRARY), **moved.environment()}

@@ -14,8 +14,8 @@ from whyperf.engines.recording_protocol import Recorded
 from whyperf.engines.run import Run
 from whyperf.engines.values.compare import Values
 from whyperf.engines.values.counters import Tracking
-from whyperf.engines.values.kinds import Kind
-from whyperf.engines.values.variable_comparison import Outcome
+from whyperf.engines.values.kinds import ValueKind
+from whyperf.engines.values.variable_comparison import VariableOutcome
 from whyperf.engines.values.variables import Variable, VariableIndex
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.tables import TABLES, VALUES
@@ -44,7 +44,7 @@ class Held:
 class Change:
     name: str
     size: str
-    suits: Callable[[Outcome, Array], bool]  # what is known of the variable, and what it held in all runs
+    suits: Callable[[VariableOutcome, Array], bool]  # what is known of the variable, and what it held in all runs
     apply: Apply
 
 
@@ -54,21 +54,21 @@ class Planted:
     readings: int  # in the run that has fewest
 
 
-def _numeric(outcome: Outcome, pooled: Array) -> bool:
+def _numeric(outcome: VariableOutcome, pooled: Array) -> bool:
     return outcome.variable.kind.numeric and outcome.growth.tracking is Tracking.NO and np.ptp(pooled) > 0
 
 
-def _varies(outcome: Outcome, pooled: Array) -> bool:
+def _varies(outcome: VariableOutcome, pooled: Array) -> bool:
     return outcome.growth.tracking is Tracking.NO and np.ptp(pooled) > 0
 
 
-def _counts(outcome: Outcome, pooled: Array) -> bool:
+def _counts(outcome: VariableOutcome, pooled: Array) -> bool:
     """A plain amount: a size, a length, a number of things."""
-    whole = outcome.variable.kind in (Kind.SIGNED, Kind.UNSIGNED, Kind.SIZE)
+    whole = outcome.variable.kind in (ValueKind.SIGNED, ValueKind.UNSIGNED, ValueKind.SIZE)
     return whole and outcome.growth.tracking is Tracking.NO and pooled.min() >= 0 and 8 <= pooled.max() < 1e15
 
 
-def _is_counter(outcome: Outcome, _pooled: Array) -> bool:
+def _is_counter(outcome: VariableOutcome, _pooled: Array) -> bool:
     return outcome.growth.tracking is Tracking.SAME
 
 
@@ -195,17 +195,17 @@ def _held(index: VariableIndex, number: int, runs: Sequence[Run]) -> list[Array]
     return pieces
 
 
-def _plain(kind: Kind, stored: Array) -> Array:
-    if kind is Kind.FLOAT:
+def _plain(kind: ValueKind, stored: Array) -> Array:
+    if kind is ValueKind.FLOAT:
         return np.nan_to_num(np.ascontiguousarray(stored).view(np.float64))
-    if kind is Kind.POINTER:  # by class, as pointers are compared
+    if kind is ValueKind.POINTER:  # by class, as pointers are compared
         return (stored.view(np.uint64) >> np.uint64(56)).astype(np.float64)
     return stored.astype(np.float64)
 
 
-def _stored(kind: Kind, plain: Array) -> Array:
-    if kind is Kind.FLOAT:
+def _stored(kind: ValueKind, plain: Array) -> Array:
+    if kind is ValueKind.FLOAT:
         return np.ascontiguousarray(plain, np.float64).view(np.int64)
-    if kind is Kind.POINTER:
+    if kind is ValueKind.POINTER:
         return np.asarray(plain).astype(np.int64) << 56
     return np.round(np.clip(plain, -(2.0**62), 2.0**62)).astype(np.int64)

@@ -21,7 +21,7 @@ from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.paper.beam import origins, search
 from whyperf.engines.causes.paper.comparison import PaperMethod, anomaly_vertex
 from whyperf.engines.causes.path import Stall
-from whyperf.engines.kernel.rules import Strength
+from whyperf.engines.kernel.rules import LinkStrength
 from whyperf.recording.events import EventKind
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.reader import Recording
@@ -136,7 +136,7 @@ def try_case(case: Case, folder: Path) -> Outcome:
 
 
 def strong_only(edges: Edges) -> Edges:
-    kept = edges.strength != Strength.WEAK
+    kept = edges.strength != LinkStrength.WEAK
     target = edges.target[kept]
     start = np.searchsorted(target, np.arange(len(edges.start)))
     return replace(

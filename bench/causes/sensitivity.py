@@ -16,19 +16,19 @@ from bench.setting_table import Found
 from whyperf.engines.causes.diagnosis import Causes, find_causes
 from whyperf.engines.causes.paper.beam import origins, search
 from whyperf.engines.causes.paper.comparison import PaperMethod, anomaly_vertex
-from whyperf.engines.causes.settings import PaperSettings
+from whyperf.engines.causes.settings import CausesPaperSettings
 from whyperf.recording.reader import Recording
 
 _BEAMS = (1, 2, 3, 5, 10, 20, 50)
 _LOOKBACKS = (1, 2, 3, 5, 10, 20)
 _PENALTIES = (0, 1, 2, 3, 5, 10)
 
-Suspects = Callable[[Causes, PaperSettings], list[int]]
+Suspects = Callable[[Causes, CausesPaperSettings], list[int]]
 
 
-def path_settings() -> dict[str, PaperSettings]:
+def path_settings() -> dict[str, CausesPaperSettings]:
     """One constant changed at a time."""
-    usual = PaperSettings()
+    usual = CausesPaperSettings()
     return {
         **{f"beam {value}": replace(usual, beam=value) for value in _BEAMS},
         **{f"lookback {value}": replace(usual, lookback=value) for value in _LOOKBACKS},
@@ -54,13 +54,13 @@ def _ranks(case: Case, folder: Path, suspects: Suspects) -> Iterator[Found]:
         yield Found(setting, case.name, vertex_rank(causes.graph, case.truth, suspects(causes, settings)))
 
 
-def by_comparison(causes: Causes, settings: PaperSettings) -> list[int]:
+def by_comparison(causes: Causes, settings: CausesPaperSettings) -> list[int]:
     """Algorithm 2: what differs from the normal run on the way to the largest stall."""
     method = PaperMethod(causes.roles, causes.normals[0], settings)
     return [one.segment for one in method.culprits(causes.stalls[0].anomaly)]
 
 
-def by_paths(causes: Causes, settings: PaperSettings) -> list[int]:
+def by_paths(causes: Causes, settings: CausesPaperSettings) -> list[int]:
     """Algorithm 1 alone: whatever lies on the best paths, the origin of each first."""
     graph, anomaly = causes.graph, causes.stalls[0].anomaly
     start = int(graph.followers[anomaly.wait]) if anomaly.wait >= 0 else anomaly_vertex(graph, anomaly)

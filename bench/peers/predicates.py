@@ -14,12 +14,12 @@ import numpy as np
 from bench.peers.peer import Ranking, Trial
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Floats, Run
-from whyperf.engines.values.kinds import Kind, numbers, ordered
+from whyperf.engines.values.kinds import ValueKind, numbers, ordered
 from whyperf.engines.values.loading import SideReadings, has_values
 from whyperf.engines.values.paper.costs import RawCosts
 from whyperf.engines.values.paper.monitored import monitored
 from whyperf.engines.values.readings import Readings
-from whyperf.engines.values.settings import PaperSettings
+from whyperf.engines.values.settings import ValuesPaperSettings
 from whyperf.engines.values.timeline import timeline
 from whyperf.engines.values.variables import VariableIndex
 from whyperf.recording.reader import Recording
@@ -37,7 +37,7 @@ def ranking(trial: Trial) -> Ranking:
     variables = VariableIndex(functions)
     normal, buggy = (SideReadings(runs, functions, variables) for runs in (good, bad))
     first = SideReadings(bad[:1], functions, variables)
-    holder = RawCosts(bad[0], functions, timeline(bad[0]), PaperSettings())
+    holder = RawCosts(bad[0], functions, timeline(bad[0]), ValuesPaperSettings())
     score: dict[int, float] = {}
     for number in monitored(variables.variables):
         variable = variables.variables[number]
@@ -57,7 +57,7 @@ def _with_values(runs: Sequence[Run]) -> list[Run]:
     return [run for run in runs if has_values(run)]
 
 
-def _signs(readings: Readings, kind: Kind) -> Floats:
+def _signs(readings: Readings, kind: ValueKind) -> Floats:
     return sign_shares(numbers(kind, ordered(kind, readings.raw)))
 
 

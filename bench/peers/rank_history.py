@@ -6,13 +6,13 @@ from bench.peers.peer import Ranking, Trial
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run
 from whyperf.engines.values.paper.costs import RawCosts, history_discount
-from whyperf.engines.values.settings import PaperSettings
+from whyperf.engines.values.settings import ValuesPaperSettings
 from whyperf.engines.values.timeline import timeline
 from whyperf.recording.reader import Recording
 
 
 def ranking(trial: Trial) -> Ranking:
-    recordings, settings = trial.recordings(), PaperSettings()
+    recordings, settings = trial.recordings(), ValuesPaperSettings()
     good, bad = ([Run(Recording(path)) for path in paths] for paths in (recordings.good, recordings.bad))
     functions = FunctionIndex(good, bad)
     normal, buggy = (

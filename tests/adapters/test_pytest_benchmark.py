@@ -13,7 +13,7 @@ from whyperf.collect.program import find_program
 from whyperf.collect.runner import record_run
 from whyperf.comparison.adapting import adapted
 from whyperf.comparison.alternation import Side
-from whyperf.comparison.plan import Plan
+from whyperf.comparison.plan import ComparisonPlan
 from whyperf.errors import WhyperfError
 
 TESTS = """\
@@ -43,7 +43,9 @@ def record(tmp_path: Path, name: str) -> tuple[float | None, float, WhyperfError
     scratch = place / "scratch"
     scratch.mkdir(parents=True)
     sides = {Side.GOOD: program}
-    plan = Plan(sides, dict.fromkeys(sides, Lifecycle()), Measuring(values_depth=0), tmp_path, 1, False, False)
+    plan = ComparisonPlan(
+        sides, dict.fromkeys(sides, Lifecycle()), Measuring(values_depth=0), tmp_path, 1, False, False
+    )
     plan = adapted(plan, name, scratch, os.environ)
     outcome = record_run(
         plan.programs[Side.GOOD],

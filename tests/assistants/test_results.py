@@ -10,7 +10,7 @@ from mcp.types import CallToolResult
 
 from tests.assistants.test_server import line_of
 from tests.report import verdicts
-from whyperf.assistants.evidence import Subject, explain
+from whyperf.assistants.evidence import ExplainedSubject, explain
 from whyperf.assistants.folders import folders_of
 from whyperf.assistants.kept_source import source_of
 from whyperf.assistants.reply import Reply, presentable
@@ -35,29 +35,29 @@ def recorded(compared: CallToolResult) -> Recordings:
 
 
 def test_a_function_is_explained_suspected_or_not(compared: CallToolResult) -> None:
-    suspected = explain(recorded(compared), Subject(function="scan"))
+    suspected = explain(recorded(compared), ExplainedSubject(function="scan"))
     assert suspected.suspect is not None and suspected.suspect.rank == 1
-    other = explain(recorded(compared), Subject(function="settle"))
+    other = explain(recorded(compared), ExplainedSubject(function="settle"))
     assert other.suspect is None
     assert any("Own time" in sentence for sentence in other.sentences)
     with pytest.raises(WhyperfError, match="nowhere"):
-        explain(recorded(compared), Subject(function="nowhere"))
+        explain(recorded(compared), ExplainedSubject(function="nowhere"))
 
 
 def test_a_variable_is_explained_where_it_was_read(compared: CallToolResult) -> None:
-    explained = explain(recorded(compared), Subject(variable="rounds"))
+    explained = explain(recorded(compared), ExplainedSubject(variable="rounds"))
     changed = {variable.function: (variable.good, variable.bad) for variable in explained.variables}
     assert changed["scan"] == ("60,000", "240,000")
     # AND the function whose variable is the same says so
     assert any(sentence.startswith("rounds of settle: ") for sentence in explained.sentences)
     assert "settle" not in changed
     with pytest.raises(WhyperfError, match="No variable called nothing"):
-        explain(recorded(compared), Subject(variable="nothing"))
+        explain(recorded(compared), ExplainedSubject(variable="nothing"))
 
 
 def test_a_suspect_that_is_not_there_is_counted(compared: CallToolResult) -> None:
     with pytest.raises(WhyperfError, match="no suspect 9: there"):
-        explain(recorded(compared), Subject(suspect=9))
+        explain(recorded(compared), ExplainedSubject(suspect=9))
 
 
 def test_source_around_a_line(compared: CallToolResult) -> None:

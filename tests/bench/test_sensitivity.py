@@ -8,16 +8,16 @@ from bench.causes.sensitivity import path_settings
 from bench.sensitivity import paper_settings
 from bench.setting_table import Found, markdown
 
-from whyperf.engines.causes.settings import PaperSettings as PathSettings
-from whyperf.engines.values.settings import PaperSettings
+from whyperf.engines.causes.settings import CausesPaperSettings as PathSettings
+from whyperf.engines.values.settings import ValuesPaperSettings
 
 
 def test_every_setting_differs_from_the_papers_in_one_constant_at_most() -> None:
-    usual = asdict(PaperSettings())
+    usual = asdict(ValuesPaperSettings())
     for name, settings in paper_settings().items():
         assert sum(value != usual[key] for key, value in asdict(settings).items()) <= 1, name
     # AND the paper's own are among them, thrice
-    assert list(paper_settings().values()).count(PaperSettings()) == 3
+    assert list(paper_settings().values()).count(ValuesPaperSettings()) == 3
 
 
 def test_so_does_every_setting_of_the_search_for_stalls() -> None:

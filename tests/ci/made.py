@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from whyperf.ci.benchmark import Benchmark
 from whyperf.ci.policy import FailOn
-from whyperf.ci.result import Cause, Figures, Report, Result, Revision
-from whyperf.ci.state import State
+from whyperf.ci.result import BenchmarkRevision, Cause, Figures, Report, Result
+from whyperf.ci.state import BenchmarkState
 from whyperf.diagnose.verdict import ChangedBy, Symptom, Verdict, VerdictKind
 from whyperf.engines.finding import HotLine
 
@@ -52,7 +52,7 @@ def verdict(kind: VerdictKind, good: float, bad: float) -> Verdict:
 def slower(name: str = "lookup") -> Result:
     return Result(
         Benchmark(name, "./tool 8000", "make"),
-        State.SLOWER,
+        BenchmarkState.SLOWER,
         "4.3 times the CPU time per run: 122 ms → 517 ms (5+5 runs).",
         figures(0.122, 0.517),
         (CAUSE, OTHER),
@@ -67,7 +67,7 @@ def faster(name: str = "parse | all") -> Result:
     cause = replace(CAUSE, function="tokenize", line=7, why="", diff=(), lines=(), evidence=(), commits=())
     return Result(
         Benchmark(name, "./tool"),
-        State.FASTER,
+        BenchmarkState.FASTER,
         "38% less CPU time per request: 3.10 ms → 1.92 ms (5+5 runs).",
         figures(0.0031, 0.00192, unit="request"),
         (cause,),
@@ -77,30 +77,32 @@ def faster(name: str = "parse | all") -> Result:
 
 def same(name: str = "startup") -> Result:
     sentence = "CPU time per run 31.0 ms → 31.2 ms (5+5 runs). A change of 6% or more would have shown."
-    return Result(Benchmark(name, "./tool"), State.SAME, sentence, figures(0.031, 0.0312))
+    return Result(Benchmark(name, "./tool"), BenchmarkState.SAME, sentence, figures(0.031, 0.0312))
 
 
 def insufficient(name: str = "network") -> Result:
     sentence = "wall time per run 1.02 s → 1.33 s (5+5 runs), but runs of one revision differ by 410 ms: run it longer."
-    return Result(Benchmark(name, "./tool"), State.INSUFFICIENT, sentence, figures(1.02, 1.33, "wall_s"))
+    return Result(Benchmark(name, "./tool"), BenchmarkState.INSUFFICIENT, sentence, figures(1.02, 1.33, "wall_s"))
 
 
 def out_of_budget(name: str = "soak") -> Result:
     sentence = "The time budget of 300 s has ended: no pair of runs, and 3 are the least that can be judged."
-    return Result(Benchmark(name, "./tool"), State.INSUFFICIENT, sentence)
+    return Result(Benchmark(name, "./tool"), BenchmarkState.INSUFFICIENT, sentence)
 
 
 def failed(name: str = "export") -> Result:
     return Result(
-        Benchmark(name, "./tool"), State.FAILED, "The head cannot be measured: its command ended with status 1."
+        Benchmark(name, "./tool"),
+        BenchmarkState.FAILED,
+        "The head cannot be measured: its command ended with status 1.",
     )
 
 
 def report(*results: Result, fail_on: FailOn = FailOn.SLOWER) -> Report:
     every = results or (slower(), faster(), same(), insufficient(), out_of_budget(), failed())
     return Report(
-        Revision("823e18aca2" * 4, "Base"),
-        Revision("e785163533" * 4, "Look further"),
+        BenchmarkRevision("823e18aca2" * 4, "Base"),
+        BenchmarkRevision("e785163533" * 4, "Look further"),
         every,
         300.0,
         25.8,

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 
 from whyperf.ci.judging import judge_change
 from whyperf.ci.policy import FailOn, exit_status
-from whyperf.ci.state import State
+from whyperf.ci.state import BenchmarkState
 from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.significance import Change, Measure, judge
+from whyperf.diagnose.significance import Direction, Measure, judge
 from whyperf.diagnose.verdict import PEAK_BYTES, Symptom, Verdict, VerdictKind
 
 FLOORS = DiagnoseSettings().cpu
 KINDS = {
-    Change.GREW: VerdictKind.DIFFERENCE,
-    Change.SHRANK: VerdictKind.NONE,
-    Change.SAME: VerdictKind.NONE,
-    Change.UNCLEAR: VerdictKind.INSUFFICIENT,
+    Direction.GREW: VerdictKind.DIFFERENCE,
+    Direction.SHRANK: VerdictKind.NONE,
+    Direction.SAME: VerdictKind.NONE,
+    Direction.UNCLEAR: VerdictKind.INSUFFICIENT,
 }
 
 
@@ -33,7 +33,7 @@ def verdict(good: tuple[float, ...], bad: tuple[float, ...], kind: VerdictKind |
     return Verdict(found, symptom, (), ())
 
 
-def state(base: tuple[float, ...], head: tuple[float, ...], threshold: float = 0.05) -> State:
+def state(base: tuple[float, ...], head: tuple[float, ...], threshold: float = 0.05) -> BenchmarkState:
     return judge_change(verdict(base, head), lambda: verdict(head, base), threshold).state
 
 
@@ -47,17 +47,17 @@ def times(factor: float) -> tuple[float, ...]:
 @pytest.mark.parametrize(
     ("factor", "threshold", "expected"),
     [
-        (4.0, 0.05, State.SLOWER),
-        (1.12, 0.05, State.SLOWER),
-        (1.12, 0.20, State.SAME),
-        (1.02, 0.0, State.SAME),  # below what is ever called a difference
-        (1.0, 0.05, State.SAME),
-        (0.8, 0.05, State.FASTER),
-        (0.8, 0.50, State.SAME),
-        (0.25, 0.05, State.FASTER),
+        (4.0, 0.05, BenchmarkState.SLOWER),
+        (1.12, 0.05, BenchmarkState.SLOWER),
+        (1.12, 0.20, BenchmarkState.SAME),
+        (1.02, 0.0, BenchmarkState.SAME),  # below what is ever called a difference
+        (1.0, 0.05, BenchmarkState.SAME),
+        (0.8, 0.05, BenchmarkState.FASTER),
+        (0.8, 0.50, BenchmarkState.SAME),
+        (0.25, 0.05, BenchmarkState.FASTER),
     ],
 )
-def test_by_size_and_threshold(factor: float, threshold: float, expected: State) -> None:
+def test_by_size_and_threshold(factor: float, threshold: float, expected: BenchmarkState) -> None:
     assert state(STEADY, times(factor), threshold) is expected
 
 
@@ -67,25 +67,25 @@ NOISY = (1.0, 1.6, 1.1, 2.0, 1.3)
 def test_runs_that_overlap_are_not_judged() -> None:
     head = (1.2, 1.9, 1.4, 2.3, 1.7)
     judged = judge_change(verdict(NOISY, head), lambda: verdict(head, NOISY), 0.05)
-    assert judged.state is State.INSUFFICIENT and "runs of one revision differ by" in judged.sentence
-    assert state(NOISY, head, threshold=5.0) is State.SAME  # of nobody's concern, whatever the truth is
+    assert judged.state is BenchmarkState.INSUFFICIENT and "runs of one revision differ by" in judged.sentence
+    assert state(NOISY, head, threshold=5.0) is BenchmarkState.SAME  # of nobody's concern, whatever the truth is
 
 
 def test_too_few_samples_to_name_a_function_are_no_doubt_that_it_is_slower() -> None:
     forward = verdict(STEADY, times(3), VerdictKind.INSUFFICIENT)
-    assert judge_change(forward, lambda: forward, 0.05).state is State.SLOWER
+    assert judge_change(forward, lambda: forward, 0.05).state is BenchmarkState.SLOWER
 
 
 def test_more_work_is_no_slowness_and_memory_is_no_time() -> None:
     more = verdict(STEADY, times(1.01), VerdictKind.MORE_WORK)
-    assert judge_change(more, lambda: more, 0.05).state is State.SAME
+    assert judge_change(more, lambda: more, 0.05).state is BenchmarkState.SAME
     peak = verdict(STEADY, STEADY, VerdictKind.DIFFERENCE)
     peak = replace(peak, symptom=replace(peak.symptom, measure=PEAK_BYTES, good=1e8, bad=9e8))
     judged = judge_change(peak, lambda: verdict(STEADY, STEADY), 0.05)
-    assert judged.state is State.SAME and "Peak memory grew from 100 MB to 900 MB" in judged.sentence
+    assert judged.state is BenchmarkState.SAME and "Peak memory grew from 100 MB to 900 MB" in judged.sentence
 
 
-_MIRROR = {State.SLOWER: State.FASTER, State.FASTER: State.SLOWER}
+_MIRROR = {BenchmarkState.SLOWER: BenchmarkState.FASTER, BenchmarkState.FASTER: BenchmarkState.SLOWER}
 _runs = st.lists(st.floats(0.5, 4.0), min_size=3, max_size=6).map(tuple)
 
 
@@ -101,14 +101,14 @@ def test_faster_is_judged_as_slower_is(base: tuple[float, ...], head: tuple[floa
 @pytest.mark.parametrize(
     ("states", "fail_on", "status"),
     [
-        ([State.SAME, State.FASTER], FailOn.ANY_DOUBT, 0),
-        ([State.SAME, State.INSUFFICIENT], FailOn.SLOWER, 0),
-        ([State.SAME, State.INSUFFICIENT], FailOn.ANY_DOUBT, 4),
-        ([State.INSUFFICIENT, State.SLOWER], FailOn.ANY_DOUBT, 5),
-        ([State.FAILED, State.SLOWER], FailOn.SLOWER, 5),
-        ([State.FAILED], FailOn.SLOWER, 1),
-        ([State.FAILED, State.SLOWER, State.INSUFFICIENT], FailOn.NEVER, 0),
+        ([BenchmarkState.SAME, BenchmarkState.FASTER], FailOn.ANY_DOUBT, 0),
+        ([BenchmarkState.SAME, BenchmarkState.INSUFFICIENT], FailOn.SLOWER, 0),
+        ([BenchmarkState.SAME, BenchmarkState.INSUFFICIENT], FailOn.ANY_DOUBT, 4),
+        ([BenchmarkState.INSUFFICIENT, BenchmarkState.SLOWER], FailOn.ANY_DOUBT, 5),
+        ([BenchmarkState.FAILED, BenchmarkState.SLOWER], FailOn.SLOWER, 5),
+        ([BenchmarkState.FAILED], FailOn.SLOWER, 1),
+        ([BenchmarkState.FAILED, BenchmarkState.SLOWER, BenchmarkState.INSUFFICIENT], FailOn.NEVER, 0),
     ],
 )
-def test_the_policy_decides_what_fails(states: list[State], fail_on: FailOn, status: int) -> None:
+def test_the_policy_decides_what_fails(states: list[BenchmarkState], fail_on: FailOn, status: int) -> None:
     assert exit_status(states, fail_on) == status

@@ -18,7 +18,7 @@ from tests.cli.conftest import Whyperf, sentence
 from whyperf.cli import demo
 from whyperf.cli.main import COMMANDS
 from whyperf.cli.record import conclude
-from whyperf.collect.lifecycle import Outcome
+from whyperf.collect.lifecycle import RunOutcome
 from whyperf.comparison.alternation import Side, order, pairs_for
 from whyperf.comparison.endings import endings
 from whyperf.errors import WhyperfError
@@ -236,9 +236,9 @@ def test_a_killed_run_is_said_right_under_the_symptom(whyperf: Whyperf) -> None:
     assert not any("status" in line for line in lines)
 
 
-def ended(status: int | None = 0, signal: int | None = None) -> Outcome:
+def ended(status: int | None = 0, signal: int | None = None) -> RunOutcome:
     totals = Totals(0.0, 0.0, 0.0, 0, 0, 0, 0, 0, 0)
-    return Outcome(Path("no-output"), status, signal, "signal" if signal else "exit", totals, None)
+    return RunOutcome(Path("no-output"), status, signal, "signal" if signal else "exit", totals, None)
 
 
 @pytest.fixture
@@ -281,7 +281,7 @@ def test_a_recording_that_cannot_be_sealed_otherwise_is_an_error(no_room: None) 
         ),
     ],
 )
-def test_how_runs_ended_is_said_once(bad: list[Outcome], expected: list[str]) -> None:
+def test_how_runs_ended_is_said_once(bad: list[RunOutcome], expected: list[str]) -> None:
     assert endings({Side.GOOD: [ended()] * 3, Side.BAD: bad}) == expected
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import Whyperf, sentence
 from whyperf.cli import doctor_fixes
 from whyperf.cli.doctor_fixes import commands_of, run_fixes, runnable
-from whyperf.collect.machine import Check, State
+from whyperf.collect.machine import Check, CheckState
 from whyperf.optional import INSTALL_NUMBA
 
 PACKAGES = "sudo apt-get install valgrind gcc libc6-dev"
@@ -19,7 +19,7 @@ SETTING = "sudo sysctl kernel.perf_event_paranoid=2"
 
 
 def checks(*fixes: str | None) -> list[Check]:
-    return [Check(f"check {number}", State.LIMITED, "not here", fix) for number, fix in enumerate(fixes)]
+    return [Check(f"check {number}", CheckState.LIMITED, "not here", fix) for number, fix in enumerate(fixes)]
 
 
 def test_only_commands_that_repair_something_are_run_and_each_once() -> None:

@@ -10,11 +10,11 @@ import pytest
 
 from tests.report import verdicts
 from whyperf.cli import further_passes
-from whyperf.cli.diagnose import Judged
+from whyperf.cli.diagnose import ShownVerdict
 from whyperf.cli.further_passes import First, FurtherPasses
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.passes import Pass
-from whyperf.comparison.plan import Plan
+from whyperf.comparison.plan import ComparisonPlan
 from whyperf.diagnose.verdict import Verdict
 
 
@@ -55,9 +55,9 @@ def _passes(
     monkeypatch.setattr(FurtherPasses, "_proven", proven)
     plan = Namespace(adapted=None, measuring=Namespace(clock="cpu", memory_interval=0), counts=False)
     args = Namespace(prove=prove, budget=budget, trace=False)
-    passes = FurtherPasses(cast(Plan, plan), args, lambda one: one, {Side.GOOD: [], Side.BAD: []})
+    passes = FurtherPasses(cast(ComparisonPlan, plan), args, lambda one: one, {Side.GOOD: [], Side.BAD: []})
     first = First({side: [Path("a")] for side in Side}, 30.0, 3)
-    passes.judge(first, cast(Judged, _Answer(verdict=verdicts.difference(), step=None)))
+    passes.judge(first, cast(ShownVerdict, _Answer(verdict=verdicts.difference(), step=None)))
     return made
 
 

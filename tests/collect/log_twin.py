@@ -6,7 +6,7 @@ import struct
 from pathlib import Path
 
 from whyperf.recording.chunks import ChunkKind, ChunkReader
-from whyperf.recording.ringrecords import OWNER, RECORD, Kind
+from whyperf.recording.ringrecords import OWNER, RECORD, RingRecordKind
 
 Decoded = tuple[int, int, int, int, tuple[int, ...] | bytes]  # sequence, kind, detail, time, pcs or payload
 
@@ -24,12 +24,12 @@ def decode(content: bytes) -> list[Decoded]:
             kind, words, detail, time = RECORD.unpack_from(chunk.payload, at)
             payload = bytes(chunk.payload[at + RECORD.size : at + 8 * words])
             at += 8 * words
-            if kind == Kind.STACK:
+            if kind == RingRecordKind.STACK:
                 number, *pcs = struct.unpack(f"<{len(payload) // 8}Q", payload)
                 assert number not in stacks
                 stacks[number] = tuple(pcs)
-            elif kind == Kind.SAMPLE_REF:
-                records.append((sequence, Kind.SAMPLE, detail, time, stacks[struct.unpack("<Q", payload)[0]]))
+            elif kind == RingRecordKind.SAMPLE_REF:
+                records.append((sequence, RingRecordKind.SAMPLE, detail, time, stacks[struct.unpack("<Q", payload)[0]]))
             else:
                 records.append((sequence, kind, detail, time, payload))
     assert reader.damaged_bytes == 0
@@ -44,7 +44,7 @@ def as_put(sequence: int, record: bytes) -> Decoded:
     """How a record that was put into a ring should come out."""
     kind, _, detail, time = RECORD.unpack_from(record)
     payload = record[RECORD.size :]
-    if kind != Kind.SAMPLE:
+    if kind != RingRecordKind.SAMPLE:
         return sequence, kind, detail, time, payload
     pcs = struct.unpack(f"<{len(payload) // 8}Q", payload)
     return sequence, kind, detail, time, pcs[:-1] if pcs and pcs[-1] == 0 else pcs

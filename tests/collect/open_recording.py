@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tests.collect.ring_producer import Rings, Thread
 from whyperf.collect._session import Drainer
 from whyperf.collect.start import start_of, write_start
-from whyperf.debuginfo.decisions import Decision
+from whyperf.debuginfo.decisions import DecidingLine
 from whyperf.recording import ringrecords
 from whyperf.recording.manifest import Sampling
 from whyperf.recording.rawlog import RawLogWriter
@@ -158,11 +158,11 @@ class FakeSymbols:
     def passed_calls(self, path: str, build_id: str, addresses: object) -> set[tuple[int, int]]:
         return set()
 
-    def deciding_lines(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> list[list[Decision]]:
+    def deciding_lines(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> list[list[DecidingLine]]:
         """A thousand lines further on, which tells the functions at an address apart."""
         binary = self.describe(path, build_id)
         return [
-            [Decision(line + 1000, False, False) for _, line in binary.chain(int(address))] for address in addresses
+            [DecidingLine(line + 1000, False, False) for _, line in binary.chain(int(address))] for address in addresses
         ]
 
     def fingerprints(self, path: str, build_id: str, functions: npt.NDArray[np.int32]) -> FakeFingerprints:

@@ -20,7 +20,7 @@ from whyperf.collect.attach import AttachedSampler
 from whyperf.collect.perf_samples import ThreadEvents
 from whyperf.errors import WhyperfError
 from whyperf.recording.chunks import ChunkKind
-from whyperf.recording.ringrecords import MODULE, OWNER, PROCESS, Kind, Origin
+from whyperf.recording.ringrecords import MODULE, OWNER, PROCESS, ProcessOrigin, RingRecordKind
 
 
 def perf_events_permitted() -> bool:
@@ -59,7 +59,7 @@ def test_running_threads_are_sampled_at_the_rate(process: Watched, tmp_path: Pat
     record(sampler, 1.5)
     used = _cpu_s(process, "spinning") - used
     names = Names(process, Reader(tmp_path))
-    samples = log.records(Kind.SAMPLE)
+    samples = log.records(RingRecordKind.SAMPLE)
     spinning = [said for said in samples if said.tid == process.threads()["spinning"]]
     # THEN there is a sample for every period of CPU time that the thread used
     assert len(spinning) == pytest.approx(200 * used, rel=0.1, abs=8)
@@ -82,7 +82,7 @@ def test_code_without_unwind_information_is_walked_by_its_frame_pointer(tmp_path
         log = Log()
         record(AttachedSampler(process.pid, tmp_path, log.append, rate_hz=200), 1.0)
         names = Names(process, Reader(tmp_path))
-        samples = [said for said in log.records(Kind.SAMPLE) if said.tid == process.threads()["spinning"]]
+        samples = [said for said in log.records(RingRecordKind.SAMPLE) if said.tid == process.threads()["spinning"]]
         whole = [names.of(said.pcs) for said in samples if said.detail >> 24 == 0]
     assert samples and len(whole) > 0.98 * len(samples)
     assert all(stack == ["spin", "libc", "libc"] for stack in whole)
@@ -98,11 +98,14 @@ def test_process_modules_and_names_are_introduced(process: Watched, tmp_path: Pa
     sampler = AttachedSampler(process.pid, tmp_path, log.append)
     record(sampler, 0.2)
     # THEN the process looks like any other, and says that it was attached to
-    (introduced,) = log.records(Kind.PROCESS)
+    (introduced,) = log.records(RingRecordKind.PROCESS)
     pid, parent, origin, argc = PROCESS.unpack_from(introduced.payload)
-    assert (pid, parent, origin, argc) == (process.pid, os.getpid(), Origin.ATTACHED, 1)
+    assert (pid, parent, origin, argc) == (process.pid, os.getpid(), ProcessOrigin.ATTACHED, 1)
     assert text_after(introduced, PROCESS.size)[:2] == [str(process.path)] * 2
-    modules = {text_after(said, MODULE.size)[0]: MODULE.unpack_from(said.payload) for said in log.records(Kind.MODULE)}
+    modules = {
+        text_after(said, MODULE.size)[0]: MODULE.unpack_from(said.payload)
+        for said in log.records(RingRecordKind.MODULE)
+    }
     assert {Path(path).name.split(".")[0] for path in modules} >= {"waiting", "libc", "[vdso]", LINKER.split(".")[0]}
     listed = {module[5]: module for module in Reader(tmp_path).modules(process.pid)}
     start, end, offset, bias, size, build_id, _ = modules[str(process.path)]
@@ -118,19 +121,19 @@ def test_process_modules_and_names_are_introduced(process: Watched, tmp_path: Pa
             decoder.add(0, payload[OWNER.size :])
     assert decoder.damaged_bytes == 0
     # AND a new file of the log can be read alone
-    before = len(log.records(Kind.MODULE))
+    before = len(log.records(RingRecordKind.MODULE))
     sampler.new_log_file()
-    assert len(log.records(Kind.MODULE)) == 2 * before
-    assert len(set(log.records(Kind.MODULE))) == before
+    assert len(log.records(RingRecordKind.MODULE)) == 2 * before
+    assert len(set(log.records(RingRecordKind.MODULE))) == before
 
 
 def test_wall_clock_adds_those_who_wait(process: Watched, tmp_path: Path) -> None:
     log = Log()
     record(AttachedSampler(process.pid, tmp_path, log.append, clock="wall"), 0.5)
-    waiting = [said for said in log.records(Kind.BLOCKED) if said.tid == process.pid]
+    waiting = [said for said in log.records(RingRecordKind.BLOCKED) if said.tid == process.pid]
     assert sum(said.weight_ns for said in waiting) > 0.35e9
     # AND under the same name as everything else of that thread
-    assert {said.sequence for said in waiting} == {log.records(Kind.PROCESS)[0].sequence}
+    assert {said.sequence for said in waiting} == {log.records(RingRecordKind.PROCESS)[0].sequence}
 
 
 @needs_perf_events
@@ -156,7 +159,7 @@ def test_threads_that_start_later(tmp_path: Path) -> None:
     sampler.stop()
     python.wait()
     python.stdout.close()
-    samples = log.records(Kind.SAMPLE)
+    samples = log.records(RingRecordKind.SAMPLE)
     busy = {said.tid for said in samples} - {python.pid}
     assert len(busy) == 3
     assert len({said.sequence for said in samples}) == len({said.tid for said in samples})
@@ -174,7 +177,7 @@ def test_without_perf_events_what_waits_is_still_seen(
     log = Log()
     sampler = AttachedSampler(process.pid, tmp_path, log.append)
     record(sampler, 0.5)
-    assert log.records(Kind.BLOCKED) and not log.records(Kind.SAMPLE)
+    assert log.records(RingRecordKind.BLOCKED) and not log.records(RingRecordKind.SAMPLE)
     losses = sampler.losses()
     assert not losses.perf_events
     assert losses.running_unseen > 5

@@ -14,7 +14,7 @@ import pytest
 from tests.collect.watched import Log, Names, Watched, watched
 from whyperf.collect._stacks import Reader
 from whyperf.collect.blocked import BlockedSampler, ThreadRef
-from whyperf.recording.ringrecords import Kind
+from whyperf.recording.ringrecords import RingRecordKind
 
 # As the kernel numbers the call that poll() makes, and as recordings do.
 POLL, RECORDED_POLL = {"x86_64": (7, 7), "aarch64": (73, 271)}[platform.machine()]
@@ -114,7 +114,7 @@ def test_weights_add_up_to_the_time_watched(process: Watched, tmp_path: Path) ->
     sampler.stop()
     lasted = time.monotonic_ns() - began
     names = Names(process, Reader(tmp_path))
-    records = log.records(Kind.BLOCKED)
+    records = log.records(RingRecordKind.BLOCKED)
     # THEN the one that never moved has all of the time, in few records
     still = [said for said in records if said.tid == process.pid]
     assert 0.9 * lasted < sum(said.weight_ns for said in still) <= 1.02 * lasted
@@ -144,7 +144,7 @@ def test_times_are_in_order_and_within_the_run(process: Watched, tmp_path: Path)
     sampler.start()
     time.sleep(1.5)
     sampler.stop()
-    times = [said.time for said in log.records(Kind.BLOCKED)]
+    times = [said.time for said in log.records(RingRecordKind.BLOCKED)]
     assert times == sorted(times)
     assert began < times[0] and times[-1] < time.monotonic_ns()
 
@@ -163,7 +163,7 @@ def test_many_threads_cost_no_more(process: Watched, tmp_path: Path) -> None:
     assert losses.longest_period_ns > 40_000_000
     assert time.process_time() - before < 0.3
     weights = Counter()  # type: ignore[var-annotated]
-    for said in log.records(Kind.BLOCKED):
+    for said in log.records(RingRecordKind.BLOCKED):
         weights[said.tid, said.sequence] += said.weight_ns
     assert 1.5e9 < weights[process.pid, 7] < 3.2e9
 
@@ -177,7 +177,7 @@ def test_threads_that_go_are_written_and_counted(tmp_path: Path) -> None:
         time.sleep(0.4)
     time.sleep(0.2)
     sampler.stop()
-    assert sum(said.weight_ns for said in log.records(Kind.BLOCKED)) > 0.2e9
+    assert sum(said.weight_ns for said in log.records(RingRecordKind.BLOCKED)) > 0.2e9
     assert sampler.losses().gone > 0
 
 

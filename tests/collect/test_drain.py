@@ -20,7 +20,7 @@ from tests.collect.log_twin import as_put, decode, decode_file
 from tests.collect.ring_producer import CLAIMED, DONE, FREE, RING_BYTES, SLOTS, TAKEN, Rings
 from whyperf.collect._session import Drainer, create
 from whyperf.recording import ringrecords as records
-from whyperf.recording.ringrecords import Kind, Origin
+from whyperf.recording.ringrecords import ProcessOrigin, RingRecordKind
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ _records = st.one_of(
         st.integers(0, 8),
     ),
     st.builds(
-        lambda t, p: records.process(t, 5, 1, Origin.EXEC, executable=p),
+        lambda t, p: records.process(t, 5, 1, ProcessOrigin.EXEC, executable=p),
         st.integers(1, 2**62),
         st.text("ab", max_size=90),
     ),
@@ -123,8 +123,12 @@ def test_what_comes_out_is_what_went_in(tmp_path: Path, steps: list[tuple[int, b
         if not new_files:
             assert mine == expected
         else:
-            assert [r for r in mine if r[1] != Kind.PROCESS] == [r for r in expected if r[1] != Kind.PROCESS]
-            assert {r for r in mine if r[1] == Kind.PROCESS} == {r for r in expected if r[1] == Kind.PROCESS}
+            assert [r for r in mine if r[1] != RingRecordKind.PROCESS] == [
+                r for r in expected if r[1] != RingRecordKind.PROCESS
+            ]
+            assert {r for r in mine if r[1] == RingRecordKind.PROCESS} == {
+                r for r in expected if r[1] == RingRecordKind.PROCESS
+            }
         assert thread.tail == thread.head
 
 
@@ -140,11 +144,11 @@ def test_a_stack_is_written_once_a_file(rings: Rings, log: int) -> None:
 def test_a_new_file_repeats_living_processes_and_what_forked_ones_inherited(rings: Rings, log: int) -> None:
     # GIVEN a process with a module, its fork, and a module that has gone again
     parent, child = rings.take(0, 100, 100), rings.take(1, 101, 101)
-    parent.put(records.process(10, 100, 1, Origin.EXEC, executable="/bin/server"))
+    parent.put(records.process(10, 100, 1, ProcessOrigin.EXEC, executable="/bin/server"))
     parent.put(records.module(11, 0x1000, 0x2000, bias=0x1000, path="/bin/server"))
     parent.put(records.module(12, 0x8000, 0x9000, bias=0x8000, path="/lib/plugin.so"))
     parent.put(records.module_gone(13, 0x8000))
-    child.put(records.process(20, 101, 100, Origin.FORK, executable="/bin/server"))
+    child.put(records.process(20, 101, 100, ProcessOrigin.FORK, executable="/bin/server"))
     drainer = Drainer(rings.path)
     drainer.drain(log)
     before = len(logged(log))
@@ -154,10 +158,10 @@ def test_a_new_file_repeats_living_processes_and_what_forked_ones_inherited(ring
     # THEN it introduces both, each with the one module that is still mapped, the child's from its beginning on
     again = decode(logged(log)[before:])
     assert [(sequence, kind, time) for sequence, kind, _, time, _ in again] == [
-        (parent.sequence, Kind.PROCESS, 10),
-        (parent.sequence, Kind.MODULE, 11),
-        (child.sequence, Kind.PROCESS, 20),
-        (child.sequence, Kind.MODULE, 20),
+        (parent.sequence, RingRecordKind.PROCESS, 10),
+        (parent.sequence, RingRecordKind.MODULE, 11),
+        (child.sequence, RingRecordKind.PROCESS, 20),
+        (child.sequence, RingRecordKind.MODULE, 20),
     ]
     # AND the next drain does not
     before = len(logged(log))
@@ -174,7 +178,7 @@ def test_threads_are_retired_when_done_dead_or_replaced_by_an_exec(rings: Rings,
     replaced, living, claimed = rings.take(2, own, own), rings.take(3, own, own), rings.take(4, gone.pid, gone.pid)
     done.set_state(DONE)
     claimed.set_state(CLAIMED)
-    living.put(records.process(5, own, 1, Origin.EXEC, executable="/bin/new"))
+    living.put(records.process(5, own, 1, ProcessOrigin.EXEC, executable="/bin/new"))
     for i, thread in enumerate((done, dead, replaced, living)):
         thread.count(samples=10 + i, handler_ns_max=100 * i, dropped=1)
         thread.put(records.sample(1, [1, 2]))
@@ -242,7 +246,9 @@ class TestHostileProducers:
         # Valid kinds with invalid insides are likelier to be believed than plain noise.
         for _ in range(20):
             thread.put(
-                records.record(Kind(rng.choice([1, 2, 3, 4, 5, 6])), 1, bytes(rng.choices(noise, k=rng.randrange(200))))
+                records.record(
+                    RingRecordKind(rng.choice([1, 2, 3, 4, 5, 6])), 1, bytes(rng.choices(noise, k=rng.randrange(200)))
+                )
             )
         thread.poke(thread.head - 16 * rng.randrange(1, 10), noise[: 16 * rng.randrange(1, 3)])
         drainer.drain(log)

@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.unwind.building import PROGRAMS, compile_program
 from whyperf.collect._stacks import Reader
 from whyperf.recording.chunks import ChunkKind
-from whyperf.recording.ringrecords import OWNER, RECORD, Kind
+from whyperf.recording.ringrecords import OWNER, RECORD, RingRecordKind
 
 
 @dataclass(frozen=True)
@@ -69,14 +69,14 @@ class Said:
 
     tid: int
     sequence: int
-    kind: Kind
+    kind: RingRecordKind
     detail: int
     time: int
     payload: bytes
 
     @property
     def pcs(self) -> list[int]:
-        skipped = 8 if self.kind == Kind.BLOCKED else 0
+        skipped = 8 if self.kind == RingRecordKind.BLOCKED else 0
         words = memoryview(self.payload)[skipped:].cast("Q")
         return [pc for pc in words if pc]
 
@@ -94,7 +94,7 @@ class Log:
     def append(self, kind: int, payload: bytes) -> None:
         self.chunks.append((kind, payload))
 
-    def records(self, kind: Kind) -> list[Said]:
+    def records(self, kind: RingRecordKind) -> list[Said]:
         found = []
         for chunk, payload in self.chunks:
             if chunk not in (ChunkKind.RING, ChunkKind.BLOCKED):
@@ -105,6 +105,6 @@ class Log:
                 number, words, detail, time = RECORD.unpack_from(payload, at)
                 assert words % 2 == 0
                 body = payload[at + RECORD.size : at + 8 * words]
-                found.append(Said(tid, sequence, Kind(number), detail, time, body))
+                found.append(Said(tid, sequence, RingRecordKind(number), detail, time, body))
                 at += 8 * words
         return [said for said in found if said.kind == kind]

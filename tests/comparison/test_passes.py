@@ -8,7 +8,7 @@ import pytest
 
 from tests.report import verdicts
 from whyperf.comparison.passes import Pass, fits, further_pass, seconds_of
-from whyperf.diagnose.next_step import Step
+from whyperf.diagnose.next_step import NextStep
 
 
 def test_computing_is_counted_and_then_proven_once_each() -> None:
@@ -21,7 +21,7 @@ def test_computing_is_counted_and_then_proven_once_each() -> None:
 @pytest.mark.parametrize(("option", "kind"), [("--trace", Pass.TRACE), ("--clock", Pass.WAITS)])
 def test_what_would_settle_it_is_done(option: str, kind: Pass) -> None:
     verdict = verdicts.waiting()
-    step = Step((option, "wall"), "")
+    step = NextStep((option, "wall"), "")
     choice = further_pass(verdict, step, ())
     assert choice is not None and choice.kind is kind
     assert further_pass(verdict, step, {kind}) is None
@@ -37,7 +37,7 @@ def test_what_waits_or_needs_memory_is_proven_where_the_user_wants_it() -> None:
 
 def test_nothing_is_done_where_nothing_differs_or_the_user_must_act() -> None:
     assert further_pass(verdicts.nothing(), None, ()) is None
-    assert further_pass(verdicts.waiting(), Step(("--runs", "6"), ""), ()) is None
+    assert further_pass(verdicts.waiting(), NextStep(("--runs", "6"), ""), ()) is None
 
 
 def test_memory_is_recorded_where_it_grew_and_nothing_else_did() -> None:

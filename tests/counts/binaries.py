@@ -9,7 +9,7 @@ from bench.count_plans import Listed, listed
 
 from tests.counts.machine import MACHINE, ROOT
 from whyperf.debuginfo import describe
-from whyperf.debuginfo.probes.plan_file import Plan
+from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.debuginfo.probes.planner import Coverage, make_plan
 from whyperf.recording.call_tables import CallKind
 
@@ -18,7 +18,7 @@ BINARIES = [Path(f"{ROOT}/usr/bin/bash"), Path(f"{ROOT}/usr/lib/{MACHINE}-linux-
 
 
 @cache
-def planned(binary: Path, kinds: frozenset[CallKind] = frozenset(CallKind)) -> tuple[Plan, Coverage]:
+def planned(binary: Path, kinds: frozenset[CallKind] = frozenset(CallKind)) -> tuple[PatchPlan, Coverage]:
     made = make_plan(describe(str(binary)), kinds)
     assert made is not None
     return made

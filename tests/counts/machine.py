@@ -22,11 +22,11 @@ from pathlib import Path
 
 import numpy as np
 
-from whyperf.collect.counts.counter_files import CountedModule, CountedProcess, Reason, counted_processes
+from whyperf.collect.counts.counter_files import CountedModule, CountedProcess, UncountedReason, counted_processes
 from whyperf.collect.counts.recorder import LIBRARY
 from whyperf.debuginfo import Binary, describe
 from whyperf.debuginfo.probes.plan_cache import ensure_plan, load_plan
-from whyperf.debuginfo.probes.plan_file import Plan
+from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.debuginfo.probes.planner import DEFAULT_KINDS
 from whyperf.debuginfo.probes.sites import sites_of
 from whyperf.recording.call_tables import CallKind
@@ -155,7 +155,7 @@ class Machine:
                 found[edge] += int(counts[counter])
         return found
 
-    def _planned(self, binary: Path) -> tuple[Binary, Plan]:
+    def _planned(self, binary: Path) -> tuple[Binary, PatchPlan]:
         described = describe(str(binary))
         plan = load_plan(self.plans, described.build_id)
         assert plan is not None
@@ -166,11 +166,11 @@ def modules_of(build_id: str, processes: Sequence[CountedProcess]) -> list[Count
     modules = [one for process in processes for one in process.modules if one.build_id == build_id]
     assert modules
     for one in modules:
-        assert one.reason is Reason.COUNTED, one
+        assert one.reason is UncountedReason.COUNTED, one
     return modules
 
 
-def reasons(binary: Path, processes: Sequence[CountedProcess]) -> set[Reason]:
+def reasons(binary: Path, processes: Sequence[CountedProcess]) -> set[UncountedReason]:
     """Why it was not counted."""
     return {one.reason for process in processes for one in process.modules if Path(one.path).name == binary.name}
 

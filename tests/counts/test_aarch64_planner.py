@@ -13,10 +13,10 @@ from tests.counts.machine import MACHINE, Machine
 from whyperf.debuginfo import describe
 from whyperf.debuginfo.machines import AARCH64
 from whyperf.debuginfo.probes.aarch64 import words
-from whyperf.debuginfo.probes.aarch64.stubs import Site, Stubs, movable
+from whyperf.debuginfo.probes.aarch64.stubs import Stubs, StubSite, movable
 from whyperf.debuginfo.probes.aarch64.words import Form
 from whyperf.debuginfo.probes.plan_cache import load_plan
-from whyperf.debuginfo.probes.plan_file import Plan, PlanFlags, Rows
+from whyperf.debuginfo.probes.plan_file import PatchPlan, PlanFlags, Rows
 from whyperf.recording.call_tables import CallKind, NotCounted
 
 _INCREMENT_BYTES = 24
@@ -28,7 +28,7 @@ def text_of(word: int, address: int) -> str:
     return f"{mnemonic} {operands}"
 
 
-def stub_of(plan: Plan, patch: Rows) -> Iterator[str]:
+def stub_of(plan: PatchPlan, patch: Rows) -> Iterator[str]:
     """What runs instead, up to what surely leaves; increments as `count`."""
     counted = {int(at): int(counter) for at, counter in plan.increments.tolist()}
     at = int(patch["stub"])
@@ -46,7 +46,7 @@ def stub_of(plan: Plan, patch: Rows) -> Iterator[str]:
 
 def built(word: int, kind: CallKind, target: int = -1, *, entered: bool = False) -> list[str]:
     """The stub for a site at 0x5000."""
-    stubs, site = Stubs(), Site(kind, 0x5000, 0x4000, target, word)
+    stubs, site = Stubs(), StubSite(kind, 0x5000, 0x4000, target, word)
     if words.is_conditional(word):
         stubs.by_condition(site, entered=entered)
     elif target >= 0:
@@ -70,7 +70,7 @@ def test_calls_by_register() -> None:
 def test_the_callees_address_is_not_counted_in() -> None:
     for word, register in ((0xD63F0200, 9), (0xD63F0220, 9), (0xD63F0020, 16), (0xD63F0120, 16)):
         stubs = Stubs()
-        stubs.by_register(Site(CallKind.POINTER, 0x5000, 0x4000, -1, word), entered=False)
+        stubs.by_register(StubSite(CallKind.POINTER, 0x5000, 0x4000, -1, word), entered=False)
         plan = stubs.plan("00", PlanFlags.NONE)
         assert plan.stubs[0] & 31 == register
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.counts.machine import Machine, counting_machine, reasons
-from whyperf.collect.counts.counter_files import Reason, counted_processes
+from whyperf.collect.counts.counter_files import UncountedReason, counted_processes
 from whyperf.debuginfo import describe
 from whyperf.debuginfo.probes.plan_cache import ensure_plan, load_plan
 from whyperf.debuginfo.probes.plan_file import PATCH, read
@@ -44,7 +44,7 @@ class Subject:
     content: bytes
     """Of its plan."""
 
-    def reason_with(self, plan: bytes) -> set[Reason]:
+    def reason_with(self, plan: bytes) -> set[UncountedReason]:
         """Why the program is not counted by that plan, after a look that it runs as ever."""
         folder = self.machine.folder / "damaged"
         folder.mkdir(exist_ok=True)
@@ -90,7 +90,7 @@ def subject() -> Iterator[Subject]:
 
 
 def test_the_plan_itself_is_sound(subject: Subject) -> None:
-    assert subject.reason_with(subject.content) == {Reason.COUNTED}
+    assert subject.reason_with(subject.content) == {UncountedReason.COUNTED}
 
 
 def test_a_flipped_bit_is_noticed(subject: Subject) -> None:
@@ -99,15 +99,15 @@ def test_a_flipped_bit_is_noticed(subject: Subject) -> None:
         damaged = bytearray(subject.content)
         damaged[at] ^= 1 << at % 8
         found = subject.reason_with(bytes(damaged))
-        assert found <= {Reason.PLAN_DAMAGED, Reason.PLAN_OTHER_VERSION}, at
+        assert found <= {UncountedReason.PLAN_DAMAGED, UncountedReason.PLAN_OTHER_VERSION}, at
         assert read(bytes(damaged)) is None
 
 
 def test_a_plan_of_any_other_length_is_noticed(subject: Subject) -> None:
     for size in (0, 1, 7, 79, 80, 100, len(subject.content) // 2, len(subject.content) - 1):
         reason = subject.reason_with(subject.content[:size])
-        assert reason <= {Reason.PLAN_DAMAGED, Reason.NO_PLAN}, size
-    assert subject.reason_with(subject.content + b"\0") == {Reason.PLAN_DAMAGED}
+        assert reason <= {UncountedReason.PLAN_DAMAGED, UncountedReason.NO_PLAN}, size
+    assert subject.reason_with(subject.content + b"\0") == {UncountedReason.PLAN_DAMAGED}
 
 
 PATCH_AT, PATCH_STUB, PATCH_SIZE, PATCH_KIND, PATCH_OLD = (_HEADER_BYTES + at for at in (0, 4, 8, 9, 10))
@@ -136,16 +136,16 @@ FALSE_NUMBERS: dict[str, Callable[[Subject], bytes]] = {
 @pytest.mark.parametrize("name", FALSE_NUMBERS)
 def test_numbers_out_of_range_are_noticed_whatever_the_checksum_says(subject: Subject, name: str) -> None:
     found = subject.reason_with(FALSE_NUMBERS[name](subject))
-    assert found <= {Reason.PLAN_DAMAGED, Reason.PLAN_OTHER_VERSION} and found
+    assert found <= {UncountedReason.PLAN_DAMAGED, UncountedReason.PLAN_OTHER_VERSION} and found
 
 
 def test_one_other_byte_of_code_leaves_the_whole_module_alone(subject: Subject) -> None:
     other = subject.content[PATCH_OLD + 1] ^ 1
-    assert subject.reason_with(subject.with_number(PATCH_OLD + 1, other, "B")) == {Reason.OTHER_CODE}
+    assert subject.reason_with(subject.with_number(PATCH_OLD + 1, other, "B")) == {UncountedReason.OTHER_CODE}
 
 
 def test_more_counters_than_a_block_has_are_refused(subject: Subject) -> None:
-    assert subject.reason_with(subject.with_number(_COUNTERS_AT, 1 << 22)) == {Reason.TOO_MANY_COUNTERS}
+    assert subject.reason_with(subject.with_number(_COUNTERS_AT, 1 << 22)) == {UncountedReason.TOO_MANY_COUNTERS}
 
 
 def test_a_distance_that_leads_out_of_the_module_is_refused(subject: Subject) -> None:
@@ -153,7 +153,7 @@ def test_a_distance_that_leads_out_of_the_module_is_refused(subject: Subject) ->
     assert plan is not None
     stubs_at = subject.increments_at + plan.increments.nbytes
     found = subject.reason_with(subject.with_number(stubs_at + int(plan.fixes[0]), 0x70000000))
-    assert found == {Reason.PLAN_DAMAGED}
+    assert found == {UncountedReason.PLAN_DAMAGED}
 
 
 def test_no_folder_for_counters_means_no_counting(subject: Subject) -> None:
@@ -162,7 +162,7 @@ def test_no_folder_for_counters_means_no_counting(subject: Subject) -> None:
 
 
 def test_damaged_counter_files_say_nothing(subject: Subject, tmp_path: Path) -> None:
-    assert subject.reason_with(subject.content) == {Reason.COUNTED}
+    assert subject.reason_with(subject.content) == {UncountedReason.COUNTED}
     whole = max((p for p in subject.machine.folder.glob("out-*/*.counts")), key=lambda p: p.stat().st_mtime_ns)
     content = whole.read_bytes()
     for number, size in enumerate((0, 10, 4096, 4096 + 1024 * 1024 - 1)):

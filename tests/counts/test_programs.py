@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.counts.machine import MACHINE, USES_REGISTER, Machine, Ran, reasons
-from whyperf.collect.counts.counter_files import Reason
+from whyperf.collect.counts.counter_files import UncountedReason
 from whyperf.recording.call_tables import CallKind
 
 CALL, POINTER, ENTRY, TAIL = CallKind.CALL, CallKind.POINTER, CallKind.ENTRY, CallKind.TAIL
@@ -296,8 +296,11 @@ def test_code_that_is_not_what_was_planned_for_is_left_alone(machine: Machine) -
     other = machine.compiled(source % 1 + "\nint more(void) { return 3; }", "-O1", "-Wl,--build-id=0x1234567890")
     assert run_both(machine, planned).status == 2
     ran = run_both(machine, other)
-    assert ran.status == 2 and reasons(other, ran.processes) <= {Reason.OTHER_CODE, Reason.PLAN_DAMAGED}
-    assert Counter(one.reason for process in ran.processes for one in process.modules)[Reason.COUNTED] == 0
+    assert ran.status == 2 and reasons(other, ran.processes) <= {
+        UncountedReason.OTHER_CODE,
+        UncountedReason.PLAN_DAMAGED,
+    }
+    assert Counter(one.reason for process in ran.processes for one in process.modules)[UncountedReason.COUNTED] == 0
 
 
 def test_iterations_of_loops(machine: Machine) -> None:

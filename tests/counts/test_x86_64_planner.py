@@ -18,7 +18,7 @@ from whyperf.debuginfo.probes.plan_file import PatchKind
 from whyperf.debuginfo.probes.planner import DEFAULT_KINDS
 from whyperf.debuginfo.probes.stretches import stretches
 from whyperf.debuginfo.probes.x86_64.flags import flags_are_used
-from whyperf.debuginfo.probes.x86_64.moving import Moved, as_jump, movable, pointer_jump
+from whyperf.debuginfo.probes.x86_64.moving import MovedInstruction, as_jump, movable, pointer_jump
 from whyperf.recording.call_tables import NotCounted
 
 needs_binaries = pytest.mark.skipif(MACHINE != "x86_64", reason="looks at Debian's own x86-64 programs")
@@ -111,7 +111,7 @@ NOT_MOVABLE = {
 def test_what_is_moved_finds_what_it_found(name: str) -> None:
     content = bytes.fromhex(MOVABLE[name])
     moved = movable(0x5000, content, stack_is_lower=False)
-    assert isinstance(moved, Moved)
+    assert isinstance(moved, MovedInstruction)
     ((_, _, mnemonic, operands),) = instructions(content, 0x5000)
     for address in (0, 0x123450, 0x4FF0):
         ((_, size, other, others),) = instructions(moved.placed_at(address), address)
@@ -128,7 +128,7 @@ def test_nothing_that_uses_the_stack_is_moved_before_a_call() -> None:
     for code in ("55", "5d", "4889442408", "4883ec08", "488d7c2410", "4889e7", "ff742408"):
         assert isinstance(movable(0x5000, bytes.fromhex(code), stack_is_lower=True), NotCounted), code
     assert pointer_jump(0x5000, bytes.fromhex("ff542408"), is_call=True) is NotCounted.STACK
-    assert isinstance(pointer_jump(0x5000, bytes.fromhex("ff5008"), is_call=True), Moved)
+    assert isinstance(pointer_jump(0x5000, bytes.fromhex("ff5008"), is_call=True), MovedInstruction)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_nothing_that_uses_the_stack_is_moved_before_a_call() -> None:
 )
 def test_a_call_by_pointer_becomes_a_jump(call: str, jump: str) -> None:
     moved = pointer_jump(0x5000, bytes.fromhex(call), is_call=True)
-    assert isinstance(moved, Moved)
+    assert isinstance(moved, MovedInstruction)
     decoder = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
     (found,) = decoder.disasm(as_jump(moved).content, 0)
     assert f"{found.mnemonic} {found.op_str}" == jump

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from whyperf.debuginfo.variables_table import Flag, Kind, VariablesTable
+from whyperf.debuginfo.variables_table import Flag, LocationKind, VariablesTable
 
 ReadMemory = Callable[[int, int], bytes | None]
 """Bytes at a run-time address, or None where there are none."""
@@ -82,19 +82,19 @@ def _thread_local_block(frame: Frame) -> int:
 
 
 # Where in memory a value is, by kind, from the location's row and the frame.
-_ADDRESSES: dict[Kind, Callable[[Any, Frame], int]] = {
-    Kind.AT_CFA: lambda row, frame: frame.cfa + int(row["offset"]),
-    Kind.AT_REGISTER: lambda row, frame: _register(frame, int(row["reg"])) + int(row["offset"]),
-    Kind.AT_ADDRESS: lambda row, frame: frame.bias + int(row["address"]),
-    Kind.AT_TLS: lambda row, frame: _thread_local_block(frame) + int(row["offset"]),
+_ADDRESSES: dict[LocationKind, Callable[[Any, Frame], int]] = {
+    LocationKind.AT_CFA: lambda row, frame: frame.cfa + int(row["offset"]),
+    LocationKind.AT_REGISTER: lambda row, frame: _register(frame, int(row["reg"])) + int(row["offset"]),
+    LocationKind.AT_ADDRESS: lambda row, frame: frame.bias + int(row["address"]),
+    LocationKind.AT_TLS: lambda row, frame: _thread_local_block(frame) + int(row["offset"]),
 }
 # What a value is that is not in memory.
-_VALUES: dict[Kind, Callable[[Any, Frame], int]] = {
-    Kind.REGISTER: lambda row, frame: _register(frame, int(row["reg"])),
-    Kind.REGISTER_PLUS: lambda row, frame: _register(frame, int(row["reg"])) + int(row["offset"]),
-    Kind.CFA_PLUS: lambda row, frame: frame.cfa + int(row["offset"]),
-    Kind.CONSTANT: lambda row, _: int(row["address"]),
-    Kind.ADDRESS: lambda row, frame: frame.bias + int(row["address"]),
+_VALUES: dict[LocationKind, Callable[[Any, Frame], int]] = {
+    LocationKind.REGISTER: lambda row, frame: _register(frame, int(row["reg"])),
+    LocationKind.REGISTER_PLUS: lambda row, frame: _register(frame, int(row["reg"])) + int(row["offset"]),
+    LocationKind.CFA_PLUS: lambda row, frame: frame.cfa + int(row["offset"]),
+    LocationKind.CONSTANT: lambda row, _: int(row["address"]),
+    LocationKind.ADDRESS: lambda row, frame: frame.bias + int(row["address"]),
 }
 
 
@@ -111,19 +111,19 @@ class _Reader:
 
     def content(self, row: Any, frame: Frame, calls: int) -> bytes:
         """The value's bytes; `calls` bounds how far up entry values are looked for."""
-        kind, size = Kind(int(row["kind"])), int(row["size"])
+        kind, size = LocationKind(int(row["kind"])), int(row["size"])
         if kind in _ADDRESSES:
             return self.read(_ADDRESSES[kind](row, frame), size)
-        if kind is Kind.VECTOR:
+        if kind is LocationKind.VECTOR:
             if int(row["reg"]) not in frame.vectors:
                 raise _UnreadableError
             return frame.vectors[int(row["reg"])][:size]
-        if kind is Kind.EXPRESSION:
+        if kind is LocationKind.EXPRESSION:
             start = int(row["offset"])
             value = self.run(self.table.expressions[start : start + int(row["address"])], frame, calls)
             if not int(row["flags"]) & Flag.STACK_VALUE:
                 return self.read(value, size)
-        elif kind is Kind.ENTRY:
+        elif kind is LocationKind.ENTRY:
             value = self.at_entry(frame, int(row["reg"]), int(row["address"]), calls)
         else:
             value = _VALUES[kind](row, frame)

@@ -9,7 +9,7 @@ import pytest
 from whyperf.debuginfo import describe
 from whyperf.debuginfo.code_uses import CodeUses, uses_at
 from whyperf.debuginfo.machines import AARCH64, X86_64, Machine
-from whyperf.debuginfo.machines.machine import Step
+from whyperf.debuginfo.machines.machine import FlowStep
 from whyperf.debuginfo.machines.operations import Does, Effect, Immediate, Memory, Operation
 
 from .building import run
@@ -116,7 +116,7 @@ def test_operands() -> None:
     assert add.operands == (Memory((7, 2), 16, False), Immediate(1))
     assert wide.operands == (33, Memory((), 8, True))
     assert [start + size for start, size, _, _ in X86_64.decoded(code, 0x1000).rows][2] == 0x1000 + 17
-    assert (name, end.operands) == ("ret", ()) and X86_64.step(name) is Step.STOP
+    assert (name, end.operands) == ("ret", ()) and X86_64.step(name) is FlowStep.STOP
 
 
 def _words(*words: int) -> bytes:

@@ -9,7 +9,7 @@ import pytest
 
 from whyperf.debuginfo.elf import read_elf
 from whyperf.debuginfo.machines import AARCH64, X86_64, machine_of
-from whyperf.debuginfo.machines.machine import Machine, Step, TableJump
+from whyperf.debuginfo.machines.machine import FlowStep, Machine, TableJump
 from whyperf.debuginfo.probes.planner import make_plan
 from whyperf.errors import WhyperfError
 
@@ -50,18 +50,23 @@ def test_jumps_and_calls_are_those_that_objdump_shows(file: str, described: Desc
                 continue
             step = machine.step(mnemonic)
             assert step is _step(shown[start][0]), (hex(start), mnemonic, shown[start])
-            if step not in (Step.NEXT, Step.STOP):
+            if step not in (FlowStep.NEXT, FlowStep.STOP):
                 found = TARGET.search(shown[start][1]) if "(" not in shown[start][1] else None
                 assert machine.direct_target(operands) == (int(found[1], 16) if found else None), hex(start)
                 seen += 1
     assert seen > 1000
 
 
-def _step(name: str) -> Step:
-    for pattern, step in ((CALLS, Step.CALL), (JUMPS, Step.JUMP), (BRANCHES, Step.BRANCH), (STOPS, Step.STOP)):
+def _step(name: str) -> FlowStep:
+    for pattern, step in (
+        (CALLS, FlowStep.CALL),
+        (JUMPS, FlowStep.JUMP),
+        (BRANCHES, FlowStep.BRANCH),
+        (STOPS, FlowStep.STOP),
+    ):
         if pattern.fullmatch(name):
             return step
-    return Step.NEXT
+    return FlowStep.NEXT
 
 
 def test_addresses_are_put_together() -> None:
@@ -107,7 +112,7 @@ def test_a_linkage_stub_jumps_through_its_slot() -> None:
     stub = words(0xD503245F, 0x90000010, 0xF947DA11, 0x913EC210, 0xD61F0220)
     assert len(stub) <= AARCH64.stub_bytes
     *_, (start, size, mnemonic, operands) = AARCH64.decoded(stub, AT).rows
-    assert AARCH64.step(mnemonic) is Step.JUMP
+    assert AARCH64.step(mnemonic) is FlowStep.JUMP
     assert AARCH64.fixed_address(operands, start + size) == 0x1FB0
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.debuginfo.evaluate import Frame, evaluate, evaluate_fields
 from whyperf.debuginfo.variables import VariablesTable
-from whyperf.debuginfo.variables_table import Kind
+from whyperf.debuginfo.variables_table import LocationKind
 
 from .handmade import AARCH64, CALLER, DATA, PROBE, TYPES, X86_64, Argument, Target, Variable, build, sleb, uleb
 from .oracle import table_of
@@ -86,57 +86,67 @@ class Hand:
             caller=caller,
         )
 
-    def cases(self) -> list[tuple[str, bytes, Kind, float]]:
+    def cases(self) -> list[tuple[str, bytes, LocationKind, float]]:
         return [
             # Registers and memory.
-            ("int", self.reg(0), Kind.REGISTER, -5),
-            ("word", self.reg(0), Kind.REGISTER, 2**64 - 5),
-            ("unsigned", self.reg(1), Kind.REGISTER, 3),
-            ("double", self.vector(2), Kind.VECTOR, 6.25),
-            ("float", self.vector(3), Kind.VECTOR, 1.5),
-            ("int", fbreg(-24), Kind.AT_CFA, -7),
-            ("long", self.breg(7, 16), Kind.AT_REGISTER, -(2**40)),
-            ("double", b"\x03" + struct.pack("<Q", DATA), Kind.AT_ADDRESS, 2.5),
-            ("int", self.breg(5, 4), Kind.AT_REGISTER, -22),
-            ("int", b"\x92" + uleb(5) + sleb(4), Kind.AT_REGISTER, -22),
+            ("int", self.reg(0), LocationKind.REGISTER, -5),
+            ("word", self.reg(0), LocationKind.REGISTER, 2**64 - 5),
+            ("unsigned", self.reg(1), LocationKind.REGISTER, 3),
+            ("double", self.vector(2), LocationKind.VECTOR, 6.25),
+            ("float", self.vector(3), LocationKind.VECTOR, 1.5),
+            ("int", fbreg(-24), LocationKind.AT_CFA, -7),
+            ("long", self.breg(7, 16), LocationKind.AT_REGISTER, -(2**40)),
+            ("double", b"\x03" + struct.pack("<Q", DATA), LocationKind.AT_ADDRESS, 2.5),
+            ("int", self.breg(5, 4), LocationKind.AT_REGISTER, -22),
+            ("int", b"\x92" + uleb(5) + sleb(4), LocationKind.AT_REGISTER, -22),
             # Computed values.
-            ("long", fbreg(-100) + STACK_VALUE, Kind.CFA_PLUS, CFA - 100),
-            ("long", self.breg(7, 40) + STACK_VALUE, Kind.REGISTER_PLUS, RSP + 40),
-            ("word", b"\x03" + struct.pack("<Q", DATA) + STACK_VALUE, Kind.ADDRESS, DATA + BIAS),
-            ("int", b"\x39" + STACK_VALUE, Kind.CONSTANT, 9),
-            ("int", b"\x09\xfe" + STACK_VALUE, Kind.CONSTANT, -2),
-            ("double", b"\x9e\x08" + struct.pack("<d", 0.125), Kind.CONSTANT, 0.125),
+            ("long", fbreg(-100) + STACK_VALUE, LocationKind.CFA_PLUS, CFA - 100),
+            ("long", self.breg(7, 40) + STACK_VALUE, LocationKind.REGISTER_PLUS, RSP + 40),
+            ("word", b"\x03" + struct.pack("<Q", DATA) + STACK_VALUE, LocationKind.ADDRESS, DATA + BIAS),
+            ("int", b"\x39" + STACK_VALUE, LocationKind.CONSTANT, 9),
+            ("int", b"\x09\xfe" + STACK_VALUE, LocationKind.CONSTANT, -2),
+            ("double", b"\x9e\x08" + struct.pack("<d", 0.125), LocationKind.CONSTANT, 0.125),
             # Expressions.
-            ("int", fbreg(-32) + b"\x06\x23\x04", Kind.EXPRESSION, -22),
-            ("long", self.breg(8, 0) + b"\x08\x20\x25" + STACK_VALUE, Kind.EXPRESSION, 44),
-            ("long", self.breg(0, 0) + b"\x31\x1a" + STACK_VALUE, Kind.EXPRESSION, 1),
-            ("long", self.breg(0, 0) + b"\x32\x1b" + STACK_VALUE, Kind.EXPRESSION, -2),
-            ("long", b"\x3a\x33\x1d" + STACK_VALUE, Kind.EXPRESSION, 1),
-            ("long", self.breg(0, 0) + b"\x32\x26" + STACK_VALUE, Kind.EXPRESSION, -2),
-            ("long", self.breg(0, 0) + b"\x19\x12\x1e" + STACK_VALUE, Kind.EXPRESSION, 25),
-            ("int", self.breg(0, 0) + b"\x30\x2d" + STACK_VALUE, Kind.EXPRESSION, 1),
-            ("int", self.breg(0, 0) + b"\x30\x2b" + STACK_VALUE, Kind.EXPRESSION, 0),
-            ("int", b"\x31\x32\x33\x17\x1c\x1c" + STACK_VALUE, Kind.EXPRESSION, 4),
-            ("int", b"\x35\x36\x14\x13\x16\x1c" + STACK_VALUE, Kind.EXPRESSION, 1),
-            ("int", b"\x35\x36\x15\x01\x1c" + STACK_VALUE, Kind.EXPRESSION, 1),
-            ("long", self.breg(5, 4) + b"\x94\x04" + STACK_VALUE, Kind.EXPRESSION, 2**32 - 22),
-            ("long", self.breg(0, 0) + b"\x20\x1f" + STACK_VALUE, Kind.EXPRESSION, -4),
+            ("int", fbreg(-32) + b"\x06\x23\x04", LocationKind.EXPRESSION, -22),
+            ("long", self.breg(8, 0) + b"\x08\x20\x25" + STACK_VALUE, LocationKind.EXPRESSION, 44),
+            ("long", self.breg(0, 0) + b"\x31\x1a" + STACK_VALUE, LocationKind.EXPRESSION, 1),
+            ("long", self.breg(0, 0) + b"\x32\x1b" + STACK_VALUE, LocationKind.EXPRESSION, -2),
+            ("long", b"\x3a\x33\x1d" + STACK_VALUE, LocationKind.EXPRESSION, 1),
+            ("long", self.breg(0, 0) + b"\x32\x26" + STACK_VALUE, LocationKind.EXPRESSION, -2),
+            ("long", self.breg(0, 0) + b"\x19\x12\x1e" + STACK_VALUE, LocationKind.EXPRESSION, 25),
+            ("int", self.breg(0, 0) + b"\x30\x2d" + STACK_VALUE, LocationKind.EXPRESSION, 1),
+            ("int", self.breg(0, 0) + b"\x30\x2b" + STACK_VALUE, LocationKind.EXPRESSION, 0),
+            ("int", b"\x31\x32\x33\x17\x1c\x1c" + STACK_VALUE, LocationKind.EXPRESSION, 4),
+            ("int", b"\x35\x36\x14\x13\x16\x1c" + STACK_VALUE, LocationKind.EXPRESSION, 1),
+            ("int", b"\x35\x36\x15\x01\x1c" + STACK_VALUE, LocationKind.EXPRESSION, 1),
+            ("long", self.breg(5, 4) + b"\x94\x04" + STACK_VALUE, LocationKind.EXPRESSION, 2**32 - 22),
+            ("long", self.breg(0, 0) + b"\x20\x1f" + STACK_VALUE, LocationKind.EXPRESSION, -4),
             # Typed operators: the same word as a signed and as an unsigned 32-bit number.
-            ("long", self.breg(1, -4) + typed(0xF7, "int") + typed(0xF7, "long") + STACK_VALUE, Kind.EXPRESSION, -1),
+            (
+                "long",
+                self.breg(1, -4) + typed(0xF7, "int") + typed(0xF7, "long") + STACK_VALUE,
+                LocationKind.EXPRESSION,
+                -1,
+            ),
             (
                 "long",
                 self.breg(1, -4) + typed(0xF7, "unsigned") + typed(0xF7, "long") + STACK_VALUE,
-                Kind.EXPRESSION,
+                LocationKind.EXPRESSION,
                 2**32 - 1,
             ),
-            ("long", b"\xa5" + uleb(1) + uleb(TYPES["unsigned"]) + b"\xf7\x00" + STACK_VALUE, Kind.EXPRESSION, 3),
+            (
+                "long",
+                b"\xa5" + uleb(1) + uleb(TYPES["unsigned"]) + b"\xf7\x00" + STACK_VALUE,
+                LocationKind.EXPRESSION,
+                3,
+            ),
             # Pieces.
-            ("int", self.reg(1) + piece(4), Kind.REGISTER, 3),
+            ("int", self.reg(1) + piece(4), LocationKind.REGISTER, 3),
             # Entry values.
-            ("int", self.entry(5) + STACK_VALUE, Kind.ENTRY, 42),
-            ("int", self.entry(4) + STACK_VALUE, Kind.ENTRY, 77),
-            ("long", self.entry(1) + STACK_VALUE, Kind.ENTRY, RBP - 64),
-            ("long", self.entry(2) + b"\x23\x03" + STACK_VALUE, Kind.EXPRESSION, 2**40 + 8),
+            ("int", self.entry(5) + STACK_VALUE, LocationKind.ENTRY, 42),
+            ("int", self.entry(4) + STACK_VALUE, LocationKind.ENTRY, 77),
+            ("long", self.entry(1) + STACK_VALUE, LocationKind.ENTRY, RBP - 64),
+            ("long", self.entry(2) + b"\x23\x03" + STACK_VALUE, LocationKind.EXPRESSION, 2**40 + 8),
         ]
 
     def unreadable(self) -> list[tuple[str, bytes]]:
@@ -268,7 +278,7 @@ def test_fields_behind_pointers(hand: Hand, table: VariablesTable) -> None:
 
 def test_a_frame_base_may_be_a_register(hand: Hand, table: VariablesTable) -> None:
     location = listed(table, CALLER + 8)["by_rbp"]
-    assert table.locations[location]["kind"] == Kind.AT_REGISTER
+    assert table.locations[location]["kind"] == LocationKind.AT_REGISTER
     assert evaluate(table, location, hand.frame(), read_memory) == 1234
 
 
@@ -286,7 +296,7 @@ def test_a_slot_that_no_line_is_known_to_have_assigned_is_not_listed(hand: Hand,
 def test_an_entry_value_needs_the_call_that_was_made(hand: Hand, table: VariablesTable) -> None:
     """Reached by a tail call, the function was called by somebody else: the site's target is not its entry."""
     location = listed(table, PROBE + 8)["case34"]
-    assert table.locations[location]["kind"] == Kind.ENTRY
+    assert table.locations[location]["kind"] == LocationKind.ENTRY
     here = hand.frame()
     elsewhere = Frame(
         here.registers, here.cfa, BIAS, return_address=hand.target.call_returns + BIAS + 1, caller=here.caller

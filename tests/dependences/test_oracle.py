@@ -16,7 +16,7 @@ from tests.dependences.oracle import OracleEvent, trace
 from tests.dependences.programs import FUNCTIONS, compiled, programs
 from tests.dependences.tool_run import functions_of, plan_text, record
 from whyperf.collect.architecture import X86_64
-from whyperf.collect.dependence_stream import Decoded, Producer, Stream
+from whyperf.collect.dependence_stream import DecodedStream, Producer, Stream
 
 # A few programs that are always the same; with the variable set, so many new ones.
 CHOSEN = os.environ.get("WHYPERF_ORACLE_EXAMPLES")
@@ -32,7 +32,7 @@ VECTORS = [("-O3", "-mavx2"), ("-O2", "-msse4.2")] if HERE is X86_64 else [("-O3
 SCALARS = [("-O0",), ("-O2", "-fno-tree-vectorize"), ("-Os",)]
 
 
-def recorded_events(stream: Stream, decoded: Decoded) -> list[OracleEvent]:
+def recorded_events(stream: Stream, decoded: DecodedStream) -> list[OracleEvent]:
     events = []
     for event in range(1, stream.events + 1):
         producers, kinds = decoded.producers_of(event), decoded.kinds_of(event)
@@ -78,7 +78,7 @@ def test_every_edge_equals_single_stepping(flags: tuple[str, ...], source: str) 
         assert stream.complete and "producers" not in stream.inexact
 
 
-def flattened(recorded: list[OracleEvent], decoded: Decoded) -> list[OracleEvent]:
+def flattened(recorded: list[OracleEvent], decoded: DecodedStream) -> list[OracleEvent]:
     """Without JOIN events: what they joined stands where they stood, and the others are numbered anew."""
     origins: dict[int, frozenset[int]] = {}
     kept: list[OracleEvent] = []

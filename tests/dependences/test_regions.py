@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.dependences.tool_run import functions_of, plan_text, record
-from whyperf.collect.dependence_stream import Decoded, Flow, Stream
+from whyperf.collect.dependence_stream import DecodedStream, Stream, StreamFlow
 from whyperf.debuginfo import describe
 from whyperf.debuginfo.flow import Flows
 from whyperf.recording.deep_tables import RegionKind
@@ -22,7 +22,9 @@ ZOOMED = ["nested", "search"]
 
 
 @pytest.fixture(scope="module", params=["-O0", "-O1", "-O2"])
-def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Stream, Decoded, Flow]:
+def recorded(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Stream, DecodedStream, StreamFlow]:
     program = tmp_path_factory.mktemp("regions") / "regions"
     flags = [request.param, "-g", "-no-pie", "-fno-unroll-loops"]
     subprocess.run(["gcc", *flags, TARGETS / "regions.c", "-o", program], check=True)
@@ -36,7 +38,7 @@ def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return stream, stream.decode(flow), flow
 
 
-def _within(decoded: Decoded, function: int, kind: RegionKind) -> list[int]:
+def _within(decoded: DecodedStream, function: int, kind: RegionKind) -> list[int]:
     regions = decoded.regions
     found = []
     for number in np.flatnonzero(regions["kind"] == kind):
@@ -50,7 +52,7 @@ def _within(decoded: Decoded, function: int, kind: RegionKind) -> list[int]:
 
 # -O2 threads jumps, which makes other loops of these.
 @pytest.mark.parametrize("recorded", ["-O0", "-O1"], indirect=True)
-def test_iterations_are_counted(recorded: tuple[Stream, Decoded, Flow]) -> None:
+def test_iterations_are_counted(recorded: tuple[Stream, DecodedStream, StreamFlow]) -> None:
     _, decoded, _ = recorded
     regions = decoded.regions
     # THEN the outer loop is entered once, the inner one once a row that has columns at most
@@ -64,7 +66,7 @@ def test_iterations_are_counted(recorded: tuple[Stream, Decoded, Flow]) -> None:
     assert depths == [2, 2, 2, 1, 0, 0]
 
 
-def _loops_above(decoded: Decoded, region: int) -> int:
+def _loops_above(decoded: DecodedStream, region: int) -> int:
     count, above = 0, int(decoded.regions["parent"][region])
     while decoded.regions["kind"][above] != RegionKind.ACTIVATION:
         count += int(decoded.regions["kind"][above] == RegionKind.LOOP)
@@ -72,7 +74,7 @@ def _loops_above(decoded: Decoded, region: int) -> int:
     return count
 
 
-def test_a_search_that_finds_leaves_its_loop_by_an_arm(recorded: tuple[Stream, Decoded, Flow]) -> None:
+def test_a_search_that_finds_leaves_its_loop_by_an_arm(recorded: tuple[Stream, DecodedStream, StreamFlow]) -> None:
     stream, decoded, flow = recorded
     regions = decoded.regions
     visits = [int(n) for n in np.flatnonzero((regions["kind"] == RegionKind.ACTIVATION) & (regions["place"] == 2))]
@@ -85,7 +87,7 @@ def test_a_search_that_finds_leaves_its_loop_by_an_arm(recorded: tuple[Stream, D
     assert stream.complete
 
 
-def test_numbers_lead_where_they_should(recorded: tuple[Stream, Decoded, Flow]) -> None:
+def test_numbers_lead_where_they_should(recorded: tuple[Stream, DecodedStream, StreamFlow]) -> None:
     _, decoded, flow = recorded
     regions = decoded.regions
     inner = np.arange(1, len(regions))
@@ -99,7 +101,7 @@ def test_numbers_lead_where_they_should(recorded: tuple[Stream, Decoded, Flow]) 
     assert (regions["place"][iterations["parent"]] == iterations["place"]).all()
 
 
-def test_regions_equal_a_plain_twin(recorded: tuple[Stream, Decoded, Flow]) -> None:
+def test_regions_equal_a_plain_twin(recorded: tuple[Stream, DecodedStream, StreamFlow]) -> None:
     stream, decoded, flow = recorded
     regions = decoded.regions
     # GIVEN for each activation its events in order
@@ -120,7 +122,7 @@ def test_regions_equal_a_plain_twin(recorded: tuple[Stream, Decoded, Flow]) -> N
             assert chain[::-1] == expected
 
 
-def _twin(sites: list[int], flow: Flow) -> list[list[tuple[str, int, int]]]:
+def _twin(sites: list[int], flow: StreamFlow) -> list[list[tuple[str, int, int]]]:
     """The open regions at each of one activation's events, as a list that is searched from the outside."""
 
     def inside(block: int, loop: int) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.dependences.tool_run import functions_of, plan_text, record
-from whyperf.collect.dependence_stream import Decoded, Producer, SiteFlag, Stream
+from whyperf.collect.dependence_stream import DecodedStream, Producer, SiteFlag, Stream
 
 TARGET = Path(__file__).parent / "targets" / "data.c"
 
@@ -22,7 +22,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _flattened(decoded: Decoded, event: int) -> set[int]:
+def _flattened(decoded: DecodedStream, event: int) -> set[int]:
     """An event's memory producers, looking through JOIN events."""
     found, waiting = (
         set[int](),
@@ -37,7 +37,7 @@ def _flattened(decoded: Decoded, event: int) -> set[int]:
     return found
 
 
-def _events_in(stream: Stream, decoded: Decoded, function: int) -> list[int]:
+def _events_in(stream: Stream, decoded: DecodedStream, function: int) -> list[int]:
     sites = stream.sites["function"][decoded.site] == function
     return [int(e) for e in np.flatnonzero(sites & (decoded.join == 0)) if e]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from whyperf.engines.excess.blame_reasons import Role
+from whyperf.engines.excess.blame_reasons import BlameReason
 from whyperf.engines.excess.detail import ExcessDetail
 
 _NOTHING = ExcessDetail(
-    role=Role.OWN,
+    role=BlameReason.OWN,
     repeats=False,
     in_every_round=False,
     two_builds=False,

@@ -14,7 +14,7 @@ from tests.diagnose import work
 from tests.diagnose.dask import OwnCluster, eventually
 from whyperf.cli.demo import BAD_ARGUMENT, GOOD_ARGUMENT, build
 from whyperf.cli.main import main
-from whyperf.collect.tracer.backends import Means, choose
+from whyperf.collect.tracer.backends import Backend, choose
 from whyperf.diagnose import cluster as dask
 from whyperf.diagnose.cluster import Cluster, scheduler_at
 from whyperf.diagnose.diagnosis import examine
@@ -51,7 +51,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two good and two bad runs of a real program; with kernel events where they can be had. The bad ones also have
     more to do, so that no disturbance hides the difference."""
     folder = tmp_path_factory.mktemp("recorded")
-    trace = ["--trace"] if choose().means is Means.BPF else []
+    trace = ["--trace"] if choose().means is Backend.BPF else []
     for kind, *arguments in (("good", GOOD_ARGUMENT, "5"), ("bad", BAD_ARGUMENT, "16")):
         for number in (1, 2):
             record(folder / f"{kind}-{number}", [str(build()), *arguments], *trace)

@@ -14,7 +14,7 @@ from whyperf.diagnose.claims import Claim, Thing
 from whyperf.diagnose.join import WORTH_A_WORD, join
 from whyperf.diagnose.symptom_kind import Nature
 from whyperf.diagnose.trust import ENGINES, HAS_A_SAY, TRUST
-from whyperf.diagnose.verdict import Evidence, Suspect, Variable
+from whyperf.diagnose.verdict import AbnormalVariable, Evidence, Suspect
 from whyperf.engines.finding import Detail
 
 # Fractions, so that no order hangs on a rounding.
@@ -215,7 +215,7 @@ def test_a_plug_in_that_samples_charge_to_the_program_takes_that_from_it():
 
 
 def test_the_most_trusted_tells_it_and_others_add_what_it_does_not_know():
-    data = claim("values", "plan", 3, 0.9, {"variables": (Variable("limit", "1", "0", "value", (3,)),),
+    data = claim("values", "plan", 3, 0.9, {"variables": (AbnormalVariable("limit", "1", "0", "value", (3,)),),
                  "pattern": "wrong-constraint"}, preface="limit is 0; was 1.", counted_in="excess")  # fmt: skip
     layer = claim("contexts", "plan", 2, 0.4, {"thread": "worker", "process": "tool"}, remark="The cause is internal.",
                   counted_in="excess")  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 
 from tests.diagnose.test_diagnosis import SLOW, STACKS, runs
 from whyperf.ci.judging import judge_change
-from whyperf.ci.state import State
+from whyperf.ci.state import BenchmarkState
 from whyperf.diagnose.diagnosis import diagnose
 from whyperf.diagnose.verdict import VerdictKind
 from whyperf.recording.latency import LatencyCount
@@ -79,7 +79,7 @@ def test_the_tail_of_requests_is_the_symptom_and_fails_the_gate():
     assert tail.certain
     # AND the gate does not let it pass
     judged = judge_change(verdict, lambda: diagnose(bad, good), threshold=0.1)
-    assert judged.state is State.SLOWER
+    assert judged.state is BenchmarkState.SLOWER
     assert "p99 latency" in judged.sentence
 
 

@@ -13,13 +13,13 @@ from tests.diagnose.test_join import suspect
 from whyperf.diagnose.advice import compare_again
 from whyperf.diagnose.diagnosis import diagnose, examine
 from whyperf.diagnose.join import Joined
-from whyperf.diagnose.next_step import Possible, Recordings, next_step
+from whyperf.diagnose.next_step import Possible, RecordedSides, next_step
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.verdict import PEAK_BYTES, Symptom, VerdictKind
 from whyperf.engines.run import Run
-from whyperf.recording.manifest import RunOptions, Trace, Window
+from whyperf.recording.manifest import RunOptions, TraceSummary, Window
 
-SAMPLED = Recordings(traced=False, waits=False, fewest_runs=3)
+SAMPLED = RecordedSides(traced=False, waits=False, fewest_runs=3)
 CLEAR = Joined((suspect("a", score=0.9), suspect("b", score=0.2)), ())
 CLOSE = Joined((suspect("a", score=0.5), suspect("b", score=0.45)), ())
 CERTAIN = Joined(tuple(replace(one, confidence="high") for one in CLOSE.suspects), ())
@@ -109,7 +109,7 @@ def test_a_servers_options_are_part_of_the_next_command():
 
 
 def test_of_a_whole_machine_one_more_recording_is_asked_for():
-    everybody = {"command": ("[all processes]",), "trace": Trace("bpf", "all", 99.0), "lasted_s": 30}
+    everybody = {"command": ("[all processes]",), "trace": TraceSummary("bpf", "all", 99.0), "lasted_s": 30}
     command = compare_again(made(**everybody), made(**everybody), "--runs", "3")
     assert command == "whyperf record --trace --all --for 30s -o NAME"
     dumped = compare_again(made(stopped_by="dump", **everybody), made(stopped_by="dump", **everybody), "--runs", "3")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.diagnose.details import excess_detail
 from whyperf.diagnose.pattern import HowItGrew, how_it_grew, likeliest, together
 from whyperf.diagnose.verdict import Evidence
-from whyperf.engines.excess.blame_reasons import Role
+from whyperf.engines.excess.blame_reasons import BlameReason
 from whyperf.engines.finding import Detail
 
 PATTERNS = st.sampled_from(
@@ -17,7 +17,7 @@ PATTERNS = st.sampled_from(
 )
 GROWTHS = st.builds(
     HowItGrew,
-    role=st.sampled_from([None, *Role]),
+    role=st.sampled_from([None, *BlameReason]),
     repeats=st.booleans(),
     in_every_round=st.booleans(),
     two_builds=st.booleans(),
@@ -30,19 +30,19 @@ GROWTHS = st.builds(
     ("growth", "pattern"),
     [
         (HowItGrew(), "unknown"),
-        (HowItGrew(Role.OWN), "unknown"),
-        (HowItGrew(Role.OWN, repeats=True), "scalability"),
-        (HowItGrew(Role.CALLS_MORE), "new-path"),
-        (HowItGrew(Role.CALLS_MORE, in_every_round=True), "missing-constraint"),
-        (HowItGrew(Role.CALLS_MORE, in_every_round=True, repeats=True), "scalability"),
-        (HowItGrew(Role.CALLS_MORE, in_every_round=True, repeats=True, new_code=True), "new-path"),
-        (HowItGrew(Role.OWN, in_every_round=True), "unknown"),
-        (HowItGrew(Role.TAKES_LONGER), "unknown"),
-        (HowItGrew(Role.OWN, repeats=True, two_builds=True), "missing-constraint"),
-        (HowItGrew(Role.OWN, two_builds=True, changed=True), "missing-constraint"),
-        (HowItGrew(Role.OWN, two_builds=True), "unknown"),
-        (HowItGrew(Role.ELSEWHERE, two_builds=True, changed=True), "wrong-constraint"),
-        (HowItGrew(Role.ELSEWHERE, repeats=True, two_builds=True, changed=True), "wrong-constraint"),
+        (HowItGrew(BlameReason.OWN), "unknown"),
+        (HowItGrew(BlameReason.OWN, repeats=True), "scalability"),
+        (HowItGrew(BlameReason.CALLS_MORE), "new-path"),
+        (HowItGrew(BlameReason.CALLS_MORE, in_every_round=True), "missing-constraint"),
+        (HowItGrew(BlameReason.CALLS_MORE, in_every_round=True, repeats=True), "scalability"),
+        (HowItGrew(BlameReason.CALLS_MORE, in_every_round=True, repeats=True, new_code=True), "new-path"),
+        (HowItGrew(BlameReason.OWN, in_every_round=True), "unknown"),
+        (HowItGrew(BlameReason.TAKES_LONGER), "unknown"),
+        (HowItGrew(BlameReason.OWN, repeats=True, two_builds=True), "missing-constraint"),
+        (HowItGrew(BlameReason.OWN, two_builds=True, changed=True), "missing-constraint"),
+        (HowItGrew(BlameReason.OWN, two_builds=True), "unknown"),
+        (HowItGrew(BlameReason.ELSEWHERE, two_builds=True, changed=True), "wrong-constraint"),
+        (HowItGrew(BlameReason.ELSEWHERE, repeats=True, two_builds=True, changed=True), "wrong-constraint"),
     ],
 )
 def test_where_data_are_silent_growth_speaks(growth, pattern):
@@ -84,7 +84,7 @@ def test_a_flipped_condition_explains_a_new_path():
 def test_growth_is_told_by_the_engine_that_knows_where_time_is():
     said = [
         Evidence("values", 1, 0.5, Detail()),
-        Evidence("excess", 1, 0.5, excess_detail(role=Role.CALLS_MORE, in_every_round=True, code="changed")),
+        Evidence("excess", 1, 0.5, excess_detail(role=BlameReason.CALLS_MORE, in_every_round=True, code="changed")),
     ]
-    assert how_it_grew(said) == HowItGrew(Role.CALLS_MORE, in_every_round=True, changed=True)
+    assert how_it_grew(said) == HowItGrew(BlameReason.CALLS_MORE, in_every_round=True, changed=True)
     assert how_it_grew(said[:1]) == HowItGrew()

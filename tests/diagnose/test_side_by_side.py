@@ -10,8 +10,8 @@ from tests.diagnose.test_diagnosis import runs
 from whyperf.diagnose.diagnosis import diagnose, examine
 from whyperf.diagnose.next_step import Possible
 from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.significance import Change
-from whyperf.diagnose.symptom_kind import Growth, runs_less_side_by_side
+from whyperf.diagnose.significance import Direction
+from whyperf.diagnose.symptom_kind import TotalsGrowth, runs_less_side_by_side
 
 FOUR_THREADS = [(("worker", "serve", "compose"), 4.0)]
 DEARER = [(("worker", "serve", "compose"), 5.0)]
@@ -19,7 +19,7 @@ LOCK = ("worker", "serve", "libc:___pthread_mutex_lock", "libc:futex")
 JOIN = ("main", "libc:pthread_join", "libc:futex")
 REST = ("worker", "take", "libc:pthread_cond_wait", "libc:futex")
 
-GREW = Growth(Change.GREW, Change.GREW, Change.SAME, 1.0, 1.0, 0.0, 0.0, 0.0, cpus=4.0)
+GREW = TotalsGrowth(Direction.GREW, Direction.GREW, Direction.SAME, 1.0, 1.0, 0.0, 0.0, 0.0, cpus=4.0)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ GREW = Growth(Change.GREW, Change.GREW, Change.SAME, 1.0, 1.0, 0.0, 0.0, 0.0, cp
         (replace(GREW, cpus=0.2), False),  # a second of CPU time never explains more than a second
         (replace(GREW, wall_s=0.25), False),
         (replace(GREW, cpu_wait_s=0.8), False),
-        (replace(GREW, wall=Change.UNCLEAR), False),
+        (replace(GREW, wall=Direction.UNCLEAR), False),
     ],
 )
 def test_cpu_time_of_several_threads_explains_less_wall_time(growth, less):

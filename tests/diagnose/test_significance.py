@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from whyperf.diagnose.settings import DiagnoseSettings, Floors
-from whyperf.diagnose.significance import Change, Measure, judge, pooled_spread, runs_needed
+from whyperf.diagnose.significance import Direction, Measure, judge, pooled_spread, runs_needed
 from whyperf.engines.student_t import student_99
 
 FLOORS = Floors(relative=0.05, single_relative=0.35)
@@ -24,7 +24,7 @@ def test_students_quantile_equals_scipys(freedom):
 @settings(deadline=None)
 @given(TIMES, TIMES)
 def test_grown_means_separated_and_above_the_floor(good, bad):
-    if judge(Measure("cpu_s", good, bad), FLOORS).change is Change.GREW:
+    if judge(Measure("cpu_s", good, bad), FLOORS).change is Direction.GREW:
         assert min(bad) > max(good)
         assert np.mean(bad) >= 1.05 * np.mean(good)
 
@@ -34,7 +34,7 @@ def test_grown_means_separated_and_above_the_floor(good, bad):
 def test_good_and_bad_mirror_each_other(good, bad):
     there = judge(Measure("cpu_s", good, bad), FLOORS).change
     back = judge(Measure("cpu_s", bad, good), FLOORS).change
-    assert (there is Change.GREW) == (back is Change.SHRANK)
+    assert (there is Direction.GREW) == (back is Direction.SHRANK)
 
 
 @settings(deadline=None)
@@ -53,29 +53,29 @@ def test_the_same_behaviour_seldom_passes(runs, noise):
     random = np.random.default_rng(1)
     times = np.exp(random.normal(0, noise, (2000, 2, runs)))
     # THEN at most one of a hundred is called slower, give or take what 2,000 comparisons can tell
-    alarms = sum(judge(Measure("cpu_s", tuple(g), tuple(b)), FLOORS).change is Change.GREW for g, b in times)
+    alarms = sum(judge(Measure("cpu_s", tuple(g), tuple(b)), FLOORS).change is Direction.GREW for g, b in times)
     assert alarms <= 2000 * 0.015
 
 
 def test_single_runs_seldom_pass_on_a_shared_machine():
     random = np.random.default_rng(2)
     times = np.exp(random.normal(0, 0.10, (4000, 2)))
-    alarms = sum(judge(Measure("cpu_s", (g,), (b,)), FLOORS).change is Change.GREW for g, b in times)
+    alarms = sum(judge(Measure("cpu_s", (g,), (b,)), FLOORS).change is Direction.GREW for g, b in times)
     assert alarms <= 4000 * 0.03
 
 
 def test_a_real_difference_passes():
-    assert judge(Measure("cpu_s", (1.0, 1.02, 0.99), (1.2, 1.22, 1.19)), FLOORS).change is Change.GREW
+    assert judge(Measure("cpu_s", (1.0, 1.02, 0.99), (1.2, 1.22, 1.19)), FLOORS).change is Direction.GREW
 
 
 @pytest.mark.parametrize(
     ("good", "bad", "change"),
     [
-        ((1.0, 1.1), (6.0, 13.0), Change.GREW),  # their own spread does not hide nine times the time
-        ((6.0, 13.0), (1.0, 1.1), Change.SHRANK),
-        ((1.0, 1.1), (1.6, 3.0), Change.UNCLEAR),
-        ((1.0, 1.1, 1.05), (1.6, 3.0, 1.55), Change.GREW),  # a busy machine made one of them slower yet
-        ((1.0, 1.1, 1.05), (1.4, 3.0, 1.55), Change.UNCLEAR),
+        ((1.0, 1.1), (6.0, 13.0), Direction.GREW),  # their own spread does not hide nine times the time
+        ((6.0, 13.0), (1.0, 1.1), Direction.SHRANK),
+        ((1.0, 1.1), (1.6, 3.0), Direction.UNCLEAR),
+        ((1.0, 1.1, 1.05), (1.6, 3.0, 1.55), Direction.GREW),  # a busy machine made one of them slower yet
+        ((1.0, 1.1, 1.05), (1.4, 3.0, 1.55), Direction.UNCLEAR),
     ],
 )
 def test_their_own_spread_does_not_hide_what_any_of_the_runs_shows(good, bad, change):
@@ -85,7 +85,7 @@ def test_their_own_spread_does_not_hide_what_any_of_the_runs_shows(good, bad, ch
 def test_the_number_of_runs_asked_for_would_do():
     # GIVEN a difference of 15% that a spread of 8% hides
     measure = Measure("cpu_s", (0.92, 1.0, 1.08), (1.07, 1.15, 1.23))
-    assert judge(measure, FLOORS).change is Change.UNCLEAR
+    assert judge(measure, FLOORS).change is Direction.UNCLEAR
     runs = runs_needed(measure, FLOORS, usual=3, most=30)
     # THEN with that many runs of the same spread the test passes, and with one fewer it would not
     assert runs is not None and runs > 3

@@ -11,14 +11,14 @@ from tests.diagnose.test_diagnosis import NOISE, STACKS, runs
 from whyperf.cli.diagnose import exit_status
 from whyperf.diagnose.diagnosis import diagnose
 from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.significance import Change
-from whyperf.diagnose.symptom_kind import Growth, Nature, nature_of
+from whyperf.diagnose.significance import Direction
+from whyperf.diagnose.symptom_kind import Nature, TotalsGrowth, nature_of
 from whyperf.diagnose.verdict import VerdictKind
 from whyperf.report.json import as_plain, schema
 
-NOTHING = Growth(Change.SAME, Change.SAME, Change.SAME, 0.0, 0.0, 0.0, 0.0, 0.0)
-WAITED = replace(NOTHING, wall=Change.GREW, wall_s=9.0)
-RAN = replace(NOTHING, cpu=Change.GREW, wall=Change.GREW, cpu_s=9.0, wall_s=9.0)
+NOTHING = TotalsGrowth(Direction.SAME, Direction.SAME, Direction.SAME, 0.0, 0.0, 0.0, 0.0, 0.0)
+WAITED = replace(NOTHING, wall=Direction.GREW, wall_s=9.0)
+RAN = replace(NOTHING, cpu=Direction.GREW, wall=Direction.GREW, cpu_s=9.0, wall_s=9.0)
 MB = 1_000_000
 
 
@@ -28,14 +28,14 @@ MB = 1_000_000
         (NOTHING, None),
         (RAN, Nature.CPU),
         (WAITED, Nature.WAIT),
-        (replace(WAITED, cpu=Change.GREW, cpu_s=1.0), Nature.WAIT),
+        (replace(WAITED, cpu=Direction.GREW, cpu_s=1.0), Nature.WAIT),
         (replace(WAITED, transfer_s=4.0), Nature.IO),
         (replace(WAITED, transfer_s=4.0, paging_s=4.0), Nature.MEMORY),
         (replace(WAITED, cpu_wait_s=8.0), Nature.EXTERNAL),
         (replace(RAN, cpu_s=4.0, cpu_wait_s=5.0), Nature.CPU),
-        (replace(NOTHING, memory=Change.GREW), Nature.MEMORY),
-        (replace(RAN, memory=Change.GREW), Nature.CPU),
-        (replace(WAITED, wall=Change.UNCLEAR), None),
+        (replace(NOTHING, memory=Direction.GREW), Nature.MEMORY),
+        (replace(RAN, memory=Direction.GREW), Nature.CPU),
+        (replace(WAITED, wall=Direction.UNCLEAR), None),
     ],
 )
 def test_what_grew_says_what_kind_of_trouble_it_is(growth, nature):

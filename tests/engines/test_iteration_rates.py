@@ -7,7 +7,7 @@ import pytest
 
 from tests.engines.made import recording
 from whyperf.engines.excess.compare import DataEvidence, compare, weigh
-from whyperf.engines.excess.iteration_rates import Rounds
+from whyperf.engines.excess.iteration_rates import IterationRates
 from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.run import Run
 from whyperf.recording.tables import Clock
@@ -110,7 +110,7 @@ def test_samples_without_weight_tell_nothing(weightless):
         sides.append(Run(made))
     excess = compare(sides[:1], sides[1:])
     # THEN nobody knows how many rounds there were
-    rounds = Rounds(excess.index, excess.costs, dict.fromkeys(sides, 1.0), Clock.CPU, ExcessSettings())
+    rounds = IterationRates(excess.index, excess.costs, dict.fromkeys(sides, 1.0), Clock.CPU, ExcessSettings())
     for node in range(1, len(excess.costs.tree.parent)):
         assert rounds.grown(node).least <= rounds.grown(node).most
         assert rounds.calls(node).least <= rounds.calls(node).most

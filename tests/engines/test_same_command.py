@@ -6,12 +6,12 @@ import pytest
 
 from tests.engines.made import recording
 from whyperf.engines.run import Run
-from whyperf.engines.same_command import Work, work_of
+from whyperf.engines.same_command import SameWork, work_of
 
 STACKS = [(("main", "parse"), 1.0)]
 
 
-def told(*commands: str) -> Work:
+def told(*commands: str) -> SameWork:
     return work_of([Run(recording(STACKS, command=("./tool", *command.split(" ")))) for command in commands])
 
 
@@ -25,7 +25,7 @@ def told(*commands: str) -> Work:
     ],
 )
 def test_the_same_words_folders_aside_leave_no_doubt(one, other):
-    assert told(one, other) == Work(same=True)
+    assert told(one, other) == SameWork(same=True)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.importers import made
 from whyperf.errors import WhyperfError
 from whyperf.importers.perf_data import import_perf_data
-from whyperf.importers.perf_data.bookkeeping import Exited, Forked, Mapped, Renamed, keep_books
+from whyperf.importers.perf_data.bookkeeping import Exited, Forked, MappedRange, Renamed, keep_books
 from whyperf.importers.perf_data.container import open_container
 from whyperf.importers.perf_data.layout import Feature, RecordKind, SampleType
 from whyperf.importers.perf_data.reading import read_perf_data
@@ -70,7 +70,7 @@ def test_who_ran_and_what_was_mapped(tmp_path: Path) -> None:
 
     named, mapped, forked, renamed = books.happenings
     assert isinstance(named, Renamed) and (named.time, named.name, named.by_exec) == (0, "program", False)
-    assert isinstance(mapped, Mapped) and (mapped.path, mapped.start, mapped.end) == (
+    assert isinstance(mapped, MappedRange) and (mapped.path, mapped.start, mapped.end) == (
         "/nowhere/program",
         0x400000,
         0x402000,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.importers import imported as ours
-from whyperf.collect.lifecycle import Lifecycle, Outcome
+from whyperf.collect.lifecycle import Lifecycle, RunOutcome
 from whyperf.collect.perf_record import record_with_perf
 from whyperf.collect.program import Program
 from whyperf.errors import WhyperfError
@@ -35,7 +35,7 @@ def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-def record(tmp_path: Path, program: Path | None, *arguments: str, **options: object) -> tuple[Outcome, Recording]:
+def record(tmp_path: Path, program: Path | None, *arguments: str, **options: object) -> tuple[RunOutcome, Recording]:
     path = tmp_path / "recording"
     started = Program(str(program), (str(program), *arguments)) if program else None
     outcome = record_with_perf(

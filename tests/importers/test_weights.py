@@ -10,13 +10,13 @@ import pytest
 from tests.importers import made
 from whyperf.importers.perf_data.container import open_container
 from whyperf.importers.perf_data.samples import decode
-from whyperf.importers.perf_data.weights import Timed, timed_samples
+from whyperf.importers.perf_data.weights import CpuSamples, timed_samples
 
 CYCLES = made.Event(type=0, config=0, period=4000, identity=7, name="cycles:P")
 MS = 1_000_000
 
 
-def timed(tmp_path: Path, events: list[made.Event], records: list[bytes]) -> Timed:
+def timed(tmp_path: Path, events: list[made.Event], records: list[bytes]) -> CpuSamples:
     (tmp_path / "file").write_bytes(made.PerfFile(events, records).to_bytes())
     container = open_container(tmp_path / "file")
     return timed_samples(decode(container, tmp_path).samples, container.events)

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from tests.report import verdicts
-from whyperf.diagnose.origin import Finding, Means, Proof
+from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans
 from whyperf.diagnose.verdict import Suspect, Verdict
 from whyperf.investigation.cause import with_cause, with_changed_function
 from whyperf.investigation.proving import Tried
 
 
-def followed(finding: Finding, *, hop: int = 2, function: str | None = None) -> tuple[Verdict, Verdict]:
+def followed(finding: ProofFinding, *, hop: int = 2, function: str | None = None) -> tuple[Verdict, Verdict]:
     """A verdict, and what became of it when a hop of the first suspect's chain was forced."""
     made = verdicts.proven()
     chained = made.suspects[0]
@@ -34,7 +34,7 @@ def names(suspects: tuple[Suspect, ...]) -> list[str]:
 
 
 def test_who_made_a_proven_value_comes_before_who_pays() -> None:
-    verdict, found = followed(Finding.PROVEN, function="plan")
+    verdict, found = followed(ProofFinding.PROVEN, function="plan")
     assert names(found.suspects) == ["plan", *names(verdict.suspects)]
     assert [one.rank for one in found.suspects] == list(range(1, len(found.suspects) + 1))
     cause, payer = found.suspects[:2]
@@ -49,7 +49,7 @@ def test_who_made_a_proven_value_comes_before_who_pays() -> None:
 
 
 def test_a_maker_that_was_suspected_already_moves_up_and_keeps_its_share() -> None:
-    verdict, found = followed(Finding.PROVEN, function="rehash")
+    verdict, found = followed(ProofFinding.PROVEN, function="rehash")
     assert sorted(names(found.suspects)) == sorted(names(verdict.suspects))
     known = next(one for one in verdict.suspects if one.function == "rehash")
     assert found.suspects[0].function == "rehash" and found.suspects[0].share == known.share
@@ -57,21 +57,21 @@ def test_a_maker_that_was_suspected_already_moves_up_and_keeps_its_share() -> No
 
 
 def test_a_function_that_pays_for_what_it_decides_itself_is_sure() -> None:
-    _, found = followed(Finding.PROVEN, hop=1)
+    _, found = followed(ProofFinding.PROVEN, hop=1)
     assert names(found.suspects)[0] == "find" and found.suspects[0].confidence == "high"
 
 
-@pytest.mark.parametrize("finding", [Finding.REFUTED, Finding.TRIGGER, Finding.NOT_TESTABLE])
-def test_what_is_not_proven_changes_no_ranks(finding: Finding) -> None:
+@pytest.mark.parametrize("finding", [ProofFinding.REFUTED, ProofFinding.TRIGGER, ProofFinding.NOT_TESTABLE])
+def test_what_is_not_proven_changes_no_ranks(finding: ProofFinding) -> None:
     verdict, found = followed(finding, function="plan")
     assert names(found.suspects) == names(verdict.suspects)
     assert found.suspects[0].origin is not None and found.suspects[0].proofs[0].finding is finding
 
 
-def of_function(finding: Finding, function: str) -> Proof:
+def of_function(finding: ProofFinding, function: str) -> Proof:
     return Proof(
         finding,
-        Means.FUNCTION,
+        ProofMeans.FUNCTION,
         function,
         "tool",
         "/src/t.c",
@@ -90,14 +90,16 @@ def of_function(finding: Finding, function: str) -> Proof:
 
 def test_the_function_of_the_good_build_that_helps_is_the_cause() -> None:
     verdict = verdicts.difference()
-    found = with_changed_function(verdict, [of_function(Finding.REFUTED, "b"), of_function(Finding.PROVEN, "hash_of")])
+    found = with_changed_function(
+        verdict, [of_function(ProofFinding.REFUTED, "b"), of_function(ProofFinding.PROVEN, "hash_of")]
+    )
     assert names(found.suspects) == ["hash_of", *names(verdict.suspects)]
     assert found.suspects[0].why.startswith("Its code differs between the two builds, and find pays")
 
 
 def test_functions_that_could_not_be_tried_are_told() -> None:
     verdict = verdicts.difference()
-    found = with_changed_function(verdict, [of_function(Finding.NOT_TESTABLE, "b")])
+    found = with_changed_function(verdict, [of_function(ProofFinding.NOT_TESTABLE, "b")])
     assert names(found.suspects) == names(verdict.suspects) and len(found.suspects[0].proofs) == 1
     assert with_changed_function(verdict, []) is verdict
 

@@ -12,13 +12,13 @@ import pytest
 from tests.report import verdicts
 from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.program import find_program
-from whyperf.diagnose.origin import End, Origin
+from whyperf.diagnose.origin import ChainEnd, Origin
 from whyperf.diagnose.verdict import Verdict
 from whyperf.errors import WhyperfError
 from whyperf.investigation import investigate as investigating
 from whyperf.investigation.investigate import investigate
-from whyperf.investigation.subject import Bounds, Subject
-from whyperf.origin.search import Found
+from whyperf.investigation.subject import ProofBounds, Subject
+from whyperf.origin.search import FoundOrigin
 
 pytestmark = pytest.mark.process
 
@@ -26,7 +26,9 @@ pytestmark = pytest.mark.process
 def _investigated(verdict: Verdict, binary: Path | None, ends_in: float = 100.0) -> Verdict:
     program = find_program(["/bin/true"], os.environ)
     subject = Subject(program, program, (Lifecycle(), Lifecycle()), dict(os.environ))
-    return investigate(verdict, subject, lambda _module: binary, Bounds(time.monotonic() + ends_in), lambda _what: None)
+    return investigate(
+        verdict, subject, lambda _module: binary, ProofBounds(time.monotonic() + ends_in), lambda _what: None
+    )
 
 
 def test_suspects_without_a_beginning() -> None:
@@ -36,11 +38,11 @@ def test_suspects_without_a_beginning() -> None:
 
 
 def test_reasons_are_said_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    def follow(*_: object) -> Found:
+    def follow(*_: object) -> FoundOrigin:
         asked.append(1)
         if len(asked) < 3:
             raise WhyperfError("No code reads it.")
-        return Found(Origin((), End.NOT_FOLLOWED, "Its values are the same.", 0, 2, 1.0), (), ())
+        return FoundOrigin(Origin((), ChainEnd.NOT_FOLLOWED, "Its values are the same.", 0, 2, 1.0), (), ())
 
     asked: list[int] = []
     monkeypatch.setattr(investigating, "follow", follow)

@@ -13,17 +13,17 @@ import pytest
 from tests.report import verdicts
 from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.program import find_program
-from whyperf.diagnose.origin import End, Finding, Hop, HopKind, Origin
+from whyperf.diagnose.origin import ChainEnd, Hop, HopKind, Origin, ProofFinding
 from whyperf.investigation import proving
 from whyperf.investigation.investigate import follow
 from whyperf.investigation.proving import ChainProof
-from whyperf.investigation.subject import Bounds, Subject
+from whyperf.investigation.subject import ProofBounds, Subject
 from whyperf.origin.forcible import ForcibleSite
-from whyperf.origin.search import Found
+from whyperf.origin.search import FoundOrigin
 from whyperf.origin.starts import start_at_variable
 from whyperf.proof.by_value import ForcedPlace
-from whyperf.proof.rounds import Side, Trying, not_testable
-from whyperf.proof.sentences import Claim
+from whyperf.proof.rounds import ProofSide, Trying, not_testable
+from whyperf.proof.sentences import ProofClaim
 
 PROGRAM = Path("/nowhere/program")
 ONE, CHANGING = ((5, 40),), ((5, 20), (6, 20))
@@ -34,7 +34,7 @@ def _site(good: tuple[tuple[int, int], ...], bad: tuple[tuple[int, int], ...], *
     return ForcibleSite(PROGRAM, 16, True, 0, 8, "", ("", ""), good, bad, **made)  # type: ignore[arg-type]
 
 
-def _found(*sites: ForcibleSite | None, turn: int = 0, inputs: int = 0, counts: tuple[int, ...] = ()) -> Found:
+def _found(*sites: ForcibleSite | None, turn: int = 0, inputs: int = 0, counts: tuple[int, ...] = ()) -> FoundOrigin:
     """A chain whose hops are named a, b, c ...; the last `inputs` hand on what comes from outside."""
     many = len(sites)
     values = [("64", "4096") if row >= many - inputs else (f"{row}", f"{row + 9}") for row in range(many)]
@@ -42,18 +42,20 @@ def _found(*sites: ForcibleSite | None, turn: int = 0, inputs: int = 0, counts: 
         Hop(HopKind.COMPUTED, "f", "program", "f.c", row + 1, "", "abcdefgh"[row], *values[row], "")
         for row in range(many)
     )
-    origin = Origin(hops, End.OUTSIDE if inputs else End.CONSTANT, "", turn, 4, 1.0)
+    origin = Origin(hops, ChainEnd.OUTSIDE if inputs else ChainEnd.CONSTANT, "", turn, 4, 1.0)
     forcible = tuple(() if site is None else (site,) for site in sites)
-    return Found(origin, forcible, tuple(row in counts for row in range(many)))
+    return FoundOrigin(origin, forcible, tuple(row in counts for row in range(many)))
 
 
 def _tried(
-    monkeypatch: pytest.MonkeyPatch, found: Found, *, ends_in: float = 1000.0, settled: str = ""
+    monkeypatch: pytest.MonkeyPatch, found: FoundOrigin, *, ends_in: float = 1000.0, settled: str = ""
 ) -> tuple[list[tuple[str, bool]], list[str]]:
     """Trials as pairs of what was forced and whether in order; and what is said in the end."""
     asked: list[tuple[str, bool]] = []
 
-    def trial(_good: Side, _bad: Side, places: list[ForcedPlace], claim: Claim, trying: Trying) -> object:
+    def trial(
+        _good: ProofSide, _bad: ProofSide, places: list[ForcedPlace], claim: ProofClaim, trying: Trying
+    ) -> object:
         asked.append((claim.what, places[0].in_order))
         told = not_testable(claim, trying.measure, f"{claim.what} was tried.")
         return verdicts.proven().suspects[0].proofs[0] if claim.what == settled else told
@@ -61,7 +63,7 @@ def _tried(
     monkeypatch.setattr(proving, "prove_value", trial)
     program = find_program(["/bin/true"], os.environ)
     subject = Subject(program, program, (Lifecycle(), Lifecycle()), {})
-    bounds = Bounds(time.monotonic() + ends_in)
+    bounds = ProofBounds(time.monotonic() + ends_in)
     done = ChainProof(found, subject, "cpu_s", bounds, lambda _what: None).tried()
     return asked, [one.proof.sentence for one in done]
 
@@ -131,8 +133,8 @@ def test_a_chain_of_changing_values_is_proven_in_order(tmp_path: Path) -> None:
     subprocess.run(["gcc", "-g", "-O2", Path(__file__).parent / "programs" / "tables.c", "-o", built], check=True)
     good, bad = (find_program([str(built), megabytes], os.environ) for megabytes in ("64", "4096"))
     subject = Subject(good, bad, (Lifecycle(), Lifecycle()), dict(os.environ))
-    bounds = Bounds(time.monotonic() + 120)
+    bounds = ProofBounds(time.monotonic() + 120)
     found = follow(start_at_variable(built, "find", "count"), subject, bounds, lambda _what: None)
     done = ChainProof(found, subject, "cpu_s", bounds, lambda _what: None).tried()
-    assert [one.proof.finding for one in done] == [Finding.PROVEN], [one.proof.sentence for one in done]
+    assert [one.proof.finding for one in done] == [ProofFinding.PROVEN], [one.proof.sentence for one in done]
     assert done[0].proof.function == "slots_for" and "each time to the one of the same call" in done[0].proof.sentence

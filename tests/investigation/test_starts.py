@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.report import verdicts
-from whyperf.diagnose.verdict import CallChange, CallCounts, Variable
+from whyperf.diagnose.verdict import AbnormalVariable, CallChange, CallCounts
 from whyperf.investigation.starts import beginnings
 from whyperf.origin.starts import StartAtCalls, StartAtLine, StartAtVariable
 
@@ -28,8 +28,8 @@ def test_what_the_deciding_line_names_comes_before_the_line_itself() -> None:
 def test_values_that_differ_come_first() -> None:
     verdict = verdicts.difference()
     first, *others = verdict.suspects
-    size = Variable("table->size", "1024", "2", "value", (38,))
-    step = Variable("i", "+1", "+2", "delta", (38,))
+    size = AbnormalVariable("table->size", "1024", "2", "value", (38,))
+    step = AbnormalVariable("i", "+1", "+2", "delta", (38,))
     changed = replace(verdict, suspects=(replace(first, variables=(step, size)), *others))
     starts = begun(changed)
     assert starts[0] == StartAtVariable(BINARY, "find", "table->size")

@@ -11,7 +11,7 @@ import capstone
 import pytest
 
 from tests.memory.programs import POOL, POOL_ON_MALLOC
-from whyperf.allocators.functions import Allocator, Role
+from whyperf.allocators.functions import Allocator, AllocatorRole
 from whyperf.allocators.known import KNOWN, parse_allocator
 from whyperf.collect.lifecycle import Lifecycle, Measuring
 from whyperf.collect.program import find_program
@@ -66,10 +66,10 @@ def planned(program: Path, *names: str) -> PlannedAllocators:
 def test_users_name_functions_and_arguments() -> None:
     made = parse_allocator("take:2,free=give,realloc=grow:3,reset=empty")
     assert [(one.name, one.role, one.asked) for one in made.functions] == [
-        ("take", Role.ALLOCATE, 1),
-        ("give", Role.FREE, None),
-        ("grow", Role.REALLOCATE, 2),
-        ("empty", Role.RESET, None),
+        ("take", AllocatorRole.ALLOCATE, 1),
+        ("give", AllocatorRole.FREE, None),
+        ("grow", AllocatorRole.REALLOCATE, 2),
+        ("empty", AllocatorRole.RESET, None),
     ]
     assert parse_allocator("jemalloc") == Allocator("jemalloc", KNOWN["jemalloc"])
     for wrong in ("take:0", "take size", "free=give", "take,close=x", ""):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.observation import Observed, Site, observe
+from whyperf.collect.observation import Observed, ObservedSite, observe
 from whyperf.collect.program import find_program
 from whyperf.debuginfo.elf import read_elf
 from whyperf.debuginfo.machines import machine_of
@@ -72,7 +72,7 @@ def last_before_return(binary: Path, function: str) -> Instruction:
     return rows[at - 1]
 
 
-def observed(command: Sequence[str | Path], sites: Sequence[Site] = (), **wishes: Any) -> Observed:
+def observed(command: Sequence[str | Path], sites: Sequence[ObservedSite] = (), **wishes: Any) -> Observed:
     environment = wishes.pop("environment", dict(os.environ))
     program = find_program([str(word) for word in command], environment)
     lifecycle = wishes.pop("lifecycle", Lifecycle())

@@ -13,10 +13,10 @@ import pytest
 
 from tests.observation.programs import ARGUMENT, IS_ARM, compiled, first, functions, instructions, observed
 from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.observation import Forced, Limits, Site, Watch
+from whyperf.collect.observation import Forced, ObservationLimits, ObservedSite, Watch
 from whyperf.errors import WhyperfError
 
-EVERY_HIT = Limits(traps=1 << 30)
+EVERY_HIT = ObservationLimits(traps=1 << 30)
 
 MANY_FORMS = r"""
 #include <math.h>
@@ -85,7 +85,9 @@ def test_sites_at_every_instruction_change_nothing(tmp_path: Path, flags: list[s
         if name in ["chosen", "curved", "compared", "deep", "bump", "text", "through", "moved", "main"]
     ]
     rows = [row for name in names for row in instructions(program, name)]
-    sites = [Site(program, row.address, after=not row.leaves, register=None if row.leaves else 0) for row in rows]
+    sites = [
+        ObservedSite(program, row.address, after=not row.leaves, register=None if row.leaves else 0) for row in rows
+    ]
     seen = observed([program], sites, limits=EVERY_HIT)
     assert plain.status == seen.status == 0 and seen.output == plain.output
     assert sum(seen.placed) > 0.97 * len(sites), Counter(seen.refused)
@@ -114,7 +116,7 @@ int main(void) {
 
 def test_eight_threads_at_one_site(tmp_path: Path) -> None:
     program = compiled(tmp_path, THREADS)
-    site = Site(program, first(program, "step"), after=True, register=0)
+    site = ObservedSite(program, first(program, "step"), after=True, register=0)
     plain, seen, bounded = (
         observed([program]),
         observed([program], [site], limits=EVERY_HIT),
@@ -153,7 +155,7 @@ int main(int count, char **words) {
 
 def test_children_and_programs_that_they_execute_are_observed(tmp_path: Path) -> None:
     program = compiled(tmp_path, FORKS)
-    seen = observed([program], [Site(program, first(program, "made"))])
+    seen = observed([program], [ObservedSite(program, first(program, "made"))])
     assert seen.status == 0 and seen.complete == (True,)
     arguments = (seen.records["registers"][:, ARGUMENT] & 0xFFFFFFFF).tolist()
     assert seen.hits == (5,) and arguments == [1, 2, 3, 9, 9]
@@ -184,7 +186,7 @@ def test_libraries_that_are_loaded_later_are_observed_from_their_first_instructi
     library = compiled(tmp_path, LIBRARY, "-shared", "-fPIC", name="library.so")
     program = compiled(tmp_path, LOADS)
     plain = observed([program, library])
-    seen = observed([program, library], [Site(library, first(library, "twice"))])
+    seen = observed([program, library], [ObservedSite(library, first(library, "twice"))])
     assert seen.output == plain.output
     assert seen.records["registers"][:, ARGUMENT].tolist() == [100, 0, 100, 1, 100, 2]
 
@@ -206,7 +208,7 @@ def test_a_hot_site_costs_little_and_is_seen_to_the_end(tmp_path: Path) -> None:
     program = compiled(tmp_path, HOT)
     count = "200000000"
     plain = observed([program, count])
-    seen = observed([program, count], [Site(program, first(program, "step"), after=True, register=0)])
+    seen = observed([program, count], [ObservedSite(program, first(program, "step"), after=True, register=0)])
     assert seen.output == plain.output
     assert seen.totals.cpu_s < 3 * plain.totals.cpu_s + 0.5
     assert not seen.complete[0] and 2000 < seen.hits[0] < 1_000_000
@@ -220,7 +222,7 @@ def test_a_forced_site_by_a_jump_is_cheap(tmp_path: Path) -> None:
     rows = instructions(program, "step")
     place = rows[0] if IS_ARM else next(row for row in rows if row.mnemonic == "lea")
     forced = Forced(0, 8, (5,), by_jump=True)
-    site = Site(program, place.address, after=True, forced=forced)
+    site = ObservedSite(program, place.address, after=True, forced=forced)
     plain, seen = observed([program, count]), observed([program, count], [site])
     assert seen.output != plain.output and seen.placed == (True,)
     assert seen.totals.cpu_s < 4 * plain.totals.cpu_s + 0.5
@@ -266,7 +268,9 @@ int main(void) {
 def test_handlers_masks_and_traps_of_the_program_stay_its_own(tmp_path: Path) -> None:
     program = compiled(tmp_path, SIGNALS)
     plain = observed([program])
-    seen = observed([program], [Site(program, first(program, "step"), after=True, register=0)], limits=EVERY_HIT)
+    seen = observed(
+        [program], [ObservedSite(program, first(program, "step"), after=True, register=0)], limits=EVERY_HIT
+    )
     assert plain.status == seen.status == 0 and seen.output == plain.output
     for record in seen.records:
         assert record["after"] == record["registers"][ARGUMENT] + 1
@@ -278,7 +282,7 @@ def test_a_trap_of_the_program_ends_it_as_ever(tmp_path: Path) -> None:
     source = f"{function} int main(void) {{ return made(3); }}"
     program = compiled(tmp_path, source)
     plain = observed([program])
-    seen = observed([program], [Site(program, first(program, "main"))])
+    seen = observed([program], [ObservedSite(program, first(program, "main"))])
     assert plain.status == seen.status == 128 + signal.SIGTRAP and seen.hits == (1,)
 
 
@@ -286,7 +290,7 @@ def test_a_program_that_was_killed_leaves_its_records(tmp_path: Path) -> None:
     program = compiled(tmp_path, HOT)
     seen = observed(
         [program, "9000000000000"],
-        [Site(program, first(program, "step"))],
+        [ObservedSite(program, first(program, "step"))],
         lifecycle=Lifecycle(for_s=0.4, stop_signal=signal.SIGKILL),
     )
     assert seen.stopped_by == "for" and len(seen.records) > 500
@@ -295,7 +299,11 @@ def test_a_program_that_was_killed_leaves_its_records(tmp_path: Path) -> None:
 
 def test_the_time_limit_ends_a_run(tmp_path: Path) -> None:
     program = compiled(tmp_path, HOT)
-    seen = observed([program, "9000000000000"], [Site(program, first(program, "step"))], limits=Limits(seconds=0.2))
+    seen = observed(
+        [program, "9000000000000"],
+        [ObservedSite(program, first(program, "step"))],
+        limits=ObservationLimits(seconds=0.2),
+    )
     assert seen.stopped_by == "for"
 
 
@@ -308,7 +316,7 @@ def test_other_code_than_was_planned_for_is_left_alone(tmp_path: Path) -> None:
     content[at : at + 4] = struct.pack("<I", 0xD503201F) if IS_ARM else b"\x0f\x1f\x40\x00"
     changed.write_bytes(content)
     changed.chmod(0o755)
-    plain, seen = observed([changed, "10"]), observed([changed, "10"], [Site(planned, at)])
+    plain, seen = observed([changed, "10"]), observed([changed, "10"], [ObservedSite(planned, at)])
     assert seen.placed == (False,) and seen.hits == (0,) and seen.output == plain.output and seen.refused[0]
 
 
@@ -318,7 +326,7 @@ def test_other_code_than_was_planned_for_is_left_alone(tmp_path: Path) -> None:
 def test_programs_into_which_nothing_can_be_loaded_are_refused(tmp_path: Path, flags: list[str], word: str) -> None:
     program = compiled(tmp_path, "int main(void) { return 0; }", *flags)
     with pytest.raises(WhyperfError, match=word):
-        observed([program], [Site(program, first(program, "main"))])
+        observed([program], [ObservedSite(program, first(program, "main"))])
 
 
 def test_sites_that_cannot_be_placed_say_why(tmp_path: Path) -> None:
@@ -329,7 +337,12 @@ def test_sites_that_cannot_be_placed_say_why(tmp_path: Path) -> None:
     leaving = next(row for row in instructions(program, "step") if row.leaves)
     seen = observed(
         [program, "1"],
-        [Site(program, 1 << 20), Site(other, 0), Site(program, leaving.address, after=True), Site(program, low)],
+        [
+            ObservedSite(program, 1 << 20),
+            ObservedSite(other, 0),
+            ObservedSite(program, leaving.address, after=True),
+            ObservedSite(program, low),
+        ],
     )
     assert seen.placed == (False, False, False, True)
     assert all(seen.refused[:3]) and not seen.refused[3]
@@ -338,7 +351,11 @@ def test_sites_that_cannot_be_placed_say_why(tmp_path: Path) -> None:
 def test_sites_at_the_same_instruction_all_record(tmp_path: Path) -> None:
     program = compiled(tmp_path, HOT)
     low = first(program, "step")
-    sites = [Site(program, low), Site(program, low, after=True, register=0), Site(program, low, is_entry=True)]
+    sites = [
+        ObservedSite(program, low),
+        ObservedSite(program, low, after=True, register=0),
+        ObservedSite(program, low, is_entry=True),
+    ]
     seen = observed([program, "7"], sites)
     assert seen.hits == (7, 7, 7) and [len(seen.of(number)) for number in range(3)] == [7, 7, 7]
     assert (seen.of(2)["caller"] != 0).all() and (seen.of(0)["caller"] == 0).all()
@@ -373,7 +390,7 @@ int main(void) {
 
 def test_a_program_that_sandboxes_itself_is_left_alone_from_then_on(tmp_path: Path) -> None:
     program = compiled(tmp_path, SANDBOXED)
-    seen = observed([program], [Site(program, first(program, "step"))])
+    seen = observed([program], [ObservedSite(program, first(program, "step"))])
     assert seen.status == 0 and seen.hits == (1,) and seen.complete == (False,)
 
 
@@ -398,7 +415,7 @@ int main(int count, char **words) {
 def test_servers_are_observed_while_they_are_driven(tmp_path: Path) -> None:
     program, ready = compiled(tmp_path, SERVES), tmp_path / "ready"
     lifecycle = Lifecycle(ready=f"file:{ready}", drive="sleep 0.3")
-    seen = observed([program, ready], [Site(program, first(program, "step"))], lifecycle=lifecycle)
+    seen = observed([program, ready], [ObservedSite(program, first(program, "step"))], lifecycle=lifecycle)
     assert seen.status == 0 and seen.stopped_by == "driver" and seen.hits[0] > 20
     assert 0.2 < seen.totals.wall_s < 3 and seen.complete == (True,)
 
@@ -424,7 +441,7 @@ int main(int count, char **words) {
 
 def test_writers_of_all_threads_are_seen(tmp_path: Path) -> None:
     program = compiled(tmp_path, WRITES)
-    seen = observed([program], [Site(program, first(program, "main"))], watches=[Watch(_shared_in(program), 8)])
+    seen = observed([program], [ObservedSite(program, first(program, "main"))], watches=[Watch(_shared_in(program), 8)])
     bias = dict(seen.modules)[str(program)]
     named = functions(program)
     writers = Counter(_function_of(named, int(at) - bias) for at in seen.writes["address"])
@@ -435,7 +452,7 @@ def test_writers_of_all_threads_are_seen(tmp_path: Path) -> None:
 def test_writes_of_the_driver_are_not_the_programs(tmp_path: Path) -> None:
     """The driver runs the same program, at the same addresses."""
     program = compiled(tmp_path, WRITES)
-    site, watch = Site(program, first(program, "main")), Watch(_shared_in(program), 8)
+    site, watch = ObservedSite(program, first(program, "main")), Watch(_shared_in(program), 8)
     lifecycle = Lifecycle(drive=f"setarch -R {program}")
     seen = observed([program, "stay"], [site], watches=[watch], lifecycle=lifecycle)
     assert seen.failure is None and seen.stopped_by == "driver"
@@ -443,7 +460,7 @@ def test_writes_of_the_driver_are_not_the_programs(tmp_path: Path) -> None:
 
 
 def _shared_in(program: Path) -> int:
-    bias = dict(observed([program], [Site(program, first(program, "main"))]).modules)[str(program)]
+    bias = dict(observed([program], [ObservedSite(program, first(program, "main"))]).modules)[str(program)]
     listed = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
     return bias + int(listed.split(" B shared")[0].split()[-1], 16)
 
@@ -455,14 +472,14 @@ def _function_of(named: dict[str, tuple[int, int]], address: int) -> str:
 def test_a_program_in_go_is_refused(tmp_path: Path) -> None:
     program = compiled(tmp_path, 'const char go[] = "\\xff Go buildinf:"; int main(void) { return go[1] == 0; }')
     with pytest.raises(WhyperfError, match="Go program"):
-        observed([program], [Site(program, first(program, "main"))])
+        observed([program], [ObservedSite(program, first(program, "main"))])
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_an_ordinary_user_may_observe(tmp_path: Path) -> None:
     """A child of this process gives up its rights; all it needs has been loaded."""
     program = compiled(tmp_path, HOT)
-    site = Site(program, first(program, "step"), after=True, register=0)
+    site = ObservedSite(program, first(program, "step"), after=True, register=0)
     for folder in (program.parent, *program.parents):
         if folder.stat().st_uid == 0 and folder.parts[-1].startswith(("pytest", "test", "popen")):
             folder.chmod(0o755)

@@ -21,7 +21,7 @@ from tests.observation.programs import (
     last_before_return,
     observed,
 )
-from whyperf.collect.observation import Forced, Limits, MemoryOperand, Site, Watch
+from whyperf.collect.observation import Forced, ObservationLimits, ObservedMemory, ObservedSite, Watch
 
 needs_gdb = pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
 
@@ -89,8 +89,8 @@ def test_registers_and_memory_are_those_that_a_debugger_sees(program: Path, func
     """At every third instruction of the function, every time."""
     rows = [row for row in instructions(program, function) if not row.mnemonic.startswith("nop")][:12:3]
     table = _table(program)
-    memory = MemoryOperand(None, None, 1, table, 8)
-    seen = observed([program, "3"], [Site(program, row.address, memory=memory) for row in rows])
+    memory = ObservedMemory(None, None, 1, table, 8)
+    seen = observed([program, "3"], [ObservedSite(program, row.address, memory=memory) for row in rows])
     for number, row in enumerate(rows):
         script = f"NAMES = {_NAMES!r}\nADDRESS = {row.address}\n{_BREAK}"
         said = [
@@ -107,8 +107,8 @@ def test_registers_and_memory_are_those_that_a_debugger_sees(program: Path, func
 
 def test_results_are_those_of_the_instruction(program: Path) -> None:
     made = last_before_return(program, "size_of")
-    entry = Site(program, first(program, "size_of"), is_entry=True)
-    seen = observed([program, "10"], [Site(program, made.address, after=True, register=RESULT), entry])
+    entry = ObservedSite(program, first(program, "size_of"), is_entry=True)
+    seen = observed([program, "10"], [ObservedSite(program, made.address, after=True, register=RESULT), entry])
     assert seen.status == 0 and seen.hits == (5, 5) and seen.complete == (True, True) and seen.lost == 0
     assert seen.of(0)["after"].tolist() == [3 * n + 1 for n in range(10, 15)]
     assert seen.of(1)["registers"][:, ARGUMENT].tolist() == list(range(10, 15))
@@ -138,7 +138,7 @@ At("*%d" % (base + {returns.address}))
 gdb.execute("continue")
 """
     said = [line for line in _under_gdb(program, script, "3").splitlines() if re.fullmatch(r"-?\d+", line)]
-    forced = Site(program, made.address, after=True, forced=Forced(RESULT, 8, (7, 9)))
+    forced = ObservedSite(program, made.address, after=True, forced=Forced(RESULT, 8, (7, 9)))
     shown = subprocess.run([program, "3"], capture_output=True, text=True, check=True).stdout
     assert said[:5] == ["7", "9", *shown.split()[2:5]]
     assert _printed(program, forced) == said != shown.split()
@@ -148,7 +148,7 @@ def test_what_has_no_value_left_to_force_is_counted_and_left_as_it_is(program: P
     made = last_before_return(program, "size_of")
     own = [str(3 * n + 1) for n in range(3, 8)]
     for values, expected, beyond in (((7, 9), ["7", "9", *own[2:]], 3), ((7,), ["7"] * 5, 0), (None, own, 0)):
-        site = Site(program, made.address, after=True, forced=Forced(RESULT, 8, values))
+        site = ObservedSite(program, made.address, after=True, forced=Forced(RESULT, 8, values))
         assert _printed(program, site)[:5] == expected
         seen = observed([program, "3"], [site])
         assert (seen.hits, seen.beyond, seen.complete) == ((5,), (beyond,), (True,))
@@ -167,12 +167,12 @@ int main(int count, char **words) {
 }
 """
     program = compiled(tmp_path, source)
-    site = Site(program, first(program, "step"), forced=Forced(ARGUMENT, 8, (10, 20, 30)))
-    seen = observed([program, "3000000"], [site], limits=Limits(traps=100, again_s=3600))
+    site = ObservedSite(program, first(program, "step"), forced=Forced(ARGUMENT, 8, (10, 20, 30)))
+    seen = observed([program, "3000000"], [site], limits=ObservationLimits(traps=100, again_s=3600))
     assert (seen.hits, seen.beyond, seen.complete) == ((103,), (100,), (False,))
 
 
-def _printed(program: Path, site: Site) -> list[str]:
+def _printed(program: Path, site: ObservedSite) -> list[str]:
     """By a shell, so that the output can be read."""
     out = program.parent / "printed"
     seen = observed(["/bin/sh", "-c", f"exec {program} 3 >{out}"], [site])
@@ -187,7 +187,7 @@ def test_one_value_is_forced_by_trap_and_by_jump_alike(program: Path, after: boo
     site = rows[-2] if after else rows[0]
     place = last_before_return(program, "size_of") if after else site
     register = RESULT if after else ARGUMENT
-    forced = Site(program, place.address, after=after, forced=Forced(register, 8, (21,), by_jump=by_jump))
+    forced = ObservedSite(program, place.address, after=after, forced=Forced(register, 8, (21,), by_jump=by_jump))
     printed = _printed(program, forced)
     assert printed[:5] == ["21" if after else "64"] * 5
 
@@ -196,7 +196,7 @@ def test_one_value_is_forced_by_trap_and_by_jump_alike(program: Path, after: boo
 def test_a_sham_changes_nothing(program: Path, by_jump: bool) -> None:
     place = last_before_return(program, "size_of")
     plain = observed([program, "3"])
-    sham = Site(program, place.address, after=True, forced=Forced(RESULT, 8, None, by_jump=by_jump))
+    sham = ObservedSite(program, place.address, after=True, forced=Forced(RESULT, 8, None, by_jump=by_jump))
     seen = observed([program, "3"], [sham])
     assert seen.output == plain.output and seen.placed == (True,)
 
@@ -206,18 +206,18 @@ def test_halves_and_bytes_are_forced_as_the_machine_writes_them(program: Path) -
 
     def result(size: int, value: int, by_jump: bool = False) -> str:
         forced = Forced(RESULT, size, (value,), by_jump=by_jump)
-        return _printed_size(program, Site(program, place.address, after=True, forced=forced))
+        return _printed_size(program, ObservedSite(program, place.address, after=True, forced=forced))
 
-    wide = Site(program, first(program, "size_of"), forced=Forced(ARGUMENT, 8, (0x1111_2222_3333,)))
+    wide = ObservedSite(program, first(program, "size_of"), forced=Forced(ARGUMENT, 8, (0x1111_2222_3333,)))
     assert _printed_size(program, wide) == str(0x1111_2222_3333 * 3 + 1)
     assert result(4, -1) == result(4, -1, by_jump=True) == str((1 << 32) - 1)
     assert result(2, 0x1FFFE) == result(2, 0x1FFFE, by_jump=True) == str(0xFFFE)
     assert result(1, 0x1FE) == result(1, 0x1FE, by_jump=True) == str(0xFE)
 
 
-def _printed_size(program: Path, site: Site) -> str:
+def _printed_size(program: Path, site: ObservedSite) -> str:
     """The loop would run for long: its bound is forced as well."""
-    loop = Site(program, first(program, "work"), forced=Forced(ARGUMENT, 8, (1,)))
+    loop = ObservedSite(program, first(program, "work"), forced=Forced(ARGUMENT, 8, (1,)))
     out = program.parent / "printed"
     observed(["/bin/sh", "-c", f"exec {program} 3 >{out}"], [site, loop])
     return out.read_text().split()[0]
@@ -225,7 +225,7 @@ def _printed_size(program: Path, site: Site) -> str:
 
 def _table_address(program: Path) -> int:
     store = next(row for row in instructions(program, "work") if "[" in row.operands)
-    seen = observed([program, "3"], [Site(program, store.address)])
+    seen = observed([program, "3"], [ObservedSite(program, store.address)])
     bias = dict(seen.modules)[str(program)]
     return bias + _table(program)
 
@@ -236,7 +236,7 @@ def _table(program: Path) -> int:
 
 
 def _watched(program: Path, *watches: Watch) -> np.ndarray:
-    site = Site(program, first(program, "size_of"))
+    site = ObservedSite(program, first(program, "size_of"))
     seen = observed([program, "100"], [site], watches=watches)
     assert seen.lost == 0
     return seen.writes
@@ -284,7 +284,7 @@ print("SEEN", seen)
 
 
 def test_addresses_repeat_from_run_to_run(program: Path) -> None:
-    site = [Site(program, first(program, "size_of"))]
+    site = [ObservedSite(program, first(program, "size_of"))]
     runs = [observed([program, "3"], site) for _ in range(2)]
     assert runs[0].modules == runs[1].modules
     assert (runs[0].records["registers"] == runs[1].records["registers"]).all()

@@ -13,12 +13,12 @@ import pytest
 from tests.observation.programs import compiled, functions, instructions
 from tests.observation.test_programs import MANY_FORMS
 from tests.observation.test_values import SOURCE
-from whyperf.collect.observation import Forced, Limits, Site
+from whyperf.collect.observation import Forced, ObservationLimits, ObservedSite
 from whyperf.collect.observation.plans import write_plans
 from whyperf.collect.observation.record_files import RecordingProcess, processes
 from whyperf.debuginfo.elf import read_elf
 from whyperf.debuginfo.machines import X86_64
-from whyperf.debuginfo.probes.observing import Loaded, Wanted, plan_places
+from whyperf.debuginfo.probes.observing import LoadedNumber, Wanted, plan_places
 from whyperf.debuginfo.probes.plan_file import PatchKind
 
 NATIVE = Path(__file__).parents[2] / "native"
@@ -89,7 +89,7 @@ def test_loads_are_what_the_processor_takes_for_them(small: Path, register: int,
     names = ["rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", *(f"r{number}" for number in range(8, 16))]
     low = functions(program)["main"][0]
     value = 0x1122334455667788
-    made = plan_places(elf, [Wanted(low, False, Loaded(register, size, value))])
+    made = plan_places(elf, [Wanted(low, False, LoadedNumber(register, size, value))])
     if names[register] == "rsp":
         assert made.refused == {low: "that register cannot be forced"}
         return
@@ -137,14 +137,14 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _emulated(
-    library: Path | None, folder: Path, program: Path, sites: list[Site], *words: str
+    library: Path | None, folder: Path, program: Path, sites: list[ObservedSite], *words: str
 ) -> tuple[str, RecordingProcess | None]:
     records, plans = folder / f"records{len(sites)}", folder / f"plans{len(sites)}"
     variables = []
     if library is not None:
         records.mkdir()
         plans.mkdir()
-        write_plans(plans, sites, Limits(traps=1 << 30))
+        write_plans(plans, sites, ObservationLimits(traps=1 << 30))
         names = {
             "LD_PRELOAD": library,
             "WHYPERF_OBSERVE_PLANS": plans,
@@ -169,7 +169,7 @@ def test_sites_at_every_instruction_change_nothing(tmp_path: Path, library: Path
         if name in ["chosen", "curved", "compared", "deep", "bump", "text", "through", "moved", "main"]
     ]
     rows = [row for name in names for row in instructions(program, name)]
-    sites = [Site(program, row.address, after=not _LEAVES.fullmatch(row.mnemonic)) for row in rows]
+    sites = [ObservedSite(program, row.address, after=not _LEAVES.fullmatch(row.mnemonic)) for row in rows]
     plain, _ = _emulated(None, tmp_path, program, [])
     printed, process = _emulated(library, tmp_path, program, sites)
     assert printed == plain and process is not None
@@ -184,8 +184,8 @@ def test_values_are_seen_and_forced(tmp_path: Path, library: Path, by_jump: bool
     made = next(row for row in instructions(program, "size_of") if row.mnemonic == "lea")
     forced = Forced(0, 8, (21,), by_jump=by_jump)
     sites = [
-        Site(program, made.address, after=True, register=0, forced=forced),
-        Site(program, functions(program)["work"][0]),
+        ObservedSite(program, made.address, after=True, register=0, forced=forced),
+        ObservedSite(program, functions(program)["work"][0]),
     ]
     printed, process = _emulated(library, tmp_path, program, sites, "3")
     assert printed.split()[:5] == ["21"] * 5 and process is not None

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from whyperf.collect.program import Program
-from whyperf.diagnose.origin import End, HopKind, Origin
-from whyperf.origin.search import Found, search
+from whyperf.diagnose.origin import ChainEnd, HopKind, Origin
+from whyperf.origin.search import FoundOrigin, search
 from whyperf.origin.starts import Start, start_at_line, start_at_variable
 
 from .conftest import Build, line_of
@@ -20,7 +20,9 @@ pytestmark = pytest.mark.process
 _DEMO = Path(__file__).parents[2] / "src/whyperf/demo/orders.c"
 
 
-def _search(start: Start, program: Path, good: list[str], bad: list[str], good_program: Path | None = None) -> Found:
+def _search(
+    start: Start, program: Path, good: list[str], bad: list[str], good_program: Path | None = None
+) -> FoundOrigin:
     first = good_program or program
     return search(
         start,
@@ -34,7 +36,7 @@ def _lines(origin: Origin) -> list[tuple[str, int]]:
     return [(hop.function, hop.line) for hop in origin.hops]
 
 
-def _way(build: Build, way: str, function: str = "spin", variable: str = "rounds") -> Found:
+def _way(build: Build, way: str, function: str = "spin", variable: str = "rounds") -> FoundOrigin:
     program = build("ways.c")
     return _search(start_at_variable(program, function, variable), program, [way, "0"], [way, "1"])
 
@@ -55,7 +57,7 @@ def test_the_maker_of_a_loops_bound_is_found(build: Build, way: str, function: s
     # THEN good turns into bad where the value was made, and the way goes on to the option
     turned = origin.hops[origin.turn]
     assert (turned.function, turned.line) == (function, line_of("ways.c", text)), origin
-    assert origin.end is End.OUTSIDE and "argument 2 is `1`, was `0`" in origin.sentence
+    assert origin.end is ChainEnd.OUTSIDE and "argument 2 is `1`, was `0`" in origin.sentence
     assert origin.runs <= 20 and 3 <= len(origin.hops) <= 8
 
 
@@ -83,7 +85,9 @@ def test_what_a_file_holds_ends_where_it_is_read(build: Build, tmp_path: Path) -
     bad.write_text("30000\n")
     start = start_at_variable(program, "spin", "rounds")
     origin = _search(start, program, ["file", str(good)], ["file", str(bad)]).origin
-    assert origin.end is End.OUTSIDE and origin.sentence == "fgets() in read_configuration() reads it from outside."
+    assert (
+        origin.end is ChainEnd.OUTSIDE and origin.sentence == "fgets() in read_configuration() reads it from outside."
+    )
     assert (origin.hops[-1].function, origin.hops[-1].line) == ("read_configuration", line_of("ways.c", "// the file"))
 
 
@@ -144,7 +148,7 @@ def test_how_far_two_addresses_are_apart_leads_to_who_moved_one(build: Build, tm
     # AND since good runs never come there, why it is moved at all is asked next
     turned = origin.hops[origin.turn]
     assert (turned.function, turned.what, turned.good) == ("enlarge", "enlarge()", "0 times"), origin
-    assert origin.hops[-1].what == "memchr()" and origin.end is End.OUTSIDE
+    assert origin.hops[-1].what == "memchr()" and origin.end is ChainEnd.OUTSIDE
 
 
 def test_a_hash_that_makes_few_places_of_many_names(build: Build, tmp_path: Path) -> None:
@@ -166,7 +170,7 @@ def test_a_hash_that_makes_few_places_of_many_names(build: Build, tmp_path: Path
 def test_code_that_differs_between_builds_ends_the_way(build: Build) -> None:
     good, bad = build("builds.c"), build("builds.c", "-DSLOW")
     origin = _search(start_at_variable(bad, "walk", "length"), bad, [], [], good).origin
-    assert origin.end is End.CHANGED_CODE and "hash_of()" in origin.sentence
+    assert origin.end is ChainEnd.CHANGED_CODE and "hash_of()" in origin.sentence
 
 
 def test_so_does_a_library_of_which_there_are_two_builds(build: Build, tmp_path: Path) -> None:
@@ -179,7 +183,7 @@ def test_so_does_a_library_of_which_there_are_two_builds(build: Build, tmp_path:
         programs.append(build("shop.c", f"-L{folder}", "-lprices", f"-Wl,-rpath,{folder}"))
     good, bad = programs
     origin = _search(start_at_variable(bad, "spin", "rounds"), bad, [], [], good).origin
-    assert origin.end is End.CHANGED_CODE and "price_of()" in origin.sentence
+    assert origin.end is ChainEnd.CHANGED_CODE and "price_of()" in origin.sentence
     assert origin.hops[origin.turn].function == "price_of"
 
 
@@ -187,7 +191,7 @@ def test_values_that_are_the_same_are_said_to_be(build: Build) -> None:
     program = build("ways.c")
     start = start_at_variable(program, "spin", "rounds")
     origin = _search(start, program, ["constant", "0"], ["constant", "0"]).origin
-    assert origin.hops == () and origin.end is End.NOT_FOLLOWED and "the same" in origin.sentence
+    assert origin.hops == () and origin.end is ChainEnd.NOT_FOLLOWED and "the same" in origin.sentence
 
 
 def test_each_hop_says_where_its_value_could_be_forced(build: Build) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.debuginfo.slices.traces import Moment, trace
-from whyperf.collect.observation.sites import RECORD, WRITE, Observed, Site
+from whyperf.collect.observation.sites import RECORD, WRITE, Observed, ObservedSite
 from whyperf.collect.program import Program
 from whyperf.debuginfo.slices.module import ModuleCode
 from whyperf.origin import search as searching
@@ -38,7 +38,7 @@ class _Emulated:
         self._program, self._machine = program, machine
         self._traces: dict[tuple[str, ...], list[Moment]] = {}
 
-    def __call__(self, program: Program, sites: Sequence[Site], **_: Any) -> Observed:
+    def __call__(self, program: Program, sites: Sequence[ObservedSite], **_: Any) -> Observed:
         if program.command not in self._traces:
             self._traces[program.command] = trace(self._program, self._machine, *program.command[1:])
         moments = self._traces[program.command]
@@ -53,7 +53,7 @@ class _Emulated:
         modules, totals = ((str(self._program.resolve()), 0),), Totals(0.1, 0.1, *[0] * 7)
         return Observed(0, totals, "", tuple(hits), all_of, all_of, records, np.zeros(0, WRITE), modules, 0)
 
-    def _row(self, number: int, site: Site, order: int, hit: int, moments: list[Moment]) -> Any:
+    def _row(self, number: int, site: ObservedSite, order: int, hit: int, moments: list[Moment]) -> Any:
         row = np.zeros(1, RECORD)
         row["site"], row["order"], row["hit"] = number, order, hit
         now, after = moments[order].registers, moments[order + 1].registers

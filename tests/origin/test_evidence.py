@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.observation.sites import RECORD, WRITE, Observed, Site
+from whyperf.collect.observation.sites import RECORD, WRITE, Observed, ObservedSite
 from whyperf.collect.program import Program
 from whyperf.debuginfo.slices.definitions import MemoryOperand
 from whyperf.origin.command_line import is_start_text, option_of, options_that_differ
-from whyperf.origin.evidence import Bounds, Evidence, Observing, OutOfBudgetError, Targets
+from whyperf.origin.evidence import Bounds, Observing, OriginEvidence, OutOfBudgetError, Targets
 from whyperf.origin.outside import end_at
 from whyperf.origin.points import Point
-from whyperf.origin.program_code import ProgramCode, Side
+from whyperf.origin.program_code import BuildSide, ProgramCode
 from whyperf.recording.manifest import Totals
 
 _HERE = Path(__file__)
@@ -29,9 +29,9 @@ class _Pretended:
     """Each site is passed as often as its address says."""
 
     def __init__(self) -> None:
-        self.asked: list[list[Site]] = []
+        self.asked: list[list[ObservedSite]] = []
 
-    def __call__(self, _program: Program, sites: Sequence[Site], **_: Any) -> Observed:
+    def __call__(self, _program: Program, sites: Sequence[ObservedSite], **_: Any) -> Observed:
         self.asked.append(list(sites))
         records = np.zeros(sum(site.address for site in sites), RECORD)
         records["site"] = np.repeat(np.arange(len(sites)), [site.address for site in sites])
@@ -45,9 +45,9 @@ def _targets(good: tuple[str, ...] = ("p",), bad: tuple[str, ...] = ("p",), **en
     return Targets(programs, (Lifecycle(), Lifecycle()), environment)
 
 
-def _evidence(observe: _Pretended, most_runs: int = 20, seconds: float = 60) -> Evidence:
+def _evidence(observe: _Pretended, most_runs: int = 20, seconds: float = 60) -> OriginEvidence:
     bounds = Bounds(most_runs, time.monotonic() + seconds, seconds)
-    return Evidence(ProgramCode(_HERE, _HERE, _HERE.parent), _targets(), bounds, Observing(observe))
+    return OriginEvidence(ProgramCode(_HERE, _HERE, _HERE.parent), _targets(), bounds, Observing(observe))
 
 
 def test_a_place_is_looked_at_once() -> None:
@@ -56,7 +56,7 @@ def test_a_place_is_looked_at_once() -> None:
     evidence.look([_AT, Point(_HERE, 0x20)], "")
     evidence.look([_AT], "")
     assert evidence.runs == 2 and len(observe.asked) == 2
-    looked = evidence.looked(_AT.key, Side.BAD)
+    looked = evidence.looked(_AT.key, BuildSide.BAD)
     assert looked is not None and (looked.total, len(looked.rows)) == (0x10, 0x10)
 
 
@@ -66,7 +66,7 @@ def test_what_was_not_asked_of_a_place_is_looked_at_again_and_joined() -> None:
     evidence.look([Point(_HERE, 0x10, after=True, register=3)], "")
     evidence.look([Point(_HERE, 0x10, is_entry=True)], "")
     assert evidence.runs == 4
-    assert observe.asked[-1] == [Site(_HERE, 0x10, True, 3, None, True)]
+    assert observe.asked[-1] == [ObservedSite(_HERE, 0x10, True, 3, None, True)]
 
 
 def test_one_look_serves_two_wishes() -> None:

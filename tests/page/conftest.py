@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_pla
 from playwright.sync_api import Error as BrowserError
 
 from whyperf.cli.demo import BAD_ARGUMENT, GOOD_ARGUMENT, build
-from whyperf.collect.tracer.backends import Means, choose
+from whyperf.collect.tracer.backends import Backend, choose
 
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
 _AXE = Path(__file__).resolve().parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
@@ -125,7 +125,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def convoy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Threads that wait for a mutex, whose holder waits for a slow reader: traced."""
-    if choose().means is not Means.BPF:
+    if choose().means is not Backend.BPF:
         pytest.skip(f"kernel events: {choose().reason}")
     folder = tmp_path_factory.mktemp("convoy")
     subprocess.run(["gcc", "-g", "-O1", "-pthread", "-o", folder / "convoy", _CONVOY], check=True)

@@ -10,13 +10,13 @@ import pytest
 from tests.transplants.builds import Builds, built
 from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.program import find_program
-from whyperf.debuginfo.transplants.changed import ChangedFunction, Source
-from whyperf.diagnose.origin import Finding, Means, Proof
+from whyperf.debuginfo.transplants.changed import ChangedFunction, ChangedSource
+from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans
 from whyperf.diagnose.verdict import Suspect
 from whyperf.proof.by_function import claim_of, prove_by_functions
 from whyperf.proof.modules import different_modules
-from whyperf.proof.rounds import Side, Trying
-from whyperf.proof.trial import Kind
+from whyperf.proof.rounds import ProofSide, Trying
+from whyperf.proof.trial import TrialKind
 
 SOURCE = r"""
 #include <stdio.h>
@@ -89,16 +89,16 @@ def builds(tmp_path_factory: pytest.TempPathFactory) -> Builds:
     return built(tmp_path_factory.mktemp("builds"), SOURCE)
 
 
-def _side(program: Path, keys: str = "6000") -> Side:
-    return Side(find_program([str(program), keys], os.environ), Lifecycle(), dict(os.environ))
+def _side(program: Path, keys: str = "6000") -> ProofSide:
+    return ProofSide(find_program([str(program), keys], os.environ), Lifecycle(), dict(os.environ))
 
 
 def _suspect(function: str, *path: str) -> Suspect:
     return Suspect(1, "cpu", function, "bad", "", 0, -1, None, None, path, 1.0, 1.0, "high", "", "")
 
 
-def _proofs(builds: Builds, *suspects: Suspect, tried: list[Kind] | None = None) -> tuple[Proof, ...]:
-    def note(kind: Kind, _number: int) -> None:
+def _proofs(builds: Builds, *suspects: Suspect, tried: list[TrialKind] | None = None) -> tuple[Proof, ...]:
+    def note(kind: TrialKind, _number: int) -> None:
         if tried is not None:
             tried.append(kind)
 
@@ -107,7 +107,9 @@ def _proofs(builds: Builds, *suspects: Suspect, tried: list[Kind] | None = None)
 
 def test_changed_function_is_found_among_others(builds: Builds) -> None:
     (proof,) = _proofs(builds)
-    assert (proof.finding, proof.means, proof.function) == (Finding.PROVEN, Means.FUNCTION, "bucket_of"), proof
+    assert (proof.finding, proof.means, proof.function) == (ProofFinding.PROVEN, ProofMeans.FUNCTION, "bucket_of"), (
+        proof
+    )
     assert proof.module == "bad" and Path(proof.file).name == "program.c" and proof.line > 0
     assert proof.removed is not None and proof.removed.value > 0.7
     assert proof.sentence.startswith("Proven: with the good build's `bucket_of`")
@@ -116,11 +118,11 @@ def test_changed_function_is_found_among_others(builds: Builds) -> None:
 
 def test_functions_on_a_suspects_path_come_first(builds: Builds) -> None:
     """Without a search: one run shows that it is worth a trial."""
-    tried: list[Kind] = []
+    tried: list[TrialKind] = []
     (proof,) = _proofs(builds, _suspect("has", "innocent", "bucket_of"), tried=tried)
-    assert proof.finding is Finding.PROVEN and proof.function == "bucket_of", proof
-    assert tried[:5] == [Kind.GOOD, Kind.BAD, Kind.GOOD, Kind.BAD, Kind.FORCED]
-    assert tried.count(Kind.FORCED) == 1 + proof.runs  # and none of the innocent one, which is farther from it
+    assert proof.finding is ProofFinding.PROVEN and proof.function == "bucket_of", proof
+    assert tried[:5] == [TrialKind.GOOD, TrialKind.BAD, TrialKind.GOOD, TrialKind.BAD, TrialKind.FORCED]
+    assert tried.count(TrialKind.FORCED) == 1 + proof.runs  # and none of the innocent one, which is farther from it
 
 
 @pytest.mark.parametrize(
@@ -136,7 +138,7 @@ def test_functions_on_a_suspects_path_come_first(builds: Builds) -> None:
     ],
 )
 def test_a_proof_names_the_changed_part(holds: list[str], edited: list[str], wanted: list[str], named: str) -> None:
-    sources = {name: Source(name, "io.c", line) for line, name in enumerate(("read", "ends", "starts"), 1)}
+    sources = {name: ChangedSource(name, "io.c", line) for line, name in enumerate(("read", "ends", "starts"), 1)}
     function = ChangedFunction("read", sources["read"], frozenset(sources[name] for name in holds))
     claim = claim_of([function], wanted, "diff", frozenset(sources[name] for name in edited))
     assert (claim.function, claim.line, claim.module) == (named, sources[named].line, "diff")
@@ -144,11 +146,11 @@ def test_a_proof_names_the_changed_part(holds: list[str], edited: list[str], wan
 
 def test_what_a_suspect_asks_for_and_cannot_be_transplanted_is_told(builds: Builds) -> None:
     first, proof = _proofs(builds, _suspect("report"))
-    assert first.finding is Finding.NOT_TESTABLE and first.function == "report"
+    assert first.finding is ProofFinding.NOT_TESTABLE and first.function == "report"
     assert first.sentence == (
         "Not testable: report cannot be transplanted: the structure options has another layout in the other build."
     )
-    assert proof.finding is Finding.PROVEN and proof.function == "bucket_of"
+    assert proof.finding is ProofFinding.PROVEN and proof.function == "bucket_of"
 
 
 def test_same_program_has_nothing_to_try(builds: Builds) -> None:
@@ -162,7 +164,7 @@ def test_no_excess_is_nothing_to_explain(builds: Builds) -> None:
 def test_stripped_programs_are_told(tmp_path: Path) -> None:
     made = built(tmp_path, SOURCE, "-s")
     (proof,) = _proofs(made)
-    assert proof.finding is Finding.NOT_TESTABLE
+    assert proof.finding is ProofFinding.NOT_TESTABLE
     assert proof.sentence.startswith("Not testable: ") and proof.sentence.endswith("has no symbol table.")
 
 
@@ -208,7 +210,7 @@ def test_the_part_whose_text_differs_is_the_cause(tmp_path: Path) -> None:
     assert {one.name for one in modules[0].edited.among(fill.holds)} == {"plan"}
     # WHEN a suspect asks for what it is inlined into, THEN it is named nevertheless
     (proof,) = prove_by_functions(_side(builds.good, "900"), _side(builds.bad, "900"), [_suspect("fill")])
-    assert (proof.finding, proof.function) == (Finding.PROVEN, "plan"), proof
+    assert (proof.finding, proof.function) == (ProofFinding.PROVEN, "plan"), proof
     assert "`fill` (with plan inlined)" in proof.sentence
     # WHEN a source was written after the build, THEN its text tells nothing
     later = builds.bad.stat().st_mtime + 10

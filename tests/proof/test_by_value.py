@@ -12,9 +12,9 @@ import pytest
 from tests.observation.programs import RESULT, compiled, last_before_return
 from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.program import find_program
-from whyperf.diagnose.origin import Finding, Means, Proof
-from whyperf.proof.by_value import ForcedPlace, Side, Trying, prove_value
-from whyperf.proof.sentences import Claim
+from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans
+from whyperf.proof.by_value import ForcedPlace, ProofSide, Trying, prove_value
+from whyperf.proof.sentences import ProofClaim
 
 SOURCE = r"""
 #include <stdio.h>
@@ -58,7 +58,7 @@ int main(int count, char **words) {
     return 0;
 }
 """
-CLAIM = Claim("buckets_of", "program", "program.c", 13, "buckets_of()", "65,536", "16")
+CLAIM = ProofClaim("buckets_of", "program", "program.c", 13, "buckets_of()", "65,536", "16")
 GOOD, BAD, KEYS = "64", "4096", "7000"
 
 
@@ -67,9 +67,9 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(tmp_path_factory.mktemp("proof"), SOURCE)
 
 
-def _side(*words: str | Path) -> Side:
+def _side(*words: str | Path) -> ProofSide:
     command = [str(word) for word in words]
-    return Side(find_program(command, os.environ), Lifecycle(), dict(os.environ))
+    return ProofSide(find_program(command, os.environ), Lifecycle(), dict(os.environ))
 
 
 def _result(program: Path, function: str, good: int, bad: int, size: int = 4) -> ForcedPlace:
@@ -84,41 +84,41 @@ def _proven(program: Path, *places: ForcedPlace, good: str = GOOD, bad: str = BA
 
 def test_the_true_cause_is_proven(program: Path) -> None:
     proof = _proven(program, _result(program, "buckets_of", 65536, 16))
-    assert proof.finding is Finding.PROVEN and proof.means is Means.VALUE, proof
+    assert proof.finding is ProofFinding.PROVEN and proof.means is ProofMeans.VALUE, proof
     assert proof.removed is not None and proof.removed.value > 0.8 and proof.reverse is not None
     assert proof.sentence.startswith("Proven: with `buckets_of()` forced to 65,536 in the bad run, ")
 
 
 def test_so_is_what_it_comes_from(program: Path) -> None:
     proof = _proven(program, _result(program, "bytes_of", 64 << 20, 0), what="bytes_of()")
-    assert proof.finding is Finding.PROVEN, proof
+    assert proof.finding is ProofFinding.PROVEN, proof
 
 
 def test_an_innocent_variable_is_refuted(program: Path) -> None:
     proof = _proven(program, _result(program, "label_of", 199, 12295, 8), what="label_of()")
-    assert proof.finding is Finding.REFUTED, proof
+    assert proof.finding is ProofFinding.REFUTED, proof
 
 
 def test_an_option_is_the_trigger(program: Path) -> None:
     proof = _proven(program, _result(program, "parsed", 64, 4096, 8), what="parsed()")
-    assert proof.finding is Finding.TRIGGER and "not the mistake" in proof.sentence, proof
+    assert proof.finding is ProofFinding.TRIGGER and "not the mistake" in proof.sentence, proof
 
 
 def test_an_option_that_is_not_printed_is_one_too_if_it_is_known_to_be(program: Path) -> None:
     place = _result(program, "bytes_of", 64 << 20, 0)
     proof = _proven(program, place, from_outside=True)
-    assert proof.finding is Finding.TRIGGER, proof
+    assert proof.finding is ProofFinding.TRIGGER, proof
 
 
 def test_a_crash_is_no_proof(program: Path) -> None:
     proof = _proven(program, _result(program, "mask_of", 65535, 15), what="mask_of()", good="65,535")
-    assert proof.finding is Finding.NOT_TESTABLE and "crashes" in proof.sentence, proof
+    assert proof.finding is ProofFinding.NOT_TESTABLE and "crashes" in proof.sentence, proof
     assert proof.removed is None
 
 
 def test_other_output_is_no_proof(program: Path) -> None:
     proof = _proven(program, _result(program, "rounds_of", 5, 6, 8), what="rounds_of()", good="5")
-    assert proof.finding is Finding.NOT_TESTABLE and "the output changes" in proof.sentence, proof
+    assert proof.finding is ProofFinding.NOT_TESTABLE and "the output changes" in proof.sentence, proof
 
 
 def test_addresses_equal_values_and_places_that_do_not_run_are_not_tried(program: Path) -> None:
@@ -133,7 +133,7 @@ def test_addresses_equal_values_and_places_that_do_not_run_are_not_tried(program
 
 def test_too_small_an_excess_is_said(program: Path) -> None:
     proof = _proven(program, _result(program, "bytes_of", 64 << 20, 65 << 20), bad="65")
-    assert proof.finding is Finding.NOT_TESTABLE, proof
+    assert proof.finding is ProofFinding.NOT_TESTABLE, proof
 
 
 def test_a_hot_site_is_forced_by_a_jump(tmp_path: Path) -> None:
@@ -156,26 +156,26 @@ int main(int count, char **words) {
         pytest.skip("64-bit ARM only: elsewhere there may be no room for the jump")
     good, bad = _side(program, "1"), _side(program, "40")
     proof = prove_value(good, bad, [_result(program, "cost_of", 1, 40, 8)], replace(CLAIM, what="cost_of()"))
-    assert proof.finding is Finding.PROVEN, proof
+    assert proof.finding is ProofFinding.PROVEN, proof
 
 
 def test_files_that_the_user_names_are_compared(program: Path, tmp_path: Path) -> None:
     """A shell writes the number of buckets' share into a file: forcing changes it."""
     out = tmp_path / "out"
 
-    def side(megabytes: str) -> Side:
+    def side(megabytes: str) -> ProofSide:
         return _side("/bin/sh", "-c", f"{program} {megabytes} {KEYS} >{out}")
 
     place = _result(program, "rounds_of", 5, 6, 8)
     claim = replace(CLAIM, what="rounds_of()")
     without = prove_value(side(GOOD), side(BAD), [place], claim, Trying(most_runs=3))
     compared = prove_value(side(GOOD), side(BAD), [place], claim, Trying(most_runs=3, output_files=(out,)))
-    assert without.finding is Finding.REFUTED, without
-    assert compared.finding is Finding.NOT_TESTABLE and "output changes" in compared.sentence, compared
+    assert without.finding is ProofFinding.REFUTED, without
+    assert compared.finding is ProofFinding.NOT_TESTABLE and "output changes" in compared.sentence, compared
 
 
 def test_without_time_nothing_is_shown(program: Path) -> None:
     good, bad = _side(program, GOOD, KEYS), _side(program, BAD, KEYS)
     place = _result(program, "buckets_of", 65536, 16)
     proof = prove_value(good, bad, [place], CLAIM, Trying(budget_s=0.0))
-    assert proof.finding is Finding.NOT_TESTABLE and "no time" in proof.sentence
+    assert proof.finding is ProofFinding.NOT_TESTABLE and "no time" in proof.sentence

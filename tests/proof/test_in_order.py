@@ -10,9 +10,9 @@ import pytest
 from tests.observation.programs import RESULT, compiled, last_before_return
 from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.program import find_program
-from whyperf.diagnose.origin import Finding, Proof
-from whyperf.proof.by_value import ForcedPlace, Side, Trying, prove_value
-from whyperf.proof.sentences import Claim
+from whyperf.diagnose.origin import Proof, ProofFinding
+from whyperf.proof.by_value import ForcedPlace, ProofSide, Trying, prove_value
+from whyperf.proof.sentences import ProofClaim
 
 pytestmark = pytest.mark.process
 SOURCE = r"""
@@ -67,9 +67,9 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _proof(program: Path, function: str, *, most_runs: int = 5) -> Proof:
     place = ForcedPlace(program, last_before_return(program, function).address, True, RESULT, 8, (), (), in_order=True)
-    claim = Claim(function, "program", "program.c", 9, f"{function}()", "1 to 9", "2 to 8", in_order=True)
+    claim = ProofClaim(function, "program", "program.c", 9, f"{function}()", "1 to 9", "2 to 8", in_order=True)
     sides = (
-        Side(find_program([str(program), megabytes], os.environ), Lifecycle(), dict(os.environ))
+        ProofSide(find_program([str(program), megabytes], os.environ), Lifecycle(), dict(os.environ))
         for megabytes in (GOOD, BAD)
     )
     return prove_value(*sides, [place], claim, Trying(most_runs=most_runs))
@@ -77,7 +77,7 @@ def _proof(program: Path, function: str, *, most_runs: int = 5) -> Proof:
 
 def test_the_values_of_the_same_calls_prove_it(program: Path) -> None:
     proof = _proof(program, "size_of")
-    assert proof.finding is Finding.PROVEN, proof
+    assert proof.finding is ProofFinding.PROVEN, proof
     assert proof.removed is not None and proof.removed.value > 0.8
     assert proof.sham is not None and abs(proof.sham.value) < 0.25
     assert proof.reverse is not None and proof.reverse.value > 0.5
@@ -87,7 +87,7 @@ def test_the_values_of_the_same_calls_prove_it(program: Path) -> None:
 
 def test_innocent_values_are_refuted(program: Path) -> None:
     proof = _proof(program, "label_of", most_runs=3)
-    assert proof.finding is Finding.REFUTED, proof
+    assert proof.finding is ProofFinding.REFUTED, proof
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_innocent_values_are_refuted(program: Path) -> None:
 )
 def test_where_the_order_does_not_agree_nothing_is_forced(program: Path, function: str, why: str) -> None:
     proof = _proof(program, function)
-    assert proof.finding is Finding.NOT_TESTABLE and proof.runs == 0
+    assert proof.finding is ProofFinding.NOT_TESTABLE and proof.runs == 0
     assert proof.sentence.startswith(f"Not testable: `{function}()` in {function} was not forced: ")
     assert why in proof.sentence
 
@@ -111,5 +111,5 @@ def test_forcing_that_changes_how_often_it_runs_proves_nothing(tmp_path: Path) -
     """Both runs pass it 20 times, but with the other's values in another place of the loop."""
     source = SOURCE.replace("table < 40; table = next_of", "table < (megabytes > 100 ? 40 : 20); table = next_of")
     proof = _proof(compiled(tmp_path, source), "next_of")
-    assert proof.finding is Finding.NOT_TESTABLE, proof
+    assert proof.finding is ProofFinding.NOT_TESTABLE, proof
     assert "with forced values it runs" in proof.sentence and "their order no longer agrees" in proof.sentence

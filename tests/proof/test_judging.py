@@ -10,45 +10,47 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whyperf.diagnose.origin import Finding
-from whyperf.proof.guards import Checked, Reason
-from whyperf.proof.judging import Judgement, judged
-from whyperf.proof.sentences import Claim, sentence_of
+from whyperf.diagnose.origin import ProofFinding
+from whyperf.proof.guards import Checked, GuardReason
+from whyperf.proof.judging import ProofJudgement, judged
+from whyperf.proof.sentences import ProofClaim, sentence_of
 from whyperf.proof.shares import shares_of
-from whyperf.proof.trial import Ending, Kind, Run
+from whyperf.proof.trial import RunEnding, TrialKind, TrialRun
 
-CLAIM = Claim("plan_batches", "orders", "orders.c", 167, "size_window()", "2,731", "0")
+CLAIM = ProofClaim("plan_batches", "orders", "orders.c", 167, "size_window()", "2,731", "0")
 TRUE = {
-    Kind.GOOD: (1.0, 1.02, 0.99),
-    Kind.BAD: (3.0, 3.1, 2.95),
-    Kind.FORCED: (1.05, 1.01, 1.1),
-    Kind.SHAM: (3.05, 2.98, 3.02),
-    Kind.REVERSE: (2.8, 2.9, 2.95),
+    TrialKind.GOOD: (1.0, 1.02, 0.99),
+    TrialKind.BAD: (3.0, 3.1, 2.95),
+    TrialKind.FORCED: (1.05, 1.01, 1.1),
+    TrialKind.SHAM: (3.05, 2.98, 3.02),
+    TrialKind.REVERSE: (2.8, 2.9, 2.95),
 }
 
 
-def runs_of(changed: dict[Kind, tuple[float, ...]] | None = None) -> dict[Kind, list[Run]]:
+def runs_of(changed: dict[TrialKind, tuple[float, ...]] | None = None) -> dict[TrialKind, list[TrialRun]]:
     amounts = {**TRUE, **(changed or {})}
-    outputs = {Kind.GOOD: "good", Kind.REVERSE: "good"}
+    outputs = {TrialKind.GOOD: "good", TrialKind.REVERSE: "good"}
     return {
-        kind: [Run(amount, 0, output=outputs.get(kind, "bad"), shape=outputs.get(kind, "bad")) for amount in values]
+        kind: [
+            TrialRun(amount, 0, output=outputs.get(kind, "bad"), shape=outputs.get(kind, "bad")) for amount in values
+        ]
         for kind, values in amounts.items()
     }
 
 
-def finding(runs: dict[Kind, list[Run]], **wishes: bool) -> tuple[Finding, Reason | None]:
+def finding(runs: dict[TrialKind, list[TrialRun]], **wishes: bool) -> tuple[ProofFinding, GuardReason | None]:
     found = judged(runs, **wishes)
     return found.finding, found.reason
 
 
-def _changed(kind: Kind, **fields: object) -> dict[Kind, list[Run]]:
+def _changed(kind: TrialKind, **fields: object) -> dict[TrialKind, list[TrialRun]]:
     runs = runs_of()
     return {**runs, kind: [replace(run, **fields) for run in runs[kind]]}  # type: ignore[arg-type]
 
 
 def test_a_cause_is_proven_and_said_so() -> None:
     judgement = judged(runs_of())
-    assert judgement.finding is Finding.PROVEN and judgement.is_final
+    assert judgement.finding is ProofFinding.PROVEN and judgement.is_final
     said = sentence_of(CLAIM, judgement)
     assert said.startswith("Proven: with `size_window()` forced to 2,731 in the bad run, 98% (")
     assert (
@@ -57,31 +59,31 @@ def test_a_cause_is_proven_and_said_so() -> None:
 
 
 def test_what_removes_nothing_is_refuted() -> None:
-    runs = runs_of({Kind.FORCED: (3.0, 3.05, 2.96), Kind.REVERSE: (1.0, 1.01, 1.03)})
-    assert finding(runs) == (Finding.REFUTED, None)
+    runs = runs_of({TrialKind.FORCED: (3.0, 3.05, 2.96), TrialKind.REVERSE: (1.0, 1.01, 1.03)})
+    assert finding(runs) == (ProofFinding.REFUTED, None)
     assert sentence_of(CLAIM, judged(runs)).startswith("Refuted: with `size_window()` forced to 2,731")
 
 
 def test_without_its_reverse_it_is_only_supported() -> None:
-    judgement = judged(runs_of({Kind.REVERSE: (1.0, 1.01, 1.03)}))
-    assert judgement.finding is Finding.SUPPORTED and not judgement.is_final
-    assert finding(_changed(Kind.REVERSE, output="other", shape="other")) == (Finding.SUPPORTED, None)
-    assert finding(_changed(Kind.REVERSE, ending=Ending.CRASHED, status=139)) == (Finding.SUPPORTED, None)
+    judgement = judged(runs_of({TrialKind.REVERSE: (1.0, 1.01, 1.03)}))
+    assert judgement.finding is ProofFinding.SUPPORTED and not judgement.is_final
+    assert finding(_changed(TrialKind.REVERSE, output="other", shape="other")) == (ProofFinding.SUPPORTED, None)
+    assert finding(_changed(TrialKind.REVERSE, ending=RunEnding.CRASHED, status=139)) == (ProofFinding.SUPPORTED, None)
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_nothing_is_proven_where_a_run_crashed(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", list(TrialKind))
+def test_nothing_is_proven_where_a_run_crashed(kind: TrialKind) -> None:
     runs = runs_of()
-    crashed = replace(runs[kind][1], ending=Ending.CRASHED, status=139, amount=0.01)
+    crashed = replace(runs[kind][1], ending=RunEnding.CRASHED, status=139, amount=0.01)
     found, reason = finding({**runs, kind: [runs[kind][0], crashed, runs[kind][2]]})
-    assert found is not Finding.PROVEN
-    assert kind is not Kind.FORCED or reason is Reason.CRASHED
+    assert found is not ProofFinding.PROVEN
+    assert kind is not TrialKind.FORCED or reason is GuardReason.CRASHED
 
 
 def test_a_crash_is_told_at_once() -> None:
-    runs = {kind: some[:1] for kind, some in _changed(Kind.FORCED, ending=Ending.CRASHED, status=139).items()}
+    runs = {kind: some[:1] for kind, some in _changed(TrialKind.FORCED, ending=RunEnding.CRASHED, status=139).items()}
     judgement = judged(runs)
-    assert judgement.reason is Reason.CRASHED and judgement.is_final
+    assert judgement.reason is GuardReason.CRASHED and judgement.is_final
     assert (
         sentence_of(CLAIM, judgement)
         == "Not testable: with `size_window()` forced to 2,731 in the bad run, it crashes."
@@ -89,59 +91,71 @@ def test_a_crash_is_told_at_once() -> None:
 
 
 def test_other_output_is_no_proof() -> None:
-    assert finding(_changed(Kind.FORCED, output="other", shape="other")) == (Finding.NOT_TESTABLE, Reason.OUTPUT)
-    assert finding(_changed(Kind.FORCED, status=1)) == (Finding.NOT_TESTABLE, Reason.OUTPUT)
-    assert finding(_changed(Kind.FORCED, ending=Ending.STOPPED)) == (Finding.NOT_TESTABLE, Reason.STOPPED)
-    assert finding(_changed(Kind.SHAM, output="other", shape="other")) == (Finding.NOT_TESTABLE, Reason.FRAGILE)
+    assert finding(_changed(TrialKind.FORCED, output="other", shape="other")) == (
+        ProofFinding.NOT_TESTABLE,
+        GuardReason.OUTPUT,
+    )
+    assert finding(_changed(TrialKind.FORCED, status=1)) == (ProofFinding.NOT_TESTABLE, GuardReason.OUTPUT)
+    assert finding(_changed(TrialKind.FORCED, ending=RunEnding.STOPPED)) == (
+        ProofFinding.NOT_TESTABLE,
+        GuardReason.STOPPED,
+    )
+    assert finding(_changed(TrialKind.SHAM, output="other", shape="other")) == (
+        ProofFinding.NOT_TESTABLE,
+        GuardReason.FRAGILE,
+    )
 
 
 def test_the_input_that_differs_is_a_trigger() -> None:
-    becomes_good = _changed(Kind.FORCED, output="good", shape="good")
-    assert finding(becomes_good) == (Finding.TRIGGER, None)
-    assert finding(runs_of(), from_outside=True) == (Finding.TRIGGER, None)
+    becomes_good = _changed(TrialKind.FORCED, output="good", shape="good")
+    assert finding(becomes_good) == (ProofFinding.TRIGGER, None)
+    assert finding(runs_of(), from_outside=True) == (ProofFinding.TRIGGER, None)
     assert "not the mistake" in sentence_of(CLAIM, judged(becomes_good))
 
 
 def test_other_work_is_no_proof() -> None:
     runs = {kind: [replace(run, work=100.0) for run in some] for kind, some in runs_of().items()}
-    assert finding(runs) == (Finding.PROVEN, None)
-    fewer = {**runs, Kind.FORCED: [replace(run, work=50.0) for run in runs[Kind.FORCED]]}
-    assert finding(fewer) == (Finding.NOT_TESTABLE, Reason.WORK)
+    assert finding(runs) == (ProofFinding.PROVEN, None)
+    fewer = {**runs, TrialKind.FORCED: [replace(run, work=50.0) for run in runs[TrialKind.FORCED]]}
+    assert finding(fewer) == (ProofFinding.NOT_TESTABLE, GuardReason.WORK)
 
 
 def test_output_that_differs_from_run_to_run_checks_nothing() -> None:
     """Its numbers aside, it may; what is checked is said."""
     runs = runs_of()
     numbered = {kind: [replace(run, output=f"{n}") for n, run in enumerate(some)] for kind, some in runs.items()}
-    judgement = judged({**numbered, **{kind: numbered[kind] for kind in (Kind.GOOD, Kind.REVERSE)}})
-    assert (judgement.finding, judgement.checked) == (Finding.PROVEN, Checked.SHAPE)
+    judgement = judged({**numbered, **{kind: numbered[kind] for kind in (TrialKind.GOOD, TrialKind.REVERSE)}})
+    assert (judgement.finding, judgement.checked) == (ProofFinding.PROVEN, Checked.SHAPE)
     wild = {
         kind: [replace(run, output=f"{n}", shape=f"{n}") for n, run in enumerate(some)] for kind, some in runs.items()
     }
     judgement = judged(wild)
-    assert (judgement.finding, judgement.checked) == (Finding.SUPPORTED, Checked.NOTHING)
+    assert (judgement.finding, judgement.checked) == (ProofFinding.SUPPORTED, Checked.NOTHING)
     assert "nothing shows that the same work was done" in sentence_of(CLAIM, judgement)
 
 
 def test_too_small_an_excess_too_few_runs_and_costly_forcing() -> None:
     small = runs_of({kind: tuple(1 + value / 50 for value in values) for kind, values in TRUE.items()})
-    assert finding(small) == (Finding.NOT_TESTABLE, Reason.NO_EXCESS)
-    assert finding({kind: some[:2] for kind, some in runs_of().items()}) == (Finding.NOT_TESTABLE, Reason.TOO_FEW)
-    costly = runs_of({Kind.SHAM: (4.0, 4.1, 4.2)})
-    assert finding(costly) == (Finding.NOT_TESTABLE, Reason.SHAM)
-    half = runs_of({Kind.FORCED: (2.4, 2.3, 2.5)})
-    assert finding(half) == (Finding.NOT_TESTABLE, Reason.UNDECIDED)
+    assert finding(small) == (ProofFinding.NOT_TESTABLE, GuardReason.NO_EXCESS)
+    assert finding({kind: some[:2] for kind, some in runs_of().items()}) == (
+        ProofFinding.NOT_TESTABLE,
+        GuardReason.TOO_FEW,
+    )
+    costly = runs_of({TrialKind.SHAM: (4.0, 4.1, 4.2)})
+    assert finding(costly) == (ProofFinding.NOT_TESTABLE, GuardReason.SHAM)
+    half = runs_of({TrialKind.FORCED: (2.4, 2.3, 2.5)})
+    assert finding(half) == (ProofFinding.NOT_TESTABLE, GuardReason.UNDECIDED)
 
 
 @given(st.lists(st.floats(0.01, 1e4), min_size=15, max_size=15))
 @settings(max_examples=200)
 def test_any_numbers_are_judged_and_put_into_words(values: list[float]) -> None:
-    runs = runs_of({kind: tuple(values[3 * n : 3 * n + 3]) for n, kind in enumerate(Kind)})
+    runs = runs_of({kind: tuple(values[3 * n : 3 * n + 3]) for n, kind in enumerate(TrialKind)})
     judgement = judged(runs)
     assert sentence_of(CLAIM, judgement).endswith(".")
-    if judgement.finding is Finding.PROVEN:
-        fast = max(run.amount for kind in (Kind.GOOD, Kind.FORCED) for run in runs[kind])
-        assert fast < min(run.amount for kind in (Kind.BAD, Kind.SHAM) for run in runs[kind])
+    if judgement.finding is ProofFinding.PROVEN:
+        fast = max(run.amount for kind in (TrialKind.GOOD, TrialKind.FORCED) for run in runs[kind])
+        assert fast < min(run.amount for kind in (TrialKind.BAD, TrialKind.SHAM) for run in runs[kind])
 
 
 @given(st.integers(0, 2**32), st.sampled_from([0.01, 0.1, 0.3, 0.6]), st.sampled_from([3, 5]))
@@ -155,25 +169,25 @@ def test_shares_of_what_costs_the_same_in_every_run_are_within_their_intervals(
         assert share.low <= share.value <= share.high
 
 
-def _noise(seed: int, spread: float, count: int, *, innocent: bool) -> dict[Kind, list[Run]]:
+def _noise(seed: int, spread: float, count: int, *, innocent: bool) -> dict[TrialKind, list[TrialRun]]:
     """No difference at all; or, if innocent, one that forcing does not touch. Spreads as on a busy machine."""
     random = np.random.default_rng(seed)
-    centre = dict.fromkeys(Kind, 1.0)
+    centre = dict.fromkeys(TrialKind, 1.0)
     if innocent:
-        centre |= {Kind.BAD: 2.0, Kind.FORCED: 2.0, Kind.SHAM: 2.0}
-    return runs_of({kind: tuple(centre[kind] * np.exp(random.normal(0, spread, count))) for kind in Kind})
+        centre |= {TrialKind.BAD: 2.0, TrialKind.FORCED: 2.0, TrialKind.SHAM: 2.0}
+    return runs_of({kind: tuple(centre[kind] * np.exp(random.normal(0, spread, count))) for kind in TrialKind})
 
 
 @pytest.mark.parametrize("innocent", [False, True])
 @pytest.mark.parametrize("spread", [0.02, 0.15, 0.4])
 def test_same_distributions_are_practically_never_proven(spread: float, innocent: bool) -> None:
     """Of 300 trials, a third of them with five runs."""
-    found: Counter[Finding] = Counter()
+    found: Counter[ProofFinding] = Counter()
     for seed in range(300):
         found[judged(_noise(seed, spread, 5 if seed % 3 == 0 else 3, innocent=innocent)).finding] += 1
-    assert found[Finding.PROVEN] <= 1, found
-    assert found[Finding.PROVEN] + found[Finding.TRIGGER] + found[Finding.SUPPORTED] <= 3, found
+    assert found[ProofFinding.PROVEN] <= 1, found
+    assert found[ProofFinding.PROVEN] + found[ProofFinding.TRIGGER] + found[ProofFinding.SUPPORTED] <= 3, found
 
 
 def test_a_judgement_without_shares_is_not_testable() -> None:
-    assert Judgement(Finding.NOT_TESTABLE, Reason.NO_EXCESS).shares is None
+    assert ProofJudgement(ProofFinding.NOT_TESTABLE, GuardReason.NO_EXCESS).shares is None

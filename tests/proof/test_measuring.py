@@ -15,7 +15,7 @@ from whyperf.diagnose.measures import is_measurable
 from whyperf.errors import WhyperfError
 from whyperf.proof.measuring import amount_of
 from whyperf.proof.rounds import ending_of
-from whyperf.proof.trial import Ending
+from whyperf.proof.trial import RunEnding
 from whyperf.recording.latency import LatencyCount
 from whyperf.recording.manifest import ThreadTimes, Totals
 
@@ -58,21 +58,21 @@ def test_what_a_run_does_not_say_is_unknown() -> None:
 @pytest.mark.parametrize(
     ("how", "ending"),
     [
-        ({}, Ending.EXITED),
-        ({"status": 3}, Ending.EXITED),
-        ({"status": 139, "signal": signal.SIGSEGV, "stopped_by": "signal"}, Ending.CRASHED),
-        ({"status": 137, "signal": signal.SIGKILL, "stopped_by": "signal"}, Ending.CRASHED),
-        ({"stopped_by": "driver", "signal": signal.SIGTERM}, Ending.EXITED),
-        ({"stopped_by": "driver", "signal": signal.SIGKILL, "status": 137}, Ending.EXITED),
-        ({"stopped_by": "driver", "failure": WhyperfError("The driver failed.")}, Ending.FAILED),
+        ({}, RunEnding.EXITED),
+        ({"status": 3}, RunEnding.EXITED),
+        ({"status": 139, "signal": signal.SIGSEGV, "stopped_by": "signal"}, RunEnding.CRASHED),
+        ({"status": 137, "signal": signal.SIGKILL, "stopped_by": "signal"}, RunEnding.CRASHED),
+        ({"stopped_by": "driver", "signal": signal.SIGTERM}, RunEnding.EXITED),
+        ({"stopped_by": "driver", "signal": signal.SIGKILL, "status": 137}, RunEnding.EXITED),
+        ({"stopped_by": "driver", "failure": WhyperfError("The driver failed.")}, RunEnding.FAILED),
         # The driver noticed first that the server was gone.
-        ({"stopped_by": "driver", "signal": signal.SIGSEGV, "failure": WhyperfError("It failed.")}, Ending.CRASHED),
-        ({"stopped_by": "for", "signal": signal.SIGTERM}, Ending.STOPPED),
+        ({"stopped_by": "driver", "signal": signal.SIGSEGV, "failure": WhyperfError("It failed.")}, RunEnding.CRASHED),
+        ({"stopped_by": "for", "signal": signal.SIGTERM}, RunEnding.STOPPED),
     ],
 )
-def test_what_we_stop_did_not_crash(how: dict[str, Any], ending: Ending) -> None:
+def test_what_we_stop_did_not_crash(how: dict[str, Any], ending: RunEnding) -> None:
     assert ending_of(replace(SEEN, **how), Lifecycle()) is ending
 
 
 def test_the_time_that_the_user_gives_is_no_failure() -> None:
-    assert ending_of(replace(SEEN, stopped_by="for"), Lifecycle(for_s=1.0)) is Ending.EXITED
+    assert ending_of(replace(SEEN, stopped_by="for"), Lifecycle(for_s=1.0)) is RunEnding.EXITED

@@ -8,10 +8,10 @@ import pytest
 
 from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.program import Program
-from whyperf.proof.rounds import Put, Side, Trying
+from whyperf.proof.rounds import ProofSide, Put, Trying
 from whyperf.proof.search import Search
 
-_SIDE = Side(Program("/bin/true", ("/bin/true",)), Lifecycle(), {})
+_SIDE = ProofSide(Program("/bin/true", ("/bin/true",)), Lifecycle(), {})
 
 
 class _Searched(Search[int]):

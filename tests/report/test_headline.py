@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.page.stalls import stalled
 from tests.report import verdicts
-from whyperf.diagnose.origin import End, Hop, HopKind, Origin
+from whyperf.diagnose.origin import ChainEnd, Hop, HopKind, Origin
 from whyperf.diagnose.verdict import VerdictKind
 from whyperf.report.headline import headline
 from whyperf.report.waiting_threads import name_of, rungs_of
@@ -22,7 +22,7 @@ def test_the_first_suspect_says_it_in_a_clause() -> None:
 def test_where_a_value_was_followed_back_it_says_who_set_it() -> None:
     verdict = verdicts.difference()
     hop = Hop(HopKind.CONSTANT, "configure", "tool", "/src/tool.c", 9, "", "limit", "30", "9,000", "")
-    origin = Origin((hop,), End.CONSTANT, "", 0, 2, 1.0)
+    origin = Origin((hop,), ChainEnd.CONSTANT, "", 0, 2, 1.0)
     first = replace(verdict.suspects[0], why="It takes 5 s more per run.", evidence=(), origin=origin)
     said = headline(replace(verdict, suspects=(first,), counts=None))
     assert said.endswith(", because `limit` in `configure` is 9,000, was 30")

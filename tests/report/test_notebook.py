@@ -12,7 +12,7 @@ from tests.engines.made import recording
 from tests.page.test_hostile import EVIL, REORDERING, sampled
 from tests.report import verdicts
 from whyperf.diagnose.diagnosis import examine
-from whyperf.diagnose.verdict import Suspect, Symptom, Variable, Verdict, VerdictKind
+from whyperf.diagnose.verdict import AbnormalVariable, Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.finding import ChangedLine, HotLine, SourceChange
 from whyperf.report.html.coloured import coloured
 from whyperf.report.html.examined import Examined
@@ -89,7 +89,7 @@ def test_what_a_program_says_of_itself_is_text():
 
 def test_it_stays_small_whatever_it_shows():
     name = EVIL * 20
-    variable = Variable(name, name, name, "delta", (1,))
+    variable = AbnormalVariable(name, name, name, "delta", (1,))
     lines = tuple(HotLine(number, 0.01, f"    return {name};") for number in range(1, 90))
     hunks = (tuple(ChangedLine("bad", number, f"if (a < {name}) return 1;") for number in range(500)),)
     suspect = Suspect(

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.report import verdicts
-from whyperf.diagnose.verdict import CallChange, CallCounts, Variable
+from whyperf.diagnose.verdict import AbnormalVariable, CallChange, CallCounts
 from whyperf.engines.finding import ChangedLine, HotLine, SourceChange
 from whyperf.recording.template_names import without_template_arguments
 from whyperf.report.counted_calls import counted_calls
@@ -80,7 +80,7 @@ def with_variables(*places):
     """The first suspect with variables that were read at these places: a file and lines with their source."""
     verdict = verdicts.difference()
     variables = tuple(
-        Variable(f"v{at}", "1", "2", "value", tuple(line.line for line in lines), read_at=lines, file=file)
+        AbnormalVariable(f"v{at}", "1", "2", "value", tuple(line.line for line in lines), read_at=lines, file=file)
         for at, (file, lines) in enumerate(places)
     )
     first, *others = verdict.suspects

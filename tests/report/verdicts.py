@@ -8,7 +8,7 @@ from functools import partial
 from tests.engines.contexts.traced import UNINTERRUPTIBLE, Thread, ran, slept, traced, waited
 from tests.engines.made import Made, recording
 from whyperf.diagnose.diagnosis import diagnose
-from whyperf.diagnose.origin import End, Finding, Hop, HopKind, Means, Origin, Proof, Share
+from whyperf.diagnose.origin import ChainEnd, Hop, HopKind, Origin, Proof, ProofFinding, ProofMeans, Share
 from whyperf.diagnose.verdict import Verdict
 from whyperf.recording.manifest import TableFile
 
@@ -85,10 +85,10 @@ def proven() -> Verdict:
             sentence="",
         ),
     )
-    origin = Origin(hops, End.OUTSIDE, "It comes from outside: strtoul() gives 4,096, was 64.", 2, 8, 31.5)
+    origin = Origin(hops, ChainEnd.OUTSIDE, "It comes from outside: strtoul() gives 4,096, was 64.", 2, 8, 31.5)
     proof = Proof(
-        Finding.PROVEN,
-        Means.VALUE,
+        ProofFinding.PROVEN,
+        ProofMeans.VALUE,
         "main",
         "tool",
         "/src/tool.c",

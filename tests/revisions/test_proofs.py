@@ -10,18 +10,18 @@ import pytest
 
 from tests.revisions.conftest import History
 from whyperf.collect.lifecycle import Lifecycle
-from whyperf.diagnose.origin import Finding, Means, Proof
+from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.investigation.subject import Subject
 from whyperf.proof.rounds import Trying
 from whyperf.revisions.checkout import built
 from whyperf.revisions.command import program_in
 from whyperf.revisions.edits import Edit, edited, made, taken_back
-from whyperf.revisions.functions import Declaration
+from whyperf.revisions.functions import RevisionDeclaration
 from whyperf.revisions.hunks import GitHunk, parse
 from whyperf.revisions.investigating import Rebuilding, investigate_hunks
 from whyperf.revisions.proofs import Building, prove_by_hunks
-from whyperf.revisions.suspects import Compared
+from whyperf.revisions.suspects import ComparedCommits
 
 MAKEFILE = "tool: tool.c\n\tcc -g -O1 -o tool tool.c\n"
 TOOL = """\
@@ -63,33 +63,33 @@ def _tool(rounds: int, label: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def compared(history: History, cache: Path) -> Compared:
+def compared(history: History, cache: Path) -> ComparedCommits:
     history.commit("fast", {**_tool(4, "20 + 1"), "notes": "old\n"})
     history.commit("slow", {**_tool(200, "3 * 7"), "notes": "new\n"})
     good, bad = (built(history.repository, name, "make", cache=cache) for name in ("HEAD~1", "HEAD"))
-    return Compared(history.repository, good, bad, ("HEAD~1", "HEAD"))
+    return ComparedCommits(history.repository, good, bad, ("HEAD~1", "HEAD"))
 
 
 BUILDING = Building("make", ("./tool",), (Lifecycle(), Lifecycle()), dict(os.environ))
 
 
-def test_hunk_is_found_and_proven(history: History, compared: Compared) -> None:
+def test_hunk_is_found_and_proven(history: History, compared: ComparedCommits) -> None:
     before = history.state()
     (proof,) = prove_by_hunks(compared, (), {}, BUILDING, Trying(most_runs=3))
-    assert (proof.finding, proof.means) == (Finding.PROVEN, Means.HUNK), proof
+    assert (proof.finding, proof.means) == (ProofFinding.PROVEN, ProofMeans.HUNK), proof
     assert (Path(proof.file).name, proof.line, proof.module) == ("tool.c", 7, "tool")
     assert proof.sentence.startswith("Proven: with the change at tool.c:7 taken back, ")
     assert history.state() == before
     assert "200" in (compared.bad.top / "tool.c").read_text()
 
 
-def test_hunks_of_a_suspects_function_come_first(compared: Compared) -> None:
+def test_hunks_of_a_suspects_function_come_first(compared: ComparedCommits) -> None:
     suspect = Suspect(
         1, "cpu", "look_up", "tool", "", 0, -1, None, None, ("main", "rounds_of"), 1.0, 1.0, "high", "", ""
     )
-    declared = {name: Declaration(str(compared.bad.top / "tool.c"), line) for name, line in (("rounds_of", 5),)}
+    declared = {name: RevisionDeclaration(str(compared.bad.top / "tool.c"), line) for name, line in (("rounds_of", 5),)}
     (proof,) = prove_by_hunks(compared, (suspect,), declared, BUILDING, Trying(most_runs=3))
-    assert proof.finding is Finding.PROVEN and proof.function == "rounds_of", proof
+    assert proof.finding is ProofFinding.PROVEN and proof.function == "rounds_of", proof
 
 
 class _Quiet:
@@ -104,14 +104,14 @@ def _verdict(*proofs: Proof) -> Verdict:
     return Verdict(VerdictKind.DIFFERENCE, symptom, (suspect,), ())
 
 
-def test_a_verdict_gets_the_proof(compared: Compared) -> None:
+def test_a_verdict_gets_the_proof(compared: ComparedCommits) -> None:
     good, bad = (program_in(one, ("./tool",), os.environ) for one in (compared.good, compared.bad))
     subject = Subject(good, bad, (Lifecycle(), Lifecycle()), dict(os.environ))
     now = time.monotonic()
     # GIVEN no recordings that say where functions are: the change has no name
     verdict = investigate_hunks(_verdict(), compared, subject, Rebuilding("make", (), now + 100, _Quiet()))
     (suspect,) = verdict.suspects
-    assert [(one.finding, one.means) for one in suspect.proofs] == [(Finding.PROVEN, Means.HUNK)]
+    assert [(one.finding, one.means) for one in suspect.proofs] == [(ProofFinding.PROVEN, ProofMeans.HUNK)]
     # AND what is proven already, cannot be built or has no time left stays as it is
     proven = _verdict(*suspect.proofs)
     for given, rebuilding in (

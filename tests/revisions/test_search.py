@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whyperf.revisions.noise import Batch, noise_of
-from whyperf.revisions.search import Ending, Found, SearchSettings, Unmeasurable, alike, find, next_commit
+from whyperf.revisions.search import SearchEnding, SearchResult, SearchSettings, Unmeasurable, alike, find, next_commit
 
 Disturbance = Callable[[random.Random], float]
 
@@ -61,9 +61,9 @@ def uneven(chance: random.Random) -> float:
     return abs(chance.gauss(0, 0.03)) + (math.log(chance.uniform(1, 3)) if chance.random() < 0.4 else 0.0)
 
 
-def found(oracle: Oracle, commits: int, prior: list[float] | None = None) -> Found:
+def found(oracle: Oracle, commits: int, prior: list[float] | None = None) -> SearchResult:
     *_, last = find(prior or [1 / commits] * commits, oracle, SearchSettings())
-    assert isinstance(last, Found)
+    assert isinstance(last, SearchResult)
     return last
 
 
@@ -83,7 +83,7 @@ def test_without_noise_it_is_right_whatever_does_not_build(case: tuple[int, int,
     commits, first, broken = case
     oracle = Oracle(first, 3.0, lambda _: 0.0, random.Random(1), frozenset(broken))
     answer = found(oracle, commits)
-    assert answer.ending is Ending.FOUND
+    assert answer.ending is SearchEnding.FOUND
     named = answer.state.answer
     assert named.first <= first <= named.last
     # Only commits that do not build, or follow one, are named together.
@@ -117,7 +117,7 @@ def test_what_it_says_of_its_sureness_holds() -> None:
         chance = random.Random(seed)
         first = chance.randrange(commits)
         answer = found(Oracle(first, 1.5, lambda c: c.gauss(0, 0.25), chance, frozenset()), commits)
-        if answer.ending is Ending.NO_GAP:
+        if answer.ending is SearchEnding.NO_GAP:
             continue
         named = answer.state.answer
         right += named.first <= first <= named.last
@@ -127,7 +127,7 @@ def test_what_it_says_of_its_sureness_holds() -> None:
 
 def test_equal_ends_are_no_search() -> None:
     answer = found(Oracle(5, 1.0, lambda _: 0.0, random.Random(1), frozenset()), 10)
-    assert answer.ending is Ending.NO_GAP and not answer.state.comparisons
+    assert answer.ending is SearchEnding.NO_GAP and not answer.state.comparisons
 
 
 def test_likely_commits_come_first() -> None:
@@ -146,11 +146,13 @@ def test_limits_end_it() -> None:
             return True
 
     late = Late(5, 3.0, lambda _: 0.0, random.Random(1), frozenset())
-    assert found(late, 10).ending is Ending.BUDGET
+    assert found(late, 10).ending is SearchEnding.BUDGET
     *_, last = find(
         [0.1] * 10, Oracle(5, 3.0, lambda _: 0.0, random.Random(1), frozenset()), SearchSettings(most_comparisons=1)
     )
-    assert isinstance(last, Found) and last.ending is Ending.COMPARISONS and len(last.state.comparisons) == 1
+    assert (
+        isinstance(last, SearchResult) and last.ending is SearchEnding.COMPARISONS and len(last.state.comparisons) == 1
+    )
 
 
 def test_commits_that_cannot_be_told_apart() -> None:

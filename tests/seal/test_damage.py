@@ -19,7 +19,7 @@ from tests.collect.open_recording import FakeBinary, FakeSymbols, OpenRecording,
 from tests.recording.full_disk import full_disk
 from whyperf.errors import WhyperfError
 from whyperf.recording import ringrecords as records
-from whyperf.recording.ringrecords import Origin
+from whyperf.recording.ringrecords import ProcessOrigin
 from whyperf.seal import open_recording, seal
 
 SYMBOLS = FakeSymbols({"/bin/tool": FakeBinary({"main": (0x100, 0x140), "work": (0x140, 0x180)})})
@@ -28,7 +28,7 @@ SYMBOLS = FakeSymbols({"/bin/tool": FakeBinary({"main": (0x100, 0x140), "work": 
 def record_something(path: Path) -> OpenRecording:
     rec = OpenRecording(path)
     thread = rec.thread(7, start=110)
-    thread.put(records.process(110, 7, 1, Origin.EXEC, executable="/bin/tool"))
+    thread.put(records.process(110, 7, 1, ProcessOrigin.EXEC, executable="/bin/tool"))
     thread.put(records.module(111, 0x10000, 0x11000, bias=0x10000, path="/bin/tool"))
     for i in range(40):
         thread.put(records.sample(200 + i, [0x10100 + i, 0x10150]))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.collect.open_recording import FakeBinary, FakeSymbols
 from tests.tracer.made_trace import TracedRecording, event, name, records, stack, thread
 from whyperf.collect._session import number_distinct, values_at
-from whyperf.collect.tracer.facts import FACTS, Followed, KernelCode
+from whyperf.collect.tracer.facts import FACTS, FollowedProcess, KernelCode
 from whyperf.collect.tracer.reading import TracedReading
 from whyperf.collect.tracer.traced import (
     RECORD,
@@ -25,9 +25,9 @@ from whyperf.collect.tracer.traced import (
 from whyperf.recording import ringrecords as sampled
 from whyperf.recording.chunks import ChunkKind
 from whyperf.recording.events import EventKind
-from whyperf.recording.manifest import Shed, Trace
+from whyperf.recording.manifest import Shed, TraceSummary
 from whyperf.recording.reader import Recording
-from whyperf.recording.ringrecords import Origin
+from whyperf.recording.ringrecords import ProcessOrigin
 from whyperf.seal import events as events_part
 
 _TOOL = FakeBinary({"main": (0x100, 0x200), "work": (0x200, 0x300)})
@@ -204,7 +204,7 @@ def test_threads_are_named_as_they_named_themselves_last(made: TracedRecording) 
 
 
 def test_what_was_only_met_is_told_from_what_was_followed(made: TracedRecording) -> None:
-    made.fact(Trace("bpf", "tree", 99.0), Followed(7))
+    made.fact(TraceSummary("bpf", "tree", 99.0), FollowedProcess(7))
     made.events(
         event(EventKind.EXEC, 10, 7, argument=name("tool")),
         event(EventKind.FORK, 11, 7, other=thread(8), argument=name("tool")),
@@ -227,7 +227,7 @@ def test_tracer_and_sampler_mean_the_same_processes_and_threads(tmp_path: Path) 
     )
     made.stacks(stack(1, [0x5210, 0x5110]))
     main = made.rec.thread(7, start=1200)
-    main.put(sampled.process(1200, 7, 3, Origin.EXEC, executable="/opt/tool", arguments=["./tool", "x"]))
+    main.put(sampled.process(1200, 7, 3, ProcessOrigin.EXEC, executable="/opt/tool", arguments=["./tool", "x"]))
     main.put(sampled.module(1210, 0x5000, 0x6000, bias=0x5000, path="/opt/tool"))
     main.put(sampled.sample(1300, [0x5210, 0x5110]))
     second = made.rec.thread(7, 71, start=1500)
@@ -265,8 +265,10 @@ def test_without_a_sampler_the_tracers_samples_are_the_samples(made: TracedRecor
 
 
 def test_the_manifest_tells_what_was_shed_lost_and_absent(made: TracedRecording) -> None:
-    made.fact(Trace("bpf", "all", 99.0))
-    made.fact(Trace("bpf", "all", 99.0, {"data_ready": "Linux before 6.3"}, (Shed("system-call stacks", 3, 9),), 12, 3))
+    made.fact(TraceSummary("bpf", "all", 99.0))
+    made.fact(
+        TraceSummary("bpf", "all", 99.0, {"data_ready": "Linux before 6.3"}, (Shed("system-call stacks", 3, 9),), 12, 3)
+    )
     made.stacks(stack(1, [0x5210], flags=2 << 8))
     made.events(event(EventKind.SYSCALL, 10, 7, stack=1), event(EventKind.SYSCALL, 11, 7, stack=99))
     recording = sealed(made)
@@ -345,7 +347,7 @@ def test_what_does_not_sample_itself_is_sampled_by_the_tracer(tmp_path: Path) ->
     """GIVEN a program that samples itself and starts one that cannot, WHEN sealed, THEN both are in `samples`."""
     made = TracedRecording(tmp_path / "rec", sampled=True)
     period = (10_000_000, 0, 0)
-    made.fact(Trace("bpf", "tree", 99.0), Followed(7))
+    made.fact(TraceSummary("bpf", "tree", 99.0), FollowedProcess(7))
     made.events(
         event(EventKind.EXEC, 1000, 7, argument=name("tool")),
         event(EventKind.SAMPLE, 1250, 7, argument=period),  # the sampler's business
@@ -356,7 +358,7 @@ def test_what_does_not_sample_itself_is_sampled_by_the_tracer(tmp_path: Path) ->
         event(EventKind.SAMPLE, 1560, 500, argument=period),  # only met
     )
     main = made.rec.thread(7, start=1100)
-    main.put(sampled.process(1100, 7, 3, Origin.EXEC, executable="/opt/tool", arguments=["./tool"]))
+    main.put(sampled.process(1100, 7, 3, ProcessOrigin.EXEC, executable="/opt/tool", arguments=["./tool"]))
     main.put(sampled.sample(1200, [0x5210]))
     main.put(sampled.sample(1700, [0x5210]))
     recording = sealed(made)

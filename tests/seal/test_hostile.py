@@ -16,7 +16,7 @@ from whyperf.errors import WhyperfError
 from whyperf.recording import ringrecords
 from whyperf.recording.chunks import ChunkKind
 from whyperf.recording.deep_tables import RegionKind
-from whyperf.recording.ringrecords import Kind
+from whyperf.recording.ringrecords import RingRecordKind
 from whyperf.seal import seal
 
 
@@ -41,7 +41,7 @@ def test_numbers_that_nobody_can_have_counted(tmp_path: Path, said: dict[str, An
     # GIVEN a whole recording in whose log somebody says nonsense
     rec = OpenRecording(tmp_path / "rec")
     thread = rec.thread(7, start=110)
-    thread.put(ringrecords.process(110, 7, 1, ringrecords.Origin.EXEC, executable="/bin/tool"))
+    thread.put(ringrecords.process(110, 7, 1, ringrecords.ProcessOrigin.EXEC, executable="/bin/tool"))
     thread.put(ringrecords.sample(200, [0x10100]))
     rec.drain()
     rec.log.append(ChunkKind.JSON, json.dumps(said).encode())
@@ -56,12 +56,12 @@ def test_numbers_that_nobody_can_have_counted(tmp_path: Path, said: dict[str, An
 @pytest.mark.parametrize(
     "record",
     [
-        ringrecords.record(Kind.PROCESS, 1 << 63, bytes(32)),
-        ringrecords.record(Kind.PROCESS, 5, b""),
-        ringrecords.record(Kind.THREAD_END, 5, b""),
-        ringrecords.record(Kind.MODULE, 5, b""),
+        ringrecords.record(RingRecordKind.PROCESS, 1 << 63, bytes(32)),
+        ringrecords.record(RingRecordKind.PROCESS, 5, b""),
+        ringrecords.record(RingRecordKind.THREAD_END, 5, b""),
+        ringrecords.record(RingRecordKind.MODULE, 5, b""),
         ringrecords.thread_end(5, (1 << 64) - 1, "tool"),
-        ringrecords.record(Kind.PROCESS, 5, b"\xff" * 32),
+        ringrecords.record(RingRecordKind.PROCESS, 5, b"\xff" * 32),
         ringrecords.blocked(5, [1], (1 << 64) - 1, 7),
         ringrecords.sample(1 << 63, [1]),
     ],

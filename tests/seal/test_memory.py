@@ -12,7 +12,7 @@ from tests.collect.ring_producer import Thread
 from whyperf.engines.holdings import holdings_of
 from whyperf.recording import ringrecords as records
 from whyperf.recording.reader import Recording
-from whyperf.recording.ringrecords import MemoryEvent, Origin
+from whyperf.recording.ringrecords import MemoryEvent, ProcessOrigin
 
 SYMBOLS = FakeSymbols({"/bin/tool": FakeBinary({"main": (0x100, 0x140), "drop": (0x140, 0x180)})})
 MAIN, DROP = 0x10110, 0x10150
@@ -26,7 +26,7 @@ def rec(tmp_path: Path) -> OpenRecording:
 
 def introduced(rec: OpenRecording) -> Thread:
     thread = rec.thread(7, start=110)
-    thread.put(records.process(110, 7, 1, Origin.EXEC, executable="/bin/tool"))
+    thread.put(records.process(110, 7, 1, ProcessOrigin.EXEC, executable="/bin/tool"))
     thread.put(records.module(110, 0x10000, 0x11000, bias=0x10000, path="/bin/tool", build_id="abcd"))
     return thread
 

@@ -11,7 +11,7 @@ from tests.collect.open_recording import FakeBinary, FakeSymbols, OpenRecording,
 from tests.collect.ring_producer import Thread
 from whyperf.collect._session import Drainer
 from whyperf.recording import ringrecords as records
-from whyperf.recording.ringrecords import Origin
+from whyperf.recording.ringrecords import ProcessOrigin
 
 TOOL = FakeBinary({"main": (0x100, 0x140), "work": (0x140, 0x180)})
 LIBRARY = FakeBinary({"qsort": (0x100, 0x200)}, debug="symbols", file="")
@@ -26,7 +26,7 @@ def rec(tmp_path: Path) -> OpenRecording:
 def introduce(rec: OpenRecording, pid: int, time: int = 110, base: int = 0x10000) -> Thread:
     """A thread of a new process that has mapped the tool at `base`."""
     thread = rec.thread(pid, start=time)
-    thread.put(records.process(time, pid, 1, Origin.EXEC, executable="/bin/tool", arguments=["tool", "-v"]))
+    thread.put(records.process(time, pid, 1, ProcessOrigin.EXEC, executable="/bin/tool", arguments=["tool", "-v"]))
     thread.put(records.module(time, base, base + 0x1000, bias=base, path="/bin/tool", build_id="abcd"))
     return thread
 
@@ -107,7 +107,7 @@ class TestProcesses:
         parent = introduce(rec, 7)
         parent.put(records.module(120, 0x20000, 0x21000, bias=0x20000, path="/opt/old.so"))
         child = rec.thread(8, start=130)
-        child.put(records.process(130, 8, 7, Origin.FORK, executable="/bin/tool"))
+        child.put(records.process(130, 8, 7, ProcessOrigin.FORK, executable="/bin/tool"))
         parent.put(records.module_gone(140, 0x20000))
         parent.put(records.module(141, 0x20000, 0x21000, bias=0x20000, path="/opt/new.so"))
         child.put(records.sample(150, [0x20010, 0x10120]))
@@ -125,7 +125,7 @@ class TestProcesses:
     def test_an_exec_starts_afresh(self, rec: OpenRecording) -> None:
         before = introduce(rec, 7)
         after = rec.thread(7, start=300)
-        after.put(records.process(300, 7, 1, Origin.EXEC, executable="/bin/other"))
+        after.put(records.process(300, 7, 1, ProcessOrigin.EXEC, executable="/bin/other"))
         after.put(records.module(301, 0x10000, 0x11000, bias=0x10000, path="/bin/other"))
         before.put(records.sample(200, [0x10120]))
         after.put(records.sample(310, [0x10120]))
@@ -173,7 +173,7 @@ def test_blocked_threads_seen_from_outside(rec: OpenRecording) -> None:
     rec.log.append(3, records.owner(7, 7, main.sequence, 110) + records.blocked(160, [0x10150], 20_000_000, 7))
     rec.outside(7, 71, records.blocked(200, [0x10150, 0x10120], 20_000_000, 202))
     after = rec.thread(7, start=300)
-    after.put(records.process(300, 7, 1, Origin.EXEC, executable="/bin/other"))
+    after.put(records.process(300, 7, 1, ProcessOrigin.EXEC, executable="/bin/other"))
     rec.outside(7, 71, records.blocked(400, [0x10150], 1_000, 0))
     rec.stop()
     recording = rec.sealed(SYMBOLS)

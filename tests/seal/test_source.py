@@ -11,7 +11,7 @@ import pytest
 from tests.collect.open_recording import FakeBinary, FakeSymbols, OpenRecording
 from whyperf.recording import ringrecords as records
 from whyperf.recording.reader import Recording
-from whyperf.recording.ringrecords import Origin
+from whyperf.recording.ringrecords import ProcessOrigin
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def record_lines(tmp_path: Path, source: Path, *lines: int) -> Recording:
     rec = OpenRecording(tmp_path / "rec")
     thread = rec.thread(7)
     tool = str(tmp_path / "tool")
-    thread.put(records.process(110, 7, 1, Origin.EXEC, executable=tool))
+    thread.put(records.process(110, 7, 1, ProcessOrigin.EXEC, executable=tool))
     thread.put(records.module(110, 0x10000, 0x20000, bias=0x10000, path=tool))
     for i, line in enumerate(lines):
         thread.put(records.sample(200 + i, [0x10000 + line - 1]))

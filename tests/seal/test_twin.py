@@ -17,7 +17,7 @@ from tests.collect.open_recording import FakeBinary, FakeSymbols, OpenRecording,
 from tests.collect.ring_producer import Thread
 from whyperf.collect._session import intern_contexts
 from whyperf.recording import ringrecords as records
-from whyperf.recording.ringrecords import Origin
+from whyperf.recording.ringrecords import ProcessOrigin
 from whyperf.seal.places import distinct
 
 _BINARIES = {
@@ -76,7 +76,7 @@ def test_every_sample_is_named_as_its_process_stood_at_that_moment(
     rec = OpenRecording(in_memory / "rec")
     now = 1000
     first = rec.thread(50, start=now)
-    first.put(records.process(now, 50, 1, Origin.EXEC, executable="/opt/m0"))
+    first.put(records.process(now, 50, 1, ProcessOrigin.EXEC, executable="/opt/m0"))
     twins = [_Twin(first)]
     pids = [50]
     expected: list[tuple[str, ...]] = []
@@ -96,11 +96,11 @@ def test_every_sample_is_named_as_its_process_stood_at_that_moment(
         elif step == _FORK and len(twins) < 4:
             pids.append(50 + len(pids))
             child = rec.thread(pids[-1], start=now)
-            child.put(records.process(now, pids[-1], pid, Origin.FORK, executable="/opt/m0"))
+            child.put(records.process(now, pids[-1], pid, ProcessOrigin.FORK, executable="/opt/m0"))
             twins.append(_Twin(child, {page: m for page, m in twin.mapped.items() if page not in twin.gone}))
         elif step == _EXEC:
             twin.thread = rec.thread(pid, start=now)
-            twin.thread.put(records.process(now, pid, 1, Origin.EXEC, executable="/opt/m1"))
+            twin.thread.put(records.process(now, pid, 1, ProcessOrigin.EXEC, executable="/opt/m1"))
             twin.mapped, twin.gone = {}, set()
         elif step == _SAMPLE:
             seen = [pc for pc in pcs if twin.can_run_at(pc) and twin.can_run_at(pc - 1)]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whyperf.source import FunctionInSource, Roles, roles_of
+from whyperf.source import FunctionInSource, SourceRoles, roles_of
 from whyperf.source.compile_flags import builtin_headers, language_of
 from whyperf.source.declarations import declared_at_top
 from whyperf.source.names import short_name
@@ -43,7 +43,7 @@ def file(tmp_path: Path) -> Path:
     return made
 
 
-def _texts(roles: Roles, file: Path, *names: str) -> list[str]:
+def _texts(roles: SourceRoles, file: Path, *names: str) -> list[str]:
     return ["|".join(sorted(roles.of(str(file), 5, name))) for name in names]
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from whyperf.collect.tracer.backends import Means, choose
+from whyperf.collect.tracer.backends import Backend, choose
 from whyperf.recording.events import EventKind
 from whyperf.recording.reader import Recording
 
-needs_bpf = pytest.mark.skipif(choose().means is not Means.BPF, reason=f"kernel events: {choose().reason}")
+needs_bpf = pytest.mark.skipif(choose().means is not Backend.BPF, reason=f"kernel events: {choose().reason}")
 
 
 @dataclass(frozen=True)

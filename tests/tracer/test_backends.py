@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from whyperf.collect import machine
-from whyperf.collect.machine import State
+from whyperf.collect.machine import CheckState
 from whyperf.collect.tracer import backends
-from whyperf.collect.tracer.backends import Means, choose
+from whyperf.collect.tracer.backends import Backend, choose
 from whyperf.collect.tracer.holder import alone, holder
 from whyperf.collect.tracer.kallsyms import KernelNames
 from whyperf.collect.tracer.opening import not_loaded, notes_of, shed_spans
 from whyperf.collect.tracer.proc_files import read_process
 from whyperf.errors import WhyperfError
-from whyperf.recording.manifest import Shed, Trace
+from whyperf.recording.manifest import Shed, TraceSummary
 
 
 @pytest.fixture
@@ -34,36 +34,36 @@ def all_well(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 
 def test_bpf_where_it_works(all_well: pytest.MonkeyPatch) -> None:
-    assert choose() == backends.Choice(Means.BPF, "")
+    assert choose() == backends.BackendChoice(Backend.BPF, "")
 
 
 def test_without_btf_root_has_perf(all_well: pytest.MonkeyPatch, tmp_path: Path) -> None:
     all_well.setattr(backends, "_BTF", tmp_path / "vmlinux")
     choice = choose()
-    assert choice.means is Means.PERF
+    assert choice.means is Backend.PERF
     assert "does not describe its types" in choice.reason
 
 
 def test_without_bpf_root_has_perf(all_well: pytest.MonkeyPatch) -> None:
     all_well.setattr(backends, "_bpf_error", lambda: errno.EPERM)
-    assert choose().means is Means.PERF
+    assert choose().means is Backend.PERF
 
 
 def test_in_a_container_that_blocks_both_there_is_the_sampler(all_well: pytest.MonkeyPatch) -> None:
     all_well.setattr(backends, "_bpf_error", lambda: errno.EPERM)
     all_well.setattr(backends, "_perf_error", lambda: errno.EACCES)
     choice = choose()
-    assert choice.means is Means.SAMPLER
+    assert choice.means is Backend.SAMPLER
     assert choice.fix is not None
     check = machine._kernel_events()
-    assert check.state is State.LIMITED
+    assert check.state is CheckState.LIMITED
     assert "only where your own programs run and wait" in check.finding
 
 
 def test_what_is_missing_without_all_capabilities_is_said(all_well: pytest.MonkeyPatch) -> None:
     all_well.setattr(backends, "has_capability", lambda name: name in ("CAP_BPF", "CAP_PERFMON"))
     choice = choose()
-    assert choice.means is Means.BPF
+    assert choice.means is Backend.BPF
     assert len(choice.limits) == 2
 
 
@@ -91,7 +91,7 @@ def test_what_was_shed_before_the_first_change_kept_is_told() -> None:
 
 
 def test_what_was_shed_is_one_note() -> None:
-    trace = Trace("bpf", "all", 99.0, shed=(Shed("a", 0, 10**9), Shed("b", 0, 2 * 10**9), Shed("a", 0, 10**9)))
+    trace = TraceSummary("bpf", "all", 99.0, shed=(Shed("a", 0, 10**9), Shed("b", 0, 2 * 10**9), Shed("a", 0, 10**9)))
     assert notes_of(trace) == ["Events came so fast that for up to 2.0 s these were left out: a; b."]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.tracer.ordinary_user import NOBODY, OrdinaryUser, ordinary_user
-from whyperf.collect.tracer.backends import Means, choose
+from whyperf.collect.tracer.backends import Backend, choose
 
 SOURCE = Path(__file__).parents[1] / "importers" / "programs" / "ledger.c"
 NEEDED = ("bpf", "perfmon")
@@ -27,7 +27,7 @@ def with_capabilities(*names: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def user() -> Iterator[OrdinaryUser]:
-    if choose().means is not Means.BPF:
+    if choose().means is not Backend.BPF:
         pytest.skip(f"no BPF here: {choose().reason}")
     with ordinary_user() as user:
         subprocess.run(["gcc", "-O2", "-g", SOURCE, "-o", user.home / "ledger", "-lpthread"], check=True)

@@ -13,7 +13,7 @@ from whyperf.collect.observation import Observed, observe
 from whyperf.collect.observation.recorder import LIBRARY
 from whyperf.collect.observation.transplants import Transplants
 from whyperf.collect.program import find_program
-from whyperf.debuginfo.transplants.module import Module
+from whyperf.debuginfo.transplants.module import TransplantModule
 from whyperf.debuginfo.transplants.planner import plan_transplant
 
 
@@ -51,7 +51,7 @@ def ran_with(
     folder: Path, giver: Path, receiver: Path, functions: Sequence[str], *arguments: str, program: Path | None = None
 ) -> Ran:
     """`program`, if not the receiver itself, loads it."""
-    plan = plan_transplant(Module(giver), Module(receiver), functions)
+    plan = plan_transplant(TransplantModule(giver), TransplantModule(receiver), functions)
     moved = Transplants(folder / f"plans-{len(list(folder.iterdir()))}", [plan])
     environment = {**os.environ, "LD_PRELOAD": str(LIBRARY), **moved.environment()}
     done = subprocess.run(
@@ -62,6 +62,6 @@ def ran_with(
 
 
 def observed_with(giver: Path, receiver: Path, functions: Sequence[str], *arguments: str) -> Observed:
-    plan = plan_transplant(Module(giver), Module(receiver), functions)
+    plan = plan_transplant(TransplantModule(giver), TransplantModule(receiver), functions)
     program = find_program([str(receiver), *arguments], os.environ)
     return observe(program, (), transplants=[plan], lifecycle=Lifecycle(), environment=dict(os.environ))

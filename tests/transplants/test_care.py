@@ -10,7 +10,7 @@ import pytest
 
 from tests.transplants.builds import LIBRARY, Ran, built, ran, ran_with
 from whyperf.collect.observation.transplants import Transplants
-from whyperf.debuginfo.transplants.module import Module
+from whyperf.debuginfo.transplants.module import TransplantModule
 from whyperf.debuginfo.transplants.moved import Mover
 from whyperf.debuginfo.transplants.planner import plan_transplant
 
@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
 def test_callers_find_in_registers_what_they_kept_there(tmp_path: Path, value: str) -> None:
     """gcc lets them, as it knows which ones the function changes (-fipa-ra)."""
     builds = built(tmp_path, REGISTERS)
-    giver, receiver = Module(builds.good), Module(builds.bad)
+    giver, receiver = TransplantModule(builds.good), TransplantModule(builds.bad)
     moved = Mover(giver, receiver).moved(*(module.symbols.named("f")[0] for module in (giver, receiver)))
     assert moved.saved
     assert ran_with(tmp_path, builds.good, builds.bad, ["f"], value) == ran(builds.good, value)
@@ -91,7 +91,7 @@ def test_static_variables_may_lie_in_another_order(tmp_path: Path, flags: str) -
 )
 def test_a_damaged_plan_leaves_the_program_as_it_is(tmp_path: Path, at: int, said: str) -> None:
     builds = built(tmp_path, ORDER)
-    plan = plan_transplant(Module(builds.good), Module(builds.bad), ["f"])
+    plan = plan_transplant(TransplantModule(builds.good), TransplantModule(builds.bad), ["f"])
     moved = Transplants(tmp_path / "plans", [plan])
     (file,) = (tmp_path / "plans").glob("*.plan")
     content = bytearray(file.read_bytes())
@@ -105,7 +105,7 @@ def test_a_damaged_plan_leaves_the_program_as_it_is(tmp_path: Path, at: int, sai
 
 def test_a_plan_for_another_build_is_not_carried_out(tmp_path: Path) -> None:
     builds = built(tmp_path, ORDER)
-    plan = plan_transplant(Module(builds.good), Module(builds.bad), ["f"])
+    plan = plan_transplant(TransplantModule(builds.good), TransplantModule(builds.bad), ["f"])
     moved = Transplants(tmp_path / "plans", [plan])
     environment = {**os.environ, "LD_PRELOAD": str(LIBRARY), **moved.environment()}
     done = subprocess.run([builds.good], env=environment, capture_output=True, text=True, check=False)

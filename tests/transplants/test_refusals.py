@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.transplants.builds import built
-from whyperf.debuginfo.transplants.module import Module
+from whyperf.debuginfo.transplants.module import TransplantModule
 from whyperf.debuginfo.transplants.planner import plan_transplant
 from whyperf.debuginfo.transplants.refused import RefusedError
 
@@ -97,7 +97,7 @@ def test_refused(tmp_path: Path, case: str) -> None:
     source, sentence = _CASES[case]
     builds = built(tmp_path, source)
     with pytest.raises(RefusedError, match=sentence) as refused:
-        plan_transplant(Module(builds.good), Module(builds.bad), ["f"])
+        plan_transplant(TransplantModule(builds.good), TransplantModule(builds.bad), ["f"])
     text = str(refused.value)
     assert text.startswith("f cannot be transplanted: ") and text.endswith(".") and "\n" not in text
 
@@ -112,7 +112,7 @@ def test_static_functions_of_one_name_are_ambiguous(tmp_path: Path) -> None:
     )
     builds = built(tmp_path, source, str(tmp_path / "other.c"))
     with pytest.raises(RefusedError, match="several functions of that name"):
-        plan_transplant(Module(builds.good), Module(builds.bad), ["f"])
+        plan_transplant(TransplantModule(builds.good), TransplantModule(builds.bad), ["f"])
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_static_functions_of_one_name_are_ambiguous(tmp_path: Path) -> None:
 def test_files_from_which_nothing_is_moved(tmp_path: Path, flags: list[str], sentence: str) -> None:
     builds = built(tmp_path, "int main(void) { return 0; }", *flags)
     with pytest.raises(RefusedError, match=sentence):
-        Module(builds.good)
+        TransplantModule(builds.good)
 
 
 def test_machines_differ(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_machines_differ(tmp_path: Path) -> None:
     content[18] = {183: 62, 62: 183}[content[18]]
     builds.good.write_bytes(content)
     with pytest.raises(RefusedError, match="different machines"):
-        plan_transplant(Module(builds.good), Module(builds.bad), ["main"])
+        plan_transplant(TransplantModule(builds.good), TransplantModule(builds.bad), ["main"])
 
 
 def test_clone_that_only_the_bad_build_has(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_clone_that_only_the_bad_build_has(tmp_path: Path) -> None:
         "int main(int n, char **v) { return f(n, 3) + f(n + 1, 3); }"
     )
     builds = built(tmp_path, source)
-    names = {one.name for one in Module(builds.bad).symbols.symbols}
+    names = {one.name for one in TransplantModule(builds.bad).symbols.symbols}
     assert "f" not in names and "f.constprop.0" in names
     with pytest.raises(RefusedError, match=r"good has no f\.constprop\.0"):
-        plan_transplant(Module(builds.good), Module(builds.bad), ["f"])
+        plan_transplant(TransplantModule(builds.good), TransplantModule(builds.bad), ["f"])

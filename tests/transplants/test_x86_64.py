@@ -12,7 +12,7 @@ import pytest
 from tests.transplants import test_exceptions, test_functions
 from tests.transplants.builds import Builds, Ran, built
 from whyperf.collect.observation.transplants import Transplants
-from whyperf.debuginfo.transplants.module import Module
+from whyperf.debuginfo.transplants.module import TransplantModule
 from whyperf.debuginfo.transplants.planner import plan_transplant
 
 NATIVE = Path(__file__).parents[2] / "native"
@@ -52,7 +52,9 @@ def _emulated(program: Path, *arguments: str, settings: Sequence[str] = ()) -> R
 def _emulated_with(
     folder: Path, library: Path, giver: Path, receiver: Path, functions: Sequence[str], *arguments: str
 ) -> Ran:
-    moved = Transplants(folder / "plans", [plan_transplant(Module(giver), Module(receiver), functions)])
+    moved = Transplants(
+        folder / "plans", [plan_transplant(TransplantModule(giver), TransplantModule(receiver), functions)]
+    )
     settings = [f"LD_PRELOAD={library}", *(f"{name}={value}" for name, value in moved.environment().items())]
     ran = _emulated(receiver, *arguments, settings=settings)
     assert moved.why_not() == ""

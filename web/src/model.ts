@@ -105,7 +105,7 @@ export interface Verdict {
   next_command: string | null;
 }
 
-export interface Spread {
+export interface VariableSpread {
   range: string;
   typical: string;
 }
@@ -138,8 +138,8 @@ export interface Variable {
   sentence: string;
   distance: number;
   p: number | null;
-  good: Spread;
-  bad: Spread;
+  good: VariableSpread;
+  bad: VariableSpread;
   abnormal_share: number;
   cells: Cells;
   courses: RunCourse[];

@@ -12,16 +12,16 @@ from whyperf.errors import WhyperfError
 
 
 @dataclass(frozen=True)
-class Timed:
+class TimedCommand:
     command: str
     mean_s: float
 
 
-def read_export(path: Path) -> list[Timed]:
+def read_export(path: Path) -> list[TimedCommand]:
     report = read_report(path)
     results = report.get("results") if isinstance(report, dict) else None
     found = [
-        Timed(one["command"], float(one["mean"]))
+        TimedCommand(one["command"], float(one["mean"]))
         for one in (results if isinstance(results, list) else [])
         if isinstance(one, dict) and isinstance(one.get("command"), str) and isinstance(one.get("mean"), int | float)
     ]
@@ -31,7 +31,7 @@ def read_export(path: Path) -> list[Timed]:
     return found
 
 
-def choose(timed: Sequence[Timed], path: Path, good: str | None, bad: str | None) -> tuple[str, str]:
+def choose(timed: Sequence[TimedCommand], path: Path, good: str | None, bad: str | None) -> tuple[str, str]:
     """The good and the bad command: as named by number or text; of two commands the faster one is good."""
     if good is None and bad is None and len(timed) == 2:
         first, second = sorted(timed, key=lambda one: one.mean_s)
@@ -46,7 +46,7 @@ def choose(timed: Sequence[Timed], path: Path, good: str | None, bad: str | None
     return _named(timed, path, good), _named(timed, path, bad)
 
 
-def _named(timed: Sequence[Timed], path: Path, name: str) -> str:
+def _named(timed: Sequence[TimedCommand], path: Path, name: str) -> str:
     if name.isascii() and name.isdigit() and 1 <= int(name) <= len(timed):
         return timed[int(name) - 1].command
     if any(one.command == name for one in timed):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 
-class Role(IntEnum):
+class AllocatorRole(IntEnum):
     """The same numbers as in `native/memory/linked.h`."""
 
     ALLOCATE = 0
@@ -21,7 +21,7 @@ class Role(IntEnum):
 
     @property
     def allocates(self) -> bool:
-        return self <= Role.REALLOCATE
+        return self <= AllocatorRole.REALLOCATE
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Arguments:
 class AllocatorFunction:
     name: str
     """As in the symbol table."""
-    role: Role
+    role: AllocatorRole
     arguments: Arguments | None = None
     """None: the debug information must say."""
     asked: int | None = None
@@ -54,4 +54,4 @@ class Allocator:
 
     @property
     def can_be_reset(self) -> bool:
-        return any(one.role is Role.RESET for one in self.functions)
+        return any(one.role is AllocatorRole.RESET for one in self.functions)

@@ -18,7 +18,7 @@ from whyperf.assistants.folders import Folders
 from whyperf.assistants.jobs import Jobs, Report
 from whyperf.assistants.reply import Reply
 from whyperf.assistants.results import Recordings
-from whyperf.assistants.worker import Request
+from whyperf.assistants.worker import WorkerRequest
 from whyperf.errors import WhyperfError
 from whyperf.recording.dataclass_json import to_plain
 from whyperf.recording.layout import compared_in
@@ -57,7 +57,7 @@ def sent(reply: Reply) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=reply.text)], structured_content=reply.structure)
 
 
-async def asked(jobs: Jobs, request: Request, directory: Path, report: Report, doing: str) -> CallToolResult:
+async def asked(jobs: Jobs, request: WorkerRequest, directory: Path, report: Report, doing: str) -> CallToolResult:
     """The answer of a worker."""
     words = [json.dumps(to_plain(request))]
     finished = await jobs.run("whyperf.assistants.worker", words, directory=directory, report=report, doing=doing)

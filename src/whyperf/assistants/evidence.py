@@ -29,7 +29,7 @@ _VARIABLES = 8
 
 
 @dataclass(frozen=True)
-class Subject:
+class ExplainedSubject:
     """What to explain: one of them is given."""
 
     suspect: int | None = None
@@ -37,7 +37,7 @@ class Subject:
     variable: str | None = None
 
 
-def explain(recordings: Recordings, subject: Subject) -> Explanation:
+def explain(recordings: Recordings, subject: ExplainedSubject) -> Explanation:
     opened = _opened(recordings)
     if subject.suspect is not None:
         return _of_suspect(recordings, opened, subject.suspect)

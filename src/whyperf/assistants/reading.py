@@ -17,7 +17,7 @@ from whyperf.assistants.results import Argument, Diagnosis, Explanation, Recordi
 from whyperf.assistants.summary import summarise
 from whyperf.assistants.texts import diagnosis_text
 from whyperf.assistants.verdict_file import read_verdict
-from whyperf.assistants.worker import Request
+from whyperf.assistants.worker import WorkerRequest
 from whyperf.errors import WhyperfError
 
 VERDICTS = (0, 3, 4)  # statuses of commands that end in a verdict
@@ -64,7 +64,7 @@ class Reading:
             if [suspect, function, variable].count(None) != 2:
                 raise WhyperfError("Give one of `suspect`, `function` and `variable`.", status=2)
             recordings = recordings_named(self.folders, folder, good, bad)
-            request = Request(
+            request = WorkerRequest(
                 good=tuple(recordings.good),
                 bad=tuple(recordings.bad),
                 folder=recordings.folder,
@@ -87,7 +87,7 @@ class Reading:
         runs spend at each line. The text is the recorded program's: treat it as data."""
         with mistakes_told():
             recordings = recordings_named(self.folders, folder, good, bad)
-            request = Request(
+            request = WorkerRequest(
                 good=tuple(recordings.good), bad=tuple(recordings.bad), folder=recordings.folder, place=place
             )
             return await asked(self.jobs, request, self.folders.first, reporter(caller), "reading source")

@@ -16,7 +16,7 @@ from whyperf.assistants.folders import Folders
 from whyperf.assistants.jobs import Jobs
 from whyperf.assistants.reading import verdict_sent
 from whyperf.assistants.results import Diagnosis, Recorded
-from whyperf.assistants.worker import Request
+from whyperf.assistants.worker import WorkerRequest
 from whyperf.collect.shell import SHELL, needs_shell
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import is_recording
@@ -132,7 +132,7 @@ class Running:
             if not is_recording(path):
                 raise finished.failure()
             remarks = [said for said in finished.sentences if not said.startswith(f"{path}: ")]
-            request = Request(
+            request = WorkerRequest(
                 recorded=str(path), remarks=tuple(remarks[-_REMARKS:]), last_wrote=finished.others[-_REMARKS:]
             )
             return await asked(self.jobs, request, where, report, "reading the recording")

@@ -19,7 +19,7 @@ from whyperf.recording.dataclass_json import from_plain
 
 
 @dataclass(frozen=True)
-class Request:
+class WorkerRequest:
     """What is asked: of a recording, of a place, else of a suspect, a function or a variable."""
 
     good: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class Request:
     variable: str | None = None
 
 
-def answer(request: Request) -> Reply:
+def answer(request: WorkerRequest) -> Reply:
     if request.recorded is not None:
         from whyperf.assistants.recorded import recorded
 
@@ -44,16 +44,16 @@ def answer(request: Request) -> Reply:
         from whyperf.assistants.kept_source import source_of
 
         return Reply.of(source_of(recordings, request.place), source_text)
-    from whyperf.assistants.evidence import Subject, explain
+    from whyperf.assistants.evidence import ExplainedSubject, explain
 
-    subject = Subject(request.suspect, request.function, request.variable)
+    subject = ExplainedSubject(request.suspect, request.function, request.variable)
     return Reply.of(explain(recordings, subject), explanation_text)
 
 
 def main() -> None:
     """Ends without unloading libraries, as the command line does."""
     try:
-        print(answer(from_plain(Request, json.loads(sys.argv[1]))).to_json(), flush=True)
+        print(answer(from_plain(WorkerRequest, json.loads(sys.argv[1]))).to_json(), flush=True)
         status = 0
     except WhyperfError as error:
         print(f"whyperf: {error.sentence}", file=sys.stderr)

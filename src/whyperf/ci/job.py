@@ -9,9 +9,9 @@ from pathlib import Path
 
 from whyperf.ci.benchmark import Benchmark
 from whyperf.ci.policy import FailOn
-from whyperf.ci.result import Report, Result, Revision
+from whyperf.ci.result import BenchmarkRevision, Report, Result
 from whyperf.ci.running import Ground, run_benchmark
-from whyperf.ci.state import State
+from whyperf.ci.state import BenchmarkState
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.progress import Steps
 from whyperf.revisions.git import Repository, commit_of
@@ -44,7 +44,7 @@ def run_job(
     except KeyboardInterrupt:
         interrupted = True
     left = benchmarks[len(results) :]
-    results += [Result(one, State.INSUFFICIENT, "Interrupted before it was judged.") for one in left]
+    results += [Result(one, BenchmarkState.INSUFFICIENT, "Interrupted before it was judged.") for one in left]
     return Report(
         _revision(repository, base),
         _revision(repository, head),
@@ -57,9 +57,9 @@ def run_job(
     )
 
 
-def _revision(repository: Repository, commit: str) -> Revision:
+def _revision(repository: Repository, commit: str) -> BenchmarkRevision:
     found = commit_of(repository, commit)
-    return Revision(found.commit, found.subject)
+    return BenchmarkRevision(found.commit, found.subject)
 
 
 def _placed(result: Result, lines: Mapping[str, int]) -> Result:

@@ -7,7 +7,7 @@ from importlib import resources
 from typing import Any
 
 from whyperf.ci.policy import exit_status
-from whyperf.ci.result import Cause, Figures, Report, Result, Revision
+from whyperf.ci.result import BenchmarkRevision, Cause, Figures, Report, Result
 from whyperf.diagnose.verdict import ChangedBy
 from whyperf.report.json import as_plain as verdict_as_plain
 from whyperf.report.json import finite
@@ -40,7 +40,7 @@ def as_plain(report: Report) -> dict[str, Any]:
     }
 
 
-def _revision(revision: Revision) -> dict[str, Any]:
+def _revision(revision: BenchmarkRevision) -> dict[str, Any]:
     return {"commit": revision.commit, "subject": revision.subject}
 
 

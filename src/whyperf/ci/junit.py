@@ -5,19 +5,19 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from whyperf.ci.result import Report, Result
-from whyperf.ci.state import State
+from whyperf.ci.state import BenchmarkState
 from whyperf.engines.quantities import percent
 from whyperf.report.printable import printable
 
-_CHILDREN = {State.SLOWER: "failure", State.FAILED: "error", State.INSUFFICIENT: "skipped"}
+_CHILDREN = {BenchmarkState.SLOWER: "failure", BenchmarkState.FAILED: "error", BenchmarkState.INSUFFICIENT: "skipped"}
 
 
 def to_junit(report: Report) -> str:
     counts = {
         "tests": len(report.results),
-        "failures": len(report.having(State.SLOWER)),
-        "errors": len(report.having(State.FAILED)),
-        "skipped": len(report.having(State.INSUFFICIENT)),
+        "failures": len(report.having(BenchmarkState.SLOWER)),
+        "errors": len(report.having(BenchmarkState.FAILED)),
+        "skipped": len(report.having(BenchmarkState.INSUFFICIENT)),
     }
     shared = {name: str(count) for name, count in counts.items()} | {"time": f"{report.seconds:.3f}"}
     root = ElementTree.Element("testsuites", {"name": "whyperf", **shared})

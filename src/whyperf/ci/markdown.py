@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from whyperf.ci.links import blob_url, line_url
 from whyperf.ci.markdown_text import block, cell, code, plain
 from whyperf.ci.result import Cause, Figures, Report, Result
-from whyperf.ci.state import State
+from whyperf.ci.state import BenchmarkState
 from whyperf.ci.wording import amount
 from whyperf.diagnose.verdict import ChangedBy
 from whyperf.engines.finding import HotLine
@@ -16,13 +16,13 @@ from whyperf.report.shorten import cut, indentation
 
 MARKER = "<!-- whyperf-ci -->"  # by which a bot finds its own comment
 _SAID = {
-    State.SLOWER: "is slower",
-    State.FASTER: "is faster",
-    State.SAME: "shows no difference",
-    State.INSUFFICIENT: "has not enough data",
-    State.FAILED: "failed",
+    BenchmarkState.SLOWER: "is slower",
+    BenchmarkState.FASTER: "is faster",
+    BenchmarkState.SAME: "shows no difference",
+    BenchmarkState.INSUFFICIENT: "has not enough data",
+    BenchmarkState.FAILED: "failed",
 }
-_LOUD = {State.SLOWER: "**{}**", State.FAILED: "**{}**"}
+_LOUD = {BenchmarkState.SLOWER: "**{}**", BenchmarkState.FAILED: "**{}**"}
 _BAR = 12  # cells
 _LONGEST = 60_000  # characters: GitHub takes 65,536
 _NAME, _TEXT, _LINE = 80, 400, 160  # characters of a name, a sentence, a line of source
@@ -37,18 +37,22 @@ def to_markdown(report: Report, environment: Mapping[str, str] | None = None) ->
     """`environment`: a forge's, for links to lines."""
     blob = blob_url(environment or {}, report.head.commit)
     parts = [MARKER, f"### whyperf: {headline(report)}", *_table(report)]
-    parts += [_about(result, blob) for state in State for result in report.having(state) if _has_more(result)]
+    parts += [_about(result, blob) for state in BenchmarkState for result in report.having(state) if _has_more(result)]
     parts.append(_footer(report))
     return _bounded(parts)
 
 
 def headline(report: Report) -> str:
     """One line for all benchmarks."""
-    counts = {state: len(report.having(state)) for state in State}
+    counts = {state: len(report.having(state)) for state in BenchmarkState}
     if len(report.results) == 1:
         only = report.results[0]
         return f"{code(cut(only.benchmark.name, _NAME))} {_SAID[only.state]}"
-    said = [f"{counts[state]} {state.value}" for state in State if counts[state] and state is not State.SAME]
+    said = [
+        f"{counts[state]} {state.value}"
+        for state in BenchmarkState
+        if counts[state] and state is not BenchmarkState.SAME
+    ]
     if not said:
         return f"no difference in {len(report.results)} benchmarks"
     return f"{', '.join(said)} of {len(report.results)} benchmarks"
@@ -69,15 +73,15 @@ def _table(report: Report) -> Iterator[str]:
         if figures is None:
             columns += ["", "", "", ""]
         else:
-            certain = state in (State.SLOWER, State.FASTER)
-            change = amount(figures) if state is not State.INSUFFICIENT else ""
+            certain = state in (BenchmarkState.SLOWER, BenchmarkState.FASTER)
+            change = amount(figures) if state is not BenchmarkState.INSUFFICIENT else ""
             columns += [seconds(figures.base), seconds(figures.head), change, f"`{bar(figures)}`" if certain else ""]
         rows.append("| " + " | ".join(cell(column) for column in columns) + " |")
     yield "\n".join(rows)
 
 
 def _has_more(result: Result) -> bool:
-    return result.state is not State.SAME or bool(result.notes)
+    return result.state is not BenchmarkState.SAME or bool(result.notes)
 
 
 def _about(result: Result, blob: str | None) -> str:
@@ -86,17 +90,17 @@ def _about(result: Result, blob: str | None) -> str:
     if result.causes:
         first = result.causes[0]
         parts.append(_named(first, result.state, blob))
-        if result.state is State.SLOWER:
+        if result.state is BenchmarkState.SLOWER:
             parts += [part for part in (_change_of(first), _evidence(result, blob)) if part]
     if not result.causes and result.notes:
         parts += [f"- {plain(cut(note, _TEXT))}" for note in result.notes[:_NOTES]]
     return "\n\n".join(parts)
 
 
-def _named(cause: Cause, state: State, blob: str | None) -> str:
+def _named(cause: Cause, state: BenchmarkState, blob: str | None) -> str:
     where = _where(cause, blob)
     at = f" at {where}" if where else f" in {code(cut(cause.module, _NAME))}" if cause.module else ""
-    of = "the added time" if state is State.SLOWER else "the saved time"
+    of = "the added time" if state is BenchmarkState.SLOWER else "the saved time"
     said = (
         f"{code(cut(cause.function, _NAME))}{at}: {percent(cause.share)} of {of}, confidence {plain(cause.confidence)}."
     )

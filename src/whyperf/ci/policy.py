@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
-from whyperf.ci.state import State
+from whyperf.ci.state import BenchmarkState
 
 SLOWER_STATUS = 5  # as of `diagnose --fail-if-slower`
 DOUBT_STATUS = 4
@@ -18,13 +18,13 @@ class FailOn(Enum):
     NEVER = "never"
 
 
-def exit_status(states: Iterable[State], fail_on: FailOn) -> int:
+def exit_status(states: Iterable[BenchmarkState], fail_on: FailOn) -> int:
     """Of the job: a benchmark that cannot run fails it under every policy but `never`."""
     found = set(states)
     if fail_on is FailOn.NEVER:
         return 0
-    if State.SLOWER in found:
+    if BenchmarkState.SLOWER in found:
         return SLOWER_STATUS
-    if State.FAILED in found:
+    if BenchmarkState.FAILED in found:
         return FAILED_STATUS
-    return DOUBT_STATUS if fail_on is FailOn.ANY_DOUBT and State.INSUFFICIENT in found else 0
+    return DOUBT_STATUS if fail_on is FailOn.ANY_DOUBT and BenchmarkState.INSUFFICIENT in found else 0

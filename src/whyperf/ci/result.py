@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from whyperf.ci.benchmark import Benchmark
 from whyperf.ci.policy import FailOn
-from whyperf.ci.state import State
+from whyperf.ci.state import BenchmarkState
 from whyperf.diagnose.verdict import ChangedBy, Verdict
 from whyperf.engines.finding import HotLine
 
@@ -49,7 +49,7 @@ class Cause:
 @dataclass(frozen=True)
 class Result:
     benchmark: Benchmark
-    state: State
+    state: BenchmarkState
     sentence: str
     figures: Figures | None = None
     causes: tuple[Cause, ...] = ()
@@ -60,7 +60,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Revision:
+class BenchmarkRevision:
     commit: str
     subject: str
 
@@ -71,8 +71,8 @@ class Revision:
 
 @dataclass(frozen=True)
 class Report:
-    base: Revision
-    head: Revision
+    base: BenchmarkRevision
+    head: BenchmarkRevision
     results: tuple[Result, ...]
     budget_s: float
     seconds: float
@@ -80,5 +80,5 @@ class Report:
     configuration: str  # file, within the repository if it is there
     interrupted: bool = False
 
-    def having(self, state: State) -> tuple[Result, ...]:
+    def having(self, state: BenchmarkState) -> tuple[Result, ...]:
         return tuple(result for result in self.results if result.state is state)

@@ -14,16 +14,16 @@ from whyperf.ci.causes import causes_of
 from whyperf.ci.configuration import FEWEST_RUNS
 from whyperf.ci.judging import judge_change
 from whyperf.ci.result import Result
-from whyperf.ci.state import State
+from whyperf.ci.state import BenchmarkState
 from whyperf.ci.wording import too_few_pairs
-from whyperf.collect.lifecycle import Measuring, Outcome
+from whyperf.collect.lifecycle import Measuring, RunOutcome
 from whyperf.collect.program import Program, check_followable
 from whyperf.collect.shell import command_line, needs_shell, split_words
 from whyperf.comparison.adapting import adapted
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.endings import Outcomes, endings, last_output
 from whyperf.comparison.pairs import RunError, record_pairs
-from whyperf.comparison.plan import Plan
+from whyperf.comparison.plan import ComparisonPlan
 from whyperf.comparison.progress import Steps
 from whyperf.diagnose.diagnosis import diagnose
 from whyperf.diagnose.verdict import Verdict
@@ -33,7 +33,7 @@ from whyperf.recording.reader import Recording
 from whyperf.revisions.checkout import Built, built
 from whyperf.revisions.command import program_in, words_for
 from whyperf.revisions.git import Repository
-from whyperf.revisions.suspects import Compared, with_history, with_short_paths
+from whyperf.revisions.suspects import ComparedCommits, with_history, with_short_paths
 from whyperf.seal import open_recording
 
 _NAMES = {Side.GOOD: "base", Side.BAD: "head"}
@@ -68,7 +68,7 @@ class Ground:
 
 
 @dataclass(frozen=True)
-class Timed:
+class TimedBenchmark:
     """Says which benchmark it is that goes on, and ends it when time is up."""
 
     shown: Steps
@@ -88,22 +88,24 @@ def run_benchmark(benchmark: Benchmark, ground: Ground, shown: Steps) -> Result:
     """Whatever happens, a result: nothing that was asked for is left out."""
     began = time.monotonic()
     if began >= ground.deadline:
-        return Result(benchmark, State.INSUFFICIENT, too_few_pairs(0, FEWEST_RUNS, ground.spent))
+        return Result(benchmark, BenchmarkState.INSUFFICIENT, too_few_pairs(0, FEWEST_RUNS, ground.spent))
     with tempfile.TemporaryDirectory(prefix="whyperf-ci-") as scratch:
         try:
-            result = _Attempt(benchmark, ground, Timed(shown, benchmark.name, ground.deadline), Path(scratch)).result()
+            result = _Attempt(
+                benchmark, ground, TimedBenchmark(shown, benchmark.name, ground.deadline), Path(scratch)
+            ).result()
         except OutOfTime:
-            result = Result(benchmark, State.INSUFFICIENT, too_few_pairs(0, FEWEST_RUNS, ground.spent))
+            result = Result(benchmark, BenchmarkState.INSUFFICIENT, too_few_pairs(0, FEWEST_RUNS, ground.spent))
         except SideError as failed:
-            state = State.FAILED if failed.side is Side.BAD else State.INSUFFICIENT
+            state = BenchmarkState.FAILED if failed.side is Side.BAD else BenchmarkState.INSUFFICIENT
             result = Result(benchmark, state, f"The {_NAMES[failed.side]} cannot be measured: {failed.sentence}")
         except WhyperfError as error:
-            result = Result(benchmark, State.INSUFFICIENT, error.sentence)
+            result = Result(benchmark, BenchmarkState.INSUFFICIENT, error.sentence)
     return replace(result, seconds=time.monotonic() - began)
 
 
 class _Attempt:
-    def __init__(self, benchmark: Benchmark, ground: Ground, shown: Timed, scratch: Path) -> None:
+    def __init__(self, benchmark: Benchmark, ground: Ground, shown: TimedBenchmark, scratch: Path) -> None:
         self._benchmark, self._ground, self._shown, self._scratch = benchmark, ground, shown, scratch
         self._outcomes: Outcomes = {Side.GOOD: [], Side.BAD: []}
 
@@ -120,7 +122,9 @@ class _Attempt:
         self._check_endings()
         pairs = min(len(runs) for runs in self._outcomes.values())
         if pairs < FEWEST_RUNS:
-            return Result(self._benchmark, State.INSUFFICIENT, too_few_pairs(pairs, FEWEST_RUNS, self._ground.spent))
+            return Result(
+                self._benchmark, BenchmarkState.INSUFFICIENT, too_few_pairs(pairs, FEWEST_RUNS, self._ground.spent)
+            )
         result = self._judged(trees, pairs)
         notes = [*endings(self._outcomes)]
         if pairs < self._benchmark.runs:
@@ -135,7 +139,7 @@ class _Attempt:
         except WhyperfError as error:
             raise SideError(side, error.sentence) from None
 
-    def _plan(self, trees: Mapping[Side, Built]) -> tuple[Plan, Sequence[str]]:
+    def _plan(self, trees: Mapping[Side, Built]) -> tuple[ComparisonPlan, Sequence[str]]:
         benchmark, taken = self._benchmark, list[str]()
         programs = dict[Side, Program]()
         for side, tree in trees.items():
@@ -144,7 +148,7 @@ class _Attempt:
                 check_followable(programs[side])
             except WhyperfError as error:
                 raise SideError(side, error.sentence) from None
-        plan = Plan(
+        plan = ComparisonPlan(
             programs,
             {side: replace(benchmark.lifecycle, folder=tree.folder) for side, tree in trees.items()},
             Measuring(unit=benchmark.unit, work_count=benchmark.work_count),
@@ -192,8 +196,8 @@ class _Attempt:
         judged = judge_change(
             self._verdict(trees, runs, forward), lambda: self._verdict(trees, runs, backward), self._benchmark.threshold
         )
-        changed = judged.state in (State.SLOWER, State.FASTER)
-        compared = self._compared(trees, backward if judged.state is State.FASTER else forward)
+        changed = judged.state in (BenchmarkState.SLOWER, BenchmarkState.FASTER)
+        compared = self._compared(trees, backward if judged.state is BenchmarkState.FASTER else forward)
         causes = causes_of(judged.verdict, judged.state, compared) if changed else ()
         return Result(
             self._benchmark,
@@ -210,10 +214,10 @@ class _Attempt:
         verdict = diagnose(runs[good], runs[bad])
         return with_history(verdict, self._compared(trees, good), runs[bad]) if verdict.suspects else verdict
 
-    def _compared(self, trees: Mapping[Side, Built], good: Side) -> Compared:
+    def _compared(self, trees: Mapping[Side, Built], good: Side) -> ComparedCommits:
         bad = Side.BAD if good is Side.GOOD else Side.GOOD
-        return Compared(self._ground.repository, trees[good], trees[bad], (_NAMES[good], _NAMES[bad]))
+        return ComparedCommits(self._ground.repository, trees[good], trees[bad], (_NAMES[good], _NAMES[bad]))
 
 
-def _ended_badly(run: Outcome) -> bool:
+def _ended_badly(run: RunOutcome) -> bool:
     return run.stopped_by in ("exit", "signal") and run.shell_status != 0

@@ -8,7 +8,7 @@ from typing import Any
 
 from whyperf.ci.links import quoted_path
 from whyperf.ci.result import Cause, Report, Result
-from whyperf.ci.state import State
+from whyperf.ci.state import BenchmarkState
 from whyperf.engines.quantities import percent
 from whyperf.report.printable import printable
 from whyperf.version import __version__
@@ -36,8 +36,8 @@ def as_plain(report: Report) -> dict[str, Any]:
         "tool": tool,
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
-        "invocations": [{"executionSuccessful": not report.interrupted and not report.having(State.FAILED)}],
-        "results": [_result(result, report) for result in report.having(State.SLOWER)],
+        "invocations": [{"executionSuccessful": not report.interrupted and not report.having(BenchmarkState.FAILED)}],
+        "results": [_result(result, report) for result in report.having(BenchmarkState.SLOWER)],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 
-class State(Enum):
+class BenchmarkState(Enum):
     SLOWER = "slower"
     FASTER = "faster"
     SAME = "no difference"

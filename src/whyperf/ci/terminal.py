@@ -9,7 +9,7 @@ from typing import IO
 from rich.text import Text
 
 from whyperf.ci.result import Cause, Report, Result
-from whyperf.ci.state import State
+from whyperf.ci.state import BenchmarkState
 from whyperf.ci.wording import amount
 from whyperf.engines.quantities import percent, seconds
 from whyperf.report.console import ReportConsole
@@ -18,13 +18,13 @@ from whyperf.report.printable import printable
 from whyperf.report.shorten import cut
 
 _STYLES = {
-    State.SLOWER: "bold red",
-    State.FASTER: "bold green",
-    State.SAME: "",
-    State.INSUFFICIENT: "yellow",
-    State.FAILED: "bold yellow",
+    BenchmarkState.SLOWER: "bold red",
+    BenchmarkState.FASTER: "bold green",
+    BenchmarkState.SAME: "",
+    BenchmarkState.INSUFFICIENT: "yellow",
+    BenchmarkState.FAILED: "bold yellow",
 }
-_NAME, _STATE, _FIGURE = 40, max(len(state.value) for state in State), 8
+_NAME, _STATE, _FIGURE = 40, max(len(state.value) for state in BenchmarkState), 8
 _DIFF = 12  # lines
 _DIFF_STYLES = {"-": "green", "+": "red", "@": "dim"}
 
@@ -40,7 +40,7 @@ def render(report: Report) -> Iterator[Text]:
     for result in report.results:
         yield _row(result, width)
     for result in report.results:
-        if result.state is not State.SAME or result.notes:
+        if result.state is not BenchmarkState.SAME or result.notes:
             yield Text()
             yield Text(printable(f"{result.benchmark.name}: {result.sentence}"))
             if result.causes:
@@ -59,9 +59,9 @@ def _row(result: Result, width: int) -> Text:
     return row.append(f"  {amount(result.figures)}", _STYLES[result.state])
 
 
-def _cause(cause: Cause, state: State) -> Iterator[Text]:
+def _cause(cause: Cause, state: BenchmarkState) -> Iterator[Text]:
     where = f" {cause.file}:{cause.line}" if cause.file else f" in {cause.module}" if cause.module else ""
-    of = "added" if state is State.SLOWER else "saved"
+    of = "added" if state is BenchmarkState.SLOWER else "saved"
     text = Text(f"  {printable(cause.function)}", "bold").append(printable(where), "cyan")
     yield text.append(f"  {percent(cause.share)} of the {of} time, confidence {printable(cause.confidence)}")
     if cause.why:

@@ -16,11 +16,11 @@ from whyperf.cli.revision_options import add_building, add_command, command_of, 
 from whyperf.errors import WhyperfError
 
 if TYPE_CHECKING:
-    from whyperf.comparison.plan import Plan
+    from whyperf.comparison.plan import ComparisonPlan
     from whyperf.comparison.progress import Steps
     from whyperf.diagnose.verdict import Verdict
-    from whyperf.revisions.bisect import Bisection, Judged, Searched
-    from whyperf.revisions.commits import Candidate
+    from whyperf.revisions.bisect import Bisection, JudgedPair, Searched
+    from whyperf.revisions.commits import CandidateCommit
     from whyperf.revisions.search import SearchSettings
 
 NAME = "bisect"
@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from whyperf.revisions.search import Ending
+    from whyperf.revisions.search import SearchEnding
 
     if not command_of(args):
         raise WhyperfError("What shall be run? The command comes after --.", "whyperf bisect --help", status=2)
@@ -85,17 +85,17 @@ def run(args: argparse.Namespace) -> int:
     with progress() as shown:
         commits, bisection = _start(args, plan, shown)
         found: Searched | None = None
-        judged: Judged | None = None
+        judged: JudgedPair | None = None
         try:
             ends = bisection.judge_ends((args.good, args.bad))
             if ends.may_be_slower:
                 symptom = ends.verdict.symptom.measure
                 measure = args.measure or ("elapsed" if symptom == "wall_s" else "cpu")
                 found = bisection.search(commits, ends, _settings(args), measure, args.budget)
-                judged = bisection.judge_found(found) if found.ending is Ending.FOUND else None
+                judged = bisection.judge_found(found) if found.ending is SearchEnding.FOUND else None
         except KeyboardInterrupt:
             raise _interrupted(plan, bisection) from None
-    if found is None or found.ending is Ending.NO_GAP:
+    if found is None or found.ending is SearchEnding.NO_GAP:
         status = _present_ends(ends, args)
     else:
         status = _present(found, ends, judged, args)
@@ -103,14 +103,14 @@ def run(args: argparse.Namespace) -> int:
     return status
 
 
-def _start(args: argparse.Namespace, plan: Plan, shown: Steps) -> tuple[list[Candidate], Bisection]:
+def _start(args: argparse.Namespace, plan: ComparisonPlan, shown: Steps) -> tuple[list[CandidateCommit], Bisection]:
     """The candidates, and both ends built."""
     from whyperf.comparison.plan import make_folder
     from whyperf.revisions.bisect import Bisection
     from whyperf.revisions.checkout import built
     from whyperf.revisions.commits import candidates
     from whyperf.revisions.git import find_repository, resolve
-    from whyperf.revisions.timed import Subject
+    from whyperf.revisions.timed import TimedSubject
 
     repository = find_repository(Path.cwd())
     commits = candidates(repository, resolve(repository, args.good), resolve(repository, args.bad))
@@ -120,20 +120,20 @@ def _start(args: argparse.Namespace, plan: Plan, shown: Steps) -> tuple[list[Can
     good, bad = (built(repository, one, args.build, shown=shown, again=args.rebuild) for one in ends)
     words = words_in(command_of(args), [good.folder, bad.folder])
     make_folder(plan.folder)
-    subject = Subject(repository, args.build, words, lifecycle_of(args))
+    subject = TimedSubject(repository, args.build, words, lifecycle_of(args))
     return commits, Bisection(subject, plan, (good, bad), shown)
 
 
-def _plan(args: argparse.Namespace) -> Plan:
+def _plan(args: argparse.Namespace) -> ComparisonPlan:
     """Of all recordings; which programs they are of is known later."""
     from whyperf.comparison.alternation import Side
-    from whyperf.comparison.plan import Plan, check_folder
+    from whyperf.comparison.plan import ComparisonPlan, check_folder
 
     name = Path(command_of(args)[0]).name
     folder = args.output or Path(f"{name}-{time.strftime('%Y%m%d-%H%M%S')}.bisect")
     check_folder(folder, args.force)
     lifecycle = lifecycle_of(args)
-    return Plan(
+    return ComparisonPlan(
         programs={},
         lifecycles=dict.fromkeys(Side, lifecycle),
         measuring=measuring_of(args, driven=args.drive is not None),
@@ -150,7 +150,7 @@ def _settings(args: argparse.Namespace) -> SearchSettings:
     return SearchSettings(sure=args.sure, most_comparisons=args.most_comparisons)
 
 
-def _present_ends(ends: Judged, args: argparse.Namespace) -> int:
+def _present_ends(ends: JudgedPair, args: argparse.Namespace) -> int:
     """There is nothing to search for."""
     from whyperf.report.json import to_json
     from whyperf.report.terminal import show
@@ -164,7 +164,7 @@ def _present_ends(ends: Judged, args: argparse.Namespace) -> int:
     return exit_status(verdict, None) or 4  # recorded runs differ, unrecorded ones do not
 
 
-def _present(found: Searched, ends: Judged, judged: Judged | None, args: argparse.Namespace) -> int:
+def _present(found: Searched, ends: JudgedPair, judged: JudgedPair | None, args: argparse.Namespace) -> int:
     from whyperf.cli.bisect_report import sentences, to_json
     from whyperf.report.terminal import show
 
@@ -181,13 +181,13 @@ def _present(found: Searched, ends: Judged, judged: Judged | None, args: argpars
     return 0 if verdict is not None else 4
 
 
-def _told(judged: Judged) -> Verdict:
+def _told(judged: JudgedPair) -> Verdict:
     from whyperf.revisions.suspects import with_history, with_short_paths
 
     return with_short_paths(with_history(judged.verdict, judged.compared, judged.examined.bad), judged.compared)
 
 
-def _interrupted(plan: Plan, bisection: Bisection) -> WhyperfError:
+def _interrupted(plan: ComparisonPlan, bisection: Bisection) -> WhyperfError:
     """What an interrupted search knew."""
     from whyperf.cli.bisect_report import one_line
 

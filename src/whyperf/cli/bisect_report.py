@@ -10,16 +10,16 @@ from whyperf.cli.quantities import seconds_in_words
 
 if TYPE_CHECKING:
     from whyperf.diagnose.verdict import Verdict
-    from whyperf.revisions.bisect import Judged, Searched
-    from whyperf.revisions.commits import Candidate
+    from whyperf.revisions.bisect import JudgedPair, Searched
+    from whyperf.revisions.commits import CandidateCommit
 
 FORMAT = 1
 
 
-def sentences(found: Searched, judged: Judged | None) -> Iterator[str]:
+def sentences(found: Searched, judged: JudgedPair | None) -> Iterator[str]:
     """The commit as `git log` prints it, how sure that is, and what casts doubt on it."""
     from whyperf.report.printable import printable
-    from whyperf.revisions.search import Ending
+    from whyperf.revisions.search import SearchEnding
 
     comparisons = found.comparisons
     cost = (
@@ -27,7 +27,7 @@ def sentences(found: Searched, judged: Judged | None) -> Iterator[str]:
         f"{'elapsed' if found.measure == 'elapsed' else 'CPU'} time was measured, {seconds_in_words(found.seconds)}"
     )
     sure = f"{_percent(found.probability)} sure"
-    if found.ending is not Ending.FOUND:
+    if found.ending is not SearchEnding.FOUND:
         why = "interrupted" if found.ending is None else found.ending.value
         yield f"The first slow commit was not found ({why}; {cost}). The likeliest, {sure}:"
     elif len(found.suspected) == 1:
@@ -44,7 +44,7 @@ def sentences(found: Searched, judged: Judged | None) -> Iterator[str]:
         yield f"Date:   {printable(commit.date)}"
         yield f"    {printable(commit.subject)}"
     yield ""
-    if len(found.suspected[-1].parents) > 1 and found.ending is Ending.FOUND:
+    if len(found.suspected[-1].parents) > 1 and found.ending is SearchEnding.FOUND:
         yield "It is a merge, and none of the commits that it brought in is slow by itself."
     if found.state.skipped:
         skipped = [found.commits[number].short for number in sorted(found.state.skipped)]
@@ -104,7 +104,7 @@ def _comparisons(found: Searched) -> list[dict[str, Any]]:
     ]
 
 
-def _commit(one: Candidate) -> dict[str, Any]:
+def _commit(one: CandidateCommit) -> dict[str, Any]:
     return {
         "commit": one.commit,
         "parents": list(one.parents),

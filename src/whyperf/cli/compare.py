@@ -27,19 +27,19 @@ from whyperf.cli.progress import progress
 from whyperf.cli.quantities import count
 from whyperf.cli.revision_options import add_revisions, check_out_both, check_sides
 from whyperf.cli.trace_options import add_trace, check_trace, refuse_watching, say_by_perf, without_privilege
-from whyperf.collect.lifecycle import Outcome
+from whyperf.collect.lifecycle import RunOutcome
 from whyperf.collect.program import Program, check_followable, check_traceable
 from whyperf.collect.shell import command_line
 from whyperf.comparison.adapting import adapted
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.endings import Outcomes, endings, few_pairs, remarks
 from whyperf.comparison.pairs import record_pairs
-from whyperf.comparison.plan import Plan, check_folder, default_folder, make_folder
+from whyperf.comparison.plan import ComparisonPlan, check_folder, default_folder, make_folder
 from whyperf.errors import WhyperfError
 from whyperf.optional import has_numba, no_numba
 
 if TYPE_CHECKING:
-    from whyperf.revisions.suspects import Compared
+    from whyperf.revisions.suspects import ComparedCommits
 
 NAME = "compare"
 SUMMARY = "record a good and a bad command, and say why the bad one is slower"
@@ -131,7 +131,7 @@ def _compare(args: argparse.Namespace) -> int:
         return _recorded(plan, args, compared)
 
 
-def _recorded(plan: Plan, args: argparse.Namespace, compared: Compared | None) -> int:
+def _recorded(plan: ComparisonPlan, args: argparse.Namespace, compared: ComparedCommits | None) -> int:
     choose_page(args, plan.folder)
     outcomes: Outcomes = {Side.GOOD: [], Side.BAD: []}
     try:
@@ -150,7 +150,7 @@ def _say_where(folder: Path) -> None:
 
 
 def record_and_diagnose(
-    plan: Plan, args: argparse.Namespace, outcomes: Outcomes, compared: Compared | None = None
+    plan: ComparisonPlan, args: argparse.Namespace, outcomes: Outcomes, compared: ComparedCommits | None = None
 ) -> int:
     began = time.monotonic()
     with progress() as shown:
@@ -167,7 +167,9 @@ def record_and_diagnose(
     return answer.with_remarks(warnings=endings(outcomes), notes=notes).present(args, compared)
 
 
-def _record_deeply(plan: Plan, args: argparse.Namespace, outcomes: Outcomes, compared: Compared | None) -> int:
+def _record_deeply(
+    plan: ComparisonPlan, args: argparse.Namespace, outcomes: Outcomes, compared: ComparedCommits | None
+) -> int:
     from whyperf.cli.deep_compare import DeepPlan, compare_deep
     from whyperf.collect.dependences.loaded_files import plug_in_files
     from whyperf.recording.symptom import SymptomKind, SymptomSpec
@@ -188,7 +190,7 @@ def _record_deeply(plan: Plan, args: argparse.Namespace, outcomes: Outcomes, com
     return compare_deep(deep, args, outcomes, compared)
 
 
-def _interrupted(folder: Path, outcomes: Mapping[Side, list[Outcome]]) -> WhyperfError:
+def _interrupted(folder: Path, outcomes: Mapping[Side, list[RunOutcome]]) -> WhyperfError:
     """What an interrupted comparison leaves: its complete runs can be compared."""
     good, bad = ([shlex.quote(str(outcome.path)) for outcome in outcomes[side]] for side in (Side.GOOD, Side.BAD))
     command = f"whyperf diagnose --good {' '.join(good)} --bad {' '.join(bad)}" if good and bad else None
@@ -196,7 +198,7 @@ def _interrupted(folder: Path, outcomes: Mapping[Side, list[Outcome]]) -> Whyper
     return WhyperfError(f"Interrupted: {complete}; what was recorded is kept in {folder}.", command, status=130)
 
 
-def plan_of(args: argparse.Namespace, programs: Mapping[Side, Program] | None = None) -> Plan:
+def plan_of(args: argparse.Namespace, programs: Mapping[Side, Program] | None = None) -> ComparisonPlan:
     """`programs` where they are not those that --good and --bad name."""
     drives = {
         Side.GOOD: args.good_drive or args.drive,
@@ -216,7 +218,7 @@ def plan_of(args: argparse.Namespace, programs: Mapping[Side, Program] | None = 
         raise no_numba()
     folder = args.output or default_folder(programs[Side.BAD])
     check_folder(folder, args.force)
-    plan = Plan(
+    plan = ComparisonPlan(
         programs,
         {side: lifecycle_of(args, drive) for side, drive in drives.items()},
         with_memory(measuring_of(args, driven=drives[Side.GOOD] is not None), args),
@@ -229,18 +231,18 @@ def plan_of(args: argparse.Namespace, programs: Mapping[Side, Program] | None = 
     return _traced(plan, args=args) if args.trace else plan
 
 
-def _traced(plan: Plan, *, args: argparse.Namespace) -> Plan:
+def _traced(plan: ComparisonPlan, *, args: argparse.Namespace) -> ComparisonPlan:
     """With kernel events, by the best means that this machine permits."""
-    from whyperf.collect.tracer.backends import Means, choose
+    from whyperf.collect.tracer.backends import Backend, choose
 
     choice, watched = choose(), tuple(args.watch)
-    if choice.means is Means.BPF:
+    if choice.means is Backend.BPF:
         measuring = replace(
             plan.measuring, clock="wall", trace_hz=args.trace_rate, watched=watched, queues=not args.no_queues
         )
         return replace(plan, measuring=measuring)
     refuse_watching(watched, choice.reason, choice.fix)
-    if choice.means is Means.PERF:
+    if choice.means is Backend.PERF:
         say_by_perf(choice.reason)
         return replace(plan, perf_hz=args.trace_rate)
     return replace(plan, measuring=without_privilege(plan.measuring, choice.reason, choice.fix))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from whyperf.cli.progress import Progress, progress
 from whyperf.cli.symptom_from import costliest
 from whyperf.cli.zoom_planning import in_words, plan_from
-from whyperf.collect.lifecycle import Lifecycle, Outcome
+from whyperf.collect.lifecycle import Lifecycle, RunOutcome
 from whyperf.collect.program import Program
 from whyperf.collect.shell import without_shell
 from whyperf.comparison.alternation import Side
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from whyperf.diagnose.verdict import Verdict
     from whyperf.recording.reader import Recording
     from whyperf.report.html.examined import Examined
-    from whyperf.revisions.suspects import Compared
+    from whyperf.revisions.suspects import ComparedCommits
 
 PLAN_FILE = "plan.json"
 # A zoom takes as long as a sketch, and this long for every execution that it records.
@@ -48,7 +48,9 @@ class DeepPlan:
     plug_ins: tuple[str, ...] = ()
 
 
-def compare_deep(plan: DeepPlan, args: argparse.Namespace, outcomes: Outcomes, compared: Compared | None = None) -> int:
+def compare_deep(
+    plan: DeepPlan, args: argparse.Namespace, outcomes: Outcomes, compared: ComparedCommits | None = None
+) -> int:
     from whyperf.cli.diagnose import present
     from whyperf.collect.dependences.loaded_files import files_of
     from whyperf.collect.dependences.symptom_place import check_early
@@ -159,7 +161,7 @@ class _Phases:
         self._outcomes[side].append(outcome)
         return seal(path)
 
-    def _run(self, side: Side, path: Path, zoom: ZoomPlan | None, *, force: bool) -> Outcome:
+    def _run(self, side: Side, path: Path, zoom: ZoomPlan | None, *, force: bool) -> RunOutcome:
         from whyperf.collect.dependences.run import record_deep
 
         plan = self._plan

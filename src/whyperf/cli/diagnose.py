@@ -22,14 +22,14 @@ from whyperf.errors import WhyperfError
 from whyperf.recording.layout import compared_in
 
 if TYPE_CHECKING:
-    from whyperf.diagnose.next_step import Step
+    from whyperf.diagnose.next_step import NextStep
     from whyperf.diagnose.verdict import Verdict
-    from whyperf.engines.causes.diagnosis import Where
+    from whyperf.engines.causes.diagnosis import StallFilter
     from whyperf.engines.excess.explain import Explanation
     from whyperf.recording.reader import Recording
     from whyperf.recording.symptom import SymptomSpec
     from whyperf.report.html.examined import Examined
-    from whyperf.revisions.suspects import Compared
+    from whyperf.revisions.suspects import ComparedCommits
 
 NAME = "diagnose"
 SUMMARY = "say why bad recordings are slower than good ones"
@@ -140,15 +140,15 @@ def conclude(good: Sequence[Path], bad: Sequence[Path], args: argparse.Namespace
 
 
 @dataclass(frozen=True)
-class Judged:
+class ShownVerdict:
     """A verdict, with what is needed to show it."""
 
     verdict: Verdict
     examined: Examined
     explanations: Sequence[Explanation] = ()
-    step: Step | None = None  # which recordings would settle what is still open
+    step: NextStep | None = None  # which recordings would settle what is still open
 
-    def with_remarks(self, *, warnings: Sequence[str] = (), notes: Sequence[str] = ()) -> Judged:
+    def with_remarks(self, *, warnings: Sequence[str] = (), notes: Sequence[str] = ()) -> ShownVerdict:
         """What whoever recorded has to add."""
         told = self.verdict.notes
         verdict = replace(
@@ -156,12 +156,12 @@ class Judged:
         )
         return replace(self, verdict=verdict)
 
-    def present(self, args: argparse.Namespace, compared: Compared | None = None) -> int:
+    def present(self, args: argparse.Namespace, compared: ComparedCommits | None = None) -> int:
         """`compared`: the revisions that were recorded."""
         return present(self.verdict, self.examined, args, self.explanations, compared)
 
 
-def judged(good: Sequence[Path], bad: Sequence[Path], args: argparse.Namespace) -> Judged:
+def judged(good: Sequence[Path], bad: Sequence[Path], args: argparse.Namespace) -> ShownVerdict:
     from whyperf.diagnose.diagnosis import examine
     from whyperf.diagnose.explanations import explain
     from whyperf.diagnose.recording_kinds import are_deep, parted
@@ -194,7 +194,7 @@ def judged(good: Sequence[Path], bad: Sequence[Path], args: argparse.Namespace) 
     examined = Examined(sampled.good, sampled.bad, diagnosis.excess, diagnosis.values)
     explanations = [] if args.explain is None else explain(diagnosis, args.explain)
     verdict = typed_here(diagnosis.verdict, sampled.bad[0].manifest)
-    return Judged(verdict, examined, explanations, diagnosis.step)
+    return ShownVerdict(verdict, examined, explanations, diagnosis.step)
 
 
 def _untold(notes: Sequence[str], told: Sequence[str]) -> list[str]:
@@ -202,7 +202,7 @@ def _untold(notes: Sequence[str], told: Sequence[str]) -> list[str]:
     return [note for note in notes if not any(one.endswith(note.partition(": ")[2] or note) for one in told)]
 
 
-def _judged_deep(good: Sequence[Recording], bad: Sequence[Recording], args: argparse.Namespace) -> Judged:
+def _judged_deep(good: Sequence[Recording], bad: Sequence[Recording], args: argparse.Namespace) -> ShownVerdict:
     from whyperf.diagnose.relations import examine_deep
     from whyperf.report.html.examined import Examined
 
@@ -215,7 +215,7 @@ def _judged_deep(good: Sequence[Recording], bad: Sequence[Recording], args: argp
     verdict = examine_deep(good, bad, symptom)
     if args.plan is not None:
         _write_plan(args.plan, good, bad, symptom)
-    return Judged(replace(verdict, notes=(*notes, *verdict.notes)), Examined(good, bad))
+    return ShownVerdict(replace(verdict, notes=(*notes, *verdict.notes)), Examined(good, bad))
 
 
 def _stalled_alone(path: Path, args: argparse.Namespace) -> int:
@@ -268,14 +268,14 @@ def _refuse_untraced(recordings: Sequence[Recording], args: argparse.Namespace) 
         )
 
 
-def _where(stalled: Recording, args: argparse.Namespace) -> Where | None:
+def _where(stalled: Recording, args: argparse.Namespace) -> StallFilter | None:
     """What the user says of a stall."""
     at, thread = getattr(args, "at", None), getattr(args, "thread", None)
     if at is None and thread is None:
         return None
-    from whyperf.engines.causes.diagnosis import Where
+    from whyperf.engines.causes.diagnosis import StallFilter
 
-    return Where(None if at is None else stalled.manifest.start_monotonic + round(at * 1e9), thread)
+    return StallFilter(None if at is None else stalled.manifest.start_monotonic + round(at * 1e9), thread)
 
 
 def _write_plan(path: Path, good: Sequence[Recording], bad: Sequence[Recording], symptom: SymptomSpec | None) -> None:
@@ -301,7 +301,7 @@ def present(
     examined: Examined,
     args: argparse.Namespace,
     explanations: Sequence[Explanation] = (),
-    compared: Compared | None = None,
+    compared: ComparedCommits | None = None,
 ) -> int:
     """Shows the verdict as `add_presentation`'s options ask for, and returns the exit status it stands for.
 

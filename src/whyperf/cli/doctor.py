@@ -6,7 +6,7 @@ import argparse
 import json
 
 from whyperf.cli.doctor_fixes import ask, check_can_ask, run_fixes, runnable
-from whyperf.collect.machine import Check, State, examine
+from whyperf.collect.machine import Check, CheckState, examine
 from whyperf.errors import WhyperfError
 
 NAME = "doctor"
@@ -16,7 +16,7 @@ Exit status 0: programs can be recorded here.
 --fix asks before each command; what changes your shell's variables is left to you.
 """
 
-_MARKS = {State.FINE: "ok", State.LIMITED: "limited", State.MISSING: "MISSING"}
+_MARKS = {CheckState.FINE: "ok", CheckState.LIMITED: "limited", CheckState.MISSING: "MISSING"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +47,7 @@ def _fix(*, yes: bool) -> int:
 
 
 def _print(checks: list[Check], *, as_json: bool = False) -> int:
-    works = all(check.state is not State.MISSING for check in checks)
+    works = all(check.state is not CheckState.MISSING for check in checks)
     if as_json:
         print(json.dumps({"records": works, "checks": [_plain(check) for check in checks]}, indent=1))
     else:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whyperf.cli.diagnose import Judged, judged
+from whyperf.cli.diagnose import ShownVerdict, judged
 from whyperf.cli.investigating import DEFAULT_BUDGET_S, add_output_files, investigated, planned
 from whyperf.cli.memory_options import DEFAULT_INTERVAL
 from whyperf.cli.progress import progress
@@ -20,14 +20,14 @@ from whyperf.comparison.alternation import Side
 from whyperf.comparison.endings import Outcomes
 from whyperf.comparison.pairs import record_counting_runs, record_pairs
 from whyperf.comparison.passes import SHORTEST_BUDGET_S, Pass, fits, further_pass, seconds_of
-from whyperf.comparison.plan import Plan
+from whyperf.comparison.plan import ComparisonPlan
 from whyperf.comparison.progress import Steps
 from whyperf.errors import WhyperfError
 from whyperf.recording.removal import ForeignFileError, is_provably_ours, remove_recording
 
 if TYPE_CHECKING:
     from whyperf.revisions.investigating import Rebuilding
-    from whyperf.revisions.suspects import Compared
+    from whyperf.revisions.suspects import ComparedCommits
 
 Recorded = dict[Side, list[Path]]
 
@@ -69,13 +69,13 @@ class First:
 
 @dataclass(frozen=True)
 class FurtherPasses:
-    plan: Plan
+    plan: ComparisonPlan
     args: argparse.Namespace
-    traced: Callable[[Plan], Plan]  # the plan with kernel events
+    traced: Callable[[ComparisonPlan], ComparisonPlan]  # the plan with kernel events
     outcomes: Outcomes  # of all runs so far; grows
-    compared: Compared | None = None  # the revisions, where there are any
+    compared: ComparedCommits | None = None  # the revisions, where there are any
 
-    def judge(self, first: First, answer: Judged) -> Judged:
+    def judge(self, first: First, answer: ShownVerdict) -> ShownVerdict:
         """The verdict after all passes that fit."""
         usual = DEFAULT_BUDGET_S if self.args.prove else max(first.seconds, SHORTEST_BUDGET_S)
         budget = self.args.budget or usual
@@ -106,7 +106,7 @@ class FurtherPasses:
                 break
         return answer
 
-    def _proven(self, answer: Judged, ends: float) -> Judged:
+    def _proven(self, answer: ShownVerdict, ends: float) -> ShownVerdict:
         from whyperf.revisions.investigating import investigate_hunks
 
         subject = planned(self.plan, self.args.output_file)
@@ -116,7 +116,7 @@ class FurtherPasses:
                 verdict = investigate_hunks(verdict, self.compared, subject, self._revisions(answer, ends, shown))
         return replace(answer, verdict=verdict)
 
-    def _revisions(self, answer: Judged, ends: float, shown: Steps) -> Rebuilding:
+    def _revisions(self, answer: ShownVerdict, ends: float, shown: Steps) -> Rebuilding:
         from whyperf.revisions.investigating import Rebuilding
 
         return Rebuilding(self.args.build, answer.examined.bad, ends, shown)
@@ -130,7 +130,7 @@ class FurtherPasses:
         memory = {Pass.MEMORY} if self.plan.measuring.memory_interval else set()
         return memory | ({Pass.COUNTS} if self.plan.counts else set())
 
-    def _take(self, kind: Pass, recorded: Recorded, answer: Judged) -> tuple[Recorded, Judged]:
+    def _take(self, kind: Pass, recorded: Recorded, answer: ShownVerdict) -> tuple[Recorded, ShownVerdict]:
         outcomes: Outcomes = {Side.GOOD: [], Side.BAD: []}
         if kind is Pass.COUNTS:
             number = len(recorded[Side.GOOD]) + 1
@@ -157,11 +157,11 @@ class FurtherPasses:
             self.outcomes[side] += runs
 
 
-def _waits(plan: Plan) -> Plan:
+def _waits(plan: ComparisonPlan) -> ComparisonPlan:
     return replace(plan, measuring=replace(plan.measuring, clock="wall"))
 
 
-def _memory(plan: Plan) -> Plan:
+def _memory(plan: ComparisonPlan) -> ComparisonPlan:
     return replace(plan, measuring=replace(plan.measuring, memory_interval=DEFAULT_INTERVAL))
 
 

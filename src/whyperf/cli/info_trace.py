@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from whyperf.recording.manifest import Trace
+    from whyperf.recording.manifest import TraceSummary
     from whyperf.recording.reader import Recording
 
 _KINDS_SHOWN = 8
@@ -35,7 +35,7 @@ def trace_facts(recording: Recording) -> dict[str, Any]:
     return {} if recording.manifest.trace is None else {"events": events_by_kind(recording)}
 
 
-def trace_lines(recording: Recording, trace: Trace) -> Iterator[tuple[str, str]]:
+def trace_lines(recording: Recording, trace: TraceSummary) -> Iterator[tuple[str, str]]:
     kinds = events_by_kind(recording)
     total = sum(kinds.values())
     shown = ", ".join(f"{name} {count:,}" for name, count in list(kinds.items())[:_KINDS_SHOWN])
@@ -46,13 +46,13 @@ def trace_lines(recording: Recording, trace: Trace) -> Iterator[tuple[str, str]]
     yield from shed_lines(trace)
 
 
-def shed_lines(trace: Trace) -> Iterator[tuple[str, str]]:
+def shed_lines(trace: TraceSummary) -> Iterator[tuple[str, str]]:
     for what in dict.fromkeys(shed.what for shed in trace.shed):
         seconds = sum(shed.end - shed.start for shed in trace.shed if shed.what == what) / 1e9
         yield "shed", f"{what}, for {seconds:.1f} s in which events came too fast"
 
 
-def trace_losses(trace: Trace) -> Iterator[str]:
+def trace_losses(trace: TraceSummary) -> Iterator[str]:
     counts = (
         (trace.events_lost, "kernel events overwritten before they were read"),
         (trace.runs_missed, "kernel events missed because the kernel was tracing another one"),

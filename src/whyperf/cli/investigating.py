@@ -14,13 +14,13 @@ from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.program import Program, find_program
 from whyperf.collect.shell import without_shell
 from whyperf.comparison.alternation import Side
-from whyperf.comparison.plan import Plan
+from whyperf.comparison.plan import ComparisonPlan
 from whyperf.comparison.progress import Steps
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import Manifest
 
 if TYPE_CHECKING:
-    from whyperf.cli.diagnose import Judged
+    from whyperf.cli.diagnose import ShownVerdict
     from whyperf.diagnose.verdict import Verdict
     from whyperf.engines.recording_protocol import Recorded
     from whyperf.investigation.subject import Subject
@@ -50,7 +50,7 @@ def add_output_files(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def planned(plan: Plan, output_files: Sequence[Path]) -> Subject:
+def planned(plan: ComparisonPlan, output_files: Sequence[Path]) -> Subject:
     from whyperf.investigation.subject import Subject
 
     return Subject(
@@ -109,14 +109,14 @@ def binaries_of(recordings: Sequence[Recorded]) -> Callable[[str], Path | None]:
     return paths.get
 
 
-def investigated(answer: Judged, subject: Subject, ends: float, shown: Steps) -> Verdict:
+def investigated(answer: ShownVerdict, subject: Subject, ends: float, shown: Steps) -> Verdict:
     """The answer's verdict with its cause, as far as that is found before `ends`."""
     from whyperf.diagnose.settled import proven
     from whyperf.investigation.investigate import investigate
-    from whyperf.investigation.subject import Bounds
+    from whyperf.investigation.subject import ProofBounds
 
     good, bad = answer.examined.good, answer.examined.bad
-    verdict = investigate(answer.verdict, subject, binaries_of(bad), Bounds(ends), saying(shown, ends))
+    verdict = investigate(answer.verdict, subject, binaries_of(bad), ProofBounds(ends), saying(shown, ends))
     return proven(verdict, [one.path for one in good], [one.path for one in bad])
 
 

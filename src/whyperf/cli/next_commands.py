@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from whyperf.cli.revision_options import command_of
 
 if TYPE_CHECKING:
-    from whyperf.diagnose.next_step import Step
+    from whyperf.diagnose.next_step import NextStep
     from whyperf.diagnose.verdict import Verdict
     from whyperf.recording.manifest import Manifest
-    from whyperf.revisions.suspects import Compared
+    from whyperf.revisions.suspects import ComparedCommits
 
 _RUNS_COMMANDS = "whyperf compare "
 
@@ -32,7 +32,11 @@ def typed_here(verdict: Verdict, manifest: Manifest) -> Verdict:
 
 
 def of_revisions(
-    verdict: Verdict, step: Step | None, args: argparse.Namespace, compared: Compared, manifests: Sequence[Manifest]
+    verdict: Verdict,
+    step: NextStep | None,
+    args: argparse.Namespace,
+    compared: ComparedCommits,
+    manifests: Sequence[Manifest],
 ) -> Verdict:
     """`manifests`: of a good and a bad run. Their commands lie in checkouts of ours, which may be gone tomorrow."""
     from whyperf.diagnose.advice import lifecycle_words

@@ -45,9 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from whyperf.diagnose.origin import End
+    from whyperf.diagnose.origin import ChainEnd
     from whyperf.investigation.investigate import follow
-    from whyperf.investigation.subject import Bounds
+    from whyperf.investigation.subject import ProofBounds
     from whyperf.report.json import origin_json
     from whyperf.report.origin_chain import show_origin
 
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     start = _start(args, bad, Path(subject.bad.path))
     ends = time.monotonic() + args.budget
     with progress() as shown:
-        found = follow(start, subject, Bounds(ends), saying(shown, ends)).origin
+        found = follow(start, subject, ProofBounds(ends), saying(shown, ends)).origin
     if args.json is not None:
         write_text(args.json, origin_json(found), "whyperf origin ... --json -")
     if args.json != "-":
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     if not found.hops:
         print(f"whyperf: {found.sentence}", file=sys.stderr)
         return 3
-    return 4 if found.end is End.NOT_FOLLOWED else 0
+    return 4 if found.end is ChainEnd.NOT_FOLLOWED else 0
 
 
 def _start(args: argparse.Namespace, bad: Recorded, program: Path) -> Start:

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def possible_here() -> Possible:
-    from whyperf.collect.tracer.backends import Means, choose
+    from whyperf.collect.tracer.backends import Backend, choose
     from whyperf.diagnose.next_step import Possible
 
     if not has_numba():
         return Possible(trace=False, deep=False)
-    return Possible(trace=choose().means is not Means.SAMPLER, deep=_has_valgrind())
+    return Possible(trace=choose().means is not Backend.SAMPLER, deep=_has_valgrind())
 
 
 def _has_valgrind() -> bool:

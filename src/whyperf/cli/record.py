@@ -17,7 +17,7 @@ from whyperf.cli.memory_options import add_memory, check_memory, with_memory
 from whyperf.cli.quantities import bytes_in_words, count, seconds_in_words
 from whyperf.cli.trace_options import add_trace, check_trace, refuse_watching, say_by_perf, without_privilege
 from whyperf.cli.zoom_planning import in_words
-from whyperf.collect.lifecycle import Lifecycle, Measuring, Outcome
+from whyperf.collect.lifecycle import Lifecycle, Measuring, RunOutcome
 from whyperf.collect.program import Program, find_program
 from whyperf.errors import WhyperfError
 from whyperf.report.endings import signal_name
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _record_program(
     command: list[str], args: argparse.Namespace, lifecycle: Lifecycle, measuring: Measuring
-) -> Outcome:
+) -> RunOutcome:
     from whyperf.collect.runner import record_run
 
     program = find_program(command, os.environ)
@@ -101,30 +101,32 @@ def _record_program(
     )
 
 
-def _record_process(args: argparse.Namespace, lifecycle: Lifecycle, measuring: Measuring) -> Outcome:
+def _record_process(args: argparse.Namespace, lifecycle: Lifecycle, measuring: Measuring) -> RunOutcome:
     from whyperf.collect.attached_run import record_process
 
     path = args.output or Path(default_name(str(args.pid)))
     return record_process(args.pid, path, lifecycle=lifecycle, measuring=measuring, force=args.force)
 
 
-def _record_traced(command: list[str], args: argparse.Namespace, lifecycle: Lifecycle, measuring: Measuring) -> Outcome:
+def _record_traced(
+    command: list[str], args: argparse.Namespace, lifecycle: Lifecycle, measuring: Measuring
+) -> RunOutcome:
     """By the best means that this machine permits."""
-    from whyperf.collect.tracer.backends import Means, choose
+    from whyperf.collect.tracer.backends import Backend, choose
     from whyperf.collect.tracer.holder import command_name
 
     choice = choose()
-    if choice.means is not Means.BPF:
+    if choice.means is not Backend.BPF:
         refuse_watching(args.watch, choice.reason, choice.fix)
     runs_already = args.pid is not None or args.all
-    if choice.means is Means.SAMPLER:
+    if choice.means is Backend.SAMPLER:
         if args.all:
             raise WhyperfError(f"All processes cannot be traced: {choice.reason}.", choice.fix)
         measuring = without_privilege(measuring, choice.reason, choice.fix)
         if runs_already:
             return _record_process(args, lifecycle, measuring)
         return _record_program(command, args, lifecycle, measuring)
-    if choice.means is Means.PERF:
+    if choice.means is Backend.PERF:
         return _record_with_perf(command, args, lifecycle, choice.reason)
     measuring = replace(measuring, trace_hz=args.trace_rate, watched=tuple(args.watch), queues=not args.no_queues)
     if not runs_already:
@@ -143,7 +145,7 @@ def _record_traced(command: list[str], args: argparse.Namespace, lifecycle: Life
     )
 
 
-def _record_with_perf(command: list[str], args: argparse.Namespace, lifecycle: Lifecycle, reason: str) -> Outcome:
+def _record_with_perf(command: list[str], args: argparse.Namespace, lifecycle: Lifecycle, reason: str) -> RunOutcome:
     from whyperf.collect.perf_record import record_with_perf
     from whyperf.importers.perf_data.recorded import seal_recorded_by_perf
 
@@ -164,7 +166,7 @@ def _record_with_perf(command: list[str], args: argparse.Namespace, lifecycle: L
     )
 
 
-def _record_deeply(program: Program, args: argparse.Namespace, lifecycle: Lifecycle) -> Outcome:
+def _record_deeply(program: Program, args: argparse.Namespace, lifecycle: Lifecycle) -> RunOutcome:
     from whyperf.collect.dependences.loaded_files import plug_in_files
     from whyperf.collect.dependences.run import record_deep
     from whyperf.recording.zoom import read_plan
@@ -185,7 +187,7 @@ def _record_deeply(program: Program, args: argparse.Namespace, lifecycle: Lifecy
     )
 
 
-def _record_counts(program: Program, args: argparse.Namespace, lifecycle: Lifecycle) -> Outcome:
+def _record_counts(program: Program, args: argparse.Namespace, lifecycle: Lifecycle) -> RunOutcome:
     from whyperf.collect.counts.run import record_counts
 
     return record_counts(
@@ -203,7 +205,7 @@ def default_name(program: str) -> str:
     return f"{Path(program).name}-{time.strftime('%Y%m%d-%H%M%S')}.whyperf"
 
 
-def conclude(outcome: Outcome, *, quiet: bool) -> int:
+def conclude(outcome: RunOutcome, *, quiet: bool) -> int:
     """Seals the recording and says on stderr what it holds: stdout belongs to the target."""
     for note in outcome.notes:
         print(f"whyperf: {note}", file=sys.stderr)
@@ -240,7 +242,7 @@ def conclude(outcome: Outcome, *, quiet: bool) -> int:
     return status
 
 
-def _ending(outcome: Outcome) -> str:
+def _ending(outcome: RunOutcome) -> str:
     """How the target ended, where that needs saying."""
     if outcome.shell_status == 0:
         return ""

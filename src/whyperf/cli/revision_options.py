@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from whyperf.collect.program import Program
     from whyperf.comparison.alternation import Side
     from whyperf.revisions.git import Repository
-    from whyperf.revisions.suspects import Compared
+    from whyperf.revisions.suspects import ComparedCommits
 
 _EXAMPLE = 'whyperf compare --rev v1.2 --rev HEAD --build "make -j" -- ./tool in.txt'
 
@@ -68,13 +68,13 @@ def check_sides(args: argparse.Namespace) -> None:
         )
 
 
-def check_out_both(args: argparse.Namespace) -> tuple[dict[Side, Program], Compared]:
+def check_out_both(args: argparse.Namespace) -> tuple[dict[Side, Program], ComparedCommits]:
     """Builds both revisions and finds the command in them."""
     from whyperf.comparison.alternation import Side
     from whyperf.revisions.checkout import built
     from whyperf.revisions.command import program_in
     from whyperf.revisions.git import find_repository, resolve
-    from whyperf.revisions.suspects import Compared
+    from whyperf.revisions.suspects import ComparedCommits
 
     repository = find_repository(Path.cwd())
     names = _both(args.rev, repository)
@@ -85,7 +85,7 @@ def check_out_both(args: argparse.Namespace) -> tuple[dict[Side, Program], Compa
         good, bad = (built(repository, name, args.build, shown=shown, again=args.rebuild) for name in names)
     words = words_in(command_of(args), [good.folder, bad.folder])
     programs = {side: program_in(one, words, os.environ) for side, one in ((Side.GOOD, good), (Side.BAD, bad))}
-    return programs, Compared(repository, good, bad, names)
+    return programs, ComparedCommits(repository, good, bad, names)
 
 
 def words_in(command: Sequence[str], folders: Sequence[Path]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from whyperf.cli.trace_options import DEFAULT_TRACE_HZ
 from whyperf.errors import WhyperfError
 
 if TYPE_CHECKING:
-    from whyperf.collect.tracer.flight.status import Status
+    from whyperf.collect.tracer.flight.status import RecorderStatus
 
 NAME = "trace"
 SUMMARY = "the flight recorder: always on, dumped after something has happened"
@@ -64,10 +64,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_means() -> None:
-    from whyperf.collect.tracer.backends import Means, choose
+    from whyperf.collect.tracer.backends import Backend, choose
 
     choice = choose()
-    if choice.means is not Means.BPF:
+    if choice.means is not Backend.BPF:
         fix = choice.fix.replace("record --trace ...", "trace ...") if choice.fix else "whyperf doctor"
         raise WhyperfError(f"The flight recorder needs BPF: {choice.reason}.", fix)
 
@@ -100,7 +100,7 @@ def _status(args: argparse.Namespace) -> int:
     return 0
 
 
-def _status_lines(status: Status) -> Iterator[tuple[str, str]]:
+def _status_lines(status: RecorderStatus) -> Iterator[tuple[str, str]]:
     from whyperf.cli.info_trace import shed_lines, trace_losses
 
     yield "running", f"for {seconds_in_words(status.running_s)}"

@@ -21,7 +21,7 @@ from whyperf.collect.process_end import ProcessEnd
 from whyperf.errors import WhyperfError
 from whyperf.recording import ringrecords
 from whyperf.recording.chunks import ChunkKind
-from whyperf.recording.ringrecords import CUT_REASONS, Origin
+from whyperf.recording.ringrecords import CUT_REASONS, ProcessOrigin
 
 _DRAIN_EVERY_S = 0.05
 _LOOK_EVERY_S = 1.0
@@ -285,7 +285,7 @@ class AttachedSampler:
             now,
             self._pid,
             parent,
-            Origin.ATTACHED if first else Origin.EXEC,
+            ProcessOrigin.ATTACHED if first else ProcessOrigin.EXEC,
             executable=executable,
             arguments=program[1],
         )

@@ -13,7 +13,7 @@ from typing import Protocol
 from whyperf.collect import folder as folders
 from whyperf.collect.attach import AttachedSampler
 from whyperf.collect.drive import Driver
-from whyperf.collect.lifecycle import Lifecycle, Measuring, Outcome
+from whyperf.collect.lifecycle import Lifecycle, Measuring, RunOutcome
 from whyperf.collect.rate import plan_sampling
 from whyperf.collect.sampler import SYNC_EVERY_S, tables_folder
 from whyperf.collect.signals import SignalWatch
@@ -29,7 +29,7 @@ _TICK_S = 0.1
 _LOOK_EVERY_S = 0.5
 
 
-def record_process(pid: int, path: Path, *, lifecycle: Lifecycle, measuring: Measuring, force: bool) -> Outcome:
+def record_process(pid: int, path: Path, *, lifecycle: Lifecycle, measuring: Measuring, force: bool) -> RunOutcome:
     """Records `pid` until it ends, the driver ends, the time is over, or Ctrl-C. It is never stopped by that."""
     check_lifecycle(lifecycle, measuring, f"whyperf record --pid {pid} --for 30s")
     plan = plan_sampling(measuring.rate_hz)
@@ -47,7 +47,7 @@ def record_process(pid: int, path: Path, *, lifecycle: Lifecycle, measuring: Mea
             write_start(folder.raw, start)
             log.open(RawLogWriter(folder.raw, measuring.max_bytes))
         with SignalWatch() as signals:
-            return Watch(attached, lambda: usage_of([pid]), log, signals, lifecycle).execute(path, unit)
+            return ProcessWatch(attached, lambda: usage_of([pid]), log, signals, lifecycle).execute(path, unit)
     except OSError as error:
         raise WhyperfError(f"{path} cannot be written: {error.strerror}.", f"df -h {path.parent}") from None
     finally:
@@ -63,7 +63,7 @@ def check_lifecycle(lifecycle: Lifecycle, measuring: Measuring, instead: str) ->
         )
 
 
-class Watched(Protocol):
+class WatchedProcess(Protocol):
     """Whoever looks at what runs, through the log that it was given."""
 
     def start(self) -> None: ...
@@ -124,12 +124,12 @@ class Log:
             self.full = True
 
 
-class Watch:
+class ProcessWatch:
     """The state of watching. `usage` tells what was used so far; nothing once it has ended."""
 
     def __init__(
         self,
-        watched: Watched,
+        watched: WatchedProcess,
         usage: Callable[[], Usage],
         log: Log,
         signals: SignalWatch,
@@ -148,7 +148,7 @@ class Watch:
         self._latencies = LatencyCount("driver")
         self._opened = time.monotonic_ns()
 
-    def execute(self, path: Path, unit: str) -> Outcome:
+    def execute(self, path: Path, unit: str) -> RunOutcome:
         self._unit = unit
         cpu_before = time.process_time()
         begun = self._opened = time.monotonic_ns()
@@ -184,7 +184,7 @@ class Watch:
             recorder_cpu_s=time.process_time() - cpu_before,
         )
         self._log.close()
-        return Outcome(path, None, None, stopped_by, totals, self._work, tuple(notes), failure)
+        return RunOutcome(path, None, None, stopped_by, totals, self._work, tuple(notes), failure)
 
     def _watch(self, driver: Driver | None, begun: int) -> str:
         opens = begun + round(self._lifecycle.skip_s * 1e9)

@@ -83,7 +83,7 @@ class Unsupported:
 
 
 @dataclass(frozen=True)
-class Flow:
+class StreamFlow:
     """The program's graph, numbered as the caller likes; arrays of -1 where nothing is known."""
 
     site_block: NDArray[np.int32]
@@ -108,7 +108,7 @@ class Flow:
 
 
 @dataclass(frozen=True)
-class Decoded:
+class DecodedStream:
     """Events (row 0: none) with their producers, and the region tree (row 0: the root, of kind -1).
 
     The other regions' kinds are `RegionKind`s.
@@ -153,13 +153,13 @@ class Stream:
     def complete(self) -> bool:
         return self.ending == "exit"
 
-    def decode(self, flow: Flow | None = None) -> Decoded:
+    def decode(self, flow: StreamFlow | None = None) -> DecodedStream:
         """Events and regions; without a flow only activations, threads and signals are regions."""
         with opened_by_name(self.path) as name:
             columns = _dependences.decode(name, flow.arrays() if flow else None)
         regions = np.frombuffer(columns["regions"], REGION).copy()
         regions["kind"] -= _FIRST_KIND
-        return Decoded(
+        return DecodedStream(
             np.frombuffer(columns["site"], np.uint32),
             np.frombuffer(columns["region"], np.uint32),
             np.frombuffer(columns["join"], np.uint8),

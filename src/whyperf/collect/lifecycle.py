@@ -54,7 +54,7 @@ class Measuring:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """How a run ended. A failure still leaves a recording."""
 
     path: Path

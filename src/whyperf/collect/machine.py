@@ -27,7 +27,7 @@ _PERMITS_OWN = 2  # perf_event_paranoid: whoever asks may look at his own proces
 _BUSY = ("/bin/sh", "-c", "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done")
 
 
-class State(Enum):
+class CheckState(Enum):
     FINE = "fine"
     LIMITED = "limited"  # something is out of reach, recording is not
     MISSING = "missing"  # recording does not work
@@ -36,7 +36,7 @@ class State(Enum):
 @dataclass(frozen=True)
 class Check:
     name: str
-    state: State
+    state: CheckState
     finding: str
     fix: str | None = None
 
@@ -68,8 +68,8 @@ def _architecture() -> Check:
     try:
         this_architecture()
     except WhyperfError as error:
-        return Check("architecture", State.MISSING, error.sentence.removesuffix("."))
-    return Check("architecture", State.FINE, f"{system.machine}, Linux {system.release}")
+        return Check("architecture", CheckState.MISSING, error.sentence.removesuffix("."))
+    return Check("architecture", CheckState.FINE, f"{system.machine}, Linux {system.release}")
 
 
 def _c_library() -> Check:
@@ -78,8 +78,8 @@ def _c_library() -> Check:
     except (ValueError, OSError):
         version = None
     if version is None:
-        return Check("C library", State.MISSING, "not glibc: the sampler cannot be loaded into its programs")
-    return Check("C library", State.FINE, version)
+        return Check("C library", CheckState.MISSING, "not glibc: the sampler cannot be loaded into its programs")
+    return Check("C library", CheckState.FINE, version)
 
 
 def _recording() -> Check:
@@ -100,22 +100,22 @@ def _recording() -> Check:
             )
             objects = [c.json() for c in ChunkReader().in_folder(path / "raw") if c.kind == ChunkKind.JSON]
     except WhyperfError as error:
-        return Check("recording", State.MISSING, error.sentence, error.next_command)
+        return Check("recording", CheckState.MISSING, error.sentence, error.next_command)
     counters: dict[str, int] = next((o["counters"] for o in objects if o.get("type") == "losses"), {})
     samples = counters.get("samples", 0)
     if not samples:
         return Check(
-            "recording", State.MISSING, "a busy shell gave no samples", "whyperf record -- sh -c 'seq 1000000'"
+            "recording", CheckState.MISSING, "a busy shell gave no samples", "whyperf record -- sh -c 'seq 1000000'"
         )
     mean = counters["handler_ns"] / samples / 1e3
-    return Check("recording", State.FINE, f"{samples} samples of a busy shell, {mean:.1f} µs each in the target")
+    return Check("recording", CheckState.FINE, f"{samples} samples of a busy shell, {mean:.1f} µs each in the target")
 
 
 def _timer_rate() -> Check:
     hz = _kernel_hz()
     if hz is None:
-        return Check("CPU timers", State.FINE, f"the kernel does not tell its tick; {TIMER_LIMIT_HZ} Hz assumed")
-    state = State.FINE if hz >= DEFAULT_RATE_HZ else State.LIMITED
+        return Check("CPU timers", CheckState.FINE, f"the kernel does not tell its tick; {TIMER_LIMIT_HZ} Hz assumed")
+    state = CheckState.FINE if hz >= DEFAULT_RATE_HZ else CheckState.LIMITED
     return Check("CPU timers", state, f"up to {hz} stacks a second and thread (the kernel's tick)")
 
 
@@ -138,13 +138,13 @@ def _unzipped(path: Path) -> bytes:
 def _perf_events() -> Check:
     paranoid = _number(Path("/proc/sys/kernel/perf_event_paranoid"))
     if cpu_clock_permitted():
-        return Check("perf events", State.FINE, f"permitted (perf_event_paranoid {paranoid}): rates up to 5000 Hz")
+        return Check("perf events", CheckState.FINE, f"permitted (perf_event_paranoid {paranoid}): rates up to 5000 Hz")
     meaning = f"above {TIMER_LIMIT_HZ} Hz samples only get heavier"
     if paranoid is not None and paranoid <= _PERMITS_OWN:
-        return Check("perf events", State.LIMITED, f"forbidden here, as in a container (seccomp): {meaning}")
+        return Check("perf events", CheckState.LIMITED, f"forbidden here, as in a container (seccomp): {meaning}")
     return Check(
         "perf events",
-        State.LIMITED,
+        CheckState.LIMITED,
         f"not permitted (perf_event_paranoid {paranoid}): {meaning}",
         f"sudo sysctl kernel.perf_event_paranoid={_PERMITS_OWN}",
     )
@@ -160,24 +160,24 @@ def _reading_processes() -> Check:
     reader.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong]
     if reader(os.getpid(), local, 1, remote, 1, 0) != 8 or copy.value != word.value:
         return Check(
-            "waiting threads", State.LIMITED, "process_vm_readv is forbidden here: --clock wall sees no stacks"
+            "waiting threads", CheckState.LIMITED, "process_vm_readv is forbidden here: --clock wall sees no stacks"
         )
     if not Path("/proc/self/syscall").exists():
         return Check(
-            "waiting threads", State.LIMITED, "the kernel has no /proc/PID/syscall: --clock wall sees no stacks"
+            "waiting threads", CheckState.LIMITED, "the kernel has no /proc/PID/syscall: --clock wall sees no stacks"
         )
-    return Check("waiting threads", State.FINE, "their stacks can be read (--clock wall)")
+    return Check("waiting threads", CheckState.FINE, "their stacks can be read (--clock wall)")
 
 
 def _attaching() -> Check:
     scope = _number(Path("/proc/sys/kernel/yama/ptrace_scope")) or 0
     if os.geteuid() == 0 and scope < 3:
-        return Check("running processes", State.FINE, "any can be recorded (--pid)")
+        return Check("running processes", CheckState.FINE, "any can be recorded (--pid)")
     if scope == 0:
-        return Check("running processes", State.FINE, "your own can be recorded (--pid)")
+        return Check("running processes", CheckState.FINE, "your own can be recorded (--pid)")
     return Check(
         "running processes",
-        State.LIMITED,
+        CheckState.LIMITED,
         f"--pid needs root (yama/ptrace_scope {scope}); programs started by whyperf do not",
         "sudo sysctl kernel.yama.ptrace_scope=0" if scope < 3 else None,
     )
@@ -185,10 +185,12 @@ def _attaching() -> Check:
 
 def _work_count() -> Check:
     if not Path("/sys/bus/event_source/devices/uprobe/type").exists():
-        return Check("--work-count", State.LIMITED, "the kernel has no uprobe events; a driver can print work=N")
+        return Check("--work-count", CheckState.LIMITED, "the kernel has no uprobe events; a driver can print work=N")
     if os.geteuid() != 0:
-        return Check("--work-count", State.LIMITED, "needs root; a driver can print work=N", "sudo whyperf record ...")
-    return Check("--work-count", State.FINE, "calls can be counted")
+        return Check(
+            "--work-count", CheckState.LIMITED, "needs root; a driver can print work=N", "sudo whyperf record ..."
+        )
+    return Check("--work-count", CheckState.FINE, "calls can be counted")
 
 
 def _counts() -> Check:
@@ -197,22 +199,22 @@ def _counts() -> Check:
     try:
         check_counts_here()
     except WhyperfError as error:
-        return Check("--counts", State.LIMITED, error.sentence.removesuffix("."))
-    return Check("--counts", State.FINE, "every call of a program can be counted")
+        return Check("--counts", CheckState.LIMITED, error.sentence.removesuffix("."))
+    return Check("--counts", CheckState.FINE, "every call of a program can be counted")
 
 
 def _kernel_events() -> Check:
-    from whyperf.collect.tracer.backends import Means, choose
+    from whyperf.collect.tracer.backends import Backend, choose
 
     choice = choose()
-    if choice.means is Means.BPF:
-        state = State.LIMITED if choice.limits else State.FINE
+    if choice.means is Backend.BPF:
+        state = CheckState.LIMITED if choice.limits else CheckState.FINE
         return Check("--trace", state, "; ".join(("kernel events by BPF", *choice.limits)))
-    if choice.means is Means.PERF:
+    if choice.means is Backend.PERF:
         finding = f"kernel events by perf, without a flight recorder: {choice.reason}"
     else:
         finding = f"no kernel events, only where your own programs run and wait: {choice.reason}"
-    return Check("--trace", State.LIMITED, finding, choice.fix)
+    return Check("--trace", CheckState.LIMITED, finding, choice.fix)
 
 
 def _deep() -> Check:
@@ -221,16 +223,16 @@ def _deep() -> Check:
     try:
         valgrind = find_valgrind(os.environ)
     except WhyperfError as error:
-        return Check("--deep", State.LIMITED, error.sentence.removesuffix("."), error.next_command)
+        return Check("--deep", CheckState.LIMITED, error.sentence.removesuffix("."), error.next_command)
     first = "" if valgrind.parts is None else "; its tool is compiled at the first use, in seconds"
-    return Check("--deep", State.FINE, f"by Valgrind {valgrind.version}{first}")
+    return Check("--deep", CheckState.FINE, f"by Valgrind {valgrind.version}{first}")
 
 
 def _diagnosing_events() -> Check:
     if not has_numba():
         finding = "numba is not installed: recordings made with --trace or --deep cannot be diagnosed here"
-        return Check("event loops", State.LIMITED, finding, INSTALL_NUMBA)
-    return Check("event loops", State.FINE, "recordings made with --trace or --deep can be diagnosed")
+        return Check("event loops", CheckState.LIMITED, finding, INSTALL_NUMBA)
+    return Check("event loops", CheckState.FINE, "recordings made with --trace or --deep can be diagnosed")
 
 
 def _cache() -> Check:
@@ -239,26 +241,26 @@ def _cache() -> Check:
     try:
         folder = tables_folder()
     except WhyperfError as error:
-        return Check("cache", State.MISSING, error.sentence, error.next_command)
+        return Check("cache", CheckState.MISSING, error.sentence, error.next_command)
     if not os.access(folder, os.W_OK):
-        return Check("cache", State.MISSING, f"{folder} is not writable", "export XDG_CACHE_HOME=$(mktemp -d)")
-    return Check("cache", State.FINE, str(folder.parent))
+        return Check("cache", CheckState.MISSING, f"{folder} is not writable", "export XDG_CACHE_HOME=$(mktemp -d)")
+    return Check("cache", CheckState.FINE, str(folder.parent))
 
 
 def _room() -> Check:
     free = shutil.disk_usage(Path.cwd()).free
-    state = State.FINE if free >= _ROOM_BYTES else State.LIMITED
-    return Check("disk", state, f"{free / 1e9:.1f} GB free here", None if state is State.FINE else "df -h .")
+    state = CheckState.FINE if free >= _ROOM_BYTES else CheckState.LIMITED
+    return Check("disk", state, f"{free / 1e9:.1f} GB free here", None if state is CheckState.FINE else "df -h .")
 
 
 def _debug_information() -> Check:
     if os.environ.get("DEBUGINFOD_URLS"):
-        return Check("debug information", State.FINE, "from debuginfod where a file has none")
+        return Check("debug information", CheckState.FINE, "from debuginfod where a file has none")
     if Path("/usr/lib/debug/.build-id").is_dir():
-        return Check("debug information", State.FINE, "/usr/lib/debug")
+        return Check("debug information", CheckState.FINE, "/usr/lib/debug")
     return Check(
         "debug information",
-        State.LIMITED,
+        CheckState.LIMITED,
         "none for system libraries; your own programs need only be built with -g",
         "sudo apt-get install libc6-dbg",
     )
@@ -267,8 +269,10 @@ def _debug_information() -> Check:
 def _compiler() -> Check:
     found = next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
     if found is None:
-        return Check("compiler", State.LIMITED, "none: whyperf demo needs one", "sudo apt-get install gcc libc6-dev")
-    return Check("compiler", State.FINE, f"{found}, for whyperf demo")
+        return Check(
+            "compiler", CheckState.LIMITED, "none: whyperf demo needs one", "sudo apt-get install gcc libc6-dev"
+        )
+    return Check("compiler", CheckState.FINE, f"{found}, for whyperf demo")
 
 
 def _number(path: Path) -> int | None:

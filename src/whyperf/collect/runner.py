@@ -17,7 +17,7 @@ from whyperf.collect import folder as folders
 from whyperf.collect.allocators import plans_of
 from whyperf.collect.descendants import Descendants
 from whyperf.collect.drive import Driver
-from whyperf.collect.lifecycle import Lifecycle, Measuring, Outcome
+from whyperf.collect.lifecycle import Lifecycle, Measuring, RunOutcome
 from whyperf.collect.program import Program, check_followable, check_traceable
 from whyperf.collect.rate import plan_sampling
 from whyperf.collect.ready import FileExists, PortAccepts, ReadyCondition, condition
@@ -73,7 +73,7 @@ def record_run(
     capture_output: bool = False,
     force: bool = False,
     on_tick: OnTick = lambda: None,
-) -> Outcome:
+) -> RunOutcome:
     """Runs `program` and records it into the folder `path`, which stays open: sealing it is the next step.
 
     The target has the recorder's own streams; with `capture_output` it writes to files in the recording instead.
@@ -149,7 +149,7 @@ def run_to_the_end(
     on_tick: OnTick = lambda: None,
     notes: Sequence[str] = (),
     spawn_target: Spawn = spawn,
-) -> Outcome:
+) -> RunOutcome:
     """The run itself, whoever records it. `spawn_target` starts the program, but neither driver nor ready command."""
     with contextlib.ExitStack() as held:
         setting = _Setting(
@@ -262,7 +262,7 @@ class _Run:
         self._driver: Driver | None = None
         self._latencies = LatencyCount("driver")
 
-    def execute(self, path: Path, notes: list[str]) -> Outcome:
+    def execute(self, path: Path, notes: list[str]) -> RunOutcome:
         cpu_before = time.process_time()
         ready = self._ready_condition()
         self._target = self._setting.spawn_target(
@@ -294,7 +294,7 @@ class _Run:
                 recorder_cpu_s=time.process_time() - cpu_before,
             )
         stopped_by = "disk-full" if self._recorder.disk_full else self._stopped_by or "exit"
-        return Outcome(path, how["status"], how["signal"], stopped_by, totals, work, tuple(notes), failure)
+        return RunOutcome(path, how["status"], how["signal"], stopped_by, totals, work, tuple(notes), failure)
 
     @contextlib.contextmanager
     def _blocked_threads(self) -> Iterator[None]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whyperf.collect.lifecycle import Lifecycle, Outcome
+from whyperf.collect.lifecycle import Lifecycle, RunOutcome
 from whyperf.collect.program import Program
 from whyperf.collect.runner import OnTick, run_to_the_end
 from whyperf.collect.work import DriverWork, OneRun
@@ -24,7 +24,7 @@ def run_unrecorded(
     lifecycle: Lifecycle,
     environment: Mapping[str, str],
     on_tick: OnTick = lambda: None,
-) -> Outcome:
+) -> RunOutcome:
     """Runs `program` with its lifecycle; what it prints goes to files in the folder `output`."""
     recorder = _Nobody()
     work = DriverWork(recorder, "unit") if lifecycle.drive is not None else OneRun()

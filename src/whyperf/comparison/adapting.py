@@ -9,11 +9,11 @@ from pathlib import Path
 from whyperf.adapters.adapted_benchmark import READY_TIMEOUT_S, UNIT
 from whyperf.adapters.detection import adapt
 from whyperf.collect.program import find_program
-from whyperf.comparison.plan import Plan
+from whyperf.comparison.plan import ComparisonPlan
 from whyperf.errors import WhyperfError
 
 
-def adapted(plan: Plan, name: str, scratch: Path, environment: Mapping[str, str]) -> Plan:
+def adapted(plan: ComparisonPlan, name: str, scratch: Path, environment: Mapping[str, str]) -> ComparisonPlan:
     """The plan with the benchmark `name` of each side's program. `scratch`: an empty folder for all of its runs."""
     if plan.perf_hz:
         raise WhyperfError(

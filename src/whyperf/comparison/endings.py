@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from whyperf.collect.lifecycle import Outcome
+from whyperf.collect.lifecycle import RunOutcome
 from whyperf.comparison.alternation import Side, pairs_for
-from whyperf.comparison.plan import Plan
+from whyperf.comparison.plan import ComparisonPlan
 from whyperf.engines.quantities import seconds
 from whyperf.errors import WhyperfError
 from whyperf.recording.limits import MOST_LOG_BYTES
@@ -18,7 +18,7 @@ from whyperf.report.endings import signal_name
 _TAIL_LINES = 10
 _TAIL_BYTES = 1 << 16  # in which they are looked for
 
-Outcomes = dict[Side, list[Outcome]]  # grows while runs are recorded
+Outcomes = dict[Side, list[RunOutcome]]  # grows while runs are recorded
 
 
 def last_output(recording: Path) -> str:
@@ -37,7 +37,7 @@ def _last_line(recording: Path) -> str:
     return f" Its last line on standard error: {printed.splitlines()[-1].strip()}" if printed else ""
 
 
-def endings(outcomes: Mapping[Side, list[Outcome]]) -> list[str]:
+def endings(outcomes: Mapping[Side, list[RunOutcome]]) -> list[str]:
     """Runs that were killed or failed: a comparison with them is often not what the user wanted."""
     said = [sentence for side, runs in outcomes.items() for sentence in _killed(side, runs)]
     good, bad = (
@@ -52,7 +52,7 @@ def endings(outcomes: Mapping[Side, list[Outcome]]) -> list[str]:
     return said
 
 
-def _killed(side: Side, runs: Sequence[Outcome]) -> Iterator[str]:
+def _killed(side: Side, runs: Sequence[RunOutcome]) -> Iterator[str]:
     """A sentence for each signal, with what the last run that it ended had to say."""
     by_signal: dict[int, list[int]] = defaultdict(list)
     for number, outcome in enumerate(runs, start=1):
@@ -73,7 +73,7 @@ def _joined(numbers: Sequence[int]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def remarks(outcomes: Mapping[Side, list[Outcome]]) -> list[str]:
+def remarks(outcomes: Mapping[Side, list[RunOutcome]]) -> list[str]:
     """Notes of the runs; one that all of them have is said once."""
     by_run = {
         f"The {side.value} run {number}": outcome.notes
@@ -85,7 +85,7 @@ def remarks(outcomes: Mapping[Side, list[Outcome]]) -> list[str]:
     return said + [f"{run}: {note}" for run, notes in by_run.items() for note in notes if note not in common]
 
 
-def few_pairs(plan: Plan, made: int, took_s: float) -> list[str]:
+def few_pairs(plan: ComparisonPlan, made: int, took_s: float) -> list[str]:
     """Why there are fewer pairs than usual, and what makes more."""
     usual = pairs_for(0.0)
     if plan.runs is not None or made >= usual:

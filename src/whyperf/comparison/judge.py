@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.endings import Outcomes, endings, remarks
 from whyperf.comparison.pairs import record_pairs
-from whyperf.comparison.plan import Plan
+from whyperf.comparison.plan import ComparisonPlan
 from whyperf.comparison.progress import Steps
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from whyperf.report.html.examined import Examined
 
 
-def record_and_judge(plan: Plan, shown: Steps) -> tuple[Verdict, Examined]:
+def record_and_judge(plan: ComparisonPlan, shown: Steps) -> tuple[Verdict, Examined]:
     """The verdict of new recordings, and what it was made of."""
     from whyperf.diagnose.diagnosis import examine
     from whyperf.report.html.examined import Examined

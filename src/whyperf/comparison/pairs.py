@@ -10,10 +10,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from whyperf.collect.lifecycle import Outcome
+from whyperf.collect.lifecycle import RunOutcome
 from whyperf.comparison.alternation import Side, order, pairs_for
 from whyperf.comparison.endings import Outcomes, last_output
-from whyperf.comparison.plan import Plan, make_folder
+from whyperf.comparison.plan import ComparisonPlan, make_folder
 from whyperf.comparison.progress import Steps
 from whyperf.errors import WhyperfError
 
@@ -26,7 +26,7 @@ class RunError(WhyperfError):
         self.side = side
 
 
-def record_pairs(plan: Plan, outcomes: Outcomes, shown: Steps) -> dict[Side, list[Path]]:
+def record_pairs(plan: ComparisonPlan, outcomes: Outcomes, shown: Steps) -> dict[Side, list[Path]]:
     """Records all runs in turns, adds them to `outcomes` as they end, and seals them afterwards."""
     make_folder(plan.folder)
     seconds: dict[Side, list[float]] = {Side.GOOD: [], Side.BAD: []}
@@ -50,13 +50,13 @@ def record_pairs(plan: Plan, outcomes: Outcomes, shown: Steps) -> dict[Side, lis
     return _sealed(outcomes, shown)
 
 
-def record_counting_runs(plan: Plan, number: int, outcomes: Outcomes, shown: Steps) -> dict[Side, list[Path]]:
+def record_counting_runs(plan: ComparisonPlan, number: int, outcomes: Outcomes, shown: Steps) -> dict[Side, list[Path]]:
     """One of each side, with this number."""
     _count(plan, number, outcomes, shown)
     return _sealed(outcomes, shown)
 
 
-def _count(plan: Plan, number: int, outcomes: Outcomes, shown: Steps) -> None:
+def _count(plan: ComparisonPlan, number: int, outcomes: Outcomes, shown: Steps) -> None:
     for side in Side:
         shown.step(f"counting the calls of a {side.value} run", 0.5 if side is Side.BAD else 0.0, None)
         outcomes[side].append(_record(plan, side, number, shown, counting=True))
@@ -87,7 +87,7 @@ def _left(turns: list[tuple[Side, int]], seconds: Mapping[Side, list[float]]) ->
     return sum(known.get(side, max(known.values())) for side, _ in turns)
 
 
-def _recorder(plan: Plan, side: Side, counting: bool) -> Callable[..., Outcome]:
+def _recorder(plan: ComparisonPlan, side: Side, counting: bool) -> Callable[..., RunOutcome]:
     if counting:
         from whyperf.collect.counts.run import record_counts
 
@@ -105,7 +105,7 @@ def _recorder(plan: Plan, side: Side, counting: bool) -> Callable[..., Outcome]:
     return partial(record_run, measuring=measuring)
 
 
-def _record(plan: Plan, side: Side, number: int, shown: Steps, *, counting: bool = False) -> Outcome:
+def _record(plan: ComparisonPlan, side: Side, number: int, shown: Steps, *, counting: bool = False) -> RunOutcome:
     outcome = _recorder(plan, side, counting)(
         plan.programs[side],
         plan.folder / f"{side.value}-{number}",
@@ -126,6 +126,6 @@ def _record(plan: Plan, side: Side, number: int, shown: Steps, *, counting: bool
     return outcome
 
 
-def _wrote(outcome: Outcome) -> str:
+def _wrote(outcome: RunOutcome) -> str:
     tail = last_output(outcome.path)
     return f" It last wrote: {tail}" if tail else ""

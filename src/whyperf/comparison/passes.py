@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from whyperf.diagnose.next_step import Step
+    from whyperf.diagnose.next_step import NextStep
     from whyperf.diagnose.verdict import Verdict
 
 SHORTEST_BUDGET_S = 20.0  # below it nothing further would ever fit
@@ -25,23 +25,23 @@ class Pass(Enum):
 
 
 @dataclass(frozen=True)
-class Choice:
+class PassChoice:
     kind: Pass
     why: str  # a part of a sentence: "counting calls, because ..."
 
 
 _BY_OPTION = {
-    "--trace": Choice(Pass.TRACE, "recording kernel events, because the time went into waiting"),
-    "--clock": Choice(Pass.WAITS, "sampling waiting threads, because the time went into waiting"),
+    "--trace": PassChoice(Pass.TRACE, "recording kernel events, because the time went into waiting"),
+    "--clock": PassChoice(Pass.WAITS, "sampling waiting threads, because the time went into waiting"),
 }
-_MEMORY = Choice(Pass.MEMORY, "sampling allocations, because memory grew and time did not")
-_PROVE = Choice(Pass.PROOF, "following what decides back to who set it, and forcing it")
-_COUNT = Choice(Pass.COUNTS, "counting calls, because the program computes more")
+_MEMORY = PassChoice(Pass.MEMORY, "sampling allocations, because memory grew and time did not")
+_PROVE = PassChoice(Pass.PROOF, "following what decides back to who set it, and forcing it")
+_COUNT = PassChoice(Pass.COUNTS, "counting calls, because the program computes more")
 
 
 def further_pass(
-    verdict: Verdict, step: Step | None, taken: Collection[Pass], *, wants_proof: bool = False
-) -> Choice | None:
+    verdict: Verdict, step: NextStep | None, taken: Collection[Pass], *, wants_proof: bool = False
+) -> PassChoice | None:
     """None where nothing is open that whyperf can find out by itself; `step` is what would settle it. By itself it
     proves what needs CPU time; `wants_proof`: whatever grew."""
     if Pass.MEMORY not in taken and _only_memory_grew(verdict):

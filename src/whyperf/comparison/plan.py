@@ -16,7 +16,7 @@ from whyperf.errors import WhyperfError
 
 
 @dataclass(frozen=True)
-class Plan:
+class ComparisonPlan:
     programs: Mapping[Side, Program]
     lifecycles: Mapping[Side, Lifecycle]
     measuring: Measuring

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Set
 
 from whyperf.debuginfo.image import Image
-from whyperf.debuginfo.machines.machine import Machine, Step
+from whyperf.debuginfo.machines.machine import FlowStep, Machine
 
 _NUMBER_LAST = re.compile(r", (0x[0-9a-f]+|\d)$")
 _TEXT_MAX = 256
@@ -32,7 +32,7 @@ class CodeWords:
         if word is not None:
             return word
         step = self._machine.step(mnemonic)
-        if step not in (Step.NEXT, Step.STOP):
+        if step not in (FlowStep.NEXT, FlowStep.STOP):
             target = self._machine.direct_target(operands)
             if target is not None:
                 return self._going_to(step, mnemonic, operands, target)
@@ -43,11 +43,11 @@ class CodeWords:
         target = self._machine.fixed_address(operands, address + size)
         return "" if target is None else self._with_reference(target, mnemonic, operands)
 
-    def _going_to(self, step: Step, mnemonic: str, operands: str, target: int) -> str:
+    def _going_to(self, step: FlowStep, mnemonic: str, operands: str, target: int) -> str:
         name = self._called[target]
-        if step is Step.CALL:
+        if step is FlowStep.CALL:
             return f"call {name or self._imported(target)}"
-        if step is Step.JUMP:
+        if step is FlowStep.JUMP:
             return "" if name is None else f"call {name}"
         condition = self._machine.words.condition(mnemonic, operands)
         return condition if name is None else f"{condition} {name}"
@@ -56,7 +56,7 @@ class CodeWords:
         """The function of another file to which the linkage stub there goes on."""
         machine = self._machine
         for start, size, mnemonic, operands in machine.decoded(self._image.read(stub, machine.stub_bytes), stub).rows:
-            if machine.step(mnemonic) is Step.JUMP:
+            if machine.step(mnemonic) is FlowStep.JUMP:
                 slot = machine.fixed_address(operands, start + size)
                 return "" if slot is None else self._image.imports.get(slot, "")
         return ""

@@ -25,7 +25,7 @@ from whyperf.debuginfo.places import lines_at, out_of_line_scopes, scopes_at
 NOTHING = 0  # decides, or it is unknown what does
 
 
-class Decision(NamedTuple):
+class DecidingLine(NamedTuple):
     line: int
     every_round: bool
     """The line decides whether a loop goes on, and the place is reached in every round."""
@@ -33,7 +33,7 @@ class Decision(NamedTuple):
     """Nothing decides: the place is reached in every call."""
 
 
-def deciding_lines(flows: TimedFlows, addresses: Addresses) -> list[list[Decision]]:
+def deciding_lines(flows: TimedFlows, addresses: Addresses) -> list[list[DecidingLine]]:
     """For each address a line for every function that `resolve` gives: what decides in it that the place is reached, or
     the inlined call at it. Empty where the code was not read.
 
@@ -86,7 +86,7 @@ class Decisions:
 
         self._one_way: dict[int, frozenset[int]] = {}  # by branch: loops with which one of its ways goes on
 
-    def about(self, address: int, scope: int) -> Iterator[Decision]:
+    def about(self, address: int, scope: int) -> Iterator[DecidingLine]:
         """For the function at the address, `scope`, and then for each one into which it was inlined."""
         at = np.array([address], np.uint64)
         block = int(self._flow.block[self._flow.rows_at(at)[0]])
@@ -97,7 +97,7 @@ class Decisions:
             decides = self._nearest(place)
             branches = self._outside_of_what_is_inlined(place)
             every_round = decides != NOTHING and decides in self._lines_of_rounds(place, branches)
-            yield Decision(decides, every_round, every_call=not branches and block in self._reached)
+            yield DecidingLine(decides, every_round, every_call=not branches and block in self._reached)
             file, line = int(self._code.scope_call_file[scope]), int(self._code.scope_call_line[scope])
             inside, scope = scope, int(self._code.scope_parent[scope])
 

@@ -13,7 +13,7 @@ from whyperf.debuginfo.code_map import empty_code_map
 from whyperf.debuginfo.code_map_builder import assemble
 from whyperf.debuginfo.debuginfod import fetch_debug_file
 from whyperf.debuginfo.elf import ElfFile, read_elf
-from whyperf.debuginfo.extraction import End, Extraction, extract
+from whyperf.debuginfo.extraction import Extraction, ReadingEnd, extract
 from whyperf.debuginfo.perf_cache import cached_files
 from whyperf.debuginfo.unnamed_functions import with_nameless
 from whyperf.debuginfo.unwind_index import unwind_ranges
@@ -59,7 +59,7 @@ def _describe_file(path: str, elf: ElfFile, folder: Path, debug_folders: Sequenc
         return Binary(path, elf.build_id, "full", "", known, elf)
     extraction = extract(path, elf.size, debug_folders)
     note = ""
-    if extraction.end in (End.CRASHED, End.TIMEOUT):
+    if extraction.end in (ReadingEnd.CRASHED, ReadingEnd.TIMEOUT):
         note = f"The debug information of {path} is damaged: only its symbols are used."
         extraction = extract(path, elf.size, debug_folders, symbols_only=True)
     binary = _from_extraction(path, elf.build_id, elf, extraction, note)
@@ -105,7 +105,7 @@ def cache_key(elf: ElfFile) -> str:
 
 
 def _from_extraction(path: str, build_id: str, elf: ElfFile | None, extraction: Extraction, note: str = "") -> Binary:
-    if extraction.end is not End.DONE:
+    if extraction.end is not ReadingEnd.DONE:
         return _nothing(path, build_id, note or f"{path} could not be read as an ELF file.", elf)
     code = assemble(extraction)
     missing = extraction.missing_split_units

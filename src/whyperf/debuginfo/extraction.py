@@ -29,7 +29,7 @@ _TYPES: dict[str, np.dtype[Any]] = {
 }
 
 
-class End(IntEnum):
+class ReadingEnd(IntEnum):
     """How reading ended; `native/debuginfo/isolate.h` has the same numbers."""
 
     DONE = 0
@@ -41,7 +41,7 @@ class End(IntEnum):
 
 @dataclass(frozen=True)
 class Extraction:
-    end: End
+    end: ReadingEnd
     columns: dict[str, npt.NDArray[Any]]
     """By name as in `native/debuginfo/extract.c`; empty unless done."""
 
@@ -86,13 +86,13 @@ def _search_path(debug_folders: Sequence[Path]) -> str:
 
 def _columns_of(result: tuple[int, int]) -> Extraction:
     number, descriptor = result
-    if number != End.DONE:
-        return Extraction(End(number), {})
+    if number != ReadingEnd.DONE:
+        return Extraction(ReadingEnd(number), {})
     try:
         columns = _read(descriptor)
     finally:
         os.close(descriptor)
-    return Extraction(End.DONE if columns else End.CRASHED, columns)
+    return Extraction(ReadingEnd.DONE if columns else ReadingEnd.CRASHED, columns)
 
 
 def _read(descriptor: int) -> dict[str, npt.NDArray[Any]]:

@@ -17,7 +17,7 @@ from whyperf.debuginfo.blocks import Parts, parts_of
 from whyperf.debuginfo.code_map import Addresses, Bools, CodeMap, Int32s, ScopeKind
 from whyperf.debuginfo.elf import ElfFile
 from whyperf.debuginfo.flow_graph import Loops, dominators, doomed, find_loops, post_dominators, reached
-from whyperf.debuginfo.flow_instructions import Instruction, Step, decode
+from whyperf.debuginfo.flow_instructions import FlowInstruction, FlowStep, decode
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.jump_tables import table_targets
 from whyperf.debuginfo.no_return import never_returns_by_name
@@ -162,7 +162,7 @@ class Flows:
         machine = self._binary.machine
         if self._image is None or machine is None:
             return None
-        code: list[Instruction] = []
+        code: list[FlowInstruction] = []
         for low, high in parts.ranges:
             content = self._image.read(low, high - low)
             if len(content) < high - low:
@@ -170,10 +170,10 @@ class Flows:
             code += decode(machine, content, low)
         if not code:
             return None
-        ends = {one.address for one in code if one.step is Step.CALL and self._call_ends(one, depth)}
+        ends = {one.address for one in code if one.step is FlowStep.CALL and self._call_ends(one, depth)}
         return _Graph(code, ends, table_targets(code, self._image))
 
-    def _call_ends(self, call: Instruction, depth: int) -> bool:
+    def _call_ends(self, call: FlowInstruction, depth: int) -> bool:
         """Whether the flow never comes back from it."""
         assert self._image is not None
         if call.target is None:
@@ -208,7 +208,7 @@ def _in_linkage(elf: ElfFile | None, address: int) -> bool:
 class _Graph:
     """Blocks and the edges between them."""
 
-    def __init__(self, code: list[Instruction], ends: set[int], tables: dict[int, list[int]]) -> None:
+    def __init__(self, code: list[FlowInstruction], ends: set[int], tables: dict[int, list[int]]) -> None:
         self._code, self._ends, self._tables = code, ends, tables
         self._row = {one.address: row for row, one in enumerate(code)}
         self._first = sorted(self._leaders())
@@ -225,10 +225,10 @@ class _Graph:
     def _leaders(self) -> set[int]:
         leaders = {0}
         for row, one in enumerate(self._code):
-            if one.step is Step.NEXT or (one.step is Step.CALL and one.address not in self._ends):
+            if one.step is FlowStep.NEXT or (one.step is FlowStep.CALL and one.address not in self._ends):
                 continue
             leaders.add(row + 1)
-            if one.step is not Step.CALL and one.target in self._row:
+            if one.step is not FlowStep.CALL and one.target in self._row:
                 leaders.add(self._row[one.target])
             leaders.update(self._row[target] for target in self._tables.get(one.address, ()))
         return {row for row in leaders if row < len(self._code)}
@@ -237,13 +237,13 @@ class _Graph:
         """Blocks that follow an instruction at a block's end, and whether the function may be left there."""
         one = self._code[last]
         found: list[int] = []
-        leaves = one.step is Step.STOP or one.address in self._ends
-        if one.step in (Step.JUMP, Step.BRANCH):
+        leaves = one.step is FlowStep.STOP or one.address in self._ends
+        if one.step in (FlowStep.JUMP, FlowStep.BRANCH):
             targets = [one.target] if one.target is not None else self._tables.get(one.address, [])
             found = [int(self._block[self._row[target]]) for target in targets if target in self._row]
             leaves = not found or len(found) < len(targets)
             self.unresolved += one.target is None and self._tables.get(one.address) == []
-        if one.step is not Step.JUMP and not (leaves and one.step is not Step.BRANCH):
+        if one.step is not FlowStep.JUMP and not (leaves and one.step is not FlowStep.BRANCH):
             follows = last + 1 < len(self._code) and self._code[last + 1].address == one.end
             found += [int(self._block[last + 1])] if follows else []
             leaves = leaves or not follows
@@ -254,7 +254,8 @@ class _Graph:
         """Whether a return or a jump to elsewhere can be reached from the entry."""
         lasts = ((block, self._code[self._lasts[block]]) for block in reached(self._successors, 0))
         return any(
-            (one.step is Step.STOP and not one.trap) or (self._leaves[block] and one.step in (Step.JUMP, Step.BRANCH))
+            (one.step is FlowStep.STOP and not one.trap)
+            or (self._leaves[block] and one.step in (FlowStep.JUMP, FlowStep.BRANCH))
             for block, one in lasts
         )
 
@@ -288,17 +289,17 @@ class _Graph:
         ways[0] += [block for block in everywhere if block not in led_to]
         return ways
 
-    def _called(self, one: Instruction) -> int:
-        leaves = one.step is Step.CALL or (one.step is not Step.NEXT and one.target not in self._row)
+    def _called(self, one: FlowInstruction) -> int:
+        leaves = one.step is FlowStep.CALL or (one.step is not FlowStep.NEXT and one.target not in self._row)
         return one.target if leaves and one.target is not None else -1
 
     def _kind(self, row: int) -> SiteKind:
         one = self._code[row]
-        if one.step is Step.NEXT:
+        if one.step is FlowStep.NEXT:
             return SiteKind.PLAIN
-        if one.step is Step.CALL:
+        if one.step is FlowStep.CALL:
             return SiteKind.CALL
-        if one.step is Step.STOP:
+        if one.step is FlowStep.STOP:
             return SiteKind.RETURN
         block = int(self._block[row])
         if len(self._successors[block]) + self._leaves[block] > 1:

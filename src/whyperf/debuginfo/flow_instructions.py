@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from whyperf.debuginfo.machines.machine import Machine, Step, TableJump
+from whyperf.debuginfo.machines.machine import FlowStep, Machine, TableJump
 from whyperf.recording.deep_tables import MemoryUse
 
-__all__ = ["Instruction", "Step", "decode"]
+__all__ = ["FlowInstruction", "FlowStep", "decode"]
 
 
-class Instruction(NamedTuple):
+class FlowInstruction(NamedTuple):
     address: int
     size: int
-    step: Step
+    step: FlowStep
     target: int | None
     """Of direct jumps and calls."""
     slot: int | None
@@ -36,14 +36,14 @@ class Instruction(NamedTuple):
         return self.address + self.size
 
 
-def decode(machine: Machine, content: bytes, low: int) -> Iterator[Instruction]:
+def decode(machine: Machine, content: bytes, low: int) -> Iterator[FlowInstruction]:
     frame = False
     decoded = machine.decoded(content, low)
     for start, size, mnemonic, operands in decoded.rows:
         target = slot = table = None
         scale = 0
         step = machine.step(mnemonic)
-        if step not in (Step.NEXT, Step.STOP):
+        if step not in (FlowStep.NEXT, FlowStep.STOP):
             target = machine.direct_target(operands)
         if "[" in operands:
             slot = machine.fixed_address(operands, start + size)
@@ -54,4 +54,4 @@ def decode(machine: Machine, content: bytes, low: int) -> Iterator[Instruction]:
         if memory and machine.uses_stack(mnemonic, operands, frame):
             memory |= MemoryUse.STACK
         jump = decoded.table_jumps.get(start)
-        yield Instruction(start, size, step, target, slot, scale, table, jump, memory, machine.is_trap(mnemonic))
+        yield FlowInstruction(start, size, step, target, slot, scale, table, jump, memory, machine.is_trap(mnemonic))

@@ -23,7 +23,7 @@ _FUNCTION_TYPES = (2, 10)  # those that are chosen when loaded (ifunc) too
 
 
 @dataclass(frozen=True)
-class Slot:
+class RelocationSlot:
     kind: int
     """As the machine's relocations are numbered."""
     symbol: str
@@ -108,14 +108,14 @@ class Image:
         return _DT_RELR in self._dynamic
 
     @cached_property
-    def slots(self) -> dict[int, Slot]:
+    def slots(self) -> dict[int, RelocationSlot]:
         """What the dynamic linker fills in, by address."""
         every = np.concatenate([self._relocations, self._linkage])
         symbols = self._symbols(int(every["symbol"].max(initial=0)) + 1)
         found = {}
         for offset, kind, symbol, addend in every.tolist():
             name = self._text(int(symbols["name"][symbol])) if 0 < symbol < len(symbols) else ""
-            found[offset] = Slot(kind, name, addend)
+            found[offset] = RelocationSlot(kind, name, addend)
         return found
 
     def _segment(self, address: int) -> Segment | None:

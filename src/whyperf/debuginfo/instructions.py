@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from whyperf.debuginfo.machines.machine import Machine, Row, Step
+from whyperf.debuginfo.machines.machine import FlowStep, Machine, Row
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ def branching_of(machine: Machine, row: Row) -> Branching | None:
     """None for an instruction after which the next one runs."""
     start, size, mnemonic, operands = row
     step = machine.step(mnemonic)
-    if step is Step.NEXT:
+    if step is FlowStep.NEXT:
         return None
     return Branching(
         start,
         start + size,
-        None if step is Step.STOP else machine.direct_target(operands),
-        is_call=step is Step.CALL,
-        is_jump=step in (Step.JUMP, Step.BRANCH),
-        goes_on=step in (Step.CALL, Step.BRANCH),
+        None if step is FlowStep.STOP else machine.direct_target(operands),
+        is_call=step is FlowStep.CALL,
+        is_jump=step in (FlowStep.JUMP, FlowStep.BRANCH),
+        goes_on=step in (FlowStep.CALL, FlowStep.BRANCH),
     )

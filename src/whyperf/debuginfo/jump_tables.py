@@ -12,7 +12,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterator, Sequence
 
-from whyperf.debuginfo.flow_instructions import Instruction, Step
+from whyperf.debuginfo.flow_instructions import FlowInstruction, FlowStep
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines.machine import TableJump
 
@@ -22,9 +22,11 @@ _FEWEST = 2
 _POINTER_BYTES = 8
 
 
-def table_targets(code: Sequence[Instruction], image: Image) -> dict[int, list[int]]:
+def table_targets(code: Sequence[FlowInstruction], image: Image) -> dict[int, list[int]]:
     """For the addresses of jumps through tables, where they go: nowhere if the table was not found."""
-    jumps = [row for row, one in enumerate(code) if one.step is Step.JUMP and one.target is None and one.slot is None]
+    jumps = [
+        row for row, one in enumerate(code) if one.step is FlowStep.JUMP and one.target is None and one.slot is None
+    ]
     if not jumps:
         return {}
     tables = _Tables(code, image)
@@ -32,7 +34,7 @@ def table_targets(code: Sequence[Instruction], image: Image) -> dict[int, list[i
 
 
 class _Tables:
-    def __init__(self, code: Sequence[Instruction], image: Image) -> None:
+    def __init__(self, code: Sequence[FlowInstruction], image: Image) -> None:
         self._code, self._image = code, image
         self._starts = {one.address for one in code}
         # Rows that name a place which may be a table.
@@ -40,9 +42,9 @@ class _Tables:
         self._places = sorted({place for _, place in self._named})
         self._read: dict[tuple[int, TableJump], list[int]] = {}
 
-    def _may_be_table(self, one: Instruction) -> bool:
+    def _may_be_table(self, one: FlowInstruction) -> bool:
         place = one.table if one.table is not None else one.slot
-        return place is not None and one.step in (Step.NEXT, Step.JUMP) and not self._image.holds_code(place)
+        return place is not None and one.step in (FlowStep.NEXT, FlowStep.JUMP) and not self._image.holds_code(place)
 
     def of_jump(self, row: int) -> list[int] | None:
         """None for a jump through no table, such as a tail call through a pointer."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from whyperf.debuginfo.machines import Machine
-from whyperf.debuginfo.machines.machine import Registers, Step
+from whyperf.debuginfo.machines.machine import FlowStep, Registers
 from whyperf.debuginfo.machines.operations import Does, Effect, Memory, Operand, Operation
-from whyperf.debuginfo.variable_locations import Located, Places
+from whyperf.debuginfo.variable_locations import Located, VariablePlaces
 
 Use = Literal["loop", "condition", "argument"]
 Held = dict[int, bool]
@@ -27,10 +27,10 @@ _GLOBAL = -1
 
 
 @dataclass(frozen=True)
-class Instruction:
+class UsingInstruction:
     address: int
     end: int
-    step: Step
+    step: FlowStep
     returns: bool
     target: int | None
     """Of a direct jump or call."""
@@ -38,7 +38,7 @@ class Instruction:
 
     @property
     def jumps(self) -> bool:
-        return self.step in (Step.JUMP, Step.BRANCH)
+        return self.step in (FlowStep.JUMP, FlowStep.BRANCH)
 
 
 def uses_in(
@@ -52,12 +52,12 @@ def uses_in(
     return reader.found
 
 
-def _instructions(machine: Machine, content: bytes, address: int) -> Iterator[Instruction]:
+def _instructions(machine: Machine, content: bytes, address: int) -> Iterator[UsingInstruction]:
     for start, size, mnemonic, operands in machine.decoded(content, address).rows:
         step, end = machine.step(mnemonic), start + size
-        target = None if step in (Step.NEXT, Step.STOP) else machine.direct_target(operands)
-        returns = step is Step.STOP and not machine.is_trap(mnemonic)
-        yield Instruction(start, end, step, returns, target, machine.operation(mnemonic, operands, end))
+        target = None if step in (FlowStep.NEXT, FlowStep.STOP) else machine.direct_target(operands)
+        returns = step is FlowStep.STOP and not machine.is_trap(mnemonic)
+        yield UsingInstruction(start, end, step, returns, target, machine.operation(mnemonic, operands, end))
 
 
 @dataclass
@@ -78,7 +78,7 @@ class _Reader:
     def __post_init__(self) -> None:
         self._depth = self._deepest = self.registers.depth_at_entry
 
-    def read(self, code: list[Instruction]) -> None:
+    def read(self, code: list[UsingInstruction]) -> None:
         starts = {one.target for one in code if one.jumps}
         asked: list[tuple[int, Held]] = []
         stepped: list[tuple[int, int]] = []
@@ -90,16 +90,16 @@ class _Reader:
             self._mark_all("argument", here.passed)
             stepped += ((one.address, variable) for variable in self._arrived(one, here))
             leaves = one.target is not None and not code[0].address <= one.target < code[-1].end
-            if one.step is Step.CALL or (one.step is Step.JUMP and leaves):
+            if one.step is FlowStep.CALL or (one.step is FlowStep.JUMP and leaves):
                 for register in self._passed_in(one.target):
                     self._mark("argument", self._of_register(register, here), one)
                 self._after_call()
-            elif one.step is Step.BRANCH:
+            elif one.step is FlowStep.BRANCH:
                 tested = one.operation.tested
                 held = _joined(*(self._value(operand, one, here) for operand in tested)) if tested else self._flags
                 self._mark("condition", held, one)
                 asked.append((one.address, held))
-            elif one.step is Step.JUMP:
+            elif one.step is FlowStep.JUMP:
                 self._begin_block()
             else:
                 stepped += ((one.address, variable) for variable in self._run(one, here))
@@ -133,14 +133,14 @@ class _Reader:
         for variable in variables:
             self.found[variable].add(use)
 
-    def _mark(self, use: Use, held: Held, one: Instruction) -> None:
+    def _mark(self, use: Use, held: Held, one: UsingInstruction) -> None:
         if held:
             function = self.function_at(one.address)
             for variable in held:
                 if self.located.owner(variable) in (function, _GLOBAL):
                     self.found[variable].add(use)
 
-    def _run(self, one: Instruction, here: Places) -> Iterator[int]:
+    def _run(self, one: UsingInstruction, here: VariablePlaces) -> Iterator[int]:
         """Follows one instruction; the variables that it gives a value made from their old one."""
         self._follow_stack(one)
         made = [self._made(effect, one, here) for effect in one.operation.effects]
@@ -150,7 +150,7 @@ class _Reader:
             if effect.target is not None:
                 yield from self._write(effect.target, held, one, here)
 
-    def _made(self, effect: Effect, one: Instruction, here: Places) -> Held:
+    def _made(self, effect: Effect, one: UsingInstruction, here: VariablePlaces) -> Held:
         """From which variables the value is made that an effect has."""
         values = _joined(*(self._value(operand, one, here) for operand in effect.sources))
         if effect.does in (Does.CHOOSE, Does.CHOOSE_COMPUTED):
@@ -168,7 +168,7 @@ class _Reader:
                 return dict.fromkeys(values, True)
         return values
 
-    def _arrived(self, one: Instruction, here: Places) -> Iterator[int]:
+    def _arrived(self, one: UsingInstruction, here: VariablePlaces) -> Iterator[int]:
         """Variables whose place is, from here on, a register with a value made from their old one."""
         for register, variables in here.registers.items():
             held = self._held.get(register, _NOTHING)
@@ -177,7 +177,7 @@ class _Reader:
                     held[variable] = False
                     yield variable
 
-    def _write(self, target: Operand, made: Held, one: Instruction, here: Places) -> Iterator[int]:
+    def _write(self, target: Operand, made: Held, one: UsingInstruction, here: VariablePlaces) -> Iterator[int]:
         if isinstance(target, int):  # whose value it is now is known when debug information says so
             self._held[target] = dict(made)
             self._written.add(target)
@@ -185,7 +185,7 @@ class _Reader:
             if made.get(variable) and self.located.owner(variable) in (self.function_at(one.address), _GLOBAL):
                 yield variable
 
-    def _follow_stack(self, one: Instruction) -> None:
+    def _follow_stack(self, one: UsingInstruction) -> None:
         """By the order of addresses: behind a return the stack is as it is in the body."""
         self._depth += one.operation.grows
         if one.operation.frame is not None:
@@ -195,7 +195,7 @@ class _Reader:
             self._depth = self._deepest
         self._deepest = max(self._deepest, self._depth)
 
-    def _value(self, operand: Operand, one: Instruction, here: Places) -> Held:
+    def _value(self, operand: Operand, one: UsingInstruction, here: VariablePlaces) -> Held:
         if isinstance(operand, Memory):
             loaded = dict.fromkeys(self._at(operand, one, here), False)
             used = {
@@ -207,7 +207,7 @@ class _Reader:
             return used | loaded
         return self._of_register(operand, here) if isinstance(operand, int) else _NOTHING
 
-    def _address(self, operand: Operand, one: Instruction, here: Places) -> Held:
+    def _address(self, operand: Operand, one: UsingInstruction, here: VariablePlaces) -> Held:
         if not isinstance(operand, Memory):
             return _NOTHING
         slots = dict.fromkeys(self._at(operand, one, here), False)
@@ -218,12 +218,12 @@ class _Reader:
             for variable, before in self._of_register(register, here).items()
         }
 
-    def _of_register(self, register: int, here: Places) -> Held:
+    def _of_register(self, register: int, here: VariablePlaces) -> Held:
         held = self._held.get(register, _NOTHING)
         located = here.registers.get(register)
         return held | dict.fromkeys(located, False) if located else held
 
-    def _at(self, memory: Memory, one: Instruction, here: Places) -> list[int]:
+    def _at(self, memory: Memory, one: UsingInstruction, here: VariablePlaces) -> list[int]:
         """The variables that a memory operand is."""
         if memory.by_instruction:
             known = self.located.globals.get(one.end + memory.displacement)
@@ -255,7 +255,7 @@ def _joined(*values: Held) -> Held:
     return joined
 
 
-def _loops(code: list[Instruction]) -> list[tuple[int, int]]:
+def _loops(code: list[UsingInstruction]) -> list[tuple[int, int]]:
     """Stretches that a jump backwards repeats."""
     first = code[0].address if code else 0
     return [

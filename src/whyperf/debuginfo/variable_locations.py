@@ -11,13 +11,13 @@ from functools import cached_property
 import numpy as np
 
 from whyperf.debuginfo.machines.operations import VECTOR
-from whyperf.debuginfo.variables_table import KINDS, SCOPES, Kind, VariablesTable
+from whyperf.debuginfo.variables_table import KINDS, SCOPES, LocationKind, VariablesTable
 
 _BASE = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True)
-class Places:
+class VariablePlaces:
     """Which variables are where, as long as the code is within one segment of the table."""
 
     registers: Mapping[int, list[int]]
@@ -31,7 +31,7 @@ class Places:
 
 @dataclass(frozen=True)
 class _Location:
-    kind: Kind
+    kind: LocationKind
     register: int
     offset: int
     variable: int
@@ -47,13 +47,13 @@ class Located:
     """By address."""
     fields: dict[tuple[int, int], int] = field(default_factory=dict)
     """By pointer and distance from what it points to; of pointers met so far."""
-    _segments: dict[int, Places] = field(default_factory=dict)
+    _segments: dict[int, VariablePlaces] = field(default_factory=dict)
     _locations: dict[int, _Location] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for row in self.table.globals:
             location = self.table.locations[row]
-            if location["kind"] == Kind.AT_ADDRESS:
+            if location["kind"] == LocationKind.AT_ADDRESS:
                 self.globals[int(location["address"])] = int(location["variable"])
 
     @cached_property
@@ -73,31 +73,34 @@ class Located:
         """The function's number; -1 for globals."""
         return int(self.table.variables.function[variable])
 
-    def at(self, address: int) -> Places:
+    def at(self, address: int) -> VariablePlaces:
         segment = int(np.searchsorted(self.table.segments["address"], address, side="right"))
         if segment not in self._segments:
             self._segments[segment] = self._located(self.table.at(address))
         return self._segments[segment]
 
-    def _located(self, rows: list[int]) -> Places:
+    def _located(self, rows: list[int]) -> VariablePlaces:
         registers: defaultdict[int, list[int]] = defaultdict(list)
         slots: defaultdict[int, list[int]] = defaultdict(list)
         near: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
         for row in rows:
             one = self._location(row)
-            if one.kind in (Kind.REGISTER, Kind.REGISTER_PLUS):  # plus: a step ahead of its variable, or behind
+            if one.kind in (
+                LocationKind.REGISTER,
+                LocationKind.REGISTER_PLUS,
+            ):  # plus: a step ahead of its variable, or behind
                 registers[one.register].append(one.variable)
-            elif one.kind is Kind.VECTOR:
+            elif one.kind is LocationKind.VECTOR:
                 registers[VECTOR + one.register].append(one.variable)
-            elif one.kind is Kind.AT_CFA:
+            elif one.kind is LocationKind.AT_CFA:
                 slots[one.offset].append(one.variable)
-            elif one.kind is Kind.AT_REGISTER:
+            elif one.kind is LocationKind.AT_REGISTER:
                 near[one.register, one.offset].append(one.variable)
-            if one.kind is Kind.REGISTER:
+            if one.kind is LocationKind.REGISTER:
                 for offset, variable in one.fields:
                     near[one.register, offset].append(variable)
         passed = frozenset(outer for together in registers.values() for outer in self._passed_to_inlined(together))
-        return Places(registers, slots, near, passed)
+        return VariablePlaces(registers, slots, near, passed)
 
     def _passed_to_inlined(self, together: list[int]) -> Iterator[int]:
         """The innermost function's variables come first."""
@@ -113,7 +116,7 @@ class Located:
             fields = self.table.fields[first : first + int(location["field_count"])]
             behind = [(int(one["offset"]), int(one["variable"])) for one in fields]
             self.fields |= {(variable, offset): one for offset, one in behind}
-            kind, register = Kind(int(location["kind"])), int(location["reg"])
+            kind, register = LocationKind(int(location["kind"])), int(location["reg"])
             self._locations[row] = _Location(kind, register, int(location["offset"]), variable, behind)
         return self._locations[row]
 

@@ -16,7 +16,7 @@ from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.code_map import Int32s
 from whyperf.debuginfo.describe import DEBUG_FOLDERS, describe, same_build
 from whyperf.debuginfo.elf import read_elf
-from whyperf.debuginfo.extraction import End, extract_variables
+from whyperf.debuginfo.extraction import ReadingEnd, extract_variables
 from whyperf.debuginfo.rust import demangle_v0
 from whyperf.debuginfo.string_table import Texts
 from whyperf.debuginfo.variables_table import (
@@ -57,7 +57,7 @@ def write_table(
     if elf is None or not same_build(elf.build_id, build_id):
         return None
     extraction = extract_variables(path, elf.size, debug_folders)
-    if extraction.end is not End.DONE or not len(extraction.columns["variable.line"]):
+    if extraction.end is not ReadingEnd.DONE or not len(extraction.columns["variable.line"]):
         return None
     binary = describe(path, build_id, cache=cache, debug_folders=debug_folders)
     _store(file, extraction.columns, binary)

@@ -56,7 +56,7 @@ _CALL_SITE = np.dtype([(name, "<u4") for name in ("return_address", "target", "f
 _CALL_PARAMETER = np.dtype([("reg", "<u4"), ("location", "<u4")])
 
 
-class Kind(IntEnum):
+class LocationKind(IntEnum):
     """Where a value is; `native/values/table.h` has the same numbers."""
 
     REGISTER = 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from whyperf.diagnose.verdict import CallChange, CallCounts
-from whyperf.engines.blame.changes import Change, ChangeKind, divide
-from whyperf.engines.blame.counted import CountedProgram, Runs, counted_program
+from whyperf.engines.blame.changes import BlamedChange, ChangeKind, divide
+from whyperf.engines.blame.counted import CountedProgram, CountedRuns, counted_program
 from whyperf.engines.quantities import count, seconds
 from whyperf.engines.recording_protocol import Recorded
 from whyperf.engines.run import Run
@@ -22,7 +22,7 @@ def call_counts(
     good: Sequence[Run], bad: Sequence[Run], counted_good: Sequence[Recorded], counted_bad: Sequence[Recorded]
 ) -> CallCounts | None:
     """Divide the CPU time that bad runs take longer among what changed; None where counted code takes no longer."""
-    sides = Runs(good, [Run(one) for one in counted_good]), Runs(bad, [Run(one) for one in counted_bad])
+    sides = CountedRuns(good, [Run(one) for one in counted_good]), CountedRuns(bad, [Run(one) for one in counted_bad])
     program = counted_program(*sides)
     divided = divide(program)
     if divided.excess_s <= 0:
@@ -38,7 +38,7 @@ def call_counts(
     return CallCounts((len(counted_good), len(counted_bad)), divided.excess_s, kept, len(changes) - len(kept), left)
 
 
-def _named(program: CountedProgram, change: Change, excess_s: float, unit: str) -> CallChange:
+def _named(program: CountedProgram, change: BlamedChange, excess_s: float, unit: str) -> CallChange:
     functions, place = program.index.functions, change.place
     caller = functions[change.function]
     written = caller if place is None else functions[place.function]  # it, or what is inlined into it
@@ -57,7 +57,7 @@ def _named(program: CountedProgram, change: Change, excess_s: float, unit: str) 
     )
 
 
-def _sentence(change: Change, function: str, caller: str, callee: str, unit: str) -> str:
+def _sentence(change: BlamedChange, function: str, caller: str, callee: str, unit: str) -> str:
     was, now = change.baseline, change.slow
     if change.kind is ChangeKind.SELF:
         takes = f"takes {seconds(now)} of self time; was {seconds(was)}."

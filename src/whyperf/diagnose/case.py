@@ -16,11 +16,11 @@ from whyperf.diagnose.latency import requests_of
 from whyperf.diagnose.losses import cut_share
 from whyperf.diagnose.measures import Measures, steadied_cpu, take_measures, without_queue
 from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.significance import Change, Measure, judge, runs_needed
+from whyperf.diagnose.significance import Direction, Measure, judge, runs_needed
 from whyperf.diagnose.suspects import to_suspects
 from whyperf.diagnose.symptom_kind import (
-    Growth,
     Nature,
+    TotalsGrowth,
     growth_of,
     if_starved_threads_delay,
     is_waited,
@@ -37,7 +37,7 @@ from whyperf.engines.excess.findings import suspects as find_suspects
 from whyperf.engines.excess.uniform_growth import grew_alike
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.finding import Finding
-from whyperf.engines.kernel.blocked_waits import Waits
+from whyperf.engines.kernel.blocked_waits import BlockedWaits
 from whyperf.engines.kernel.idle_threads import kept_waiting
 from whyperf.engines.recording_protocol import has_events
 from whyperf.engines.run import ONE_RUN, Floats, Run
@@ -75,14 +75,14 @@ class Case:
         self._queued = queued_share(good), queued_share(bad)
         if self.busy_machine:
             self.measures, growth = self._without_queue(growth)
-        self._steadied = steadied_cpu(good, bad, self.measures) if growth.cpu is Change.UNCLEAR else None
-        if self._steadied is not None and judge(self._steadied, settings.cpu).change is Change.GREW:
-            growth = replace(growth, cpu=Change.GREW)
+        self._steadied = steadied_cpu(good, bad, self.measures) if growth.cpu is Direction.UNCLEAR else None
+        if self._steadied is not None and judge(self._steadied, settings.cpu).change is Direction.GREW:
+            growth = replace(growth, cpu=Direction.GREW)
         starved = if_starved_threads_delay(growth)
         self._may_be_starved = is_waited(growth, settings) and not is_waited(starved, settings)
-        if self._may_be_starved and self.recorded_waits and self._blocked_excess[1] is Waits.ALL:
+        if self._may_be_starved and self.recorded_waits and self._blocked_excess[1] is BlockedWaits.ALL:
             growth = starved  # neither the outside world nor locks were waited for, but threads that got no CPU
-        self.growth: Growth = growth
+        self.growth: TotalsGrowth = growth
 
     @cached_property
     def _reference_s(self) -> float:
@@ -95,13 +95,15 @@ class Case:
         limited = any(run.manifest.totals.quota_cpus for run in self.runs)
         return wording.busy_machine(*self._queued) if max(self._queued) > 1.0 and not limited else ""
 
-    def _without_queue(self, growth: Growth) -> tuple[Measures, Growth]:
+    def _without_queue(self, growth: TotalsGrowth) -> tuple[Measures, TotalsGrowth]:
         """Judge the program's own time where the run queue hides it: what grows without the queue did grow."""
         measures = without_queue(self.good, self.bad, self.measures)
         if measures is None:
             return self.measures, growth
         own = growth_of(self.good, self.bad, measures, self.settings)
-        return (measures, own) if own.wall is Change.GREW and is_waited(own, self.settings) else (self.measures, growth)
+        return (
+            (measures, own) if own.wall is Direction.GREW and is_waited(own, self.settings) else (self.measures, growth)
+        )
 
     @cached_property
     def total_changes(self) -> tuple[TotalChange, ...]:
@@ -124,7 +126,7 @@ class Case:
         growth, nature = self.growth, nature_of(self.growth, self.settings)
         if (slower := self._slower_requests()) is not None:
             return self._requests_waited(slower)
-        if nature is not None and growth.wall is Change.GREW and is_waited(growth, self.settings):
+        if nature is not None and growth.wall is Direction.GREW and is_waited(growth, self.settings):
             return self._waited(nature)
         if nature is Nature.CPU:
             return self._used_more_cpu_or_wall()
@@ -138,7 +140,7 @@ class Case:
         """The latency that grew, if nothing else grew more."""
         slower = None if self.requests is None else self.requests.slower(self.settings)
         cpu, wall, growth = self.measures.cpu, self.measures.wall, self.growth
-        others = [one.relative for one, change in ((cpu, growth.cpu), (wall, growth.wall)) if change is Change.GREW]
+        others = [one.relative for one, change in ((cpu, growth.cpu), (wall, growth.wall)) if change is Direction.GREW]
         return slower if slower is not None and slower.relative >= max(others, default=0.0) else None
 
     def _requests_waited(self, slower: Measure) -> Decision:
@@ -146,13 +148,13 @@ class Case:
         growth, said = self.growth, wording.slower_requests(slower, self.requests.percentiles)
         units = self.measures.units.bad_mean if self.measures.per_unit else 1.0
         added = self.requests.added_s
-        if added is not None and growth.cpu is Change.GREW and growth.cpu_s * units >= added / 2:
+        if added is not None and growth.cpu is Direction.GREW and growth.cpu_s * units >= added / 2:
             return self._used_more_cpu(f"{said} {wording.grew(self.measures.cpu, self.measures.unit, self._steadied)}")
         queued = sum_queued(self.bad) - sum_queued(self.good)
         if added is not None and queued >= added / 2:
             sentence = wording.queued_requests(said, added, queued)
             return self._decision(VerdictKind.NONE, sentence, Nature.EXTERNAL, slower, unit=REQUEST)
-        if growth.wall is not Change.GREW and added is not None:
+        if growth.wall is not Direction.GREW and added is not None:
             self._reference_s = added / units
         sentence = wording.requests_wait(said, self.measures.cpu, self.measures.unit)
         decision = self._waited(Nature.LATENCY)
@@ -169,7 +171,7 @@ class Case:
         if nature is Nature.EXTERNAL:
             said = wording.no_cpu(measures, self.growth.cpu_wait_s)
             return self._decision(VerdictKind.NONE, said, nature, measures.wall)
-        if nature is Nature.MEMORY and self.growth.cpu is not Change.SHRANK:
+        if nature is Nature.MEMORY and self.growth.cpu is not Direction.SHRANK:
             said = wording.more_memory(measures.memory)
             return self._decision(VerdictKind.DIFFERENCE, said, nature, measures.memory, unit=ONE_RUN)
         return self._no_difference()
@@ -191,7 +193,7 @@ class Case:
         if not runs_less_side_by_side(self.growth, self.settings):
             decision = self._used_more_cpu(sentence)
             return replace(decision, notes=(*decision.notes, *self._beyond_cpu()))
-        if self.recorded_waits and self._blocked_excess[1] is Waits.LOCKS:
+        if self.recorded_waits and self._blocked_excess[1] is BlockedWaits.LOCKS:
             return self._waited(Nature.WAIT)
         decision = self._used_more_cpu(wording.grew_beyond_cpu(sentence, self.measures.wall))
         return replace(decision, unseen=wording.WAITS_UNSEEN)
@@ -199,7 +201,7 @@ class Case:
     def _beyond_cpu(self) -> list[str]:
         """Say how wall time grew where that takes waiting for a CPU to explain: more CPU time must not hide it."""
         growth, wall = self.growth, self.measures.wall
-        explained = growth.wall is not Change.GREW or not is_waited(replace(growth, cpu_wait_s=0.0), self.settings)
+        explained = growth.wall is not Direction.GREW or not is_waited(replace(growth, cpu_wait_s=0.0), self.settings)
         return [] if explained else [wording.wall_grew(wall, growth.cpu_wait_s)]
 
     def _used_more_cpu(self, sentence: str) -> Decision:
@@ -264,7 +266,7 @@ class Case:
         decision = self._sampled(excess, nature, sentence, wall, wording.LEFT_OUT[waits])
         if holders := self._lock_holders():
             return replace(decision, claims=(*decision.claims, *holders))
-        return replace(decision, unseen=wording.HOLDER_UNSEEN) if waits is Waits.LOCKS else decision
+        return replace(decision, unseen=wording.HOLDER_UNSEEN) if waits is BlockedWaits.LOCKS else decision
 
     def _lock_holders(self) -> tuple[Claim, ...]:
         """Who holds the lock that others wait for, where waiting threads were looked at."""
@@ -281,19 +283,19 @@ class Case:
         )
 
     @cached_property
-    def _blocked_excess(self) -> tuple[Excess, Waits]:
+    def _blocked_excess(self) -> tuple[Excess, BlockedWaits]:
         """Waits for the outside world, else for locks, if they explain the added time: others only wait along."""
-        for waits in (Waits.OUTSIDE, Waits.LOCKS):
+        for waits in (BlockedWaits.OUTSIDE, BlockedWaits.LOCKS):
             excess = self._blocked(waits)
             if excess.total_s >= self.settings.cpu_part_of_wall * self._reference_s:
                 return excess, waits
-        return self._blocked(Waits.ALL), Waits.ALL
+        return self._blocked(BlockedWaits.ALL), BlockedWaits.ALL
 
     @cached_property
     def _kept_waiting(self) -> Mapping[Run, Floats]:
         return kept_waiting(self.good, self.bad)
 
-    def _blocked(self, waits: Waits) -> Excess:
+    def _blocked(self, waits: BlockedWaits) -> Excess:
         parts = self._kept_waiting
         good, bad = (
             [Run(run.recording, waits=waits, parts=parts[run]) for run in side] for side in (self.good, self.bad)
@@ -341,16 +343,16 @@ class Case:
         measures = self.measures
         return (
             measures.per_unit
-            and judge(measures.total_cpu, self.settings.cpu).change is Change.GREW
+            and judge(measures.total_cpu, self.settings.cpu).change is Direction.GREW
             and measures.units.bad_mean >= self.settings.more_work * measures.units.good_mean
         )
 
     def _unclear(self) -> Decision | None:
         """Neither CPU nor wall time grew beyond doubt: whether these runs can tell at all."""
         cpu, wall, growth = self.measures.cpu, self.measures.wall, self.growth
-        wall_unclear = growth.wall is Change.UNCLEAR and wall.relative >= self.settings.wall.single_relative
+        wall_unclear = growth.wall is Direction.UNCLEAR and wall.relative >= self.settings.wall.single_relative
         waits = wall_unclear and is_waited(growth, self.settings)
-        if growth.cpu is Change.UNCLEAR and not (waits and wall.relative > cpu.relative):
+        if growth.cpu is Direction.UNCLEAR and not (waits and wall.relative > cpu.relative):
             return self._cannot_tell(cpu)
         return self._cannot_tell(wall) if wall_unclear else None
 
@@ -363,7 +365,7 @@ class Case:
         if measure is self.measures.wall and not self.recorded_waits:
             options = ["--clock", "wall", *options]
         command = compare_again(self.good, self.bad, *options) if options else "whyperf doctor"
-        waited = measure is self.measures.cpu and self.growth.wall is Change.GREW
+        waited = measure is self.measures.cpu and self.growth.wall is Direction.GREW
         notes = [wording.wall_grew(self.measures.wall, self.growth.cpu_wait_s)] if waited else []
         return self._decision(VerdictKind.INSUFFICIENT, sentence, measure=measure, notes=notes, next_command=command)
 
@@ -389,9 +391,9 @@ class Case:
 
     def _no_difference(self) -> Decision:
         measures, growth = self.measures, self.growth
-        faster = growth.cpu is Change.SHRANK
+        faster = growth.cpu is Direction.SHRANK
         notes = [wording.SPREAD_UNKNOWN] if measures.cpu.single else []
-        if growth.wall is Change.UNCLEAR and not faster:
+        if growth.wall is Direction.UNCLEAR and not faster:
             notes.insert(0, wording.wall_unclear(measures.wall))
         judgement = judge(measures.cpu, self.settings.cpu)
         sentence = wording.shrank(measures.cpu, measures.unit) if faster else wording.no_difference(measures, judgement)

@@ -20,7 +20,7 @@ from whyperf.diagnose.values_claims import Method
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.causes import path_sentences
 from whyperf.engines.causes.detail import culprit_detail
-from whyperf.engines.causes.diagnosis import Causes, Where, find_causes
+from whyperf.engines.causes.diagnosis import Causes, StallFilter, find_causes
 from whyperf.engines.causes.findings import findings
 from whyperf.engines.causes.paper.findings import paper_findings
 from whyperf.engines.causes.path import Stall
@@ -133,7 +133,7 @@ class _Compared:
     """What a stalled recording is compared with, and what is said of the stall."""
 
     good: Sequence[Recorded]
-    where: Where | None
+    where: StallFilter | None
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def view_causes(
     good: Sequence[Recorded],
     bad: Sequence[Recorded],
     method: Method,
-    where: Where | None = None,
+    where: StallFilter | None = None,
     executor: Executor = HERE,
 ) -> CausesView | None:
     """None where a recording has no kernel events."""
@@ -184,7 +184,9 @@ def with_stalls(decision: Decision, view: CausesView, settings: DiagnoseSettings
     return Decision(VerdictKind.DIFFERENCE, symptom, tuple(view.claims(settings)), notes)
 
 
-def examine_stall(stalled: Recorded, where: Where | None = None, settings: DiagnoseSettings | None = None) -> Verdict:
+def examine_stall(
+    stalled: Recorded, where: StallFilter | None = None, settings: DiagnoseSettings | None = None
+) -> Verdict:
     """One recording alone: its own past is what is normal."""
     causes = find_causes(stalled, [], where=where)
     view = CausesView(causes, findings(causes))

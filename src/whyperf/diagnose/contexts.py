@@ -13,7 +13,7 @@ from whyperf.diagnose.significance import Measure
 from whyperf.diagnose.suspects import to_suspects
 from whyperf.diagnose.values_claims import Method
 from whyperf.diagnose.verdict import ContextRanking, ContextStep, Evidence, SlowContext, Suspect
-from whyperf.engines.contexts.compare import Comparison, compare
+from whyperf.engines.contexts.compare import ContextsComparison, compare
 from whyperf.engines.contexts.detail import LayerDetail, layer_detail
 from whyperf.engines.contexts.findings import ENGINE, findings
 from whyperf.engines.contexts.layers import Layer
@@ -46,7 +46,7 @@ def view_contexts(
 
 @dataclass(frozen=True, eq=False)
 class ContextsView:
-    comparison: Comparison
+    comparison: ContextsComparison
     method: Method
 
     @property

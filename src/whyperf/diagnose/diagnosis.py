@@ -15,7 +15,7 @@ from whyperf.diagnose.join import Joined, join
 from whyperf.diagnose.lifting import lifted
 from whyperf.diagnose.losses import loss_notes
 from whyperf.diagnose.memory import decide_memory, resident_grew
-from whyperf.diagnose.next_step import Possible, Recordings, Step, next_step
+from whyperf.diagnose.next_step import NextStep, Possible, RecordedSides, next_step
 from whyperf.diagnose.recording_kinds import Sides, parted
 from whyperf.diagnose.same_program import refuse_different_programs
 from whyperf.diagnose.settings import DiagnoseSettings
@@ -29,7 +29,7 @@ from whyperf.engines.contexts.settings import sources_named
 from whyperf.engines.excess.compare import Excess
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.holdings import holds_memory
-from whyperf.engines.kernel.blocked_waits import Waits
+from whyperf.engines.kernel.blocked_waits import BlockedWaits
 from whyperf.engines.lock_holders import ENGINE as LOCKS
 from whyperf.engines.recording_protocol import Recorded, is_traced
 from whyperf.engines.run import Run, tally
@@ -37,7 +37,7 @@ from whyperf.engines.values.compare import Values
 from whyperf.errors import WhyperfError
 
 if TYPE_CHECKING:
-    from whyperf.engines.causes.diagnosis import Where
+    from whyperf.engines.causes.diagnosis import StallFilter
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Diagnosis:
     verdict: Verdict
     excess: Excess | None  # what the suspects were chosen from
     values: Values | None = None
-    step: Step | None = None  # the recordings that would settle what is still open
+    step: NextStep | None = None  # the recordings that would settle what is still open
 
 
 def diagnose(good: Sequence[Recorded], bad: Sequence[Recorded], settings: DiagnoseSettings | None = None) -> Verdict:
@@ -60,7 +60,7 @@ def examine(
     keep_accounts: bool = False,
     method: Method = Method.SOUND,
     stack_events: Collection[str] | None = None,
-    where: Where | None = None,
+    where: StallFilter | None = None,
     possible: Possible | None = None,
     same_work: bool | None = None,
     executor: Executor = HERE,
@@ -76,7 +76,7 @@ def examine(
         raise WhyperfError("At least one good and one bad recording are needed.", "whyperf diagnose GOOD BAD", status=2)
     mixture = parted(good, bad)
     good, bad = mixture.sampled.good, mixture.sampled.bad
-    tallied = executor.map("reading recordings", tally, Waits.ALL, (*good, *bad))
+    tallied = executor.map("reading recordings", tally, BlockedWaits.ALL, (*good, *bad))
     runs = [Run(one, tally=known) for one, known in zip((*good, *bad), tallied, strict=True)]
     sides, sources = (runs[: len(good)], runs[len(good) :]), sources_named(stack_events)
     case = Case(*sides, settings or DiagnoseSettings(), method, sources, same_work=same_work, executor=executor)
@@ -111,7 +111,7 @@ def _with_relations(decision: Decision, deep: Sides[Recorded], settings: Diagnos
     return replace(decision, claims=(*decision.claims, *claims), notes=(*decision.notes, *notes))
 
 
-def _concluded(case: Case, decision: Decision, joined: Joined, step: Step | None) -> Verdict:
+def _concluded(case: Case, decision: Decision, joined: Joined, step: NextStep | None) -> Verdict:
     notes, command = list(decision.notes), decision.next_command
     if decision.kind is VerdictKind.DIFFERENCE:
         command = None if step is None else compare_again(case.good, case.bad, *step.options)
@@ -146,8 +146,8 @@ def _without_sufferers(suspects: tuple[Suspect, ...]) -> tuple[Suspect, ...]:
     return tuple(one for one in suspects if one.score > 0) if held else suspects
 
 
-def _next(case: Case, decision: Decision, joined: Joined, possible: Possible) -> Step | None:
-    recordings = Recordings(
+def _next(case: Case, decision: Decision, joined: Joined, possible: Possible) -> NextStep | None:
+    recordings = RecordedSides(
         traced=all(run.manifest.trace is not None for run in case.runs),
         waits=case.recorded_waits,
         fewest_runs=min(len(case.good), len(case.bad)),

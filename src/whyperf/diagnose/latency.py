@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.significance import Change, Measure, judge
+from whyperf.diagnose.significance import Direction, Measure, judge
 from whyperf.diagnose.verdict import Percentile
 from whyperf.engines.recording_protocol import has_events
 from whyperf.engines.run import Run
@@ -33,7 +33,7 @@ class Requests:
 
     def slower(self, settings: DiagnoseSettings) -> Measure | None:
         """The percentile that grew most, of those that grew beyond doubt."""
-        grew = [one for one in self.measures if judge(one, settings.latency).change is Change.GREW]
+        grew = [one for one in self.measures if judge(one, settings.latency).change is Direction.GREW]
         return max(grew, key=lambda one: one.relative, default=None)
 
 
@@ -52,7 +52,7 @@ def requests_of(good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSetti
         if which in _JUDGED:
             measures.append(measure)
         usual, slow = (_interval(side, which) for side in known)
-        certain = judge(measure, settings.latency).change in (Change.GREW, Change.SHRANK)
+        certain = judge(measure, settings.latency).change in (Direction.GREW, Direction.SHRANK)
         percentiles.append(Percentile(which, measure.good_mean, measure.bad_mean, usual, slow, certain))
     return Requests(tuple(percentiles), tuple(measures), _added(known)) if percentiles else None
 

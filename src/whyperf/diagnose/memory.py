@@ -13,7 +13,7 @@ from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.losses import cut_share
 from whyperf.diagnose.measures import Measures
 from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.significance import Change, Measure, judge
+from whyperf.diagnose.significance import Direction, Measure, judge
 from whyperf.diagnose.suspects import to_suspects
 from whyperf.diagnose.symptom_kind import Nature
 from whyperf.diagnose.verdict import ALLOCATED_BYTES, PEAK_BYTES, Symptom, VerdictKind
@@ -75,7 +75,7 @@ def _claims(case: Case, found: Sequence[Finding]) -> tuple[Claim, ...]:
 def resident_grew(peak: Measure, settings: DiagnoseSettings) -> bool:
     """Whether a recording of memory would have something to explain."""
     known = min(*peak.good, *peak.bad) > 0
-    return known and not peak.single and judge(peak, settings.held_memory).change is Change.GREW
+    return known and not peak.single and judge(peak, settings.held_memory).change is Direction.GREW
 
 
 class _Figures:
@@ -102,7 +102,7 @@ class _Figures:
         grew = [
             one
             for judged, one in chosen
-            if judged is not None and one is not None and judge(judged, settings.held_memory).change is Change.GREW
+            if judged is not None and one is not None and judge(judged, settings.held_memory).change is Direction.GREW
         ]
         if not grew or (self._does_more_work(settings) and not self._grew_per_unit(settings)):
             return None
@@ -130,14 +130,14 @@ class _Figures:
 
     def churns(self, settings: DiagnoseSettings) -> bool:
         """Whether at least twice as much is allocated for each byte in use."""
-        grew = judge(self.allocated, settings.held_memory).change is Change.GREW
+        grew = judge(self.allocated, settings.held_memory).change is Direction.GREW
         good, bad = self.allocated.good_mean, self.allocated.bad_mean
         in_use = max(self.in_use.bad_mean, 1.0) / max(self.in_use.good_mean, 1.0)
         return grew and not self._does_more_work(settings) and bad >= settings.churn * max(in_use, 1.0) * good
 
     def more_work(self, settings: DiagnoseSettings) -> Measure | None:
         """Memory that grew, though not for each unit of work."""
-        grew = judge(self.live, settings.held_memory).change is Change.GREW
+        grew = judge(self.live, settings.held_memory).change is Direction.GREW
         return self.live if grew and self._does_more_work(settings) else None
 
     def _resident_if_known(self) -> Measure | None:
@@ -153,7 +153,7 @@ class _Figures:
             tuple((one.peak_bytes - one.before_bytes) / count for one, count in zip(side, counts, strict=True))
             for side, counts in zip(self._held, self.units, strict=True)
         ]
-        return judge(Measure(PEAK_BYTES, *rows), settings.held_memory).change is Change.GREW
+        return judge(Measure(PEAK_BYTES, *rows), settings.held_memory).change is Direction.GREW
 
 
 def _interval(run: Run) -> int:

@@ -25,7 +25,7 @@ class Possible:
 
 
 @dataclass(frozen=True)
-class Recordings:
+class RecordedSides:
     """What the recordings at hand hold."""
 
     traced: bool
@@ -36,25 +36,25 @@ class Recordings:
 
 
 @dataclass(frozen=True)
-class Step:
+class NextStep:
     options: tuple[str, ...]  # of `whyperf compare`
     why: str
 
 
 def next_step(
-    symptom: Symptom, joined: Joined, recordings: Recordings, possible: Possible, settings: DiagnoseSettings
-) -> Step | None:
+    symptom: Symptom, joined: Joined, recordings: RecordedSides, possible: Possible, settings: DiagnoseSettings
+) -> NextStep | None:
     """None where nothing is open, or nothing that can be done here would tell."""
     nature = Nature(symptom.kind)
     if symptom.measure == PEAK_BYTES and recordings.memory:
         return None
     if symptom.measure == PEAK_BYTES:
         deep = ("--deep", "--symptom", str(SymptomSpec(SymptomKind.MEMORY)))
-        return Step(deep, "Samples do not show who keeps memory: exact counts do.") if possible.deep else None
+        return NextStep(deep, "Samples do not show who keeps memory: exact counts do.") if possible.deep else None
     if not joined.suspects and (step := _to_see(nature, recordings, possible)) is not None:
         return step
     if recordings.fewest_runs < 2:
-        return Step(("--runs", str(settings.usual_runs)), SPREAD_UNKNOWN)
+        return NextStep(("--runs", str(settings.usual_runs)), SPREAD_UNKNOWN)
     if recordings.unseen and (step := _to_see_waits(recordings.unseen, recordings, possible)) is not None:
         return step
     why = "The first two suspects are close" if _is_close(joined, settings) else ""
@@ -63,36 +63,38 @@ def next_step(
     return _to_decide(nature, joined, recordings, possible, why) if why else None
 
 
-def _to_see(nature: Nature, recordings: Recordings, possible: Possible) -> Step | None:
+def _to_see(nature: Nature, recordings: RecordedSides, possible: Possible) -> NextStep | None:
     """What would show where the time went."""
     if nature is Nature.EXTERNAL and possible.trace and not recordings.traced:
-        return Step(("--trace",), "Kernel events show other programs too: record with --trace.")
+        return NextStep(("--trace",), "Kernel events show other programs too: record with --trace.")
     if nature not in _WAITING:
         return None
     return _to_see_waits("The time went into waiting, which these recordings do not show", recordings, possible)
 
 
-def _to_see_waits(unseen: str, recordings: Recordings, possible: Possible) -> Step | None:
+def _to_see_waits(unseen: str, recordings: RecordedSides, possible: Possible) -> NextStep | None:
     if not recordings.traced and possible.trace:
-        return Step(("--trace",), f"{unseen}: record with --trace.")
+        return NextStep(("--trace",), f"{unseen}: record with --trace.")
     if not recordings.waits:
-        return Step(("--clock", "wall"), f"{unseen}: record with --clock wall.")
+        return NextStep(("--clock", "wall"), f"{unseen}: record with --clock wall.")
     return None
 
 
-def _to_decide(nature: Nature, joined: Joined, recordings: Recordings, possible: Possible, why: str) -> Step | None:
+def _to_decide(
+    nature: Nature, joined: Joined, recordings: RecordedSides, possible: Possible, why: str
+) -> NextStep | None:
     """What another witness would be asked with."""
     first = joined.suspects[0]
     if nature is Nature.CPU and possible.deep and not is_named_by_address(first.function):
         symptom = SymptomSpec(SymptomKind.INSTRUCTIONS, first.function)
-        return Step(("--deep", "--symptom", str(symptom)), f"{why}: exact counts would tell which of them changed.")
+        return NextStep(("--deep", "--symptom", str(symptom)), f"{why}: exact counts would tell which of them changed.")
     if nature is not Nature.CPU and not recordings.traced and possible.trace:
-        return Step(("--trace",), f"{why}: kernel events would tell who waits for whom.")
+        return NextStep(("--trace",), f"{why}: kernel events would tell who waits for whom.")
     if nature is not Nature.CPU and not recordings.waits:
-        return Step(("--clock", "wall"), f"{why}: samples of waiting threads would be one more witness.")
+        return NextStep(("--clock", "wall"), f"{why}: samples of waiting threads would be one more witness.")
     if first.confidence == HIGH:
         return None  # more of the same would show the same
-    return Step(("--runs", str(2 * recordings.fewest_runs)), f"{why}: more runs would tell.")
+    return NextStep(("--runs", str(2 * recordings.fewest_runs)), f"{why}: more runs would tell.")
 
 
 def _is_close(joined: Joined, settings: DiagnoseSettings) -> bool:

@@ -19,7 +19,7 @@ class HopKind(Enum):
     CONSTANT = "constant"
 
 
-class End(Enum):
+class ChainEnd(Enum):
     """Why a chain ends."""
 
     CONSTANT = "constant"
@@ -50,7 +50,7 @@ class Hop:
 @dataclass(frozen=True)
 class Origin:
     hops: tuple[Hop, ...]  # the first is where time is paid
-    end: End
+    end: ChainEnd
     sentence: str  # why it ends there
     turn: int  # the hop where good turns into bad
     runs: int
@@ -58,7 +58,7 @@ class Origin:
     narrows: bool = False  # at the turn many values become few, as with a bad hash: there is no one good value to force
 
 
-class Finding(Enum):
+class ProofFinding(Enum):
     PROVEN = "proven"
     SUPPORTED = "supported"
     REFUTED = "refuted"
@@ -66,7 +66,7 @@ class Finding(Enum):
     NOT_TESTABLE = "not-testable"
 
 
-class Means(Enum):
+class ProofMeans(Enum):
     VALUE = "value"
     FUNCTION = "function"  # of the good build, put into the bad program
     HUNK = "hunk"  # taken back, and built
@@ -83,8 +83,8 @@ class Share:
 
 @dataclass(frozen=True)
 class Proof:
-    finding: Finding
-    means: Means
+    finding: ProofFinding
+    means: ProofMeans
     function: str
     module: str
     file: str

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from whyperf.diagnose.verdict import Evidence
-from whyperf.engines.excess.blame_reasons import Role
+from whyperf.engines.excess.blame_reasons import BlameReason
 from whyperf.engines.excess.detail import CHANGED, ExcessDetail
 from whyperf.engines.values.patterns import MISSING_CONSTRAINT, SCALABILITY, UNKNOWN, WRONG_CONSTRAINT
 
@@ -21,7 +21,7 @@ NEW_PATH = "new-path"
 class HowItGrew:
     """How a suspect's time grew."""
 
-    role: Role | None = None  # None: no engine says
+    role: BlameReason | None = None  # None: no engine says
     repeats: bool = False  # in a loop of its own
     in_every_round: bool = False  # nothing but the loop around it decides that its hottest line is reached
     new_code: bool = False  # the good runs' program does not have what it answers for
@@ -58,7 +58,7 @@ def likeliest(told: str, growth: HowItGrew) -> str:
 
 
 def _by_growth(growth: HowItGrew) -> str:
-    calls_more = growth.role is Role.CALLS_MORE
+    calls_more = growth.role is BlameReason.CALLS_MORE
     if calls_more and growth.new_code:
         return NEW_PATH
     if growth.repeats:  # and nothing is known of the loop's data: it has more to go through, mostly
@@ -67,14 +67,14 @@ def _by_growth(growth: HowItGrew) -> str:
         # The loop goes as ever. If nothing in it decides about the call, a condition is missing; else it lets through.
         return MISSING_CONSTRAINT if growth.in_every_round else NEW_PATH
     # It is called as ever and calls more: whatever decides about the call decides otherwise.
-    return WRONG_CONSTRAINT if growth.role is Role.CALLS_OFTENER else UNKNOWN
+    return WRONG_CONSTRAINT if growth.role is BlameReason.CALLS_OFTENER else UNKNOWN
 
 
 def _between_builds(pattern: str, growth: HowItGrew) -> str:
     """Told to do the same, the good build has no less to go through."""
-    if growth.role is Role.ELSEWHERE:
+    if growth.role is BlameReason.ELSEWHERE:
         # What loops and conditions of others look at is made otherwise: their evaluation is wrong, not their code.
         return WRONG_CONSTRAINT
     # What the good build can do as well and does without, it tells apart from the rest; here it is done uniformly.
-    does_without = pattern != UNKNOWN or (growth.changed and growth.role is Role.OWN)
+    does_without = pattern != UNKNOWN or (growth.changed and growth.role is BlameReason.OWN)
     return MISSING_CONSTRAINT if does_without else UNKNOWN

@@ -13,14 +13,14 @@ from whyperf.errors import WhyperfError
 R = TypeVar("R", bound=Recorded)
 
 
-class Kind(Enum):
+class RecordingKind(Enum):
     SAMPLED = "a sampled recording"
     DEEP = "a deep recording"
     COUNTED = "a recording of call counts"
 
 
 # How to record the kind that one side lacks.
-_OPTIONS = {Kind.SAMPLED: "", Kind.DEEP: " --deep", Kind.COUNTED: " --counts"}
+_OPTIONS = {RecordingKind.SAMPLED: "", RecordingKind.DEEP: " --deep", RecordingKind.COUNTED: " --counts"}
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,12 @@ class Mixture(Generic[R]):
 
 
 def are_deep(recordings: Sequence[Recorded]) -> bool:
-    return bool(recordings) and all(_kind(recording) is Kind.DEEP for recording in recordings)
+    return bool(recordings) and all(_kind(recording) is RecordingKind.DEEP for recording in recordings)
 
 
 def parted(good: Sequence[R], bad: Sequence[R]) -> Mixture[R]:
     """Each kind on both sides, or not at all."""
-    sides = {kind: Sides(_of_kind(kind, good), _of_kind(kind, bad)) for kind in Kind}
+    sides = {kind: Sides(_of_kind(kind, good), _of_kind(kind, bad)) for kind in RecordingKind}
     for kind, side in sides.items():
         if bool(side.good) != bool(side.bad):
             one = (*side.good, *side.bad)[0].path
@@ -52,7 +52,7 @@ def parted(good: Sequence[R], bad: Sequence[R]) -> Mixture[R]:
                 f"whyperf record{_OPTIONS[kind]} -o {other.upper()} -- COMMAND",
                 status=2,
             )
-    mixture = Mixture(sides[Kind.SAMPLED], sides[Kind.DEEP], sides[Kind.COUNTED])
+    mixture = Mixture(sides[RecordingKind.SAMPLED], sides[RecordingKind.DEEP], sides[RecordingKind.COUNTED])
     if mixture.counted.good and not mixture.sampled.good:
         raise WhyperfError(
             f"{mixture.counted.good[0].path} holds call counts and no samples; a diagnosis needs samples too.",
@@ -62,11 +62,11 @@ def parted(good: Sequence[R], bad: Sequence[R]) -> Mixture[R]:
     return mixture
 
 
-def _of_kind(kind: Kind, recordings: Sequence[R]) -> list[R]:
+def _of_kind(kind: RecordingKind, recordings: Sequence[R]) -> list[R]:
     return [one for one in recordings if _kind(one) is kind]
 
 
-def _kind(recording: Recorded) -> Kind:
+def _kind(recording: Recorded) -> RecordingKind:
     if recording.manifest.counting is not None:
-        return Kind.COUNTED
-    return Kind.SAMPLED if recording.manifest.deep is None else Kind.DEEP
+        return RecordingKind.COUNTED
+    return RecordingKind.SAMPLED if recording.manifest.deep is None else RecordingKind.DEEP

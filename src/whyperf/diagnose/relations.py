@@ -22,7 +22,7 @@ from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.finding import HotLine
 from whyperf.engines.quantities import count, percent, seconds
 from whyperf.engines.recording_protocol import Recorded
-from whyperf.engines.relations.candidates import Change
+from whyperf.engines.relations.candidates import SymptomChange
 from whyperf.engines.relations.compare import compare
 from whyperf.engines.relations.detail import RelationsDetail
 from whyperf.engines.relations.findings import Relations
@@ -120,7 +120,7 @@ class _Deep:
 
     def verdict(self) -> Verdict:
         relations = self.relations
-        change = Change(relations.good, relations.bad)
+        change = SymptomChange(relations.good, relations.bad)
         if not change.is_material(self.relations_settings) and (elsewhere := self._memory_from_elsewhere()) is not None:
             by_name = compare_again(self.good, self.bad, "--deep", "--symptom", "function:NAME")
             return self._verdict(VerdictKind.INSUFFICIENT, elsewhere, next_command=by_name)
@@ -144,7 +144,7 @@ class _Deep:
             return None
         return memory_from_elsewhere(self.good, self.bad, self.settings)
 
-    def _changed(self, change: Change) -> Verdict:
+    def _changed(self, change: SymptomChange) -> Verdict:
         suspects = join(self.claims(), TRUST[self._nature]).suspects
         notes, command = [], None
         if not suspects:
@@ -166,7 +166,7 @@ class _Deep:
         each = " a run" if max(len(self.good), len(self.bad)) > 1 else ""
         return f"{count(relations.bad)} {relations.symptom}{each} in the bad runs, {count(relations.good)} in the good"
 
-    def _too_alike(self, change: Change) -> str:
+    def _too_alike(self, change: SymptomChange) -> str:
         if abs(change.amount) < self.relations_settings.least_contribution * max(abs(change.good), abs(change.bad)):
             return f"No difference: {self._amounts()}."
         least = percent(self.relations_settings.symptom_changed)

@@ -54,7 +54,7 @@ class Measure:
         return Measure(self.name, self.bad, self.good)
 
 
-class Change(Enum):
+class Direction(Enum):
     GREW = "grew"
     SHRANK = "shrank"
     SAME = "same"
@@ -63,7 +63,7 @@ class Change(Enum):
 
 @dataclass(frozen=True)
 class Judgement:
-    change: Change
+    change: Direction
     spread: float  # pooled standard deviation between runs of the same kind
     detectable: float  # smallest relative excess that these runs could have shown
 
@@ -71,13 +71,13 @@ class Judgement:
 def judge(measure: Measure, floors: Floors) -> Judgement:
     spread = pooled_spread(measure)
     if _grew(measure, floors, spread):
-        change = Change.GREW
+        change = Direction.GREW
     elif _grew(measure.swapped(), floors, spread):
-        change = Change.SHRANK
+        change = Direction.SHRANK
     elif measure.relative >= floors.relative:
-        change = Change.UNCLEAR
+        change = Direction.UNCLEAR
     else:
-        change = Change.SAME
+        change = Direction.SAME
     return Judgement(change, spread, _detectable(measure, floors, spread))
 
 

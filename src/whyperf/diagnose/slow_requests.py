@@ -8,7 +8,7 @@ from whyperf.diagnose.confidence import HIGH, MEDIUM
 from whyperf.diagnose.symptom_kind import Nature
 from whyperf.diagnose.verdict import Evidence, Percentile, Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.contexts.findings import ENGINE
-from whyperf.engines.contexts.slow_requests import QUEUED, RUNS, Place, SlowRequests, slow_requests
+from whyperf.engines.contexts.slow_requests import QUEUED, RUNS, RequestPlace, SlowRequests, slow_requests
 from whyperf.engines.finding import Detail
 from whyperf.engines.kernel.wait_kinds import WaitKind
 from whyperf.engines.quantities import percent, seconds
@@ -77,7 +77,7 @@ def _suspects(found: SlowRequests, added: float) -> list[Suspect]:
     return suspects
 
 
-def _why(found: SlowRequests, place: Place) -> str:
+def _why(found: SlowRequests, place: RequestPlace) -> str:
     said = (
         f"In {percent(place.in_slow)} of the slowest requests it {place.kind.words} {seconds(place.slow_s)} on "
         f"average; in the others for {seconds(place.usual_s)}."

@@ -8,7 +8,7 @@ from enum import Enum
 
 from whyperf.diagnose.measures import Measures
 from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.significance import Change, Measure, judge
+from whyperf.diagnose.significance import Direction, Measure, judge
 from whyperf.diagnose.threads import Threads, added_by_threads
 from whyperf.engines.run import Run, ended_by_themselves
 from whyperf.recording.manifest import Totals
@@ -24,12 +24,12 @@ class Nature(Enum):
 
 
 @dataclass(frozen=True)
-class Growth:
+class TotalsGrowth:
     """What bad runs have more of: whether beyond doubt, and how much. Seconds are per unit of work."""
 
-    cpu: Change
-    wall: Change
-    memory: Change  # of its peak
+    cpu: Direction
+    wall: Direction
+    memory: Direction  # of its peak
     cpu_s: float
     wall_s: float
     cpu_wait_s: float  # ready to run without getting a CPU: part of the wall time
@@ -46,24 +46,24 @@ class Growth:
         return self.cpu_s if self.threads is None else min(self.cpu_s, max(self.threads.run_s, 0.0))
 
 
-def nature_of(growth: Growth, settings: DiagnoseSettings) -> Nature | None:
+def nature_of(growth: TotalsGrowth, settings: DiagnoseSettings) -> Nature | None:
     """None: nothing grew beyond doubt."""
-    if growth.wall is Change.GREW and is_waited(growth, settings):
+    if growth.wall is Direction.GREW and is_waited(growth, settings):
         return _wait(growth, settings)
-    if growth.cpu is Change.GREW:
+    if growth.cpu is Direction.GREW:
         return Nature.CPU
-    if growth.wall is Change.GREW and growth.cpu_wait_s >= settings.cpu_part_of_wall * growth.wall_s:
+    if growth.wall is Direction.GREW and growth.cpu_wait_s >= settings.cpu_part_of_wall * growth.wall_s:
         return Nature.EXTERNAL
-    return Nature.MEMORY if growth.memory is Change.GREW else None
+    return Nature.MEMORY if growth.memory is Direction.GREW else None
 
 
-def is_waited(growth: Growth, settings: DiagnoseSettings) -> bool:
+def is_waited(growth: TotalsGrowth, settings: DiagnoseSettings) -> bool:
     """Whether the added wall time is the program's own waiting.
 
     On a busy machine more CPU time also means more waiting for a CPU: that is no wait of the program's. But a thread
     that sleeps or waits for storage does not wait for a CPU meanwhile, whatever others do.
     """
-    if growth.keeps_up and growth.cpu is Change.GREW:
+    if growth.keeps_up and growth.cpu is Direction.GREW:
         return False
     enough = settings.cpu_part_of_wall * growth.wall_s
     if growth.threads is not None and growth.threads.blocked_s >= enough > growth.running_s:
@@ -71,12 +71,12 @@ def is_waited(growth: Growth, settings: DiagnoseSettings) -> bool:
     return growth.running_s + max(growth.cpu_wait_s, 0.0) < enough
 
 
-def if_starved_threads_delay(growth: Growth) -> Growth:
+def if_starved_threads_delay(growth: TotalsGrowth) -> TotalsGrowth:
     """What grew, if the others waited for the thread that was longest ready to run without getting a CPU."""
     return replace(growth, cpu_wait_s=max(growth.cpu_wait_s, growth.thread_cpu_wait_s))
 
 
-def runs_less_side_by_side(growth: Growth, settings: DiagnoseSettings) -> bool:
+def runs_less_side_by_side(growth: TotalsGrowth, settings: DiagnoseSettings) -> bool:
     """Whether CPU time of threads that run side by side as ever would leave most of the added wall time unexplained.
 
     Either they wait for each other, or what was added is done by one of them: totals cannot tell which.
@@ -85,17 +85,17 @@ def runs_less_side_by_side(growth: Growth, settings: DiagnoseSettings) -> bool:
         return False
     running = growth.cpu_s / max(growth.cpus, 1.0) + max(growth.cpu_wait_s, 0.0)
     unknown = growth.threads is None
-    return unknown and growth.wall is Change.GREW and running < settings.cpu_part_of_wall * growth.wall_s
+    return unknown and growth.wall is Direction.GREW and running < settings.cpu_part_of_wall * growth.wall_s
 
 
-def _wait(growth: Growth, settings: DiagnoseSettings) -> Nature:
+def _wait(growth: TotalsGrowth, settings: DiagnoseSettings) -> Nature:
     enough = settings.io_part * growth.wall_s
     if growth.paging_s >= enough:
         return Nature.MEMORY
     return Nature.IO if growth.transfer_s >= enough else Nature.WAIT
 
 
-def growth_of(good: Sequence[Run], bad: Sequence[Run], measures: Measures, settings: DiagnoseSettings) -> Growth:
+def growth_of(good: Sequence[Run], bad: Sequence[Run], measures: Measures, settings: DiagnoseSettings) -> TotalsGrowth:
     def added(figure: Callable[[Totals], float]) -> float:
         means = [
             sum(figure(run.manifest.totals) / (run.work.count if measures.per_unit else 1.0) for run in side)
@@ -109,7 +109,7 @@ def growth_of(good: Sequence[Run], bad: Sequence[Run], measures: Measures, setti
     if threads is not None:
         starved_s = threads.runnable_s
         cpu_wait_s = cpu_wait_s if ended_by_themselves((*good, *bad)) else threads.runnable_s
-    return Growth(
+    return TotalsGrowth(
         cpu=judge(measures.cpu, settings.cpu).change,
         wall=_wall_change(measures, settings),
         memory=_memory_change(measures.memory, settings),
@@ -136,14 +136,14 @@ def _keeps_up(measures: Measures) -> bool:
     return measures.cpu.bad_mean * measures.wall.good_mean >= measures.wall.bad_mean * measures.cpu.good_mean
 
 
-def _wall_change(measures: Measures, settings: DiagnoseSettings) -> Change:
+def _wall_change(measures: Measures, settings: DiagnoseSettings) -> Direction:
     units = measures.units.bad_mean if measures.per_unit else 1.0
     tiny = abs(measures.wall.excess) * units < settings.least_wait_s
-    return Change.SAME if tiny else judge(measures.wall, settings.wall).change
+    return Direction.SAME if tiny else judge(measures.wall, settings.wall).change
 
 
-def _memory_change(peak: Measure, settings: DiagnoseSettings) -> Change:
+def _memory_change(peak: Measure, settings: DiagnoseSettings) -> Direction:
     known = min(*peak.good, *peak.bad) > 0
     if not known or abs(peak.excess) < settings.memory_bytes:
-        return Change.SAME
+        return Direction.SAME
     return judge(peak, settings.memory).change

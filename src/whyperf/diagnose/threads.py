@@ -19,7 +19,7 @@ _SLEEPS, _STORAGE = frozenset(SLEEPS), frozenset(STORAGE)
 
 
 @dataclass(frozen=True)
-class Part:
+class ThreadTime:
     """Seconds of a thread, or of the one of its namesakes that had most, per unit of work."""
 
     run_s: float = 0.0
@@ -29,15 +29,15 @@ class Part:
     blocked_s: float = 0.0  # all of it
     lived_s: float = 0.0
 
-    def __sub__(self, other: Part) -> Part:
-        return Part(*(mine - its for mine, its in zip(_fields(self), _fields(other), strict=True)))
+    def __sub__(self, other: ThreadTime) -> ThreadTime:
+        return ThreadTime(*(mine - its for mine, its in zip(_fields(self), _fields(other), strict=True)))
 
     @property
     def only_sleeps(self) -> bool:
         """It wakes up by itself and hardly computes: nobody waits for it to get a CPU."""
         return self.asleep_s > self.blocked_s / 2 and self.run_s < self.asleep_s / 10
 
-    def longer_asleep_than(self, usual: Part) -> float:
+    def longer_asleep_than(self, usual: ThreadTime) -> float:
         """Beyond what it would sleep if it just did so for as long as the window lasts, as pollers do."""
         lasted = self.lived_s / usual.lived_s if usual.lived_s > 0 else 0.0
         return self.asleep_s - usual.asleep_s * max(lasted, 1.0)
@@ -60,7 +60,7 @@ def added_by_threads(good: Sequence[Run], bad: Sequence[Run], *, per_unit: bool)
         _mean([_parts(run.manifest.totals, run.work.count if per_unit else 1.0) for run in side])
         for side in (good, bad)
     )
-    pairs = [(before.get(group, Part()), part) for group, part in after.items()]
+    pairs = [(before.get(group, ThreadTime()), part) for group, part in after.items()]
     uncounted = _unaccounted(bad, per_unit=per_unit) - _unaccounted(good, per_unit=per_unit)
     return Threads(
         run_s=max((now - usual).run_s for usual, now in pairs) + max(uncounted, 0.0),
@@ -71,7 +71,7 @@ def added_by_threads(good: Sequence[Run], bad: Sequence[Run], *, per_unit: bool)
 
 def queued_share(runs: Sequence[Run]) -> float:
     """How long threads waited for a CPU in units of how long they had one, without those that only sleep."""
-    threads = [one for run in runs for one in run.manifest.totals.threads if not Part(*_seconds(one)).only_sleeps]
+    threads = [one for run in runs for one in run.manifest.totals.threads if not ThreadTime(*_seconds(one)).only_sleeps]
     ran = sum(one.run_s for one in threads)
     return sum(one.runnable_s for one in threads) / ran if ran > 0 else 0.0
 
@@ -92,7 +92,7 @@ def queued_s(totals: Totals, stopped_by: str) -> float | None:
     return max((part.runnable_s for part in parts if not part.only_sleeps), default=0.0)
 
 
-def _parts(totals: Totals, units: float) -> dict[tuple[bool, str], Part]:
+def _parts(totals: Totals, units: float) -> dict[tuple[bool, str], ThreadTime]:
     """By thread, where threads of the same name are one: the longest, or all where they ran one after another."""
     members: defaultdict[tuple[bool, str], list[ThreadTimes]] = defaultdict(list)
     for thread in totals.threads:
@@ -101,10 +101,10 @@ def _parts(totals: Totals, units: float) -> dict[tuple[bool, str], Part]:
     return {group: _joined(threads, units, wall) for group, threads in members.items()}
 
 
-def _joined(threads: Sequence[ThreadTimes], units: float, wall_s: float) -> Part:
+def _joined(threads: Sequence[ThreadTimes], units: float, wall_s: float) -> ThreadTime:
     side_by_side = max(1.0, sum(thread.lived_s for thread in threads) / wall_s)
     columns = zip(*(_seconds(thread) for thread in threads), strict=True)
-    return Part(*(max(*column, sum(column) / side_by_side) / units for column in columns))
+    return ThreadTime(*(max(*column, sum(column) / side_by_side) / units for column in columns))
 
 
 def _seconds(thread: ThreadTimes) -> tuple[float, ...]:
@@ -114,10 +114,10 @@ def _seconds(thread: ThreadTimes) -> tuple[float, ...]:
     return thread.run_s, thread.runnable_s, asleep, storage, sum(thread.blocked_s.values()), thread.lived_s
 
 
-def _mean(runs: Sequence[dict[tuple[bool, str], Part]]) -> dict[tuple[bool, str], Part]:
+def _mean(runs: Sequence[dict[tuple[bool, str], ThreadTime]]) -> dict[tuple[bool, str], ThreadTime]:
     groups = {group for run in runs for group in run}
-    columns = {group: zip(*(_fields(run.get(group, Part())) for run in runs), strict=True) for group in groups}
-    return {group: Part(*(sum(values) / len(runs) for values in columns[group])) for group in groups}
+    columns = {group: zip(*(_fields(run.get(group, ThreadTime())) for run in runs), strict=True) for group in groups}
+    return {group: ThreadTime(*(sum(values) / len(runs) for values in columns[group])) for group in groups}
 
 
 def _unaccounted(runs: Sequence[Run], *, per_unit: bool) -> float:
@@ -129,5 +129,5 @@ def _unaccounted(runs: Sequence[Run], *, per_unit: bool) -> float:
     ) / len(runs)
 
 
-def _fields(part: Part) -> tuple[float, ...]:
+def _fields(part: ThreadTime) -> tuple[float, ...]:
     return part.run_s, part.runnable_s, part.asleep_s, part.storage_s, part.blocked_s, part.lived_s

@@ -8,7 +8,7 @@ from functools import partial
 
 from whyperf.diagnose.measures import Measures
 from whyperf.diagnose.settings import DiagnoseSettings, Floors
-from whyperf.diagnose.significance import Change, Measure, judge
+from whyperf.diagnose.significance import Direction, Measure, judge
 from whyperf.diagnose.verdict import PEAK_BYTES, TotalChange
 from whyperf.engines.kernel.system_calls import CHILDREN, LOCKS, SLEEPS, SOCKETS, STORAGE
 from whyperf.engines.quantities import count, seconds
@@ -96,7 +96,7 @@ def _change(measure: Measure, measures: Measures, settings: DiagnoseSettings) ->
     if abs(measure.excess) * units < least:
         return None
     change = judge(measure, floors.get(measure.name, _OTHERS)).change
-    if change not in (Change.GREW, Change.SHRANK):
+    if change not in (Direction.GREW, Direction.SHRANK):
         return None
     return TotalChange(measure.name, measure.good_mean, measure.bad_mean)
 

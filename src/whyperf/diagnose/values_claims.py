@@ -10,7 +10,7 @@ from pathlib import PurePath
 from whyperf.diagnose.claims import Claim, claims_of
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.suspects import to_suspects
-from whyperf.diagnose.verdict import ValueSpread, Variable
+from whyperf.diagnose.verdict import AbnormalVariable, ValueSpread
 from whyperf.engines.excess.findings import ENGINE as EXCESS
 from whyperf.engines.finding import Finding
 from whyperf.engines.values.compare import Values
@@ -61,8 +61,8 @@ def gather(values: Values) -> Data:
     return Data(values, {finding.function: finding for finding in findings(values)})
 
 
-def to_variable(one: ShownVariable) -> Variable:
-    return Variable(
+def to_variable(one: ShownVariable) -> AbnormalVariable:
+    return AbnormalVariable(
         name=one.name,
         good=one.good.text,
         bad=one.bad.text,

@@ -40,7 +40,7 @@ class ValueSpread:
 
 
 @dataclass(frozen=True)
-class Variable:
+class AbnormalVariable:
     name: str
     good: str  # range
     bad: str
@@ -106,7 +106,7 @@ class Suspect:
     confidence: str  # high, medium, low
     pattern: str
     why: str
-    variables: tuple[Variable, ...] = ()
+    variables: tuple[AbnormalVariable, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     lines: tuple[HotLine, ...] = ()
     decided_by: int = 0  # the line whose condition decides that `line` is reached; 0: none, or unknown

@@ -9,17 +9,19 @@ from whyperf.diagnose.latency import PREFIX
 from whyperf.diagnose.measures import Measures
 from whyperf.diagnose.significance import Judgement, Measure
 from whyperf.diagnose.verdict import Percentile
-from whyperf.engines.kernel.blocked_waits import Waits
+from whyperf.engines.kernel.blocked_waits import BlockedWaits
 from whyperf.engines.memory.sentences import in_bytes
 from whyperf.engines.quantities import count, percent, seconds
-from whyperf.engines.same_command import Work
+from whyperf.engines.same_command import SameWork
 
 SPREAD_UNKNOWN = "Spread unknown: a single run of a kind cannot show how much runs differ by themselves."
 COUNT_UNITS = "Count units of work to tell more work from slower work: work=N from the driver or --work-count FUNCTION."
 LEFT_OUT = {
-    Waits.ALL: [],
-    Waits.OUTSIDE: ["Waits for other threads and for child processes are excluded: they only pass on another wait."],
-    Waits.LOCKS: ["Only waits for locks are counted, which explain the excess: other waits only pass them on."],
+    BlockedWaits.ALL: [],
+    BlockedWaits.OUTSIDE: [
+        "Waits for other threads and for child processes are excluded: they only pass on another wait."
+    ],
+    BlockedWaits.LOCKS: ["Only waits for locks are counted, which explain the excess: other waits only pass them on."],
 }
 HOLDER_UNSEEN = "Who holds the lock is not seen here, only who waits for it"
 WAITS_UNSEEN = "Samples of CPU time do not show if threads wait for each other"
@@ -264,7 +266,7 @@ def starved_thread(cpu_wait_s: float) -> str:
     )
 
 
-def assumed_work(work: Work) -> str:
+def assumed_work(work: SameWork) -> str:
     words = " and ".join(word if len(word) <= _SHOWN_WORD else f"…{word[-_SHOWN_WORD:]}" for word in work.differing)
     if work.same:
         return f"Two builds whose commands differ in {words}: taken for the same work. --same-work no says otherwise."

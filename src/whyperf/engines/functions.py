@@ -31,7 +31,7 @@ _STANDARD_LIBRARY_PARTS = ("/rustc/", "/lib/rustlib/src/", "/include/c++/")
 
 
 @dataclass(frozen=True)
-class Function:
+class IndexedFunction:
     key: FunctionKey
     file: str  # as the build recorded it
     own: bool  # the program's own code, not a system library's and not a system header's
@@ -61,7 +61,7 @@ class FunctionIndex:
         self._own_libraries = self.upgraded | launched_libraries(runs)
         seen = {run: self._sampled(run) for run in runs}
         self._shared_names = self._names_taken_twice(runs, seen)
-        self.functions: list[Function] = []
+        self.functions: list[IndexedFunction] = []
         self._number: dict[FunctionKey, int] = {}
         self.of_frame: dict[Run, list[int]] = {}
         self.of_row: dict[Run, dict[int, int]] = {}  # by row of the run's functions, sampled ones only
@@ -93,7 +93,7 @@ class FunctionIndex:
                 if (what.module, what.name) in declared:
                     key = self._key(run, what)
                     number = self._intern(key, what.file, what.own)
-                    self.functions[number] = Function(key, what.file, what.own)
+                    self.functions[number] = IndexedFunction(key, what.file, what.own)
                     self.declared_line[run].setdefault(number, what.line)
 
     def declaration(self, run: Run, number: int) -> tuple[str, int] | None:
@@ -249,7 +249,7 @@ class FunctionIndex:
     def _intern(self, key: FunctionKey, file: str, own: bool) -> int:
         number = self._number.setdefault(key, len(self.functions))
         if number == len(self.functions):
-            self.functions.append(Function(key, file, own))
+            self.functions.append(IndexedFunction(key, file, own))
         return number
 
     def _key(self, run: Run, what: _Declared) -> FunctionKey:

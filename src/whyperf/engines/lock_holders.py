@@ -43,7 +43,7 @@ class LocksDetail(Detail):
 
 
 @dataclass(frozen=True)
-class Holder:
+class LockHolder:
     finding: Finding
     waiters: frozenset[int]  # functions, of the index, in which threads wait for the lock
     within: frozenset[int]  # functions in which the holder passes the time
@@ -98,7 +98,7 @@ def find_holder(
     added_wall_s: float,
     unit: str,
     per_unit: bool,
-) -> Holder | None:
+) -> LockHolder | None:
     """None where locks do not explain most of the added time, or nobody is seen to hold them."""
     before, after = ([_Contention(run, index) for run in side] for side in (good, bad))
     lengths = [
@@ -145,7 +145,7 @@ class _Said:
 
 def _holder(
     function: int, runs: Sequence[_Contention], index: FunctionIndex, said: _Said, strength: Strength
-) -> Holder:
+) -> LockHolder:
     means, cover = said.means, said.cover
     inside: Counter[int] = Counter()  # innermost own function
     blocked, total = 0.0, 0.0
@@ -191,7 +191,7 @@ def _holder(
     )  # fmt: skip
     waiters = frozenset(one.own[-1] for each in runs for one in each.waits if one.own)
     beside = frozenset(one.own[-1] for each in runs for one in each.others if one.is_blocked and one.own)
-    return Holder(finding, waiters - {function}, beside - {function}, means[1] - means[0])
+    return LockHolder(finding, waiters - {function}, beside - {function}, means[1] - means[0])
 
 
 def _strength(lengths: Sequence[Sequence[float]], share: float, *, inferred: bool) -> Strength:

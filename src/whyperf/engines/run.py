@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from whyperf.engines.holdings import holdings_of, holds_memory
-from whyperf.engines.kernel.blocked_waits import Waits, which_count
+from whyperf.engines.kernel.blocked_waits import BlockedWaits, which_count
 from whyperf.engines.recording_protocol import Recorded
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.tables import Clock
@@ -70,7 +70,7 @@ class Run:
         self,
         recording: Recorded,
         *,
-        waits: Waits = Waits.ALL,
+        waits: BlockedWaits = BlockedWaits.ALL,
         parts: Floats | None = None,
         tally: Tally | None = None,
     ) -> None:
@@ -180,7 +180,7 @@ class Run:
         return chains
 
 
-def tally(of_waits: Waits, recording: Recorded, parts: Floats | None = None) -> Tally:
+def tally(of_waits: BlockedWaits, recording: Recorded, parts: Floats | None = None) -> Tally:
     table, manifest = recording.table("samples"), recording.manifest
     stacks, seconds = column(table, "stack"), column(table, "weight") / 1e9
     seconds = seconds if parts is None else seconds * parts
@@ -225,7 +225,7 @@ def _work_done(recording: Recorded) -> Work:
     return Work(unit, float(counts[last]))
 
 
-def _counted(samples: pa.Table, recording: Recorded, waits: Waits) -> dict[Clock, npt.NDArray[np.bool_]]:
+def _counted(samples: pa.Table, recording: Recorded, waits: BlockedWaits) -> dict[Clock, npt.NDArray[np.bool_]]:
     """Which samples count for each clock."""
     time, clocks, window = column(samples, "time"), column(samples, "clock"), recording.manifest.window
     inside = (time >= window.start) & (time <= window.end)

@@ -21,32 +21,32 @@ _NAMES_A_PORT = re.compile(r"--?(\w+[-_])?port", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Work:
+class SameWork:
     """What the commands of all runs say."""
 
     same: bool
     differing: tuple[str, ...] = ()  # words of two commands that differ in more than folders
 
 
-def work_of(runs: Sequence[Run]) -> Work:
+def work_of(runs: Sequence[Run]) -> SameWork:
     """Compare every command with the last one's, word by word."""
     commands = [" ".join(run.manifest.command[1:]).split() for run in runs]  # what a shell runs is one word of several
     compared = [_compared(one, commands[-1]) for one in commands[:-1]]
     differing = next((work for work in compared if not work.same), None)
-    return differing or next((work for work in compared if work.differing), Work(same=True))
+    return differing or next((work for work in compared if work.differing), SameWork(same=True))
 
 
-def _compared(one: Sequence[str], other: Sequence[str]) -> Work:
+def _compared(one: Sequence[str], other: Sequence[str]) -> SameWork:
     if len(one) != len(other):
-        return Work(same=False, differing=(" ".join(one), " ".join(other)))
+        return SameWork(same=False, differing=(" ".join(one), " ".join(other)))
     incidental: tuple[str, ...] = ()
     for at, (word, instead) in enumerate(zip(one, other, strict=True)):
         if PurePath(word).name == PurePath(instead).name:
             continue
         if not _is_incidental(one[at - 1] if at else "", word, instead):
-            return Work(same=False, differing=(word, instead))
+            return SameWork(same=False, differing=(word, instead))
         incidental = incidental or (word, instead)
-    return Work(same=True, differing=incidental)
+    return SameWork(same=True, differing=incidental)
 
 
 def _is_incidental(before: str, word: str, other: str) -> bool:

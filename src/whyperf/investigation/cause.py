@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from whyperf.diagnose.origin import Finding, Hop, Origin, Proof
+from whyperf.diagnose.origin import Hop, Origin, Proof, ProofFinding
 from whyperf.diagnose.verdict import Evidence, Suspect, Verdict
 from whyperf.engines.finding import Detail
 from whyperf.investigation.proving import SETTLED, Tried
@@ -25,7 +25,7 @@ def with_cause(
     why = f"Here `{maker.what}` is {maker.bad}, was {maker.good}; {payer.function} pays for it."
     if settled is None:
         why = f"{why} Many values become few here, so no single good value can be forced: this is not proven."
-    is_proven = settled is not None and settled.proof.finding is Finding.PROVEN
+    is_proven = settled is not None and settled.proof.finding is ProofFinding.PROVEN
     return _led_by(verdict, payer, followed, maker, is_proven=is_proven, why=why)
 
 
@@ -39,7 +39,7 @@ def with_changed_function(verdict: Verdict, proofs: Sequence[Proof]) -> Verdict:
         return _ranked(verdict, [replace(payer, proofs=tuple(proofs)), *others])
     why = f"Its code differs between the two builds, and {payer.function} pays for what it makes."
     followed = replace(payer, proofs=(settled,))
-    return _led_by(verdict, payer, followed, settled, is_proven=settled.finding is Finding.PROVEN, why=why)
+    return _led_by(verdict, payer, followed, settled, is_proven=settled.finding is ProofFinding.PROVEN, why=why)
 
 
 def _led_by(

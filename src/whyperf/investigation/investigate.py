@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from whyperf.diagnose.measures import is_measurable
-from whyperf.diagnose.origin import Finding
+from whyperf.diagnose.origin import ProofFinding
 from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
 from whyperf.errors import WhyperfError
 from whyperf.investigation.cause import with_cause, with_changed_function
 from whyperf.investigation.proving import SETTLED, ChainProof, Tried, tried_functions
 from whyperf.investigation.starts import Beginning, FindBinary, beginnings
-from whyperf.investigation.subject import Bounds, Say, Subject
-from whyperf.origin.search import Found, search
+from whyperf.investigation.subject import ProofBounds, Say, Subject
+from whyperf.origin.search import FoundOrigin, search
 from whyperf.origin.starts import Start
 
 _CHAINS = 4  # that are followed
@@ -24,24 +24,29 @@ _PART = 0.4  # of the time that is left, for one chain
 
 
 @dataclass(frozen=True)
-class Followed:
+class FollowedSuspect:
     suspect: Suspect
-    found: Found
+    found: FoundOrigin
     tried: tuple[Tried, ...]
 
     @property
     def is_proven(self) -> bool:
-        return any(one.proof.finding is Finding.PROVEN for one in self.tried)
+        return any(one.proof.finding is ProofFinding.PROVEN for one in self.tried)
 
     @property
     def worth(self) -> tuple[int, bool, int]:
         """What is shown where nothing is proven: what forcing supports, then what says most."""
-        ranks = {Finding.PROVEN: 4, Finding.SUPPORTED: 3, Finding.TRIGGER: 2, Finding.NOT_TESTABLE: 1}
+        ranks = {
+            ProofFinding.PROVEN: 4,
+            ProofFinding.SUPPORTED: 3,
+            ProofFinding.TRIGGER: 2,
+            ProofFinding.NOT_TESTABLE: 1,
+        }
         found = max((ranks.get(one.proof.finding, 0) for one in self.tried if one.is_run), default=1)
         return found, self.found.origin.narrows, len(self.found.origin.hops)
 
 
-def investigate(verdict: Verdict, subject: Subject, binary_of: FindBinary, bounds: Bounds, say: Say) -> Verdict:
+def investigate(verdict: Verdict, subject: Subject, binary_of: FindBinary, bounds: ProofBounds, say: Say) -> Verdict:
     """The verdict with origin, proofs and cause; as it was where nothing leads further than it did."""
     measure = measure_of(verdict)
     if verdict.kind is not VerdictKind.DIFFERENCE or measure is None:
@@ -49,10 +54,10 @@ def investigate(verdict: Verdict, subject: Subject, binary_of: FindBinary, bound
     functions = tried_functions(verdict.suspects, subject, measure, bounds, say)
     if any(one.finding in SETTLED for one in functions):
         return with_changed_function(verdict, functions)
-    chains, dead_ends = list[Followed](), list[str]()
+    chains, dead_ends = list[FollowedSuspect](), list[str]()
     for chain in _chains(beginnings(verdict, binary_of), subject, bounds, say, dead_ends):
         tried = ChainProof(chain.found, subject, measure, bounds, say).tried()
-        chains.append(Followed(chain.suspect, chain.found, tuple(tried)))
+        chains.append(FollowedSuspect(chain.suspect, chain.found, tuple(tried)))
         if chains[-1].is_proven or chain.found.origin.narrows or len(chains) == _CHAINS:
             break
     best = max(chains, key=lambda one: one.worth, default=None)
@@ -70,7 +75,7 @@ def measure_of(verdict: Verdict) -> str | None:
     return measure if is_measurable(measure) else None
 
 
-def follow(start: Start, subject: Subject, bounds: Bounds, say: Say) -> Found:
+def follow(start: Start, subject: Subject, bounds: ProofBounds, say: Say) -> FoundOrigin:
     return search(
         start,
         subject.good,
@@ -84,8 +89,8 @@ def follow(start: Start, subject: Subject, bounds: Bounds, say: Say) -> Found:
 
 
 def _chains(
-    starts: Iterable[Beginning], subject: Subject, bounds: Bounds, say: Say, dead_ends: list[str]
-) -> Iterator[Followed]:
+    starts: Iterable[Beginning], subject: Subject, bounds: ProofBounds, say: Say, dead_ends: list[str]
+) -> Iterator[FollowedSuspect]:
     """Those that say more than where they began; of the others, `dead_ends` gets a sentence."""
     for beginning in starts:
         left = bounds.ends - time.monotonic()
@@ -93,11 +98,11 @@ def _chains(
             dead_ends.append("There was no time left to follow one.")
             return
         try:
-            found = follow(beginning.start, subject, Bounds(time.monotonic() + _PART * left, bounds.runs), say)
+            found = follow(beginning.start, subject, ProofBounds(time.monotonic() + _PART * left, bounds.runs), say)
         except WhyperfError as error:  # no code reads it there, or it has no debug information
             dead_ends.append(error.sentence)
             continue
         if len(found.origin.hops) > 1:
-            yield Followed(beginning.suspect, found, ())
+            yield FollowedSuspect(beginning.suspect, found, ())
         else:
             dead_ends.append(found.origin.sentence)

@@ -7,21 +7,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from whyperf.diagnose.origin import End, Finding, Proof
+from whyperf.diagnose.origin import ChainEnd, Proof, ProofFinding
 from whyperf.diagnose.verdict import Suspect
 from whyperf.errors import WhyperfError
-from whyperf.investigation.subject import Bounds, Say, Subject
+from whyperf.investigation.subject import ProofBounds, Say, Subject
 from whyperf.origin.forcible import ForcibleSite
-from whyperf.origin.search import Found
+from whyperf.origin.search import FoundOrigin
 from whyperf.proof.by_function import prove_by_functions
 from whyperf.proof.by_value import ForcedPlace, prove_value
-from whyperf.proof.rounds import Side, Trying, not_testable
-from whyperf.proof.sentences import Claim, was_not_forced
-from whyperf.proof.trial import Kind
+from whyperf.proof.rounds import ProofSide, Trying, not_testable
+from whyperf.proof.sentences import ProofClaim, was_not_forced
+from whyperf.proof.trial import TrialKind
 
 _MOST_TRIALS = 3
 _CONSTANT = 0.95  # of what a place made is one value
-SETTLED = (Finding.PROVEN, Finding.SUPPORTED)
+SETTLED = (ProofFinding.PROVEN, ProofFinding.SUPPORTED)
 
 
 _NO_TRIALS_LEFT = f"{_MOST_TRIALS} other trials of the same chain came first"
@@ -39,10 +39,10 @@ class Tried:
 
 @dataclass(frozen=True)
 class ChainProof:
-    found: Found
+    found: FoundOrigin
     subject: Subject
     measure: str
-    bounds: Bounds
+    bounds: ProofBounds
     say: Say
 
     def tried(self) -> list[Tried]:
@@ -74,10 +74,12 @@ class ChainProof:
                 claim, why = self._claim(number), not_tried.get(number) or _why_not(self.found, number)
                 yield Tried(number, not_testable(claim, self.measure, was_not_forced(claim, why)), is_run=False)
 
-    def _claim(self, number: int) -> Claim:
+    def _claim(self, number: int) -> ProofClaim:
         hops = self.found.origin.hops
         hop, is_input = hops[number], _is_input(self.found, number)
-        return Claim(hop.function, hop.module, hop.file, hop.line, hop.what, hop.good, hop.bad, from_outside=is_input)
+        return ProofClaim(
+            hop.function, hop.module, hop.file, hop.line, hop.what, hop.good, hop.bad, from_outside=is_input
+        )
 
     def _trial(self, number: int, site: ForcibleSite, place: ForcedPlace) -> Proof:
         claim, subject = replace(self._claim(number), in_order=place.in_order), self.subject
@@ -92,7 +94,7 @@ class ChainProof:
 
 
 def tried_functions(
-    suspects: Sequence[Suspect], subject: Subject, measure: str, bounds: Bounds, say: Say
+    suspects: Sequence[Suspect], subject: Subject, measure: str, bounds: ProofBounds, say: Say
 ) -> tuple[Proof, ...]:
     """Of two builds: what the good one's functions do in the bad program. Empty where there is one build."""
     trying = _trying(
@@ -101,24 +103,24 @@ def tried_functions(
     return prove_by_functions(*_sides(subject), suspects, trying)
 
 
-def _sides(subject: Subject) -> tuple[Side, Side]:
+def _sides(subject: Subject) -> tuple[ProofSide, ProofSide]:
     of_good, of_bad = subject.lifecycles
-    return Side(subject.good, of_good, subject.environment), Side(subject.bad, of_bad, subject.environment)
+    return ProofSide(subject.good, of_good, subject.environment), ProofSide(subject.bad, of_bad, subject.environment)
 
 
-def _trying(subject: Subject, measure: str, bounds: Bounds, told: Callable[[Kind, int], None]) -> Trying:
+def _trying(subject: Subject, measure: str, bounds: ProofBounds, told: Callable[[TrialKind, int], None]) -> Trying:
     left = max(0.0, bounds.ends - time.monotonic())
     return Trying(measure, subject.output_files, budget_s=left, on_run=told)
 
 
-def _told(say: Say, what: str, kind: Kind, run: int) -> None:
+def _told(say: Say, what: str, kind: TrialKind, run: int) -> None:
     say(f"{what}: {kind.value} run {run + 1}")
 
 
 _Candidate = tuple[int, ForcibleSite, ForcedPlace]
 
 
-def _candidates(found: Found) -> list[_Candidate]:
+def _candidates(found: FoundOrigin) -> list[_Candidate]:
     """The hop where good turns into bad first, then those nearer to where time is paid, then those behind it. Hops with
     one value come before those whose values change from call to call, and what only hands on the input comes last."""
     turn, last = found.origin.turn, len(found.origin.hops) - 1
@@ -127,13 +129,15 @@ def _candidates(found: Found) -> list[_Candidate]:
     return sorted(filter(None, every), key=lambda one: (_is_input(found, one[0]), one[2].in_order))
 
 
-def _is_input(found: Found, number: int) -> bool:
+def _is_input(found: FoundOrigin, number: int) -> bool:
     """Handed on as it came from outside: it is the input that differs, not what was made of it."""
     hop, last = found.origin.hops[number], found.origin.hops[-1]
-    return found.origin.end is End.OUTSIDE and (hop.good, hop.bad) == (last.good, last.bad)
+    return found.origin.end is ChainEnd.OUTSIDE and (hop.good, hop.bad) == (last.good, last.bad)
 
 
-def _first(place_at: Callable[[ForcibleSite], ForcedPlace | None], found: Found, number: int) -> _Candidate | None:
+def _first(
+    place_at: Callable[[ForcibleSite], ForcedPlace | None], found: FoundOrigin, number: int
+) -> _Candidate | None:
     sites = found.forcible[number]
     return next(((number, site, place) for site in sites if (place := place_at(site)) is not None), None)
 
@@ -160,7 +164,7 @@ def _usual(values: tuple[tuple[int, int], ...]) -> int | None:
     return values[0][0] if total and values[0][1] >= _CONSTANT * total else None
 
 
-def _why_not(found: Found, number: int) -> str:
+def _why_not(found: FoundOrigin, number: int) -> str:
     """Why a hop has no place where its value could be forced."""
     sites = found.forcible[number]
     if found.counts[number]:

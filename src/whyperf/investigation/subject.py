@@ -20,7 +20,7 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Bounds:
+class ProofBounds:
     ends: float  # by the monotonic clock
     runs: int = 20  # of each search
 

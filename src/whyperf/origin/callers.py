@@ -6,103 +6,107 @@ from collections import defaultdict
 
 import numpy as np
 
-from whyperf.debuginfo.machines.machine import Step as Leads
+from whyperf.debuginfo.machines.machine import FlowStep as Leads
 from whyperf.debuginfo.machines.operations import VECTOR
-from whyperf.debuginfo.slices.definitions import Definition, Slot
-from whyperf.diagnose.origin import End, HopKind
+from whyperf.debuginfo.slices.definitions import Definition, StackSlot
+from whyperf.diagnose.origin import ChainEnd, HopKind
 from whyperf.origin.points import entry_point, result_in
-from whyperf.origin.program_code import Side
-from whyperf.origin.questions import Ask, Here, Next, Stop
-from whyperf.origin.trail import Step, Trail
-from whyperf.origin.values import EMPTY, Compared, Sample
+from whyperf.origin.program_code import BuildSide
+from whyperf.origin.questions import Ask, CodeHere, Next, Stop
+from whyperf.origin.trail import Trail, TrailStep
+from whyperf.origin.values import EMPTY, ComparedValues, Sample
 
 _TAIL_CALLS = 3
 _MAIN = "main"
 
 
-def passed(trail: Trail, here: Here, argument: Definition) -> Next:
+def passed(trail: Trail, here: CodeHere, argument: Definition) -> Next:
     """The caller whose argument differs most, weighed by how often it calls."""
     compared = _by_caller(trail, here, argument)
     if not compared:
-        return Stop(End.NOT_FOLLOWED, "It is an argument that could not be seen.")
+        return Stop(ChainEnd.NOT_FOLLOWED, "It is an argument that could not be seen.")
     best = max(compared, key=lambda one: (compared[one].rank * compared[one].bad.total, compared[one].bad.total))
     register = argument.target if isinstance(argument.target, int) else None
     shown = trail.result(here, argument)
-    trail.add(Step(HopKind.ARGUMENT, here.entry, shown, trail.name_after(here, argument), register))
+    trail.add(TrailStep(HopKind.ARGUMENT, here.entry, shown, trail.name_after(here, argument), register))
     if here.module.function_name(here.entry.address) == _MAIN:
-        return Stop(End.OUTSIDE, "It is the number of the program's own arguments, or where they are.")
-    found = call_that_returns_to(trail, Side.BAD, best, here)
+        return Stop(ChainEnd.OUTSIDE, "It is the number of the program's own arguments, or where they are.")
+    found = call_that_returns_to(trail, BuildSide.BAD, best, here)
     if isinstance(found, Stop):
         return found
     caller, call = found
     location = argument.target
-    if isinstance(location, Slot):
+    if isinstance(location, StackSlot):
         depth = caller.slicer.function.depth[caller.slicer.function.row[call]]
-        location = None if depth is None else Slot(location.offset - depth, location.size)
+        location = None if depth is None else StackSlot(location.offset - depth, location.size)
     if location is None:
-        return Stop(End.NOT_FOLLOWED, "It is passed on a stack whose depth is not known.")
+        return Stop(ChainEnd.NOT_FOLLOWED, "It is passed on a stack whose depth is not known.")
     return Ask(caller.at(call), location, shown)
 
 
-def _by_caller(trail: Trail, here: Here, argument: Definition) -> dict[int, Compared]:
+def _by_caller(trail: Trail, here: CodeHere, argument: Definition) -> dict[int, ComparedValues]:
     """By return address; empty where arguments cannot be seen, as in floating-point registers."""
     if isinstance(argument.target, int) and argument.target >= VECTOR:
         return {}
     entry = entry_point(here.module.path, here.slicer)
     found: defaultdict[int, list[Sample]] = defaultdict(lambda: [EMPTY, EMPTY])
-    for side in Side:
+    for side in BuildSide:
         looked = trail.evidence.looked(entry.key, side)
         if looked is None:
             return {}
-        values = looked.rows["hit"] if isinstance(argument.target, Slot) else result_in(looked.rows, argument)
+        values = looked.rows["hit"] if isinstance(argument.target, StackSlot) else result_in(looked.rows, argument)
         for caller in np.unique(looked.rows["caller"]).tolist():
             mine = looked.rows["caller"] == caller
             key = _common(trail, side, caller)
             found[key][side] = Sample(values[mine], looked.rows["hit"][mine], int(mine.sum()), looked.complete)
-    return {caller: Compared(good, bad, argument.size) for caller, (good, bad) in found.items()}
+    return {caller: ComparedValues(good, bad, argument.size) for caller, (good, bad) in found.items()}
 
 
-def _common(trail: Trail, side: Side, caller: int) -> int:
+def _common(trail: Trail, side: BuildSide, caller: int) -> int:
     """Callers of the good run by where the bad run has them: addresses may differ by the bias, or by the build."""
     modules = trail.evidence.modules
-    if side is Side.BAD or modules[0] == modules[1]:
+    if side is BuildSide.BAD or modules[0] == modules[1]:
         return caller
     found = trail.code.locate(side, modules[side], caller)
     if found is None:
         return caller
-    biases = dict(modules[Side.BAD])
+    biases = dict(modules[BuildSide.BAD])
     return found.address + biases.get(str(found.module.path), 0)
 
 
-def call_that_returns_to(trail: Trail, side: Side, address: int, callee: Here) -> tuple[Here, int] | Stop:
+def call_that_returns_to(trail: Trail, side: BuildSide, address: int, callee: CodeHere) -> tuple[CodeHere, int] | Stop:
     """The function and address of the call behind which an address of a run lies; through calls at functions' ends,
     whose callers do not show, to the jump that leads to `callee`."""
     at = trail.code.locate(side, trail.evidence.modules[side], address - 1)
     if at is None:
-        return Stop(End.NOT_FOLLOWED, "It is called from code that belongs to no file.")
+        return Stop(ChainEnd.NOT_FOLLOWED, "It is called from code that belongs to no file.")
     name = callee.module.function_name(callee.entry.address)
     if not trail.code.is_program(at.module):
         jumps = (
             _jump_to(callee, main, callee.slicer.function.entry, _TAIL_CALLS) for main in callee.module.entries("main")
         )
         jump = next((one for one in jumps if one is not None), None)  # `return serve(...)` at the end of main()
-        return jump if jump is not None else Stop(End.NOT_FOLLOWED, f"{name}() is called by {at.module.path.name}.")
+        return (
+            jump if jump is not None else Stop(ChainEnd.NOT_FOLLOWED, f"{name}() is called by {at.module.path.name}.")
+        )
     here = trail.here(at)
     call = here.slicer.function.ending_at(at.address + 1) if here is not None else None
     if here is None or call is None:
-        return Stop(End.NOT_FOLLOWED, f"The call of {name}() was not found.")
+        return Stop(ChainEnd.NOT_FOLLOWED, f"The call of {name}() was not found.")
     target = None if call.target is None else here.module.callee(call).entry
     if target is not None and target != callee.slicer.function.entry:
         jump = _jump_to(here, target, callee.slicer.function.entry, _TAIL_CALLS)
-        return jump if jump is not None else Stop(End.NOT_FOLLOWED, f"{name}() is called through another function.")
+        return (
+            jump if jump is not None else Stop(ChainEnd.NOT_FOLLOWED, f"{name}() is called through another function.")
+        )
     return here, call.address
 
 
-def _jump_to(here: Here, entry: int, wanted: int, depth: int) -> tuple[Here, int] | None:
+def _jump_to(here: CodeHere, entry: int, wanted: int, depth: int) -> tuple[CodeHere, int] | None:
     slicer = here.module.slicer_at(entry)
     if slicer is None:
         return None
-    inside = Here(here.module, slicer)
+    inside = CodeHere(here.module, slicer)
     leaving = [one for one in slicer.function.code if one.step is Leads.JUMP and one.target not in slicer.function.row]
     for one in leaving:
         if one.target == wanted:

@@ -9,20 +9,20 @@ import numpy as np
 
 from whyperf.debuginfo.fingerprints import fingerprints
 from whyperf.debuginfo.places import scopes_at
-from whyperf.debuginfo.slices.module import ModuleCode, Place
+from whyperf.debuginfo.slices.module import ModuleCode, SourcePlace
 from whyperf.origin.program_code import ProgramCode
-from whyperf.origin.questions import Here
+from whyperf.origin.questions import CodeHere
 
 
 @dataclass(frozen=True)
 class Changed:
-    place: Place
+    place: SourcePlace
     """Where the source function is declared."""
     into: str
     """The function that it was inlined into; empty: it has code of its own."""
 
 
-def changed_in(code: ProgramCode, here: Here) -> list[Changed]:
+def changed_in(code: ProgramCode, here: CodeHere) -> list[Changed]:
     """Those that were inlined there first; the function itself only where none of them differs."""
     module = here.module
     whole = module.function_name(here.entry.address)
@@ -32,7 +32,7 @@ def changed_in(code: ProgramCode, here: Here) -> list[Changed]:
     for row in _functions_in(here):
         name = functions.names[row]
         if good.get(name) != bad.get(name):
-            place = Place(name, functions.files[row], int(functions.lines[row]))
+            place = SourcePlace(name, functions.files[row], int(functions.lines[row]))
             found.append(Changed(place, "" if name == whole else whole))
     return [one for one in found if one.into] or found
 
@@ -46,7 +46,7 @@ def _codes(module: ModuleCode) -> dict[str, frozenset[int]]:
     return {name: frozenset(codes) for name, codes in found.items()}
 
 
-def _functions_in(here: Here) -> list[int]:
+def _functions_in(here: CodeHere) -> list[int]:
     """Rows of the functions whose code is there, inlined ones too."""
     code = here.module.binary.code
     scopes = np.unique(scopes_at(code, here.slicer.function.flow.address))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whyperf.origin.evidence import Targets
-from whyperf.origin.program_code import Side
+from whyperf.origin.program_code import BuildSide
 
 TEXT_BYTES = 8
 """Of a text that are looked at."""
@@ -50,6 +50,6 @@ def _is_text(word: str, text: bytes, ended: bool) -> bool:
 
 def is_start_text(targets: Targets, address: int, added: int = ADDED_BYTES) -> bool:
     """Whether an address lies where the kernel puts arguments and environment: at the stack's very top."""
-    words = sum(len(word) + 1 for word in targets.programs[Side.BAD].command)
+    words = sum(len(word) + 1 for word in targets.programs[BuildSide.BAD].command)
     room = words + sum(len(name) + len(value) + 2 for name, value in targets.environment.items()) + added
     return any(top - room <= address <= top for top in _STACK_TOPS)

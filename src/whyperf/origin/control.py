@@ -6,20 +6,20 @@ from collections import Counter
 
 from whyperf.collect.observation.sites import Rows
 from whyperf.debuginfo.slices.definitions import FLAGS, Definition, Input
-from whyperf.diagnose.origin import End, HopKind
+from whyperf.diagnose.origin import ChainEnd, HopKind
 from whyperf.origin.callers import call_that_returns_to
 from whyperf.origin.points import entry_point
-from whyperf.origin.program_code import Side
-from whyperf.origin.questions import Ask, AskControl, AskMemory, Here, Next, Stop
-from whyperf.origin.trail import Step, Trail
-from whyperf.origin.values import Compared
+from whyperf.origin.program_code import BuildSide
+from whyperf.origin.questions import Ask, AskControl, AskMemory, CodeHere, Next, Stop
+from whyperf.origin.trail import Trail, TrailStep
+from whyperf.origin.values import ComparedValues
 
 _MOST_TESTS = 24
 _MORE = 1.1
 """From what ratio on a function is called more often."""
 
 
-def decided(trail: Trail, here: Here, address: int) -> Next:
+def decided(trail: Trail, here: CodeHere, address: int) -> Next:
     """The nearest condition on which the instruction depends, and that compares something else now."""
     levels = _tests(here, address)
     trail.look(((here, one) for level in levels for one in level), "looking for what decides")
@@ -32,7 +32,7 @@ def decided(trail: Trail, here: Here, address: int) -> Next:
     return called_more(trail, here)
 
 
-def _goes_in_circles(trail: Trail, here: Here, test: Definition, wanted: Input | None) -> bool:
+def _goes_in_circles(trail: Trail, here: CodeHere, test: Definition, wanted: Input | None) -> bool:
     """Whether a comparison looks at the very variable in memory that is to be explained."""
     known = {step.name for step in trail.steps if step.kind in (HopKind.VARIABLE, HopKind.STORED) and step.name}
     variables = here.module.variables
@@ -45,21 +45,21 @@ def _goes_in_circles(trail: Trail, here: Here, test: Definition, wanted: Input |
     )
 
 
-def _follow(trail: Trail, here: Here, found: Compared, test: Definition, wanted: Input | None) -> Next:
+def _follow(trail: Trail, here: CodeHere, found: ComparedValues, test: Definition, wanted: Input | None) -> Next:
     trail.add_decision(here, test, wanted)
     if wanted is None:
         return AskMemory(here, test)
     return Ask(here.at(test.address), wanted.location, found)
 
 
-def _inputs(trail: Trail, here: Here, test: Definition) -> list[tuple[Compared, Input | None]]:
-    found: list[tuple[Compared, Input | None]] = [
+def _inputs(trail: Trail, here: CodeHere, test: Definition) -> list[tuple[ComparedValues, Input | None]]:
+    found: list[tuple[ComparedValues, Input | None]] = [
         (trail.input(here, test, each), each) for each in test.inputs if each.location != FLAGS
     ]
     return [*found, (trail.content(here, test), None)] if test.reads_memory else found
 
 
-def _tests(here: Here, address: int) -> list[list[Definition]]:
+def _tests(here: CodeHere, address: int) -> list[list[Definition]]:
     """On which an instruction depends, level by level: what decides, what decides about that, and so on."""
     levels: list[list[Definition]] = []
     met: set[Definition] = set()
@@ -75,7 +75,7 @@ def _tests(here: Here, address: int) -> list[list[Definition]]:
     return levels
 
 
-def _compared_by(here: Here, address: int) -> list[Definition]:
+def _compared_by(here: CodeHere, address: int) -> list[Definition]:
     """Comparisons that decide whether an instruction runs; of those joined by `and`, all."""
     found = list(here.slicer.deciders(address))
     for one in found:
@@ -84,27 +84,29 @@ def _compared_by(here: Here, address: int) -> list[Definition]:
     return found
 
 
-def called_more(trail: Trail, here: Here) -> Next:
+def called_more(trail: Trail, here: CodeHere) -> Next:
     """By whom, and what decides there?"""
     entry = entry_point(here.module.path, here.slicer)
     trail.evidence.count([entry], "counting calls")
     if ("called", entry.key) in trail.asked:
-        return Stop(End.NOT_FOLLOWED, "The functions call one another in a circle.")
+        return Stop(ChainEnd.NOT_FOLLOWED, "The functions call one another in a circle.")
     trail.asked.add(("called", entry.key))
     sides = trail.evidence.both(entry.key)
     if sides is None:
-        return Stop(End.NOT_FOLLOWED, "How often the function is called could not be seen.")
+        return Stop(ChainEnd.NOT_FOLLOWED, "How often the function is called could not be seen.")
     good, bad = sides
-    compared = Compared(good.sample(good.rows["hit"]), bad.sample(bad.rows["hit"]))
+    compared = ComparedValues(good.sample(good.rows["hit"]), bad.sample(bad.rows["hit"]))
     if not (good.complete and bad.complete) and bad.total and good.total:
-        return Stop(End.CONSTANT, "A constant; the function is called too often to count its calls.")
+        return Stop(ChainEnd.CONSTANT, "A constant; the function is called too often to count its calls.")
     low, high = sorted((good.total, bad.total))
     if high <= _MORE * low:
-        return Stop(End.CONSTANT, "A constant, in code that runs as often in good runs.")
+        return Stop(ChainEnd.CONSTANT, "A constant, in code that runs as often in good runs.")
     callers = [_callers(one.rows, one.total) for one in sides]
     most = max(callers[1] | callers[0], key=lambda one: abs(callers[1].get(one, 0) - callers[0].get(one, 0)), default=0)
-    trail.add(Step(HopKind.ENTERED, here.entry, compared, here.module.function_name(here.entry.address), counts=True))
-    side = Side.BAD if most in callers[1] else Side.GOOD
+    trail.add(
+        TrailStep(HopKind.ENTERED, here.entry, compared, here.module.function_name(here.entry.address), counts=True)
+    )
+    side = BuildSide.BAD if most in callers[1] else BuildSide.GOOD
     found = call_that_returns_to(trail, side, most, here)
     if isinstance(found, Stop):
         return found

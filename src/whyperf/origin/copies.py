@@ -11,15 +11,15 @@ import numpy.typing as npt
 
 from whyperf.collect.observation.sites import Rows
 from whyperf.debuginfo.blocks import parts_of
-from whyperf.debuginfo.machines.machine import Step as Leads
+from whyperf.debuginfo.machines.machine import FlowStep as Leads
 from whyperf.debuginfo.machines.operations import VECTOR
-from whyperf.debuginfo.slices.definitions import Definition, Kind
+from whyperf.debuginfo.slices.definitions import Definition, DefinitionKind
 from whyperf.debuginfo.slices.module import ModuleCode
-from whyperf.diagnose.origin import End, HopKind
+from whyperf.diagnose.origin import ChainEnd, HopKind
 from whyperf.origin.points import Point
-from whyperf.origin.program_code import Side
-from whyperf.origin.questions import AskControl, Here, Next, Read, Stop, Writer
-from whyperf.origin.trail import Step, Trail
+from whyperf.origin.program_code import BuildSide
+from whyperf.origin.questions import AskControl, CodeHere, Next, Read, Stop, Writer
+from whyperf.origin.trail import Trail, TrailStep
 
 _UNKNOWN_LENGTH = 4096
 
@@ -45,19 +45,21 @@ _COPIES = {
 }
 
 
-def copied_by_vector(read: Read, here: Here, store: Definition, writers: tuple[Writer | None, Writer | None]) -> Next:
+def copied_by_vector(
+    read: Read, here: CodeHere, store: Definition, writers: tuple[Writer | None, Writer | None]
+) -> Next:
     """A store of a vector register: from where was that loaded?"""
     vector = next(one.location for one in store.inputs if one.location >= VECTOR)
     made = here.slicer.definitions(store.address, vector)
-    loads = [one for one in made if one.kind is Kind.LOAD and one.memory is not None]
-    if made and all(one.kind is Kind.CONSTANT for one in made):
+    loads = [one for one in made if one.kind is DefinitionKind.LOAD and one.memory is not None]
+    if made and all(one.kind is DefinitionKind.CONSTANT for one in made):
         return AskControl(here, store.address)
     if len(loads) != 1 or len(made) != 1 or not _registers_hold(here, loads[0], store):
-        return Stop(End.NOT_FOLLOWED, "It is made in vector registers, which are not followed.")
+        return Stop(ChainEnd.NOT_FOLLOWED, "It is made in vector registers, which are not followed.")
     [load] = loads
     assert load.memory is not None and store.memory is not None
     addresses: list[int | None] = []
-    for side in Side:
+    for side in BuildSide:
         writer = writers[side]
         if writer is None or writer.at.key != (here.module.path, store.address):
             addresses.append(None)
@@ -72,7 +74,7 @@ def copied_by_vector(read: Read, here: Here, store: Definition, writers: tuple[W
     return Read(here, reader, (addresses[0], addresses[1]), read.size, selects, read.compared, read.name, None)
 
 
-def _registers_hold(here: Here, load: Definition, store: Definition) -> bool:
+def _registers_hold(here: CodeHere, load: Definition, store: Definition) -> bool:
     """Whether the registers of the load's address are still the same at the store."""
     slicer = here.slicer
     return all(
@@ -85,17 +87,19 @@ def copied_into(trail: Trail, read: Read) -> Next:
     calls = list(_calls(trail))
     points = {(here.module.path, address): (here, address, name) for here, address, name in calls}
     trail.evidence.look_again([read.reader, *(Point(*key) for key in points)], "looking for who copies it")
-    found = [_covering(trail, read, points, side) for side in Side]
-    bad = found[Side.BAD]
+    found = [_covering(trail, read, points, side) for side in BuildSide]
+    bad = found[BuildSide.BAD]
     if bad is None:
-        return Stop(End.NOT_FOLLOWED, "It is written outside of the program's own code, and no call of it was seen.")
+        return Stop(
+            ChainEnd.NOT_FOLLOWED, "It is written outside of the program's own code, and no call of it was seen."
+        )
     (here, address, name), source = points[bad[0]], bad[1]
-    trail.add(Step(HopKind.LOADED, here.at(address), read.compared, read.name, callee=name))
+    trail.add(TrailStep(HopKind.LOADED, here.at(address), read.compared, read.name, callee=name))
     if name in ("memset", "__memset_chk"):
         return AskControl(here, address)
     if source is None:
-        return Stop(End.OUTSIDE, f"{name}() in {here.module.function_name(address)}() reads it from outside.")
-    good = found[Side.GOOD]
+        return Stop(ChainEnd.OUTSIDE, f"{name}() in {here.module.function_name(address)}() reads it from outside.")
+    good = found[BuildSide.GOOD]
     addresses = (good[1] if good is not None and good[0] == bad[0] else None, source)
     registers = here.slicer.function.registers.arguments[0]
     call, delta = _COPIES[name], source - bad[2]
@@ -113,7 +117,7 @@ _Found = tuple[tuple[Path, int], int | None, int]
 
 
 def _covering(
-    trail: Trail, read: Read, points: dict[tuple[Path, int], tuple[Here, int, str]], side: Side
+    trail: Trail, read: Read, points: dict[tuple[Path, int], tuple[CodeHere, int, str]], side: BuildSide
 ) -> _Found | None:
     """The last call before the last read that wrote to the address: its key, the source's address for that byte, and
     where the source begins."""
@@ -136,7 +140,7 @@ def _covering(
     return None if last is None else last[1]
 
 
-def _covering_rows(here: Here, name: str, rows: Rows, wanted: int) -> Iterator[Rows]:
+def _covering_rows(here: CodeHere, name: str, rows: Rows, wanted: int) -> Iterator[Rows]:
     call, registers = _COPIES[name], here.slicer.function.registers.arguments[0]
     for row in rows[::-1]:
         to, length = int(row["registers"][registers[call.to]]), 1
@@ -147,7 +151,7 @@ def _covering_rows(here: Here, name: str, rows: Rows, wanted: int) -> Iterator[R
             return
 
 
-def _source(here: Here, name: str, row: Rows, wanted: int) -> tuple[int | None, int]:
+def _source(here: CodeHere, name: str, row: Rows, wanted: int) -> tuple[int | None, int]:
     call, registers = _COPIES[name], here.slicer.function.registers.arguments[0]
     if call.source is None:
         return None, 0
@@ -155,16 +159,16 @@ def _source(here: Here, name: str, row: Rows, wanted: int) -> tuple[int | None, 
     return source + wanted - int(row["registers"][registers[call.to]]), source
 
 
-def _calls(trail: Trail) -> Iterator[tuple[Here, int, str]]:
+def _calls(trail: Trail) -> Iterator[tuple[CodeHere, int, str]]:
     """Calls of functions that write to memory, in the program's own binaries."""
-    for path, _bias in trail.evidence.modules[Side.BAD]:
+    for path, _bias in trail.evidence.modules[BuildSide.BAD]:
         module = trail.code.module(Path(path)) if path.startswith("/") else None
         if module is None or not trail.code.is_program(module):
             continue
         for address, name in _calls_in(module):
             slicer = module.slicer_at(address)
             if slicer is not None and address in slicer.function.row:
-                yield Here(module, slicer), address, name
+                yield CodeHere(module, slicer), address, name
 
 
 def _calls_in(module: ModuleCode) -> Iterator[tuple[int, str]]:

@@ -11,10 +11,10 @@ from typing import Protocol
 import numpy as np
 
 from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.observation.sites import Limits, Observed, Rows, Site, Watch
+from whyperf.collect.observation.sites import ObservationLimits, Observed, ObservedSite, Rows, Watch
 from whyperf.collect.program import Program
 from whyperf.origin.points import Point
-from whyperf.origin.program_code import Modules, ProgramCode, Side
+from whyperf.origin.program_code import BuildSide, Modules, ProgramCode
 from whyperf.origin.values import EMPTY, Sample, UInt64s
 
 MOST_POINTS = 60
@@ -26,12 +26,12 @@ class Observe(Protocol):
     def __call__(
         self,
         program: Program,
-        sites: Sequence[Site],
+        sites: Sequence[ObservedSite],
         *,
         watches: Sequence[Watch] = (),
         lifecycle: Lifecycle,
         environment: Mapping[str, str],
-        limits: Limits = ...,
+        limits: ObservationLimits = ...,
         on_tick: Callable[[], None] = ...,
     ) -> Observed: ...
 
@@ -81,16 +81,16 @@ class Looked:
 
 
 @dataclass(frozen=True, eq=False)
-class Watched:
+class WatchedWrites:
     """A pair of runs with watched addresses."""
 
     observed: tuple[Observed, Observed]
 
-    def writes(self, side: Side) -> Rows:
+    def writes(self, side: BuildSide) -> Rows:
         return self.observed[side].writes
 
 
-class Evidence:
+class OriginEvidence:
     def __init__(
         self,
         code: ProgramCode,
@@ -117,7 +117,7 @@ class Evidence:
         """What good and bad runs showed there."""
         return self._looked.get(key)
 
-    def looked(self, key: tuple[Path, int], side: Side) -> Looked | None:
+    def looked(self, key: tuple[Path, int], side: BuildSide) -> Looked | None:
         found = self._looked.get(key)
         return None if found is None else found[side]
 
@@ -155,32 +155,32 @@ class Evidence:
             joined[point.key] = joined[point.key].joined(point) if point.key in joined else point
         self._run(list(joined.values()), ((), ()), why)
 
-    def watch(self, reader: Point, watches: tuple[Sequence[Watch], Sequence[Watch]], why: str) -> Watched:
+    def watch(self, reader: Point, watches: tuple[Sequence[Watch], Sequence[Watch]], why: str) -> WatchedWrites:
         """Who writes to addresses, one list a side, while a reader is looked at again."""
-        return Watched(self._run([reader], watches, why))
+        return WatchedWrites(self._run([reader], watches, why))
 
     def _run(
         self,
         points: Sequence[Point],
         watches: tuple[Sequence[Watch], Sequence[Watch]],
         why: str,
-        traps: int = Limits.traps,
+        traps: int = ObservationLimits.traps,
     ) -> tuple[Observed, Observed]:
         if self.runs + 2 > self._bounds.most_runs:
             raise OutOfBudgetError(f"{self.runs} runs were made, and no more are allowed")
         self._observing.progress(why)
-        good = self._one(Side.GOOD, points, watches, traps)
-        seen = (good, self._one(Side.BAD, points, watches, traps))
+        good = self._one(BuildSide.GOOD, points, watches, traps)
+        seen = (good, self._one(BuildSide.BAD, points, watches, traps))
         if self._code.pair_libraries(seen[0].modules, seen[1].modules):  # now it is known where the good run has them
-            seen = (self._one(Side.GOOD, points, watches, traps), seen[1])
+            seen = (self._one(BuildSide.GOOD, points, watches, traps), seen[1])
         for number, point in enumerate(points):
             self._points[point.key] = point
-            self._looked[point.key] = _looked(seen[Side.GOOD], number), _looked(seen[Side.BAD], number)
+            self._looked[point.key] = _looked(seen[BuildSide.GOOD], number), _looked(seen[BuildSide.BAD], number)
         self.modules = (seen[0].modules, seen[1].modules)
         return seen
 
     def _one(
-        self, side: Side, points: Sequence[Point], watches: tuple[Sequence[Watch], Sequence[Watch]], traps: int
+        self, side: BuildSide, points: Sequence[Point], watches: tuple[Sequence[Watch], Sequence[Watch]], traps: int
     ) -> Observed:
         left = self._bounds.deadline - time.monotonic()
         if left <= 0:
@@ -193,7 +193,7 @@ class Evidence:
             watches=watches[side],
             lifecycle=self._targets.lifecycles[side],
             environment=self._targets.environment,
-            limits=Limits(traps=traps, seconds=left),
+            limits=ObservationLimits(traps=traps, seconds=left),
             on_tick=self._observing.on_tick,
         )
         if found.failure is not None:
@@ -202,8 +202,8 @@ class Evidence:
             found = _spread(found, [site is not None for site in sites])
         return found
 
-    def _site(self, side: Side, point: Point) -> Site | None:
-        if side is Side.BAD:
+    def _site(self, side: BuildSide, point: Point) -> ObservedSite | None:
+        if side is BuildSide.BAD:
             return point.site(point.path, point.address)
         where = self._code.in_good(self._code.at(point.path, point.address))
         return None if where is None else point.site(*where)

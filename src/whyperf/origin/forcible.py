@@ -10,7 +10,7 @@ from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.diagnose.origin import HopKind
 from whyperf.origin.hops import texts_of
 from whyperf.origin.program_code import ProgramCode
-from whyperf.origin.trail import Step
+from whyperf.origin.trail import TrailStep
 from whyperf.origin.values import POINTER, Sample
 
 _MOST_VALUES = 4096
@@ -38,7 +38,7 @@ class ForcibleSite:
     """File and address of the same instruction in the good build; None: that has other code there."""
 
 
-def forcible_sites(steps: Iterable[Step], code: ProgramCode) -> tuple[ForcibleSite, ...]:
+def forcible_sites(steps: Iterable[TrailStep], code: ProgramCode) -> tuple[ForcibleSite, ...]:
     found = []
     for step in steps:
         if step.counts or step.register is None or not 0 <= step.register < VECTOR or not step.compared.differs:

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from whyperf.debuginfo.slices.module import Place
-from whyperf.diagnose.origin import End, Hop, HopKind
+from whyperf.debuginfo.slices.module import SourcePlace
+from whyperf.diagnose.origin import ChainEnd, Hop, HopKind
 from whyperf.origin.program_code import SYSTEM_SOURCES
 from whyperf.origin.shown import shown, shown_count, shown_places, shown_shares
-from whyperf.origin.trail import Step
-from whyperf.origin.values import Compared
+from whyperf.origin.trail import TrailStep
+from whyperf.origin.values import ComparedValues
 
 _MOST_TEXT = 72
 _DECLARED_TYPE = re.compile(r"^(?:[A-Za-z_][\w:<>]*(?:\s+|\s*[*&]+\s*))+(?=[A-Za-z_]\w*\s*=[^=])")
@@ -31,11 +31,11 @@ ReadLine = Callable[[str, int], str]
 class Grouped:
     """The steps that one hop stands for, the nearest to the symptom first."""
 
-    steps: tuple[Step, ...]
-    place: Place
+    steps: tuple[TrailStep, ...]
+    place: SourcePlace
 
 
-def grouped(steps: Sequence[Step], read_line: ReadLine) -> list[Grouped]:
+def grouped(steps: Sequence[TrailStep], read_line: ReadLine) -> list[Grouped]:
     """Steps of one source line are one; so are a parameter and where it is read in its function."""
     found: list[Grouped] = []
     places = _places(steps, read_line)
@@ -50,7 +50,7 @@ def grouped(steps: Sequence[Step], read_line: ReadLine) -> list[Grouped]:
     return found
 
 
-def _places(steps: Sequence[Step], read_line: ReadLine) -> list[Place]:
+def _places(steps: Sequence[TrailStep], read_line: ReadLine) -> list[SourcePlace]:
     """Compilers mix up lines of functions that they inline, and give results to a function's last brace: such a line
     counts as the next step's."""
     found = [_place(step) for step in steps]
@@ -63,7 +63,7 @@ def _places(steps: Sequence[Step], read_line: ReadLine) -> list[Place]:
     return found
 
 
-def _is_elsewhere(step: Step, place: Place) -> bool:
+def _is_elsewhere(step: TrailStep, place: SourcePlace) -> bool:
     """Whether the line lies in another function than it is said to."""
     functions = step.at.module.binary.functions
     begins = [
@@ -76,7 +76,7 @@ def _is_elsewhere(step: Step, place: Place) -> bool:
     return bool(first) and not first <= place.line < min((line for line in others if line > first), default=1 << 31)
 
 
-def _place(step: Step) -> Place:
+def _place(step: TrailStep) -> SourcePlace:
     """The innermost function that is not of a system's header."""
     module = step.at.module
     places = module.places(step.at.address)
@@ -84,11 +84,11 @@ def _place(step: Step) -> Place:
     if step.changed is not None:
         return step.changed
     if step.is_at_entry:
-        return module.declared(step.at.address) or Place("", "", 0)
-    return (own or places or [Place("", "", 0)])[0]
+        return module.declared(step.at.address) or SourcePlace("", "", 0)
+    return (own or places or [SourcePlace("", "", 0)])[0]
 
 
-def _repeats(before: Grouped, step: Step, place: Place) -> bool:
+def _repeats(before: Grouped, step: TrailStep, place: SourcePlace) -> bool:
     """Whether a step says of the same variable what the steps before it said: in the same function, or of an argument
     that is only passed on."""
     one = named(before)
@@ -100,7 +100,7 @@ def _repeats(before: Grouped, step: Step, place: Place) -> bool:
     )
 
 
-def named(group: Grouped) -> Step:
+def named(group: Grouped) -> TrailStep:
     """The step whose value stands for the line: the first that differs, by the name that its value has in any step."""
     differing = [one for one in group.steps if one.compared.differs or one.counts] or list(group.steps)
     first = differing[0]
@@ -109,7 +109,7 @@ def named(group: Grouped) -> Step:
     return first if first.name else replace(first, name=next(names, ""))
 
 
-def texts_of(compared: Compared, counts: bool) -> tuple[str, str]:
+def texts_of(compared: ComparedValues, counts: bool) -> tuple[str, str]:
     if counts:
         return shown_count(compared.good), shown_count(compared.bad)
     return shown(compared.good, compared.size), shown(compared.bad, compared.size)
@@ -137,14 +137,14 @@ def as_hop(group: Grouped, read_line: ReadLine) -> Hop:
     )
 
 
-def _told_apart(compared: Compared, good: str, bad: str) -> tuple[str, str]:
+def _told_apart(compared: ComparedValues, good: str, bad: str) -> tuple[str, str]:
     """Of what reads alike: what differs, where something does."""
     if not compared.only_addresses:
         return shown_shares(compared)
     return shown_places(compared) if compared.gathers else (good, bad)
 
 
-def _what(step: Step, source: str, place: Place) -> str:
+def _what(step: TrailStep, source: str, place: SourcePlace) -> str:
     if step.kind is HopKind.RETURNED and step.callee and not step.name:
         return f"{step.callee}()"
     if step.kind is HopKind.ENTERED:
@@ -161,7 +161,7 @@ def _statement(source: str) -> str:
     return plain if len(plain) <= _MOST_TEXT else f"{plain[:_MOST_TEXT].rstrip()}..."
 
 
-def _sentence(step: Step, what: str, good: str, bad: str) -> str:
+def _sentence(step: TrailStep, what: str, good: str, bad: str) -> str:
     if step.changed is not None:
         return f"The code of `{what}` is not the same in both builds"
     subject = f"`{what}` {_verb(step, what)}"
@@ -172,7 +172,7 @@ def _sentence(step: Step, what: str, good: str, bad: str) -> str:
     return f"{bad}, was {good}: `{what}`" if what else f"{bad}, was {good}"
 
 
-def _verb(step: Step, what: str) -> str:
+def _verb(step: TrailStep, what: str) -> str:
     if step.counts:
         return "is called" if what.endswith("()") else _COUNTED.get(step.kind, "runs")
     if what.endswith("()"):
@@ -180,16 +180,16 @@ def _verb(step: Step, what: str) -> str:
     return "is" if step.compared.differs else "holds"
 
 
-def turn(groups: Sequence[Grouped], end: End) -> int:
+def turn(groups: Sequence[Grouped], end: ChainEnd) -> int:
     """The hop where good turns into bad. Where the way leads outside, the input differs legitimately: then it is the
     hop that turns more into less or less into more, nearest to the input; else the first that makes something else of
     the input. Where the way was lost, it is the last hop that makes other values most of the time."""
     last = len(groups) - 1
     values = [named(one) for one in groups]
-    if end is End.NOT_FOLLOWED:
+    if end is ChainEnd.NOT_FOLLOWED:
         clear = (row for row in range(last, -1, -1) if _is_clear(groups[row], values[row]))
         return next(clear, max(last, 0))
-    if end is not End.OUTSIDE or last < 1:
+    if end is not ChainEnd.OUTSIDE or last < 1:
         return max(last, 0)
     directions = [one.compared.direction for one in values]
     for row in range(last, 0, -1):
@@ -203,10 +203,10 @@ def turn(groups: Sequence[Grouped], end: End) -> int:
     return last
 
 
-def where_many_become_few(groups: Sequence[Grouped], end: End) -> int | None:
+def where_many_become_few(groups: Sequence[Grouped], end: ChainEnd) -> int | None:
     """The hop furthest back with the same few values again and again: what it is made of is as manifold as ever, unless
     other code, or one steady value such as a size, explains it."""
-    if end is End.CHANGED_CODE:
+    if end is ChainEnd.CHANGED_CODE:
         return None
     values = [[step.compared for step in one.steps if not step.counts] for one in groups]
     gathering = [max((one.gathering for one in hop if one.gathers), default=0.0) for hop in values]
@@ -218,6 +218,6 @@ def where_many_become_few(groups: Sequence[Grouped], end: End) -> int | None:
     return None if any(one.differs and one.steady >= _STEADY for one in behind) else few
 
 
-def _is_clear(group: Grouped, value: Step) -> bool:
+def _is_clear(group: Grouped, value: TrailStep) -> bool:
     makes = any(one.kind is not HopKind.DECIDED for one in group.steps)
     return makes and (value.counts or value.compared.distance >= _MOST_OF_THE_TIME)

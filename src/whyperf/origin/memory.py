@@ -13,16 +13,16 @@ import numpy.typing as npt
 
 from whyperf.collect.observation.sites import RECORD, Rows, Watch
 from whyperf.debuginfo.slices.definitions import Definition
-from whyperf.diagnose.origin import End
+from whyperf.diagnose.origin import ChainEnd
 from whyperf.origin.command_line import is_start_text, options_that_differ
 from whyperf.origin.copies import copied_into
-from whyperf.origin.evidence import Looked, Targets, Watched
+from whyperf.origin.evidence import Looked, Targets, WatchedWrites
 from whyperf.origin.points import Point, content_in
-from whyperf.origin.program_code import CodeAddress, Side
-from whyperf.origin.questions import Here, Next, Read, Stop, Writer
+from whyperf.origin.program_code import BuildSide, CodeAddress
+from whyperf.origin.questions import CodeHere, Next, Read, Stop, Writer
 from whyperf.origin.trail import Trail
 from whyperf.origin.untouched import never_written
-from whyperf.origin.values import Compared, UInt64s, odd
+from whyperf.origin.values import ComparedValues, UInt64s, odd
 from whyperf.origin.within_run import stored_within_run
 from whyperf.origin.written_by import follow_writers
 
@@ -31,25 +31,25 @@ _ELSEWHERE = 2
 """Further addresses that are watched: processors watch four."""
 
 
-def written(trail: Trail, here: Here, one: Definition) -> Next:
+def written(trail: Trail, here: CodeHere, one: Definition) -> Next:
     """Who wrote what a definition reads?"""
     key = (here.module.path, one.address)
     reader = trail.evidence.point(key)
     sides, beside = trail.evidence.both(key), _beside(reader, one)
     if reader is None or one.memory is None or beside is None or sides is None:
-        return Stop(End.NOT_FOLLOWED, "Its address could not be seen.")
+        return Stop(ChainEnd.NOT_FOLLOWED, "Its address could not be seen.")
     if ("written", key) in trail.asked:
-        return Stop(End.NOT_FOLLOWED, "It is made of itself, again and again.")
+        return Stop(ChainEnd.NOT_FOLLOWED, "It is made of itself, again and again.")
     trail.asked.add(("written", key))
     compared = trail.content(here, one)
-    addresses = [_odd_addresses(sides[side], one, compared, side, beside) for side in Side]
-    bad = _commonest(addresses[Side.BAD])
+    addresses = [_odd_addresses(sides[side], one, compared, side, beside) for side in BuildSide]
+    bad = _commonest(addresses[BuildSide.BAD])
     all_good = sides[0].rows["memory_address"] + np.uint64(beside)
-    good = bad if bad in all_good else _commonest(addresses[Side.GOOD])
+    good = bad if bad in all_good else _commonest(addresses[BuildSide.GOOD])
     variables = here.module.variables
     name = "" if variables is None else variables.name_of(one.address, one.memory)
     size = min(one.memory.size, _WATCHED_BYTES)
-    others = [each for each, _ in Counter(addresses[Side.GOOD].tolist()).most_common(_ELSEWHERE + 1)]
+    others = [each for each, _ in Counter(addresses[BuildSide.GOOD].tolist()).most_common(_ELSEWHERE + 1)]
     elsewhere = tuple(each for each in others if each not in (0, good))[:_ELSEWHERE]
 
     def selects(rows: Rows, address: int) -> npt.NDArray[np.bool_]:
@@ -69,13 +69,15 @@ def _beside(reader: Point | None, one: Definition) -> int | None:
 
 
 def who_wrote(trail: Trail, read: Read, targets: Targets) -> Next:
-    bad_address = read.addresses[Side.BAD]
+    bad_address = read.addresses[BuildSide.BAD]
     if bad_address is None:
-        return Stop(End.NOT_FOLLOWED, "Its address could not be seen in bad runs.")
+        return Stop(ChainEnd.NOT_FOLLOWED, "Its address could not be seen in bad runs.")
     if is_start_text(targets, bad_address):
-        return Stop(End.OUTSIDE, options_that_differ(targets) or "It is an argument or the environment of the program.")
+        return Stop(
+            ChainEnd.OUTSIDE, options_that_differ(targets) or "It is an argument or the environment of the program."
+        )
     if ("who", bad_address, read.reader.key) in trail.asked:
-        return Stop(End.NOT_FOLLOWED, "It is copied in a circle.")
+        return Stop(ChainEnd.NOT_FOLLOWED, "It is copied in a circle.")
     trail.asked.add(("who", bad_address, read.reader.key))
     good_watches, bad_watches = ([] if one is None else [_watch(one, read.size)] for one in read.addresses)
     good_watches += [_watch(one, read.size) for one in read.elsewhere] if good_watches else []
@@ -83,21 +85,21 @@ def who_wrote(trail: Trail, read: Read, targets: Targets) -> Next:
     return _by_writers(trail, read, watched, targets)
 
 
-def _by_writers(trail: Trail, read: Read, watched: Watched, targets: Targets) -> Next:
-    reads = [_reads_again(trail, read, side) for side in Side]
-    if not len(reads[Side.BAD]):
+def _by_writers(trail: Trail, read: Read, watched: WatchedWrites, targets: Targets) -> Next:
+    reads = [_reads_again(trail, read, side) for side in BuildSide]
+    if not len(reads[BuildSide.BAD]):
         return stored_within_run(trail, read)
-    good, bad = (_last_writer(trail, read, side, reads[side], watched.writes(side)) for side in Side)
+    good, bad = (_last_writer(trail, read, side, reads[side], watched.writes(side)) for side in BuildSide)
     if bad is None:
         return never_written(trail, read, targets)
     if not trail.code.is_program(bad.at.module):
         return copied_into(trail, read)
     if good is None or good.at.key == bad.at.key:
-        good = _another_writer(trail, read, watched.writes(Side.GOOD), bad) or good
+        good = _another_writer(trail, read, watched.writes(BuildSide.GOOD), bad) or good
     return follow_writers(trail, read, good, bad)
 
 
-def _reads_again(trail: Trail, read: Read, side: Side) -> Rows:
+def _reads_again(trail: Trail, read: Read, side: BuildSide) -> Rows:
     """Records of the watched run with which the address was read, of those values that the other side hardly has."""
     looked, address = trail.evidence.looked(read.reader.key, side), read.addresses[side]
     if looked is None or address is None:
@@ -111,19 +113,19 @@ def _reads_again(trail: Trail, read: Read, side: Side) -> Rows:
 
 def _another_writer(trail: Trail, read: Read, writes: Rows, bad: Writer) -> Writer | None:
     """Who wrote last, at another address in good runs, if that is somebody else than in bad ones."""
-    looked = trail.evidence.looked(read.reader.key, Side.GOOD)
+    looked = trail.evidence.looked(read.reader.key, BuildSide.GOOD)
     for number, address in enumerate(read.elsewhere, 1):
         if looked is None:
             break
         reads = looked.rows[read.selects(looked.rows, address)]
         mine, is_address = writes[writes["watch"] == number], read.compared.only_addresses
-        found = _last_of(trail, Side.GOOD, reads, mine, address, is_address=is_address)
+        found = _last_of(trail, BuildSide.GOOD, reads, mine, address, is_address=is_address)
         if found is not None and found.at.key != bad.at.key:
             return found
     return None
 
 
-def _odd_addresses(looked: Looked, one: Definition, compared: Compared, side: Side, beside: int) -> UInt64s:
+def _odd_addresses(looked: Looked, one: Definition, compared: ComparedValues, side: BuildSide, beside: int) -> UInt64s:
     """Where values are read that are more common on this side than on the other; all where there is none."""
     addresses = looked.rows["memory_address"] + np.uint64(beside)
     values = (compared.bad if side else compared.good).values if beside else content_in(looked.rows, one)
@@ -143,7 +145,7 @@ def _watch(address: int, size: int) -> Watch:
     return Watch(address, size)
 
 
-def _last_writer(trail: Trail, read: Read, side: Side, reads: Rows, writes: Rows) -> Writer | None:
+def _last_writer(trail: Trail, read: Read, side: BuildSide, reads: Rows, writes: Rows) -> Writer | None:
     address = read.addresses[side]
     if address is None:
         return None
@@ -151,7 +153,9 @@ def _last_writer(trail: Trail, read: Read, side: Side, reads: Rows, writes: Rows
     return _last_of(trail, side, reads, mine, address, is_address=read.compared.only_addresses)
 
 
-def _last_of(trail: Trail, side: Side, reads: Rows, writes: Rows, address: int, *, is_address: bool) -> Writer | None:
+def _last_of(
+    trail: Trail, side: BuildSide, reads: Rows, writes: Rows, address: int, *, is_address: bool
+) -> Writer | None:
     """Whose write the first of the reads saw: later ones may see what only keeps the value as it is. Of addresses, of
     which none is odd, whose write most of the reads saw."""
     seen = np.searchsorted(writes["order"], reads["order"]) - 1
@@ -167,7 +171,7 @@ def _last_of(trail: Trail, side: Side, reads: Rows, writes: Rows, address: int, 
     return None
 
 
-def _instruction(trail: Trail, side: Side, address: int) -> CodeAddress | None:
+def _instruction(trail: Trail, side: BuildSide, address: int) -> CodeAddress | None:
     """The store; some machines stop behind it."""
     modules = trail.evidence.modules[side]
     found = trail.code.locate(side, modules, address)
@@ -180,6 +184,6 @@ def _instruction(trail: Trail, side: Side, address: int) -> CodeAddress | None:
     return found if before is None else CodeAddress(found.module, before.address)
 
 
-def _bias(trail: Trail, side: Side, at: CodeAddress) -> int:
+def _bias(trail: Trail, side: BuildSide, at: CodeAddress) -> int:
     own = str(at.module.path)
     return next((bias for path, bias in trail.evidence.modules[side] if path == own), 0)

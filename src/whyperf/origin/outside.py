@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whyperf.diagnose.origin import End
+from whyperf.diagnose.origin import ChainEnd
 
 
 def _names(text: str) -> frozenset[str]:
@@ -41,16 +41,16 @@ def takes_text(name: str) -> bool:
     return name in _TEXT or name in _LOOKS_AT_TEXT
 
 
-def end_at(name: str) -> tuple[End, str] | None:
+def end_at(name: str) -> tuple[ChainEnd, str] | None:
     """How a chain ends that comes to a function's result; None: it does not."""
     ends = (
-        (_TEXT, End.OUTSIDE, f"{name}() reads it from a text."),
-        (_LOOKS_AT_TEXT, End.OUTSIDE, f"{name}() looks at a text that comes from outside of the program."),
-        (_ENVIRONMENT, End.OUTSIDE, "It comes from the environment."),
-        (_OPTIONS, End.OUTSIDE, "It is an option of the command line."),
-        (_READS, End.OUTSIDE, f"{name}() reads it from outside of the program."),
-        (_CHANCE, End.CHANCE, f"{name}() returns something else in every run."),
-        (_ALLOCATES, End.ADDRESS, f"It is where {name}() found room."),
+        (_TEXT, ChainEnd.OUTSIDE, f"{name}() reads it from a text."),
+        (_LOOKS_AT_TEXT, ChainEnd.OUTSIDE, f"{name}() looks at a text that comes from outside of the program."),
+        (_ENVIRONMENT, ChainEnd.OUTSIDE, "It comes from the environment."),
+        (_OPTIONS, ChainEnd.OUTSIDE, "It is an option of the command line."),
+        (_READS, ChainEnd.OUTSIDE, f"{name}() reads it from outside of the program."),
+        (_CHANCE, ChainEnd.CHANCE, f"{name}() returns something else in every run."),
+        (_ALLOCATES, ChainEnd.ADDRESS, f"It is where {name}() found room."),
     )
     plain = name.removeprefix("__libc_")
     return next(((end, sentence) for names, end, sentence in ends if plain in names), None)

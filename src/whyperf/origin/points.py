@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from whyperf.collect.observation.sites import MemoryOperand as SiteMemory
-from whyperf.collect.observation.sites import Rows, Site
-from whyperf.debuginfo.machines.machine import Step
+from whyperf.collect.observation.sites import ObservedMemory as SiteMemory
+from whyperf.collect.observation.sites import ObservedSite, Rows
+from whyperf.debuginfo.machines.machine import FlowStep
 from whyperf.debuginfo.machines.operations import VECTOR
-from whyperf.debuginfo.slices.definitions import Definition, Input, Kind, MemoryOperand
+from whyperf.debuginfo.slices.definitions import Definition, DefinitionKind, Input, MemoryOperand
 from whyperf.debuginfo.slices.slicer import Slicer
 from whyperf.origin.program_code import CodeAddress
 from whyperf.origin.values import UInt64s, masked
@@ -32,12 +32,12 @@ class Point:
     def key(self) -> tuple[Path, int]:
         return self.path, self.address
 
-    def site(self, path: Path, address: int) -> Site:
+    def site(self, path: Path, address: int) -> ObservedSite:
         own = self.memory
         memory = None
         if own is not None:
             memory = SiteMemory(own.base, own.index, own.scale, own.displacement, min(own.size, 8))
-        return Site(path, address, self.after, self.register, memory, self.is_entry)
+        return ObservedSite(path, address, self.after, self.register, memory, self.is_entry)
 
     def joined(self, other: Point) -> Point:
         """One look that serves both, where there is one: the first comes first."""
@@ -53,17 +53,17 @@ class Point:
 def point_of(at: CodeAddress, slicer: Slicer, one: Definition) -> Point | None:
     """None where the value cannot be seen."""
     path = at.module.path
-    if one.kind is Kind.ARGUMENT:
+    if one.kind is DefinitionKind.ARGUMENT:
         return entry_point(path, slicer)
     instruction = slicer.function.at(one.address)
     if instruction is None:
         return None
-    if one.kind is Kind.RETURNED:
+    if one.kind is DefinitionKind.RETURNED:
         back = slicer.function.at(instruction.end)
-        return Point(path, back.address) if instruction.step is Step.CALL and back is not None else None
+        return Point(path, back.address) if instruction.step is FlowStep.CALL and back is not None else None
     general = one.target if isinstance(one.target, int) and 0 <= one.target < VECTOR else None
-    stays = instruction.step is Step.NEXT and (general is not None or one.kind is Kind.STORE)
-    memory = one.memory if one.reads_memory or one.kind is Kind.STORE else None
+    stays = instruction.step is FlowStep.NEXT and (general is not None or one.kind is DefinitionKind.STORE)
+    memory = one.memory if one.reads_memory or one.kind is DefinitionKind.STORE else None
     return Point(path, one.address, stays, general, memory)
 
 
@@ -74,10 +74,10 @@ def entry_point(path: Path, slicer: Slicer) -> Point:
 def result_in(rows: Rows, one: Definition) -> UInt64s:
     """What a definition made, in the records of its point."""
     size = one.size
-    if one.kind in (Kind.ARGUMENT, Kind.RETURNED):
+    if one.kind in (DefinitionKind.ARGUMENT, DefinitionKind.RETURNED):
         register = one.target if isinstance(one.target, int) and 0 <= one.target < VECTOR else None
         values = rows["hit"][:0] if register is None else rows["registers"][:, register]
-    elif one.kind is Kind.STORE:
+    elif one.kind is DefinitionKind.STORE:
         values, size = rows["memory_after"], one.memory.size if one.memory is not None else 8
     elif isinstance(one.target, int) and 0 <= one.target < VECTOR:
         values = rows["after"]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from whyperf.collect.module_layers import is_system_library
 from whyperf.debuginfo.elf import ElfFile, read_elf
-from whyperf.debuginfo.machines.machine import Step
-from whyperf.debuginfo.slices.function import Instruction
+from whyperf.debuginfo.machines.machine import FlowStep
+from whyperf.debuginfo.slices.function import SlicedInstruction
 from whyperf.debuginfo.slices.module import ModuleCode
 from whyperf.debuginfo.slices.slicer import Slicer
 
@@ -22,7 +22,7 @@ _FILLERS = ("nop", "endbr64", "bti")
 _ADDRESS = re.compile(r"0x[0-9a-f]{3,}")
 
 
-class Side(IntEnum):
+class BuildSide(IntEnum):
     GOOD = 0
     BAD = 1
 
@@ -81,14 +81,14 @@ class ProgramCode:
     def at(self, path: Path, address: int) -> CodeAddress:
         return CodeAddress(self.module(path), address)
 
-    def locate(self, side: Side, modules: Modules, address: int) -> CodeAddress | None:
+    def locate(self, side: BuildSide, modules: Modules, address: int) -> CodeAddress | None:
         """None where no code lies, or code of the good build that the bad one does not have."""
         found = self._within(modules, address)
         if found is None:
             return None
         path, own = found
         mine = next((bad for bad, good in self._others.items() if good == path), None)
-        if side is Side.GOOD and mine is not None:
+        if side is BuildSide.GOOD and mine is not None:
             back = self._translated(self.module(path), self.module(mine), own)
             return None if back is None else self.at(mine, back)
         return self.at(path, own)
@@ -156,15 +156,15 @@ def _same_code(module: ModuleCode, slicer: Slicer, other: ModuleCode) -> dict[in
     return None
 
 
-def _working(slicer: Slicer) -> list[Instruction]:
+def _working(slicer: Slicer) -> list[SlicedInstruction]:
     """Without what only fills up, so that loops begin at round addresses."""
     return [one for one in slicer.function.code if one.mnemonic not in _FILLERS]
 
 
-def _alike(module: ModuleCode, one: Instruction, other: ModuleCode, another: Instruction) -> bool:
+def _alike(module: ModuleCode, one: SlicedInstruction, other: ModuleCode, another: SlicedInstruction) -> bool:
     if one.text == another.text:
         return True
-    if one.step is Step.CALL and another.step is Step.CALL:
+    if one.step is FlowStep.CALL and another.step is FlowStep.CALL:
         return module.callee(one).name == other.callee(another).name
     # Addresses move from build to build: what is left must be the same.
     return _ADDRESS.sub("", one.text) == _ADDRESS.sub("", another.text)

@@ -12,16 +12,16 @@ from whyperf.collect.observation.sites import Rows
 from whyperf.debuginfo.slices.definitions import Definition, Location, MemoryOperand
 from whyperf.debuginfo.slices.module import ModuleCode
 from whyperf.debuginfo.slices.slicer import Slicer
-from whyperf.diagnose.origin import End
+from whyperf.diagnose.origin import ChainEnd
 from whyperf.origin.points import Point
 from whyperf.origin.program_code import CodeAddress
-from whyperf.origin.values import Compared
+from whyperf.origin.values import ComparedValues
 
 _WORD = (1 << 64) - 1
 
 
 @dataclass(frozen=True, eq=False)
-class Here:
+class CodeHere:
     """A function in which values are followed."""
 
     module: ModuleCode
@@ -37,7 +37,7 @@ class Here:
 
 @dataclass(frozen=True)
 class Stop:
-    end: End
+    end: ChainEnd
     sentence: str
 
 
@@ -47,7 +47,7 @@ class Ask:
 
     at: CodeAddress
     location: Location
-    compared: Compared
+    compared: ComparedValues
     """What it holds there."""
 
 
@@ -55,7 +55,7 @@ class Ask:
 class AskControl:
     """What decides that an instruction runs, or how often?"""
 
-    here: Here
+    here: CodeHere
     address: int
     otherwise: Stop | None = None
     """Why the way ends if nothing decides; None: because it is a constant."""
@@ -65,7 +65,7 @@ class AskControl:
 class AskMemory:
     """Who wrote what a definition reads from memory?"""
 
-    here: Here
+    here: CodeHere
     definition: Definition
 
 
@@ -73,14 +73,14 @@ class AskMemory:
 class Read:
     """A place in memory that is read. Who wrote it?"""
 
-    here: Here
+    here: CodeHere
     reader: Point
     addresses: tuple[int | None, int | None]
     """Of the running programs, good and bad; None: unknown."""
     size: int
     selects: Callable[[Rows, int], npt.NDArray[np.bool_]]
     """The records of the reader with which an address was read."""
-    compared: Compared
+    compared: ComparedValues
     name: str
     definition: Definition | None
     """That reads it; None: a call copies it."""

@@ -11,16 +11,16 @@ from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.observation import observe as observe_run
 from whyperf.collect.program import Program, executed_file
 from whyperf.collect.sampler import tables_folder
-from whyperf.diagnose.origin import End, HopKind, Origin
-from whyperf.origin.evidence import Bounds, Evidence, Observe, Observing, OutOfBudgetError, Targets
+from whyperf.diagnose.origin import ChainEnd, HopKind, Origin
+from whyperf.origin.evidence import Bounds, Observe, Observing, OriginEvidence, OutOfBudgetError, Targets
 from whyperf.origin.forcible import ForcibleSite, forcible_sites
 from whyperf.origin.hops import Grouped, as_hop, grouped, turn, where_many_become_few
 from whyperf.origin.points import Point
 from whyperf.origin.program_code import ProgramCode
 from whyperf.origin.questions import Ask, AskControl, AskMemory, Stop
 from whyperf.origin.starts import Start, StartAtCalls, StartingPoint, calls_at, starting_points
-from whyperf.origin.trail import Step, Trail
-from whyperf.origin.values import Compared
+from whyperf.origin.trail import Trail, TrailStep
+from whyperf.origin.values import ComparedValues
 from whyperf.origin.walking import walk_back
 
 _MOST_HOPS = 12
@@ -30,7 +30,7 @@ _MORE = 1.1
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundOrigin:
     origin: Origin
     forcible: tuple[tuple[ForcibleSite, ...], ...]
     """Of each hop: where its value could be forced."""
@@ -50,13 +50,13 @@ def search(
     progress: Callable[[str], None] = lambda _: None,
     on_tick: Callable[[], None] = lambda: None,
     observe: Observe = observe_run,
-) -> Found:
+) -> FoundOrigin:
     """Who set the value that decides at `start`? Good and bad runs are compared at every hop."""
     begun = time.monotonic()
     code = ProgramCode(executed_file(good), executed_file(bad), tables_folder())
     targets = Targets((good, bad), lifecycles, environment)
     bounds = Bounds(most_runs, begun + budget_s, budget_s)
-    evidence = Evidence(code, targets, bounds, Observing(observe, progress, on_tick))
+    evidence = OriginEvidence(code, targets, bounds, Observing(observe, progress, on_tick))
     trail, stop = _best_way(code, evidence, start, targets, most_runs)
     groups = _readable(grouped(trail.steps, read_line))
     few = where_many_become_few(groups, stop.end)
@@ -69,7 +69,7 @@ def search(
         seconds=time.monotonic() - begun,
         narrows=few is not None,
     )
-    return Found(
+    return FoundOrigin(
         origin,
         tuple(forcible_sites(one.steps, code) for one in groups),
         tuple(all(step.counts for step in one.steps) for one in groups),
@@ -77,7 +77,7 @@ def search(
 
 
 def _best_way(
-    code: ProgramCode, evidence: Evidence, start: Start, targets: Targets, most_runs: int
+    code: ProgramCode, evidence: OriginEvidence, start: Start, targets: Targets, most_runs: int
 ) -> tuple[Trail, Stop]:
     """From the place of the start that differs most; from the next one where that leads nowhere."""
     trail = Trail(code, evidence)
@@ -87,7 +87,7 @@ def _best_way(
     try:
         trail.look(((one.here, one.definition) for one in points), "looking at the start")
     except OutOfBudgetError as error:
-        return trail, Stop(End.NOT_FOLLOWED, f"Not followed: {error}.")
+        return trail, Stop(ChainEnd.NOT_FOLLOWED, f"Not followed: {error}.")
     differing = sorted(
         (one for one in points if _worth(trail, one)[0]), key=lambda one: _worth(trail, one), reverse=True
     )
@@ -109,23 +109,23 @@ def _from_calls(trail: Trail, start: StartAtCalls, targets: Targets) -> Stop:
     try:
         trail.evidence.count([Point(*key) for key in points], "counting calls")
     except OutOfBudgetError as error:
-        return Stop(End.NOT_FOLLOWED, f"Not followed: {error}.")
+        return Stop(ChainEnd.NOT_FOLLOWED, f"Not followed: {error}.")
     counted = [
-        (Compared(good.sample(good.rows["hit"]), bad.sample(bad.rows["hit"])), place)
+        (ComparedValues(good.sample(good.rows["hit"]), bad.sample(bad.rows["hit"])), place)
         for key, place in points.items()
         if (sides := trail.evidence.both(key)) is not None
         for good, bad in [sides]
         if good.total != bad.total
     ]
     if not counted:
-        return Stop(End.NOT_FOLLOWED, "The line calls as often in good and bad runs.")
+        return Stop(ChainEnd.NOT_FOLLOWED, "The line calls as often in good and bad runs.")
     compared, (here, address) = max(counted, key=lambda one: abs(one[0].bad.total - one[0].good.total))
-    trail.add(Step(HopKind.VARIABLE, here.at(address), compared, f"{start.callee}()", counts=True))
+    trail.add(TrailStep(HopKind.VARIABLE, here.at(address), compared, f"{start.callee}()", counts=True))
     return walk_back(trail, AskControl(here, address), targets)
 
 
 def _leads_somewhere(trail: Trail, stop: Stop) -> bool:
-    return stop.end not in (End.NOT_FOLLOWED, End.ADDRESS) and len(grouped(trail.steps, read_line)) > 1
+    return stop.end not in (ChainEnd.NOT_FOLLOWED, ChainEnd.ADDRESS) and len(grouped(trail.steps, read_line)) > 1
 
 
 def _apart(points: list[StartingPoint]) -> list[StartingPoint]:
@@ -144,7 +144,7 @@ def _from(trail: Trail, best: StartingPoint, targets: Targets) -> Stop:
     address, wanted = best.definition.address, best.wanted
     name = best.name or ("" if wanted is None else trail.name_before(best.here, address, wanted.location))
     register = wanted.location if wanted is not None else None
-    trail.add(Step(HopKind.VARIABLE, best.here.at(address), compared, name, register))
+    trail.add(TrailStep(HopKind.VARIABLE, best.here.at(address), compared, name, register))
     if wanted is None:
         return walk_back(trail, AskMemory(best.here, best.definition), targets)
     return walk_back(trail, Ask(best.here.at(address), wanted.location, compared), targets)
@@ -160,7 +160,7 @@ def _worth(trail: Trail, point: StartingPoint) -> tuple[float, int]:
     return compared.rank, point.preference
 
 
-def _compared(trail: Trail, point: StartingPoint) -> Compared:
+def _compared(trail: Trail, point: StartingPoint) -> ComparedValues:
     if point.wanted is None:
         return trail.content(point.here, point.definition)
     return trail.input(point.here, point.definition, point.wanted)
@@ -170,18 +170,18 @@ def _by_counts(trail: Trail, points: list[StartingPoint], targets: Targets) -> S
     """Values are the same: then why the place is passed more often, if it is."""
     counts = [trail.counts(one.here, one.definition) for one in points]
     if not any(bad for _, bad in counts):
-        return Stop(End.NOT_FOLLOWED, "None of the code that reads it ran in bad runs.")
+        return Stop(ChainEnd.NOT_FOLLOWED, "None of the code that reads it ran in bad runs.")
     best = max(range(len(points)), key=lambda row: counts[row][1] / max(1, counts[row][0]))
     point = points[best]
     try:
         trail.count([(point.here, point.definition)], "counting how often it runs")
     except OutOfBudgetError as error:
-        return Stop(End.NOT_FOLLOWED, f"Not followed: {error}.")
+        return Stop(ChainEnd.NOT_FOLLOWED, f"Not followed: {error}.")
     compared = _compared(trail, point)
     if compared.bad.total <= _MORE * compared.good.total or not compared.are_complete:
-        return Stop(End.NOT_FOLLOWED, "Its values are the same in good and bad runs.")
+        return Stop(ChainEnd.NOT_FOLLOWED, "Its values are the same in good and bad runs.")
     address = point.definition.address
-    trail.add(Step(HopKind.VARIABLE, point.here.at(address), compared, "", counts=True))
+    trail.add(TrailStep(HopKind.VARIABLE, point.here.at(address), compared, "", counts=True))
     return walk_back(trail, AskControl(point.here, address), targets)
 
 

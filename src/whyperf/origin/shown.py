@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from whyperf.origin.values import POINTER, Compared, Sample, as_key, evenly, signed
+from whyperf.origin.values import POINTER, ComparedValues, Sample, as_key, evenly, signed
 
 _FEW = 3
 _MOSTLY = 0.9
@@ -33,7 +33,7 @@ def _range(sample: Sample, size: int) -> str:
     return f"{int(plain.min()):,} to {int(plain.max()):,}"
 
 
-def shown_shares(compared: Compared) -> tuple[str, str]:
+def shown_shares(compared: ComparedValues) -> tuple[str, str]:
     """By the value whose share differs most, where ranges say nothing: `0 in 12%`, `0 in 40%`."""
     histograms = [compared.good.histogram, compared.bad.histogram]
     many = [max(1, one.total()) for one in histograms]
@@ -46,7 +46,7 @@ def shown_shares(compared: Compared) -> tuple[str, str]:
     return good, bad
 
 
-def shown_places(compared: Compared) -> tuple[str, str]:
+def shown_places(compared: ComparedValues) -> tuple[str, str]:
     """Of addresses: how many there are in equally many hits."""
     few = min(len(compared.good.values), len(compared.bad.values))
     many = [len(np.unique(evenly(one.values, few))) for one in (compared.good, compared.bad)]

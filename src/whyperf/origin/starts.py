@@ -6,15 +6,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from whyperf.debuginfo.machines.machine import Step as Leads
+from whyperf.debuginfo.machines.machine import FlowStep as Leads
 from whyperf.debuginfo.machines.operations import VECTOR
-from whyperf.debuginfo.slices.definitions import FLAGS, Definition, Input, Kind, Location, MemoryOperand, Slot
-from whyperf.debuginfo.slices.function import Instruction
+from whyperf.debuginfo.slices.definitions import (
+    FLAGS,
+    Definition,
+    DefinitionKind,
+    Input,
+    Location,
+    MemoryOperand,
+    StackSlot,
+)
+from whyperf.debuginfo.slices.function import SlicedInstruction
 from whyperf.debuginfo.slices.module import ModuleCode
 from whyperf.debuginfo.slices.slicer import Slicer
 from whyperf.debuginfo.slices.variables import VariablePlace
 from whyperf.errors import WhyperfError
-from whyperf.origin.questions import Here
+from whyperf.origin.questions import CodeHere
 
 _MOST_PLACES = 30
 
@@ -67,7 +75,7 @@ def start_at_calls(binary: str | Path, file: str, line: int, callee: str) -> Sta
     return StartAtCalls(Path(binary), file, line, callee)
 
 
-def calls_at(module: ModuleCode, start: StartAtCalls) -> list[tuple[Here, int]]:
+def calls_at(module: ModuleCode, start: StartAtCalls) -> list[tuple[CodeHere, int]]:
     """The instructions of a line that call, by their callee's name where one of them has it."""
     found = [
         (here, instruction.address, module.callee(instruction).name == start.callee)
@@ -82,7 +90,7 @@ def calls_at(module: ModuleCode, start: StartAtCalls) -> list[tuple[Here, int]]:
 class StartingPoint:
     """One input of one instruction: the value that is to be explained."""
 
-    here: Here
+    here: CodeHere
     definition: Definition
     wanted: Input | None
     """None: the content of what it reads."""
@@ -118,13 +126,13 @@ def _at_variable(module: ModuleCode, start: StartAtVariable) -> list[StartingPoi
         places = [_from_the_beginning(module, places[0])]
     for place in places:
         for slicer, address in _addresses(module, functions, place.low, place.high):
-            found += _reading(Here(module, slicer), address, place.where, start.variable)
+            found += _reading(CodeHere(module, slicer), address, place.where, start.variable)
     return found or [
         each
         for place in places
         if isinstance(place.where, MemoryOperand) and place.where.base is not None
         for slicer, address in _addresses(module, functions, 0, 1 << 62)
-        for each in _reading_member(Here(module, slicer), address, place.where, start.variable)
+        for each in _reading_member(CodeHere(module, slicer), address, place.where, start.variable)
     ]
 
 
@@ -134,19 +142,19 @@ def _from_the_beginning(module: ModuleCode, place: VariablePlace) -> VariablePla
     slicer = module.slicer_at(place.low) if place.low else None
     if slicer is None or not isinstance(place.where, int) or place.low not in slicer.function.row:
         return place
-    if any(one.kind is not Kind.ARGUMENT for one in slicer.definitions(place.low, place.where)):
+    if any(one.kind is not DefinitionKind.ARGUMENT for one in slicer.definitions(place.low, place.where)):
         return place
     return replace(place, low=min(place.low, slicer.function.entry))
 
 
-def _reading_member(here: Here, address: int, member: MemoryOperand, name: str) -> list[StartingPoint]:
+def _reading_member(here: CodeHere, address: int, member: MemoryOperand, name: str) -> list[StartingPoint]:
     """By any pointer: compilers step one along where the source counts."""
     return [
         StartingPoint(here, one, None, name, 1)
         for one in here.slicer.made_by(address)
         if one.reads_memory
         and one.memory is not None
-        and one.kind is not Kind.STORE
+        and one.kind is not DefinitionKind.STORE
         and (one.memory.displacement, one.memory.size) == (member.displacement, member.size)
     ]
 
@@ -162,13 +170,13 @@ def _addresses(module: ModuleCode, functions: set[int], low: int, high: int) -> 
     ]
 
 
-def _reading(here: Here, address: int, where: Location | MemoryOperand, name: str) -> list[StartingPoint]:
+def _reading(here: CodeHere, address: int, where: Location | MemoryOperand, name: str) -> list[StartingPoint]:
     """What an instruction does with a variable's value: a comparison is worth most."""
     found: list[StartingPoint] = []
     slicer = here.slicer
     row = slicer.function.row[address]
     for one in slicer.made_by(address):
-        worth = 3 if one.kind is Kind.TEST else 1
+        worth = 3 if one.kind is DefinitionKind.TEST else 1
         if isinstance(where, int):
             mine = [each for each in one.inputs if each.location == where and 0 <= where < VECTOR]
             found += (StartingPoint(here, one, each, name, worth) for each in mine)
@@ -179,7 +187,7 @@ def _reading(here: Here, address: int, where: Location | MemoryOperand, name: st
     return found
 
 
-def _is_at(here: Here, row: int, memory: MemoryOperand, where: Slot | MemoryOperand) -> bool:
+def _is_at(here: CodeHere, row: int, memory: MemoryOperand, where: StackSlot | MemoryOperand) -> bool:
     if isinstance(where, MemoryOperand):
         return (memory.base, memory.index, memory.displacement) == (where.base, where.index, where.displacement)
     function = here.slicer.function
@@ -200,20 +208,20 @@ def _at_line(module: ModuleCode, start: StartAtLine) -> list[StartingPoint]:
     ]
 
 
-def _instructions_of(module: ModuleCode, file: str, line: int) -> Iterator[tuple[Here, Instruction]]:
+def _instructions_of(module: ModuleCode, file: str, line: int) -> Iterator[tuple[CodeHere, SlicedInstruction]]:
     """The instructions of a source line, in every copy of it."""
     for address in module.addresses_of_line(file, line):
         slicer = module.slicer_at(address)
         if slicer is None or address not in slicer.function.row:
             continue
-        here = Here(module, slicer)
+        here = CodeHere(module, slicer)
         for instruction in slicer.function.code[slicer.function.row[address] :]:
             if module.line(instruction.address)[1] != line:
                 break
             yield here, instruction
 
 
-def _used_by(here: Here, address: int) -> list[StartingPoint]:
+def _used_by(here: CodeHere, address: int) -> list[StartingPoint]:
     slicer = here.slicer
     instruction = slicer.function.code[slicer.function.row[address]]
     found: list[StartingPoint] = []
@@ -222,16 +230,20 @@ def _used_by(here: Here, address: int) -> list[StartingPoint]:
             found += (StartingPoint(here, one, each, "", 3) for each in one.inputs if each.location != FLAGS)
             found += [StartingPoint(here, one, None, "", 3)] if one.reads_memory else []
     elif instruction.step is Leads.CALL:
-        call = Definition(address, Kind.TEST, None, 8)
+        call = Definition(address, DefinitionKind.TEST, None, 8)
         found += (StartingPoint(here, call, Input(register, 8), "", 2) for register in _passed(here, instruction))
     else:
         for one in slicer.made_by(address):
             found += (StartingPoint(here, one, each, "", 1) for each in one.inputs if 0 <= each.location < VECTOR)
-            found += [StartingPoint(here, one, None, "", 1)] if one.reads_memory and one.kind is not Kind.STORE else []
+            found += (
+                [StartingPoint(here, one, None, "", 1)]
+                if one.reads_memory and one.kind is not DefinitionKind.STORE
+                else []
+            )
     return found
 
 
-def _passed(here: Here, call: Instruction) -> list[int]:
+def _passed(here: CodeHere, call: SlicedInstruction) -> list[int]:
     """Registers with arguments: as many as the callee has parameters; else those that are set for it, and those before
     them that hand on an argument or a result as it is."""
     registers = here.slicer.function.registers.arguments[0]
@@ -244,7 +256,7 @@ def _passed(here: Here, call: Instruction) -> list[int]:
         if here.slicer.is_set(call.address, register):
             found += [*handed_on, register]
             handed_on = []
-        elif any(one.kind is Kind.UNKNOWN for one in here.slicer.definitions(call.address, register)):
+        elif any(one.kind is DefinitionKind.UNKNOWN for one in here.slicer.definitions(call.address, register)):
             break
         else:
             handed_on.append(register)
@@ -255,5 +267,5 @@ def _at_place(module: ModuleCode, start: StartAtPlace) -> list[StartingPoint]:
     slicer = module.slicer_at(start.address)
     if slicer is None or start.address not in slicer.function.row or not isinstance(start.location, int):
         return []
-    looked = Definition(start.address, Kind.TEST, None, 8)
-    return [StartingPoint(Here(module, slicer), looked, Input(start.location, 8), "", 3)]
+    looked = Definition(start.address, DefinitionKind.TEST, None, 8)
+    return [StartingPoint(CodeHere(module, slicer), looked, Input(start.location, 8), "", 3)]

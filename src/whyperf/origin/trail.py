@@ -7,23 +7,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from whyperf.debuginfo.machines.operations import VECTOR
-from whyperf.debuginfo.slices.definitions import FLAGS, Definition, Input, Kind, Location
-from whyperf.debuginfo.slices.module import Place
+from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input, Location
+from whyperf.debuginfo.slices.module import SourcePlace
 from whyperf.diagnose.origin import HopKind
-from whyperf.origin.evidence import Evidence
+from whyperf.origin.evidence import OriginEvidence
 from whyperf.origin.points import Point, content_in, input_in, point_of, result_in
-from whyperf.origin.program_code import CodeAddress, ProgramCode, Side
-from whyperf.origin.questions import Here, Stop
-from whyperf.origin.values import NOTHING, Compared, Sample
+from whyperf.origin.program_code import BuildSide, CodeAddress, ProgramCode
+from whyperf.origin.questions import CodeHere, Stop
+from whyperf.origin.values import NOTHING, ComparedValues, Sample
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class TrailStep:
     """One instruction on the way, with what was compared there."""
 
     kind: HopKind
     at: CodeAddress
-    compared: Compared
+    compared: ComparedValues
     name: str
     """Of the variable whose value that is; empty: unknown."""
     register: int | None = None
@@ -35,7 +35,7 @@ class Step:
     callee: str = ""
     """Of values that were returned: by which function."""
 
-    changed: Place | None = None
+    changed: SourcePlace | None = None
     """The source function whose code differs between the builds, where that is why the way ends here."""
 
     @property
@@ -49,19 +49,19 @@ class Step:
 @dataclass
 class Trail:
     code: ProgramCode
-    evidence: Evidence
-    steps: list[Step] = field(default_factory=list)
+    evidence: OriginEvidence
+    steps: list[TrailStep] = field(default_factory=list)
     asked: set[object] = field(default_factory=set)
     otherwise: Stop | None = None
     """Why the way ends that is certain, should it be lost from here on."""
     _beside: dict[tuple[Path, int, Location | None], Point] = field(default_factory=dict)
     """Points of definitions that share their instruction with another one that is looked at."""
 
-    def here(self, at: CodeAddress) -> Here | None:
+    def here(self, at: CodeAddress) -> CodeHere | None:
         slicer = at.slicer
-        return None if slicer is None else Here(at.module, slicer)
+        return None if slicer is None else CodeHere(at.module, slicer)
 
-    def look(self, wanted: Iterable[tuple[Here, Definition]], why: str, extra: Iterable[Point] = ()) -> None:
+    def look(self, wanted: Iterable[tuple[CodeHere, Definition]], why: str, extra: Iterable[Point] = ()) -> None:
         """At all definitions, and at the entries of their functions."""
         points: dict[tuple[Path, int], Point] = {}
         entries: dict[tuple[Path, int], Point] = {}
@@ -82,15 +82,15 @@ class Trail:
             points[key] = points[key].joined(entry) if key in points else entry
         self.evidence.look(points.values(), why)
 
-    def count(self, wanted: Iterable[tuple[Here, Definition]], why: str) -> None:
+    def count(self, wanted: Iterable[tuple[CodeHere, Definition]], why: str) -> None:
         points = [self._point(here, one) for here, one in wanted]
         self.evidence.count([one for one in points if one is not None], why)
 
-    def _point(self, here: Here, one: Definition) -> Point | None:
+    def _point(self, here: CodeHere, one: Definition) -> Point | None:
         beside = self._beside.get((here.module.path, one.address, one.target))
         return beside if beside is not None else point_of(here.entry, here.slicer, one)
 
-    def _aside(self, here: Here, one: Definition) -> Point | None:
+    def _aside(self, here: CodeHere, one: Definition) -> Point | None:
         """The next instruction, where the value still is in its register."""
         function = here.slicer.function
         row = function.row[one.address]
@@ -101,17 +101,17 @@ class Trail:
         self._beside[here.module.path, one.address, one.target] = point
         return point
 
-    def is_seen(self, here: Here, one: Definition) -> bool:
+    def is_seen(self, here: CodeHere, one: Definition) -> bool:
         point = self._point(here, one)
         return point is None or self.evidence.serves(point)
 
-    def result(self, here: Here, one: Definition) -> Compared:
+    def result(self, here: CodeHere, one: Definition) -> ComparedValues:
         """What a definition made."""
         point = self._point(here, one)
         beside = (here.module.path, one.address, one.target) in self._beside
         register = one.target if isinstance(one.target, int) and 0 <= one.target < VECTOR else None
 
-        def values(side: Side) -> Sample:
+        def values(side: BuildSide) -> Sample:
             looked = self.evidence.looked(point.key, side) if point is not None else None
             if looked is None:
                 return NOTHING.good
@@ -119,71 +119,73 @@ class Trail:
                 return looked.sample(input_in(looked.rows, Input(register, one.size)))
             return looked.sample(result_in(looked.rows, one))
 
-        return Compared(values(Side.GOOD), values(Side.BAD), one.size)
+        return ComparedValues(values(BuildSide.GOOD), values(BuildSide.BAD), one.size)
 
-    def input(self, here: Here, one: Definition, wanted: Input) -> Compared:
+    def input(self, here: CodeHere, one: Definition, wanted: Input) -> ComparedValues:
         """What a register held that a definition reads."""
         key = (here.module.path, one.address)
-        found = [self.evidence.looked(key, side) for side in Side]
+        found = [self.evidence.looked(key, side) for side in BuildSide]
         good, bad = (NOTHING.good if each is None else each.sample(input_in(each.rows, wanted)) for each in found)
-        return Compared(good, bad, wanted.size)
+        return ComparedValues(good, bad, wanted.size)
 
-    def content(self, here: Here, one: Definition) -> Compared:
+    def content(self, here: CodeHere, one: Definition) -> ComparedValues:
         """What the memory held that a definition reads."""
         point = self.evidence.point((here.module.path, one.address))
         if point is not None and point.memory != one.memory:  # the other one of a pair
-            return self.result(here, one) if one.kind is Kind.LOAD else NOTHING
+            return self.result(here, one) if one.kind is DefinitionKind.LOAD else NOTHING
         sides = self.evidence.both((here.module.path, one.address))
         if sides is None:
             return NOTHING
-        is_text = one.kind is Kind.LOAD and one.target is None
+        is_text = one.kind is DefinitionKind.LOAD and one.target is None
         good, bad = (each.sample(content_in(each.rows, one), is_text) for each in sides)
-        return Compared(good, bad, one.memory.size if one.memory is not None else 8)
+        return ComparedValues(good, bad, one.memory.size if one.memory is not None else 8)
 
-    def counts(self, here: Here, one: Definition) -> tuple[int, int]:
+    def counts(self, here: CodeHere, one: Definition) -> tuple[int, int]:
         point = self._point(here, one)
-        found = [None if point is None else self.evidence.looked(point.key, side) for side in Side]
+        found = [None if point is None else self.evidence.looked(point.key, side) for side in BuildSide]
         good, bad = (0 if each is None else each.total for each in found)
         return good, bad
 
-    def name_after(self, here: Here, one: Definition) -> str:
+    def name_after(self, here: CodeHere, one: Definition) -> str:
         """Of the variable that has the value which a definition makes; empty: none is known to."""
         variables, function = here.module.variables, here.slicer.function
         if variables is None:
             return ""
-        if one.kind is Kind.ARGUMENT and one.target is not None:
+        if one.kind is DefinitionKind.ARGUMENT and one.target is not None:
             return variables.name_of(one.address, one.target)
-        if one.kind is Kind.STORE and one.memory is not None:
+        if one.kind is DefinitionKind.STORE and one.memory is not None:
             return variables.name_of(one.address, one.memory)
         instruction = function.at(one.address)
         if instruction is None or one.target is None:
             return ""
         named = variables.name_of(instruction.end, one.target)
-        if not named and one.kind is Kind.LOAD and one.memory is not None:
+        if not named and one.kind is DefinitionKind.LOAD and one.memory is not None:
             named = variables.name_of(one.address, one.memory)
         return named
 
-    def name_before(self, here: Here, address: int, location: Location) -> str:
+    def name_before(self, here: CodeHere, address: int, location: Location) -> str:
         variables = here.module.variables
         return "" if variables is None else variables.name_of(address, location)
 
-    def add(self, step: Step) -> None:
+    def add(self, step: TrailStep) -> None:
         self.steps.append(step)
 
-    def add_decision(self, here: Here, test: Definition, wanted: Input | None) -> None:
+    def add_decision(self, here: CodeHere, test: Definition, wanted: Input | None) -> None:
         """A comparison, by the input that differs; None: what it reads from memory."""
         variables = here.module.variables
         where = test.memory if wanted is None else wanted.location
         name = "" if variables is None or where is None else variables.name_of(test.address, where)
         compared = self.content(here, test) if wanted is None else self.input(here, test, wanted)
         register = None if wanted is None or wanted.location == FLAGS else wanted.location
-        self.add(Step(HopKind.DECIDED, here.at(test.address), compared, name, register))
+        self.add(TrailStep(HopKind.DECIDED, here.at(test.address), compared, name, register))
 
-    def add_result(self, here: Here, one: Definition, kind: HopKind, compared: Compared, callee: str = "") -> None:
+    def add_result(
+        self, here: CodeHere, one: Definition, kind: HopKind, compared: ComparedValues, callee: str = ""
+    ) -> None:
         general = isinstance(one.target, int) and 0 <= one.target < VECTOR
         register = one.target if general and isinstance(one.target, int) else None
         name = self.name_after(here, one)
-        self.add(Step(kind, here.at(one.address), compared, name, register, register is not None, callee=callee))
+        self.add(TrailStep(kind, here.at(one.address), compared, name, register, register is not None, callee=callee))
 
 
 def _conflict(taken: Point, wanted: Point) -> bool:

@@ -64,7 +64,7 @@ def as_key(value: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
+class ComparedValues:
     good: Sample
     bad: Sample
     size: int = 8
@@ -162,7 +162,7 @@ class Compared:
         return (bad > good) - (bad < good)
 
 
-def odd(values: UInt64s, compared: Compared, side: int) -> npt.NDArray[np.bool_]:
+def odd(values: UInt64s, compared: ComparedValues, side: int) -> npt.NDArray[np.bool_]:
     """Which of one side's values are more common there than on the other side."""
     mine, others = (compared.bad, compared.good) if side else (compared.good, compared.bad)
     many, many_others = max(1, mine.histogram.total()), max(1, others.histogram.total())
@@ -197,7 +197,7 @@ def _alone(sample: Sample, hits: UInt64s) -> Sample:
     return replace(sample, values=sample.values[chosen], hits=sample.hits[chosen])
 
 
-NOTHING = Compared(EMPTY, EMPTY)
+NOTHING = ComparedValues(EMPTY, EMPTY)
 
 
 def masked(values: UInt64s, size: int) -> UInt64s:

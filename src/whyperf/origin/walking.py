@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whyperf.diagnose.origin import End
+from whyperf.diagnose.origin import ChainEnd
 from whyperf.origin.control import decided
 from whyperf.origin.evidence import OutOfBudgetError, Targets
 from whyperf.origin.memory import who_wrote, written
@@ -18,11 +18,11 @@ def walk_back(trail: Trail, first: Next, targets: Targets) -> Stop:
     found: Next = first
     try:
         while not isinstance(found, Stop):
-            long = Stop(End.NOT_FOLLOWED, "The way back is longer than anybody would read.")
+            long = Stop(ChainEnd.NOT_FOLLOWED, "The way back is longer than anybody would read.")
             found = _answer(trail, found, targets) if len(trail.steps) <= _MOST_STEPS else long
     except OutOfBudgetError as error:
-        found = Stop(End.NOT_FOLLOWED, f"Not followed further: {error}.")
-    is_lost = found.end in (End.NOT_FOLLOWED, End.CONSTANT, End.ADDRESS)
+        found = Stop(ChainEnd.NOT_FOLLOWED, f"Not followed further: {error}.")
+    is_lost = found.end in (ChainEnd.NOT_FOLLOWED, ChainEnd.CONSTANT, ChainEnd.ADDRESS)
     return trail.otherwise if is_lost and trail.otherwise is not None else found
 
 
@@ -34,8 +34,8 @@ def _answer(trail: Trail, question: Ask | AskControl | AskMemory | Read, targets
     if isinstance(question, Read):
         return who_wrote(trail, question, targets)
     if ("control", question.here.module.path, question.address) in trail.asked:
-        return Stop(End.NOT_FOLLOWED, "What decides leads back to itself.")
+        return Stop(ChainEnd.NOT_FOLLOWED, "What decides leads back to itself.")
     trail.asked.add(("control", question.here.module.path, question.address))
     found = decided(trail, question.here, question.address)
-    nothing = isinstance(found, Stop) and found.end is End.CONSTANT and question.otherwise is not None
+    nothing = isinstance(found, Stop) and found.end is ChainEnd.CONSTANT and question.otherwise is not None
     return question.otherwise if nothing and question.otherwise is not None else found

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from whyperf.debuginfo.machines.machine import Step as Leads
-from whyperf.debuginfo.slices.definitions import FLAGS, Definition, Input, Kind
-from whyperf.debuginfo.slices.module import Place
-from whyperf.diagnose.origin import End, HopKind
+from whyperf.debuginfo.machines.machine import FlowStep as Leads
+from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input
+from whyperf.debuginfo.slices.module import SourcePlace
+from whyperf.diagnose.origin import ChainEnd, HopKind
 from whyperf.origin.callers import passed
 from whyperf.origin.changed import changed_in
 from whyperf.origin.choosing import Through, choose, choose_address, input_of, is_step
 from whyperf.origin.evidence import Targets
 from whyperf.origin.points import Point
-from whyperf.origin.questions import Ask, AskControl, AskMemory, Here, Next, Stop
+from whyperf.origin.questions import Ask, AskControl, AskMemory, CodeHere, Next, Stop
 from whyperf.origin.returned import callee_of, library_end, points_of_call
-from whyperf.origin.trail import Step, Trail
-from whyperf.origin.values import Compared
+from whyperf.origin.trail import Trail, TrailStep
+from whyperf.origin.values import ComparedValues
 
 _SITES = 40
 _INNER_SITES = 16
@@ -25,28 +25,28 @@ _INNER_DEPTH = 2
 _CALLERS_DEPTH = 3
 _FEW_CALLS = 3
 _KINDS = {
-    Kind.LOAD: HopKind.LOADED,
-    Kind.COMPUTE: HopKind.COMPUTED,
-    Kind.SELECT: HopKind.CHOSEN,
-    Kind.CONSTANT: HopKind.CONSTANT,
-    Kind.STORE: HopKind.STORED,
-    Kind.UNKNOWN: HopKind.COMPUTED,
+    DefinitionKind.LOAD: HopKind.LOADED,
+    DefinitionKind.COMPUTE: HopKind.COMPUTED,
+    DefinitionKind.SELECT: HopKind.CHOSEN,
+    DefinitionKind.CONSTANT: HopKind.CONSTANT,
+    DefinitionKind.STORE: HopKind.STORED,
+    DefinitionKind.UNKNOWN: HopKind.COMPUTED,
 }
-_SAME_INPUTS = Stop(End.SAME_INPUTS, "Everything that this code reads is the same, but its result is not.")
+_SAME_INPUTS = Stop(ChainEnd.SAME_INPUTS, "Everything that this code reads is the same, but its result is not.")
 
 
 def explain(trail: Trail, ask: Ask, targets: Targets) -> Next:
     if (ask.at.key, ask.location) in trail.asked:
-        return Stop(End.NOT_FOLLOWED, "It is made of itself, again and again.")
+        return Stop(ChainEnd.NOT_FOLLOWED, "It is made of itself, again and again.")
     trail.asked.add((ask.at.key, ask.location))
     here = trail.here(ask.at)
     if here is None:
-        return Stop(End.NOT_FOLLOWED, "The code there could not be read.")
+        return Stop(ChainEnd.NOT_FOLLOWED, "The code there could not be read.")
     if trail.code.in_good(here.entry) is None:
         return _changed(trail, here, ask.compared)
     made = here.slicer.definitions(ask.at.address, ask.location)
     if not made:
-        return Stop(End.NOT_FOLLOWED, "No instruction was found that makes it.")
+        return Stop(ChainEnd.NOT_FOLLOWED, "No instruction was found that makes it.")
     if not all(trail.is_seen(here, one) for one in made):
         _look(trail, here, made, _INNER_DEPTH)
     within = _Within(trail, here, made, ask.compared, targets)
@@ -55,17 +55,17 @@ def explain(trail: Trail, ask: Ask, targets: Targets) -> Next:
     return found
 
 
-def _changed(trail: Trail, here: Here, compared: Compared) -> Stop:
+def _changed(trail: Trail, here: CodeHere, compared: ComparedValues) -> Stop:
     found = changed_in(trail.code, here)
-    whole = here.module.declared(here.entry.address) or Place("", "", 0)
+    whole = here.module.declared(here.entry.address) or SourcePlace("", "", 0)
     place = found[0].place if found else whole
-    trail.add(Step(HopKind.RETURNED, here.entry, compared, "", callee=place.function, changed=place))
+    trail.add(TrailStep(HopKind.RETURNED, here.entry, compared, "", callee=place.function, changed=place))
     names = ", ".join(f"{one.place.function}()" for one in found) or f"{whole.function}()"
     into = f", inlined into {found[0].into}()," if found and found[0].into else ""
-    return Stop(End.CHANGED_CODE, f"The code of {names}{into} is not the same in both builds.")
+    return Stop(ChainEnd.CHANGED_CODE, f"The code of {names}{into} is not the same in both builds.")
 
 
-def _look(trail: Trail, here: Here, made: Sequence[Definition], depth: int) -> None:
+def _look(trail: Trail, here: CodeHere, made: Sequence[Definition], depth: int) -> None:
     wanted = list(_with_callees(trail, here, made, depth))
     wanted += _in_callers(trail, wanted, _CALLERS_DEPTH)
     calls = [point for where, one in wanted for point in _calls(where, one)]
@@ -73,42 +73,44 @@ def _look(trail: Trail, here: Here, made: Sequence[Definition], depth: int) -> N
 
 
 def _with_callees(
-    trail: Trail, here: Here, made: Sequence[Definition], depth: int, most: int = _SITES
-) -> Iterator[tuple[Here, Definition]]:
+    trail: Trail, here: CodeHere, made: Sequence[Definition], depth: int, most: int = _SITES
+) -> Iterator[tuple[CodeHere, Definition]]:
     """A slice, and those of the functions that return values in it."""
-    inner: list[tuple[Here, Sequence[Definition]]] = []
+    inner: list[tuple[CodeHere, Sequence[Definition]]] = []
     for one in here.slicer.closure(made, most):
         yield here, one
         call = here.slicer.function.at(one.address)
-        if one.kind is Kind.RETURNED and depth and call is not None and one.target is not None:
+        if one.kind is DefinitionKind.RETURNED and depth and call is not None and one.target is not None:
             entry = here.module.callee(call).entry
             slicer = here.module.slicer_at(entry) if entry is not None else None
             if slicer is not None and slicer is not here.slicer:
-                inner.append((Here(here.module, slicer), slicer.returned(one.target)))
+                inner.append((CodeHere(here.module, slicer), slicer.returned(one.target)))
     for callee, results in inner:
         if trail.code.in_good(callee.entry) is not None:
             yield from _with_callees(trail, callee, results, depth - 1, _INNER_SITES)
 
 
-def _in_callers(trail: Trail, wanted: Sequence[tuple[Here, Definition]], depth: int) -> list[tuple[Here, Definition]]:
+def _in_callers(
+    trail: Trail, wanted: Sequence[tuple[CodeHere, Definition]], depth: int
+) -> list[tuple[CodeHere, Definition]]:
     """What the arguments among the definitions come from, where few calls pass them: looked at along with the rest, so
     that a chain of calls takes one pair of runs."""
-    found: list[tuple[Here, Definition]] = []
+    found: list[tuple[CodeHere, Definition]] = []
     for here, one in wanted:
-        calls = here.module.calls_of(here.slicer.function.entry) if one.kind is Kind.ARGUMENT else []
+        calls = here.module.calls_of(here.slicer.function.entry) if one.kind is DefinitionKind.ARGUMENT else []
         for call in calls if len(calls) <= _FEW_CALLS else ():
             slicer = here.module.slicer_at(call)
             if slicer is None or not isinstance(one.target, int) or call not in slicer.function.row:
                 continue
-            caller = Here(here.module, slicer)
+            caller = CodeHere(here.module, slicer)
             if trail.code.in_good(caller.entry) is not None:
                 found += _with_callees(trail, caller, slicer.definitions(call, one.target), 0, _INNER_SITES)
     return found + (_in_callers(trail, found, depth - 1) if found and depth > 1 else [])
 
 
-def _calls(here: Here, one: Definition) -> list[Point]:
+def _calls(here: CodeHere, one: Definition) -> list[Point]:
     call = here.slicer.function.at(one.address)
-    returned = one.kind is Kind.RETURNED and call is not None and call.step is Leads.CALL
+    returned = one.kind is DefinitionKind.RETURNED and call is not None and call.step is Leads.CALL
     return points_of_call(here, call) if returned and call is not None else []
 
 
@@ -117,9 +119,9 @@ class _Within:
     """From definition to definition, by what was looked at."""
 
     trail: Trail
-    here: Here
+    here: CodeHere
     made: Sequence[Definition]
-    used: Compared
+    used: ComparedValues
     """What the place held that the definitions make."""
     targets: Targets
     _visited: set[tuple[object, Definition]] = field(default_factory=set)
@@ -130,18 +132,18 @@ class _Within:
         one = choose(trail, here, self.made) or self._made_in_rounds()
         if one is None:
             return self._alike()
-        if one.kind is Kind.ARGUMENT:
+        if one.kind is DefinitionKind.ARGUMENT:
             return passed(trail, here, one)
         if (here.module.path, one) in self._visited:
             return AskControl(here, one.address)
         self._visited.add((here.module.path, one))
-        return self._enter(one) if one.kind is Kind.RETURNED else self._follow(one)
+        return self._enter(one) if one.kind is DefinitionKind.RETURNED else self._follow(one)
 
     def _follow(self, one: Definition) -> Next | None:
         trail, here = self.trail, self.here
-        if one.kind is not Kind.TEST:
+        if one.kind is not DefinitionKind.TEST:
             trail.add_result(here, one, _KINDS[one.kind], self._what_it_makes(one))
-        if one.kind in (Kind.CONSTANT, Kind.UNKNOWN) or self._runs_in_bad_only(one):
+        if one.kind in (DefinitionKind.CONSTANT, DefinitionKind.UNKNOWN) or self._runs_in_bad_only(one):
             return AskControl(here, one.address)
         if heads := _heads(trail, here, one):
             self.made = heads
@@ -151,12 +153,12 @@ class _Within:
     def _runs_in_bad_only(self, one: Definition) -> bool:
         """Whether there is nothing in good runs that its inputs could be compared with: then why it runs is asked."""
         good, bad = self.trail.counts(self.here, one)
-        return one.kind is not Kind.TEST and not good and bool(bad)
+        return one.kind is not DefinitionKind.TEST and not good and bool(bad)
 
-    def _what_it_makes(self, one: Definition) -> Compared:
+    def _what_it_makes(self, one: Definition) -> ComparedValues:
         """As it is used, where the definition ran on one side only or makes it round by round of a loop."""
         made = self.trail.result(self.here, one)
-        in_rounds = one.kind is Kind.COMPUTE and bool(self.used.rank) and is_step(self.here, one)
+        in_rounds = one.kind is DefinitionKind.COMPUTE and bool(self.used.rank) and is_step(self.here, one)
         return self.used if in_rounds or not made.is_on_both_sides else made
 
     def _made_in_rounds(self) -> Definition | None:
@@ -168,7 +170,7 @@ class _Within:
     def _alike(self) -> Next:
         """No definition makes other values: an address is another one, or one of them runs more often."""
         address = choose_address(self.trail, self.here, self.made) if self.used.only_addresses else None
-        if address is not None and address.kind is Kind.LOAD:
+        if address is not None and address.kind is DefinitionKind.LOAD:
             return AskMemory(self.here, address)
         return _by_counts(self.trail, self.here, self.made)
 
@@ -178,7 +180,7 @@ class _Within:
         wanted = input_of(trail, here, one)
         if wanted is Through.NOTHING:
             return AskControl(here, one.address, _SAME_INPUTS if self._differs_by_itself(one) else None)
-        if one.kind is Kind.TEST:
+        if one.kind is DefinitionKind.TEST:
             trail.add_decision(here, one, wanted if isinstance(wanted, Input) else None)
         if not isinstance(wanted, Input):
             return AskMemory(here, one)
@@ -195,7 +197,7 @@ class _Within:
     def _differs_by_itself(self, one: Definition) -> bool:
         """Whether a computation makes other values of inputs that are the same, as far as they were seen."""
         result = self.trail.result(self.here, one)
-        makes = one.kind in (Kind.COMPUTE, Kind.LOAD) and result.is_on_both_sides
+        makes = one.kind in (DefinitionKind.COMPUTE, DefinitionKind.LOAD) and result.is_on_both_sides
         return makes and (result.differs or (bool(self.used.rank) and is_step(self.here, one)))
 
     def _enter(self, one: Definition) -> Next | None:
@@ -211,9 +213,9 @@ class _Within:
             return _changed(trail, inner, self.used)
         made = inner.slicer.returned(one.target) if one.target is not None else ()
         if ("returned", inner.entry.key) in trail.asked:
-            return Stop(End.NOT_FOLLOWED, f"{name}() calls itself.")
+            return Stop(ChainEnd.NOT_FOLLOWED, f"{name}() calls itself.")
         if not made:
-            return Stop(End.NOT_FOLLOWED, f"It is returned by {name}(), which does not say from what.")
+            return Stop(ChainEnd.NOT_FOLLOWED, f"It is returned by {name}(), which does not say from what.")
         trail.asked.add(("returned", inner.entry.key))
         if not all(trail.is_seen(inner, each) for each in made):
             _look(trail, inner, made, _INNER_DEPTH - 1)
@@ -221,7 +223,7 @@ class _Within:
         return None
 
 
-def _compared(here: Here, tests: Sequence[Definition]) -> Sequence[Definition]:
+def _compared(here: CodeHere, tests: Sequence[Definition]) -> Sequence[Definition]:
     """Comparisons, with those that they depend on (`a && b` in one go)."""
     found = list(tests)
     for one in found:
@@ -230,23 +232,23 @@ def _compared(here: Here, tests: Sequence[Definition]) -> Sequence[Definition]:
     return found
 
 
-def _heads(trail: Trail, here: Here, one: Definition) -> list[Definition]:
+def _heads(trail: Trail, here: CodeHere, one: Definition) -> list[Definition]:
     """Of a step along a list: how it begins, where that differs."""
-    if one.kind is not Kind.LOAD or not isinstance(one.target, int) or one.target not in one.of_address:
+    if one.kind is not DefinitionKind.LOAD or not isinstance(one.target, int) or one.target not in one.of_address:
         return []
     heads = [each for each in here.slicer.definitions(one.address, one.target) if not is_step(here, each)]
     seen = all(trail.is_seen(here, each) for each in heads)
     return heads if seen and choose(trail, here, heads) is not None else []
 
 
-def _by_counts(trail: Trail, here: Here, made: Sequence[Definition]) -> Next:
+def _by_counts(trail: Trail, here: CodeHere, made: Sequence[Definition]) -> Next:
     """What decides between definitions that make the same values, if one runs more often."""
     counts = {one: trail.counts(here, one) for one in made}
     ran = [one for one in made if any(counts[one])]
     if not ran:
-        return Stop(End.NOT_FOLLOWED, "None of the instructions that make it ran.")
+        return Stop(ChainEnd.NOT_FOLLOWED, "None of the instructions that make it ran.")
     good, bad = (max(1, sum(counts[one][side] for one in ran)) for side in (0, 1))
     most = max(ran, key=lambda one: abs(counts[one][0] / good - counts[one][1] / bad))
-    if most.kind is Kind.ARGUMENT:
+    if most.kind is DefinitionKind.ARGUMENT:
         return AskControl(here, here.slicer.function.entry)
     return AskControl(here, most.address)

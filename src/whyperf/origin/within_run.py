@@ -9,10 +9,10 @@ import numpy as np
 
 from whyperf.debuginfo.slices.definitions import Definition
 from whyperf.debuginfo.slices.member_stores import stores_to_member
-from whyperf.diagnose.origin import End
+from whyperf.diagnose.origin import ChainEnd
 from whyperf.origin.evidence import MOST_POINTS
 from whyperf.origin.points import Point
-from whyperf.origin.program_code import CodeAddress, Side, is_of_system
+from whyperf.origin.program_code import BuildSide, CodeAddress, is_of_system
 from whyperf.origin.questions import Next, Read, Stop, Writer
 from whyperf.origin.trail import Trail
 from whyperf.origin.written_by import follow_writers
@@ -24,17 +24,17 @@ _NOT_AGAIN = "Its address is another one in every run, and its stores are too ma
 
 def stored_within_run(trail: Trail, read: Read) -> Next:
     if read.definition is None or read.definition.memory is None:
-        return Stop(End.NOT_FOLLOWED, _NOT_AGAIN)
+        return Stop(ChainEnd.NOT_FOLLOWED, _NOT_AGAIN)
     stores = _likely(read, stores_to_member(read.here.module, read.definition.memory, _SCAN_S))
     if not 0 < len(stores) < MOST_POINTS:
-        return Stop(End.NOT_FOLLOWED, _NOT_AGAIN)
+        return Stop(ChainEnd.NOT_FOLLOWED, _NOT_AGAIN)
     path = read.here.module.path
     points = [Point(path, one.address, after=True, memory=one.memory) for one in stores]
     trail.evidence.look_again([read.reader, *points], "matching reads with writes")
-    writers = [_last(trail, read, [one.address for one in stores], side) for side in Side]
+    writers = [_last(trail, read, [one.address for one in stores], side) for side in BuildSide]
     good, bad = writers
     if bad is None:
-        return Stop(End.NOT_FOLLOWED, "None of the stores to such a member wrote to the address that is read.")
+        return Stop(ChainEnd.NOT_FOLLOWED, "None of the stores to such a member wrote to the address that is read.")
     return follow_writers(trail, read, good, bad)
 
 
@@ -50,7 +50,7 @@ def _likely(read: Read, stores: list[Definition]) -> list[Definition]:
     return found
 
 
-def _last(trail: Trail, read: Read, stores: list[int], side: Side) -> Writer | None:
+def _last(trail: Trail, read: Read, stores: list[int], side: BuildSide) -> Writer | None:
     looked = trail.evidence.looked(read.reader.key, side)
     if looked is None:
         return None

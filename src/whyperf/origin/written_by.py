@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from whyperf.debuginfo.machines.operations import VECTOR
-from whyperf.debuginfo.slices.definitions import FLAGS, Definition, Input, Kind
-from whyperf.diagnose.origin import End, HopKind
+from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input
+from whyperf.diagnose.origin import ChainEnd, HopKind
 from whyperf.origin.copies import copied_by_vector
-from whyperf.origin.questions import Ask, AskControl, Here, Next, Read, Stop, Writer
-from whyperf.origin.trail import Step, Trail
+from whyperf.origin.questions import Ask, AskControl, CodeHere, Next, Read, Stop, Writer
+from whyperf.origin.trail import Trail, TrailStep
 
 _RARER = 0.9
 
@@ -21,11 +21,11 @@ def follow_writers(trail: Trail, read: Read, good: Writer | None, bad: Writer) -
             return missing
     here, store = _store(trail, bad)
     if here is None or store is None:
-        return Stop(End.NOT_FOLLOWED, "It is written by an instruction that is not understood.")
+        return Stop(ChainEnd.NOT_FOLLOWED, "It is written by an instruction that is not understood.")
     return stored(trail, read, here, store, (good, bad))
 
 
-def _store(trail: Trail, writer: Writer) -> tuple[Here | None, Definition | None]:
+def _store(trail: Trail, writer: Writer) -> tuple[CodeHere | None, Definition | None]:
     """Which of an instruction's stores covers the address."""
     here = trail.here(writer.at)
     if here is None or writer.at.address not in here.slicer.function.row:
@@ -53,17 +53,17 @@ def _missing(trail: Trail, read: Read, good: Writer, bad: Writer) -> Next | None
     if not rarer or (more and other_was / max(1, other_now) < now / max(1, was)):
         return None
     written = trail.result(good_here, good_store)
-    trail.add(Step(HopKind.STORED, good_here.at(good_store.address), written, read.name, counts=True))
+    trail.add(TrailStep(HopKind.STORED, good_here.at(good_store.address), written, read.name, counts=True))
     return AskControl(good_here, good_store.address)
 
 
 def stored(
-    trail: Trail, read: Read, here: Here, store: Definition, writers: tuple[Writer | None, Writer | None]
+    trail: Trail, read: Read, here: CodeHere, store: Definition, writers: tuple[Writer | None, Writer | None]
 ) -> Next:
     name = trail.name_after(here, store) or read.name
     general = [one for one in store.inputs if one.location != FLAGS and one.location < VECTOR]
     register = general[0].location if len(general) == 1 and not store.reads_memory else None
-    trail.add(Step(HopKind.STORED, here.at(store.address), read.compared, name, register))
+    trail.add(TrailStep(HopKind.STORED, here.at(store.address), read.compared, name, register))
     if ("stored", here.module.path, store.address) in trail.asked:
         return AskControl(here, store.address)
     trail.asked.add(("stored", here.module.path, store.address))
@@ -81,10 +81,10 @@ def stored(
     return counted or Ask(here.at(store.address), general[0].location, read.compared)
 
 
-def _counted(trail: Trail, here: Here, store: Definition, value: Input) -> Next | None:
+def _counted(trail: Trail, here: CodeHere, store: Definition, value: Input) -> Next | None:
     """Where something is added to the old value: what is, or how often. None: nothing is."""
     for one in here.slicer.definitions(store.address, value.location):
-        if one.kind is not Kind.COMPUTE:
+        if one.kind is not DefinitionKind.COMPUTE:
             continue
         from_itself = [each for each in one.inputs if _loads(here, one, each, store)]
         if not from_itself:
@@ -98,8 +98,8 @@ def _counted(trail: Trail, here: Here, store: Definition, value: Input) -> Next 
     return None
 
 
-def _loads(here: Here, one: Definition, value: Input, store: Definition) -> bool:
+def _loads(here: CodeHere, one: Definition, value: Input, store: Definition) -> bool:
     return any(
-        made.kind is Kind.LOAD and made.memory is not None and made.memory == store.memory
+        made.kind is DefinitionKind.LOAD and made.memory is not None and made.memory == store.memory
         for made in here.slicer.definitions(one.address, value.location)
     )

@@ -6,35 +6,35 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from whyperf.debuginfo.transplants.changed import ChangedFunction, Source
+from whyperf.debuginfo.transplants.changed import ChangedFunction, ChangedSource
 from whyperf.debuginfo.transplants.refused import RefusedError
-from whyperf.diagnose.origin import Means, Proof
+from whyperf.diagnose.origin import Proof, ProofMeans
 from whyperf.diagnose.verdict import Suspect
-from whyperf.proof.modules import TwoBuilds, different_modules
-from whyperf.proof.rounds import NotPutError, Put, Side, Trying
+from whyperf.proof.modules import ProofBuilds, different_modules
+from whyperf.proof.rounds import NotPutError, ProofSide, Put, Trying
 from whyperf.proof.search import Search
-from whyperf.proof.sentences import Claim
-from whyperf.proof.trial import Kind
+from whyperf.proof.sentences import ProofClaim
+from whyperf.proof.trial import TrialKind
 
 _MOST_LIKELY = 6
 _MOST_CANDIDATES = 400
 _MOST_NAMED = 3
-_WITH_ANOTHER = (Kind.FORCED, Kind.SHAM, Kind.REVERSE)
+_WITH_ANOTHER = (TrialKind.FORCED, TrialKind.SHAM, TrialKind.REVERSE)
 
 
 @dataclass(frozen=True)
 class _Candidate:
-    builds: TwoBuilds
+    builds: ProofBuilds
     function: ChangedFunction
-    edited: frozenset[Source]
+    edited: frozenset[ChangedSource]
     """Of its changed parts: those whose source text differs; empty where none does, or texts are unknown."""
     wanted: int | None
     """How early suspects ask for it; None: not at all."""
 
 
 def prove_by_functions(
-    good: Side,
-    bad: Side,
+    good: ProofSide,
+    bad: ProofSide,
     suspects: Sequence[Suspect],
     trying: Trying = Trying(),  # noqa: B008 (frozen)
 ) -> tuple[Proof, ...]:
@@ -47,7 +47,7 @@ def prove_by_functions(
     try:
         modules = list(different_modules(good, bad))
     except RefusedError as error:
-        nothing = Claim("", bad.program.path.rpartition("/")[2], "", 0, "", "", "", means=Means.FUNCTION)
+        nothing = ProofClaim("", bad.program.path.rpartition("/")[2], "", 0, "", "", "", means=ProofMeans.FUNCTION)
         return (search.untestable(nothing, f"{error}."),)
     names = wanted_names(suspects)
     every = _candidates(modules, names)
@@ -74,7 +74,7 @@ def wanted_names(suspects: Sequence[Suspect]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _candidates(modules: Sequence[TwoBuilds], names: Sequence[str]) -> list[_Candidate]:
+def _candidates(modules: Sequence[ProofBuilds], names: Sequence[str]) -> list[_Candidate]:
     """What was edited comes first, then what suspects ask for."""
     rows = {name: row for row, name in enumerate(names)}
     every = [
@@ -117,11 +117,11 @@ def _possible(
     return found, refused
 
 
-def _put(kind: Kind, candidates: Sequence[_Candidate]) -> Put:
+def _put(kind: TrialKind, candidates: Sequence[_Candidate]) -> Put:
     """One plan for each module."""
     if kind not in _WITH_ANOTHER:
         return Put(transplants=())
-    by_module: dict[TwoBuilds, list[str]] = {}
+    by_module: dict[ProofBuilds, list[str]] = {}
     for one in candidates:
         by_module.setdefault(one.builds, []).append(one.function.symbol)
     try:
@@ -130,7 +130,7 @@ def _put(kind: Kind, candidates: Sequence[_Candidate]) -> Put:
         raise NotPutError(str(error)) from None
 
 
-def _claim(candidates: Sequence[_Candidate], wanted: Sequence[str]) -> Claim:
+def _claim(candidates: Sequence[_Candidate], wanted: Sequence[str]) -> ProofClaim:
     first = candidates[0]
     return claim_of([one.function for one in candidates], wanted, first.builds.name, first.edited)
 
@@ -139,15 +139,15 @@ def claim_of(
     functions: Sequence[ChangedFunction],
     wanted: Sequence[str],
     module: str,
-    edited: frozenset[Source] = frozenset(),
-) -> Claim:
+    edited: frozenset[ChangedSource] = frozenset(),
+) -> ProofClaim:
     """Named by that part of the first function's changed code which was edited, or which suspects ask for first."""
     what = ", ".join(_named(one) for one in functions)
     source = _changed_part(functions[0], wanted, edited)
-    return Claim(source.name, module, source.file, source.line, what, "", "", means=Means.FUNCTION)
+    return ProofClaim(source.name, module, source.file, source.line, what, "", "", means=ProofMeans.FUNCTION)
 
 
-def _changed_part(function: ChangedFunction, wanted: Sequence[str], edited: frozenset[Source]) -> Source:
+def _changed_part(function: ChangedFunction, wanted: Sequence[str], edited: frozenset[ChangedSource]) -> ChangedSource:
     """What was inlined into a function has no code of its own that could be tried alone."""
     parts = edited or function.holds
     changed = {one.name: one for one in parts}

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whyperf.collect.observation import Limits, Observed, Site
+from whyperf.collect.observation import ObservationLimits, Observed, ObservedSite
 from whyperf.diagnose.origin import Proof
 from whyperf.proof.ordered import NoOrderError, with_values
 from whyperf.proof.places import ForcedPlace, why_not_forced
-from whyperf.proof.rounds import NotPutError, Put, Rounds, Side, Trying, not_testable, proof_of
-from whyperf.proof.sentences import Claim, sentence_of, was_not_forced
-from whyperf.proof.trial import Kind
+from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying, not_testable, proof_of
+from whyperf.proof.sentences import ProofClaim, sentence_of, was_not_forced
+from whyperf.proof.trial import TrialKind
 
-__all__ = ["ForcedPlace", "Side", "Trying", "prove_value"]
+__all__ = ["ForcedPlace", "ProofSide", "Trying", "prove_value"]
 
 
 def prove_value(
-    good: Side,
-    bad: Side,
+    good: ProofSide,
+    bad: ProofSide,
     places: Sequence[ForcedPlace],
-    claim: Claim,
+    claim: ProofClaim,
     trying: Trying = Trying(),  # noqa: B008 (frozen)
 ) -> Proof:
     """WhyperfError where the programs cannot be run or observed at all."""
@@ -27,12 +27,12 @@ def prove_value(
 
 
 class _ValueTrial:
-    def __init__(self, good: Side, bad: Side, places: Sequence[ForcedPlace], trying: Trying) -> None:
+    def __init__(self, good: ProofSide, bad: ProofSide, places: Sequence[ForcedPlace], trying: Trying) -> None:
         self._places, self._trying = tuple(places), trying
-        self._rounds = Rounds(good, bad, trying, self._put, self._order_changed)
+        self._rounds = ProofRounds(good, bad, trying, self._put, self._order_changed)
         self._by_jump = False
 
-    def proof(self, claim: Claim) -> Proof:
+    def proof(self, claim: ProofClaim) -> Proof:
         why_not = self._why_not()
         if why_not:
             return not_testable(claim, self._trying.measure, was_not_forced(claim, why_not))
@@ -60,12 +60,12 @@ class _ValueTrial:
             return "the instruction that defines it does not run"
         return why_not_forced(self._places)
 
-    def _looked(self, kind: Kind, site: Site, limits: Limits) -> Observed:
+    def _looked(self, kind: TrialKind, site: ObservedSite, limits: ObservationLimits) -> Observed:
         return self._rounds.observed(kind, Put([site]), limits)
 
     def _look(self) -> str:
         """At one bad run: why nothing can be forced there, or an empty text."""
-        seen = self._rounds.observed(Kind.BAD, Put([place.watched(Kind.BAD) for place in self._places]))
+        seen = self._rounds.observed(TrialKind.BAD, Put([place.watched(TrialKind.BAD) for place in self._places]))
         self._by_jump = not all(seen.complete)
         for number, place in enumerate(self._places):
             if not seen.placed[number]:
@@ -76,16 +76,16 @@ class _ValueTrial:
             return "the instruction that defines it holds other values in this bad run than were seen before"
         return ""
 
-    def _put(self, kind: Kind) -> Put:
-        if kind in (Kind.GOOD, Kind.BAD):
+    def _put(self, kind: TrialKind) -> Put:
+        if kind in (TrialKind.GOOD, TrialKind.BAD):
             return Put()
-        if kind is Kind.REVERSE and not all(place.has_reverse for place in self._places):
+        if kind is TrialKind.REVERSE and not all(place.has_reverse for place in self._places):
             return Put(is_possible=False)
         return Put([place.forced(kind, by_jump=self._by_jump) for place in self._places])
 
-    def _order_changed(self, kind: Kind, seen: Observed) -> str:
+    def _order_changed(self, kind: TrialKind, seen: Observed) -> str:
         """Forcing may change how often a place is passed: then the n-th time is no longer the n-th."""
-        if kind in (Kind.GOOD, Kind.BAD):
+        if kind in (TrialKind.GOOD, TrialKind.BAD):
             return ""
         for number, place in enumerate(self._places):
             values, hits, beyond = len(place.bad), seen.hits[number], seen.beyond[number]

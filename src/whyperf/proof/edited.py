@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from whyperf.debuginfo.binary import Binary
-from whyperf.debuginfo.transplants.changed import Source
+from whyperf.debuginfo.transplants.changed import ChangedSource
 from whyperf.engines.function_text import FunctionText, function_text
 from whyperf.engines.text_diff import differences
 
@@ -21,18 +21,18 @@ class EditedFunctions:
 
     def __init__(self, good: Binary, bad: Binary) -> None:
         self._good, self._bad = _Sources(good), _Sources(bad)
-        self._told: dict[Source, bool] = {}
+        self._told: dict[ChangedSource, bool] = {}
 
-    def among(self, functions: Collection[Source]) -> frozenset[Source]:
+    def among(self, functions: Collection[ChangedSource]) -> frozenset[ChangedSource]:
         """Functions of the bad build. Empty where none was edited, and where that is not known."""
         return frozenset(one for one in functions if self._is_edited(one))
 
-    def _is_edited(self, function: Source) -> bool:
+    def _is_edited(self, function: ChangedSource) -> bool:
         if function not in self._told:
             self._told[function] = self._compared(function)
         return self._told[function]
 
-    def _compared(self, function: Source) -> bool:
+    def _compared(self, function: ChangedSource) -> bool:
         before = self._good.same_as(function)
         if before is None or before.file == function.file:  # one file cannot hold both texts
             return False
@@ -46,12 +46,12 @@ class _Sources:
         self._files: dict[str, Mapping[int, str]] = {}
 
     @cached_property
-    def _by_name(self) -> dict[str, list[Source]]:
+    def _by_name(self) -> dict[str, list[ChangedSource]]:
         functions = self._binary.functions
-        found: dict[str, list[Source]] = {}
+        found: dict[str, list[ChangedSource]] = {}
         for name, file, line in zip(functions.names, functions.files, functions.lines.tolist(), strict=True):
             if file and line:
-                found.setdefault(name, []).append(Source(name, file, line))
+                found.setdefault(name, []).append(ChangedSource(name, file, line))
         return found
 
     @cached_property
@@ -63,12 +63,12 @@ class _Sources:
                 found.setdefault(one.file, set()).add(one.line)
         return found
 
-    def same_as(self, other: Source) -> Source | None:
+    def same_as(self, other: ChangedSource) -> ChangedSource | None:
         """The function of that name in a file of that name; None where there is none, or several."""
         named = [one for one in self._by_name.get(other.name, ()) if Path(one.file).name == Path(other.file).name]
         return named[0] if len(named) == 1 else None
 
-    def text(self, function: Source) -> FunctionText:
+    def text(self, function: ChangedSource) -> FunctionText:
         others = self._begins.get(function.file, set()) - {function.line}
         return function_text(self._lines(function.file), function.line, others)
 

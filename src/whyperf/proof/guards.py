@@ -7,17 +7,17 @@ import statistics
 from collections.abc import Iterator, Sequence
 from enum import Enum
 
-from whyperf.proof.trial import Ending, Kind, Run, Runs, amounts
+from whyperf.proof.trial import RunEnding, Runs, TrialKind, TrialRun, amounts
 
 LEAST_RUNS = 3
-_COMPARED = (Kind.GOOD, Kind.BAD, Kind.FORCED, Kind.SHAM)
+_COMPARED = (TrialKind.GOOD, TrialKind.BAD, TrialKind.FORCED, TrialKind.SHAM)
 _LEAST_EXCESS = 0.1  # of the good runs' amount
 _WORK_TOLERANCE = 0.01
 _RUNS_WITH_OUTLIER = 5
 """From so many on, the slowest of those that should be fast may be the machine's fault."""
 
 
-class Reason(Enum):
+class GuardReason(Enum):
     """Why a trial shows nothing."""
 
     TOO_FEW = "too-few"
@@ -41,54 +41,56 @@ class Checked(Enum):
     NOTHING = "nothing"
 
 
-def stopped_by_guard(runs: Runs) -> Reason | None:
+def stopped_by_guard(runs: Runs) -> GuardReason | None:
     """Why the times of these runs say nothing."""
     return next(_reasons(runs), None)
 
 
-def _reasons(runs: Runs) -> Iterator[Reason]:
-    good, usual, forced, sham = (runs[kind] for kind in (Kind.GOOD, Kind.BAD, Kind.FORCED, Kind.SHAM))
+def _reasons(runs: Runs) -> Iterator[GuardReason]:
+    good, usual, forced, sham = (
+        runs[kind] for kind in (TrialKind.GOOD, TrialKind.BAD, TrialKind.FORCED, TrialKind.SHAM)
+    )
     checked = output_checked(usual)
     if _are_sound(usual):
         yield from _endings(forced)  # however few runs there are
-    if min(len(runs[kind]) for kind in Kind) < LEAST_RUNS:
-        yield Reason.TOO_FEW
+    if min(len(runs[kind]) for kind in TrialKind) < LEAST_RUNS:
+        yield GuardReason.TOO_FEW
         return
     if not _are_sound(good) or not _are_sound(usual) or not _end_alike(sham, usual):
-        yield Reason.FRAGILE
+        yield GuardReason.FRAGILE
     if not _end_alike(forced, usual):
-        yield Reason.OUTPUT
+        yield GuardReason.OUTPUT
     if not same_output(sham, usual, checked):
-        yield Reason.FRAGILE
+        yield GuardReason.FRAGILE
     if not same_work(forced, usual) or not same_work(sham, usual):
-        yield Reason.WORK
+        yield GuardReason.WORK
     if any(math.isnan(amount) for kind in _COMPARED for amount in amounts(runs, kind)):
-        yield Reason.NOT_MEASURED
+        yield GuardReason.NOT_MEASURED
         return
     if not _is_excess(runs):
-        yield Reason.NO_EXCESS
+        yield GuardReason.NO_EXCESS
     if not becomes_good(runs) and not same_output(forced, usual, checked):
-        yield Reason.OUTPUT
+        yield GuardReason.OUTPUT
 
 
-def _endings(forced: Sequence[Run]) -> Iterator[Reason]:
+def _endings(forced: Sequence[TrialRun]) -> Iterator[GuardReason]:
     endings = {run.ending for run in forced}
-    if Ending.CRASHED in endings:
-        yield Reason.CRASHED
-    if Ending.STOPPED in endings:
-        yield Reason.STOPPED
-    if Ending.FAILED in endings:
-        yield Reason.FAILED
+    if RunEnding.CRASHED in endings:
+        yield GuardReason.CRASHED
+    if RunEnding.STOPPED in endings:
+        yield GuardReason.STOPPED
+    if RunEnding.FAILED in endings:
+        yield GuardReason.FAILED
 
 
-def output_checked(usual: Sequence[Run]) -> Checked:
+def output_checked(usual: Sequence[TrialRun]) -> Checked:
     """By runs of one kind: what differs among themselves proves nothing."""
     if len({run.output for run in usual}) == 1:
         return Checked.OUTPUT
     return Checked.SHAPE if len({run.shape for run in usual}) == 1 else Checked.NOTHING
 
 
-def same_output(runs: Sequence[Run], usual: Sequence[Run], checked: Checked) -> bool:
+def same_output(runs: Sequence[TrialRun], usual: Sequence[TrialRun], checked: Checked) -> bool:
     if checked is Checked.NOTHING:
         return True
     if checked is Checked.OUTPUT:
@@ -98,11 +100,13 @@ def same_output(runs: Sequence[Run], usual: Sequence[Run], checked: Checked) -> 
 
 def becomes_good(runs: Runs) -> bool:
     """Forced runs write what good ones do, and bad ones write something else."""
-    good, bad, forced = ({run.output for run in runs[kind]} for kind in (Kind.GOOD, Kind.BAD, Kind.FORCED))
+    good, bad, forced = (
+        {run.output for run in runs[kind]} for kind in (TrialKind.GOOD, TrialKind.BAD, TrialKind.FORCED)
+    )
     return len(good) == 1 and good == forced and not good & bad
 
 
-def same_work(runs: Sequence[Run], usual: Sequence[Run]) -> bool:
+def same_work(runs: Sequence[TrialRun], usual: Sequence[TrialRun]) -> bool:
     """Where somebody counted it."""
     expected = [run.work for run in usual if run.work is not None]
     if not expected:
@@ -114,32 +118,32 @@ def same_work(runs: Sequence[Run], usual: Sequence[Run]) -> bool:
 def reverse_counts(runs: Runs, *, is_code: bool = False) -> bool:
     """Reverse runs do the good run's work. `is_code`: code was put in, which may also write what it wrote in its own
     program."""
-    good, reverse = runs[Kind.GOOD], runs[Kind.REVERSE]
-    if is_code and becomes_good(runs) and same_output(reverse, runs[Kind.BAD], Checked.OUTPUT):
-        good = runs[Kind.BAD]
+    good, reverse = runs[TrialKind.GOOD], runs[TrialKind.REVERSE]
+    if is_code and becomes_good(runs) and same_output(reverse, runs[TrialKind.BAD], Checked.OUTPUT):
+        good = runs[TrialKind.BAD]
     alike = _end_alike(reverse, good) and same_work(reverse, good)
     return alike and same_output(reverse, good, output_checked(good))
 
 
 def are_apart(runs: Runs) -> bool:
     """All that should be fast was faster than all that should be slow."""
-    fast = [*_without_outlier(amounts(runs, Kind.GOOD)), *_without_outlier(amounts(runs, Kind.FORCED))]
-    slow = [*amounts(runs, Kind.BAD), *amounts(runs, Kind.SHAM)]
+    fast = [*_without_outlier(amounts(runs, TrialKind.GOOD)), *_without_outlier(amounts(runs, TrialKind.FORCED))]
+    slow = [*amounts(runs, TrialKind.BAD), *amounts(runs, TrialKind.SHAM)]
     return max(fast) < min(slow)
 
 
 def _is_excess(runs: Runs) -> bool:
     """Bad runs cost clearly more than good ones."""
-    good, bad = amounts(runs, Kind.GOOD), amounts(runs, Kind.BAD)
+    good, bad = amounts(runs, TrialKind.GOOD), amounts(runs, TrialKind.BAD)
     excess = statistics.median(bad) - statistics.median(good)
     return excess > _LEAST_EXCESS * statistics.median(good) and max(_without_outlier(good)) < min(bad)
 
 
-def _are_sound(runs: Sequence[Run]) -> bool:
-    return bool(runs) and all(run.ending is Ending.EXITED for run in runs) and len({run.status for run in runs}) == 1
+def _are_sound(runs: Sequence[TrialRun]) -> bool:
+    return bool(runs) and all(run.ending is RunEnding.EXITED for run in runs) and len({run.status for run in runs}) == 1
 
 
-def _end_alike(runs: Sequence[Run], usual: Sequence[Run]) -> bool:
+def _end_alike(runs: Sequence[TrialRun], usual: Sequence[TrialRun]) -> bool:
     return _are_sound(runs) and runs[0].status == usual[0].status
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from whyperf.diagnose.origin import Finding
+from whyperf.diagnose.origin import ProofFinding
 from whyperf.proof.guards import (
     Checked,
-    Reason,
+    GuardReason,
     are_apart,
     becomes_good,
     output_checked,
@@ -15,19 +15,19 @@ from whyperf.proof.guards import (
     stopped_by_guard,
 )
 from whyperf.proof.shares import Shares, shares_of
-from whyperf.proof.trial import Kind, Runs
+from whyperf.proof.trial import Runs, TrialKind
 
 _MOST_GONE, _NOTHING_GONE = 0.5, 0.2
 _SHAM_NOTHING = 0.25
 _MORE_THAN_ALL = 1.3
 """Who removes so much more than the excess does something else."""
-_MAY_CHANGE = (Reason.TOO_FEW, Reason.NO_EXCESS, Reason.SHAM, Reason.UNDECIDED)
+_MAY_CHANGE = (GuardReason.TOO_FEW, GuardReason.NO_EXCESS, GuardReason.SHAM, GuardReason.UNDECIDED)
 
 
 @dataclass(frozen=True)
-class Judgement:
-    finding: Finding
-    reason: Reason | None = None
+class ProofJudgement:
+    finding: ProofFinding
+    reason: GuardReason | None = None
     """Why it is not testable."""
     shares: Shares | None = None
     checked: Checked = Checked.OUTPUT
@@ -37,34 +37,36 @@ class Judgement:
     @property
     def is_final(self) -> bool:
         """More runs would not change it, but for chance."""
-        if self.finding is Finding.NOT_TESTABLE:
+        if self.finding is ProofFinding.NOT_TESTABLE:
             return self.reason not in _MAY_CHANGE
-        return self.finding is not Finding.SUPPORTED
+        return self.finding is not ProofFinding.SUPPORTED
 
 
-def judged(runs: Runs, *, from_outside: bool = False, is_code: bool = False) -> Judgement:
+def judged(runs: Runs, *, from_outside: bool = False, is_code: bool = False) -> ProofJudgement:
     """`from_outside`: what was forced comes straight from the user's input; `is_code`: it is code of the other build,
     which is no input."""
     reason = stopped_by_guard(runs)
     if reason is not None:
-        return Judgement(Finding.NOT_TESTABLE, reason)
-    checked = output_checked(runs[Kind.BAD])
-    found = Judgement(Finding.SUPPORTED, None, shares_of(runs), checked, reverse_counts(runs, is_code=is_code))
+        return ProofJudgement(ProofFinding.NOT_TESTABLE, reason)
+    checked = output_checked(runs[TrialKind.BAD])
+    found = ProofJudgement(
+        ProofFinding.SUPPORTED, None, shares_of(runs), checked, reverse_counts(runs, is_code=is_code)
+    )
     return _by_shares(runs, found, is_input=from_outside or (becomes_good(runs) and not is_code))
 
 
-def _by_shares(runs: Runs, found: Judgement, *, is_input: bool) -> Judgement:
+def _by_shares(runs: Runs, found: ProofJudgement, *, is_input: bool) -> ProofJudgement:
     shares = found.shares
     assert shares is not None
     is_sham_felt = not shares.sham.low <= 0 <= shares.sham.high
     if is_sham_felt and abs(shares.sham.value) > _SHAM_NOTHING:
-        return replace(found, finding=Finding.NOT_TESTABLE, reason=Reason.SHAM)
+        return replace(found, finding=ProofFinding.NOT_TESTABLE, reason=GuardReason.SHAM)
     if shares.removed.high < _NOTHING_GONE:
-        return replace(found, finding=Finding.REFUTED)
+        return replace(found, finding=ProofFinding.REFUTED)
     if shares.removed.low <= _NOTHING_GONE or shares.removed.value <= _MOST_GONE:
-        return replace(found, finding=Finding.NOT_TESTABLE, reason=Reason.UNDECIDED)
+        return replace(found, finding=ProofFinding.NOT_TESTABLE, reason=GuardReason.UNDECIDED)
     if is_input:
-        return replace(found, finding=Finding.TRIGGER)
+        return replace(found, finding=ProofFinding.TRIGGER)
     proven = (
         shares.removed.low > _MOST_GONE
         and shares.removed.value < _MORE_THAN_ALL
@@ -74,4 +76,4 @@ def _by_shares(runs: Runs, found: Judgement, *, is_input: bool) -> Judgement:
         and found.checked is not Checked.NOTHING
         and are_apart(runs)
     )
-    return replace(found, finding=Finding.PROVEN) if proven else found
+    return replace(found, finding=ProofFinding.PROVEN) if proven else found

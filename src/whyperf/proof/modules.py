@@ -8,37 +8,37 @@ from pathlib import Path
 
 from whyperf.collect.dependences.loaded_files import LoadedFile, files_of
 from whyperf.debuginfo.linkage import read_linkage
-from whyperf.debuginfo.probes.plan_file import Plan
+from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.debuginfo.transplants.changed import ChangedFunction, changed_functions
-from whyperf.debuginfo.transplants.module import Module
+from whyperf.debuginfo.transplants.module import TransplantModule
 from whyperf.debuginfo.transplants.planner import plan_transplant
 from whyperf.debuginfo.transplants.refused import RefusedError
 from whyperf.debuginfo.transplants.symbols import SymbolKind
 from whyperf.proof.edited import EditedFunctions
-from whyperf.proof.rounds import Side
-from whyperf.proof.trial import Kind
+from whyperf.proof.rounds import ProofSide
+from whyperf.proof.trial import TrialKind
 
 _LEFT_ALONE = frozenset({"libc", "vdso", "sampler"})
 
 
 @dataclass(frozen=True, eq=False)
-class TwoBuilds:
+class ProofBuilds:
     """Of one module."""
 
     name: str
-    good: Module
-    bad: Module
+    good: TransplantModule
+    bad: TransplantModule
     changed: tuple[ChangedFunction, ...]
     edited: EditedFunctions
 
-    def plan(self, kind: Kind, symbols: list[str]) -> Plan:
+    def plan(self, kind: TrialKind, symbols: list[str]) -> PatchPlan:
         """For a run of that kind. RefusedError where these functions cannot be transplanted."""
-        giver = self.good if kind is Kind.FORCED else self.bad
-        receiver = self.good if kind is Kind.REVERSE else self.bad
+        giver = self.good if kind is TrialKind.FORCED else self.bad
+        receiver = self.good if kind is TrialKind.REVERSE else self.bad
         return plan_transplant(giver, receiver, symbols)
 
 
-def different_modules(good: Side, bad: Side) -> Iterator[TwoBuilds]:
+def different_modules(good: ProofSide, bad: ProofSide) -> Iterator[ProofBuilds]:
     """RefusedError for those of which nothing can be transplanted."""
     theirs = {_linked_as(file, row): file for row, file in enumerate(files_of(good.program, good.environment))}
     for row, file in enumerate(files_of(bad.program, bad.environment)):
@@ -46,17 +46,17 @@ def different_modules(good: Side, bad: Side) -> Iterator[TwoBuilds]:
         same = other is None or other.binary.build_id == file.binary.build_id
         if other is None or same or file.origin in _LEFT_ALONE:
             continue
-        modules = Module(Path(other.binary.path)), Module(Path(file.binary.path))
+        modules = TransplantModule(Path(other.binary.path)), TransplantModule(Path(file.binary.path))
         changed = changed_functions(other.binary, file.binary, modules[1])
         if changed:
             for module in modules:
                 module.read_layouts(_called_by(module, changed))
-            yield TwoBuilds(
+            yield ProofBuilds(
                 Path(file.binary.path).name, *modules, tuple(changed), EditedFunctions(other.binary, file.binary)
             )
 
 
-def _called_by(module: Module, functions: Sequence[ChangedFunction]) -> set[int]:
+def _called_by(module: TransplantModule, functions: Sequence[ChangedFunction]) -> set[int]:
     """With themselves: what is to be known of them is read at once."""
     symbols = [one for function in functions for one in module.symbols.named(function.symbol)]
     return {one.address for one in symbols} | {
@@ -76,4 +76,4 @@ def _linked_as(file: LoadedFile, row: int) -> str:
     return (linkage.name if linkage is not None else "") or Path(file.binary.path).name
 
 
-__all__ = ["RefusedError", "TwoBuilds", "different_modules"]
+__all__ = ["ProofBuilds", "RefusedError", "different_modules"]

@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from whyperf.collect.observation import MOST_IN_ORDER, Limits, Observed, Site
+from whyperf.collect.observation import MOST_IN_ORDER, ObservationLimits, Observed, ObservedSite
 from whyperf.proof.places import ForcedPlace
-from whyperf.proof.trial import Kind
+from whyperf.proof.trial import TrialKind
 
 _LOOKS = 2  # at each side: what differs between runs of one side has no order
 
-Look = Callable[[Kind, Site, Limits], Observed]
-_LIMITS = Limits(records=MOST_IN_ORDER, traps=MOST_IN_ORDER + 1)
+Look = Callable[[TrialKind, ObservedSite, ObservationLimits], Observed]
+_LIMITS = ObservationLimits(records=MOST_IN_ORDER, traps=MOST_IN_ORDER + 1)
 
 
 class NoOrderError(Exception):
@@ -24,7 +24,7 @@ class NoOrderError(Exception):
 
 def with_values(place: ForcedPlace, look: Look) -> ForcedPlace:
     """The place with the values of all its calls in both runs. NoOrderError where their order does not agree."""
-    good, bad = (_values(place, kind, look) for kind in (Kind.GOOD, Kind.BAD))
+    good, bad = (_values(place, kind, look) for kind in (TrialKind.GOOD, TrialKind.BAD))
     if len(good) != len(bad):
         raise NoOrderError(
             f"its values change from call to call, and it runs {len(good):,} times in the good run, {len(bad):,} times "
@@ -33,7 +33,7 @@ def with_values(place: ForcedPlace, look: Look) -> ForcedPlace:
     return replace(place, good=good, bad=bad)
 
 
-def _values(place: ForcedPlace, kind: Kind, look: Look) -> tuple[int, ...]:
+def _values(place: ForcedPlace, kind: TrialKind, look: Look) -> tuple[int, ...]:
     first, *others = (_seen(place, look(kind, place.watched(kind), _LIMITS)) for _ in range(_LOOKS))
     if any(other != first for other in others):
         raise NoOrderError(f"its values change from call to call, in another order in every {kind.value} run")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from whyperf.collect.observation import Forced, Observed, Site
+from whyperf.collect.observation import Forced, Observed, ObservedSite
 from whyperf.collect.observation.sites import Rows
-from whyperf.proof.trial import Kind
+from whyperf.proof.trial import TrialKind
 
 _NEARLY_ALWAYS = 0.9
 _ADDRESSES = range(1 << 36, 1 << 48)
@@ -35,15 +35,17 @@ class ForcedPlace:
     in_order: bool = False
     """Its values change from call to call."""
 
-    def watched(self, kind: Kind) -> Site:
+    def watched(self, kind: TrialKind) -> ObservedSite:
         """What it holds in a run of that kind."""
         module, address = self._where(kind)
-        return Site(module, address, after=self.after, register=self.register)
+        return ObservedSite(module, address, after=self.after, register=self.register)
 
-    def forced(self, kind: Kind, *, by_jump: bool) -> Site:
-        values = {Kind.FORCED: self.good, Kind.REVERSE: self.bad}.get(kind)
+    def forced(self, kind: TrialKind, *, by_jump: bool) -> ObservedSite:
+        values = {TrialKind.FORCED: self.good, TrialKind.REVERSE: self.bad}.get(kind)
         module, address = self._where(kind)
-        return Site(module, address, after=self.after, forced=Forced(self.register, self.size, values, by_jump=by_jump))
+        return ObservedSite(
+            module, address, after=self.after, forced=Forced(self.register, self.size, values, by_jump=by_jump)
+        )
 
     def values_in(self, records: Rows) -> tuple[int, ...]:
         held = records["after"] if self.after else records["registers"][:, self.register]
@@ -55,8 +57,8 @@ class ForcedPlace:
         expected = self.bad[0] & ((1 << 8 * self.size) - 1)
         return not values or values.count(expected) >= _NEARLY_ALWAYS * len(values)
 
-    def _where(self, kind: Kind) -> tuple[Path, int]:
-        if kind in (Kind.GOOD, Kind.REVERSE) and self.in_good is not None:
+    def _where(self, kind: TrialKind) -> tuple[Path, int]:
+        if kind in (TrialKind.GOOD, TrialKind.REVERSE) and self.in_good is not None:
             return self.in_good
         return self.module, self.address
 

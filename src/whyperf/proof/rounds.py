@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.observation import Limits, Observed, Site, observe
+from whyperf.collect.observation import ObservationLimits, Observed, ObservedSite, observe
 from whyperf.collect.observation.run import digest
 from whyperf.collect.program import Program
-from whyperf.debuginfo.probes.plan_file import Plan
-from whyperf.diagnose.origin import Finding, Proof
-from whyperf.proof.judging import Judgement, judged
+from whyperf.debuginfo.probes.plan_file import PatchPlan
+from whyperf.diagnose.origin import Proof, ProofFinding
+from whyperf.proof.judging import ProofJudgement, judged
 from whyperf.proof.measuring import amount_of
-from whyperf.proof.sentences import Claim
-from whyperf.proof.trial import Ending, Kind, Run
+from whyperf.proof.sentences import ProofClaim
+from whyperf.proof.trial import RunEnding, TrialKind, TrialRun
 
 _FIRST_SIGNAL = 129
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP, signal.SIGSYS)
@@ -29,7 +29,7 @@ _CLOCK_STEP_NS = 20_000_000  # files are stamped by a coarser clock
 
 
 @dataclass(frozen=True)
-class Side:
+class ProofSide:
     """How the good runs, or the bad ones, are made."""
 
     program: Program
@@ -45,7 +45,7 @@ class Trying:
     output_files: tuple[Path, ...] = ()
     most_runs: int = 5  # of each kind
     budget_s: float | None = None
-    on_run: Callable[[Kind, int], None] = lambda _kind, _round: None
+    on_run: Callable[[TrialKind, int], None] = lambda _kind, _round: None
     on_tick: Callable[[], None] = lambda: None
 
 
@@ -53,8 +53,8 @@ class Trying:
 class Put:
     """What is put into a run."""
 
-    sites: Sequence[Site] = ()
-    transplants: Sequence[Plan] | None = None
+    sites: Sequence[ObservedSite] = ()
+    transplants: Sequence[PatchPlan] | None = None
     program: Program | None = None
     """One that takes the place of the side's own."""
     is_possible: bool = True
@@ -65,27 +65,27 @@ class NotPutError(Exception):
     """What was to be put into a run cannot be there; the text says why, in a sentence."""
 
 
-class Rounds:
+class ProofRounds:
     """`put`: what each kind of run gets; `why_not`: why what a run got that has ended says nothing, if so."""
 
     def __init__(
         self,
-        good: Side,
-        bad: Side,
+        good: ProofSide,
+        bad: ProofSide,
         trying: Trying,
-        put: Callable[[Kind], Put],
-        why_not: Callable[[Kind, Observed], str] = lambda _kind, _seen: "",
+        put: Callable[[TrialKind], Put],
+        why_not: Callable[[TrialKind, Observed], str] = lambda _kind, _seen: "",
     ) -> None:
         self._good, self._bad, self._trying, self._put, self._why_not = good, bad, trying, put, why_not
         self._begun = time.monotonic()
         self._slowest_s = 0.0
-        self.runs: dict[Kind, list[Run]] = {kind: [] for kind in Kind}
+        self.runs: dict[TrialKind, list[TrialRun]] = {kind: [] for kind in TrialKind}
 
     @property
     def done(self) -> int:
         return min(len(runs) for runs in self.runs.values())
 
-    def judged(self, *, from_outside: bool = False, is_code: bool = False) -> Judgement:
+    def judged(self, *, from_outside: bool = False, is_code: bool = False) -> ProofJudgement:
         """After as many rounds as it takes. NotPutError where something could not be put into a run."""
         judgement = judged(self.runs)
         while self.done < self._trying.most_runs and not self._is_time_up():
@@ -95,11 +95,11 @@ class Rounds:
                 break
         return judgement
 
-    def observed(self, kind: Kind, put: Put, limits: Limits = Limits()) -> Observed:  # noqa: B008 (frozen)
+    def observed(self, kind: TrialKind, put: Put, limits: ObservationLimits = ObservationLimits()) -> Observed:  # noqa: B008 (frozen)
         """One run of that kind's program."""
         side = self._side(kind)
         # What the user runs may take as long as it does.
-        is_limited = kind not in (Kind.GOOD, Kind.BAD) and self._slowest_s and side.lifecycle.for_s is None
+        is_limited = kind not in (TrialKind.GOOD, TrialKind.BAD) and self._slowest_s and side.lifecycle.for_s is None
         patience = max(_LEAST_PATIENCE_S, _PATIENCE * self._slowest_s)
         seen = observe(
             put.program or side.program,
@@ -112,27 +112,27 @@ class Rounds:
         )
         self._slowest_s = max(self._slowest_s, seen.totals.wall_s)
         if seen.failure is not None:
-            if kind in (Kind.GOOD, Kind.BAD):
+            if kind in (TrialKind.GOOD, TrialKind.BAD):
                 raise seen.failure
             _remove_ready_file(side.lifecycle)
         return seen
 
-    def run(self, kind: Kind, put: Put) -> Run:
+    def run(self, kind: TrialKind, put: Put) -> TrialRun:
         """The same, as trials look at it."""
         if not put.is_possible:
-            return Run(0.0, -1, Ending.CRASHED)
+            return TrialRun(0.0, -1, RunEnding.CRASHED)
         began = time.time_ns()
         seen = self.observed(kind, put)
         if seen.not_transplanted:
             raise NotPutError(f"{seen.not_transplanted}.")
         run = self._run(seen, self._side(kind), began)
-        why_not = self._why_not(kind, seen) if run.ending is Ending.EXITED else ""
-        if why_not and kind is not Kind.REVERSE:
+        why_not = self._why_not(kind, seen) if run.ending is RunEnding.EXITED else ""
+        if why_not and kind is not TrialKind.REVERSE:
             raise NotPutError(f"{why_not}.")
-        return replace(run, ending=Ending.FAILED) if why_not else run
+        return replace(run, ending=RunEnding.FAILED) if why_not else run
 
-    def _side(self, kind: Kind) -> Side:
-        return self._good if kind in (Kind.GOOD, Kind.REVERSE) else self._bad
+    def _side(self, kind: TrialKind) -> ProofSide:
+        return self._good if kind in (TrialKind.GOOD, TrialKind.REVERSE) else self._bad
 
     def _is_time_up(self) -> bool:
         budget = self._trying.budget_s
@@ -143,15 +143,15 @@ class Rounds:
 
     def _round(self, number: int) -> None:
         """One run of each kind, beginning with another one each time."""
-        kinds = list(Kind)
+        kinds = list(TrialKind)
         for kind in kinds[number % len(kinds) :] + kinds[: number % len(kinds)]:
             self._trying.on_run(kind, number)
             self.runs[kind].append(self.run(kind, self._put(kind)))
 
-    def _run(self, seen: Observed, side: Side, began: int) -> Run:
+    def _run(self, seen: Observed, side: ProofSide, began: int) -> TrialRun:
         amount = amount_of(seen, self._trying.measure)
         files = "".join(f":{_written(path, began)}" for path in self._trying.output_files)
-        return Run(
+        return TrialRun(
             amount=math.nan if amount is None else amount,
             status=seen.status,
             ending=ending_of(seen, side.lifecycle),
@@ -161,13 +161,13 @@ class Rounds:
         )
 
 
-def ending_of(seen: Observed, lifecycle: Lifecycle) -> Ending:
+def ending_of(seen: Observed, lifecycle: Lifecycle) -> RunEnding:
     by_itself = seen.status >= _FIRST_SIGNAL and seen.stopped_by not in _BY_US
     if by_itself or seen.signal in _CRASHES:  # a driver may notice a crash before we do
-        return Ending.CRASHED
+        return RunEnding.CRASHED
     if seen.failure is not None:
-        return Ending.FAILED
-    return Ending.STOPPED if seen.stopped_by == "for" and lifecycle.for_s is None else Ending.EXITED
+        return RunEnding.FAILED
+    return RunEnding.STOPPED if seen.stopped_by == "for" and lifecycle.for_s is None else RunEnding.EXITED
 
 
 def _remove_ready_file(lifecycle: Lifecycle) -> None:
@@ -188,7 +188,7 @@ def _written(path: Path, began: int) -> str:
     return digest(path) if is_new else "old"
 
 
-def proof_of(claim: Claim, judgement: Judgement, runs: int, measure: str, sentence: str) -> Proof:
+def proof_of(claim: ProofClaim, judgement: ProofJudgement, runs: int, measure: str, sentence: str) -> Proof:
     shares = judgement.shares
     return Proof(
         finding=judgement.finding,
@@ -209,6 +209,6 @@ def proof_of(claim: Claim, judgement: Judgement, runs: int, measure: str, senten
     )
 
 
-def not_testable(claim: Claim, measure: str, why: str) -> Proof:
+def not_testable(claim: ProofClaim, measure: str, why: str) -> Proof:
     """`why`: a whole sentence."""
-    return proof_of(claim, Judgement(Finding.NOT_TESTABLE), 0, measure, f"Not testable: {why}")
+    return proof_of(claim, ProofJudgement(ProofFinding.NOT_TESTABLE), 0, measure, f"Not testable: {why}")

@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Generic, TypeVar
 
 from whyperf.diagnose.origin import Proof
-from whyperf.proof.rounds import NotPutError, Put, Rounds, Side, Trying, not_testable, proof_of
-from whyperf.proof.sentences import Claim, sentence_of
-from whyperf.proof.trial import Ending, Kind, Run
+from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying, not_testable, proof_of
+from whyperf.proof.sentences import ProofClaim, sentence_of
+from whyperf.proof.trial import RunEnding, TrialKind, TrialRun
 
 _BASE_RUNS = 2  # good and bad ones, with which single runs are compared
 _MOST_GONE = 0.5
@@ -22,16 +22,16 @@ _UNCLEAR = (0.25, 0.75)  # a share in one run that another run must confirm
 _MOST_TOGETHER = 8  # changes that are shown to matter only together
 
 _Change = TypeVar("_Change")
-PutIn = Callable[[Kind, Sequence[_Change]], Put]
+PutIn = Callable[[TrialKind, Sequence[_Change]], Put]
 """What a run of a kind gets for these changes. NotPutError where that cannot be; its text is a whole sentence."""
 
 
 class Search(Generic[_Change]):
-    def __init__(self, good: Side, bad: Side, trying: Trying, put: PutIn[_Change]) -> None:
+    def __init__(self, good: ProofSide, bad: ProofSide, trying: Trying, put: PutIn[_Change]) -> None:
         self._good, self._bad, self._trying, self._put = good, bad, trying, put
         self._begun = time.monotonic()
-        self._usual: dict[Kind, list[Run]] = {Kind.GOOD: [], Kind.BAD: []}
-        self._rounds = Rounds(good, bad, trying, lambda kind: put(kind, ()))
+        self._usual: dict[TrialKind, list[TrialRun]] = {TrialKind.GOOD: [], TrialKind.BAD: []}
+        self._rounds = ProofRounds(good, bad, trying, lambda kind: put(kind, ()))
 
     def found(self, first: Sequence[_Change], all_changes: Callable[[], Sequence[_Change]]) -> list[_Change]:
         """Changes that remove most of the excess; empty: none do, or there is none. `all_changes` is asked for only
@@ -45,17 +45,17 @@ class Search(Generic[_Change]):
                 return [one]
         return self._by_halves(all_changes())
 
-    def proof(self, claim: Claim, changes: Sequence[_Change]) -> Proof:
+    def proof(self, claim: ProofClaim, changes: Sequence[_Change]) -> Proof:
         """A whole trial."""
         trying = replace(self._trying, budget_s=self._left_s())
-        rounds = Rounds(self._good, self._bad, trying, lambda kind: self._put(kind, changes))
+        rounds = ProofRounds(self._good, self._bad, trying, lambda kind: self._put(kind, changes))
         try:
             judgement = rounds.judged(is_code=True)
         except NotPutError as error:
             return self.untestable(claim, str(error))
         return proof_of(claim, judgement, rounds.done, self._trying.measure, sentence_of(claim, judgement))
 
-    def untestable(self, claim: Claim, why: str) -> Proof:
+    def untestable(self, claim: ProofClaim, why: str) -> Proof:
         return not_testable(claim, self._trying.measure, why)
 
     @property
@@ -76,9 +76,9 @@ class Search(Generic[_Change]):
         return self._excess() > 0
 
     def _excess(self) -> float:
-        return self._amount(Kind.BAD) - self._amount(Kind.GOOD)
+        return self._amount(TrialKind.BAD) - self._amount(TrialKind.GOOD)
 
-    def _amount(self, kind: Kind) -> float:
+    def _amount(self, kind: TrialKind) -> float:
         return statistics.median(run.amount for run in self._usual[kind])
 
     def _by_halves(self, every: Sequence[_Change]) -> list[_Change]:
@@ -96,19 +96,19 @@ class Search(Generic[_Change]):
     def _removes_most(self, changes: Sequence[_Change]) -> bool:
         shares: list[float] = []
         try:
-            put = self._put(Kind.FORCED, changes)
+            put = self._put(TrialKind.FORCED, changes)
             while len(shares) < 2:
-                self._trying.on_run(Kind.FORCED, len(shares))
-                run = self._rounds.run(Kind.FORCED, put)
+                self._trying.on_run(TrialKind.FORCED, len(shares))
+                run = self._rounds.run(TrialKind.FORCED, put)
                 if not self._is_sound(run):
                     return False
-                shares.append((self._amount(Kind.BAD) - run.amount) / self._excess())
+                shares.append((self._amount(TrialKind.BAD) - run.amount) / self._excess())
                 if not _UNCLEAR[0] < shares[-1] < _UNCLEAR[1]:
                     break
         except NotPutError:
             return False
         return statistics.mean(shares) > _MOST_GONE
 
-    def _is_sound(self, run: Run) -> bool:
+    def _is_sound(self, run: TrialRun) -> bool:
         """It ended as the others did; whether it wrote the same is for the whole trial to say."""
-        return run.ending is Ending.EXITED and run.status == self._usual[Kind.BAD][0].status
+        return run.ending is RunEnding.EXITED and run.status == self._usual[TrialKind.BAD][0].status

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whyperf.diagnose.origin import Finding, Means, Share
-from whyperf.proof.guards import Checked, Reason
-from whyperf.proof.judging import Judgement
+from whyperf.diagnose.origin import ProofFinding, ProofMeans, Share
+from whyperf.proof.guards import Checked, GuardReason
+from whyperf.proof.judging import ProofJudgement
 
 
 @dataclass(frozen=True)
-class Claim:
+class ProofClaim:
     """What is said to be the cause, as reports name it."""
 
     function: str
@@ -21,7 +21,7 @@ class Claim:
     good: str  # values as people write them
     bad: str
     from_outside: bool = False  # the value comes straight from an option, a file, a socket
-    means: Means = Means.VALUE
+    means: ProofMeans = ProofMeans.VALUE
     in_order: bool = False  # its values change from call to call
     is_part: bool = False  # what is forced is a nameless part of it
 
@@ -40,16 +40,16 @@ class _Words:
     reverse_fails: str = "is not possible, or makes it do other work"
 
 
-def _words(claim: Claim) -> _Words:
+def _words(claim: ProofClaim) -> _Words:
     what = f"a part of `{claim.what}`" if claim.is_part else f"`{claim.what}`"
-    if claim.means is Means.FUNCTION:
+    if claim.means is ProofMeans.FUNCTION:
         return _Words(
             f"with the good build's {claim.what} in the bad program",
             "moving its own function in the same way",
             "the bad build's function in the good program",
             "function is put in",
         )
-    if claim.means is Means.HUNK:
+    if claim.means is ProofMeans.HUNK:
         return _Words(
             f"with the change at {claim.what} taken back",
             "building it again as it is",
@@ -73,28 +73,28 @@ def _words(claim: Claim) -> _Words:
 
 
 _REASONS = {
-    Reason.TOO_FEW: "there was no time for enough runs",
-    Reason.NO_EXCESS: "the runs of this trial do not differ enough: bad ones cost hardly more than good ones",
-    Reason.CRASHED: "{forced}, it crashes",
-    Reason.STOPPED: "{forced}, it does not end",
-    Reason.FAILED: "{forced}, it no longer serves its load",
-    Reason.NOT_MEASURED: "not every run says how much it needed of what the symptom is measured in",
-    Reason.FRAGILE: "the program does not end alike in every run, even where no other {other}",
-    Reason.OUTPUT: "{forced}, the output changes",
-    Reason.WORK: "{forced}, another number of units of work is done",
-    Reason.SHAM: "already {own} changes the time, by {sham} of the excess",
-    Reason.UNDECIDED: "the runs vary too much: {forced}, {removed} of the excess is gone",
+    GuardReason.TOO_FEW: "there was no time for enough runs",
+    GuardReason.NO_EXCESS: "the runs of this trial do not differ enough: bad ones cost hardly more than good ones",
+    GuardReason.CRASHED: "{forced}, it crashes",
+    GuardReason.STOPPED: "{forced}, it does not end",
+    GuardReason.FAILED: "{forced}, it no longer serves its load",
+    GuardReason.NOT_MEASURED: "not every run says how much it needed of what the symptom is measured in",
+    GuardReason.FRAGILE: "the program does not end alike in every run, even where no other {other}",
+    GuardReason.OUTPUT: "{forced}, the output changes",
+    GuardReason.WORK: "{forced}, another number of units of work is done",
+    GuardReason.SHAM: "already {own} changes the time, by {sham} of the excess",
+    GuardReason.UNDECIDED: "the runs vary too much: {forced}, {removed} of the excess is gone",
 }
 
 
-def was_not_forced(claim: Claim, why: str) -> str:
+def was_not_forced(claim: ProofClaim, why: str) -> str:
     where = f" in {claim.function}" if claim.function else ""
     return f"`{claim.what}`{where} was not forced: {why}."
 
 
-def sentence_of(claim: Claim, judgement: Judgement) -> str:
+def sentence_of(claim: ProofClaim, judgement: ProofJudgement) -> str:
     shares, words = judgement.shares, _words(claim)
-    if judgement.finding is Finding.NOT_TESTABLE:
+    if judgement.finding is ProofFinding.NOT_TESTABLE:
         assert judgement.reason is not None
         said = _REASONS[judgement.reason].format(
             forced=words.forced,
@@ -106,14 +106,14 @@ def sentence_of(claim: Claim, judgement: Judgement) -> str:
         return f"Not testable: {said}."
     assert shares is not None
     gone = f"{in_percent(shares.removed)} of the excess is gone"
-    if judgement.finding is Finding.REFUTED:
+    if judgement.finding is ProofFinding.REFUTED:
         return f"Refuted: {words.forced}, {gone}."
-    if judgement.finding is Finding.TRIGGER:
+    if judgement.finding is ProofFinding.TRIGGER:
         why = (
             "it comes straight from outside" if claim.from_outside else "the bad run then writes what the good one does"
         )
         return f"Trigger: {words.forced}, {gone}, but {why}: this is the input that differs, not the mistake."
-    word = "Proven" if judgement.finding is Finding.PROVEN else "Supported"
+    word = "Proven" if judgement.finding is ProofFinding.PROVEN else "Supported"
     parts = [gone, _sham(words, shares.sham), _reverse(words, judgement)]
     return f"{word}: {words.forced}, {'; '.join(parts)}.{_checked(judgement.checked)}"
 
@@ -126,7 +126,7 @@ def _sham(words: _Words, share: Share) -> str:
     return f"{words.own} {verb} {'only ' if abs(share.value) < _HARDLY else ''}{change}"
 
 
-def _reverse(words: _Words, judgement: Judgement) -> str:
+def _reverse(words: _Words, judgement: ProofJudgement) -> str:
     assert judgement.shares is not None
     if not judgement.reverse_counts:
         return f"{words.reverse} {words.reverse_fails}"

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.diagnose.origin import Share
-from whyperf.proof.trial import Kind, Runs, amounts
+from whyperf.proof.trial import Runs, TrialKind, amounts
 
 _RESAMPLED = 2000
 _INTERVAL = (2.5, 97.5)
@@ -27,7 +27,7 @@ class Shares:
 def shares_of(runs: Runs) -> Shares:
     """What each kind of run removes or makes of the difference between bad and good medians, which must not be 0."""
     random = np.random.default_rng(_SEED)
-    columns = {kind: np.array(amounts(runs, kind)) for kind in Kind}
+    columns = {kind: np.array(amounts(runs, kind)) for kind in TrialKind}
     medians = {kind: np.median(values) for kind, values in columns.items()}
     again = {kind: _resampled(values, random) for kind, values in columns.items()}
     point = _shares({kind: np.array([median]) for kind, median in medians.items()})
@@ -41,14 +41,14 @@ def _resampled(values: Floats, random: np.random.Generator) -> Floats:
     return medians
 
 
-def _shares(medians: dict[Kind, Floats]) -> tuple[Floats, Floats, Floats]:
-    good, bad = medians[Kind.GOOD], medians[Kind.BAD]
+def _shares(medians: dict[TrialKind, Floats]) -> tuple[Floats, Floats, Floats]:
+    good, bad = medians[TrialKind.GOOD], medians[TrialKind.BAD]
     excess = bad - good
     with np.errstate(divide="ignore", invalid="ignore"):
         return (
-            (bad - medians[Kind.FORCED]) / excess,
-            (bad - medians[Kind.SHAM]) / excess,
-            (medians[Kind.REVERSE] - good) / excess,
+            (bad - medians[TrialKind.FORCED]) / excess,
+            (bad - medians[TrialKind.SHAM]) / excess,
+            (medians[TrialKind.REVERSE] - good) / excess,
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Kind(Enum):
+class TrialKind(Enum):
     GOOD = "good"
     BAD = "bad"
     FORCED = "forced"  # the bad run with what the good one has
@@ -15,7 +15,7 @@ class Kind(Enum):
     REVERSE = "reverse"  # the good run with what the bad one has
 
 
-class Ending(Enum):
+class RunEnding(Enum):
     EXITED = "exited"
     CRASHED = "crashed"
     STOPPED = "stopped"  # it ran for so long that it was stopped
@@ -23,19 +23,19 @@ class Ending(Enum):
 
 
 @dataclass(frozen=True)
-class Run:
+class TrialRun:
     """One run."""
 
     amount: float  # of what is measured, for each unit of work where units are counted; not a number: unknown
     status: int  # as the shell counts
-    ending: Ending = Ending.EXITED
+    ending: RunEnding = RunEnding.EXITED
     output: str = ""  # digest of all that it wrote where somebody looks
     shape: str = ""  # the same without numbers
     work: float | None = None  # units, where the same number is expected of every run
 
 
-Runs = Mapping[Kind, Sequence[Run]]
+Runs = Mapping[TrialKind, Sequence[TrialRun]]
 
 
-def amounts(runs: Runs, kind: Kind) -> list[float]:
+def amounts(runs: Runs, kind: TrialKind) -> list[float]:
     return [run.amount for run in runs[kind]]

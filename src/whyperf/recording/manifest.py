@@ -168,7 +168,7 @@ class TaskQueue:
 
 
 @dataclass(frozen=True)
-class Trace:
+class TraceSummary:
     """How kernel events were recorded, and what was not."""
 
     source: str  # "bpf", "perf" or "perf.data"
@@ -237,7 +237,7 @@ class Manifest:
     state: str = "sealed"  # "open" while the raw log is being written
     tables: dict[str, TableFile] = field(default_factory=dict)
     deep: Deep | None = None
-    trace: Trace | None = None
+    trace: TraceSummary | None = None
     counting: Counting | None = None
     options: RunOptions | None = None  # None: unknown, or nothing was started
     redaction: str = ""  # which key gave numbers their secret unit; empty: they are as they were

@@ -39,7 +39,7 @@ UNFOLLOWED_REASONS = {
 }
 
 
-class Kind(IntEnum):
+class RingRecordKind(IntEnum):
     SAMPLE = 1
     PROCESS = 2
     MODULE = 3
@@ -65,34 +65,38 @@ class MemoryEvent(IntEnum):
     TOUCHED = 4
 
 
-class Origin(IntEnum):
+class ProcessOrigin(IntEnum):
     EXEC = 1
     FORK = 2
     ATTACHED = 3
 
 
-def record(kind: Kind, time: int, payload: bytes, detail: int = 0) -> bytes:
+def record(kind: RingRecordKind, time: int, payload: bytes, detail: int = 0) -> bytes:
     """A record, filled up with zeros to whole pairs of words as rings want it."""
     payload += bytes(-len(payload) % 16)
     return RECORD.pack(kind, (RECORD.size + len(payload)) // 8, detail, time) + payload
 
 
 def sample(time: int, pcs: Sequence[int], weight: int = 1, cut: int = 0) -> bytes:
-    return record(Kind.SAMPLE, time, struct.pack(f"<{len(pcs)}Q", *pcs), weight | cut << 24)
+    return record(RingRecordKind.SAMPLE, time, struct.pack(f"<{len(pcs)}Q", *pcs), weight | cut << 24)
 
 
 def memory(time: int, event: MemoryEvent, address: int, size: int = 0, interval: int = 0) -> bytes:
     """What the sample before it is about."""
-    return record(Kind.MEMORY, time, MEMORY.pack(address, size, interval, event))
+    return record(RingRecordKind.MEMORY, time, MEMORY.pack(address, size, interval, event))
 
 
 def blocked(time: int, pcs: Sequence[int], weight_ns: int, system_call: int, cut: int = 0) -> bytes:
-    return record(Kind.BLOCKED, time, struct.pack(f"<{1 + len(pcs)}Q", weight_ns, *pcs), system_call | cut << 24)
+    return record(
+        RingRecordKind.BLOCKED, time, struct.pack(f"<{1 + len(pcs)}Q", weight_ns, *pcs), system_call | cut << 24
+    )
 
 
-def process(time: int, pid: int, ppid: int, origin: Origin, *, executable: str, arguments: Sequence[str] = ()) -> bytes:
+def process(
+    time: int, pid: int, ppid: int, origin: ProcessOrigin, *, executable: str, arguments: Sequence[str] = ()
+) -> bytes:
     text = b"".join(word.encode(errors="surrogateescape") + b"\0" for word in (executable, *arguments))
-    return record(Kind.PROCESS, time, PROCESS.pack(pid, ppid, origin, len(arguments)) + text)
+    return record(RingRecordKind.PROCESS, time, PROCESS.pack(pid, ppid, origin, len(arguments)) + text)
 
 
 def module(
@@ -108,19 +112,19 @@ def module(
 ) -> bytes:
     identity = bytes.fromhex(build_id)[:20]
     packed = MODULE.pack(start, end, file_offset, bias, len(identity), identity, inode)
-    return record(Kind.MODULE, time, packed + path.encode(errors="surrogateescape") + b"\0")
+    return record(RingRecordKind.MODULE, time, packed + path.encode(errors="surrogateescape") + b"\0")
 
 
 def module_gone(time: int, start: int) -> bytes:
-    return record(Kind.MODULE_GONE, time, struct.pack("<Q", start))
+    return record(RingRecordKind.MODULE_GONE, time, struct.pack("<Q", start))
 
 
 def unfollowed(time: int, path: str, reason: int) -> bytes:
-    return record(Kind.UNFOLLOWED, time, path.encode(errors="surrogateescape") + b"\0", reason)
+    return record(RingRecordKind.UNFOLLOWED, time, path.encode(errors="surrogateescape") + b"\0", reason)
 
 
 def thread_end(time: int, cpu_ns: int, name: str) -> bytes:
-    return record(Kind.THREAD_END, time, THREAD_END.pack(cpu_ns, name.encode()[:15]))
+    return record(RingRecordKind.THREAD_END, time, THREAD_END.pack(cpu_ns, name.encode()[:15]))
 
 
 def owner(pid: int, tid: int, sequence: int = 0, start: int = 0) -> bytes:

@@ -8,11 +8,11 @@ from collections.abc import Sequence, Set
 from whyperf.diagnose.origin import Origin
 from whyperf.diagnose.verdict import CallCounts, Suspect, Verdict, VerdictKind
 from whyperf.engines.causes.detail import CausesDetail
-from whyperf.engines.causes.path import Ending
+from whyperf.engines.causes.path import CulpritEnding
 from whyperf.engines.excess.detail import ExcessDetail
 from whyperf.engines.quantities import seconds
 from whyperf.recording.template_names import without_template_arguments
-from whyperf.report.waiting_threads import Rung, name_of, rungs_of
+from whyperf.report.waiting_threads import JoinedRung, name_of, rungs_of
 
 _IT, _LIFTED = "It ", "It waits for "
 _READABLE = 60  # characters of a name within a headline
@@ -55,11 +55,11 @@ def _quoted(sentence: str, names: Set[str]) -> str:
     return re.sub(rf"(?<![\w:`])(?:{any_name})(?![\w`])", lambda found: f"`{found[0]}`", sentence)
 
 
-def _ending(rungs: Sequence[Rung], detail: CausesDetail) -> str:
+def _ending(rungs: Sequence[JoinedRung], detail: CausesDetail) -> str:
     last, long = rungs[-1], seconds(rungs[-1].seconds)
     did = f"{name_of(last)} {last.did}" + ("" if long in last.did else f" for {long}")
     waiting = sum(len(rung.threads) for rung in rungs[:-1])
-    if detail.ending == Ending.CYCLE.value or not waiting:
+    if detail.ending == CulpritEnding.CYCLE.value or not waiting:
         return did
     return f"{did}; {waiting} thread{'' if waiting == 1 else 's'} waited for it"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from whyperf.diagnose.origin import Finding, Hop, Origin, Proof
+from whyperf.diagnose.origin import Hop, Origin, Proof, ProofFinding
 from whyperf.diagnose.verdict import Suspect
 from whyperf.report.console import ReportConsole
 from whyperf.report.glyphs import Glyphs, encodable, glyphs_for
@@ -19,11 +19,11 @@ _INDENT = "     "
 _WIDEST = 120
 _TURN = "  turns bad here"
 _FINDING_STYLES = {
-    Finding.PROVEN: "bold green",
-    Finding.SUPPORTED: "green",
-    Finding.REFUTED: "yellow",
-    Finding.TRIGGER: "cyan",
-    Finding.NOT_TESTABLE: "dim",
+    ProofFinding.PROVEN: "bold green",
+    ProofFinding.SUPPORTED: "green",
+    ProofFinding.REFUTED: "yellow",
+    ProofFinding.TRIGGER: "cyan",
+    ProofFinding.NOT_TESTABLE: "dim",
 }
 
 

@@ -13,7 +13,7 @@ from typing import IO
 
 from rich.text import Text
 
-from whyperf.diagnose.verdict import Suspect, Variable, Verdict, VerdictKind
+from whyperf.diagnose.verdict import AbnormalVariable, Suspect, Verdict, VerdictKind
 from whyperf.engines.excess.explain import Explanation, Standing
 from whyperf.engines.finding import HotLine
 from whyperf.engines.quantities import percent, seconds
@@ -186,7 +186,7 @@ class _Report:
         for one in suspect.evidence:
             yield from ladder(one.detail, self.text_width, self.glyphs)
 
-    def _variable(self, variable: Variable) -> Iterator[Text]:
+    def _variable(self, variable: AbnormalVariable) -> Iterator[Text]:
         """Good above bad, so that the histograms can be compared."""
         yield Text()
         title = f"{variable.name} ({variable.type})" if variable.type else variable.name
@@ -204,7 +204,7 @@ class _Report:
             typical = "" if spread is None or told else f", typically {spread.typical}"
             yield row.append(cut(printable(values + typical), self.width - len(row), self.glyphs.dots))
 
-    def _read_at(self, variable: Variable, file: str, told: set[tuple[str, int]]) -> Iterator[Text]:
+    def _read_at(self, variable: AbnormalVariable, file: str, told: set[tuple[str, int]]) -> Iterator[Text]:
         """Where abnormal values were read: the source, or its lines' numbers if it is not stored or shown elsewhere.
 
         `file` is the one that the reader takes lines to be of; `told` the lines shown so far.

@@ -13,7 +13,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
-class Rung:
+class JoinedRung:
     process: str | None  # None: outside of the recording
     threads: tuple[str, ...]  # their names, empty where it is the process's own; one for each thread
     ids: tuple[int, ...]
@@ -24,12 +24,12 @@ class Rung:
     link: ShownLink | None  # to the next rung
 
 
-def rungs_of(detail: CausesDetail) -> tuple[Rung, ...]:
+def rungs_of(detail: CausesDetail) -> tuple[JoinedRung, ...]:
     """From the one that stalled to the one that should have acted."""
     return tuple(_joined(list(alike)) for _, alike in groupby(detail.ladder, _waits_alike))
 
 
-def name_of(rung: Rung) -> str:
+def name_of(rung: JoinedRung) -> str:
     """`server/worker (4711)`: the program, the thread where it has a name of its own, its number."""
     if rung.process is None:
         return "outside of the recording"
@@ -48,10 +48,10 @@ def _waits_alike(rung: ShownRung) -> tuple[object, ...]:
     return rung.process, _NUMBER.sub("*", rung.thread or ""), rung.did, rung.stack, rung.link.mechanism
 
 
-def _joined(alike: Sequence[ShownRung]) -> Rung:
+def _joined(alike: Sequence[ShownRung]) -> JoinedRung:
     first, last = alike[0], alike[-1]
     start = min(rung.time_s for rung in alike)
-    return Rung(
+    return JoinedRung(
         process=first.process,
         threads=tuple(_thread_names(alike)),
         ids=tuple(rung.tid for rung in alike if rung.tid is not None),

@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING
 
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.judge import record_and_judge
-from whyperf.comparison.plan import Plan
+from whyperf.comparison.plan import ComparisonPlan
 from whyperf.comparison.progress import Steps
 from whyperf.diagnose.verdict import MEMORY_MEASURES, Verdict, VerdictKind
 from whyperf.report.printable import printable
 from whyperf.revisions.checkout import BuildError, Built, built
 from whyperf.revisions.command import program_in
-from whyperf.revisions.commits import Candidate, merged, prior
-from whyperf.revisions.search import Answer, Ending, Found, Progressed, SearchSettings, find
-from whyperf.revisions.suspects import Compared
-from whyperf.revisions.timed import Subject, TimedRuns
+from whyperf.revisions.commits import CandidateCommit, merged, prior
+from whyperf.revisions.search import CommitRange, Progressed, SearchEnding, SearchResult, SearchSettings, find
+from whyperf.revisions.suspects import ComparedCommits
+from whyperf.revisions.timed import TimedRuns, TimedSubject
 
 if TYPE_CHECKING:
     from whyperf.report.html.examined import Examined
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedPair:
     """Two commits, recorded and compared."""
 
-    compared: Compared
+    compared: ComparedCommits
     verdict: Verdict
     examined: Examined
 
@@ -51,9 +51,9 @@ class Judged:
 class Searched:
     """A search among commits, ended or not."""
 
-    commits: Sequence[Candidate]
+    commits: Sequence[CandidateCommit]
     state: Progressed
-    ending: Ending | None  # None: interrupted
+    ending: SearchEnding | None  # None: interrupted
     measure: str
     runs: int
     seconds: float
@@ -69,11 +69,11 @@ class Searched:
         return self.answer.probability * (self.outer.probability if self.outer else 1.0)
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> CommitRange:
         return self.state.answer
 
     @property
-    def suspected(self) -> Sequence[Candidate]:
+    def suspected(self) -> Sequence[CandidateCommit]:
         """The first slow commit, or those that cannot be told apart."""
         return self.commits[self.answer.first : self.answer.last + 1]
 
@@ -81,18 +81,18 @@ class Searched:
 class Bisection:
     """`plan` is that of all recordings; its programs and folder are replaced for each comparison."""
 
-    def __init__(self, subject: Subject, plan: Plan, ends: tuple[Built, Built], shown: Steps) -> None:
+    def __init__(self, subject: TimedSubject, plan: ComparisonPlan, ends: tuple[Built, Built], shown: Steps) -> None:
         self._subject, self._plan, self._ends, self._shown = subject, plan, ends, shown
         self._began = time.monotonic()
         self.searched: Searched | None = None  # as far as it got
 
-    def judge_ends(self, names: tuple[str, str]) -> Judged:
+    def judge_ends(self, names: tuple[str, str]) -> JudgedPair:
         return self._judge(self._ends, names, self._plan.folder / "ends")
 
     def search(
         self,
-        commits: Sequence[Candidate],
-        ends: Judged,
+        commits: Sequence[CandidateCommit],
+        ends: JudgedPair,
         settings: SearchSettings,
         measure: str,
         budget_s: float | None = None,
@@ -101,14 +101,14 @@ class Bisection:
         self._subject = replace(self._subject, measure=measure)
         weights = prior(commits, ends.verdict, ends.compared, ends.examined.bad)
         found = self._search(commits, weights, settings, budget_s, None)
-        while found.ending is Ending.FOUND and len(found.suspected) == 1 and len(found.suspected[0].parents) == 2:
+        while found.ending is SearchEnding.FOUND and len(found.suspected) == 1 and len(found.suspected[0].parents) == 2:
             inside = merged(self._subject.repository, found.suspected[0])
             if len(inside) == 1 or len(inside) == len(found.commits):
                 break
             found = self._search(inside, [1 / len(inside)] * len(inside), settings, budget_s, found)
         return found
 
-    def judge_found(self, found: Searched) -> Judged:
+    def judge_found(self, found: Searched) -> JudgedPair:
         """The commit that was found and the one before it that can be built."""
         commit = found.suspected[-1].commit
         parent = self._before(found)
@@ -130,7 +130,7 @@ class Bisection:
 
     def _search(
         self,
-        commits: Sequence[Candidate],
+        commits: Sequence[CandidateCommit],
         weights: Sequence[float],
         settings: SearchSettings,
         budget_s: float | None,
@@ -142,7 +142,7 @@ class Bisection:
             runs.deadline = self._began + budget_s
         self._shown.step("measuring both ends", 0.0, None)
         for step in find(weights, runs, settings):
-            ending, state = (step.ending, step.state) if isinstance(step, Found) else (None, step)
+            ending, state = (step.ending, step.state) if isinstance(step, SearchResult) else (None, step)
             spent = time.monotonic() - self._began
             self.searched = Searched(commits, state, ending, self._subject.measure, runs.runs, spent, outer)
             if ending is None and state.answer.probability < settings.sure:
@@ -159,10 +159,10 @@ class Bisection:
             what += f", {so_far.answer.probability:.0%} for {likely.short} {printable(likely.subject)}"
         self._shown.step(what, min(so_far.answer.probability, 0.99), None)
 
-    def _judge(self, pair: tuple[Built, Built], names: tuple[str, str], folder: Path) -> Judged:
+    def _judge(self, pair: tuple[Built, Built], names: tuple[str, str], folder: Path) -> JudgedPair:
         programs = {
             side: program_in(one, self._subject.words, os.environ)
             for side, one in zip((Side.GOOD, Side.BAD), pair, strict=True)
         }
         verdict, examined = record_and_judge(replace(self._plan, programs=programs, folder=folder), self._shown)
-        return Judged(Compared(self._subject.repository, *pair, names), verdict, examined)
+        return JudgedPair(ComparedCommits(self._subject.repository, *pair, names), verdict, examined)

@@ -10,7 +10,7 @@ from whyperf.engines.recording_protocol import Recorded
 from whyperf.errors import WhyperfError
 from whyperf.revisions.functions import declarations
 from whyperf.revisions.git import Commit, GitError, Repository, ask
-from whyperf.revisions.suspects import Compared, History, names_in
+from whyperf.revisions.suspects import CommitHistory, ComparedCommits, names_in
 
 _FIELDS = "%H%x00%P%x00%an <%ae>%x00%ad%x00%s"
 # How the probability is spread at first. Measured by none: that a regression is in the code that became slow is common,
@@ -23,11 +23,11 @@ _CALLER = 0.3  # a caller's weight beside its suspect's
 
 
 @dataclass(frozen=True)
-class Candidate(Commit):
+class CandidateCommit(Commit):
     parents: tuple[str, ...] = ()
 
 
-def candidates(repository: Repository, good: str, bad: str) -> list[Candidate]:
+def candidates(repository: Repository, good: str, bad: str) -> list[CandidateCommit]:
     """After `good`, up to `bad`, oldest first: each followed by its first parent, so that a merged branch is one."""
     try:
         ask(repository.top, "merge-base", "--is-ancestor", good, bad)
@@ -40,23 +40,23 @@ def candidates(repository: Repository, good: str, bad: str) -> list[Candidate]:
     return _listed(repository, f"{good}..{bad}")
 
 
-def merged(repository: Repository, merge: Candidate) -> list[Candidate]:
+def merged(repository: Repository, merge: CandidateCommit) -> list[CandidateCommit]:
     """What a merge brought in, oldest first, and then itself: it may have become slow by what it joins."""
     return [*_listed(repository, f"{merge.parents[0]}..{merge.parents[1]}"), merge]
 
 
-def _listed(repository: Repository, revisions: str) -> list[Candidate]:
+def _listed(repository: Repository, revisions: str) -> list[CandidateCommit]:
     printed = ask(repository.top, "log", "--first-parent", "--reverse", f"--format={_FIELDS}", revisions, "--")
     rows = [line.split("\0") for line in printed.split("\n") if line]
-    return [Candidate(row[0], row[2], row[3], row[4], tuple(row[1].split())) for row in rows]
+    return [CandidateCommit(row[0], row[2], row[3], row[4], tuple(row[1].split())) for row in rows]
 
 
 def prior(
-    commits: Sequence[Candidate], verdict: Verdict, compared: Compared, recordings: Sequence[Recorded]
+    commits: Sequence[CandidateCommit], verdict: Verdict, compared: ComparedCommits, recordings: Sequence[Recorded]
 ) -> list[float]:
     """Commits that changed the suspects are likelier than others. No commit is impossible."""
     shares = dict(_shares(verdict))
-    history = History(compared, declarations(recordings, names_in(verdict)))
+    history = CommitHistory(compared, declarations(recordings, names_in(verdict)))
     extents = {name: extent for name in shares if (extent := history.extent(name)) is not None}
     places = _Places(compared, commits)
     by_function, by_file = [0.0] * len(commits), [0.0] * len(commits)
@@ -93,7 +93,7 @@ def _shares(verdict: Verdict) -> Iterator[tuple[str, float]]:
 class _Places:
     """Which of the candidates a commit is, or came in with."""
 
-    def __init__(self, compared: Compared, commits: Sequence[Candidate]) -> None:
+    def __init__(self, compared: ComparedCommits, commits: Sequence[CandidateCommit]) -> None:
         self._repository = compared.repository
         self._range = f"{compared.good.commit}..{compared.bad.commit}"
         self._commits = commits

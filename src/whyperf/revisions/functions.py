@@ -11,7 +11,7 @@ from whyperf.revisions.git import GitError, Repository, ask
 
 
 @dataclass(frozen=True)
-class Declaration:
+class RevisionDeclaration:
     file: str  # as the build recorded it
     line: int
 
@@ -25,14 +25,16 @@ class Extent:
     last: int
 
 
-def declarations(recordings: Sequence[Recorded], names: Collection[str] | None = None) -> dict[str, Declaration]:
+def declarations(
+    recordings: Sequence[Recorded], names: Collection[str] | None = None
+) -> dict[str, RevisionDeclaration]:
     """Of these functions, or of all, as far as the recordings know them."""
-    found: dict[str, Declaration] = {}
+    found: dict[str, RevisionDeclaration] = {}
     for recording in recordings:
         table = recording.table("functions").select(["name", "file", "line"]).to_pydict()
         for name, file, line in zip(table["name"], table["file"], table["line"], strict=True):
             if (names is None or name in names) and file and line:
-                found.setdefault(name, Declaration(file, line))
+                found.setdefault(name, RevisionDeclaration(file, line))
     return found
 
 

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from whyperf.comparison.progress import Steps
-from whyperf.diagnose.origin import Finding
+from whyperf.diagnose.origin import ProofFinding
 from whyperf.diagnose.verdict import Verdict, VerdictKind
 from whyperf.engines.recording_protocol import Recorded
 from whyperf.investigation.cause import with_changed_function
 from whyperf.investigation.investigate import measure_of
 from whyperf.investigation.subject import Subject
 from whyperf.proof.rounds import Trying
-from whyperf.proof.trial import Kind
+from whyperf.proof.trial import TrialKind
 from whyperf.revisions.functions import declarations
 from whyperf.revisions.proofs import Building, prove_by_hunks
-from whyperf.revisions.suspects import Compared
+from whyperf.revisions.suspects import ComparedCommits
 
 
 @dataclass(frozen=True)
@@ -28,16 +28,16 @@ class Rebuilding:
     shown: Steps
 
 
-def investigate_hunks(verdict: Verdict, compared: Compared, subject: Subject, rebuilding: Rebuilding) -> Verdict:
+def investigate_hunks(verdict: Verdict, compared: ComparedCommits, subject: Subject, rebuilding: Rebuilding) -> Verdict:
     """The verdict as it was where something is proven already, where nothing is built, or where no hunk explains it."""
     measure, left = measure_of(verdict), rebuilding.ends - time.monotonic()
     proofs = [proof for suspect in verdict.suspects for proof in suspect.proofs]
     if measure is None or verdict.kind is not VerdictKind.DIFFERENCE or not rebuilding.build or left <= 0:
         return verdict
-    if any(proof.finding is Finding.PROVEN for proof in proofs):
+    if any(proof.finding is ProofFinding.PROVEN for proof in proofs):
         return verdict
 
-    def told(kind: Kind, number: int) -> None:
+    def told(kind: TrialKind, number: int) -> None:
         rebuilding.shown.step(f"taking back single changes: {kind.value} run {number + 1}", 0.0, None)
 
     building = Building(
@@ -45,7 +45,7 @@ def investigate_hunks(verdict: Verdict, compared: Compared, subject: Subject, re
     )
     trying = Trying(measure, subject.output_files, budget_s=left, on_run=told, on_tick=rebuilding.shown.tick)
     found = prove_by_hunks(compared, verdict.suspects, declarations(rebuilding.bad), building, trying)
-    proven = [one for one in found if one.finding is Finding.PROVEN]
+    proven = [one for one in found if one.finding is ProofFinding.PROVEN]
     if not proven or not verdict.suspects:
         return verdict
     if proven[0].function:

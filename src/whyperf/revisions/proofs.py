@@ -9,21 +9,21 @@ from pathlib import Path
 from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.program import Program
 from whyperf.comparison.progress import Steps
-from whyperf.diagnose.origin import Means, Proof
+from whyperf.diagnose.origin import Proof, ProofMeans
 from whyperf.diagnose.verdict import Suspect
 from whyperf.errors import WhyperfError
 from whyperf.proof.by_function import wanted_names
-from whyperf.proof.rounds import NotPutError, Put, Side, Trying
+from whyperf.proof.rounds import NotPutError, ProofSide, Put, Trying
 from whyperf.proof.search import Search
-from whyperf.proof.sentences import Claim
-from whyperf.proof.trial import Kind
+from whyperf.proof.sentences import ProofClaim
+from whyperf.proof.trial import TrialKind
 from whyperf.revisions.checkout import Built, Variant, built
 from whyperf.revisions.command import program_in
 from whyperf.revisions.edits import made, taken_back
-from whyperf.revisions.functions import Declaration, Extent
+from whyperf.revisions.functions import Extent, RevisionDeclaration
 from whyperf.revisions.git import ask
 from whyperf.revisions.hunks import GitHunk, hunks_of
-from whyperf.revisions.suspects import Compared, History
+from whyperf.revisions.suspects import CommitHistory, ComparedCommits
 
 _MOST_HUNKS = 64
 _MOST_ON_PATHS = 4  # functions: each is a build
@@ -58,9 +58,9 @@ class _Change:
 
 
 def prove_by_hunks(
-    compared: Compared,
+    compared: ComparedCommits,
     suspects: Sequence[Suspect],
-    declared: Mapping[str, Declaration],
+    declared: Mapping[str, RevisionDeclaration],
     building: Building,
     trying: Trying = Trying(),  # noqa: B008 (frozen)
 ) -> tuple[Proof, ...]:
@@ -76,23 +76,23 @@ def prove_by_hunks(
 
 
 class _Trial:
-    def __init__(self, compared: Compared, building: Building) -> None:
+    def __init__(self, compared: ComparedCommits, building: Building) -> None:
         self._compared, self._building = compared, building
         self._kept: dict[tuple[str, Variant], Built] = {}  # their folders are not removed meanwhile
 
-    def side(self, one: Built) -> Side:
+    def side(self, one: Built) -> ProofSide:
         building = self._building
         lifecycle = building.lifecycles[one is self._compared.bad]
-        return Side(program_in(one, building.words, building.environment), lifecycle, building.environment)
+        return ProofSide(program_in(one, building.words, building.environment), lifecycle, building.environment)
 
-    def put(self, kind: Kind, changes: Sequence[_Change]) -> Put:
+    def put(self, kind: TrialKind, changes: Sequence[_Change]) -> Put:
         bad, good = self._compared.bad, self._compared.good
-        if kind is Kind.FORCED:
+        if kind is TrialKind.FORCED:
             edits = tuple(taken_back(one.file, hunk) for one in changes for hunk in one.hunks)
             return Put(program=self._built(bad, Variant("without a change", edits)))
-        if kind is Kind.SHAM:
+        if kind is TrialKind.SHAM:
             return Put(program=self._built(bad, Variant("again")))
-        if kind is Kind.REVERSE:
+        if kind is TrialKind.REVERSE:
             edits = tuple(made(one.file, hunk) for one in changes for hunk in one.hunks)
             try:
                 return Put(program=self._built(good, Variant("with a change", edits)))
@@ -118,9 +118,11 @@ class _Trial:
             raise NotPutError(error.sentence) from None
 
 
-def _changes(compared: Compared, names: Sequence[str], declared: Mapping[str, Declaration]) -> list[_Change]:
+def _changes(
+    compared: ComparedCommits, names: Sequence[str], declared: Mapping[str, RevisionDeclaration]
+) -> list[_Change]:
     """Those in functions that suspects ask for first, each as a whole; then the others, file by file."""
-    history = History(compared, declared)
+    history = CommitHistory(compared, declared)
     extents = {name: extent for name in names if (extent := history.extent(name)) is not None}
     left = _hunks(compared)
     found = []
@@ -132,7 +134,7 @@ def _changes(compared: Compared, names: Sequence[str], declared: Mapping[str, De
     return found + [_Change(file, (hunk,)) for file, hunk in left]
 
 
-def _function_at(compared: Compared, declared: Mapping[str, Declaration], file: str, line: int) -> str:
+def _function_at(compared: ComparedCommits, declared: Mapping[str, RevisionDeclaration], file: str, line: int) -> str:
     """The one that is declared last before; empty: none is."""
     before = [
         (one.line, name)
@@ -146,7 +148,7 @@ def _is_in(pair: tuple[str, GitHunk], extent: Extent) -> bool:
     return pair[0] == extent.file and pair[1].touches(extent.first, extent.last)
 
 
-def _hunks(compared: Compared) -> list[tuple[str, GitHunk]]:
+def _hunks(compared: ComparedCommits) -> list[tuple[str, GitHunk]]:
     good, bad = compared.good.commit, compared.bad.commit
     listed = ask(compared.repository.top, "diff", "--name-only", "-z", "--no-renames", "--diff-filter=M", good, bad)
     files = [file for file in listed.split("\0") if file]
@@ -154,9 +156,11 @@ def _hunks(compared: Compared) -> list[tuple[str, GitHunk]]:
     return pairs[:_MOST_HUNKS]
 
 
-def _claim(changes: Sequence[_Change], compared: Compared, declared: Mapping[str, Declaration], module: str) -> Claim:
+def _claim(
+    changes: Sequence[_Change], compared: ComparedCommits, declared: Mapping[str, RevisionDeclaration], module: str
+) -> ProofClaim:
     first = changes[0]
     places = ", ".join(one.place for one in changes)
     function = first.function or _function_at(compared, declared, first.file, first.line)
     file = str(compared.bad.top / first.file)
-    return Claim(function, module, file, first.line, places, "", "", means=Means.HUNK)
+    return ProofClaim(function, module, file, first.line, places, "", "", means=ProofMeans.HUNK)

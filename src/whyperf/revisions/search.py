@@ -35,7 +35,7 @@ class Unmeasurable(Exception):  # noqa: N818 - nothing went wrong
     """A commit that does not build, or whose command fails: why, in a sentence."""
 
 
-class Runs(Protocol):
+class CommitRuns(Protocol):
     """Who runs the programs. Times are logarithms of seconds."""
 
     def ends(self) -> tuple[float, float]:
@@ -48,7 +48,7 @@ class Runs(Protocol):
         """Whether the time that the user allows is used up."""
 
 
-class Ending(Enum):
+class SearchEnding(Enum):
     FOUND = "found"
     COMPARISONS = "most comparisons reached"
     BUDGET = "budget used up"
@@ -56,13 +56,13 @@ class Ending(Enum):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class CommitComparison:
     commit: int
     batch: Batch
 
 
 @dataclass(frozen=True)
-class Answer:
+class CommitRange:
     """Commits that no measurable one tells apart; one, if all could be measured."""
 
     first: int
@@ -76,7 +76,7 @@ class Progressed:
 
     prior: tuple[float, ...]
     calibration: Batch
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[CommitComparison, ...] = ()
     skipped: Mapping[int, str] = field(default_factory=dict)
 
     @property
@@ -98,18 +98,18 @@ class Progressed:
         return [weight / whole for weight in weights]
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> CommitRange:
         posterior = self.posterior
         return max(
-            (Answer(a, b, math.fsum(posterior[a : b + 1])) for a, b in alike(len(posterior), self.skipped)),
+            (CommitRange(a, b, math.fsum(posterior[a : b + 1])) for a, b in alike(len(posterior), self.skipped)),
             key=lambda one: one.probability,
         )
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     state: Progressed
-    ending: Ending
+    ending: SearchEnding
 
 
 def alike(commits: int, skipped: Iterable[int]) -> list[tuple[int, int]]:
@@ -133,11 +133,11 @@ def next_commit(posterior: Sequence[float], skipped: Iterable[int]) -> int | Non
     return None if best[1] < 0 else best[1]
 
 
-def find(prior: Sequence[float], runs: Runs, settings: SearchSettings) -> Iterable[Progressed | Found]:
+def find(prior: Sequence[float], runs: CommitRuns, settings: SearchSettings) -> Iterable[Progressed | SearchResult]:
     """Yields what is known after each comparison, and in the end what was found."""
     state = Progressed(tuple(prior), _calibrated(runs, settings))
     if _standard_errors(state.calibration) < _LEAST_GAP:
-        yield Found(state, Ending.NO_GAP)
+        yield SearchResult(state, SearchEnding.NO_GAP)
         return
     while True:
         yield state
@@ -147,10 +147,10 @@ def find(prior: Sequence[float], runs: Runs, settings: SearchSettings) -> Iterab
         if commit is None:
             break
         if len(state.comparisons) >= settings.most_comparisons:
-            yield Found(state, Ending.COMPARISONS)
+            yield SearchResult(state, SearchEnding.COMPARISONS)
             return
         if runs.is_over():
-            yield Found(state, Ending.BUDGET)
+            yield SearchResult(state, SearchEnding.BUDGET)
             return
         try:
             batch = _compared(state, commit, runs, settings)
@@ -158,12 +158,12 @@ def find(prior: Sequence[float], runs: Runs, settings: SearchSettings) -> Iterab
             skipped = {**state.skipped, commit: str(reason)}
             state = Progressed(state.prior, state.calibration, state.comparisons, skipped)
             continue
-        comparisons = (*state.comparisons, Comparison(commit, batch))
+        comparisons = (*state.comparisons, CommitComparison(commit, batch))
         state = Progressed(state.prior, state.calibration, comparisons, state.skipped)
-    yield Found(state, Ending.FOUND)
+    yield SearchResult(state, SearchEnding.FOUND)
 
 
-def _calibrated(runs: Runs, settings: SearchSettings) -> Batch:
+def _calibrated(runs: CommitRuns, settings: SearchSettings) -> Batch:
     batch = Batch((), ())
     for number in range(1, settings.most_calibrations + 1):
         good, bad = runs.ends()
@@ -181,7 +181,7 @@ def _standard_errors(calibration: Batch) -> float:
     return 2 * noise.half_gap / error
 
 
-def _compared(state: Progressed, commit: int, runs: Runs, settings: SearchSettings) -> Batch:
+def _compared(state: Progressed, commit: int, runs: CommitRuns, settings: SearchSettings) -> Batch:
     batch = Batch((), ())
     for number in range(1, settings.most_rounds + 1):
         good, candidate, bad = runs.beside_ends(commit)

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from whyperf.diagnose.verdict import ChangedBy, Revision, Suspect, Variable, Verdict
+from whyperf.diagnose.verdict import AbnormalVariable, ChangedBy, Revision, Suspect, Verdict
 from whyperf.engines.finding import SourceChange
 from whyperf.engines.recording_protocol import Recorded
 from whyperf.revisions.blame import added_by, removed_by
 from whyperf.revisions.checkout import Built
-from whyperf.revisions.functions import Declaration, Extent, declarations, extent_of
+from whyperf.revisions.functions import Extent, RevisionDeclaration, declarations, extent_of
 from whyperf.revisions.git import Repository, commit_of
 from whyperf.revisions.hunks import as_change, hunks_of
 
@@ -20,7 +20,7 @@ _MOST_COMMITS = 5  # of each
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedCommits:
     """Two built revisions, as the user calls them."""
 
     repository: Repository
@@ -36,9 +36,9 @@ class Compared:
         return ""
 
 
-def with_history(verdict: Verdict, compared: Compared, bad: Sequence[Recorded]) -> Verdict:
+def with_history(verdict: Verdict, compared: ComparedCommits, bad: Sequence[Recorded]) -> Verdict:
     """The verdict with both commits and, for each suspect, who changed it. `bad` says where functions are declared."""
-    history = History(compared, declarations(bad, names_in(verdict)))
+    history = CommitHistory(compared, declarations(bad, names_in(verdict)))
     suspects = tuple(
         history.asked(suspect) if number < _ASKED else suspect for number, suspect in enumerate(verdict.suspects)
     )
@@ -47,13 +47,13 @@ def with_history(verdict: Verdict, compared: Compared, bad: Sequence[Recorded]) 
     return replace(verdict, suspects=suspects, revisions=(good, bad_))
 
 
-def with_short_paths(verdict: Verdict, compared: Compared) -> Verdict:
+def with_short_paths(verdict: Verdict, compared: ComparedCommits) -> Verdict:
     """Files of the checkouts by their names in the repository: nobody wants to read where the cache is."""
 
     def short(file: str) -> str:
         return compared.in_repository(file) or file
 
-    def variable(one: Variable) -> Variable:
+    def variable(one: AbnormalVariable) -> AbnormalVariable:
         return replace(one, file=short(one.file))
 
     return replace(
@@ -75,10 +75,10 @@ def names_in(verdict: Verdict) -> set[str]:
     return {name for suspect in verdict.suspects[:_ASKED] for name in (suspect.function, *suspect.path)}
 
 
-class History:
+class CommitHistory:
     """What happened to functions between the two revisions."""
 
-    def __init__(self, compared: Compared, declared: Mapping[str, Declaration]) -> None:
+    def __init__(self, compared: ComparedCommits, declared: Mapping[str, RevisionDeclaration]) -> None:
         self._compared, self._declared = compared, declared
         self._repository = compared.repository
         self._range = compared.good.commit, compared.bad.commit

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.collect.lifecycle import Lifecycle, Outcome
+from whyperf.collect.lifecycle import Lifecycle, RunOutcome
 from whyperf.collect.program import Program
 from whyperf.collect.unrecorded_run import run_unrecorded
 from whyperf.comparison.endings import last_output
@@ -18,7 +18,7 @@ from whyperf.comparison.progress import Steps
 from whyperf.errors import WhyperfError
 from whyperf.revisions.checkout import BuildError, Built, built
 from whyperf.revisions.command import program_in
-from whyperf.revisions.commits import Candidate
+from whyperf.revisions.commits import CandidateCommit
 from whyperf.revisions.git import Repository
 from whyperf.revisions.search import Unmeasurable
 
@@ -27,7 +27,7 @@ _ORDERS = ((0, 1, 2), (2, 1, 0), (1, 0, 2), (2, 0, 1), (0, 2, 1), (1, 2, 0))  # 
 
 
 @dataclass(frozen=True)
-class Subject:
+class TimedSubject:
     """What is run, and what of it is measured."""
 
     repository: Repository
@@ -40,7 +40,9 @@ class Subject:
 class TimedRuns:
     """`search.Runs` of real commits."""
 
-    def __init__(self, subject: Subject, commits: Sequence[Candidate], ends: tuple[Built, Built], shown: Steps) -> None:
+    def __init__(
+        self, subject: TimedSubject, commits: Sequence[CandidateCommit], ends: tuple[Built, Built], shown: Steps
+    ) -> None:
         self._subject, self._commits, self._shown = subject, commits, shown
         self._ends = tuple(program_in(end, subject.words, os.environ) for end in ends)
         self._statuses = set[int]()
@@ -101,7 +103,7 @@ class TimedRuns:
         seconds = totals.wall_s if self._subject.measure == "elapsed" else totals.cpu_user_s + totals.cpu_system_s
         return math.log(max(seconds, _SHORTEST_S) / (outcome.work or 1.0))
 
-    def _check(self, outcome: Outcome, is_end: bool) -> None:
+    def _check(self, outcome: RunOutcome, is_end: bool) -> None:
         """A run that ends in another way than the ends' does something else."""
         if outcome.failure is None and is_end:
             self._statuses.add(outcome.shell_status)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from whyperf.collect.tracer.traced import TracedMappings
-from whyperf.recording.ringrecords import MODULE, Kind
-from whyperf.seal.evidence import Evidence, Int32, Int64, Note, UInt64
+from whyperf.recording.ringrecords import MODULE, RingRecordKind
+from whyperf.seal.evidence import Int32, Int64, Note, RawEvidence, UInt64
 from whyperf.seal.processes import Cast, text
 
 
@@ -96,13 +96,13 @@ class _Change:
     gone_start: int = 0
 
 
-def spaces_of(evidence: Evidence, cast: Cast) -> Spaces:
+def spaces_of(evidence: RawEvidence, cast: Cast) -> Spaces:
     modules: dict[Module, int] = {}
     changes: dict[int, list[_Change]] = defaultdict(list)
     for note, owner in zip(evidence.notes, cast.note_process, strict=True):
-        if note.kind == Kind.MODULE:
+        if note.kind == RingRecordKind.MODULE:
             changes[owner].append(_mapped(note, modules))
-        elif note.kind == Kind.MODULE_GONE:
+        elif note.kind == RingRecordKind.MODULE_GONE:
             changes[owner].append(_Change(note.time, None, int.from_bytes(note.payload[:8], "little")))
 
     if evidence.traced is not None:

@@ -23,7 +23,7 @@ from whyperf.recording.dataclass_json import MisfitError, from_plain
 from whyperf.recording.layout import START
 from whyperf.recording.limits import MOST_JSON_BYTES
 from whyperf.recording.regular_files import opened_by_name, read_regular
-from whyperf.recording.ringrecords import MODULE, OWNER, PROCESS, THREAD_END, Kind
+from whyperf.recording.ringrecords import MODULE, OWNER, PROCESS, THREAD_END, RingRecordKind
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
@@ -31,7 +31,11 @@ UInt64 = npt.NDArray[np.uint64]
 
 NEVER = 1 << 62
 _PROCESSES = 1 << 31  # more than any kernel can number
-_LEAST_BYTES: dict[int, int] = {Kind.PROCESS: PROCESS.size, Kind.MODULE: MODULE.size, Kind.THREAD_END: THREAD_END.size}
+_LEAST_BYTES: dict[int, int] = {
+    RingRecordKind.PROCESS: PROCESS.size,
+    RingRecordKind.MODULE: MODULE.size,
+    RingRecordKind.THREAD_END: THREAD_END.size,
+}
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,7 @@ class RawMemory:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class RawEvidence:
     start: Start
     owners: tuple[Owner, ...]
     samples: RawSamples
@@ -130,7 +134,7 @@ class Evidence:
         return next((value for value in reversed(self.said) if value.get("type") == kind), {})
 
 
-def read_evidence(raw: Path) -> Evidence:
+def read_evidence(raw: Path) -> RawEvidence:
     """Changes nothing in the folder. ValueError when start.json is not there or makes no sense."""
     start = _read_start(raw)
     reading = _Reading()
@@ -152,7 +156,7 @@ def read_evidence(raw: Path) -> Evidence:
         counters = rings.counters()
     samples, stacks, values, memory = reading.columns()
     traced = reading.traced.result()
-    return Evidence(
+    return RawEvidence(
         start=start,
         owners=tuple(Owner(*OWNER.unpack(head)) for head in reading.owners),
         samples=samples,
@@ -170,10 +174,10 @@ def read_evidence(raw: Path) -> Evidence:
     )
 
 
-def without_samples(start: Start, traced: Traced, said: Iterable[dict[str, Any]] = ()) -> Evidence:
+def without_samples(start: Start, traced: Traced, said: Iterable[dict[str, Any]] = ()) -> RawEvidence:
     """What was traced by others, with nothing from the sampler. `said`: as the raw log's JSON chunks say it."""
     samples, stacks, values, memory = _Reading().columns()
-    return Evidence(
+    return RawEvidence(
         start=start,
         owners=(),
         samples=samples,

@@ -17,7 +17,7 @@ from whyperf.seal.symbols import Symbols
 from whyperf.seal.tables import table_of
 
 if TYPE_CHECKING:
-    from whyperf.debuginfo.decisions import Decision
+    from whyperf.debuginfo.decisions import DecidingLine
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,7 +29,7 @@ def flow_tables(
     first."""
     weight = _inclusive_by_frame(code.frames.num_rows, parents, node_frames, node_weight)
     passed: set[tuple[int, int]] = set()
-    decisions: list[tuple[int, Decision]] = []
+    decisions: list[tuple[int, DecidingLine]] = []
     for number, path, build_id, addresses, first_frame in _own_places(code, weight):
         rows = code.function_rows[number]
         calls = symbols.passed_calls(path, build_id, addresses)

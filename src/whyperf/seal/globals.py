@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from whyperf.debuginfo.variables import VariablesTable
 from whyperf.debuginfo.variables_table import Flag
-from whyperf.recording.ringrecords import Kind
+from whyperf.recording.ringrecords import RingRecordKind
 from whyperf.seal.address_spaces import Spaces
-from whyperf.seal.evidence import Evidence, Int32, Int64, UInt64
+from whyperf.seal.evidence import Int32, Int64, RawEvidence, UInt64
 from whyperf.seal.processes import Cast
 
 _CHANGE = np.dtype([("index", "<u4"), ("padding", "<u4"), ("value", "<u8")])
@@ -28,7 +28,7 @@ class GlobalRows:
     value: Int64
 
 
-def global_rows(evidence: Evidence, cast: Cast, spaces: Spaces, tables: Mapping[int, VariablesTable]) -> GlobalRows:
+def global_rows(evidence: RawEvidence, cast: Cast, spaces: Spaces, tables: Mapping[int, VariablesTable]) -> GlobalRows:
     """`tables` by module number. A look belongs to the sample of the same moment, the last one before it."""
     module_at = {(row.process, row.mapping.start): row.mapping.module for row in spaces.rows}
     latest: dict[tuple[int, int], dict[int, int]] = {}
@@ -37,7 +37,7 @@ def global_rows(evidence: Evidence, cast: Cast, spaces: Spaces, tables: Mapping[
     samples: list[Int32] = []
     values: list[Int64] = []
     for note, process in zip(evidence.notes, cast.note_process, strict=True):
-        if note.kind != Kind.GLOBALS:
+        if note.kind != RingRecordKind.GLOBALS:
             continue
         start = int.from_bytes(note.payload[:8], "little")
         module = module_at.get((process, start), -1)

@@ -7,8 +7,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from whyperf.recording.memory_tables import ALLOCATIONS, MemoryKind
-from whyperf.recording.ringrecords import Kind, MemoryEvent
-from whyperf.seal.evidence import Evidence, Int32, Int64, RawMemory
+from whyperf.recording.ringrecords import MemoryEvent, RingRecordKind
+from whyperf.seal.evidence import Int32, Int64, RawEvidence, RawMemory
 from whyperf.seal.processes import Cast
 from whyperf.seal.tables import table_of
 
@@ -19,12 +19,12 @@ _PAGE_BYTES = 4096
 _LARGEST = float(1 << 62)
 
 
-def memory_tables(evidence: Evidence, cast: Cast) -> dict[str, pa.Table]:
+def memory_tables(evidence: RawEvidence, cast: Cast) -> dict[str, pa.Table]:
     """None where memory was not recorded."""
     return {"allocations": _allocations(evidence, cast)} if len(evidence.memory) else {}
 
 
-def _allocations(evidence: Evidence, cast: Cast) -> pa.Table:
+def _allocations(evidence: RawEvidence, cast: Cast) -> pa.Table:
     """In the order of their samples."""
     memory, process = evidence.memory, cast.sample_process
     time = _moments(memory, evidence.samples.time)
@@ -100,7 +100,7 @@ def _weights(size: Int64, interval: npt.NDArray[np.float64], is_page: Booleans) 
     return np.minimum(np.rint(weight), _LARGEST).astype(np.int64)
 
 
-def _process_ends(evidence: Evidence, cast: Cast) -> Int64:
+def _process_ends(evidence: RawEvidence, cast: Cast) -> Int64:
     """When each process ended, by its main thread or by the program that took its place; -1: not seen."""
     ends = np.full(len(cast.processes) + 1, _ALIVE, np.int64)
     latest: dict[int, int] = {}
@@ -111,6 +111,6 @@ def _process_ends(evidence: Evidence, cast: Cast) -> Int64:
         latest[process.pid] = row
     for note, row in zip(evidence.notes, cast.note_process, strict=True):
         owner = evidence.owners[note.owner]
-        if note.kind == Kind.THREAD_END and owner.pid == owner.tid and ends[row] == _ALIVE:
+        if note.kind == RingRecordKind.THREAD_END and owner.pid == owner.tid and ends[row] == _ALIVE:
             ends[row] = note.time
     return ends

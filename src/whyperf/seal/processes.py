@@ -14,11 +14,11 @@ from functools import cached_property
 
 import numpy as np
 
-from whyperf.recording.ringrecords import PROCESS, THREAD_END, Kind, Origin
+from whyperf.recording.ringrecords import PROCESS, THREAD_END, ProcessOrigin, RingRecordKind
 from whyperf.seal.checked_numbers import whole, words
-from whyperf.seal.evidence import NEVER, Evidence, Int32, Note, Owner
+from whyperf.seal.evidence import NEVER, Int32, Note, Owner, RawEvidence
 
-_ORIGINS = {Origin.EXEC: "exec", Origin.FORK: "fork"}
+_ORIGINS = {ProcessOrigin.EXEC: "exec", ProcessOrigin.FORK: "fork"}
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def text(raw: bytes) -> str:
     return raw.decode(errors="replace")
 
 
-def cast_of(evidence: Evidence) -> Cast:
+def cast_of(evidence: RawEvidence) -> Cast:
     roll = _Roll(_introduced(evidence), evidence.owners)
     processes, owner_process = roll.processes, roll.owner_process
     owner = evidence.samples.owner
@@ -90,9 +90,9 @@ def cast_of(evidence: Evidence) -> Cast:
     return Cast(processes, threads, sample_process, sample_thread, note_process)
 
 
-def _introduced(evidence: Evidence) -> Iterable[Process]:
+def _introduced(evidence: RawEvidence) -> Iterable[Process]:
     for note in evidence.notes:
-        if note.kind == Kind.PROCESS:
+        if note.kind == RingRecordKind.PROCESS:
             yield _parse_process(note, evidence.owners[note.owner])
 
 
@@ -140,8 +140,12 @@ class _Roll:
         return rows[np.maximum(np.searchsorted(starts, times, side="right") - 1, 0)]
 
 
-def _threads(evidence: Evidence, roll: _Roll, sample_process: Int32) -> tuple[tuple[Thread, ...], Int32]:
-    ends = {note.owner: THREAD_END.unpack_from(note.payload) for note in evidence.notes if note.kind == Kind.THREAD_END}
+def _threads(evidence: RawEvidence, roll: _Roll, sample_process: Int32) -> tuple[tuple[Thread, ...], Int32]:
+    ends = {
+        note.owner: THREAD_END.unpack_from(note.payload)
+        for note in evidence.notes
+        if note.kind == RingRecordKind.THREAD_END
+    }
     names = {
         (whole(said.get("pid")), whole(said.get("tid"))): words(said.get("name", ""))
         for said in evidence.said

@@ -15,7 +15,7 @@ from whyperf.errors import WhyperfError
 from whyperf.seal.code import Code
 from whyperf.seal.code_roles import uses_by_code
 from whyperf.seal.values import SealedValues
-from whyperf.source import FunctionInSource, Roles, compilation_database, language_of, producers_in, roles_of
+from whyperf.source import FunctionInSource, SourceRoles, compilation_database, language_of, producers_in, roles_of
 
 _CPU_SECONDS = 1.5
 _CODE_CPU_SECONDS = 0.5
@@ -68,7 +68,7 @@ def with_roles(sealed: SealedValues, code: Code, compile_commands: str = "") -> 
     return WithRoles(variables.set_column(at, variables.schema.field(at), column), notes)
 
 
-def _is_read(place: _Place | None, roles: Roles) -> bool:
+def _is_read(place: _Place | None, roles: SourceRoles) -> bool:
     return place is not None and roles.knows(place.function.file, place.function.line)
 
 

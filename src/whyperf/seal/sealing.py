@@ -15,7 +15,7 @@ from whyperf.recording.layout import RAW
 from whyperf.recording.manifest import Manifest
 from whyperf.recording.regular_files import opened_by_name
 from whyperf.recording.writer import Content, remove_output, write_recording
-from whyperf.seal.evidence import Evidence, read_evidence
+from whyperf.seal.evidence import RawEvidence, read_evidence
 from whyperf.seal.fingerprints import fingerprints_table
 from whyperf.seal.flow import flow_tables
 from whyperf.seal.memory import memory_tables
@@ -59,7 +59,7 @@ def seal_open(folder: Path, progress: Progress, symbols: Symbols | None) -> None
     progress("sealed", 1.0)
 
 
-def _check_machine(folder: Path, evidence: Evidence) -> None:
+def _check_machine(folder: Path, evidence: RawEvidence) -> None:
     """Registers and code are read as this machine has them."""
     machine = evidence.start.host.machine
     if machine != platform.machine():
@@ -70,7 +70,7 @@ def _check_machine(folder: Path, evidence: Evidence) -> None:
         )
 
 
-def _evidence(folder: Path) -> Evidence:
+def _evidence(folder: Path) -> RawEvidence:
     raw = folder / RAW
     try:
         return read_evidence(raw)
@@ -83,7 +83,9 @@ def _evidence(folder: Path) -> Evidence:
         raise WhyperfError(f"{folder} cannot be read: {error.strerror}.", f"ls -l {raw}") from error
 
 
-def sealed_tables(evidence: Evidence, progress: Progress, symbols: Symbols) -> tuple[Manifest, Mapping[str, Content]]:
+def sealed_tables(
+    evidence: RawEvidence, progress: Progress, symbols: Symbols
+) -> tuple[Manifest, Mapping[str, Content]]:
     """What a sealed recording consists of. Reads binaries and source, writes nothing."""
     people = People.of(evidence)
     seen = ObservedStacks.of(evidence, people)

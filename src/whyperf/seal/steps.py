@@ -14,13 +14,13 @@ from whyperf.collect import _session
 from whyperf.collect.components import Components
 from whyperf.collect.redaction_key import fingerprint, redaction_key
 from whyperf.collect.tracer.traced import TRACED_SAMPLES, Traced
-from whyperf.recording.manifest import Manifest, Trace
+from whyperf.recording.manifest import Manifest, TraceSummary
 from whyperf.recording.tables import MAPPINGS, PROCESSES, SAMPLES, STACKS, THREADS, Clock
 from whyperf.recording.writer import Content
 from whyperf.seal.address_spaces import Module, Spaces, spaces_of
 from whyperf.seal.code import Code, CodeBuilder
 from whyperf.seal.events import SeenTraced, cut_stacks, events_table, in_one_order, samples_of, seen_traced
-from whyperf.seal.evidence import NEVER, Evidence, Int32, Int64, RawStacks
+from whyperf.seal.evidence import NEVER, Int32, Int64, RawEvidence, RawStacks
 from whyperf.seal.kernel import Kernel
 from whyperf.seal.places import CodePlaces, SeenStacks, seen_stacks
 from whyperf.seal.plug_ins import plug_ins
@@ -48,7 +48,7 @@ class People:
     spaces: Spaces
 
     @classmethod
-    def of(cls, evidence: Evidence) -> People:
+    def of(cls, evidence: RawEvidence) -> People:
         cast = cast_of(evidence)
         traced = None if evidence.traced is None else with_traced(cast, evidence.traced)
         cast = cast if traced is None else traced.cast
@@ -83,7 +83,7 @@ class ObservedStacks:
     by_tracer: SeenTraced | None
 
     @classmethod
-    def of(cls, evidence: Evidence, people: People) -> ObservedStacks:
+    def of(cls, evidence: RawEvidence, people: People) -> ObservedStacks:
         samples, traced, spaces = evidence.samples, evidence.traced, people.spaces
         in_space = spaces.of_samples(people.cast.sample_process, samples.time)
         stacked = np.flatnonzero(samples.stack >= 0)
@@ -104,7 +104,7 @@ class ObservedStacks:
 
 
 def read_code(
-    evidence: Evidence, people: People, seen: ObservedStacks, symbols: Symbols, progress: Progress
+    evidence: RawEvidence, people: People, seen: ObservedStacks, symbols: Symbols, progress: Progress
 ) -> tuple[Code, Tables]:
     """Frames, functions and modules of the code that was seen, by debug information."""
     traced, cast, spaces = evidence.traced, people.cast, people.spaces
@@ -152,7 +152,7 @@ class HeldValues:
     redaction: str
 
     @classmethod
-    def of(cls, evidence: Evidence, people: People, seen: ObservedStacks, code: Code) -> HeldValues:
+    def of(cls, evidence: RawEvidence, people: People, seen: ObservedStacks, code: Code) -> HeldValues:
         wanted = evidence.start.values
         every_stack = np.arange(len(seen.stacks.ends), dtype=np.int64)
         sample_stack = seen.of_samples(every_stack, len(evidence.samples))
@@ -179,7 +179,7 @@ class Moments:
 
     @classmethod
     def of(
-        cls, evidence: Evidence, people: People, seen: ObservedStacks, contexts: ContextNodes, values: pa.Table
+        cls, evidence: RawEvidence, people: People, seen: ObservedStacks, contexts: ContextNodes, values: pa.Table
     ) -> Moments:
         own, weight = evidence.samples, _weight_ns(evidence)
         samples = table_of(
@@ -221,7 +221,7 @@ def source_of(code: Code, contexts: ContextNodes, spent: npt.NDArray[np.float64]
 
 
 def manifest_of(
-    evidence: Evidence, seen: ObservedStacks, moments: Moments, values: HeldValues, source: Excerpts
+    evidence: RawEvidence, seen: ObservedStacks, moments: Moments, values: HeldValues, source: Excerpts
 ) -> Manifest:
     manifest = summary(evidence, moments.weight, (*source.notes, *values.notes))
     manifest = replace(manifest, redaction=values.redaction)
@@ -239,14 +239,14 @@ def _joined(one: RawStacks, other: RawStacks) -> RawStacks:
     return RawStacks(pcs, np.concatenate((one.ends, other.ends + len(one.pcs))))
 
 
-def _trace(traced: Traced, missing: int) -> Trace:
+def _trace(traced: Traced, missing: int) -> TraceSummary:
     trace = traced.trace
     return replace(
         trace, stacks_lost=trace.stacks_lost + missing, stacks_cut=trace.stacks_cut or cut_stacks(traced.stacks)
     )
 
 
-def _weight_ns(evidence: Evidence) -> Int64:
+def _weight_ns(evidence: RawEvidence) -> Int64:
     samples = evidence.samples
     period = 1e9 / evidence.start.sampling.rate_hz if evidence.start.sampling.rate_hz > 0 else 0.0
     on_cpu = np.rint(np.minimum(samples.weight * period, NEVER)).astype(np.int64)

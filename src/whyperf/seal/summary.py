@@ -11,18 +11,18 @@ import numpy as np
 
 from whyperf.recording.dataclass_json import MisfitError, from_plain
 from whyperf.recording.manifest import Losses, Manifest, Overhead, Totals, Unfollowed, Window
-from whyperf.recording.ringrecords import CUT_REASONS, OUT_OF_REACH, UNFOLLOWED_REASONS, Kind
+from whyperf.recording.ringrecords import CUT_REASONS, OUT_OF_REACH, UNFOLLOWED_REASONS, RingRecordKind
 from whyperf.recording.tables import Clock
 from whyperf.recording.version import FORMAT_VERSION
 from whyperf.seal.checked_numbers import number, whole, words
-from whyperf.seal.evidence import Evidence, Int64
+from whyperf.seal.evidence import Int64, RawEvidence
 from whyperf.seal.processes import text
 from whyperf.seal.unsampled import unsampled_cpu_s, why_unsampled
 
 _SAMPLED_INSIDE = ("cpu-timer", "cpu-clock-event")
 
 
-def summary(evidence: Evidence, weight_ns: Int64, notes: tuple[str, ...]) -> Manifest:
+def summary(evidence: RawEvidence, weight_ns: Int64, notes: tuple[str, ...]) -> Manifest:
     start, stop = evidence.start, evidence.last_said("stop")
     end = int(number(stop.get("time"))) or _last_moment(evidence)
     window = window_of(evidence, end)
@@ -49,12 +49,12 @@ def summary(evidence: Evidence, weight_ns: Int64, notes: tuple[str, ...]) -> Man
     )
 
 
-def window_of(evidence: Evidence, end: int) -> Window:
+def window_of(evidence: RawEvidence, end: int) -> Window:
     ready = int(number(evidence.last_said("ready").get("time"))) or evidence.start.start_monotonic
     return Window(min(ready + evidence.start.skip_ns, end), end)
 
 
-def _last_moment(evidence: Evidence) -> int:
+def _last_moment(evidence: RawEvidence) -> int:
     """When a killed recorder was last alive."""
     times = [int(number(said.get("time"))) for said in evidence.said]
     times += [note.time for note in evidence.notes[-1:]]
@@ -63,7 +63,7 @@ def _last_moment(evidence: Evidence) -> int:
     return max([evidence.start.start_monotonic, *times])
 
 
-def _totals(evidence: Evidence, window: Window, weight_ns: Int64) -> Totals:
+def _totals(evidence: RawEvidence, window: Window, weight_ns: Int64) -> Totals:
     said = [value for value in evidence.said if value.get("type") == "totals"]
     for stage in ("stop", "running"):
         for value in reversed(said):
@@ -87,12 +87,12 @@ def _totals(evidence: Evidence, window: Window, weight_ns: Int64) -> Totals:
     )
 
 
-def _sampled_cpu_s(evidence: Evidence, weight_ns: Int64) -> float:
+def _sampled_cpu_s(evidence: RawEvidence, weight_ns: Int64) -> float:
     """Of all processes and all the time: totals know the window, and children that somebody waited for."""
     return float(weight_ns[evidence.samples.clock == Clock.CPU].sum()) / 1e9
 
 
-def _overhead(evidence: Evidence, stop: dict[str, Any], cpu_s: float) -> Overhead:
+def _overhead(evidence: RawEvidence, stop: dict[str, Any], cpu_s: float) -> Overhead:
     """Handlers are timed by the wall clock, preempted or not, and cannot have used more than all CPU time."""
     counters = evidence.counters
     handler_s = min(number(counters.get("handler_ns")) / 1e9, cpu_s)
@@ -105,7 +105,7 @@ def _overhead(evidence: Evidence, stop: dict[str, Any], cpu_s: float) -> Overhea
     )
 
 
-def _losses(evidence: Evidence, notes: tuple[str, ...]) -> Losses:
+def _losses(evidence: RawEvidence, notes: tuple[str, ...]) -> Losses:
     counters = evidence.counters
 
     def count(name: str) -> int:
@@ -131,12 +131,12 @@ def _losses(evidence: Evidence, notes: tuple[str, ...]) -> Losses:
     )
 
 
-def _with_unsampled(losses: Losses, evidence: Evidence, window: Window, totals: Totals, weight_ns: Int64) -> Losses:
+def _with_unsampled(losses: Losses, evidence: RawEvidence, window: Window, totals: Totals, weight_ns: Int64) -> Losses:
     sampling, samples = evidence.start.sampling, evidence.samples
     whole_run = evidence.last_said("stop") and not (losses.overwritten_s or losses.samples_dropped)
     if sampling.source not in _SAMPLED_INSIDE or not whole_run:
         return losses
-    processes = sum(note.kind == Kind.PROCESS for note in evidence.notes)
+    processes = sum(note.kind == RingRecordKind.PROCESS for note in evidence.notes)
     within = (samples.clock == Clock.CPU) & (samples.time >= window.start)
     sampled_s = float(weight_ns[within].sum()) / 1e9
     missing = unsampled_cpu_s(totals.cpu_s, sampled_s, 1 / sampling.rate_hz, len(evidence.owners))
@@ -146,30 +146,30 @@ def _with_unsampled(losses: Losses, evidence: Evidence, window: Window, totals: 
     return replace(losses, unsampled_cpu_s=missing, notes=(*losses.notes, *filter(None, (why,))))
 
 
-def _damaged_trace(evidence: Evidence) -> int:
+def _damaged_trace(evidence: RawEvidence) -> int:
     return 0 if evidence.traced is None else evidence.traced.damaged_bytes
 
 
-def _cut(evidence: Evidence) -> dict[str, int]:
+def _cut(evidence: RawEvidence) -> dict[str, int]:
     counts = np.bincount(evidence.samples.cut, minlength=len(CUT_REASONS))
     return {CUT_REASONS[i]: int(counts[i]) for i in range(1, len(CUT_REASONS)) if counts[i]}
 
 
-def _unfollowed(evidence: Evidence) -> tuple[Unfollowed, ...]:
+def _unfollowed(evidence: RawEvidence) -> tuple[Unfollowed, ...]:
     seen = Counter(
         (text(note.payload.split(b"\0", 1)[0]), UNFOLLOWED_REASONS.get(note.detail, f"reason {note.detail}"))
         for note in evidence.notes
-        if note.kind == Kind.UNFOLLOWED
+        if note.kind == RingRecordKind.UNFOLLOWED
     )
     return tuple(Unfollowed(path, reason, count) for (path, reason), count in seen.most_common())
 
 
-def _said_notes(evidence: Evidence) -> list[str]:
+def _said_notes(evidence: RawEvidence) -> list[str]:
     notes = evidence.last_said("losses").get("notes", [])
     return [words(note) for note in notes] if isinstance(notes, list) else []
 
 
-def _own_notes(evidence: Evidence) -> list[str]:
+def _own_notes(evidence: RawEvidence) -> list[str]:
     notes = []
     if not evidence.last_said("stop"):
         notes.append("The recorder was killed: what follows its last moment was not recorded.")
@@ -177,7 +177,7 @@ def _own_notes(evidence: Evidence) -> list[str]:
         notes.append(f"{evidence.stacks_missing} samples lost their stack to damage in the raw log.")
     if int(number(evidence.counters.get("rings_damaged"))):
         notes.append("Some of the target's threads wrote nonsense into their rings; that was passed over.")
-    hidden = [one for one in evidence.notes if one.kind == Kind.UNFOLLOWED and one.detail == OUT_OF_REACH]
+    hidden = [one for one in evidence.notes if one.kind == RingRecordKind.UNFOLLOWED and one.detail == OUT_OF_REACH]
     programs = sorted({Path(text(one.payload.split(b"\0", 1)[0])).name for one in hidden})
     if programs:
         notes.append(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from whyperf import debuginfo
-    from whyperf.debuginfo.decisions import Decision
+    from whyperf.debuginfo.decisions import DecidingLine
     from whyperf.debuginfo.flow import TimedFlows
 
 _FLOW_CPU_SECONDS = 1.0  # for reading the code of each file
@@ -75,7 +75,9 @@ class Symbols(Protocol):
 
     def passed_calls(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> set[tuple[int, int]]: ...
 
-    def deciding_lines(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> list[list[Decision]]: ...
+    def deciding_lines(
+        self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]
+    ) -> list[list[DecidingLine]]: ...
 
     def fingerprints(self, path: str, build_id: str, functions: npt.NDArray[np.int32]) -> Fingerprints: ...
 
@@ -101,7 +103,7 @@ class DebugInfo:
 
         return passed_calls(self._flows_of(path, build_id), addresses)
 
-    def deciding_lines(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> list[list[Decision]]:
+    def deciding_lines(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> list[list[DecidingLine]]:
         from whyperf.debuginfo.decisions import deciding_lines
 
         return deciding_lines(self._flows_of(path, build_id), addresses)

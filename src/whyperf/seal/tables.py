@@ -11,7 +11,7 @@ from whyperf.recording.manifest import Manifest
 from whyperf.recording.schema import Table
 from whyperf.recording.tables import WORK
 from whyperf.seal.checked_numbers import number, words
-from whyperf.seal.evidence import Evidence
+from whyperf.seal.evidence import RawEvidence
 
 
 def table_of(table: Table, **columns: Iterable[Any]) -> pa.Table:
@@ -19,7 +19,7 @@ def table_of(table: Table, **columns: Iterable[Any]) -> pa.Table:
     return table.completed(pa.table(given))
 
 
-def work_table(evidence: Evidence, manifest: Manifest) -> pa.Table:
+def work_table(evidence: RawEvidence, manifest: Manifest) -> pa.Table:
     """What the driver or a counted function said; a run is one unit where nobody said anything."""
     said = [value for value in evidence.said if value.get("type") == "work"]
     rows = [(int(number(v.get("time"))), words(v.get("unit", "unit")), number(v.get("count"))) for v in said]

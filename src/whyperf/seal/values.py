@@ -17,11 +17,11 @@ from whyperf.debuginfo.variables import DamagedTable, VariablesTable, read_table
 from whyperf.debuginfo.variables_table import KINDS, SCOPES
 from whyperf.recording.limits import MOST_LOG_BYTES
 from whyperf.recording.regular_files import map_regular
-from whyperf.recording.ringrecords import Kind
+from whyperf.recording.ringrecords import RingRecordKind
 from whyperf.recording.tables import VALUES, VARIABLES
 from whyperf.seal.address_spaces import Spaces
 from whyperf.seal.code import Code
-from whyperf.seal.evidence import Evidence, Int32, Int64
+from whyperf.seal.evidence import Int32, Int64, RawEvidence
 from whyperf.seal.globals import GlobalRows, global_rows
 from whyperf.seal.places import CodePlaces, SeenStacks
 from whyperf.seal.pointers import Extents, classify
@@ -64,7 +64,7 @@ class _Rows:
 class Seen:
     """Samples, located."""
 
-    evidence: Evidence
+    evidence: RawEvidence
     cast: Cast
     spaces: Spaces
     stacks: SeenStacks
@@ -128,9 +128,9 @@ def _unpacked(seen: Seen, used: _Used, folder: Path) -> _session.UnpackedValues:
     )
 
 
-def _hashes(evidence: Evidence) -> set[int]:
+def _hashes(evidence: RawEvidence) -> set[int]:
     """Of the variables tables that were in use."""
-    notes = (note for note in evidence.notes if note.kind == Kind.VARIABLES)
+    notes = (note for note in evidence.notes if note.kind == RingRecordKind.VARIABLES)
     return {int.from_bytes(note.payload[8:16], "little") for note in notes}
 
 

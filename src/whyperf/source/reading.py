@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any, Literal
 
-from whyperf.source.uses import Role, Uses, Wanted
+from whyperf.source.uses import UseRole, Uses, Wanted
 
 Reader = Literal["syntax", "semantics"]
 _CRASHES_MAX = 3
@@ -31,7 +31,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Answer:
+class FileAnswer:
     job: int
     reader: Reader
     functions: dict[Wanted, Uses]
@@ -47,13 +47,13 @@ class _End(Enum):
 _ENDS = {0: _End.DONE, -signal.SIGPROF: _End.NO_MORE_CPU}
 
 
-def read_files(jobs: Sequence[Job], budget_s: float) -> list[Answer]:
+def read_files(jobs: Sequence[Job], budget_s: float) -> list[FileAnswer]:
     """What was read within that many seconds of CPU time. Files at which the worker crashes are empty."""
     deadline = time.monotonic() + _HANGS_S
-    answers: list[Answer] = []
+    answers: list[FileAnswer] = []
     left = dict(enumerate(jobs))
 
-    def take(answer: Answer) -> None:
+    def take(answer: FileAnswer) -> None:
         answers.append(answer)
         job = left[answer.job]
         left[answer.job] = replace(job, syntax=False) if answer.reader == "syntax" else replace(job, flags=None)
@@ -71,7 +71,7 @@ def read_files(jobs: Sequence[Job], budget_s: float) -> list[Answer]:
             take(answer)
         culprit = _unanswered(left)
         if culprit is not None and (end is _End.CRASHED or (end is _End.NO_MORE_CPU and not understood)):
-            take(Answer(*culprit, {}))  # it would be the same the next time
+            take(FileAnswer(*culprit, {}))  # it would be the same the next time
         if end is not _End.CRASHED:
             break
     return answers
@@ -119,11 +119,11 @@ def _asked(jobs: Sequence[Job], cpu_seconds: float, wall_seconds: float) -> tupl
     return said.split(b"\n")[:-1], end
 
 
-def _understood(line: bytes, numbers: Sequence[int]) -> Answer | None:
+def _understood(line: bytes, numbers: Sequence[int]) -> FileAnswer | None:
     try:
         said = json.loads(line)
         functions = {(int(at), str(name)): uses_of_rows(rows) for at, name, rows in said["functions"]}
-        return Answer(numbers[said["job"]], said["reader"], functions)
+        return FileAnswer(numbers[said["job"]], said["reader"], functions)
     except (ValueError, KeyError, TypeError, IndexError):
         return None
 
@@ -134,4 +134,4 @@ def rows_of_uses(uses: Uses) -> list[list[Any]]:
 
 def uses_of_rows(rows: list[list[Any]]) -> Uses:
     """ValueError or TypeError when they are something else."""
-    return {(int(line), str(path)): frozenset(map(Role, roles.split("|"))) for line, path, roles in rows}
+    return {(int(line), str(path)): frozenset(map(UseRole, roles.split("|"))) for line, path, roles in rows}

@@ -15,10 +15,10 @@ from whyperf.source import source_cache
 from whyperf.source.compile_flags import CompileFlags, builtin_headers, language_of
 from whyperf.source.names import paths, short_name, unqualified
 from whyperf.source.reading import Job, read_files
-from whyperf.source.uses import Role, Uses, Wanted
+from whyperf.source.uses import UseRole, Uses, Wanted
 
 _FILE_BYTES = 8 << 20
-_NONE: frozenset[Role] = frozenset()
+_NONE: frozenset[UseRole] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class FunctionInSource:
 
 
 @dataclass(frozen=True, eq=False)
-class Roles:
+class SourceRoles:
     _functions: Mapping[tuple[str, int], Uses]
     unread: int = 0
     """Files that are there but were not read, for lack of time or because nobody could."""
@@ -42,12 +42,12 @@ class Roles:
         """Whether the function was read."""
         return (file, function_line) in self._functions
 
-    def of(self, file: str, function_line: int, variable: str, declared: int = 0) -> frozenset[Role]:
+    def of(self, file: str, function_line: int, variable: str, declared: int = 0) -> frozenset[UseRole]:
         """Of a function's variable; `declared`, the line of its declaration, tells shadowed ones apart."""
         uses = self._functions.get((file, function_line))
         if uses is None:
             return _NONE
-        found: set[Role] = set()
+        found: set[UseRole] = set()
         for path in paths(variable):
             found |= uses.get((declared, path), _NONE)
             if not declared:
@@ -58,17 +58,17 @@ class Roles:
                 found |= uses.get((0, path.removeprefix("this.")), _NONE)
         return frozenset(found)
 
-    def of_global(self, file: str, line: int, variable: str) -> frozenset[Role]:
+    def of_global(self, file: str, line: int, variable: str) -> frozenset[UseRole]:
         """Of a variable outside of functions, or a static one within: all that the functions read do with it."""
-        found = {Role.GLOBAL}
+        found = {UseRole.GLOBAL}
         for path in map(unqualified, paths(variable)):
             found |= self._declared_there.get((file, line, path), _NONE)
             found |= self._declared_elsewhere.get(path, _NONE)
         return frozenset(found)
 
     @cached_property
-    def _declared_there(self) -> dict[tuple[str, int, str], frozenset[Role]]:
-        joined: dict[tuple[str, int, str], frozenset[Role]] = defaultdict(frozenset)
+    def _declared_there(self) -> dict[tuple[str, int, str], frozenset[UseRole]]:
+        joined: dict[tuple[str, int, str], frozenset[UseRole]] = defaultdict(frozenset)
         for (file, _), uses in self._functions.items():
             for (line, path), roles in uses.items():
                 if line:
@@ -76,8 +76,8 @@ class Roles:
         return dict(joined)
 
     @cached_property
-    def _declared_elsewhere(self) -> dict[str, frozenset[Role]]:
-        joined: dict[str, frozenset[Role]] = defaultdict(frozenset)
+    def _declared_elsewhere(self) -> dict[str, frozenset[UseRole]]:
+        joined: dict[str, frozenset[UseRole]] = defaultdict(frozenset)
         for uses in self._functions.values():
             for (line, path), roles in uses.items():
                 if not line:
@@ -126,7 +126,7 @@ def roles_of(
     built_in: Sequence[str] = (),
     budget_s: float = 1.5,
     cache: Path | None = None,
-) -> Roles:
+) -> SourceRoles:
     """Of the variables in these functions, most important first: by libclang where flags are known and there is time,
     else by grammar. `producers`: DW_AT_producer of files where known; `folders`: where headers may be, for these;
     `built_in`: where the binaries are. `budget_s`: CPU seconds. Damaged, missing and huge files have no roles."""
@@ -155,7 +155,7 @@ def roles_of(
     if changed:
         source_cache.drop_oldest(cache)
     best = [(file, *found) for file in files for found in file.best()]
-    return Roles(
+    return SourceRoles(
         {(file.path, one[0]): uses for file, one, uses, _ in best},
         unread=sum(file.missing(file.syntax) and file.missing(file.semantics or file.syntax) for file in files),
         by_semantics=sum(semantic for *_, semantic in best),

@@ -15,8 +15,8 @@ from whyperf.source.tree import (
     NOTHING,
     Adjustment,
     Assign,
-    Call,
-    Choice,
+    CallNode,
+    Conditional,
     Deref,
     Exit,
     Lambda,
@@ -169,7 +169,7 @@ class _Reading:
         parts = tuple(self._all(cursor.get_children()))
         operator = clang.conf.lib.clang_getCursorBinaryOperatorKind(cursor)
         if operator in _SHORT_CIRCUITS:
-            return Truth((Choice(Other(parts), ()),))
+            return Truth((Conditional(Other(parts), ()),))
         if operator == _ASSIGN and len(parts) == 2:
             return Assign(*parts)
         return Truth(parts) if operator in _TRUTHS else Other(parts)
@@ -189,7 +189,7 @@ class _Reading:
         callee = next(iter(cursor.get_children()), None)
         # A constructor has no callee: its first child is an argument.
         is_callee = callee is not None and (callee.extent.start.offset not in starts or callee not in arguments)
-        return Call(self._read(callee) if is_callee and callee is not None else NOTHING, passed)
+        return CallNode(self._read(callee) if is_callee and callee is not None else NOTHING, passed)
 
     def _declaration(self, cursor: clang.Cursor) -> Node:
         values = [child for child in cursor.get_children() if child.kind.is_expression()]
@@ -199,7 +199,7 @@ class _Reading:
 
     def _choice(self, cursor: clang.Cursor) -> Node:
         before, condition, rest = self._asked(cursor)
-        return Choice(condition, (before, *rest))
+        return Conditional(condition, (before, *rest))
 
     def _asked(self, cursor: clang.Cursor) -> tuple[Node, Node, list[Node]]:
         """What is done first, what is asked, and all that follows."""
@@ -249,7 +249,7 @@ def _operated(operator: str, children: tuple[Node, ...], operands: tuple[Node, .
     if operator == "=" and len(operands) == 2:
         return Assign(*operands)
     if operator == "()":
-        return Call(operands[0] if operands else NOTHING, operands[1:])
+        return CallNode(operands[0] if operands else NOTHING, operands[1:])
     return Truth(operands) if operator in ("==", "!=", "<", ">", "<=", ">=", "!") else Other(children)
 
 
@@ -267,7 +267,7 @@ def _is_start(cursor: clang.Cursor, node: Node) -> bool:
 
 def _changes(node: Node) -> bool:
     match node:
-        case Adjustment() | Assign() | Call():
+        case Adjustment() | Assign() | CallNode():
             return True
         case Other(parts):
             return bool(parts) and all(_changes(part) for part in parts)

@@ -28,8 +28,8 @@ from whyperf.source.tree import (
     NOTHING,
     Adjustment,
     Assign,
-    Call,
-    Choice,
+    CallNode,
+    Conditional,
     Deref,
     Exit,
     Lambda,
@@ -167,10 +167,10 @@ class _Reading:
         name = text_of(function)
         if name in _NOT_CALLED:
             return Other(passed)
-        return Choice(Other(passed), ()) if name.lower().endswith("assert") else Call(callee, passed)
+        return Conditional(Other(passed), ()) if name.lower().endswith("assert") else CallNode(callee, passed)
 
     def _constructed(self, node: tree_sitter.Node) -> Node:
-        return Call(NOTHING, tuple(self._all(node.named_children)))
+        return CallNode(NOTHING, tuple(self._all(node.named_children)))
 
     def _stepped(self, node: tree_sitter.Node) -> Node:
         return Adjustment(self._field(node, "argument"), NOTHING)
@@ -184,7 +184,7 @@ class _Reading:
         operator = text_of(node.child_by_field_name("operator"))
         parts = (self._field(node, "left"), self._field(node, "right"))
         if operator in _SHORT_CIRCUITS:
-            return Truth((Choice(Other(parts), ()),))
+            return Truth((Conditional(Other(parts), ()),))
         return Truth(parts) if operator in _TRUTHS else Other(parts)
 
     def _negated(self, node: tree_sitter.Node) -> Node:
@@ -201,7 +201,7 @@ class _Reading:
             name = declared_name(declarator)
             if name is not None:
                 self._declare(name)
-            return Call(NOTHING, passed)
+            return CallNode(NOTHING, passed)
         if declarator.type == "init_declarator":
             value = declarator.child_by_field_name("value")
         initial = NOTHING if value is None else self._read(value)
@@ -223,7 +223,7 @@ class _Reading:
         with self._scope():
             first, condition = self._condition(node.child_by_field_name("condition"))
             fields = ("consequence", "alternative", "body")
-            return Choice(condition, (first, *(self._field(node, field) for field in fields)))
+            return Conditional(condition, (first, *(self._field(node, field) for field in fields)))
 
     def _condition(self, node: tree_sitter.Node | None) -> tuple[Node, Node]:
         """What is done before it is asked, and what is asked."""

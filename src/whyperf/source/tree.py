@@ -24,7 +24,7 @@ class Deref:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallNode:
     callee: Node
     arguments: tuple[Node, ...]
 
@@ -51,7 +51,7 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Conditional:
     condition: Node
     rest: tuple[Node, ...]
 
@@ -90,7 +90,21 @@ class Other:
     parts: tuple[Node, ...]
 
 
-Node = Name | Member | Deref | Call | Adjustment | Assign | Truth | Choice | Loop | RangeLoop | Exit | Lambda | Other
+Node = (
+    Name
+    | Member
+    | Deref
+    | CallNode
+    | Adjustment
+    | Assign
+    | Truth
+    | Conditional
+    | Loop
+    | RangeLoop
+    | Exit
+    | Lambda
+    | Other
+)
 
 NOTHING = Other(())
 
@@ -100,11 +114,11 @@ def children(node: Node) -> tuple[Node, ...]:
     match node:
         case Member(base, _) | Deref(base):
             parts = (base,)
-        case Call(callee, arguments):
+        case CallNode(callee, arguments):
             parts = (callee, *arguments)
         case Adjustment(target, other) | Assign(target, other):
             parts = (target, other)
-        case Choice(condition, rest):
+        case Conditional(condition, rest):
             parts = (condition, *rest)
         case Loop(start, condition, update, body):
             parts = (start, condition, update, body)

@@ -14,8 +14,8 @@ from enum import StrEnum
 from whyperf.source.tree import (
     Adjustment,
     Assign,
-    Call,
-    Choice,
+    CallNode,
+    Conditional,
     Deref,
     Exit,
     Lambda,
@@ -33,10 +33,10 @@ Wanted = tuple[int, str]
 """A function: line of its name, and the name without scopes."""
 Variable = tuple[int, str]
 """Line of the declaration (0: in no place that is known) and path: p, p.n, *p."""
-Uses = dict[Variable, frozenset["Role"]]
+Uses = dict[Variable, frozenset["UseRole"]]
 
 
-class Role(StrEnum):
+class UseRole(StrEnum):
     LOOP = "loop"
     CONDITION = "condition"
     TRUTH = "truth"
@@ -46,39 +46,39 @@ class Role(StrEnum):
 
 
 _HIDDEN = {
-    "__for_range": (Role.CONDITION,),
-    "__for_begin": (Role.LOOP, Role.CONDITION),
-    "__for_end": (Role.CONDITION,),
+    "__for_range": (UseRole.CONDITION,),
+    "__for_begin": (UseRole.LOOP, UseRole.CONDITION),
+    "__for_end": (UseRole.CONDITION,),
 }
 """What compilers declare for a loop over a range."""
 
 
 def uses(function: Node) -> Uses:
     """Of one function's body."""
-    found: dict[Variable, set[Role]] = defaultdict(set)
+    found: dict[Variable, set[UseRole]] = defaultdict(set)
 
-    def mark(role: Role, variables: Iterator[Variable] | set[Variable]) -> None:
+    def mark(role: UseRole, variables: Iterator[Variable] | set[Variable]) -> None:
         for variable in variables:
             found[variable].add(role)
 
     for node in _within(function):
         match node:
-            case Choice(condition, _):
-                mark(Role.CONDITION, _mentioned(condition))
+            case Conditional(condition, _):
+                mark(UseRole.CONDITION, _mentioned(condition))
             case Truth(parts):  # whether it is asked at once or kept as an answer
-                mark(Role.CONDITION, _mentioned(Other(parts)))
-            case Call(_, arguments):
+                mark(UseRole.CONDITION, _mentioned(Other(parts)))
+            case CallNode(_, arguments):
                 for argument in arguments:
-                    mark(Role.ARGUMENT, _mentioned(argument))
+                    mark(UseRole.ARGUMENT, _mentioned(argument))
             case Loop(_, condition, _, _):
-                mark(Role.CONDITION, _mentioned(condition))
-                mark(Role.LOOP, _induction(node))
+                mark(UseRole.CONDITION, _mentioned(condition))
+                mark(UseRole.LOOP, _induction(node))
             case RangeLoop(variables, over, _):
-                mark(Role.LOOP, {path for name in variables if (path := path_of(name)) is not None})
-                mark(Role.CONDITION, _mentioned(over))
+                mark(UseRole.LOOP, {path for name in variables if (path := path_of(name)) is not None})
+                mark(UseRole.CONDITION, _mentioned(over))
                 for text, roles in _HIDDEN.items():
                     found[0, text].update(roles)
-    mark(Role.TRUTH, _only_truths(function))
+    mark(UseRole.TRUTH, _only_truths(function))
     return {variable: frozenset(roles) for variable, roles in found.items()}
 
 
@@ -88,11 +88,11 @@ def _only_truths(function: Node) -> set[Variable]:
     otherwise: set[Variable] = set()
     for node in _within(function):
         match node:
-            case Choice(Other(parts), ()):  # of && and ||
+            case Conditional(Other(parts), ()):  # of && and ||
                 asked = parts
-            case Choice(condition, _):
+            case Conditional(condition, _):
                 asked = (condition,)
-            case Truth((Choice(),)):
+            case Truth((Conditional(),)):
                 continue  # comes by itself
             case Truth((only,)):
                 asked = (only,)
@@ -176,13 +176,13 @@ def _follows(value: Node, target: Variable) -> bool:
     if isinstance(value, Truth):
         return False
     sources = set(_mentioned(value))
-    return target in sources or (bool(sources) and not any(isinstance(node, Call) for node in _within(value)))
+    return target in sources or (bool(sources) and not any(isinstance(node, CallNode) for node in _within(value)))
 
 
 def _exits_asked(body: Node) -> Iterator[Variable]:
     """Of a loop without a condition: what decides whether it is left."""
     for node in _within(body):
-        if isinstance(node, Choice) and any(isinstance(part, Exit) for rest in node.rest for part in _near(rest)):
+        if isinstance(node, Conditional) and any(isinstance(part, Exit) for rest in node.rest for part in _near(rest)):
             yield from _mentioned(node.condition)
 
 
@@ -192,5 +192,5 @@ def _near(node: Node) -> Iterator[Node]:
     while pending:
         node = pending.pop()
         yield node
-        if not isinstance(node, Loop | RangeLoop | Choice | Lambda):
+        if not isinstance(node, Loop | RangeLoop | Conditional | Lambda):
             pending.extend(children(node))

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from whyperf.debuginfo.machines.machine import Step
+from whyperf.debuginfo.machines.machine import FlowStep
 from whyperf.debuginfo.machines.operations import VECTOR
-from whyperf.debuginfo.slices.definitions import FLAGS, Definition, Kind
+from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind
 from whyperf.debuginfo.slices.module import ModuleCode
 from whyperf.debuginfo.slices.slicer import Slicer
 
@@ -75,7 +75,7 @@ def _uses(traced: Traced) -> Iterator[_Use]:
         yield from _read(here, moment)
         instruction = slicer.function.at(moment.address)
         assert instruction is not None
-        returning = instruction.step is Step.CALL
+        returning = instruction.step is FlowStep.CALL
         here.pending = _made_here(slicer, moment.address)
         if instruction.returns:
             stack.pop()
@@ -84,8 +84,12 @@ def _uses(traced: Traced) -> Iterator[_Use]:
 def _made_here(slicer: Slicer, address: int) -> list[Definition]:
     instruction = slicer.function.at(address)
     assert instruction is not None
-    if instruction.step is Step.CALL:
-        return [Definition(address, Kind.RETURNED, one, 8) for one in slicer.function.registers.results if one < VECTOR]
+    if instruction.step is FlowStep.CALL:
+        return [
+            Definition(address, DefinitionKind.RETURNED, one, 8)
+            for one in slicer.function.registers.results
+            if one < VECTOR
+        ]
     return [one for one in slicer.made_by(address) if isinstance(one.target, int) and 0 <= one.target < VECTOR]
 
 
@@ -98,15 +102,15 @@ def _read(here: _Activation, moment: Moment) -> Iterator[_Use]:
             if not 0 <= register < VECTOR or register == slicer.function.registers.stack:
                 continue
             found = slicer.definitions(moment.address, register)
-            if any(each.kind in (Kind.UNKNOWN, Kind.STORE) for each in found) or _from_stack(found):
+            if any(each.kind in (DefinitionKind.UNKNOWN, DefinitionKind.STORE) for each in found) or _from_stack(found):
                 continue
-            made = [(each, here.made[each]) for each in found if each.kind is not Kind.ARGUMENT]
+            made = [(each, here.made[each]) for each in found if each.kind is not DefinitionKind.ARGUMENT]
             if len(made) == len(found):
                 yield _Use(moment.address, register, size, moment.registers[register], made)
 
 
 def _from_stack(found: tuple[Definition, ...]) -> bool:
-    return any(each.kind is Kind.ARGUMENT and not isinstance(each.target, int) for each in found)
+    return any(each.kind is DefinitionKind.ARGUMENT and not isinstance(each.target, int) for each in found)
 
 
 def test_one_of_the_definitions_made_what_is_read(traced: Traced) -> None:

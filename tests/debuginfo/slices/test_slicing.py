@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from whyperf.debuginfo.machines.machine import Step
-from whyperf.debuginfo.slices.definitions import Definition, Kind, MemoryOperand
+from whyperf.debuginfo.machines.machine import FlowStep
+from whyperf.debuginfo.slices.definitions import Definition, DefinitionKind, MemoryOperand
 from whyperf.debuginfo.slices.member_stores import stores_to_member
 from whyperf.debuginfo.slices.module import ModuleCode
 from whyperf.debuginfo.slices.slicer import Slicer
@@ -45,25 +45,25 @@ def _lines(module: ModuleCode, found: tuple[Definition, ...]) -> set[int]:
 def test_a_call_at_the_end_makes_the_result(module: ModuleCode) -> None:
     slicer = _slicer(module, "passed_on")
     [made] = slicer.returned(0)
-    assert made.kind is Kind.RETURNED
+    assert made.kind is DefinitionKind.RETURNED
     jump = slicer.function.at(made.address)
-    assert jump is not None and jump.step is Step.JUMP and module.callee(jump).name == "spilled"
+    assert jump is not None and jump.step is FlowStep.JUMP and module.callee(jump).name == "spilled"
 
 
 def test_each_way_out_makes_a_result(module: ModuleCode) -> None:
     found = _slicer(module, "switched").returned(0)
     assert {_line("table[1] + 3"), _line("return -n")} <= _lines(module, found)
-    assert Kind.RETURNED in {one.kind for one in found}
+    assert DefinitionKind.RETURNED in {one.kind for one in found}
 
 
 def test_a_condition_decides_what_it_guards(module: ModuleCode) -> None:
     slicer = _slicer(module, "switched")
     [call] = [one for one in slicer.function.code if module.callee(one).name == "chosen"]
     deciding = slicer.deciders(call.address)
-    assert deciding and {one.kind for one in deciding} == {Kind.TEST}
+    assert deciding and {one.kind for one in deciding} == {DefinitionKind.TEST}
     assert _lines(module, deciding) <= {_line("switch (n)")}
     # AND what is compared is the argument
-    assert Kind.ARGUMENT in {one.kind for one in slicer.closure(deciding)}
+    assert DefinitionKind.ARGUMENT in {one.kind for one in slicer.closure(deciding)}
 
 
 def test_nothing_decides_at_the_beginning(module: ModuleCode) -> None:
@@ -73,7 +73,7 @@ def test_nothing_decides_at_the_beginning(module: ModuleCode) -> None:
 
 def test_what_others_may_change_is_loaded_again_and_what_they_do_not_touch_is_kept(module: ModuleCode) -> None:
     slicer = _slicer(module, "escaping")
-    loads = [one for one in slicer.closure(slicer.returned(0)) if one.kind is Kind.LOAD]
+    loads = [one for one in slicer.closure(slicer.returned(0)) if one.kind is DefinitionKind.LOAD]
     assert {_line("c = a + b"), _line("a * b + c")} <= {module.line(one.address)[1] for one in loads}
     assert all(one.memory is not None and one.memory.size == 8 for one in loads)
 
@@ -105,7 +105,7 @@ def test_a_variable_lives_somewhere_right_behind_its_definition(module: ModuleCo
     for place in places:
         assert variables.name_of(place.low, place.where) == "best"
     made = {each.kind for one in places for each in slicer.definitions(one.low, one.where)}  # type: ignore[arg-type]
-    assert made & {Kind.LOAD, Kind.CONSTANT}
+    assert made & {DefinitionKind.LOAD, DefinitionKind.CONSTANT}
 
 
 def test_members_behind_a_pointer_have_places_and_names(module: ModuleCode) -> None:
@@ -127,7 +127,7 @@ def test_stores_to_a_member_are_found_by_offset_and_size(module: ModuleCode) -> 
     [entry] = module.entries("members")
     found = stores_to_member(module, MemoryOperand(0, None, 1, _LIMIT, 8), budget_s=30)
     assert _line("at->limit = ") in {module.line(one.address)[1] for one in found}
-    assert all(one.kind is Kind.STORE for one in found) and entry
+    assert all(one.kind is DefinitionKind.STORE for one in found) and entry
 
 
 def test_the_callee_of_a_stub_is_whom_it_calls(tmp_path: Path) -> None:
@@ -136,5 +136,5 @@ def test_the_callee_of_a_stub_is_whom_it_calls(tmp_path: Path) -> None:
     run("gcc", "-O2", "-g", source, "-o", tmp_path / "calls")
     module = ModuleCode(tmp_path / "calls", tmp_path)
     slicer = _slicer(module, "main")
-    names = [module.callee(one).name for one in slicer.function.code if one.step is Step.CALL]
+    names = [module.callee(one).name for one in slicer.function.code if one.step is FlowStep.CALL]
     assert names and all("strtol" in name or "atoi" in name for name in names)

@@ -6,8 +6,8 @@ import pytest
 
 from tests.engines.blame.counted_recordings import Calls, counted
 from tests.engines.made import Stacks, recording
-from whyperf.engines.blame.changes import Change, ChangeKind, Divided, divide
-from whyperf.engines.blame.counted import CountedProgram, Runs, counted_program
+from whyperf.engines.blame.changes import BlamedChange, ChangeKind, Divided, divide
+from whyperf.engines.blame.counted import CountedProgram, CountedRuns, counted_program
 from whyperf.engines.run import Run
 
 
@@ -15,7 +15,7 @@ def joined(
     good: tuple[Stacks, Calls], bad: tuple[Stacks, Calls], *, entries: tuple[dict[str, int], dict[str, int]] = ({}, {})
 ) -> CountedProgram:
     sides = [
-        Runs([Run(recording(stacks))], [Run(counted(calls, known))])
+        CountedRuns([Run(recording(stacks))], [Run(counted(calls, known))])
         for (stacks, calls), known in zip((good, bad), entries, strict=True)
     ]
     return counted_program(*sides)
@@ -25,7 +25,7 @@ def names(program: CountedProgram, divided: Divided) -> list[str]:
     return [program.index.functions[one.function].key.name for one in divided.functions]
 
 
-def said(program: CountedProgram, change: Change) -> tuple[str, ...]:
+def said(program: CountedProgram, change: BlamedChange) -> tuple[str, ...]:
     called = () if change.callee is None else (program.index.functions[change.callee].key.name,)
     return change.kind.value, program.index.functions[change.function].key.name, *called
 
@@ -76,7 +76,7 @@ def test_a_call_is_named_by_the_function_that_holds_it_in_the_source() -> None:
 
 def test_counts_are_per_unit_of_work() -> None:
     sides = [
-        Runs(
+        CountedRuns(
             [Run(recording([(("main", "serve"), seconds)], units=units))],
             [Run(counted({("main", "serve"): calls}, units=counted_units))],
         )

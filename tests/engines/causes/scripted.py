@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tests.engines.made import Made, _Builder, recording
 from whyperf.recording.events import EVENTS, EventKind
-from whyperf.recording.manifest import Trace
+from whyperf.recording.manifest import TraceSummary
 from whyperf.recording.system_calls import NUMBERS
 from whyperf.recording.tables import table_named
 
@@ -136,7 +136,7 @@ class Script:
             schema = table_named(name).schema
             full = [{**_absent(name), **row} for row in content]
             made[name] = pa.Table.from_pylist(full, schema=schema)
-        manifest = replace(empty.manifest, trace=Trace("bpf", "all", 49.0))
+        manifest = replace(empty.manifest, trace=TraceSummary("bpf", "all", 49.0))
         return Made(Path(path), manifest, made)
 
 

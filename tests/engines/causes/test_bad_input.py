@@ -10,7 +10,7 @@ from tests.engines.causes.scripted import Script
 from tests.engines.causes.test_blame import conversation
 from tests.engines.made import recording
 from whyperf.engines.causes.diagnosis import find_causes
-from whyperf.engines.causes.path import Ending
+from whyperf.engines.causes.path import CulpritEnding
 from whyperf.errors import WhyperfError
 from whyperf.recording.events import EventKind
 from whyperf.recording.manifest import Shed
@@ -26,7 +26,7 @@ def test_nothing_in_common_with_the_normal_run() -> None:
     other = Script()
     other.asleep("elsewhere", 10, 20, "read", ["main", "libc:read"], by="timer", returns=1)
     causes = find_causes(conversation(slow=True).made(), [other.made()])
-    assert causes.stalls[0].path.culprit.ending is Ending.RAN
+    assert causes.stalls[0].path.culprit.ending is CulpritEnding.RAN
     assert causes.stalls[0].anomaly.instances == 0
 
 

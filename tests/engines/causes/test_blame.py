@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from tests.engines.causes.scripted import FILE, MS, PIPE, Script, socket
 from whyperf.engines.causes.diagnosis import Causes, find_causes
-from whyperf.engines.causes.path import Certainty, Ending
+from whyperf.engines.causes.path import Certainty, CulpritEnding
 from whyperf.recording.events import EventKind
 
 EPOLL = ["main", "loop", "libc:epoll_wait"]
@@ -52,7 +52,7 @@ def test_a_server_that_computes_is_the_culprit_and_the_client_that_fed_it_is_nam
     (stall,) = causes.stalls
     culprit = stall.path.culprit
     assert label(causes, stall.anomaly.thread) == "client"
-    assert culprit.ending is Ending.RAN
+    assert culprit.ending is CulpritEnding.RAN
     assert label(causes, culprit.thread) == "server"
     assert causes.graph.trace.stacks.functions(culprit.node)[0] == "scan_all"
     assert [label(causes, one) for one in culprit.fed_by] == ["client"]
@@ -100,7 +100,7 @@ def test_the_chain_is_followed_to_its_end() -> None:
     causes = find_causes(two_deep(stalled=True).made(), [two_deep(stalled=False).made()])
     path = causes.stalls[0].path
     assert [label(causes, rung.thread) for rung in path.rungs] == ["client", "server", "back"]
-    assert path.culprit.ending is Ending.SLEPT
+    assert path.culprit.ending is CulpritEnding.SLEPT
     assert "throttle" in causes.graph.trace.stacks.functions(path.culprit.node)
     assert len(causes.stalls) == 1  # the others waited along
 
@@ -118,7 +118,7 @@ def test_two_mutexes_taken_crosswise_are_a_cycle() -> None:
     causes = find_causes(script.made(), [])
     # THEN
     (stall,) = causes.stalls
-    assert stall.path.culprit.ending is Ending.CYCLE
+    assert stall.path.culprit.ending is CulpritEnding.CYCLE
     assert {label(causes, rung.thread) for rung in stall.path.rungs} == {"p/a", "p/b"}
 
 
@@ -146,7 +146,7 @@ def test_a_signal_that_never_came_is_charged_to_whoever_gives_it_as_a_rule() -> 
     causes = find_causes(signalled(forgotten=True).made(), [signalled(forgotten=False).made()])
     path = causes.stalls[0].path
     assert label(causes, path.culprit.thread) == "p/worker"
-    assert path.culprit.ending is Ending.NO_REPLY
+    assert path.culprit.ending is CulpritEnding.NO_REPLY
     assert "publish" in path.culprit.skipped
     assert "on_error" in path.culprit.added
     assert path.rungs[0].link is not None and path.rungs[0].link.certainty is Certainty.INFERRED
@@ -172,7 +172,7 @@ def test_a_full_pipe_leads_to_its_reader() -> None:
     script.asleep("producer", 30, None, "write", ["main", "libc:write"], object=PIPE | 7)
     script.did("other", 2000, "getpid", 1)
     causes = find_causes(script.made(), [])
-    assert causes.stalls[0].path.culprit.ending is Ending.SLEPT
+    assert causes.stalls[0].path.culprit.ending is CulpritEnding.SLEPT
     assert label(causes, causes.stalls[0].path.culprit.thread) == "consumer"
 
 
@@ -183,7 +183,7 @@ def test_a_disk_is_not_blamed_on_whoever_ran_when_it_answered() -> None:
     script.add(900.1, "", EventKind.SWITCH, other="p")
     script.did("p", 901, "fsync", 0, object=FILE | 3)
     causes = find_causes(script.made(), [])
-    assert causes.stalls[0].path.culprit.ending is Ending.DEVICE
+    assert causes.stalls[0].path.culprit.ending is CulpritEnding.DEVICE
     assert label(causes, causes.stalls[0].path.culprit.thread) == "p"
 
 
@@ -197,7 +197,7 @@ def test_a_watched_flag_names_its_writer() -> None:
     causes = find_causes(script.made(), [])
     path = causes.stalls[0].path
     assert path.rungs[0].link is not None and path.rungs[0].link.mechanism == "watched flag"
-    assert path.culprit.ending is Ending.RAN
+    assert path.culprit.ending is CulpritEnding.RAN
     assert causes.graph.trace.stacks.functions(path.culprit.node)[0] == "prepare"
 
 

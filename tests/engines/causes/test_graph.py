@@ -12,7 +12,7 @@ from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.messages import _match
 from whyperf.engines.causes.settings import CausesSettings
 from whyperf.engines.causes.waits import Ended
-from whyperf.engines.kernel.rules import Strength
+from whyperf.engines.kernel.rules import LinkStrength
 from whyperf.recording.events import EventKind
 
 READ = ["main", "serve", "libc:read"]
@@ -105,7 +105,7 @@ def test_a_message_is_a_strong_edge_from_its_writer() -> None:
     one = graph(script)
     (edge,) = one.edges.into(one.segments.of(one.trace.thread_of_tid[200]).start)
     assert one.edges.mechanism[edge] == MESSAGE
-    assert one.edges.strength[edge] == Strength.STRONG
+    assert one.edges.strength[edge] == LinkStrength.STRONG
     assert one.segments.thread[one.edges.source[edge]] == one.trace.thread_of_tid[100]
 
 
@@ -153,7 +153,7 @@ def test_conditions_are_strong_and_mutexes_weak() -> None:
     one = graph(script)
     rules = one.rules.wakes
     assert [rules[rule].name for rule in one.wakes.rule] == ["condition variable", "mutex"]
-    assert [rules[rule].strength for rule in one.wakes.rule] == [Strength.STRONG, Strength.WEAK]
+    assert [rules[rule].strength for rule in one.wakes.rule] == [LinkStrength.STRONG, LinkStrength.WEAK]
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=30), st.lists(st.integers(1, 50), min_size=1, max_size=30))

@@ -11,7 +11,7 @@ from whyperf.engines.causes.diagnosis import find_causes
 from whyperf.engines.causes.edges import MESSAGE, REQUEST, TIMER, WORK
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.handovers import begun_before
-from whyperf.engines.causes.path import Certainty, Ending
+from whyperf.engines.causes.path import Certainty, CulpritEnding
 from whyperf.engines.causes.settings import CausesSettings
 from whyperf.engines.causes.waits import Ended
 from whyperf.recording.events import EventKind
@@ -99,7 +99,7 @@ def test_a_wait_that_a_timer_ended_leads_to_who_set_it_late() -> None:
     link = stall.path.rungs[0].link
     assert link is not None and (link.mechanism, link.certainty) == ("timer", Certainty.STRONG)
     culprit = stall.path.culprit
-    assert (causes.graph.thread(culprit.thread).label, culprit.ending) == ("p/setter", Ending.RAN)
+    assert (causes.graph.thread(culprit.thread).label, culprit.ending) == ("p/setter", CulpritEnding.RAN)
     assert "compute_delay" in causes.graph.trace.stacks.functions(culprit.node)
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.engines.causes.scripted import Script
 from tests.engines.causes.test_blame import label, serve
 from whyperf.engines.causes.diagnosis import find_causes
-from whyperf.engines.causes.path import Ending
+from whyperf.engines.causes.path import CulpritEnding
 from whyperf.recording.events import EventKind
 
 WORK = ["main", "loop", "get"]
@@ -28,7 +28,7 @@ def test_a_stall_of_a_tenth_of_a_second_is_found_where_much_is_known_of_the_site
     causes = find_causes(conversation(slow={50: 110.0}).made(), [conversation().made()])
     (stall,) = causes.stalls
     assert label(causes, stall.anomaly.thread) == "client"
-    assert stall.path.culprit.ending is Ending.RAN
+    assert stall.path.culprit.ending is CulpritEnding.RAN
     assert "compact" in causes.graph.trace.stacks.functions(stall.path.culprit.node)
 
 
@@ -70,7 +70,7 @@ def test_what_the_culprit_does_in_the_normal_run_too_explains_nothing_where_litt
     # THEN the child, which sleeps as it always does, is not to blame; one that sleeps longer is
     assert not find_causes(scripted_job(waits_from=11, sleeps=500).made(), [normal]).stalls
     (stall,) = find_causes(scripted_job(waits_from=11, sleeps=2000).made(), [normal]).stalls
-    assert stall.path.culprit.ending is Ending.SLEPT
+    assert stall.path.culprit.ending is CulpritEnding.SLEPT
 
 
 def job_of_a_shell(*, lasts: float, sleeps: bool, forks: bool = True) -> Script:

@@ -12,7 +12,7 @@ from whyperf.engines.causes.diagnosis import Causes, find_causes
 from whyperf.engines.causes.edges import Edges
 from whyperf.engines.causes.paper.beam import search
 from whyperf.engines.causes.paper.comparison import PaperMethod
-from whyperf.engines.causes.settings import PaperSettings
+from whyperf.engines.causes.settings import CausesPaperSettings
 
 GRAPHS = st.lists(
     st.tuples(st.integers(0, 13), st.integers(0, 13), st.sampled_from([-1, 0, 1])), min_size=1, max_size=40
@@ -54,7 +54,7 @@ def all_paths(edges: Edges, vertex: int, ends: np.ndarray) -> list[int]:
 def test_a_beam_that_is_wide_enough_finds_the_best_path(rows: list[tuple[int, int, int]], vertex: int) -> None:
     edges = edges_of(rows)
     ends = np.zeros(14, np.bool_)
-    wide = PaperSettings(beam=64, lookback=50)
+    wide = CausesPaperSettings(beam=64, lookback=50)
     paths = search(edges, vertex, ends, wide)
     assert paths[0].penalty == all_paths(edges, vertex, ends)[0]
     assert paths[0].vertices[-1] == vertex

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.engines.causes.scripted import Script, socket
 from tests.engines.causes.test_blame import ASK, EPOLL, label
 from whyperf.engines.causes.diagnosis import find_causes
-from whyperf.engines.causes.path import Ending
+from whyperf.engines.causes.path import CulpritEnding
 from whyperf.recording.events import EventKind
 
 NAP = ["main", "answer", "nap", "libc:sleep"]
@@ -57,7 +57,7 @@ def test_a_relay_leads_to_whose_message_it_passed_on_not_to_who_else_talked_thro
     # THEN
     stall = next(one for one in causes.stalls if label(causes, one.anomaly.thread) == "client")
     assert [label(causes, rung.thread) for rung in stall.path.rungs] == ["client", "bus", "service"]
-    assert stall.path.culprit.ending is Ending.SLEPT
+    assert stall.path.culprit.ending is CulpritEnding.SLEPT
     assert "nap" in causes.graph.trace.stacks.functions(stall.path.culprit.node)
 
 
@@ -80,7 +80,7 @@ def delayed(*, slow: bool) -> Script:
 def test_a_server_that_answers_by_its_own_clock_is_the_one_that_slept() -> None:
     causes = find_causes(delayed(slow=True).made(), [delayed(slow=False).made()])
     culprit = causes.stalls[0].path.culprit
-    assert (label(causes, culprit.thread), culprit.ending) == ("server", Ending.SLEPT)
+    assert (label(causes, culprit.thread), culprit.ending) == ("server", CulpritEnding.SLEPT)
     assert [label(causes, one) for one in culprit.fed_by] == ["client"]
 
 

@@ -15,12 +15,12 @@ from whyperf.engines.causes.diagnosis import Causes, find_causes
 from whyperf.engines.causes.edges import TASK, queue_of
 from whyperf.engines.causes.findings import findings
 from whyperf.engines.causes.graph import Graph
-from whyperf.engines.causes.path import Certainty, Ending
+from whyperf.engines.causes.path import Certainty, CulpritEnding
 from whyperf.engines.causes.settings import CausesSettings
 from whyperf.engines.causes.tasks import find_tasks
-from whyperf.engines.kernel.rules import Strength
+from whyperf.engines.kernel.rules import LinkStrength
 from whyperf.recording.events import EventKind
-from whyperf.recording.manifest import TaskQueue, Trace
+from whyperf.recording.manifest import TaskQueue, TraceSummary
 
 PUT, RUN = EventKind.TASK_PUT, EventKind.TASK_RUN
 
@@ -35,7 +35,7 @@ def run(script: Script, at: float, who: str, task: int, stack: tuple[str, ...] =
 
 def with_queue(script: Script, strength: str = "strong") -> Made:
     made = script.made()
-    trace = replace(made.manifest.trace or Trace("bpf", "all", 49.0), queues=(TaskQueue("loop", strength),))
+    trace = replace(made.manifest.trace or TraceSummary("bpf", "all", 49.0), queues=(TaskQueue("loop", strength),))
     return replace(made, manifest=replace(made.manifest, trace=trace))
 
 
@@ -115,9 +115,9 @@ def test_tasks_of_one_turn_are_segments_of_their_own_each_brought_about_by_who_p
 
 def test_a_queue_is_as_strong_as_its_rule_and_one_that_nobody_tells_of_is_weak() -> None:
     for made, strength in (
-        (with_queue(two_tasks()), Strength.STRONG),
-        (with_queue(two_tasks(), "weak"), Strength.WEAK),
-        (two_tasks().made(), Strength.WEAK),
+        (with_queue(two_tasks()), LinkStrength.STRONG),
+        (with_queue(two_tasks(), "weak"), LinkStrength.WEAK),
+        (two_tasks().made(), LinkStrength.WEAK),
     ):
         edges = Graph(made, CausesSettings()).edges
         (found,) = {
@@ -173,7 +173,7 @@ def test_who_put_the_task_late_is_found_though_somebody_else_roused_the_loop() -
     (stall, *_) = causes.stalls
     link = stall.path.rungs[1].link
     assert link is not None and (link.mechanism, link.certainty) == ("loop", Certainty.STRONG)
-    assert stall.path.culprit.ending is Ending.RAN
+    assert stall.path.culprit.ending is CulpritEnding.RAN
     # AND the same twice is nothing
     assert not find_causes(with_queue(shown(late=False)), [with_queue(shown(late=False))]).stalls
 
@@ -206,7 +206,7 @@ def test_a_task_that_stayed_in_its_queue_leads_to_what_was_run_before_it() -> No
     causes = find_causes(with_queue(pool(slow=True)), [with_queue(pool(slow=False))])
     # THEN
     stall = next(one for one in causes.stalls if one.anomaly.task >= 0)
-    assert (label(causes, stall.path.culprit.thread), stall.path.culprit.ending) == ("p/worker", Ending.SLEPT)
+    assert (label(causes, stall.path.culprit.thread), stall.path.culprit.ending) == ("p/worker", CulpritEnding.SLEPT)
     assert "archive_all" in causes.graph.trace.stacks.functions(stall.path.culprit.node)
     assert [label(causes, one) for one in stall.path.culprit.fed_by] == ["p/archiver"]
     (finding, *_) = findings(causes)

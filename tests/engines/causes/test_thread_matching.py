@@ -12,7 +12,7 @@ from tests.engines.causes.scripted import Script
 from tests.engines.made import Made
 from whyperf.engines.causes.diagnosis import find_causes
 from whyperf.engines.causes.thread_matching import Parts, cast
-from whyperf.engines.causes.trace import Trace
+from whyperf.engines.causes.trace import EventTrace
 from whyperf.engines.kernel.rules import load_rules
 from whyperf.recording.events import EventKind
 
@@ -40,7 +40,7 @@ def waiting(program: str, *, last: float) -> Script:
 
 def parts(stalled: Made, normal: Made) -> tuple[Parts, Parts]:
     rules = load_rules()
-    mine, theirs = cast(Trace(stalled, rules), [Trace(normal, rules)])
+    mine, theirs = cast(EventTrace(stalled, rules), [EventTrace(normal, rules)])
     return mine, theirs
 
 

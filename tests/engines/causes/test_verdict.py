@@ -19,7 +19,7 @@ from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.trust import TRUST
 from whyperf.diagnose.values_claims import Method
 from whyperf.diagnose.verdict import Evidence, Suspect, Symptom, Verdict, VerdictKind
-from whyperf.engines.causes.diagnosis import Where
+from whyperf.engines.causes.diagnosis import StallFilter
 from whyperf.engines.finding import Detail
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import TableFile
@@ -96,10 +96,10 @@ def test_one_recording_alone_and_where_to_look() -> None:
     stalled = conversation(slow=True).made()
     verdict = examine_stall(stalled)
     assert verdict.suspects[0].function == "scan_all"
-    at = examine_stall(stalled, Where(at=800_000_000, thread="client"))
+    at = examine_stall(stalled, StallFilter(at=800_000_000, thread="client"))
     assert at.suspects[0].function == "scan_all"
     with pytest.raises(WhyperfError, match="No thread nobody stalled"):
-        examine_stall(stalled, Where(thread="nobody"))
+        examine_stall(stalled, StallFilter(thread="nobody"))
     quiet = examine_stall(conversation(slow=False).made())
     assert quiet.kind is VerdictKind.NONE
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from tests.engines import made
 from tests.engines.made import Made
 from whyperf.recording.events import EventKind, InterruptContext
-from whyperf.recording.manifest import Trace, Window
+from whyperf.recording.manifest import TraceSummary, Window
 from whyperf.recording.system_calls import NUMBERS
 from whyperf.recording.tables import table_named
 
@@ -125,7 +125,9 @@ def traced(
         if given:
             known = pa.schema([field for field in table_named(name).schema if field.name in given[0]])
             tables[name] = table_named(name).completed(pa.Table.from_pylist(given, schema=known))
-    manifest = replace(base.manifest, window=window or Window(0, end), trace=Trace("bpf", scope, 1000 / sample_ms))
+    manifest = replace(
+        base.manifest, window=window or Window(0, end), trace=TraceSummary("bpf", scope, 1000 / sample_ms)
+    )
     return Made(base.path, manifest, tables)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from whyperf.engines.kernel.rules import Call, Strength, load_rules, parse
+from whyperf.engines.kernel.rules import CallRule, LinkStrength, load_rules, parse
 from whyperf.errors import WhyperfError
 from whyperf.recording.rules_file import MORE_RULES
 from whyperf.recording.system_calls import NUMBERS
@@ -26,12 +26,12 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_file_that_comes_with_whyperf_can_be_read() -> None:
     rules = load_rules()
-    assert rules.call_bits[NUMBERS["read"]] & Call.RECEIVE
+    assert rules.call_bits[NUMBERS["read"]] & CallRule.RECEIVE
     assert rules.call_bits[-1] == 0  # in no system call
     mutex = rules.wake(NUMBERS["futex"], ("lll_lock_wake", "___pthread_mutex_unlock_usercnt", "leave"))
-    assert rules.wakes[mutex].strength is Strength.WEAK
+    assert rules.wakes[mutex].strength is LinkStrength.WEAK
     signal = rules.wake(NUMBERS["futex"], ("___pthread_cond_signal", "publish"))
-    assert rules.wakes[signal].strength is Strength.STRONG
+    assert rules.wakes[signal].strength is LinkStrength.STRONG
 
 
 def test_a_users_rules_are_asked_first_and_added_to_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

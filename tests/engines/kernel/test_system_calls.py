@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from whyperf.engines.kernel import system_calls
-from whyperf.engines.kernel.rules import Call
+from whyperf.engines.kernel.rules import CallRule
 from whyperf.engines.kernel.wait_kinds import WaitKind
 from whyperf.recording.system_calls import NUMBERS
 
@@ -39,7 +39,7 @@ def test_each_name_is_a_system_call() -> None:
 
 def test_each_class_is_one_that_the_engines_know() -> None:
     assert {name.upper() for name in CLASSES["waited_for"]} < set(WaitKind.__members__)
-    assert {name.upper() for name in DO} == set(Call.__members__)
+    assert {name.upper() for name in DO} == set(CallRule.__members__)
 
 
 def test_a_thread_waits_for_one_thing_in_a_call() -> None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from whyperf.engines.relations.candidates import Change, most_explained
+from whyperf.engines.relations.candidates import SymptomChange, most_explained
 from whyperf.engines.relations.settings import RelationsSettings
-from whyperf.engines.relations.symptoms import Symptom
+from whyperf.engines.relations.symptoms import RelationSymptom
 
-GROWN, FALLEN = Change(100.0, 500.0), Change(500.0, 100.0)
+GROWN, FALLEN = SymptomChange(100.0, 500.0), SymptomChange(500.0, 100.0)
 
 
-def preventing(good: float, bad: float, polarity: int) -> Symptom:
+def preventing(good: float, bad: float, polarity: int) -> RelationSymptom:
     """`polarity`: 1 if what it prevents makes the variable smaller, as marking prevents freeing."""
     nothing = np.zeros(1)
-    return Symptom("marks", polarity, nothing, nothing, good, bad, frozenset({7}), prevents=(7, 3))
+    return RelationSymptom("marks", polarity, nothing, nothing, good, bad, frozenset({7}), prevents=(7, 3))
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,6 @@ def preventing(good: float, bad: float, polarity: int) -> Symptom:
     ],
 )
 def test_what_prevents_a_symptom_explains_only_a_change_the_other_way(
-    change: Change, good: float, bad: float, polarity: int, explains: float
+    change: SymptomChange, good: float, bad: float, polarity: int, explains: float
 ) -> None:
     assert most_explained(preventing(good, bad, polarity), change, RelationsSettings()) == explains

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.engines.relations.machine import Machine
-from whyperf.engines.relations.catalogue import Catalogue, Function, InlinedLine
+from whyperf.engines.relations.catalogue import Catalogue, CataloguedFunction, InlinedLine
 from whyperf.engines.relations.closure import Closures
 from whyperf.engines.relations.decisions import Trials
 from whyperf.engines.relations.loading import load
 from whyperf.engines.relations.settings import RelationsSettings
-from whyperf.engines.relations.trace import Trace
+from whyperf.engines.relations.trace import ExecutionTrace
 from whyperf.engines.run import Run
 from whyperf.recording.deep_tables import DependenceKind
 from whyperf.recording.identity import FunctionKey
@@ -26,7 +26,7 @@ SETTINGS = replace(RelationsSettings(), copies_per_closure=3, producers_max=12, 
 
 
 @st.composite
-def traces(draw: st.DrawFn) -> tuple[Trace, Catalogue]:
+def traces(draw: st.DrawFn) -> tuple[ExecutionTrace, Catalogue]:
     events = draw(st.integers(1, 40))
     inputs = [
         draw(st.lists(st.tuples(st.integers(-1, event - 1), st.sampled_from((0, 1, 2))), max_size=3)) if event else []
@@ -37,7 +37,7 @@ def traces(draw: st.DrawFn) -> tuple[Trace, Catalogue]:
     region = draw(st.lists(st.integers(0, regions - 1), min_size=events, max_size=events))
     ends = np.cumsum([0, *(len(one) for one in inputs)])
     flat = [one for row in inputs for one in row]
-    trace = Trace(
+    trace = ExecutionTrace(
         site=np.array(draw(st.lists(st.integers(0, SITES - 1), min_size=events, max_size=events)), np.int32),
         region=np.array(region, np.int32),
         first_input=ends.astype(np.int64),
@@ -54,7 +54,7 @@ def traces(draw: st.DrawFn) -> tuple[Trace, Catalogue]:
         ends=np.empty(0, np.int32),
     )
     flags = [np.array(draw(st.lists(st.booleans(), min_size=SITES, max_size=SITES)), np.bool_) for _ in range(3)]
-    functions = tuple(Function(FunctionKey("tool", name, ""), "a.c", 1) for name in ("f", "g"))
+    functions = tuple(CataloguedFunction(FunctionKey("tool", name, ""), "a.c", 1) for name in ("f", "g"))
     catalogue = Catalogue(
         functions=functions,
         places=tuple(InlinedLine(0, 0, "a.c", line) for line in range(SITES)),
@@ -74,12 +74,12 @@ def traces(draw: st.DrawFn) -> tuple[Trace, Catalogue]:
     return trace, catalogue
 
 
-def inputs_of(trace: Trace, event: int) -> list[tuple[int, int]]:
+def inputs_of(trace: ExecutionTrace, event: int) -> list[tuple[int, int]]:
     rows = range(int(trace.first_input[event]), int(trace.first_input[event + 1]))
     return [(int(trace.producer[row]), int(trace.through[row])) for row in rows if trace.producer[row] >= 0]
 
 
-def plain_closure(trace: Trace, catalogue: Catalogue, test: int) -> list[int]:
+def plain_closure(trace: ExecutionTrace, catalogue: Catalogue, test: int) -> list[int]:
     found: list[int] = []
     seen, times = {test}, Counter[int]()
     for event in iter_growing(test, found):
@@ -104,7 +104,7 @@ def iter_growing(first: int, found: list[int]):  # type: ignore[no-untyped-def]
 
 @pytest.mark.thorough
 @given(traces())
-def test_closure_is_that_of_the_plain_twin(made: tuple[Trace, Catalogue]) -> None:
+def test_closure_is_that_of_the_plain_twin(made: tuple[ExecutionTrace, Catalogue]) -> None:
     trace, catalogue = made
     closures = Closures(trace, catalogue, frozenset(), SETTINGS)
     for test in range(trace.events):
@@ -113,7 +113,7 @@ def test_closure_is_that_of_the_plain_twin(made: tuple[Trace, Catalogue]) -> Non
 
 @pytest.mark.thorough
 @given(traces(), st.data())
-def test_origins_count_each_group_once(made: tuple[Trace, Catalogue], data: st.DataObject) -> None:
+def test_origins_count_each_group_once(made: tuple[ExecutionTrace, Catalogue], data: st.DataObject) -> None:
     trace, catalogue = made
     chosen = data.draw(st.lists(st.integers(0, trace.events - 1), min_size=1, max_size=6))
     group = sorted(data.draw(st.lists(st.integers(0, 2), min_size=len(chosen), max_size=len(chosen))))
@@ -145,7 +145,7 @@ def test_origins_count_each_group_once(made: tuple[Trace, Catalogue], data: st.D
 
 @pytest.mark.thorough
 @given(traces())
-def test_first_hop_is_that_of_the_plain_twin(made: tuple[Trace, Catalogue]) -> None:
+def test_first_hop_is_that_of_the_plain_twin(made: tuple[ExecutionTrace, Catalogue]) -> None:
     trace, catalogue = made
     closures = Closures(trace, catalogue, frozenset(), SETTINGS)
     expected = []

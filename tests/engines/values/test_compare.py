@@ -11,7 +11,7 @@ from whyperf.engines.run import Run
 from whyperf.engines.values.compare import compare
 from whyperf.engines.values.findings import findings
 from whyperf.engines.values.kinds import Dimension
-from whyperf.engines.values.variable_test import Status
+from whyperf.engines.values.variable_test import VariableStatus
 from whyperf.recording.identity import FunctionKey
 
 N = 400
@@ -118,7 +118,7 @@ def test_what_the_good_runs_never_read_is_a_new_path():
         runs(lambda rng: one_function(Read("work", "x", rng.integers(0, 9, N)), samples=N)), runs(bad, first=9)
     )
     assert not found.abnormal
-    assert [one.status for one in found.outcomes if one.variable.name == "y"] == [Status.NEW]
+    assert [one.status for one in found.outcomes if one.variable.name == "y"] == [VariableStatus.NEW]
 
 
 def test_samples_that_land_on_other_lines_are_no_anomaly():
@@ -135,7 +135,9 @@ def test_samples_that_land_on_other_lines_are_no_anomaly():
     found = compare(runs(made(0.2)), runs(made(0.8), first=9))
     # THEN its values at each line are what they were
     assert "x" not in abnormal(found) or abnormal(found)["x"].dimension is not Dimension.VALUE
-    assert next(one.status for one in found.outcomes[0].tests if one.dimension is Dimension.VALUE) is Status.SAME
+    assert (
+        next(one.status for one in found.outcomes[0].tests if one.dimension is Dimension.VALUE) is VariableStatus.SAME
+    )
 
 
 def test_a_clock_is_no_anomaly():
@@ -168,7 +170,7 @@ def test_a_counter_of_one_or_two_runs_cannot_be_judged(count):
 
     found = judged(counted(10_000), counted(100_000), count=count)
     assert not found.abnormal
-    assert found.outcomes[0].status is Status.INSUFFICIENT
+    assert found.outcomes[0].status is VariableStatus.INSUFFICIENT
 
 
 def test_a_loop_seen_halfway_through_is_not_reported():
@@ -262,7 +264,7 @@ def test_pointers_are_compared_by_class_only():
 def test_too_few_readings_say_nothing():
     found = judged(lambda rng: rng.integers(0, 9, 2), uniform(500, 900))
     assert not found.abnormal
-    assert found.outcomes[0].status is Status.FEW
+    assert found.outcomes[0].status is VariableStatus.FEW
 
 
 def test_recordings_without_values_have_nothing_to_say():

@@ -12,7 +12,7 @@ from whyperf.engines.run import Run
 from whyperf.engines.values.compare import compare
 from whyperf.engines.values.kinds import Dimension
 from whyperf.engines.values.settings import ValuesSettings
-from whyperf.engines.values.variable_test import Status, examine_few
+from whyperf.engines.values.variable_test import VariableStatus, examine_few
 from whyperf.recording.identity import FunctionKey
 
 WORK = FunctionKey("tool", "work", "")
@@ -66,7 +66,7 @@ class TestFewReadings:
     def test_with_fewer_runs_it_is_not(self, count):
         found = self.compared([10, 11], [100, 110], count)
         assert not found.abnormal
-        assert found.outcomes[0].status is Status.FEW
+        assert found.outcomes[0].status is VariableStatus.FEW
 
     @pytest.mark.parametrize(
         ("good", "bad", "more"),

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from tests.engines.values.made import Read, one_function
 from whyperf.engines.run import Run
 from whyperf.engines.values.compare import compare
-from whyperf.engines.values.counters import Growth, Tracking
+from whyperf.engines.values.counters import CounterGrowth, Tracking
 from whyperf.engines.values.explain import explain
 from whyperf.engines.values.kinds import Dimension
-from whyperf.engines.values.variable_comparison import Outcome
-from whyperf.engines.values.variable_test import Status
+from whyperf.engines.values.variable_comparison import VariableOutcome
 from whyperf.engines.values.variable_test import Tested as Judged
+from whyperf.engines.values.variable_test import VariableStatus
 from whyperf.recording.identity import FunctionKey
 
 WORK = FunctionKey("tool", "work", "")
 VALUE, DELTA, DURATION = Dimension.VALUE, Dimension.DELTA, Dimension.DURATION
-NO_COUNTER = Growth(Tracking.NO)
+NO_COUNTER = CounterGrowth(Tracking.NO)
 
 
 def runs(values, first=0, **more):
@@ -39,30 +39,50 @@ UNCHANGED = compare(runs(lambda rng: rng.integers(0, 9, 100)), runs(lambda rng: 
 
 def said_of(*tests, growth=NO_COUNTER, limit=-1.0, unit="run"):
     """What is said of a variable with these tests."""
-    outcome = Outcome(UNCHANGED.outcomes[0].variable, tests, growth)
+    outcome = VariableOutcome(UNCHANGED.outcomes[0].variable, tests, growth)
     return " ".join(explain(replace(UNCHANGED, outcomes=(outcome,), limit=limit, unit=unit), WORK)[1:])
 
 
 @pytest.mark.parametrize(
     ("tests", "expected"),
     [
-        ([Judged(VALUE, Status.SAME, 1.0)], "x differs no more than by chance."),
-        ([Judged(VALUE, Status.SAME, 0.05)], "x is 0.05 away from the good runs; more than 0.10 would count."),
+        ([Judged(VALUE, VariableStatus.SAME, 1.0)], "x differs no more than by chance."),
+        ([Judged(VALUE, VariableStatus.SAME, 0.05)], "x is 0.05 away from the good runs; more than 0.10 would count."),
         (
-            [Judged(VALUE, Status.SAME, 0.22, 0.2)],
+            [Judged(VALUE, VariableStatus.SAME, 0.22, 0.2)],
             "x is 0.22 away from the good runs; more than 0.25 would count: runs of one kind are 0.20 apart.",
         ),
-        ([Judged(VALUE, Status.SAME), Judged(DELTA, Status.SAME, 0.4)], "How fast x changes differs no more than by"),
-        ([Judged(VALUE, Status.SAME, 0.9), Judged(DURATION, Status.INSUFFICIENT, 0.3)], "How long x stays the same"),
-        ([Judged(VALUE, Status.FEW), Judged(DELTA, Status.FEW)], "x was read too seldom at the same places: 8 read"),
-        ([Judged(VALUE, Status.TESTED, 0.5, 0.1, 0.004)], "differs (p = 0.004), but among 1 variables that may be"),
+        (
+            [Judged(VALUE, VariableStatus.SAME), Judged(DELTA, VariableStatus.SAME, 0.4)],
+            "How fast x changes differs no more than by",
+        ),
+        (
+            [Judged(VALUE, VariableStatus.SAME, 0.9), Judged(DURATION, VariableStatus.INSUFFICIENT, 0.3)],
+            "How long x stays the same",
+        ),
+        (
+            [Judged(VALUE, VariableStatus.FEW), Judged(DELTA, VariableStatus.FEW)],
+            "x was read too seldom at the same places: 8 read",
+        ),
+        (
+            [Judged(VALUE, VariableStatus.TESTED, 0.5, 0.1, 0.004)],
+            "differs (p = 0.004), but among 1 variables that may be",
+        ),
     ],
 )
 def test_each_reason_has_its_words(tests, expected):
     assert expected in said_of(*tests)
 
 
-STATUS = st.sampled_from([Status.SAME, Status.FEW, Status.INSUFFICIENT, Status.TESTED, Status.RUN_CONSTANT])
+STATUS = st.sampled_from(
+    [
+        VariableStatus.SAME,
+        VariableStatus.FEW,
+        VariableStatus.INSUFFICIENT,
+        VariableStatus.TESTED,
+        VariableStatus.RUN_CONSTANT,
+    ]
+)
 TESTS = st.builds(Judged, st.sampled_from(Dimension), STATUS, st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
 
 
@@ -96,8 +116,8 @@ def test_what_callees_do_with_abnormal_data_is_not_denied():
 
 
 def test_counters_are_told_in_the_unit_of_the_report():
-    same = Growth(Tracking.SAME)
-    assert "as much per request" in said_of(Judged(VALUE, Status.SAME), growth=same, unit="request")
+    same = CounterGrowth(Tracking.SAME)
+    assert "as much per request" in said_of(Judged(VALUE, VariableStatus.SAME), growth=same, unit="request")
     counting = [
         runs(lambda rng, step=step: np.cumsum(rng.integers(step, 2 * step, 400)), at) for at, step in enumerate((5, 50))
     ]

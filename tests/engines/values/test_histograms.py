@@ -18,7 +18,7 @@ from whyperf.engines.values.bins import (
     largest_within,
     run_histograms,
 )
-from whyperf.engines.values.matched_lines import Side
+from whyperf.engines.values.matched_lines import LineReadings
 from whyperf.engines.values.statistics import hellinger, merge_sorted
 
 unhurried = settings(deadline=None, max_examples=200)
@@ -31,7 +31,7 @@ cuts = st.lists(st.floats(0, 1), max_size=3)
 def side_of(read, cut_at):
     starts = sorted({0, len(read), *(int(one * len(read)) for one in cut_at)})
     line, bins = (np.array([one[at] for one in read], np.int64) for at in (0, 1))
-    return Side(bins, line, np.array(starts), np.array([0.5, 1.0, 2.0])), bins
+    return LineReadings(bins, line, np.array(starts), np.array([0.5, 1.0, 2.0])), bins
 
 
 def brute_distance(first, second):

@@ -11,7 +11,7 @@ from tests.engines.values.made import Read, one_function
 from whyperf.engines.run import Run
 from whyperf.engines.values.compare import Values, compare
 from whyperf.engines.values.history import Histories, distribution
-from whyperf.engines.values.kinds import Dimension, Kind
+from whyperf.engines.values.kinds import Dimension, ValueKind
 
 finite = st.lists(st.floats(-1e12, 1e12), min_size=1, max_size=200).map(np.array)
 whole = st.lists(st.integers(-30, 30), min_size=1, max_size=200).map(lambda few: np.array(few, float))
@@ -20,7 +20,7 @@ whole = st.lists(st.integers(-30, 30), min_size=1, max_size=200).map(lambda few:
 @given(st.one_of(st.tuples(finite, finite), st.tuples(whole, whole)))
 def test_every_reading_is_in_one_cell(sides) -> None:
     good, bad = sides
-    found = distribution(good, bad, Kind.FLOAT, Dimension.VALUE)
+    found = distribution(good, bad, ValueKind.FLOAT, Dimension.VALUE)
     cells = len(found.labels) or len(found.edges) - 1
     assert len(found.good) == len(found.bad) == cells
     assert sum(found.good) == pytest.approx(1) and sum(found.bad) == pytest.approx(1)
@@ -28,9 +28,9 @@ def test_every_reading_is_in_one_cell(sides) -> None:
 
 
 def test_few_values_are_named_and_neighbouring_numbers_have_a_cell_each() -> None:
-    flags = distribution(np.array([0.0, 0.0]), np.array([1.0, 0.0]), Kind.BOOLEAN, Dimension.VALUE)
+    flags = distribution(np.array([0.0, 0.0]), np.array([1.0, 0.0]), ValueKind.BOOLEAN, Dimension.VALUE)
     assert flags.labels == ("false", "true") and flags.good == (1.0, 0.0) and flags.bad == (0.5, 0.5)
-    dice = distribution(np.arange(1.0, 21.0), np.array([20.0]), Kind.SIGNED, Dimension.VALUE)
+    dice = distribution(np.arange(1.0, 21.0), np.array([20.0]), ValueKind.SIGNED, Dimension.VALUE)
     assert dice.edges == tuple(np.arange(0.5, 21.0)) and dice.bad[-1] == 1.0
 
 

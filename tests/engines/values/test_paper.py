@@ -10,15 +10,15 @@ import pytest
 from tests.engines.made import recording
 from tests.engines.values.made import Read, one_function, with_values
 from whyperf.engines.run import Run
-from whyperf.engines.values.kinds import Dimension, Kind
+from whyperf.engines.values.kinds import Dimension, ValueKind
 from whyperf.engines.values.paper.costs import history_discount
 from whyperf.engines.values.paper.discounts import Discount, dimensions, in_dimension
 from whyperf.engines.values.paper.ranking import rank
 from whyperf.engines.values.readings import Readings
-from whyperf.engines.values.settings import PaperSettings
+from whyperf.engines.values.settings import ValuesPaperSettings
 
 N = 400
-SETTINGS = PaperSettings()
+SETTINGS = ValuesPaperSettings()
 
 
 def made(values, **more):
@@ -73,7 +73,7 @@ def test_a_discount_below_the_valid_one_is_none():
 def test_the_three_dimensions_of_the_texts_example():
     values = np.array([3, 6, 6, 6, 6, 9])
     anything = {one.name: np.zeros(6, np.int64) for one in fields(Readings)}
-    found = dimensions(Readings(**{**anything, "raw": values, "starts": np.array([0, 6])}), Kind.SIGNED)
+    found = dimensions(Readings(**{**anything, "raw": values, "starts": np.array([0, 6])}), ValueKind.SIGNED)
     assert found[Dimension.VALUE].tolist() == [3, 6, 6, 6, 6, 9]
     assert found[Dimension.DELTA].tolist() == [3, 0, 0, 0, 3]
     assert found[Dimension.DURATION].tolist() == [1, 4, 1]

@@ -10,7 +10,7 @@ import pytest
 from tests.engines.values.made import Read, one_function
 from tests.engines.values.test_paper import N, between, ranked, stays
 from whyperf.engines.run import Run
-from whyperf.engines.values.kinds import Dimension, Kind
+from whyperf.engines.values.kinds import Dimension, ValueKind
 from whyperf.engines.values.paper.discounts import Discount
 from whyperf.engines.values.paper.findings import findings
 from whyperf.engines.values.paper.monitored import monitored
@@ -103,23 +103,23 @@ def test_where_nothing_was_read_normally_every_reading_is_abnormal():
 
 
 def test_only_variables_that_vprof_would_monitor_are_looked_at():
-    def variable(name, kind=Kind.SIGNED, roles="loop", function=1, file="a.c"):
+    def variable(name, kind=ValueKind.SIGNED, roles="loop", function=1, file="a.c"):
         scope = "global" if function == GLOBAL else "local"
         return Variable(function, name, "", kind, scope, 0, frozenset(roles.split()), file, 1)
 
     wanted = [
         variable("n"),
         variable("limit", roles="", function=GLOBAL),
-        variable("list", Kind.POINTER),
+        variable("list", ValueKind.POINTER),
         variable("*total"),
         variable("unknown", roles="", file="b.c"),
     ]
     left_out = [
-        variable("total", Kind.POINTER),  # points to a basic type: its target counts
-        variable("*list", Kind.POINTER),
+        variable("total", ValueKind.POINTER),  # points to a basic type: its target counts
+        variable("*list", ValueKind.POINTER),
         variable("list->length"),
         variable("shop.count"),
-        variable("rows", Kind.SIZE),
+        variable("rows", ValueKind.SIZE),
         variable("unused", roles=""),  # in a file whose uses are known
     ]
     assert monitored([*wanted, *left_out]) == list(range(len(wanted)))

@@ -21,7 +21,7 @@ from whyperf.engines.values.loading import SideReadings
 from whyperf.engines.values.matched_lines import match_lines
 from whyperf.engines.values.readings import NO_CALLEE, Sequence
 from whyperf.engines.values.settings import ValuesSettings
-from whyperf.engines.values.variable_test import Status, examine_dimension
+from whyperf.engines.values.variable_test import VariableStatus, examine_dimension
 from whyperf.engines.values.variables import VariableIndex
 
 SMALL, LARGE = (0, 50), (900, 950)
@@ -50,13 +50,13 @@ def by_value(values):
 class TestOneLineThatCallsEverything:
     def test_another_callee_that_takes_the_time_is_no_anomaly(self):
         found = compare(dispatching(0.2), dispatching(0.8, first=9))
-        assert by_value(found).status is Status.SAME
+        assert by_value(found).status is VariableStatus.SAME
         assert not found.anomaly
 
     def test_without_the_callee_it_would_be(self):
         # GIVEN the same values, all of them waiting for one function
         found = compare(dispatching(0.2, split=False), dispatching(0.8, first=9, split=False))
-        assert by_value(found).status in (Status.TESTED, Status.APART)
+        assert by_value(found).status in (VariableStatus.TESTED, VariableStatus.APART)
 
     def test_a_value_that_moved_under_one_callee_is(self):
         found = compare(dispatching(0.2), dispatching(0.2, first=9, small=(200, 250)))
@@ -104,7 +104,7 @@ def test_where_samples_land_decides_nothing(seed, here, there):
         callee = (rng.random(600) < share).astype(np.int64)
         sides.append(places(*((1, one) for one in callee), codes=1000 * callee + 7))
     found = examine_dimension(Dimension.VALUE, *sides, ValuesSettings(), same_text=True)
-    assert found.status is Status.SAME
+    assert found.status is VariableStatus.SAME
 
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "~d"]), max_size=6).map(lambda words: ["main", *words])

@@ -12,7 +12,7 @@ from tests.engines.made import recording
 from tests.engines.values.made import Read, one_function, with_values
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run
-from whyperf.engines.values.kinds import Dimension, Kind, from_floats, numbers, ordered, to_floats, written
+from whyperf.engines.values.kinds import Dimension, ValueKind, from_floats, numbers, ordered, to_floats, written
 from whyperf.engines.values.loading import SideReadings
 from whyperf.engines.values.readings import sequences
 from whyperf.engines.values.timeline import timeline
@@ -21,7 +21,7 @@ from whyperf.engines.values.variables import VariableIndex
 ALL = tuple(Dimension)
 
 
-def read(*runs, name="x", kind=Kind.SIGNED):
+def read(*runs, name="x", kind=ValueKind.SIGNED):
     side = [Run(one) for one in runs]
     functions = FunctionIndex(side, side)
     variables = VariableIndex(functions)
@@ -43,11 +43,11 @@ def test_floats_are_ordered_as_integers(values):
 
 def test_every_kind_sorts_as_its_values_do():
     raw = np.array([-1, 0, 5], np.int64)
-    assert np.argsort(ordered(Kind.UNSIGNED, raw)).tolist() == [1, 2, 0]
-    assert numbers(Kind.UNSIGNED, ordered(Kind.UNSIGNED, raw)).tolist() == [2.0**64 - 1, 0.0, 5.0]
-    assert numbers(Kind.SIGNED, ordered(Kind.SIGNED, raw)).tolist() == [-1.0, 0.0, 5.0]
+    assert np.argsort(ordered(ValueKind.UNSIGNED, raw)).tolist() == [1, 2, 0]
+    assert numbers(ValueKind.UNSIGNED, ordered(ValueKind.UNSIGNED, raw)).tolist() == [2.0**64 - 1, 0.0, 5.0]
+    assert numbers(ValueKind.SIGNED, ordered(ValueKind.SIGNED, raw)).tolist() == [-1.0, 0.0, 5.0]
     heap, null = (2 << 56) | 1234, 0
-    assert [written(Kind.POINTER, one) for one in ordered(Kind.POINTER, np.array([heap, null]))] == [
+    assert [written(ValueKind.POINTER, one) for one in ordered(ValueKind.POINTER, np.array([heap, null]))] == [
         "on the heap",
         "null",
     ]
@@ -107,8 +107,8 @@ def test_durations_equal_a_walk_through_the_samples(steps):
 def test_samples_outside_the_window_and_not_a_number_do_not_count():
     bits = np.array([1.5, np.nan, 2.5, 3.5]).view(np.int64)
     made = one_function(Read("work", "x", bits, kind="float"), samples=4)
-    found = read(made, kind=Kind.FLOAT)
-    assert numbers(Kind.FLOAT, found[Dimension.VALUE].codes).tolist() == [1.5, 2.5, 3.5]
+    found = read(made, kind=ValueKind.FLOAT)
+    assert numbers(ValueKind.FLOAT, found[Dimension.VALUE].codes).tolist() == [1.5, 2.5, 3.5]
     when = timeline(Run(made))
     assert when.counted.all()
     assert len(when) == 4

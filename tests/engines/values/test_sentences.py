@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whyperf.engines.values.findings import _lines
-from whyperf.engines.values.kinds import Dimension, Kind
+from whyperf.engines.values.kinds import Dimension, ValueKind
 from whyperf.engines.values.sentences import sentence, writing
 from whyperf.engines.values.settings import ValuesSettings
 from whyperf.engines.values.value_summary import ReadAt, Spread
@@ -22,7 +22,7 @@ def compared(good: list[float], bad: list[float], dimension: Dimension = Dimensi
         return Spread(values[0], values[1], values[2], 0.5, ())
 
     return SimpleNamespace(
-        variable=SimpleNamespace(kind=Kind.SIGNED, name="n"),
+        variable=SimpleNamespace(kind=ValueKind.SIGNED, name="n"),
         growth=None,
         dimension=dimension,
         contrast=SimpleNamespace(good=spread(good), bad=spread(bad)),

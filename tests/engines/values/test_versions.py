@@ -14,8 +14,8 @@ from tests.engines.made import recording
 from tests.engines.values.made import Read, with_values
 from whyperf.engines.run import Run
 from whyperf.engines.values.compare import compare
-from whyperf.engines.values.kinds import Kind
-from whyperf.engines.values.variable_test import Status
+from whyperf.engines.values.kinds import ValueKind
+from whyperf.engines.values.variable_test import VariableStatus
 from whyperf.engines.values.variables import Variable, declaration_of, match, match_exactly, match_renamed
 
 N = 400
@@ -78,7 +78,7 @@ def test_within_one_build_nothing_is_renamed():
     bad = build(("main@5",), Read("main", "y", between(0, 500)), build_id="a")
     found = compare(good, bad)
     assert names(found) == []
-    assert {one.status for one in found.outcomes} == {Status.NEW}
+    assert {one.status for one in found.outcomes} == {VariableStatus.NEW}
 
 
 @pytest.mark.parametrize(("high", "expected"), [(50, []), (500, ["x"])])
@@ -105,7 +105,7 @@ def test_lines_that_correspond_to_nothing_are_pooled(high, expected):
     assert names(compare(good, bad)) == expected
 
 
-def variable(name, order, type_="int", kind=Kind.SIGNED):
+def variable(name, order, type_="int", kind=ValueKind.SIGNED):
     return Variable(0, name, type_, kind, "local", order, frozenset(), "", 0)
 
 
@@ -124,7 +124,7 @@ def test_a_run_in_which_only_one_of_two_was_read():
 
 def test_a_changed_type_is_the_same_variable_where_the_name_is_unique():
     assert match([variable("n", 1)], [variable("n", 2, "long")]) == {0: 0}
-    assert match([variable("n", 1)], [variable("n", 1, "int *", Kind.POINTER)]) == {}
+    assert match([variable("n", 1)], [variable("n", 1, "int *", ValueKind.POINTER)]) == {}
 
 
 def test_swapped_declarations_keep_their_types():
@@ -133,7 +133,7 @@ def test_swapped_declarations_keep_their_types():
 
 
 def test_what_lies_behind_a_renamed_pointer_goes_with_it():
-    pointer = {"type_": "struct s *", "kind": Kind.POINTER}
+    pointer = {"type_": "struct s *", "kind": ValueKind.POINTER}
     known = [variable("p", 0, **pointer), variable("p->n", 0), variable("*q", 0), variable("n", 0)]
     found = [variable("here", 0, **pointer), variable("here->n", 0), variable("*q", 0), variable("n", 0)]
     matches = match(known, found)
@@ -144,7 +144,7 @@ def test_what_lies_behind_a_renamed_pointer_goes_with_it():
 def test_a_variable_that_only_came_or_changed_its_type_is_not_a_renamed_one():
     known, found = [variable("a", 0), variable("b", 0)], [variable("a", 0), variable("c", 0), variable("b", 0)]
     assert match_renamed(known, found, match(known, found)) == {}
-    known, found = [variable("a", 0), variable("x", 0)], [variable("a", 0), variable("y", 0, "double", Kind.FLOAT)]
+    known, found = [variable("a", 0), variable("x", 0)], [variable("a", 0), variable("y", 0, "double", ValueKind.FLOAT)]
     assert match_renamed(known, found, match(known, found)) == {}
 
 

@@ -28,7 +28,7 @@ _COUNTER_BYTES = 8
 Counts = npt.NDArray[np.uint64]
 
 
-class Reason(IntEnum):
+class UncountedReason(IntEnum):
     """Why a module is not counted; the same numbers as in `native/probes/reasons.h`."""
 
     COUNTED = 0
@@ -49,7 +49,7 @@ class Reason(IntEnum):
 class CountedModule:
     path: str
     build_id: str
-    reason: Reason
+    reason: UncountedReason
     plan_checksum: int
     counts: Counts
     """Of each of the plan's counters, over all threads; none when it was not counted."""
@@ -125,7 +125,7 @@ def _row(content: npt.NDArray[np.uint8], number: int, blocks: _Blocks) -> Counte
     build_id, id_bytes, reason, counters, first, plan_checksum, _bias, path = _ROW.unpack(
         content[at : at + _ROW.size].tobytes()
     )
-    known = Reason(reason) if reason in Reason.__members__.values() else Reason.PLAN_DAMAGED
+    known = UncountedReason(reason) if reason in UncountedReason.__members__.values() else UncountedReason.PLAN_DAMAGED
     counted = counters * _COUNTER_BYTES <= blocks.size
     return CountedModule(
         path.split(b"\0", 1)[0].decode(errors="surrogateescape"),

@@ -13,7 +13,7 @@ from whyperf.collect import folder as folders
 from whyperf.collect.architecture import Architecture, this_architecture
 from whyperf.collect.counts.recorder import LIBRARY, CountsRecorder
 from whyperf.collect.dependences.loaded_files import LoadedFile, files_of
-from whyperf.collect.lifecycle import Lifecycle, Outcome
+from whyperf.collect.lifecycle import Lifecycle, RunOutcome
 from whyperf.collect.program import Program, check_followable, executed_file
 from whyperf.collect.runner import run_to_the_end
 from whyperf.collect.sampler import cache_folder, preloadable
@@ -63,7 +63,7 @@ def record_counts(
     on_tick: Callable[[], None] = lambda: None,
     library: Path = LIBRARY,
     architecture: Architecture | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Runs `program` and counts its calls. The folder `path` stays open: seal it next.
 
     Both program and library are of `architecture`, this machine's if none is given.

@@ -14,7 +14,7 @@ from whyperf.collect.dependences.raw import SKETCH, ZOOM, Asked
 from whyperf.collect.dependences.recorder import DependenceRecorder
 from whyperf.collect.dependences.symptom_place import check_early
 from whyperf.collect.dependences.valgrind import find_valgrind
-from whyperf.collect.lifecycle import Lifecycle, Outcome
+from whyperf.collect.lifecycle import Lifecycle, RunOutcome
 from whyperf.collect.program import Program, check_traceable
 from whyperf.collect.runner import run_to_the_end
 from whyperf.collect.shell import command_line, without_shell
@@ -41,7 +41,7 @@ def record_deep(
     capture_output: bool = False,
     force: bool = False,
     on_tick: Callable[[], None] = lambda: None,
-) -> Outcome:
+) -> RunOutcome:
     """Runs `program` under the tool; a sketch of it without a plan. The folder `path` stays open: seal it next.
 
     `symptom` is what a sketch is made for; a plan has its own. `plug_ins`: what an earlier run showed to be loaded

@@ -12,7 +12,7 @@ import numpy as np
 from whyperf.collect.sampler import tables_folder
 from whyperf.debuginfo import Binary
 from whyperf.debuginfo.variables import VariablesTable, write_table
-from whyperf.debuginfo.variables_table import SCOPES, Flag, Kind
+from whyperf.debuginfo.variables_table import SCOPES, Flag, LocationKind
 from whyperf.recording.symptom import is_file
 
 _SIZES = (1, 2, 4, 8)
@@ -27,7 +27,7 @@ class MemoryRange:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundVariables:
     places: tuple[MemoryRange, ...]
     others: frozenset[str]
     """If there is none of the name: names of the variables that could be watched ..."""
@@ -35,29 +35,29 @@ class Found:
     """... and functions that have one of the name in a register or on the stack, where nothing can be watched."""
 
 
-def find_variable(binary: Binary, wanted: str, folder: Path | None = None) -> Found:
+def find_variable(binary: Binary, wanted: str, folder: Path | None = None) -> FoundVariables:
     """`wanted`: a name, maybe after the file or the function that declares it: `cache.c:hits`, `find:calls`."""
     table = write_table(binary.path, binary.build_id, tables_folder() if folder is None else folder)
     if table is None:
-        return Found((), frozenset(), ())
+        return FoundVariables((), frozenset(), ())
     qualified = _QUALIFIED.fullmatch(wanted)
     where, name = (qualified["where"], qualified["name"]) if qualified else ("", wanted)
     placed = list(_placed(table))
     mine = {place for variable, place in placed if _is_meant(binary, table, variable, name, where)}
     if mine:
-        return Found(tuple(sorted(mine, key=lambda place: place.address)), frozenset(), ())
+        return FoundVariables(tuple(sorted(mine, key=lambda place: place.address)), frozenset(), ())
     others = {_spelled(binary, table, variable, where) for variable, _ in placed}
     functions = {
         _function(binary, table, variable)
         for variable in np.flatnonzero(table.variables.scope != _GLOBAL).tolist()
         if _is_meant(binary, table, variable, name, where)
     }
-    return Found((), frozenset(others), tuple(sorted(functions)))
+    return FoundVariables((), frozenset(others), tuple(sorted(functions)))
 
 
 def _placed(table: VariablesTable) -> Iterator[tuple[int, MemoryRange]]:
     """Variables, by row, with where they are."""
-    fixed = np.flatnonzero(table.locations["kind"] == Kind.AT_ADDRESS)
+    fixed = np.flatnonzero(table.locations["kind"] == LocationKind.AT_ADDRESS)
     for location in table.locations[fixed]:
         address, flags = int(location["address"]), int(location["flags"])
         if int(location["size"]) in _SIZES:

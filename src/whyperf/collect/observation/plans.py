@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from whyperf.collect.observation.sites import Limits, Site
+from whyperf.collect.observation.sites import ObservationLimits, ObservedSite
 from whyperf.debuginfo.elf import ElfFile, read_elf
 from whyperf.debuginfo.probes import plan_file
-from whyperf.debuginfo.probes.observing import Loaded, PlannedPlaces, Wanted, plan_places
+from whyperf.debuginfo.probes.observing import LoadedNumber, PlannedPlaces, Wanted, plan_places
 from whyperf.debuginfo.probes.plan_cache import SUFFIX
 
 MOST_SITES = 4096
@@ -39,7 +39,7 @@ class _Flags(IntFlag):
     FORCED = 32
 
 
-def write_plans(folder: Path, sites: Sequence[Site], limits: Limits) -> tuple[str, ...]:
+def write_plans(folder: Path, sites: Sequence[ObservedSite], limits: ObservationLimits) -> tuple[str, ...]:
     """One plan for each file. Returns for each site why it cannot be placed; empty: it can.
 
     OSError where they cannot be written.
@@ -64,9 +64,9 @@ def write_plans(folder: Path, sites: Sequence[Site], limits: Limits) -> tuple[st
     return tuple(refused)
 
 
-def _planned(elf: ElfFile, sites: Sequence[Site]) -> PlannedPlaces:
+def _planned(elf: ElfFile, sites: Sequence[ObservedSite]) -> PlannedPlaces:
     """Jumps where they are asked for; where they cannot be, traps."""
-    there: dict[int, list[Site]] = {}
+    there: dict[int, list[ObservedSite]] = {}
     for site in sites:
         there.setdefault(site.address, []).append(site)
     wanted = [_wanted(address, some) for address, some in there.items()]
@@ -77,18 +77,22 @@ def _planned(elf: ElfFile, sites: Sequence[Site]) -> PlannedPlaces:
     return plan_places(elf, [replace(one, loaded=None) if one.address in no_jumps else one for one in wanted])
 
 
-def _wanted(address: int, sites: Sequence[Site]) -> Wanted:
+def _wanted(address: int, sites: Sequence[ObservedSite]) -> Wanted:
     after = any(site.after for site in sites)
     forced = sites[0].forced if len(sites) == 1 else None
     one_value = forced is not None and (forced.values is None or len(forced.values) == 1)
     if forced is None or not forced.by_jump or not one_value:
         return Wanted(address, after)
     value = None if forced.values is None else forced.values[0]
-    return Wanted(address, after, Loaded(forced.register, forced.size, value))
+    return Wanted(address, after, LoadedNumber(forced.register, forced.size, value))
 
 
 def _write(
-    folder: Path, elf: ElfFile, places: PlannedPlaces, sites: Iterable[tuple[int, Site]], limits: Limits
+    folder: Path,
+    elf: ElfFile,
+    places: PlannedPlaces,
+    sites: Iterable[tuple[int, ObservedSite]],
+    limits: ObservationLimits,
 ) -> None:
     assert places.plan is not None
     plan = plan_file.written(places.plan)
@@ -113,7 +117,7 @@ def _write(
     (folder / f"{elf.build_id}.sites").write_bytes(content)
 
 
-def _row(patch: int, number: int, site: Site, after: int | None, first_value: int) -> bytes:
+def _row(patch: int, number: int, site: ObservedSite, after: int | None, first_value: int) -> bytes:
     flags = _Flags.NONE
     memory, forced = site.memory, site.forced
     if memory is not None:

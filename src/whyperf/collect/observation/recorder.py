@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from whyperf.collect import _session
 from whyperf.collect.architecture import this_architecture
 from whyperf.collect.observation.arming import Arming
-from whyperf.collect.observation.sites import Limits, Site
+from whyperf.collect.observation.sites import ObservationLimits, ObservedSite
 from whyperf.collect.observation.watching import Watching
 from whyperf.collect.program import Program
 from whyperf.errors import WhyperfError
@@ -34,9 +34,9 @@ class ObservingRecorder:
         self,
         plans: Path,
         records: Path,
-        sites: Sequence[Site],
+        sites: Sequence[ObservedSite],
         watching: Watching,
-        limits: Limits,
+        limits: ObservationLimits,
         *,
         transplants: dict[str, str],
     ) -> None:
@@ -89,6 +89,6 @@ class ObservingRecorder:
             self._arming.look()
 
 
-def _room(sites: Sequence[Site], records: int) -> int:
+def _room(sites: Sequence[ObservedSite], records: int) -> int:
     """Disk space for it is taken when the program starts, and costs time then."""
     return min(_MOST_ROOM, sum(max(_ROOM, records) if site.forced is None else _ROOM_WHERE_FORCED for site in sites))

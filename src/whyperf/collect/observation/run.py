@@ -16,11 +16,11 @@ from typing import BinaryIO
 import numpy as np
 
 from whyperf.collect.drive import without_measurements
-from whyperf.collect.lifecycle import Lifecycle, Outcome
+from whyperf.collect.lifecycle import Lifecycle, RunOutcome
 from whyperf.collect.observation.plans import write_plans
 from whyperf.collect.observation.record_files import RecordingProcess, processes
 from whyperf.collect.observation.recorder import LIBRARY, ObservingRecorder
-from whyperf.collect.observation.sites import RECORD, Limits, Observed, Rows, Site, Watch
+from whyperf.collect.observation.sites import RECORD, ObservationLimits, Observed, ObservedSite, Rows, Watch
 from whyperf.collect.observation.starting import Starting
 from whyperf.collect.observation.transplants import Transplants
 from whyperf.collect.program import Program, check_followable, executed_file
@@ -29,7 +29,7 @@ from whyperf.collect.sampler import preloadable
 from whyperf.collect.sanitizers import first_libraries
 from whyperf.collect.shell import command_line
 from whyperf.collect.work import DriverWork, OneRun
-from whyperf.debuginfo.probes.plan_file import Plan
+from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import OUTPUT
 
@@ -50,13 +50,13 @@ _NOT_PLACED = {
 
 def observe(
     program: Program,
-    sites: Sequence[Site],
+    sites: Sequence[ObservedSite],
     *,
     watches: Sequence[Watch] = (),
-    transplants: Sequence[Plan] | None = None,
+    transplants: Sequence[PatchPlan] | None = None,
     lifecycle: Lifecycle,
     environment: Mapping[str, str],
-    limits: Limits = Limits(),  # noqa: B008 (frozen)
+    limits: ObservationLimits = ObservationLimits(),  # noqa: B008 (frozen)
     on_tick: Callable[[], None] = lambda: None,
 ) -> Observed:
     """Runs `program` and records what it holds at `sites` and who writes to `watches`; values are forced where sites
@@ -165,7 +165,7 @@ class _Seen:
     notes: tuple[str, ...]
 
 
-def _observed(outcome: Outcome, sites: Sequence[Site], refused: Sequence[str], seen: _Seen) -> Observed:
+def _observed(outcome: RunOutcome, sites: Sequence[ObservedSite], refused: Sequence[str], seen: _Seen) -> Observed:
     hits, seen_whole, placed = np.zeros(len(sites), np.uint64), np.ones(len(sites), bool), np.zeros(len(sites), bool)
     rows, lost = [np.zeros(0, RECORD)], seen.lost
     room, beyond = np.array([_hits_forced(site) for site in sites], np.uint64), np.zeros(len(sites), np.uint64)
@@ -205,19 +205,19 @@ def _observed(outcome: Outcome, sites: Sequence[Site], refused: Sequence[str], s
     )
 
 
-def _hits_forced(site: Site) -> int:
+def _hits_forced(site: ObservedSite) -> int:
     """In each process."""
     values = () if site.forced is None else site.forced.values or ()
     return len(values) if len(values) > 1 else _ALL
 
 
-def _by_trap(outcome: Outcome, sites: Sequence[Site]) -> tuple[str, ...]:
+def _by_trap(outcome: RunOutcome, sites: Sequence[ObservedSite]) -> tuple[str, ...]:
     if not sites or outcome.signal != signal.SIGTRAP:
         return ()
     return ("It ended by SIGTRAP: perhaps it blocks or handles that signal by system calls of its own.",)
 
 
-def _why_not(site: Site, seen: list[RecordingProcess]) -> str:
+def _why_not(site: ObservedSite, seen: list[RecordingProcess]) -> str:
     if not seen:
         return "nothing was loaded into the program"
     wanted = site.module.resolve()

@@ -50,7 +50,7 @@ x86-64 it is the next one's, and registers are from after the write."""
 
 
 @dataclass(frozen=True)
-class MemoryOperand:
+class ObservedMemory:
     """What an instruction reads or writes."""
 
     base: int | None  # None: `displacement` is an address of the ELF file
@@ -71,14 +71,14 @@ class Forced:
 
 
 @dataclass(frozen=True)
-class Site:
+class ObservedSite:
     """An instruction at which something is recorded or forced."""
 
     module: Path  # the ELF file that holds it
     address: int  # of the instruction, as the ELF file counts
     after: bool = False  # its result is recorded too (never for calls, jumps, returns); forcing happens after it then
     register: int | None = None  # whose value afterwards is recorded
-    memory: MemoryOperand | None = None
+    memory: ObservedMemory | None = None
     is_entry: bool = False  # first instruction of a function: the caller's return address is recorded
     forced: Forced | None = None
 
@@ -92,7 +92,7 @@ class Watch:
 
 
 @dataclass(frozen=True)
-class Limits:
+class ObservationLimits:
     """Of each site: how much is recorded, and how often it stops the program."""
 
     records: int = 256  # the first so many hits, then so many of every second, fourth, ...

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from whyperf.debuginfo.probes.plan_cache import SUFFIX
-from whyperf.debuginfo.probes.plan_file import Plan, written
+from whyperf.debuginfo.probes.plan_file import PatchPlan, written
 
 _SAYS = "transplanted"  # the file in which processes say what became of them
 _NOT_DONE = {
@@ -23,7 +23,7 @@ _NOT_DONE = {
 class Transplants:
     """`folder` is for them alone; None: nothing is to be loaded for them."""
 
-    def __init__(self, folder: Path, plans: Sequence[Plan] | None) -> None:
+    def __init__(self, folder: Path, plans: Sequence[PatchPlan] | None) -> None:
         self._folder, self._is_loaded = folder, plans is not None
         self._wanted = frozenset(plan.build_id for plan in plans or ())
         folder.mkdir()

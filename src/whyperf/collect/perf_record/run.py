@@ -9,8 +9,8 @@ from pathlib import Path
 
 from whyperf.collect import folder as folders
 from whyperf.collect.attach import check_is_process, no_such_process
-from whyperf.collect.attached_run import Log, Watch, check_lifecycle, command_of
-from whyperf.collect.lifecycle import Lifecycle, Measuring, Outcome
+from whyperf.collect.attached_run import Log, ProcessWatch, check_lifecycle, command_of
+from whyperf.collect.lifecycle import Lifecycle, Measuring, RunOutcome
 from whyperf.collect.perf_record.process import PerfProcess, PerfRecorded, Scope
 from whyperf.collect.perf_record.recorders import PerfRecorder, PerfWatch
 from whyperf.collect.program import Program
@@ -42,7 +42,7 @@ def record_with_perf(
     force: bool = False,
     on_tick: Callable[[], None] = lambda: None,
     seal: Callable[[Path, PerfRecorded], object],
-) -> Outcome:
+) -> RunOutcome:
     """Record `program` with its descendants, `pid`, or `everything`, then have what perf wrote sealed."""
     if program is None:
         check_lifecycle(lifecycle, Measuring(), "whyperf record --trace --all --for 30s")
@@ -89,7 +89,7 @@ def record_with_perf(
         else:
             signals = held.enter_context(SignalWatch())
             usage = machine_usage if scope.pid is None else (lambda: usage_of([scope.pid or 0]))
-            outcome = Watch(PerfWatch(perf, scope.pid), usage, log, signals, lifecycle).execute(path, named)
+            outcome = ProcessWatch(PerfWatch(perf, scope.pid), usage, log, signals, lifecycle).execute(path, named)
         seal(path, PerfRecorded(perf.file, perf.pid, scope, perf.ended_early))
         return outcome
 

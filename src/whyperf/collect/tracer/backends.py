@@ -18,28 +18,28 @@ _CAPABILITIES = {"CAP_SYSLOG": 34, "CAP_SYS_PTRACE": 19, "CAP_SYS_ADMIN": 21, "C
 _SOFTWARE, _CPU_CLOCK = 1, 0
 
 
-class Means(Enum):
+class Backend(Enum):
     BPF = "bpf"
     PERF = "perf"  # root, on a kernel without usable BPF
     SAMPLER = "sampler"  # own programs, their CPU time and where they wait
 
 
 @dataclass(frozen=True)
-class Choice:
-    means: Means
+class BackendChoice:
+    means: Backend
     reason: str  # why not more; empty where BPF works
     fix: str | None = None
     limits: tuple[str, ...] = ()  # what is missing though it works
 
 
-def choose() -> Choice:
+def choose() -> BackendChoice:
     """Tries the thing itself: what capabilities promise, containers and lockdown may forbid."""
     why, fix = _why_not_bpf()
     if not why:
-        return Choice(Means.BPF, "", None, tuple(_limits()))
+        return BackendChoice(Backend.BPF, "", None, tuple(_limits()))
     if _may_trace_by_perf():
-        return Choice(Means.PERF, why, fix)
-    return Choice(Means.SAMPLER, why, fix)
+        return BackendChoice(Backend.PERF, why, fix)
+    return BackendChoice(Backend.SAMPLER, why, fix)
 
 
 def has_capability(name: str) -> bool:

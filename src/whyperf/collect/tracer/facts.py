@@ -12,13 +12,13 @@ from typing import Any
 
 from whyperf.collect.tracer.traced import KernelSymbol, TracedMapping, TracedMappings, TracedProcess, TracedThread
 from whyperf.recording.dataclass_json import Address, MisfitError, Number, from_plain, to_plain
-from whyperf.recording.manifest import Trace
+from whyperf.recording.manifest import TraceSummary
 
 FACTS = "trace-facts"  # in `raw/`
 
 
 @dataclass(frozen=True)
-class Followed:
+class FollowedProcess:
     """A process that the tracer was told to follow, with all that it starts."""
 
     pid: Number
@@ -46,15 +46,15 @@ class KernelCode:
         return found
 
 
-Fact = TracedProcess | TracedThread | TracedMappings | Followed | KernelCode | Trace
+Fact = TracedProcess | TracedThread | TracedMappings | FollowedProcess | KernelCode | TraceSummary
 
 _TYPES: dict[str, type[Fact]] = {
     "traced-process": TracedProcess,
     "traced-thread": TracedThread,
     "traced-mappings": TracedMappings,
-    "traced-root": Followed,
+    "traced-root": FollowedProcess,
     "kernel-symbols": KernelCode,
-    "trace": Trace,
+    "trace": TraceSummary,
 }
 _NAMES = {kind: name for name, kind in _TYPES.items()}
 

@@ -20,7 +20,7 @@ _LOCK = "tracer"
 
 
 @dataclass(frozen=True)
-class Holder:
+class TracerHolder:
     name: str
     pid: int
     flight: bool  # it is the flight recorder's daemon
@@ -55,7 +55,7 @@ def rings_are_pinned() -> bool:
         return False
 
 
-def holder() -> Holder | None:
+def holder() -> TracerHolder | None:
     """Who is tracing now, as far as a living process does."""
     try:
         descriptor = os.open(state_folder() / _LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -90,25 +90,25 @@ def alone(name: str, *, flight: bool = False) -> Iterator[int]:
                 "run at a time.",
                 "whyperf trace dump -o before; whyperf trace stop",
             )
-        say(descriptor, Holder(name, os.getpid(), flight))
+        say(descriptor, TracerHolder(name, os.getpid(), flight))
         yield descriptor
     finally:
         os.close(descriptor)
 
 
-def say(descriptor: int, who: Holder) -> None:
+def say(descriptor: int, who: TracerHolder) -> None:
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, json.dumps(asdict(who)).encode(), 0)
 
 
-def _read(descriptor: int) -> Holder:
+def _read(descriptor: int) -> TracerHolder:
     try:
-        return from_plain(Holder, json.loads(os.pread(descriptor, 4096, 0)))
+        return from_plain(TracerHolder, json.loads(os.pread(descriptor, 4096, 0)))
     except (MisfitError, ValueError):
-        return Holder("another whyperf", 0, False)
+        return TracerHolder("another whyperf", 0, False)
 
 
-def _refused(who: Holder) -> WhyperfError:
+def _refused(who: TracerHolder) -> WhyperfError:
     """Named, and left alone: it may be somebody else's."""
     known = f"{who.name} (process {who.pid})" if who.pid else who.name
     wait = f"tail --pid={who.pid} -f /dev/null" if who.pid else "ps -C whyperf"

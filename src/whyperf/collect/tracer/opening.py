@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from whyperf.collect.sampler import tables_folder
 from whyperf.errors import WhyperfError
 from whyperf.recording.events import EventKind
-from whyperf.recording.manifest import Shed, Trace
+from whyperf.recording.manifest import Shed, TraceSummary
 from whyperf.recording.ringrecords import CUT_REASONS
 
 if TYPE_CHECKING:
@@ -71,14 +71,14 @@ def not_loaded(error: OSError) -> WhyperfError:
     return WhyperfError(f"The tracer could not be loaded into this kernel: {why}.", "whyperf doctor")
 
 
-def trace_of(tracer: Tracer, scope: str, sample_hz: float, began: int) -> Trace:
+def trace_of(tracer: Tracer, scope: str, sample_hz: float, began: int) -> TraceSummary:
     """What the manifest says of it, as of now. `began`: when it did."""
     counters = tracer.counters()
     cut = {reason: counters.get(f"cut_{name}", 0) for name, reason in zip(_CUT, CUT_REASONS, strict=False) if name}
     # The first reason there is counts these too.
     cut[_BEFORE_MODULES] = counters.get("stacks_before_modules", 0)
     cut[CUT_REASONS[1]] = max(0, cut[CUT_REASONS[1]] - cut[_BEFORE_MODULES])
-    return Trace(
+    return TraceSummary(
         source="bpf",
         scope=scope,
         sample_hz=sample_hz,
@@ -118,7 +118,7 @@ def shed_spans(changes: Sequence[tuple[int, int, int, int]], began: int, now: in
     return spans
 
 
-def notes_of(trace: Trace) -> list[str]:
+def notes_of(trace: TraceSummary) -> list[str]:
     """What whoever records should know at once; everything else is in the manifest."""
     notes = []
     if trace.events_lost:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from whyperf.collect.tracer.facts import Fact, Followed, KernelCode, from_json
+from whyperf.collect.tracer.facts import Fact, FollowedProcess, KernelCode, from_json
 from whyperf.collect.tracer.traced import (
     RECORD,
     KernelSymbol,
@@ -19,7 +19,7 @@ from whyperf.collect.tracer.traced import (
     TracedThread,
 )
 from whyperf.recording.events import EventKind
-from whyperf.recording.manifest import Trace
+from whyperf.recording.manifest import TraceSummary
 
 T = TypeVar("T")
 
@@ -56,10 +56,10 @@ class TracedReading:
 
     def result(self) -> Traced | None:
         """None where nothing was traced. To be asked once: what was read is let go."""
-        traces = self._of(Trace)
+        traces = self._of(TraceSummary)
         if not traces and not self._events:
             return None
-        trace = traces[-1] if traces else Trace("bpf", "all", 0.0)
+        trace = traces[-1] if traces else TraceSummary("bpf", "all", 0.0)
         records, nonsense = _in_time_order(self._events)
         symbols: dict[int, KernelSymbol] = {}
         kernel = self._of(KernelCode)
@@ -76,7 +76,7 @@ class TracedReading:
             threads=tuple(self._of(TracedThread)),
             mappings=tuple(self._of(TracedMappings)),
             kernel_symbols=symbols,
-            followed=tuple(root.pid for root in self._of(Followed)),
+            followed=tuple(root.pid for root in self._of(FollowedProcess)),
             kernel_base=kernel[-1].base if kernel else 0,
             kernel_build_id=kernel[-1].build_id if kernel else "",
             damaged_bytes=self._damaged_bytes + self._stacks.damaged_bytes + nonsense * RECORD.itemsize,

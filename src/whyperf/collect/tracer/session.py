@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from whyperf.collect.totals import process_tree
-from whyperf.collect.tracer.facts import FACTS, Fact, Followed, mappings_of
+from whyperf.collect.tracer.facts import FACTS, Fact, FollowedProcess, mappings_of
 from whyperf.collect.tracer.facts_file import FactsFile
 from whyperf.collect.tracer.kallsyms import KernelNames
 from whyperf.collect.tracer.opening import Allowance, notes_of, open_tracer, trace_of
@@ -25,7 +25,7 @@ from whyperf.collect.tracer.task_probes import Module, TaskProbes
 from whyperf.collect.tracer.traced import KERNEL_FIRST, RECORD
 from whyperf.collect.tracer.watched_variables import WatchedFlags
 from whyperf.recording.chunks import ChunkKind
-from whyperf.recording.manifest import Trace
+from whyperf.recording.manifest import TraceSummary
 
 Served = tuple[str, int, int, int, list[Module] | None]
 
@@ -98,7 +98,7 @@ class TraceSession:
     def child_started(self, pids: Iterable[int]) -> None:
         """These came of it; what else this process starts is not followed."""
         self._tracer.unfollow(os.getpid())
-        self._write([Followed(pid) for pid in pids])
+        self._write([FollowedProcess(pid) for pid in pids])
 
     def prepare(self, pid: int | None) -> None:
         """Makes known what already runs: this process and its descendants, or everybody."""
@@ -107,7 +107,7 @@ class TraceSession:
             with contextlib.suppress(ProcessLookupError):
                 if pid is not None:
                     self._tracer.follow(one)
-                    self._write([Followed(one)])
+                    self._write([FollowedProcess(one)])
             self._known[one] = 1
             self._meet([one])
             self._learn(one)
@@ -189,7 +189,7 @@ class TraceSession:
         events = [*with_recorded_numbers(self._tracer.drain()), *([(0, tasks.records)] if tasks.records else [])]
         return _Taken(served, events, self._tracer.new_stacks() + tasks.stacks)
 
-    def _trace(self) -> Trace:
+    def _trace(self) -> TraceSummary:
         """As of now."""
         trace = trace_of(self._tracer, self._wanted.scope, self._wanted.sample_hz, self._began)
         return replace(trace, queues=self._tasks.queues, shed=trace.shed + self._tasks.shed())

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.recording.dataclass_json import Address, Moment, Number
-from whyperf.recording.manifest import Trace
+from whyperf.recording.manifest import TraceSummary
 
 # `struct trace_record` of native/tracer/record.h.
 RECORD = np.dtype(
@@ -107,7 +107,7 @@ class Traced:
 
     records: Records  # of `RECORD`; sealing puts them in the order of their times
     stacks: TracedStacks
-    trace: Trace  # for the manifest; sealing adds what it finds missing
+    trace: TraceSummary  # for the manifest; sealing adds what it finds missing
     processes: tuple[TracedProcess, ...] = ()
     threads: tuple[TracedThread, ...] = ()
     mappings: tuple[TracedMappings, ...] = ()

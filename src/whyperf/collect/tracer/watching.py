@@ -7,8 +7,8 @@ from pathlib import Path
 
 from whyperf.collect import folder as folders
 from whyperf.collect.attach import check_is_process, no_such_process
-from whyperf.collect.attached_run import Log, Watch, check_lifecycle, command_of
-from whyperf.collect.lifecycle import Lifecycle, Measuring, Outcome
+from whyperf.collect.attached_run import Log, ProcessWatch, check_lifecycle, command_of
+from whyperf.collect.lifecycle import Lifecycle, Measuring, RunOutcome
 from whyperf.collect.process_end import ProcessEnd
 from whyperf.collect.signals import SignalWatch
 from whyperf.collect.start import start_of, write_start
@@ -25,7 +25,7 @@ EVERYBODY = ("[all processes]",)
 
 def record_traced(
     pid: int | None, path: Path, *, lifecycle: Lifecycle, measuring: Measuring, sample_hz: int, name: str, force: bool
-) -> Outcome:
+) -> RunOutcome:
     """Traces `pid`, or all processes, until it ends, the driver ends, the time is over, or Ctrl-C."""
     check_lifecycle(lifecycle, measuring, "whyperf record --trace --all --for 30s")
     if pid is not None and not check_is_process(pid):
@@ -53,7 +53,7 @@ def record_traced(
             with SignalWatch() as signals:
                 usage = machine_usage if pid is None else lambda: usage_of([pid])
                 watched = _TracedProcesses(pid, session)
-                return Watch(watched, usage, log, signals, lifecycle).execute(path, unit)
+                return ProcessWatch(watched, usage, log, signals, lifecycle).execute(path, unit)
         except OSError as error:
             raise WhyperfError(f"{path} cannot be written: {error.strerror}.", f"df -h {path.parent}") from None
         finally:
@@ -61,7 +61,7 @@ def record_traced(
 
 
 class _TracedProcesses:
-    """What `Watch` asks of whoever records."""
+    """What `ProcessWatch` asks of whoever records."""
 
     def __init__(self, pid: int | None, session: TraceSession) -> None:
         self._session = session

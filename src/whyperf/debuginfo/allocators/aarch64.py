@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import struct
 
-from whyperf.allocators.functions import Arguments, Role
+from whyperf.allocators.functions import AllocatorRole, Arguments
 from whyperf.debuginfo.allocators.parameters import NotSampled
-from whyperf.debuginfo.allocators.stubs import HASH_FACTOR, Slot, hook_bytes
+from whyperf.debuginfo.allocators.stubs import HASH_FACTOR, StubSlot, hook_bytes
 from whyperf.debuginfo.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.probes.aarch64 import words
 from whyperf.debuginfo.probes.aarch64.stubs import Stubs, movable
-from whyperf.debuginfo.probes.aarch64.survey import Code, survey
-from whyperf.debuginfo.probes.plan_file import PatchKind, Plan, PlanFlags
+from whyperf.debuginfo.probes.aarch64.survey import SurveyedCode, survey
+from whyperf.debuginfo.probes.plan_file import PatchKind, PatchPlan, PlanFlags
 
 _NUMBER = struct.Struct("<Q")
 _SIGN, _CHECK_SIGN, _OTHER_SIGN = 0xD503233F, 0xD50323BF, 0xD503237F  # paciasp, autiasp, pacibsp
@@ -27,15 +27,15 @@ _LEAST_BEHIND_SLOT = 24
 class ArmAllocatorStubs(Stubs):
     def __init__(self, elf: ElfFile, image: Image) -> None:
         super().__init__()
-        self._code = Code(elf, image)
+        self._code = SurveyedCode(elf, image)
         self._survey = survey(elf, image, self._code)
         self._functions = {one.stretch.low: one for one in self._survey.functions}
         self._low = min((segment.address for segment in elf.segments), default=0)
-        self._literals: list[tuple[int, int, int, Slot | None]] = []
+        self._literals: list[tuple[int, int, int, StubSlot | None]] = []
         """Where a word loads it into which register, what it holds, and what is filled in."""
         self._slots: list[tuple[int, int]] = []
 
-    def put(self, address: int, role: Role, arguments: Arguments, allocator: int) -> None:
+    def put(self, address: int, role: AllocatorRole, arguments: Arguments, allocator: int) -> None:
         at, word, is_signed = self._first(address)
         self._literals = []
         self._replace(at, word, PatchKind.JUMP)
@@ -48,8 +48,8 @@ class ArmAllocatorStubs(Stubs):
             self._lead_to(test, len(self._stubs))
         if is_signed:
             self._add(_CHECK_SIGN)
-        handler = Slot.ALLOCATION if role.allocates else Slot.RELEASE
-        hook = self._load(16, 0, Slot.STUBS)
+        handler = StubSlot.ALLOCATION if role.allocates else StubSlot.RELEASE
+        hook = self._load(16, 0, StubSlot.STUBS)
         self._load(17, 0, handler)
         self._add(_JUMP_TO_HANDLER)
         original = len(self._stubs)
@@ -64,7 +64,7 @@ class ArmAllocatorStubs(Stubs):
             self._jump(at + words.BYTES)
         self._write_literals(hook, original, hook_bytes(role, arguments, allocator))
 
-    def finished(self, build_id: str) -> Plan:
+    def finished(self, build_id: str) -> PatchPlan:
         self._stubs += bytes(_LEAST_BEHIND_SLOT)
         self._increments = sorted(self._slots)
         return self.plan(build_id, PlanFlags.NONE)
@@ -89,27 +89,27 @@ class ArmAllocatorStubs(Stubs):
             raise NotSampled("begins with an instruction that cannot be replaced")
         return at, word, is_signed
 
-    def _tests(self, role: Role, arguments: Arguments) -> list[int] | None:
+    def _tests(self, role: AllocatorRole, arguments: Arguments) -> list[int] | None:
         """Where a conditional jump has to lead to the handler; None: it is always to be called."""
-        if role is Role.ALLOCATE_MANY or (role is Role.RESET and arguments.arena is None):
+        if role is AllocatorRole.ALLOCATE_MANY or (role is AllocatorRole.RESET and arguments.arena is None):
             return None
         tests = []
         if role.allocates and arguments.size is not None:
             self._add(_THREAD_POINTER)
-            self._load(17, 0, Slot.THREAD)
+            self._load(17, 0, StubSlot.THREAD)
             # sub x17, x17, SIZE, in its second form of the lower 32 bits
             take_off = (0xCB000231 if arguments.size_bytes == words.BYTES * 2 else 0xCB204231) | arguments.size << 16
             for word in (_ADD, _LOAD, take_off, _STORE):
                 self._add(word)
             tests.append(len(self._stubs))
             self._add(0xB7F80011)  # tbnz x17, #63
-        looked_up = arguments.arena if role is Role.RESET else arguments.pointer
+        looked_up = arguments.arena if role is AllocatorRole.RESET else arguments.pointer
         if looked_up is not None:
             self._add(0xD344FC10 | looked_up << 5)  # lsr x16, POINTER, #4
             self._load(17, HASH_FACTOR, None)
             self._add(_MULTIPLY)
             self._add(_HIGH_BITS)
-            self._load(17, 0, Slot.OWNED if role is Role.RESET else Slot.LIVE)
+            self._load(17, 0, StubSlot.OWNED if role is AllocatorRole.RESET else StubSlot.LIVE)
             self._add(_LOAD_BYTE)
             tests.append(len(self._stubs))
             self._add(0x35000010)  # cbnz w16
@@ -119,7 +119,7 @@ class ArmAllocatorStubs(Stubs):
         (word,) = struct.unpack_from("<I", self._stubs, test)
         struct.pack_into("<I", self._stubs, test, word | (target - test) // words.BYTES << 5)
 
-    def _load(self, register: int, value: int, slot: Slot | None) -> int:
+    def _load(self, register: int, value: int, slot: StubSlot | None) -> int:
         """Its number among this stub's literals."""
         self._literals.append((len(self._stubs), register, value, slot))
         self._add(0)
@@ -128,7 +128,7 @@ class ArmAllocatorStubs(Stubs):
     def _write_literals(self, hook: int, original: int, behind: bytes) -> None:
         self._align()
         hook_at = len(self._stubs)
-        self._slots.append((hook_at, Slot.STUBS))
+        self._slots.append((hook_at, StubSlot.STUBS))
         self._stubs += _NUMBER.pack(original) + behind
         for number, (load, register, value, slot) in enumerate(self._literals):
             at = len(self._stubs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from whyperf.allocators.functions import AllocatorFunction, Arguments, Role
+from whyperf.allocators.functions import AllocatorFunction, AllocatorRole, Arguments
 from whyperf.debuginfo.machines import Machine
 from whyperf.debuginfo.transplants.layouts import Layouts, Parameter
 
@@ -32,16 +32,16 @@ def arguments_of(function: AllocatorFunction, layouts: Layouts | None, machine: 
     if function.asked is not None and function.asked >= len(parameters):
         raise NotSampled(f"has no argument {function.asked + 1}")
     first_pointer = pointers[0] if pointers else None
-    if function.role is Role.RESET:
+    if function.role is AllocatorRole.RESET:
         return Arguments(arena=function.asked if function.asked is not None else first_pointer)
-    if function.role is Role.FREE:
+    if function.role is AllocatorRole.FREE:
         return Arguments(pointer=_the(function.asked, pointers, "pointer"))
     size = _size(function.asked, numbers, parameters)
     width = int(parameters[size].type.rpartition("/")[2])
     if width not in (_NARROW, _LARGEST):
         raise NotSampled(f"takes its size as a number of {width} bytes")
     found = Arguments(size=size, size_bytes=width, arena=first_pointer if arena else None)
-    if function.role is not Role.REALLOCATE:
+    if function.role is not AllocatorRole.REALLOCATE:
         return found
     return replace(found, pointer=_the(None, pointers, "pointer"), arena=pointers[0] if len(pointers) > 1 else None)
 
@@ -68,7 +68,7 @@ def _size(asked: int | None, numbers: list[int], parameters: tuple[Parameter, ..
     return named[0]
 
 
-def _check(layouts: Layouts, machine: Machine, role: Role) -> None:
+def _check(layouts: Layouts, machine: Machine, role: AllocatorRole) -> None:
     """All arguments come in general registers, each in its own, and what is returned is a pointer."""
     registers = machine.registers.arguments[0]
     if len(layouts.parameters) > len(registers):

@@ -17,7 +17,7 @@ from whyperf.debuginfo.elf import ElfFile, read_elf
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines import AARCH64, X86_64, Machine, machine_of
 from whyperf.debuginfo.named_symbols import function_symbols
-from whyperf.debuginfo.probes.plan_file import Plan
+from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.debuginfo.transplants.layouts import Layouts, read_layouts
 
 _STUBS: Mapping[Machine, Callable[[ElfFile, Image], AllocatorStubs]] = {
@@ -29,7 +29,7 @@ _ADDRESS_END = 1 << 31
 
 @dataclass(frozen=True)
 class PlannedAllocators:
-    plan: Plan | None = None
+    plan: PatchPlan | None = None
     """None: nothing of the file is sampled by it."""
     sampled: tuple[str, ...] = ()
     """Functions that allocate, by the names that recordings show."""

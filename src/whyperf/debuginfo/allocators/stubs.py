@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Protocol
 
-from whyperf.allocators.functions import Arguments, Role
-from whyperf.debuginfo.probes.plan_file import Plan
+from whyperf.allocators.functions import AllocatorRole, Arguments
+from whyperf.debuginfo.probes.plan_file import PatchPlan
 
 NO_ARGUMENT = 255
 HASH_FACTOR = 0x9E3779B97F4A7C15
@@ -14,7 +14,7 @@ HASH_FACTOR = 0x9E3779B97F4A7C15
 HASH_LOW, HASH_HIGH = 4, 49
 
 
-class Slot(IntEnum):
+class StubSlot(IntEnum):
     """What the target fills in: the same numbers as in `native/memory/linked.c`."""
 
     ALLOCATION = 0
@@ -25,7 +25,7 @@ class Slot(IntEnum):
     STUBS = 5
 
 
-def hook_bytes(role: Role, arguments: Arguments, allocator: int) -> bytes:
+def hook_bytes(role: AllocatorRole, arguments: Arguments, allocator: int) -> bytes:
     """`struct linked_hook`, behind its first member."""
 
     def number(argument: int | None) -> int:
@@ -36,7 +36,7 @@ def hook_bytes(role: Role, arguments: Arguments, allocator: int) -> bytes:
 
 
 class AllocatorStubs(Protocol):
-    def put(self, address: int, role: Role, arguments: Arguments, allocator: int) -> None:
+    def put(self, address: int, role: AllocatorRole, arguments: Arguments, allocator: int) -> None:
         """NotSampled where the function's first instructions cannot be replaced."""
 
-    def finished(self, build_id: str) -> Plan: ...
+    def finished(self, build_id: str) -> PatchPlan: ...

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import struct
 
-from whyperf.allocators.functions import Arguments, Role
+from whyperf.allocators.functions import AllocatorRole, Arguments
 from whyperf.debuginfo.allocators.parameters import NotSampled
-from whyperf.debuginfo.allocators.stubs import HASH_FACTOR, HASH_HIGH, HASH_LOW, Slot, hook_bytes
+from whyperf.debuginfo.allocators.stubs import HASH_FACTOR, HASH_HIGH, HASH_LOW, StubSlot, hook_bytes
 from whyperf.debuginfo.elf import ElfFile
 from whyperf.debuginfo.image import Image
-from whyperf.debuginfo.probes.plan_file import PatchKind, Plan, PlanFlags
+from whyperf.debuginfo.probes.plan_file import PatchKind, PatchPlan, PlanFlags
 from whyperf.debuginfo.probes.x86_64.entries import entry_run
-from whyperf.debuginfo.probes.x86_64.moving import Moved
+from whyperf.debuginfo.probes.x86_64.moving import MovedInstruction
 from whyperf.debuginfo.probes.x86_64.stubs import Stubs
 from whyperf.debuginfo.probes.x86_64.survey import survey
 from whyperf.recording.call_tables import NotCounted
@@ -32,7 +32,7 @@ class IntelAllocatorStubs(Stubs):
         self._functions = {one.stretch.low: one for one in self._survey.functions}
         self._slots: list[tuple[int, int]] = []
 
-    def put(self, address: int, role: Role, arguments: Arguments, allocator: int) -> None:
+    def put(self, address: int, role: AllocatorRole, arguments: Arguments, allocator: int) -> None:
         run = self._first(address)
         self._patch(run[0].address, b"".join(one.content for one in run), PatchKind.JUMP)
         tests = self._tests(role, arguments)
@@ -47,20 +47,20 @@ class IntelAllocatorStubs(Stubs):
             self._go_on(run)
         self._align()
         hook_at = len(self._stubs)
-        self._slots.append((hook_at, Slot.STUBS))
+        self._slots.append((hook_at, StubSlot.STUBS))
         self._stubs += _NUMBER.pack(original) + hook_bytes(role, arguments, allocator)
-        handler = Slot.ALLOCATION if role.allocates else Slot.RELEASE
-        for at, value, slot in zip(near, (hook_at, 0), (Slot.STUBS, handler), strict=True):
+        handler = StubSlot.ALLOCATION if role.allocates else StubSlot.RELEASE
+        for at, value, slot in zip(near, (hook_at, 0), (StubSlot.STUBS, handler), strict=True):
             self._lead_to(at, len(self._stubs))
             self._slots.append((len(self._stubs), slot))
             self._stubs += _NUMBER.pack(value)
 
-    def finished(self, build_id: str) -> Plan:
+    def finished(self, build_id: str) -> PatchPlan:
         self._stubs += bytes(_LEAST_BEHIND_SLOT)
         self._increments = sorted(self._slots)
         return self.plan(build_id, PlanFlags.NONE)
 
-    def _first(self, address: int) -> list[Moved]:
+    def _first(self, address: int) -> list[MovedInstruction]:
         function = self._functions.get(address)
         if function is None:
             raise NotSampled("has code that is not understood")
@@ -73,9 +73,9 @@ class IntelAllocatorStubs(Stubs):
             raise NotSampled("begins with instructions that cannot be replaced")
         return run
 
-    def _tests(self, role: Role, arguments: Arguments) -> list[int] | None:
+    def _tests(self, role: AllocatorRole, arguments: Arguments) -> list[int] | None:
         """Where the distance of a conditional jump to the handler is; None: it is always to be called."""
-        if role is Role.ALLOCATE_MANY or (role is Role.RESET and arguments.arena is None):
+        if role is AllocatorRole.ALLOCATE_MANY or (role is AllocatorRole.RESET and arguments.arena is None):
             return None
         tests = []
         if role.allocates and arguments.size is not None:
@@ -86,11 +86,11 @@ class IntelAllocatorStubs(Stubs):
                 register = 0
             # sub fs:[distance], SIZE
             self._stubs += bytes((0x64, 0x48 | (register >> 3) * 4, 0x29, 0x04 | (register & 7) << 3, 0x25))
-            self._slots.append((len(self._stubs), Slot.THREAD))
+            self._slots.append((len(self._stubs), StubSlot.THREAD))
             self._stubs += bytes(4)
             self._stubs += b"\x58" if is_narrow else b""  # pop rax
             tests.append(self._near(_SIGN_JUMP))
-        looked_up = arguments.arena if role is Role.RESET else arguments.pointer
+        looked_up = arguments.arena if role is AllocatorRole.RESET else arguments.pointer
         if looked_up is not None:
             register = _ARGUMENTS[looked_up]
             self._stubs += b"\x50\x51"  # push rax; push rcx
@@ -100,14 +100,14 @@ class IntelAllocatorStubs(Stubs):
             self._stubs += b"\x48\x0f\xaf\xc1"  # imul rax, rcx
             self._stubs += bytes((0x48, 0xC1, 0xE8, HASH_HIGH))  # shr rax, 49
             self._stubs += _LOAD_RCX
-            self._slots.append((len(self._stubs), Slot.OWNED if role is Role.RESET else Slot.LIVE))
+            self._slots.append((len(self._stubs), StubSlot.OWNED if role is AllocatorRole.RESET else StubSlot.LIVE))
             self._stubs += bytes(8)
             self._stubs += b"\x80\x3c\x01\x00"  # cmp byte [rcx + rax], 0
             self._stubs += b"\x59\x58"  # pop rcx; pop rax
             tests.append(self._near(_NOT_ZERO_JUMP))
         return tests
 
-    def _go_on(self, run: list[Moved]) -> None:
+    def _go_on(self, run: list[MovedInstruction]) -> None:
         for one in run:
             self._move(one)
         self._jump(run[-1].address + len(run[-1].content))

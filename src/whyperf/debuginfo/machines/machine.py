@@ -13,7 +13,7 @@ Row = tuple[int, int, str, str]
 """Address, size, mnemonic without prefixes that change nothing here, operands of an instruction."""
 
 
-class Step(Enum):
+class FlowStep(Enum):
     """How the flow goes on."""
 
     NEXT = 0
@@ -38,7 +38,7 @@ class TableJump:
 
 
 @dataclass(frozen=True)
-class Decoded:
+class DecodedCode:
     rows: Iterable[Row]
     table_jumps: Mapping[int, TableJump]
     """By address; complete for all rows that were read."""
@@ -56,7 +56,7 @@ class Relocations:
 
 
 @dataclass(frozen=True)
-class Words:
+class MachineWords:
     """How instructions become words that two builds of the same source share."""
 
     plain: Callable[[str, str], str | None]
@@ -95,9 +95,9 @@ class Machine:
     """`e_machine` of its files."""
     rows: Callable[[bytes, int], Iterator[Row]]
     """Of code and its address, as each instruction alone reads; bytes that are no instructions are passed over."""
-    decoded: Callable[[bytes, int], Decoded]
+    decoded: Callable[[bytes, int], DecodedCode]
     """The same with addresses that take several instructions put together."""
-    step: Callable[[str], Step]
+    step: Callable[[str], FlowStep]
     is_trap: Callable[[str], bool]
     """Whether a mnemonic that stops ends the program rather than return."""
     direct_target: Callable[[str], int | None]
@@ -114,7 +114,7 @@ class Machine:
     sets_frame: Callable[[str, str], bool]
     operation: Callable[[str, str, int], Operation]
     """Of mnemonic, operands and the address after them."""
-    words: Words
+    words: MachineWords
     registers: Registers
     relocations: Relocations
     watches_stop_behind: bool

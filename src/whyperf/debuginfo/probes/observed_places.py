@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from whyperf.debuginfo.probes.plan_file import Plan
+from whyperf.debuginfo.probes.plan_file import PatchPlan
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedNumber:
     """A number that a stub puts into a register, by DWARF's number."""
 
     register: int
@@ -23,7 +23,7 @@ class Wanted:
     address: int
     after: bool
     """Behind the instruction: a second trap, or the load."""
-    loaded: Loaded | None = None
+    loaded: LoadedNumber | None = None
     """By a jump instead of a trap."""
 
 
@@ -35,5 +35,5 @@ class ObservingStubs(Protocol):
     def put(self, wanted: Wanted) -> int | None:
         """Where in the stubs its second trap is. `NotPlaced` if it cannot be."""
 
-    def finished(self, build_id: str, multiple: int) -> Plan:
+    def finished(self, build_id: str, multiple: int) -> PatchPlan:
         """With so many stubs that their bytes are a multiple of that."""

@@ -13,8 +13,8 @@ from whyperf.debuginfo.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines import AARCH64, X86_64, Machine, machine_of
 from whyperf.debuginfo.probes.aarch64 import observing as aarch64
-from whyperf.debuginfo.probes.observed_places import Loaded, NotPlaced, ObservingStubs, Wanted
-from whyperf.debuginfo.probes.plan_file import Plan
+from whyperf.debuginfo.probes.observed_places import LoadedNumber, NotPlaced, ObservingStubs, Wanted
+from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.debuginfo.probes.x86_64 import observing as x86_64
 
 _STUB_BYTES = 1 << 16
@@ -28,7 +28,7 @@ _STUBS: dict[Machine, Callable[[ElfFile, Image], ObservingStubs]] = {
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedSite:
     patch: int
     """Row of the plan."""
     after: int | None
@@ -37,9 +37,9 @@ class Placed:
 
 @dataclass(frozen=True)
 class PlannedPlaces:
-    plan: Plan | None
+    plan: PatchPlan | None
     """None: there is no place."""
-    placed: dict[int, Placed] = field(default_factory=dict)
+    placed: dict[int, PlacedSite] = field(default_factory=dict)
     """By address."""
     refused: dict[int, str] = field(default_factory=dict)
     """Why not, in words."""
@@ -67,11 +67,11 @@ def plan_places(elf: ElfFile, wanted: Sequence[Wanted]) -> PlannedPlaces:
         return PlannedPlaces(None, {}, refused)
     plan = stubs.finished(elf.build_id, _STUB_BYTES)
     rows = {int(at): row for row, at in enumerate(plan.patches["at"].tolist())}
-    return PlannedPlaces(plan, {at: Placed(rows[at], behind) for at, behind in after.items()}, refused)
+    return PlannedPlaces(plan, {at: PlacedSite(rows[at], behind) for at, behind in after.items()}, refused)
 
 
 def _none(wanted: Sequence[Wanted], why: str) -> PlannedPlaces:
     return PlannedPlaces(None, {}, {one.address: why for one in wanted})
 
 
-__all__ = ["Loaded", "Placed", "PlannedPlaces", "Wanted", "plan_places"]
+__all__ = ["LoadedNumber", "PlacedSite", "PlannedPlaces", "Wanted", "plan_places"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from whyperf.debuginfo.machines import Machine
-from whyperf.debuginfo.probes.plan_file import INCREMENT, OLD_BYTES, PATCH, SITE, PatchKind, Plan, PlanFlags
+from whyperf.debuginfo.probes.plan_file import INCREMENT, OLD_BYTES, PATCH, SITE, PatchKind, PatchPlan, PlanFlags
 from whyperf.recording.call_tables import CallKind, NotCounted
 
 _ALIGNMENT = 16
@@ -30,10 +30,10 @@ class PlanBuilder:
     def left_alone(self, kind: CallKind, address: int, function: int, target: int, reason: NotCounted) -> None:
         self._sites.append((address, -1, target, function, kind, reason, 0))
 
-    def plan(self, build_id: str, flags: PlanFlags) -> Plan:
+    def plan(self, build_id: str, flags: PlanFlags) -> PatchPlan:
         self._align()
         patches = np.array(self._patches, PATCH)
-        return Plan(
+        return PatchPlan(
             build_id,
             self._machine.elf_number,
             flags,

@@ -8,14 +8,14 @@ import tempfile
 from pathlib import Path
 
 from whyperf.debuginfo.binary import Binary
-from whyperf.debuginfo.probes.plan_file import Plan, read, written
+from whyperf.debuginfo.probes.plan_file import PatchPlan, read, written
 from whyperf.debuginfo.probes.planner import DEFAULT_KINDS, make_plan
 from whyperf.recording.call_tables import CallKind
 
 SUFFIX = ".plan"
 
 
-def load_plan(folder: Path, build_id: str) -> Plan | None:
+def load_plan(folder: Path, build_id: str) -> PatchPlan | None:
     """None when there is none, or none that can be trusted."""
     try:
         plan = read((folder / f"{build_id}{SUFFIX}").read_bytes())
@@ -24,7 +24,7 @@ def load_plan(folder: Path, build_id: str) -> Plan | None:
     return plan if plan is not None and plan.build_id == build_id else None
 
 
-def ensure_plan(folder: Path, binary: Binary, kinds: frozenset[CallKind] = DEFAULT_KINDS) -> Plan | None:
+def ensure_plan(folder: Path, binary: Binary, kinds: frozenset[CallKind] = DEFAULT_KINDS) -> PatchPlan | None:
     """A folder is for one choice of kinds. None for what cannot be planned. OSError when the plan cannot be written."""
     known = load_plan(folder, binary.build_id) if binary.build_id else None
     if known is not None:

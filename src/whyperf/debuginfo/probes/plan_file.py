@@ -49,7 +49,7 @@ class PlanFlags(IntFlag):
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class PatchPlan:
     build_id: str
     machine: int
     """As ELF numbers it."""
@@ -73,12 +73,12 @@ class Plan:
 class Planned:
     """And how much code there was."""
 
-    plan: Plan
+    plan: PatchPlan
     functions: int
     not_understood: int
 
 
-def written(plan: Plan) -> bytes:
+def written(plan: PatchPlan) -> bytes:
     build_id = bytes.fromhex(plan.build_id)
     sites = plan.sites.tobytes()
     fields = _HEADER.pack(
@@ -103,7 +103,7 @@ def written(plan: Plan) -> bytes:
     return b"".join((MAGIC, struct.pack("<I", zlib.crc32(checked)), checked, sites))
 
 
-def read(content: bytes) -> Plan | None:
+def read(content: bytes) -> PatchPlan | None:
     """None for what is damaged, or of another version."""
     if len(content) < _HEADER.size:
         return None
@@ -136,7 +136,7 @@ def read(content: bytes) -> Plan | None:
     def rows(dtype: Any, count: int, at: int) -> npt.NDArray[Any]:
         return np.frombuffer(content, dtype, count, at)
 
-    return Plan(
+    return PatchPlan(
         build_id[:id_bytes].hex(),
         machine,
         PlanFlags(flags),

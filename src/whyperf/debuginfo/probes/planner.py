@@ -10,7 +10,7 @@ from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines import AARCH64, X86_64, Machine
 from whyperf.debuginfo.probes import aarch64, x86_64
-from whyperf.debuginfo.probes.plan_file import Plan, Planned
+from whyperf.debuginfo.probes.plan_file import PatchPlan, Planned
 from whyperf.errors import WhyperfError
 from whyperf.recording.call_tables import CallKind, NotCounted
 
@@ -35,7 +35,7 @@ class Coverage:
     reasons: Counter[tuple[CallKind, NotCounted]]
 
 
-def make_plan(binary: Binary, kinds: frozenset[CallKind] = DEFAULT_KINDS) -> tuple[Plan, Coverage] | None:
+def make_plan(binary: Binary, kinds: frozenset[CallKind] = DEFAULT_KINDS) -> tuple[PatchPlan, Coverage] | None:
     """None for a binary without code, or without a build-id by which the plan could be found. WhyperfError where the
     code is of another machine."""
     elf, machine = binary.elf, binary.machine

@@ -13,7 +13,7 @@ from whyperf.debuginfo.code_map import Addresses, Int32s
 from whyperf.debuginfo.flow_instructions import decode
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.places import lines_at, out_of_line_scopes
-from whyperf.debuginfo.probes.plan_file import Plan
+from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.recording.call_tables import CallKind
 
 
@@ -40,7 +40,7 @@ class Sites:
     """Tells sites of the same function, callee and kind apart: 0 for the first."""
 
 
-def sites_of(binary: Binary, plan: Plan) -> Sites:
+def sites_of(binary: Binary, plan: PatchPlan) -> Sites:
     rows = plan.sites[np.argsort(plan.sites["address"], kind="stable")]
     address = rows["address"].astype(np.uint64)
     file, line = lines_at(binary.code, address)

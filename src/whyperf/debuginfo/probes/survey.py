@@ -28,14 +28,14 @@ class Leaving:
 
 
 @dataclass(frozen=True)
-class Function:
+class SurveyedFunction:
     """A stretch that was understood."""
 
     stretch: Stretch
     leaving: Sequence[Leaving]
 
 
-def split_off_parts(functions: Sequence[Function], pointed: frozenset[int]) -> Iterator[int]:
+def split_off_parts(functions: Sequence[SurveyedFunction], pointed: frozenset[int]) -> Iterator[int]:
     """Starts of stretches that were split off a function. With something on the stack at their start, or jumping into
     the midst of other functions, never called."""
     starts = {function.stretch.low for function in functions}
@@ -55,7 +55,7 @@ def split_off_parts(functions: Sequence[Function], pointed: frozenset[int]) -> I
             yield function.stretch.low
 
 
-def tail_jumps(binary: Binary, functions: Sequence[Function], parts: frozenset[int]) -> set[tuple[int, int]]:
+def tail_jumps(binary: Binary, functions: Sequence[SurveyedFunction], parts: frozenset[int]) -> set[tuple[int, int]]:
     """Jumps into other functions, as pairs of addresses: not those between the parts of one function."""
     jumps = [
         (leaving.address, leaving.target)

@@ -10,7 +10,7 @@ FLAGS = -1
 
 
 @dataclass(frozen=True)
-class Slot:
+class StackSlot:
     """A place on the stack of one activation."""
 
     offset: int
@@ -18,7 +18,7 @@ class Slot:
     size: int
 
 
-Location = int | Slot
+Location = int | StackSlot
 """A register by its number, vector registers from `VECTOR` on; FLAGS; or a place on the stack."""
 
 
@@ -37,7 +37,7 @@ class MemoryOperand:
         return tuple(one for one in (self.index, self.base) if one is not None)
 
 
-class Kind(Enum):
+class DefinitionKind(Enum):
     CONSTANT = "constant"
     LOAD = "load"
     COMPUTE = "compute"
@@ -65,7 +65,7 @@ class Definition:
 
     address: int
     """Of arguments the function's entry."""
-    kind: Kind
+    kind: DefinitionKind
     target: Location | None
     """Where the value is afterwards; None: in memory, or in the flags."""
     size: int

@@ -12,18 +12,18 @@ from whyperf.debuginfo.decisions import control_dependences
 from whyperf.debuginfo.flow import Flow
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines import Machine
-from whyperf.debuginfo.machines.machine import Registers, Step
+from whyperf.debuginfo.machines.machine import FlowStep, Registers
 from whyperf.debuginfo.machines.operations import Does, Memory, Operand, Operation
-from whyperf.debuginfo.slices.definitions import FLAGS, MemoryOperand, Slot
+from whyperf.debuginfo.slices.definitions import FLAGS, MemoryOperand, StackSlot
 
 
 @dataclass(frozen=True, eq=False)
-class Instruction:
+class SlicedInstruction:
     address: int
     size: int
     mnemonic: str
     text: str
-    step: Step
+    step: FlowStep
     returns: bool
     target: int | None
     """Of a direct jump or call."""
@@ -36,10 +36,10 @@ class Instruction:
         return self.address + self.size
 
 
-class Function:
+class SlicedFunction:
     """Instructions are counted as `Flow` does."""
 
-    def __init__(self, machine: Machine, flow: Flow, code: Sequence[Instruction]) -> None:
+    def __init__(self, machine: Machine, flow: Flow, code: Sequence[SlicedInstruction]) -> None:
         self.machine, self.flow, self.code = machine, flow, code
         self.entry = flow.entry
         self.row = {one.address: row for row, one in enumerate(code)}
@@ -50,11 +50,11 @@ class Function:
     def registers(self) -> Registers:
         return self.machine.registers
 
-    def at(self, address: int) -> Instruction | None:
+    def at(self, address: int) -> SlicedInstruction | None:
         row = self.row.get(address)
         return None if row is None else self.code[row]
 
-    def ending_at(self, address: int) -> Instruction | None:
+    def ending_at(self, address: int) -> SlicedInstruction | None:
         """The instruction behind which an address lies: the call that returns there."""
         row = self._ends.get(address)
         return None if row is None else self.code[row]
@@ -69,7 +69,7 @@ class Function:
     def block(self, address: int) -> int:
         return int(self.flow.block[self.row[address]])
 
-    def last_of(self, block: int) -> Instruction:
+    def last_of(self, block: int) -> SlicedInstruction:
         return self.code[int(self.flow.instructions(block).stop) - 1]
 
     def changed_in(self, block: int) -> frozenset[int]:
@@ -80,9 +80,9 @@ class Function:
             for one in self.code[rows]:
                 found |= {effect.target for effect in one.operation.effects if isinstance(effect.target, int)}
                 compares = any(effect.target is None for effect in one.operation.effects)
-                if one.operation.sets_flags or compares or one.step is not Step.NEXT:
+                if one.operation.sets_flags or compares or one.step is not FlowStep.NEXT:
                     found.add(FLAGS)
-                if one.step is Step.CALL:
+                if one.step is FlowStep.CALL:
                     found |= self.registers.lost_in_calls
             self._changed[block] = frozenset(found)
         return self._changed[block]
@@ -140,16 +140,16 @@ class Function:
                 return None
         return None
 
-    def slot(self, row: int, memory: Operand) -> Slot | None:
+    def slot(self, row: int, memory: Operand) -> StackSlot | None:
         """Which place on the stack a memory operand of an instruction is; None: another place, or one by an index."""
         if not isinstance(memory, Memory) or len(memory.registers) != 1 or memory.scale != 1:
             return None
         base, depth = memory.registers[0], self.depth[row]
         if base == self.registers.stack and depth is not None:
             after = depth + self.code[row].operation.grows
-            return Slot(memory.displacement - after, memory.size)
+            return StackSlot(memory.displacement - after, memory.size)
         if base == self.registers.frame and self.frame_depth is not None:
-            return Slot(memory.displacement - self.frame_depth, memory.size)
+            return StackSlot(memory.displacement - self.frame_depth, memory.size)
         return None
 
     @cached_property
@@ -175,7 +175,7 @@ class Function:
             return {slot.offset} if slot is not None else set()
         return set()
 
-    def is_shared(self, slot: Slot) -> bool:
+    def is_shared(self, slot: StackSlot) -> bool:
         """Whether others may know its address."""
         return bool(self.taken) and self.taken[0] <= slot.offset
 
@@ -197,8 +197,8 @@ class Function:
         return MemoryOperand(memory.registers[0], index, memory.scale, displacement, memory.size)
 
 
-def function_of(machine: Machine, flow: Flow, image: Image) -> Function:
-    code: list[Instruction] = []
+def function_of(machine: Machine, flow: Flow, image: Image) -> SlicedFunction:
+    code: list[SlicedInstruction] = []
     start = 0
     breaks = np.flatnonzero(flow.address[1:] != flow.address[:-1] + flow.size[:-1].astype(np.uint64)) + 1
     for stop in (*breaks.tolist(), len(flow.address)):
@@ -208,22 +208,22 @@ def function_of(machine: Machine, flow: Flow, image: Image) -> Function:
         content = image.read(low, high - low)
         code += (one for one in _decoded(machine, content, low) if one.address in known)
         start = stop
-    return Function(machine, flow, code)
+    return SlicedFunction(machine, flow, code)
 
 
-def _decoded(machine: Machine, content: bytes, low: int) -> list[Instruction]:
+def _decoded(machine: Machine, content: bytes, low: int) -> list[SlicedInstruction]:
     found = []
     for start, size, mnemonic, operands in machine.decoded(content, low).rows:
         step, end = machine.step(mnemonic), start + size
-        leads = step not in (Step.NEXT, Step.STOP)
+        leads = step not in (FlowStep.NEXT, FlowStep.STOP)
         found.append(
-            Instruction(
+            SlicedInstruction(
                 start,
                 size,
                 mnemonic,
                 f"{mnemonic} {operands}".strip(),
                 step,
-                step is Step.STOP and not machine.is_trap(mnemonic),
+                step is FlowStep.STOP and not machine.is_trap(mnemonic),
                 machine.direct_target(operands) if leads else None,
                 machine.fixed_address(operands, end) if leads and "[" in operands else None,
                 machine.operation(mnemonic, operands, end),

@@ -14,9 +14,9 @@ from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.flow import Flows
 from whyperf.debuginfo.flow_instructions import decode
 from whyperf.debuginfo.image import Image
-from whyperf.debuginfo.machines.machine import Step
+from whyperf.debuginfo.machines.machine import FlowStep
 from whyperf.debuginfo.places import lines_at, out_of_line_scopes
-from whyperf.debuginfo.slices.function import Function, Instruction, function_of
+from whyperf.debuginfo.slices.function import SlicedFunction, SlicedInstruction, function_of
 from whyperf.debuginfo.slices.slicer import Slicer
 from whyperf.debuginfo.slices.variables import SlicedVariables
 from whyperf.debuginfo.variables import write_table
@@ -27,7 +27,7 @@ _MOST_SEARCHED_BYTES = 8 << 20
 
 
 @dataclass(frozen=True)
-class Place:
+class SourcePlace:
     function: str
     file: str
     line: int
@@ -78,7 +78,7 @@ class ModuleCode:
             self._slicers[scope] = Slicer(function, self._keeps) if function is not None else None
         return self._slicers[scope]
 
-    def _function(self, scope: int) -> Function | None:
+    def _function(self, scope: int) -> SlicedFunction | None:
         machine = self.binary.machine
         flow = self._flows.of(scope) if machine is not None else None
         if machine is None or flow is None or self.image is None:
@@ -86,7 +86,7 @@ class ModuleCode:
         function = function_of(machine, flow, self.image)
         return function if len(function.code) == len(flow.address) and function.entry in function.row else None
 
-    def _keeps(self, call: Instruction, register: int) -> bool:
+    def _keeps(self, call: SlicedInstruction, register: int) -> bool:
         """Compilers know which registers a function of the same file does not use, and leave values there."""
         return call.target is not None and register not in self._changed_by(call.target, _CALLEE_DEPTH)
 
@@ -107,12 +107,12 @@ class ModuleCode:
     def _changed_in(self, slicer: Slicer, depth: int) -> frozenset[int]:
         found: set[int] = set()
         for one in slicer.function.code:
-            if one.step is Step.CALL or slicer.is_tail_call(one):
+            if one.step is FlowStep.CALL or slicer.is_tail_call(one):
                 found |= self._changed_by(one.target, depth - 1)
             found |= {effect.target for effect in one.operation.effects if isinstance(effect.target, int)}
         return frozenset(found)
 
-    def callee(self, call: Instruction) -> Callee:
+    def callee(self, call: SlicedInstruction) -> Callee:
         if call.target is None:
             if call.slot is not None and self.image is not None and call.slot in self.image.imports:
                 return Callee(_plain(self.image.imports[call.slot]), None)
@@ -142,7 +142,7 @@ class ModuleCode:
         entries = set(code.scope_entry[code.scope_parent < 0].tolist())
         for low, high in zip(code.body_low.tolist(), code.body_high.tolist(), strict=True):
             for start, _size, mnemonic, operands in machine.rows(image.read(low, high - low), low):
-                if machine.step(mnemonic) in (Step.CALL, Step.JUMP):
+                if machine.step(mnemonic) in (FlowStep.CALL, FlowStep.JUMP):
                     target = machine.direct_target(operands)
                     if target is not None and target in entries and not low < target < high:
                         found.setdefault(target, []).append(start)
@@ -159,12 +159,12 @@ class ModuleCode:
         slots = (one.slot for one in stub if one.slot is not None)
         return next((name for slot in slots if (name := self.image.imports.get(slot, ""))), "")
 
-    def places(self, address: int) -> list[Place]:
+    def places(self, address: int) -> list[SourcePlace]:
         """The innermost inlined function at an address first."""
         found = self.binary.resolve([address])
         names = self.binary.functions.names
         return [
-            Place(names[function], self.binary.files[file] if file >= 0 else "", line)
+            SourcePlace(names[function], self.binary.files[file] if file >= 0 else "", line)
             for function, file, line in zip(
                 found.function.tolist(), found.file.tolist(), found.line.tolist(), strict=True
             )
@@ -175,13 +175,13 @@ class ModuleCode:
         places = self.places(address)
         return places[-1].function if places else ""
 
-    def declared(self, address: int) -> Place | None:
+    def declared(self, address: int) -> SourcePlace | None:
         """Where the out-of-line function at an address is declared."""
         scope = int(out_of_line_scopes(self.binary.code, np.array([address], np.uint64))[0])
         if scope < 0:
             return None
         row, functions = int(self.binary.code.scope_function[scope]), self.binary.functions
-        return Place(functions.names[row], functions.files[row], int(functions.lines[row]))
+        return SourcePlace(functions.names[row], functions.files[row], int(functions.lines[row]))
 
     def line(self, address: int) -> tuple[str, int]:
         file, line = lines_at(self.binary.code, np.array([address], np.uint64))

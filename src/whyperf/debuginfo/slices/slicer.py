@@ -10,18 +10,18 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from whyperf.debuginfo.machines.machine import Step
+from whyperf.debuginfo.machines.machine import FlowStep
 from whyperf.debuginfo.machines.operations import VECTOR, Does, Effect, Immediate, Memory, Operand, Operation
-from whyperf.debuginfo.slices.definitions import FLAGS, Definition, Input, Kind, Location, Slot
-from whyperf.debuginfo.slices.function import Function, Instruction
+from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input, Location, StackSlot
+from whyperf.debuginfo.slices.function import SlicedFunction, SlicedInstruction
 
 _MOST_STEPS = 40_000
 _MOST_SITES = 40
 _KINDS = {
-    Does.SET_BY_FLAGS: Kind.SELECT,
-    Does.CHOOSE: Kind.SELECT,
-    Does.CHOOSE_COMPUTED: Kind.SELECT,
-    Does.CLEAR: Kind.CONSTANT,
+    Does.SET_BY_FLAGS: DefinitionKind.SELECT,
+    Does.CHOOSE: DefinitionKind.SELECT,
+    Does.CHOOSE_COMPUTED: DefinitionKind.SELECT,
+    Does.CLEAR: DefinitionKind.CONSTANT,
 }
 _BY_FLAGS = (Does.SET_BY_FLAGS, Does.CHOOSE, Does.CHOOSE_COMPUTED, Does.COMPARE_TOO)
 
@@ -36,7 +36,7 @@ class _State(NamedTuple):
 class Slicer:
     """Answers are kept."""
 
-    def __init__(self, function: Function, keeps: Callable[[Instruction, int], bool]) -> None:
+    def __init__(self, function: SlicedFunction, keeps: Callable[[SlicedInstruction, int], bool]) -> None:
         """`keeps`: whether a call leaves a register alone that calls may change."""
         self.function, self._keeps = function, keeps
         self._found: dict[tuple[int, Location], tuple[Definition, ...]] = {}
@@ -53,14 +53,14 @@ class Slicer:
         """What the instruction itself makes: of pairs both, of comparisons one with no target."""
         row = self.function.row[address]
         one = self.function.code[row]
-        if one.step is not Step.NEXT:
+        if one.step is not FlowStep.NEXT:
             tested = self._test_of(row)
             return (tested,) if tested is not None else ()
         return tuple(self._definition(row, effect) for effect in one.operation.effects)
 
     def stores(self, address: int) -> tuple[Definition, ...]:
         """What the instruction writes to memory, the stack's too."""
-        return tuple(one for one in self.made_by(address) if one.kind is Kind.STORE)
+        return tuple(one for one in self.made_by(address) if one.kind is DefinitionKind.STORE)
 
     def returned(self, location: Location) -> tuple[Definition, ...]:
         """What makes the function's result; calls at its end too, whose result it passes on."""
@@ -69,11 +69,11 @@ class Slicer:
             if one.returns:
                 found += self.definitions(one.address, location)
             elif self.is_tail_call(one):
-                found.append(Definition(one.address, Kind.RETURNED, location, 8))
+                found.append(Definition(one.address, DefinitionKind.RETURNED, location, 8))
         return tuple(dict.fromkeys(found))
 
-    def is_tail_call(self, one: Instruction) -> bool:
-        if one.step is not Step.JUMP:
+    def is_tail_call(self, one: SlicedInstruction) -> bool:
+        if one.step is not FlowStep.JUMP:
             return False
         block = self.function.block(one.address)
         return one.target not in self.function.row and not self.function.flow.successors[block]
@@ -105,7 +105,7 @@ class Slicer:
                 return False
             for before in all_before:
                 one = function.code[before]
-                if one.step is Step.CALL:
+                if one.step is FlowStep.CALL:
                     return False
                 if all(effect.target != register for effect in one.operation.effects):
                     work.append(before)
@@ -125,17 +125,17 @@ class Slicer:
 
     def sources(self, one: Definition) -> Iterator[Definition]:
         """What the inputs and the address of a definition are made by, and what decides where there is a choice."""
-        if one.kind in (Kind.ARGUMENT, Kind.UNKNOWN):
+        if one.kind in (DefinitionKind.ARGUMENT, DefinitionKind.UNKNOWN):
             return
-        if one.kind is not Kind.RETURNED:
+        if one.kind is not DefinitionKind.RETURNED:
             for location in (*(each.location for each in one.inputs), *self.address_registers(one)):
                 made = self.definitions(one.address, location)
                 yield from made
                 if len(made) > 1:
                     for each in made:
-                        if each.kind is not Kind.ARGUMENT:
+                        if each.kind is not DefinitionKind.ARGUMENT:
                             yield from self.deciders(each.address)
-        if one.kind in (Kind.CONSTANT, Kind.SELECT, Kind.RETURNED):
+        if one.kind in (DefinitionKind.CONSTANT, DefinitionKind.SELECT, DefinitionKind.RETURNED):
             yield from self.deciders(one.address)
 
     def address_registers(self, one: Definition) -> tuple[int, ...]:
@@ -166,7 +166,7 @@ class Slicer:
 
     def _where_it_may_change(self, state: _State) -> _State:
         """Where its block begins, if nothing in that changes a register."""
-        if isinstance(state.location, Slot):
+        if isinstance(state.location, StackSlot):
             return state
         block = int(self.function.flow.block[state.row])
         if state.location in self.function.changed_in(block):
@@ -176,21 +176,21 @@ class Slicer:
     def _at_entry(self, location: Location) -> Definition:
         registers = self.function.registers
         passed = any(location in kind for kind in registers.arguments) or location == registers.indirect_result
-        on_stack = isinstance(location, Slot) and location.offset >= 0
-        kind = Kind.ARGUMENT if passed or on_stack else Kind.UNKNOWN
-        return Definition(self.function.entry, kind, location, location.size if isinstance(location, Slot) else 8)
+        on_stack = isinstance(location, StackSlot) and location.offset >= 0
+        kind = DefinitionKind.ARGUMENT if passed or on_stack else DefinitionKind.UNKNOWN
+        return Definition(self.function.entry, kind, location, location.size if isinstance(location, StackSlot) else 8)
 
     def _step(self, row: int, state: _State) -> _State | Definition:
         """One instruction further back: the definition, or what to look for before it."""
         one, location = self.function.code[row], state.location
-        if isinstance(location, Slot):
+        if isinstance(location, StackSlot):
             return self._step_in_stack(row, state, location)
-        if one.step is Step.CALL:
+        if one.step is FlowStep.CALL:
             registers = self.function.registers
             if location == FLAGS or (location in registers.lost_in_calls and not self._keeps(one, location)):
-                kind = Kind.RETURNED if location in registers.results else Kind.UNKNOWN
+                kind = DefinitionKind.RETURNED if location in registers.results else DefinitionKind.UNKNOWN
                 return Definition(one.address, kind, location, 8)
-        elif one.step is Step.NEXT:
+        elif one.step is FlowStep.NEXT:
             if location == FLAGS:
                 test = self._test_of(row)
                 return test if test is not None else _State(row, location, state.reload)
@@ -199,12 +199,12 @@ class Slicer:
                     return self._made(row, effect, state)
         return _State(row, location, state.reload)
 
-    def _step_in_stack(self, row: int, state: _State, wanted: Slot) -> _State | Definition:
+    def _step_in_stack(self, row: int, state: _State, wanted: StackSlot) -> _State | Definition:
         function, one = self.function, self.function.code[row]
         shared = function.is_shared(wanted)
-        if one.step is Step.CALL and shared:
+        if one.step is FlowStep.CALL and shared:
             return self._loaded_at(state, row, wanted)
-        if one.step is not Step.NEXT:
+        if one.step is not FlowStep.NEXT:
             return _State(row, wanted, state.reload)
         for effect in one.operation.effects:
             if not isinstance(effect.target, Memory):
@@ -220,13 +220,13 @@ class Slicer:
                 return self._definition(row, effect)
         return _State(row, wanted, state.reload)
 
-    def _loaded_at(self, state: _State, row: int, wanted: Slot) -> Definition:
+    def _loaded_at(self, state: _State, row: int, wanted: StackSlot) -> Definition:
         """What is on the stack may have been changed by others: the load itself is the definition."""
         if state.reload is not None:
             for effect in self.function.code[state.reload].operation.effects:
                 if any(self.function.slot(state.reload, source) == wanted for source in effect.sources):
                     return self._definition(state.reload, effect)
-        return Definition(self.function.code[row].address, Kind.UNKNOWN, wanted, wanted.size)
+        return Definition(self.function.code[row].address, DefinitionKind.UNKNOWN, wanted, wanted.size)
 
     def _made(self, row: int, effect: Effect, state: _State) -> _State | Definition:
         if effect.does is Does.COPY and len(effect.sources) == 1:
@@ -249,7 +249,7 @@ class Slicer:
             inputs = tuple(Input(each, effect.size or 8) for each in registers)
             own = (function.registers.stack, function.registers.frame if function.frame_depth is not None else -2)
             inputs = tuple(each for each in inputs if each.location not in own)
-            kind = Kind.COMPUTE if inputs else Kind.CONSTANT
+            kind = DefinitionKind.COMPUTE if inputs else DefinitionKind.CONSTANT
             return Definition(one.address, kind, _location(target), effect.size or 8, inputs)
         sources = () if effect.does in (Does.CLEAR, Does.SET_BY_FLAGS) else effect.sources
         inputs = tuple(each for each in _inputs(operation, sources) if each.location != function.registers.stack)
@@ -258,17 +258,19 @@ class Slicer:
         read = next((each for each in sources if isinstance(each, Memory)), None)
         if isinstance(target, Memory):
             memory = function.operand(row, target)
-            return Definition(one.address, Kind.STORE, None, target.size, inputs, memory, reads_memory=read == target)
+            return Definition(
+                one.address, DefinitionKind.STORE, None, target.size, inputs, memory, reads_memory=read == target
+            )
         memory = function.operand(row, read) if read is not None else None
-        kind = _KINDS.get(effect.does, Kind.COMPUTE)
+        kind = _KINDS.get(effect.does, DefinitionKind.COMPUTE)
         if _is_unknown(sources):
-            kind = Kind.UNKNOWN
-        elif kind is Kind.COMPUTE and read is not None and effect.does is Does.COPY:
-            kind = Kind.LOAD
-        elif kind is Kind.COMPUTE and read is None and not inputs:
-            kind = Kind.CONSTANT
+            kind = DefinitionKind.UNKNOWN
+        elif kind is DefinitionKind.COMPUTE and read is not None and effect.does is Does.COPY:
+            kind = DefinitionKind.LOAD
+        elif kind is DefinitionKind.COMPUTE and read is None and not inputs:
+            kind = DefinitionKind.CONSTANT
         elif one.mnemonic == "movk":
-            kind, inputs = Kind.CONSTANT, ()
+            kind, inputs = DefinitionKind.CONSTANT, ()
         size = effect.size or _size_of(operation, target)
         return Definition(one.address, kind, _location(target), size, inputs, memory, reads_memory=read is not None)
 
@@ -276,11 +278,11 @@ class Slicer:
         """The comparison that an instruction makes; None: it makes none."""
         one = self.function.code[row]
         operation = one.operation
-        if one.step is Step.BRANCH:
+        if one.step is FlowStep.BRANCH:
             return self._comparing(row, operation.tested, False) if operation.tested else None
-        if one.step is Step.JUMP and one.target is None and not self.is_tail_call(one):
+        if one.step is FlowStep.JUMP and one.target is None and not self.is_tail_call(one):
             return self._comparing(row, operation.operands, False)
-        if one.step is not Step.NEXT:
+        if one.step is not FlowStep.NEXT:
             return None
         for effect in operation.effects:
             if effect.does in (Does.COMPARE, Does.COMPARE_TOO):
@@ -296,7 +298,9 @@ class Slicer:
         memory = self.function.operand(row, read) if read is not None else None
         flags = (Input(FLAGS, 8),) if too else ()
         size = max((each.size for each in inputs), default=memory.size if memory is not None else 8)
-        return Definition(one.address, Kind.TEST, None, size, (*inputs, *flags), memory, reads_memory=read is not None)
+        return Definition(
+            one.address, DefinitionKind.TEST, None, size, (*inputs, *flags), memory, reads_memory=read is not None
+        )
 
 
 def _location(operand: Operand) -> int | None:

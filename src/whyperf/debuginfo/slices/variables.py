@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 
 from whyperf.debuginfo.machines.operations import VECTOR
-from whyperf.debuginfo.slices.definitions import Location, MemoryOperand, Slot
+from whyperf.debuginfo.slices.definitions import Location, MemoryOperand, StackSlot
 from whyperf.debuginfo.variable_locations import Located
-from whyperf.debuginfo.variables_table import Kind, VariablesTable
+from whyperf.debuginfo.variables_table import LocationKind, VariablesTable
 
 _MEMBER = re.compile(r"->|\.")
 
@@ -55,7 +55,7 @@ class SlicedVariables:
         if none does."""
         here = self._located.at(address)
         numbers: list[int] = []
-        if isinstance(where, Slot):
+        if isinstance(where, StackSlot):
             numbers = here.slots.get(where.offset, [])
         elif isinstance(where, MemoryOperand):
             if where.base is None and where.index is None:
@@ -88,20 +88,20 @@ class SlicedVariables:
 
     def _where(self, location: int, rows: set[int]) -> Iterator[tuple[Location | MemoryOperand, int]]:
         one = self.table.locations[location]
-        kind, register, offset = Kind(int(one["kind"])), int(one["reg"]), int(one["offset"])
+        kind, register, offset = LocationKind(int(one["kind"])), int(one["reg"]), int(one["offset"])
         size = int(one["size"])
         if int(one["variable"]) in rows:
-            if kind in (Kind.REGISTER, Kind.REGISTER_PLUS):
+            if kind in (LocationKind.REGISTER, LocationKind.REGISTER_PLUS):
                 yield register, size
-            elif kind is Kind.VECTOR:
+            elif kind is LocationKind.VECTOR:
                 yield VECTOR + register, size
-            elif kind is Kind.AT_CFA:
-                yield Slot(offset, size), size
-            elif kind is Kind.AT_REGISTER:
+            elif kind is LocationKind.AT_CFA:
+                yield StackSlot(offset, size), size
+            elif kind is LocationKind.AT_REGISTER:
                 yield MemoryOperand(register, None, 1, offset, size), size
-            elif kind is Kind.AT_ADDRESS:
+            elif kind is LocationKind.AT_ADDRESS:
                 yield MemoryOperand(None, None, 1, int(one["address"]), size), size
-        if kind is Kind.REGISTER and int(one["field_count"]):
+        if kind is LocationKind.REGISTER and int(one["field_count"]):
             first = int(one["first_field"])
             for member in self.table.fields[first : first + int(one["field_count"])]:
                 size = int(member["size"])

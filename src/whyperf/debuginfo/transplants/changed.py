@@ -11,12 +11,12 @@ from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.code_map import CodeMap, Int32s, ScopeKind
 from whyperf.debuginfo.fingerprints import fingerprints
 from whyperf.debuginfo.transplants.counterparts import source_of
-from whyperf.debuginfo.transplants.module import Module
+from whyperf.debuginfo.transplants.module import TransplantModule
 from whyperf.debuginfo.transplants.symbols import SymbolKind
 
 
 @dataclass(frozen=True)
-class Source:
+class ChangedSource:
     """A function as the source has it."""
 
     name: str
@@ -30,8 +30,8 @@ class ChangedFunction:
 
     symbol: str
     """Without what compilers add to the names of clones."""
-    source: Source
-    holds: frozenset[Source]
+    source: ChangedSource
+    holds: frozenset[ChangedSource]
     """Those changed functions that it consists of: itself, and what was inlined into it."""
 
     @property
@@ -39,7 +39,7 @@ class ChangedFunction:
         return frozenset(one.name for one in self.holds)
 
 
-def changed_functions(good: Binary, bad: Binary, module: Module) -> list[ChangedFunction]:
+def changed_functions(good: Binary, bad: Binary, module: TransplantModule) -> list[ChangedFunction]:
     """In order of their addresses; `module` is the bad one."""
     before, after = _codes(good), _codes(bad)
     changed = {name for name, codes in after.items() if name in before and codes - before[name]}
@@ -48,7 +48,7 @@ def changed_functions(good: Binary, bad: Binary, module: Module) -> list[Changed
         return []
     code = bad.code
     root = _roots(code)
-    held: defaultdict[int, set[Source]] = defaultdict(set)
+    held: defaultdict[int, set[ChangedSource]] = defaultdict(set)
     for scope in np.flatnonzero(root >= 0).tolist():
         source = _source(code, int(code.scope_function[scope]))
         if source.name in changed:
@@ -64,10 +64,10 @@ def changed_functions(good: Binary, bad: Binary, module: Module) -> list[Changed
     return list(found.values())
 
 
-def _source(code: CodeMap, function: int) -> Source:
+def _source(code: CodeMap, function: int) -> ChangedSource:
     file = int(code.function_file[function])
     name = code.function_name[function]
-    return Source(name, code.files[file] if file >= 0 else "", int(code.function_line[function]))
+    return ChangedSource(name, code.files[file] if file >= 0 else "", int(code.function_line[function]))
 
 
 def _codes(binary: Binary) -> dict[str, set[int]]:
@@ -86,7 +86,7 @@ def _roots(code: CodeMap) -> Int32s:
     return root
 
 
-def _symbol(module: Module, entry: int) -> str:
+def _symbol(module: TransplantModule, entry: int) -> str:
     names = [one.name for one in module.symbols.at(entry) if one.kind is SymbolKind.FUNCTION and one.size]
     sources = sorted({source_of(name.partition(".cold")[0]) for name in names})
     return sources[0] if sources else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from whyperf.debuginfo.transplants.coding import Coding
-from whyperf.debuginfo.transplants.references import FunctionCode, Written
+from whyperf.debuginfo.transplants.references import FunctionCode, WrittenReference
 from whyperf.debuginfo.transplants.refused import RefusedError
 from whyperf.debuginfo.transplants.symbols import Symbol, SymbolKind, SymbolTable
 
@@ -19,7 +19,7 @@ _MOST_FUNCTIONS = 200
 class ChangedRegisters:
     def __init__(self, symbols: SymbolTable, code_of: Callable[[Symbol], FunctionCode], coding: Coding) -> None:
         self._symbols, self._code_of, self._coding = symbols, code_of, coding
-        self._written: dict[int, Written | None] = {}
+        self._written: dict[int, WrittenReference | None] = {}
         self._found: dict[int, frozenset[int]] = {}
 
     def by(self, function: int) -> frozenset[int]:
@@ -40,12 +40,12 @@ class ChangedRegisters:
             known |= one.leads_to
         return frozenset(changed)
 
-    def _of(self, function: int) -> Written | None:
+    def _of(self, function: int) -> WrittenReference | None:
         if function not in self._written:
             self._written[function] = self._read(function)
         return self._written[function]
 
-    def _read(self, function: int) -> Written | None:
+    def _read(self, function: int) -> WrittenReference | None:
         symbols = [one for one in self._symbols.at(function) if one.kind is SymbolKind.FUNCTION and one.size]
         if not symbols:
             return None  # another file's, or chosen when loaded

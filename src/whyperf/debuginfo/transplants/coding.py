@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from whyperf.debuginfo.transplants.references import FunctionCode, Lost, Reference, References, Written
+from whyperf.debuginfo.transplants.references import FunctionCode, Lost, Reference, References, WrittenReference
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Coding:
     """How a function leads to another one instead, by how both begin."""
     saving: Callable[[Iterable[int], int, int], Saving]
     """Code for an address that calls another one and leaves registers as they were."""
-    written_in: Callable[[FunctionCode], Written]
+    written_in: Callable[[FunctionCode], WrittenReference]
     lost: frozenset[int]
     """Registers that any call may change."""
     returned: int

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from whyperf.debuginfo.probes.plan_file import INCREMENT, OLD_BYTES, PATCH, SITE, PatchKind, Plan, PlanFlags
-from whyperf.debuginfo.transplants.counterparts import Counterpart, Where
+from whyperf.debuginfo.probes.plan_file import INCREMENT, OLD_BYTES, PATCH, SITE, PatchKind, PatchPlan, PlanFlags
+from whyperf.debuginfo.transplants.counterparts import Counterpart, CounterpartPlace
 from whyperf.debuginfo.transplants.frames import written
-from whyperf.debuginfo.transplants.module import Module
+from whyperf.debuginfo.transplants.module import TransplantModule
 from whyperf.debuginfo.transplants.moved import Moved, Redirected
-from whyperf.debuginfo.transplants.references import Part, Use
+from whyperf.debuginfo.transplants.references import CodePart, Use
 from whyperf.debuginfo.transplants.refused import RefusedError
 from whyperf.debuginfo.transplants.slots import SlotKind
 
@@ -29,7 +29,7 @@ _MOST_BYTES = 64 << 20
 
 
 class Copied:
-    def __init__(self, giver: Module, receiver: Module, moved: Sequence[Moved]) -> None:
+    def __init__(self, giver: TransplantModule, receiver: TransplantModule, moved: Sequence[Moved]) -> None:
         self._giver, self._receiver, self._coding, self._moved = giver, receiver, giver.coding, moved
         self._fixes: set[int] = set()
         self._slots: dict[Counterpart, int] = {}
@@ -37,7 +37,7 @@ class Copied:
         self._stubs: dict[Counterpart, int] = {}
         self._savers: dict[tuple[int, frozenset[int]], int] = {}
         self._frames = [frame for one in moved for frame in one.frames]
-        tables = [Part(one.table.address, one.table.content) for one in self._frames if one.table is not None]
+        tables = [CodePart(one.table.address, one.table.content) for one in self._frames if one.table is not None]
         pieces = [*(part for one in moved for part in one.code.parts), *self._constants(), *tables]
         low, high = min(one.low for one in pieces), max(one.high for one in pieces)
         self._base = low - low % _PAGE
@@ -47,7 +47,7 @@ class Copied:
         for one in pieces:
             self._content[one.low - self._base : one.high - self._base] = one.content
 
-    def plan(self) -> Plan:
+    def plan(self) -> PatchPlan:
         self._check_conflicts()
         for one in self._moved:
             for redirected in one.redirected:
@@ -56,7 +56,7 @@ class Copied:
         patches = np.array([self._patch(one) for one in self._moved if one.replaces is not None], PATCH)
         self._content += bytes(_CLEAR_BYTES)
         self._align(_ALIGNMENT)
-        return Plan(
+        return PatchPlan(
             self._receiver.elf.build_id,
             self._receiver.machine.elf_number,
             PlanFlags.NONE,
@@ -67,36 +67,36 @@ class Copied:
             np.zeros(0, SITE),
         )
 
-    def _constants(self) -> list[Part]:
+    def _constants(self) -> list[CodePart]:
         """Whole sections: how far what is pointed at reaches is not known."""
         own = [part for one in self._moved for part in one.code.parts]
         sections = set()
         for one in self._moved:
             for redirected in one.redirected:
                 target = redirected.reference.target
-                if redirected.to.where is Where.COPY and not any(part.holds(target) for part in own):
+                if redirected.to.where is CounterpartPlace.COPY and not any(part.holds(target) for part in own):
                     section = self._giver.symbols.section_at(target)
                     if section is None or section.is_code:
                         raise RefusedError(f"what lies at {target:#x} is not known")
                     sections.add(section)
-        return [Part(one.address, self._giver.image.read(one.address, one.size)) for one in sections]
+        return [CodePart(one.address, self._giver.image.read(one.address, one.size)) for one in sections]
 
     def _check_conflicts(self) -> None:
         """No instruction may have to lead to two places."""
-        wanted: defaultdict[int, set[tuple[Where, int, str]]] = defaultdict(set)
+        wanted: defaultdict[int, set[tuple[CounterpartPlace, int, str]]] = defaultdict(set)
         for one in (redirected for moved in self._moved for redirected in moved.redirected):
             if len(one.reference.sites) > 1:
                 page_at, low_at = one.reference.sites
-                address = one.to.address if one.to.where is Where.RECEIVER else 0
+                address = one.to.address if one.to.where is CounterpartPlace.RECEIVER else 0
                 wanted[page_at].add((one.to.where, address // _PAGE, one.to.symbol))
                 wanted[low_at].add((one.to.where, address % _PAGE, one.to.symbol))
             for site, distance in one.distances:
-                wanted[site].add((Where.RECEIVER, distance, ""))
+                wanted[site].add((CounterpartPlace.RECEIVER, distance, ""))
         if any(len(places) > 1 for places in wanted.values()):
             raise RefusedError("one of its instructions finds several variables, which lie elsewhere")
 
     def _redirect(self, one: Redirected) -> None:
-        if one.to.where is Where.COPY:
+        if one.to.where is CounterpartPlace.COPY:
             return
         new, is_in_copy = self._placed(one)
         old = one.reference.target - self._base
@@ -108,7 +108,7 @@ class Copied:
 
     def _placed(self, one: Redirected) -> tuple[int, bool]:
         """As if the copy began at the receiver's address 0, and whether it is part of the copy."""
-        if one.to.where is Where.RECEIVER:
+        if one.to.where is CounterpartPlace.RECEIVER:
             return (self._saver(one.to.address, one.saved), True) if one.saved else (one.to.address, False)
         if one.reference.use in (Use.CALL, Use.JUMP) or self._giver.is_linkage(one.reference.target):
             return self._stub(one.to), True
@@ -118,7 +118,7 @@ class Copied:
         if place not in self._slots:
             self._align(_SLOT_BYTES)
             at = self._slots[place] = len(self._content)
-            is_symbol = place.where is Where.IMPORTED
+            is_symbol = place.where is CounterpartPlace.IMPORTED
             self._slot_rows.append((at, SlotKind.SYMBOL if is_symbol else SlotKind.MODULE))
             self._content += place.address.to_bytes(_SLOT_BYTES, "little") + place.symbol.encode() + b"\0"
         return self._slots[place]

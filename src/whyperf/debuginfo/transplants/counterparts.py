@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from enum import Enum
 
-from whyperf.debuginfo.image import Slot
-from whyperf.debuginfo.transplants.module import Module
-from whyperf.debuginfo.transplants.references import End, Part, Reference, Use
+from whyperf.debuginfo.image import RelocationSlot
+from whyperf.debuginfo.transplants.module import TransplantModule
+from whyperf.debuginfo.transplants.references import CodePart, Reference, ReferenceEnd, Use
 from whyperf.debuginfo.transplants.refused import MissingError, RefusedError
 from whyperf.debuginfo.transplants.symbols import Symbol, SymbolKind
 
@@ -33,7 +33,7 @@ def source_of(name: str) -> str:
     return found[1] if found else name
 
 
-class Where(Enum):
+class CounterpartPlace(Enum):
     COPY = 0
     """In the copy, at the same distance as in the file that the function is from."""
     RECEIVER = 1
@@ -46,7 +46,7 @@ class Where(Enum):
 
 @dataclass(frozen=True)
 class Counterpart:
-    where: Where
+    where: CounterpartPlace
     address: int = 0
     symbol: str = ""
     copy_will_do: bool = False
@@ -55,11 +55,11 @@ class Counterpart:
     """A function that the receiver does not have: it is copied too."""
 
 
-_KEPT = Counterpart(Where.COPY)
+_KEPT = Counterpart(CounterpartPlace.COPY)
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundCounterpart:
     place: Counterpart
     distances: tuple[tuple[int, int], ...] = ()
     """Instructions that count from there, and how far what they access lies."""
@@ -69,32 +69,41 @@ class Counterparts:
     """`function`: the copied one, with its parts in the giver; `others`: names of data that it refers to."""
 
     def __init__(
-        self, giver: Module, receiver: Module, function: Symbol, parts: Iterable[Part], others: Set[str]
+        self,
+        giver: TransplantModule,
+        receiver: TransplantModule,
+        function: Symbol,
+        parts: Iterable[CodePart],
+        others: Set[str],
     ) -> None:
         self._giver, self._receiver = giver, receiver
         self._function, self._own, self._others = function, tuple(parts), others
 
-    def of(self, reference: Reference) -> Found:
+    def of(self, reference: Reference) -> FoundCounterpart:
         """Where it leads, and which distances change that are counted from there."""
         ends = {end: self._end(end) for end in reference.ends}
         places = set(ends.values())
         first = next(iter(places))
-        if len(places) == 1 and first.where in (Where.IMPORTED, Where.POINTER):
-            return Found(first)
-        if all(one.where is Where.RECEIVER for one in places) and not self._is_better_copied(ends):
+        if len(places) == 1 and first.where in (CounterpartPlace.IMPORTED, CounterpartPlace.POINTER):
+            return FoundCounterpart(first)
+        if all(one.where is CounterpartPlace.RECEIVER for one in places) and not self._is_better_copied(ends):
             address = self._address(reference, ends)
-            return Found(Counterpart(Where.RECEIVER, address), _distances(ends, address - reference.target))
-        if all(one.where is Where.COPY or one.copy_will_do for one in places):
+            return FoundCounterpart(
+                Counterpart(CounterpartPlace.RECEIVER, address), _distances(ends, address - reference.target)
+            )
+        if all(one.where is CounterpartPlace.COPY or one.copy_will_do for one in places):
             carried = next((one for one in places if one.carried is not None), _KEPT)
-            return Found(carried, tuple((end.site, end.target - end.counted_from) for end in ends if end.site))
+            return FoundCounterpart(
+                carried, tuple((end.site, end.target - end.counted_from) for end in ends if end.site)
+            )
         raise RefusedError("data that it uses lies in another order in the other build")
 
-    def _is_better_copied(self, ends: Mapping[End, Counterpart]) -> bool:
+    def _is_better_copied(self, ends: Mapping[ReferenceEnd, Counterpart]) -> bool:
         """Constants that did not keep their distances, and are only read."""
         moved = {one.address - end.target for end, one in ends.items()}
         return len(moved) > 1 and all(one.copy_will_do for one in ends.values())
 
-    def _address(self, reference: Reference, ends: Mapping[End, Counterpart]) -> int:
+    def _address(self, reference: Reference, ends: Mapping[ReferenceEnd, Counterpart]) -> int:
         """Where it leads to: what cannot change its distance decides."""
         moved = {
             is_fixed: {one.address - end.target for end, one in ends.items() if (end.site is None) == is_fixed}
@@ -104,9 +113,9 @@ class Counterparts:
             raise RefusedError("data that it uses lies in another order in the other build")
         return reference.target + min(moved[True] or moved[False])
 
-    def _end(self, end: End) -> Counterpart:
+    def _end(self, end: ReferenceEnd) -> Counterpart:
         found = self._place(end.target, end.use)
-        if end.use is Use.ACCESS and end.size > 1 and found.where is Where.RECEIVER:
+        if end.use is Use.ACCESS and end.size > 1 and found.where is CounterpartPlace.RECEIVER:
             for other in {one.address for one in self._giver.symbols.within(end.target + 1, end.target + end.size)}:
                 if self._place(other, end.use).address - other != found.address - end.target:
                     raise RefusedError("it accesses variables together that are not side by side in the other build")
@@ -134,7 +143,11 @@ class Counterparts:
         if name is None:
             raise RefusedError("it calls a function that is chosen when the program is loaded (ifunc)")
         stub = self._receiver.stubs.get(name)
-        return Counterpart(Where.IMPORTED, symbol=name) if stub is None else Counterpart(Where.RECEIVER, stub)
+        return (
+            Counterpart(CounterpartPlace.IMPORTED, symbol=name)
+            if stub is None
+            else Counterpart(CounterpartPlace.RECEIVER, stub)
+        )
 
     def _code(self, target: int, use: Use) -> Counterpart:
         symbols = [one for one in self._giver.symbols.holding(target) if one.kind in _CODE]
@@ -145,9 +158,9 @@ class Counterparts:
         if all(one.address != target for one in symbols):
             raise RefusedError(f"it jumps into the midst of {symbols[0].name}")
         try:
-            return Counterpart(Where.RECEIVER, self._same(symbols, target))
+            return Counterpart(CounterpartPlace.RECEIVER, self._same(symbols, target))
         except MissingError:
-            return Counterpart(Where.COPY, carried=symbols[0])
+            return Counterpart(CounterpartPlace.COPY, carried=symbols[0])
 
     def _constant(self, target: int, use: Use) -> Counterpart:
         symbols = [one for one in self._giver.symbols.holding(target) if not _ANONYMOUS.match(one.name)]
@@ -160,7 +173,7 @@ class Counterparts:
         if not all(self._is_equal(one) for one in symbols):
             return _KEPT  # another content: the function was made for this one
         self._check_end(target, use, found)
-        return Counterpart(Where.RECEIVER, found, copy_will_do=use is Use.ACCESS)
+        return Counterpart(CounterpartPlace.RECEIVER, found, copy_will_do=use is Use.ACCESS)
 
     def _is_equal(self, symbol: Symbol) -> bool:
         other = self._named(symbol)
@@ -176,7 +189,7 @@ class Counterparts:
             self._check_pointers(one)
         found = self._same(symbols, target)
         self._check_end(target, use, found)
-        return Counterpart(Where.RECEIVER, found)
+        return Counterpart(CounterpartPlace.RECEIVER, found)
 
     def _at_end(self, target: int, use: Use) -> Counterpart:
         """An address up to which a variable is counted through."""
@@ -184,7 +197,7 @@ class Counterparts:
         found = {self._named(one).end for one in ending if one.kind is SymbolKind.DATA}
         if len(found) != 1:
             raise RefusedError(f"it uses data at {target:#x} that has no name")
-        return Counterpart(Where.RECEIVER, found.pop())
+        return Counterpart(CounterpartPlace.RECEIVER, found.pop())
 
     def _check_pointers(self, symbol: Symbol) -> None:
         """A table of labels: the other build's leads to its own code."""
@@ -205,28 +218,28 @@ class Counterparts:
             if before.size > _SCALAR and before.name in self._others and self._named(before).end != found:
                 raise RefusedError(f"it may count up to the end of {before.name}, which lies elsewhere")
 
-    def pointer(self, slot: Slot) -> Counterpart:
+    def pointer(self, slot: RelocationSlot) -> Counterpart:
         """What the dynamic linker puts into a slot, for a slot of the copy."""
         kinds = self._giver.machine.relocations
         if slot.kind == kinds.relative:
-            return Counterpart(Where.POINTER, self._pointed(slot.addend))
+            return Counterpart(CounterpartPlace.POINTER, self._pointed(slot.addend))
         if slot.kind not in (kinds.global_data, kinds.absolute) or slot.addend:
             raise RefusedError("it finds something by a pointer of an unknown kind")
-        return Counterpart(Where.IMPORTED, symbol=slot.symbol)
+        return Counterpart(CounterpartPlace.IMPORTED, symbol=slot.symbol)
 
-    def _slot(self, slot: Slot) -> Counterpart:
+    def _slot(self, slot: RelocationSlot) -> Counterpart:
         kinds = self._giver.machine.relocations
         if slot.kind == kinds.chosen_when_loaded:
             raise RefusedError("it uses a function that is chosen when the program is loaded (ifunc)")
         if slot.kind == kinds.relative:
-            return Counterpart(Where.POINTER, self._pointed(slot.addend))
+            return Counterpart(CounterpartPlace.POINTER, self._pointed(slot.addend))
         if slot.kind not in (kinds.global_data, kinds.jump_slot, kinds.absolute):
             raise RefusedError("it uses thread-local data by way of the dynamic linker")
         if slot in self._receiver.slot_of:
-            return Counterpart(Where.RECEIVER, self._receiver.slot_of[slot])
+            return Counterpart(CounterpartPlace.RECEIVER, self._receiver.slot_of[slot])
         if slot.addend:
             raise RefusedError(f"{slot.symbol} has no counterpart")
-        return Counterpart(Where.IMPORTED, symbol=slot.symbol)
+        return Counterpart(CounterpartPlace.IMPORTED, symbol=slot.symbol)
 
     def _pointed(self, address: int) -> int:
         symbols = self._giver.symbols.holding(address)
@@ -284,7 +297,7 @@ class Counterparts:
         return [one for one in theirs if one.name == symbol.name]
 
 
-def _distances(ends: Mapping[End, Counterpart], moved: int) -> tuple[tuple[int, int], ...]:
+def _distances(ends: Mapping[ReferenceEnd, Counterpart], moved: int) -> tuple[tuple[int, int], ...]:
     """Of instructions that count from addresses which are moved by so much."""
     return tuple((end.site, one.address - (end.counted_from + moved)) for end, one in ends.items() if end.site)
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from whyperf.debuginfo.probes.stretches import Bytes, DamagedError
-from whyperf.debuginfo.transplants.module import Module
-from whyperf.debuginfo.transplants.references import Part
+from whyperf.debuginfo.transplants.module import TransplantModule
+from whyperf.debuginfo.transplants.references import CodePart
 from whyperf.debuginfo.transplants.refused import RefusedError
 from whyperf.debuginfo.unwind_index import unwind_ranges
 
@@ -43,8 +43,8 @@ class _Common:
 
 
 @dataclass(frozen=True)
-class Frame:
-    part: Part
+class StackFrame:
+    part: CodePart
     common: _Common
     rows: bytes
     """How registers are found."""
@@ -62,12 +62,12 @@ class Frame:
 class Frames:
     """Of a module."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: TransplantModule) -> None:
         self._image = module.image
         ranges = unwind_ranges(module.elf)
         self._entries = dict(zip(ranges.low.tolist(), ranges.entry.tolist(), strict=True))
 
-    def of(self, part: Part) -> Frame | None:
+    def of(self, part: CodePart) -> StackFrame | None:
         """None where the file has none: nothing passes through it then either."""
         entry = self._entries.get(part.low)
         if entry is None:
@@ -77,7 +77,7 @@ class Frames:
         except (DamagedError, IndexError, struct.error, UnicodeDecodeError):
             raise RefusedError("its unwind information was not understood") from None
 
-    def _read(self, part: Part, entry: int) -> Frame:
+    def _read(self, part: CodePart, entry: int) -> StackFrame:
         length, distance = struct.unpack("<II", self._image.read(entry, 8))
         common, start = self._common(entry + 4 - distance)
         rest = Bytes(self._image.read(entry, length + 4), _ENTRY_HEAD)
@@ -88,7 +88,7 @@ class Frames:
         if common.routine_at is not None:
             at = common.routine_at
             routine = start + at + _WORD.unpack_from(common.content, at)[0]
-        return Frame(part, common, rest.content[end:], found, routine)
+        return StackFrame(part, common, rest.content[end:], found, routine)
 
     def _common(self, address: int) -> tuple[_Common, int]:
         (length,) = struct.unpack("<I", self._image.read(address, 4))
@@ -151,7 +151,7 @@ def _filters(content: bytes, actions: int, chosen: set[int]) -> Iterator[tuple[i
 
 
 def written(
-    frames: list[Frame], at: int, placed: Callable[[int], int], slot_of: Callable[[int], int]
+    frames: list[StackFrame], at: int, placed: Callable[[int], int], slot_of: Callable[[int], int]
 ) -> tuple[bytes, list[tuple[int, int]]]:
     """Unwind information for a place in the copy, and where which distance of tables changes. `placed`: where in the
     copy an address of the giver is; `slot_of`: where in it a pointer is that the giver has at an address."""

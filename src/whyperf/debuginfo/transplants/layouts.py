@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whyperf.debuginfo.describe import DEBUG_FOLDERS
-from whyperf.debuginfo.extraction import End, extract_layouts
+from whyperf.debuginfo.extraction import ReadingEnd, extract_layouts
 
 _VOID = "void"
 
@@ -45,7 +45,7 @@ def _is_simple(kind: str) -> bool:
 def read_layouts(path: Path, entries: Sequence[int]) -> dict[int, Layouts]:
     """By address, as far as the debug information knows the functions."""
     found = extract_layouts(str(path), path.stat().st_size, DEBUG_FOLDERS, entries)
-    if found.end is not End.DONE:
+    if found.end is not ReadingEnd.DONE:
         return {}
     lines = found.columns["layouts.bytes"].tobytes().decode(errors="replace").splitlines()
     starts = [row for row, line in enumerate(lines) if line.startswith("F ")]

@@ -10,17 +10,17 @@ from pathlib import Path
 from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.elf import ElfFile, read_elf
 from whyperf.debuginfo.flow_instructions import decode
-from whyperf.debuginfo.image import Image, Slot
+from whyperf.debuginfo.image import Image, RelocationSlot
 from whyperf.debuginfo.jump_tables import table_targets
 from whyperf.debuginfo.machines import Machine, machine_of
-from whyperf.debuginfo.machines.machine import Step
+from whyperf.debuginfo.machines.machine import FlowStep
 from whyperf.debuginfo.no_return import never_returns_by_name
 from whyperf.debuginfo.probes.stretches import Stretch, stretches
 from whyperf.debuginfo.transplants.changed_registers import ChangedRegisters
 from whyperf.debuginfo.transplants.coding import Coding
 from whyperf.debuginfo.transplants.codings import coding_of
 from whyperf.debuginfo.transplants.layouts import Layouts, read_layouts
-from whyperf.debuginfo.transplants.references import FunctionCode, Part
+from whyperf.debuginfo.transplants.references import CodePart, FunctionCode
 from whyperf.debuginfo.transplants.refused import RefusedError
 from whyperf.debuginfo.transplants.symbols import Symbol, SymbolTable, read_symbols
 
@@ -28,7 +28,7 @@ _FILLING = frozenset({"nop", "nopw", "int3", "udf", "hint"})
 _COLD = ".cold"
 
 
-class Module:
+class TransplantModule:
     """RefusedError for a file from or to which nothing can be moved."""
 
     def __init__(self, path: Path) -> None:
@@ -82,7 +82,7 @@ class Module:
             for address, size, mnemonic, operands in self.machine.decoded(self.image.read(low, high - low), low).rows:
                 if start is None and mnemonic not in _FILLING:
                     start = address
-                if self.machine.step(mnemonic) is Step.JUMP:
+                if self.machine.step(mnemonic) is FlowStep.JUMP:
                     slot = self.machine.fixed_address(operands, address + size)
                     if start is not None and slot in self.image.imports:
                         found.setdefault(self.image.imports[slot], start)
@@ -90,7 +90,7 @@ class Module:
         return found
 
     @cached_property
-    def slot_of(self) -> dict[Slot, int]:
+    def slot_of(self) -> dict[RelocationSlot, int]:
         """Where the dynamic linker puts what; not in variables, which the program may change."""
         places = ((slot, address) for address, slot in self.image.slots.items())
         return {slot: address for slot, address in places if not self.symbols.holding(address)}
@@ -120,7 +120,7 @@ class Module:
 
     def _read_code(self, function: Symbol) -> FunctionCode:
         whole = [function, *self.cold_parts(function)]
-        parts = [Part(one.address, self.image.read(one.address, one.size)) for one in whole]
+        parts = [CodePart(one.address, self.image.read(one.address, one.size)) for one in whole]
         if any(not part.content for part in parts):
             raise RefusedError(f"the file does not hold the code of {function.name}")
         parts.sort(key=lambda one: one.low)
@@ -128,7 +128,7 @@ class Module:
         tables = table_targets(code, self.image)
         if any(not targets for targets in tables.values()):
             # Then it may lead to whatever is not reached from above.
-            anywhere = [two.address for one, two in pairwise(code) if one.step in (Step.JUMP, Step.STOP)]
+            anywhere = [two.address for one, two in pairwise(code) if one.step in (FlowStep.JUMP, FlowStep.STOP)]
             tables = {jump: targets or anywhere for jump, targets in tables.items()}
         landings: set[int] = set()
         for part in parts:
@@ -137,7 +137,7 @@ class Module:
                 if stretch.landings is None:
                     raise RefusedError("where exceptions land in it is not known")
                 landings |= stretch.landings
-        called = {one.target for one in code if one.step is Step.CALL and one.target is not None}
+        called = {one.target for one in code if one.step is FlowStep.CALL and one.target is not None}
         ended_by = frozenset(filter(self._never_returns, called))
         return FunctionCode(tuple(parts), code, tables, frozenset(landings), ended_by)
 

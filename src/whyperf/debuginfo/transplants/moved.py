@@ -6,10 +6,16 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
-from whyperf.debuginfo.transplants.counterparts import Counterpart, Counterparts, Found, Where, is_clone
-from whyperf.debuginfo.transplants.frames import Frame, Frames
+from whyperf.debuginfo.transplants.counterparts import (
+    Counterpart,
+    CounterpartPlace,
+    Counterparts,
+    FoundCounterpart,
+    is_clone,
+)
+from whyperf.debuginfo.transplants.frames import Frames, StackFrame
 from whyperf.debuginfo.transplants.layouts import called_alike, different_structure
-from whyperf.debuginfo.transplants.module import Module
+from whyperf.debuginfo.transplants.module import TransplantModule
 from whyperf.debuginfo.transplants.references import FunctionCode, Reference, References, Use
 from whyperf.debuginfo.transplants.refused import RefusedError
 from whyperf.debuginfo.transplants.symbols import Symbol
@@ -30,7 +36,7 @@ class Moved:
     function: Symbol
     code: FunctionCode
     redirected: Sequence[Redirected]
-    frames: Sequence[Frame]
+    frames: Sequence[StackFrame]
     pointers: Mapping[int, Counterpart]
     """What unwind information finds by pointers, by where the giver has them."""
     saved: frozenset[int] = frozenset()
@@ -46,7 +52,7 @@ class Moved:
 class Mover:
     """Looks at functions of `giver` that are to run in `receiver`; RefusedError where one cannot."""
 
-    def __init__(self, giver: Module, receiver: Module) -> None:
+    def __init__(self, giver: TransplantModule, receiver: TransplantModule) -> None:
         self._giver, self._receiver, self._coding = giver, receiver, giver.coding
 
     def moved(self, function: Symbol, replaces: Symbol | None) -> Moved:
@@ -69,7 +75,7 @@ class Mover:
     def _frames(self) -> Frames:
         return Frames(self._giver)
 
-    def _pointers(self, function: Symbol, code: FunctionCode, frames: Sequence[Frame]) -> dict[int, Counterpart]:
+    def _pointers(self, function: Symbol, code: FunctionCode, frames: Sequence[StackFrame]) -> dict[int, Counterpart]:
         giver = self._giver
         known = Counterparts(giver, self._receiver, function, code.parts, frozenset())
         found: dict[int, Counterpart] = {}
@@ -80,7 +86,9 @@ class Mover:
             found[where] = known.pointer(slot)
         return found
 
-    def _counterparts(self, function: Symbol, code: FunctionCode, found: References) -> list[tuple[Reference, Found]]:
+    def _counterparts(
+        self, function: Symbol, code: FunctionCode, found: References
+    ) -> list[tuple[Reference, FoundCounterpart]]:
         giver, receiver = self._giver, self._receiver
         ends = (end.target for one in found.all for end in one.ends)
         data = {symbol.name for target in ends for symbol in giver.symbols.holding(target)}
@@ -88,24 +96,24 @@ class Mover:
         pairs = []
         for one in found.all:
             there = known.of(one)
-            if one.is_short and there.place.where is not Where.COPY:
+            if one.is_short and there.place.where is not CounterpartPlace.COPY:
                 raise RefusedError(f"a short jump leads out of it at {one.sites[0]:#x}")
             pairs.append((one, there))
         return pairs
 
-    def _redirected(self, reference: Reference, found: Found) -> Redirected:
+    def _redirected(self, reference: Reference, found: FoundCounterpart) -> Redirected:
         to = found.place
         giver, receiver = self._giver, self._receiver
-        is_call = reference.use in (Use.CALL, Use.JUMP) and to.where is Where.RECEIVER
+        is_call = reference.use in (Use.CALL, Use.JUMP) and to.where is CounterpartPlace.RECEIVER
         if not is_call or giver.is_linkage(reference.target) or receiver.is_linkage(to.address):
             return Redirected(reference, to, found.distances)
         (mine, *_), (theirs, *_) = giver.symbols.at(reference.target), receiver.symbols.at(to.address)
         if is_clone(mine.name) and not self._are_called_alike(mine, theirs):
-            return Redirected(reference, Counterpart(Where.COPY, carried=mine))
+            return Redirected(reference, Counterpart(CounterpartPlace.COPY, carried=mine))
         self._check_called_alike(mine, theirs)
         return Redirected(reference, to, saved=self._saved(receiver, to.address, giver, reference.target))
 
-    def _saved(self, there: Module, called: int, module: Module, expected: int) -> frozenset[int]:
+    def _saved(self, there: TransplantModule, called: int, module: TransplantModule, expected: int) -> frozenset[int]:
         """Registers that must be kept for callers that expect a function of `module` and get one from `there`."""
         more = there.registers.by(called) - module.registers.by(expected)
         if not more:
@@ -118,11 +126,11 @@ class Mover:
         return more
 
     def _read_layouts(
-        self, function: Symbol, replaces: Symbol | None, pairs: Sequence[tuple[Reference, Found]]
+        self, function: Symbol, replaces: Symbol | None, pairs: Sequence[tuple[Reference, FoundCounterpart]]
     ) -> set[int]:
         """All at once. Those of the receiver that it has to do with: which it replaces, and which it calls."""
         calls = ((one, there.place) for one, there in pairs if one.use in (Use.CALL, Use.JUMP))
-        called = [(one, place) for one, place in calls if place.where is Where.RECEIVER]
+        called = [(one, place) for one, place in calls if place.where is CounterpartPlace.RECEIVER]
         self._giver.read_layouts({function.address, *(one.target for one, _ in called)})
         own = {replaces.address} if replaces is not None else set()
         theirs = {*own, *(to.address for _, to in called)}
@@ -147,5 +155,5 @@ class Mover:
             raise RefusedError(f"{mine.name} has other parameters in the other build")
 
 
-def _thread_local(module: Module) -> set[tuple[str, int]]:
+def _thread_local(module: TransplantModule) -> set[tuple[str, int]]:
     return {(one.name, one.address) for one in module.symbols.thread_local}

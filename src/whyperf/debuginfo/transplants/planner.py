@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from whyperf.debuginfo.probes.plan_file import Plan
+from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.debuginfo.transplants.copied import Copied
 from whyperf.debuginfo.transplants.counterparts import source_of
-from whyperf.debuginfo.transplants.module import Module
+from whyperf.debuginfo.transplants.module import TransplantModule
 from whyperf.debuginfo.transplants.moved import Moved, Mover
 from whyperf.debuginfo.transplants.refused import RefusedError
 from whyperf.debuginfo.transplants.symbols import Symbol, SymbolKind
@@ -16,7 +16,7 @@ from whyperf.debuginfo.transplants.symbols import Symbol, SymbolKind
 _MOST_CARRIED = 32
 
 
-def plan_transplant(giver: Module, receiver: Module, names: Sequence[str]) -> Plan:
+def plan_transplant(giver: TransplantModule, receiver: TransplantModule, names: Sequence[str]) -> PatchPlan:
     """Has the functions so named of `giver` run in place of those of `receiver`, their clones too; RefusedError, with a
     whole sentence, where they cannot."""
     if giver.machine is not receiver.machine:
@@ -56,7 +56,7 @@ def _carry(mover: Mover, moved: dict[int, Moved]) -> None:
                 work.append(moved[symbol.address])
 
 
-def _pairs(giver: Module, receiver: Module, name: str) -> list[tuple[Symbol, Symbol]]:
+def _pairs(giver: TransplantModule, receiver: TransplantModule, name: str) -> list[tuple[Symbol, Symbol]]:
     """The function and its clones, in both builds."""
     mine, theirs = _copies(giver, name), _copies(receiver, name)
     if name not in theirs and not theirs:
@@ -72,7 +72,7 @@ def _pairs(giver: Module, receiver: Module, name: str) -> list[tuple[Symbol, Sym
     return pairs
 
 
-def _copies(module: Module, name: str) -> dict[str, Symbol]:
+def _copies(module: TransplantModule, name: str) -> dict[str, Symbol]:
     found: dict[str, Symbol] = {}
     for one in [*module.symbols.named(name), *module.symbols.starting_with(name + ".")]:
         if one.kind is SymbolKind.FUNCTION and one.size and ".cold" not in one.name and source_of(one.name) == name:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from whyperf.debuginfo.flow_instructions import Instruction
+from whyperf.debuginfo.flow_instructions import FlowInstruction
 
 
 class Use(Enum):
@@ -18,7 +18,7 @@ class Use(Enum):
 
 
 @dataclass(frozen=True)
-class End:
+class ReferenceEnd:
     """What is used by way of a reference."""
 
     target: int
@@ -40,17 +40,17 @@ class Reference:
     is_short: bool = False
     """It cannot lead elsewhere: the distance has too few bits."""
     size: int = 1
-    reached: frozenset[End] = frozenset()
+    reached: frozenset[ReferenceEnd] = frozenset()
     """What is used by way of the address that was taken: itself, and neighbours at constant distances. Empty: only
     the target."""
 
     @property
-    def ends(self) -> frozenset[End]:
-        return self.reached or frozenset({End(self.target, self.use, self.size)})
+    def ends(self) -> frozenset[ReferenceEnd]:
+        return self.reached or frozenset({ReferenceEnd(self.target, self.use, self.size)})
 
 
 @dataclass(frozen=True)
-class Part:
+class CodePart:
     """A stretch of the function's code."""
 
     low: int
@@ -66,8 +66,8 @@ class Part:
 
 @dataclass(frozen=True)
 class FunctionCode:
-    parts: Sequence[Part]
-    instructions: Sequence[Instruction]
+    parts: Sequence[CodePart]
+    instructions: Sequence[FlowInstruction]
     """Of all parts, by address."""
     tables: Mapping[int, Sequence[int]]
     """Where jumps through tables lead, by address of the jump."""
@@ -91,7 +91,7 @@ Lost = Callable[[int], frozenset[int]]
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenReference:
     """What a stretch of code changes."""
 
     registers: frozenset[int]

@@ -21,7 +21,7 @@ class ChangeKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Change:
+class BlamedChange:
     kind: ChangeKind
     function: int  # of the index
     callee: int | None  # of calls
@@ -38,7 +38,7 @@ class Blame:
     function: int
     part_s: float
     activations: tuple[float, float]  # per unit of work: baseline, slow
-    changes: tuple[Change, ...]  # largest first
+    changes: tuple[BlamedChange, ...]  # largest first
 
 
 @dataclass(frozen=True)
@@ -47,16 +47,16 @@ class Divided:
 
     excess_s: float
     functions: tuple[Blame, ...]  # who decided otherwise, largest first
-    outside: tuple[Change, ...]  # more work, largest first
+    outside: tuple[BlamedChange, ...]  # more work, largest first
 
 
 def divide(program: CountedProgram, settings: BlameSettings | None = None) -> Divided:
     before, after = parameters(program.graph, program.baseline, program.slow)
     found = netted(program.graph, attribute(program.graph, before, after, settings))
-    changes: dict[int, list[Change]] = {}
+    changes: dict[int, list[BlamedChange]] = {}
     for number in np.flatnonzero(found.calls):
         site = program.sites[number]
-        change = Change(
+        change = BlamedChange(
             ChangeKind.CALLS,
             site.caller,
             site.callee,
@@ -69,9 +69,9 @@ def divide(program: CountedProgram, settings: BlameSettings | None = None) -> Di
     for function in np.flatnonzero(found.self_cost).tolist():
         sides = float(before.self_cost[function]), float(after.self_cost[function])
         part = float(found.self_cost[function])
-        changes.setdefault(function, []).append(Change(ChangeKind.SELF, function, None, None, *sides, part))
+        changes.setdefault(function, []).append(BlamedChange(ChangeKind.SELF, function, None, None, *sides, part))
     outside = [
-        Change(
+        BlamedChange(
             ChangeKind.OUTSIDE,
             function,
             None,
@@ -95,5 +95,5 @@ def divide(program: CountedProgram, settings: BlameSettings | None = None) -> Di
     return Divided(found.excess, tuple(blamed), _largest_first(outside))
 
 
-def _largest_first(changes: Sequence[Change]) -> tuple[Change, ...]:
+def _largest_first(changes: Sequence[BlamedChange]) -> tuple[BlamedChange, ...]:
     return tuple(sorted(changes, key=lambda one: (-abs(one.part_s), one.function, one.callee or 0)))

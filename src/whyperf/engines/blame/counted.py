@@ -20,7 +20,7 @@ _DIRECT = (CallKind.CALL, CallKind.TAIL)
 
 
 @dataclass(frozen=True, order=True)
-class Site:
+class CountedSite:
     """A place that calls, told apart without addresses; functions are numbers of the index."""
 
     caller: int
@@ -40,23 +40,23 @@ class CallPlace:
 @dataclass(frozen=True, eq=False)
 class CountedProgram:
     index: FunctionIndex
-    sites: tuple[Site, ...]
+    sites: tuple[CountedSite, ...]
     graph: CallGraph
     baseline: Measured
     slow: Measured
-    places: dict[Site, CallPlace]  # in the slow build, else in the baseline's
+    places: dict[CountedSite, CallPlace]  # in the slow build, else in the baseline's
     uncounted_s: tuple[float, float]  # per unit of work, on stacks without a counted function: baseline, slow
 
 
 @dataclass(frozen=True)
-class Runs:
+class CountedRuns:
     """The runs of one kind."""
 
     sampled: Sequence[Run]
     counted: Sequence[Run]
 
 
-def counted_program(baseline: Runs, slow: Runs, clock: Clock = Clock.CPU) -> CountedProgram:
+def counted_program(baseline: CountedRuns, slow: CountedRuns, clock: Clock = Clock.CPU) -> CountedProgram:
     """Join what counting runs counted with where sampled runs spend their time, per unit of work."""
     index = FunctionIndex((*baseline.sampled, *baseline.counted), (*slow.sampled, *slow.counted))
     counts = [_counts(index, side.counted) for side in (baseline, slow)]
@@ -94,10 +94,10 @@ def _one_sample(runs: Sequence[Run]) -> float:
 class _Counts:
     """Means of the counting runs of one kind, per unit of work."""
 
-    calls: dict[Site, float]
+    calls: dict[CountedSite, float]
     entered: dict[int, float]  # functions whose entries were counted
     through_pointers: dict[int, float]  # by caller
-    places: dict[Site, CallPlace]
+    places: dict[CountedSite, CallPlace]
 
     @property
     def ran(self) -> set[int]:
@@ -120,7 +120,7 @@ class _Counts:
         found[callers] = np.maximum(found[callers], 1.0)
         return found
 
-    def with_pointers(self, callers: dict[int, dict[int, float]]) -> dict[Site, float]:
+    def with_pointers(self, callers: dict[int, dict[int, float]]) -> dict[CountedSite, float]:
         """Calls with those through pointers, each divided among the callers that are known by samples."""
         calls, arriving = dict(self.calls), self.arriving
         for callee, parts in callers.items():
@@ -128,15 +128,15 @@ class _Counts:
             able = {caller: part for caller, part in parts.items() if self.through_pointers.get(caller, 0.0) > 0}
             if unexplained > 0 and able:
                 for caller, part in able.items():
-                    calls[Site(caller, callee, 0, by_pointer=True)] = unexplained * part / sum(able.values())
+                    calls[CountedSite(caller, callee, 0, by_pointer=True)] = unexplained * part / sum(able.values())
         return calls
 
 
 def _counts(index: FunctionIndex, runs: Sequence[Run]) -> _Counts:
-    calls: Counter[Site] = Counter()
+    calls: Counter[CountedSite] = Counter()
     entered: Counter[int] = Counter()
     through: Counter[int] = Counter()
-    places: dict[Site, CallPlace] = {}
+    places: dict[CountedSite, CallPlace] = {}
     for run in runs:
         table, number = run.recording.table("call_counts"), index.of_row[run]
         per = 1 / (run.work.count * len(runs))
@@ -156,7 +156,7 @@ def _counts(index: FunctionIndex, runs: Sequence[Run]) -> _Counts:
             if kind == CallKind.ENTRY:
                 entered[caller] += count
             elif kind in _DIRECT and callee in number:
-                site = Site(caller, number[callee], order)
+                site = CountedSite(caller, number[callee], order)
                 calls[site] += count
                 if frame >= 0:
                     places[site] = _place(index, run, frame, number[callee])

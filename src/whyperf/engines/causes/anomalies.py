@@ -10,15 +10,15 @@ import numpy as np
 from whyperf.engines.arrays import Bools, Ints
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.late_tasks import late_tasks
-from whyperf.engines.causes.limits import Limits, close_limits, usual_limits
+from whyperf.engines.causes.limits import StallLimits, close_limits, usual_limits
 from whyperf.engines.causes.loop_turns import find_turns
 from whyperf.engines.causes.path import Anomaly
-from whyperf.engines.causes.roles import Role, Roles
-from whyperf.engines.kernel.rules import Call
+from whyperf.engines.causes.roles import ThreadRole, ThreadRoles
+from whyperf.engines.kernel.rules import CallRule
 from whyperf.recording.events import EventKind
 
 
-def find_anomalies(stalled: Roles, normals: Sequence[Roles]) -> list[Anomaly]:
+def find_anomalies(stalled: ThreadRoles, normals: Sequence[ThreadRoles]) -> list[Anomaly]:
     """Largest excess first. Short ones only where nothing else is found: who waits for seconds has other worries. The
     last to be asked are threads that waited far longer for work than ever: whoever feeds them may have stalled."""
     usual = usual_limits(stalled, normals)
@@ -31,7 +31,7 @@ def find_anomalies(stalled: Roles, normals: Sequence[Roles]) -> list[Anomaly]:
     return sorted(found, key=lambda one: -one.excess)
 
 
-def _beyond(stalled: Roles, normals: Sequence[Roles], limits: Limits) -> list[Anomaly]:
+def _beyond(stalled: ThreadRoles, normals: Sequence[ThreadRoles], limits: StallLimits) -> list[Anomaly]:
     found = _long_waits(stalled, normals, limits, ~stalled.graph.idle)
     found += _long_turns(stalled, normals, limits, found)
     found += late_tasks(stalled, normals, limits)
@@ -42,7 +42,9 @@ def _beyond(stalled: Roles, normals: Sequence[Roles], limits: Limits) -> list[An
     return found
 
 
-def _long_waits(stalled: Roles, normals: Sequence[Roles], limits: Limits, which: Bools) -> list[Anomaly]:
+def _long_waits(
+    stalled: ThreadRoles, normals: Sequence[ThreadRoles], limits: StallLimits, which: Bools
+) -> list[Anomaly]:
     graph = stalled.graph
     lasted = graph.ends - graph.waits.begin
     normal, count = _normal_waits(stalled, normals, lasted)
@@ -52,7 +54,7 @@ def _long_waits(stalled: Roles, normals: Sequence[Roles], limits: Limits, which:
     if not normals:
         # A recording's own past says nothing of sites that it has hardly any waits at, but for their length.
         bits = graph.call_bits[graph.trace.events.call[graph.waits.first]]
-        plain_sleep = (bits & Call.SLEEP != 0) & (graph.waits.sleeps < graph.settings.polls)
+        plain_sleep = (bits & CallRule.SLEEP != 0) & (graph.waits.sleeps < graph.settings.polls)
         long &= ~plain_sleep
     return [
         Anomaly(
@@ -85,12 +87,12 @@ def _for_children(graph: Graph) -> Bools:
     forks = np.flatnonzero((events.kind == EventKind.FORK) & (events.thread >= 0) & (events.other >= 0))
     parent, child = events.thread[forks], events.other[forks]
     seen = trace.followed[child] & (trace.pids[child] != trace.pids[parent])
-    waiting = graph.call_bits[events.call[graph.waits.first]] & Call.CHILD != 0
+    waiting = graph.call_bits[events.call[graph.waits.first]] & CallRule.CHILD != 0
     found: Bools = waiting & np.isin(trace.pids[graph.waits.thread], trace.pids[parent[seen]])
     return found
 
 
-def _normal_waits(stalled: Roles, normals: Sequence[Roles], lasted: Ints) -> tuple[Ints, Ints]:
+def _normal_waits(stalled: ThreadRoles, normals: Sequence[ThreadRoles], lasted: Ints) -> tuple[Ints, Ints]:
     """By wait how long its like lasts at most, and how many there were."""
     if not normals:
         return _own_normal(stalled, lasted)
@@ -102,7 +104,7 @@ def _normal_waits(stalled: Roles, normals: Sequence[Roles], lasted: Ints) -> tup
     return np.array(longest, np.int64)[stalled.signature_of], np.array(counts, np.int64)[stalled.signature_of]
 
 
-def _own_normal(stalled: Roles, lasted: Ints) -> tuple[Ints, Ints]:
+def _own_normal(stalled: ThreadRoles, lasted: Ints) -> tuple[Ints, Ints]:
     """Of a single recording: a high quantile of the same site's other waits."""
     settings = stalled.graph.settings
     normal, count = np.zeros(len(lasted), np.int64), np.zeros(len(lasted), np.int64)
@@ -115,7 +117,9 @@ def _own_normal(stalled: Roles, lasted: Ints) -> tuple[Ints, Ints]:
     return normal, count
 
 
-def _long_turns(stalled: Roles, normals: Sequence[Roles], limits: Limits, waits: Sequence[Anomaly]) -> list[Anomaly]:
+def _long_turns(
+    stalled: ThreadRoles, normals: Sequence[ThreadRoles], limits: StallLimits, waits: Sequence[Anomaly]
+) -> list[Anomaly]:
     """Turns in which no single wait is long enough to be one itself: the thread worked, or was kept from it."""
     graph = stalled.graph
     own = find_turns(graph)
@@ -154,9 +158,9 @@ def _mostly_idle(graph: Graph, thread: int, begin: int, end: int) -> bool:
     return bool(idle > (end - begin) / 2)
 
 
-def _turn_lengths(all_roles: Sequence[Roles]) -> dict[Role, Ints]:
+def _turn_lengths(all_roles: Sequence[ThreadRoles]) -> dict[ThreadRole, Ints]:
     """By role, and by every broader one."""
-    found: dict[Role, list[Ints]] = defaultdict(list)
+    found: dict[ThreadRole, list[Ints]] = defaultdict(list)
     for roles in all_roles:
         turns = find_turns(roles.graph)
         bounds = np.searchsorted(turns.thread, np.arange(len(roles.of_thread) + 1))

@@ -17,15 +17,19 @@ from whyperf.engines.causes.activity import Activity, Ran, Waited, activity, com
 from whyperf.engines.causes.edges import MESSAGE
 from whyperf.engines.causes.graph import Wait
 from whyperf.engines.causes.missing_waker import Expectations, Expected, lock_holder
-from whyperf.engines.causes.path import Anomaly, Certainty, Culprit, Ending, Link, Path, Rung
+from whyperf.engines.causes.path import Anomaly, Certainty, Culprit, CulpritEnding, Link, Rung, StallPath
 from whyperf.engines.causes.relays import Relays, Sender
 from whyperf.engines.causes.replies import Replies
-from whyperf.engines.causes.roles import Roles
+from whyperf.engines.causes.roles import ThreadRoles
 from whyperf.engines.causes.waits import Ended
-from whyperf.engines.kernel.rules import Call, Strength
+from whyperf.engines.kernel.rules import CallRule, LinkStrength
 from whyperf.recording.events import EventKind
 
-_CERTAINTY = {Strength.STRONG: Certainty.STRONG, Strength.BOOSTED: Certainty.WEAK, Strength.WEAK: Certainty.WEAK}
+_CERTAINTY = {
+    LinkStrength.STRONG: Certainty.STRONG,
+    LinkStrength.BOOSTED: Certainty.WEAK,
+    LinkStrength.WEAK: Certainty.WEAK,
+}
 _UNINTERRUPTIBLE = 2
 _REGULAR_FILE = 8
 _BUSY = (-11, -16, -17, -35)  # EAGAIN, EBUSY, EEXIST, EDEADLK: what a failing try-lock returns
@@ -39,33 +43,33 @@ class _LetGo:
     segment: int
 
 
-class Blame:
-    def __init__(self, stalled: Roles, normals: Sequence[Roles]) -> None:
+class CausalBlame:
+    def __init__(self, stalled: ThreadRoles, normals: Sequence[ThreadRoles]) -> None:
         self.roles, self.graph, self.normals = stalled, stalled.graph, normals
         self.expected = Expectations(stalled, normals)
         self.replies = Replies(stalled, normals)
         self.relays = Relays(stalled.graph, self.replies)
 
-    def explain(self, anomaly: Anomaly) -> Path:
+    def explain(self, anomaly: Anomaly) -> StallPath:
         if anomaly.wait < 0:
             return self._thread(anomaly.thread, anomaly.begin, anomaly.end, ())
         return self._wait(anomaly.wait, anomaly.begin, anomaly.end, ())
 
-    def _wait(self, number: int, begin: int, end: int, rungs: tuple[Rung, ...]) -> Path:
+    def _wait(self, number: int, begin: int, end: int, rungs: tuple[Rung, ...]) -> StallPath:
         """Why a wait lasted through the window."""
         graph, wait = self.graph, self.graph.wait(number)
         if any(rung.wait == number for rung in rungs):
-            return Path(rungs, Culprit(Ending.CYCLE, wait.thread, begin, end, wait.node, number))
+            return StallPath(rungs, Culprit(CulpritEnding.CYCLE, wait.thread, begin, end, wait.node, number))
         rung = Rung(wait.thread, begin, end, number, None)
         if len(rungs) >= graph.settings.longest_chain:
-            return Path((*rungs, rung), Culprit(Ending.UNKNOWN, wait.thread, begin, end, wait.node, number))
-        if graph.does(wait.call, Call.SLEEP):
+            return StallPath((*rungs, rung), Culprit(CulpritEnding.UNKNOWN, wait.thread, begin, end, wait.node, number))
+        if graph.does(wait.call, CallRule.SLEEP):
             return self._slept(wait, rung, rungs)
         if self._nobody_ended(wait):
             party = None if self._for_device(wait) else self.expected.of(wait)
             if party is None:
-                ending = Ending.DEVICE if self._for_device(wait) else Ending.OUTSIDE
-                return Path((*rungs, rung), Culprit(ending, wait.thread, begin, end, wait.node, number))
+                ending = CulpritEnding.DEVICE if self._for_device(wait) else CulpritEnding.OUTSIDE
+                return StallPath((*rungs, rung), Culprit(ending, wait.thread, begin, end, wait.node, number))
             return self._thread(party.thread, begin, end, (*rungs, replace(rung, link=party.link)), missing=wait)
         waker, segment = self._waker(wait)
         on = (*rungs, replace(rung, link=waker.link))
@@ -99,7 +103,7 @@ class Blame:
         events, first = graph.trace.events, int(graph.waits.last[wait.number])
         on_file = int(events.object[first]) >> 60 == _REGULAR_FILE
         uninterruptible = bool(int(events.result[first]) & _UNINTERRUPTIBLE)
-        return uninterruptible or (on_file and not graph.does(wait.call, Call.LOCK))
+        return uninterruptible or (on_file and not graph.does(wait.call, CallRule.LOCK))
 
     def _waker(self, wait: Wait) -> tuple[Expected, int]:
         """Whoever woke it, and in which segment; the sender of what it then read, where the wake-up itself was for
@@ -110,7 +114,7 @@ class Blame:
         thread = int(graph.trace.events.thread[wake])
         if rule < 0 or graph.rules.wakes[rule].name == "reading":
             sender = self._sender_seen(wait)
-            if sender is not None and not graph.does(wait.call, Call.SEND):
+            if sender is not None and not graph.does(wait.call, CallRule.SEND):
                 link = Link("message", Certainty.STRONG, "it sent what was read then")
                 return Expected(sender.thread, link), sender.segment
         segment = graph.segments.at(thread, int(graph.trace.events.time[wake]))
@@ -123,7 +127,7 @@ class Blame:
         """Who had sent what the thread received right after the wait."""
         graph = self.graph
         segment = int(graph.followers[wait.number])
-        if segment < 0 or not graph.does(wait.call, Call.RECEIVE | Call.MULTIPLEX):
+        if segment < 0 or not graph.does(wait.call, CallRule.RECEIVE | CallRule.MULTIPLEX):
             return None
         for edge in graph.edges.into(segment):
             if graph.edges.mechanism[edge] == MESSAGE:
@@ -133,13 +137,13 @@ class Blame:
                     return sender
         return None
 
-    def _slept(self, wait: Wait, rung: Rung, rungs: tuple[Rung, ...]) -> Path:
+    def _slept(self, wait: Wait, rung: Rung, rungs: tuple[Rung, ...]) -> StallPath:
         """A sleep is a culprit; many of them in a row are a poll for something that another thread does."""
         settings = self.graph.settings
         if wait.sleeps < settings.polls:
-            culprit = Culprit(Ending.SLEPT, wait.thread, rung.begin, rung.end, wait.node, wait.number)
+            culprit = Culprit(CulpritEnding.SLEPT, wait.thread, rung.begin, rung.end, wait.node, wait.number)
             fed = self.replies.fed_by(wait.thread, wait.begin)
-            return Path((*rungs, rung), replace(culprit, fed_by=fed))
+            return StallPath((*rungs, rung), replace(culprit, fed_by=fed))
         awaited = (
             self._flag_writer(wait)
             or self.expected.task_runner(wait)
@@ -147,8 +151,8 @@ class Blame:
             or self._busiest_sibling(wait)
         )
         if awaited is None:
-            return Path(
-                (*rungs, rung), Culprit(Ending.POLLED, wait.thread, rung.begin, rung.end, wait.node, wait.number)
+            return StallPath(
+                (*rungs, rung), Culprit(CulpritEnding.POLLED, wait.thread, rung.begin, rung.end, wait.node, wait.number)
             )
         return self._thread(awaited.thread, rung.begin, rung.end, (*rungs, replace(rung, link=awaited.link)))
 
@@ -206,21 +210,21 @@ class Blame:
         *,
         missing: Wait | None = None,
         let_go: _LetGo | None = None,
-    ) -> Path:
+    ) -> StallPath:
         """What a thread did in the window that kept the one before it waiting.
 
         `missing`: that one's wait, which nobody ended; `let_go`: how the thread ended it.
         """
         graph = self.graph
         if thread < 0 or not graph.trace.witnessed[thread]:
-            return Path(rungs, Culprit(Ending.OUTSIDE, thread, begin, end, -1))
+            return StallPath(rungs, Culprit(CulpritEnding.OUTSIDE, thread, begin, end, -1))
         exited = self.expected.exits.get(thread)
         if missing is not None and exited is not None and exited <= begin + (end - begin) // 2:
-            return Path(rungs, self.replies.gone(thread, exited))
+            return StallPath(rungs, self.replies.gone(thread, exited))
         did = activity(graph, thread, begin, end)
         site = did.mostly_waited
         if site is None:
-            return Path(rungs, self._running(thread, did.ran, begin, end))
+            return StallPath(rungs, self._running(thread, did.ran, begin, end))
         found = None
         if graph.in_loop[site.longest]:
             if missing is not None:
@@ -231,7 +235,7 @@ class Blame:
 
     def _unanswered(  # noqa: PLR0917 -- the walk's own arguments
         self, thread: int, begin: int, end: int, rungs: tuple[Rung, ...], missing: Wait, site: Waited
-    ) -> Path | None:
+    ) -> StallPath | None:
         """Idle after a turn that should have ended a wait: it passed the request on, or did not reply."""
         graph, answered = self.graph, self.replies.last_turn(thread, missing)
         if answered is None:
@@ -241,9 +245,9 @@ class Blame:
             link = Link("onward request", Certainty.INFERRED, "it was asked on behalf of the waiting thread")
             rung = Rung(thread, site.begin, site.end, site.longest, link)
             return self._thread(onward, begin, end, (*rungs, rung), missing=graph.wait(site.longest))
-        return Path(rungs, self.replies.culprit(answered, begin, end))
+        return StallPath(rungs, self.replies.culprit(answered, begin, end))
 
-    def _relayed(self, thread: int, begin: int, end: int, rungs: tuple[Rung, ...], let_go: _LetGo) -> Path | None:
+    def _relayed(self, thread: int, begin: int, end: int, rungs: tuple[Rung, ...], let_go: _LetGo) -> StallPath | None:
         """An idle thread went on to let another go: because of somebody's message, or by its own clock."""
         graph = self.graph
         turn = self.relays.turn(let_go.segment, let_go.waiting, begin)
@@ -257,8 +261,8 @@ class Blame:
             on = _LetGo(wait, turn.sender.segment)
             return self._thread(turn.sender.thread, begin, until, (*rungs, rung), let_go=on)
         if turn.by_clock and self._rested_by_clock(thread, begin, end) < graph.settings.polls:
-            culprit = Culprit(Ending.SLEPT, thread, begin, end, wait.node, turn.wait)
-            return Path(rungs, replace(culprit, fed_by=(let_go.waiting.thread,)))
+            culprit = Culprit(CulpritEnding.SLEPT, thread, begin, end, wait.node, turn.wait)
+            return StallPath(rungs, replace(culprit, fed_by=(let_go.waiting.thread,)))
         return None
 
     def _rested_by_clock(self, thread: int, begin: int, end: int) -> int:
@@ -271,7 +275,7 @@ class Blame:
     def _running(self, thread: int, ran: Ran | None, begin: int, end: int) -> Culprit:
         graph = self.graph
         if ran is None:
-            return Culprit(Ending.UNKNOWN, thread, begin, end, -1)
+            return Culprit(CulpritEnding.UNKNOWN, thread, begin, end, -1)
         fed = self.replies.fed_by(thread, ran.begin)
         place = common_place(graph, samples_in(graph, thread, begin, end))
         rivals = kept_from_cpu(graph, thread, ran.begin, ran.end)
@@ -279,8 +283,8 @@ class Blame:
         # A run that is long by itself is the cause, however much longer a busy machine made it.
         if kept > (ran.end - ran.begin) / 2 and ran.end - ran.begin - kept < self._ordinary_run(thread):
             busiest = tuple(rivals.most_common(3))
-            return Culprit(Ending.STARVED, thread, ran.begin, ran.end, place, fed_by=fed, others=busiest)
-        return Culprit(Ending.RAN, thread, ran.begin, ran.end, place, fed_by=fed)
+            return Culprit(CulpritEnding.STARVED, thread, ran.begin, ran.end, place, fed_by=fed, others=busiest)
+        return Culprit(CulpritEnding.RAN, thread, ran.begin, ran.end, place, fed_by=fed)
 
     def _ordinary_run(self, thread: int) -> int:
         """How long a thread may run on end without being out of the ordinary."""

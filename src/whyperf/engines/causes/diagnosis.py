@@ -10,12 +10,12 @@ import numpy as np
 
 from whyperf.engines.causes import path_sentences
 from whyperf.engines.causes.anomalies import find_anomalies
-from whyperf.engines.causes.blame import Blame
+from whyperf.engines.causes.blame import CausalBlame
 from whyperf.engines.causes.disturbance import is_disturbance, is_firm, is_usual
 from whyperf.engines.causes.flags import polled_at, suggested_flags
 from whyperf.engines.causes.graph import Graph
-from whyperf.engines.causes.path import Anomaly, Ending, Stall
-from whyperf.engines.causes.roles import Roles, play
+from whyperf.engines.causes.path import Anomaly, CulpritEnding, Stall
+from whyperf.engines.causes.roles import ThreadRoles, play
 from whyperf.engines.causes.settings import CausesSettings
 from whyperf.engines.recording_protocol import Recorded
 from whyperf.errors import WhyperfError
@@ -26,8 +26,8 @@ from whyperf.recording.file_backed import large_arrays_in_files
 class Causes:
     """What was found in one stalled recording."""
 
-    roles: Roles
-    normals: tuple[Roles, ...]
+    roles: ThreadRoles
+    normals: tuple[ThreadRoles, ...]
     stalls: tuple[Stall, ...]  # most time first
     notes: tuple[str, ...] = ()
 
@@ -37,7 +37,7 @@ class Causes:
 
 
 @dataclass(frozen=True)
-class Where:
+class StallFilter:
     """What the user says of the stall: a moment (nanoseconds of CLOCK_MONOTONIC), a thread's name or number."""
 
     at: int | None = None
@@ -49,7 +49,7 @@ def find_causes(
     stalled: Recorded,
     normals: Sequence[Recorded],
     settings: CausesSettings | None = None,
-    where: Where | None = None,
+    where: StallFilter | None = None,
 ) -> Causes:
     chosen = settings or CausesSettings()
     roles, *usual = play(Graph(stalled, chosen), [Graph(one, chosen) for one in normals])
@@ -64,9 +64,9 @@ def find_causes(
     return Causes(roles, tuple(usual), tuple(kept[: chosen.most_findings]), tuple(_notes(roles, kept, disturbed)))
 
 
-def explain(roles: Roles, normals: Sequence[Roles], anomalies: Sequence[Anomaly]) -> tuple[Stall, ...]:
+def explain(roles: ThreadRoles, normals: Sequence[ThreadRoles], anomalies: Sequence[Anomaly]) -> tuple[Stall, ...]:
     """Anomalies that lie on another's path waited along with it and are not reported by themselves."""
-    blame = Blame(roles, normals)
+    blame = CausalBlame(roles, normals)
     stalls = [Stall(one, blame.explain(one)) for one in anomalies]
     outer = [one for one in stalls if not any(_leads_to(other, one) for other in stalls)]
     outer = [one for one in outer if not _is_part_of_another(one, stalls)] or outer or stalls
@@ -110,18 +110,21 @@ def _is_part_of_another(stall: Stall, stalls: Sequence[Stall]) -> bool:
 
 def _weight(stall: Stall) -> tuple[bool, int]:
     """Paths that come to somebody before those that end in the dark; then by time."""
-    dark = stall.path.culprit.ending in (Ending.OUTSIDE, Ending.UNKNOWN, Ending.POLLED) or stall.path.guessed
+    dark = (
+        stall.path.culprit.ending in (CulpritEnding.OUTSIDE, CulpritEnding.UNKNOWN, CulpritEnding.POLLED)
+        or stall.path.guessed
+    )
     return not dark, stall.anomaly.excess
 
 
 def _same_end(one: Stall, other: Stall) -> bool:
     a, b = one.path.culprit, other.path.culprit
-    if a.ending is Ending.CYCLE and b.ending is Ending.CYCLE:
+    if a.ending is CulpritEnding.CYCLE and b.ending is CulpritEnding.CYCLE:
         return {rung.thread for rung in one.path.rungs} & {rung.thread for rung in other.path.rungs} != set()
     return a.thread == b.thread and a.ending is b.ending and a.node == b.node
 
 
-def _at(graph: Graph, anomalies: Sequence[Anomaly], where: Where) -> list[Anomaly]:
+def _at(graph: Graph, anomalies: Sequence[Anomaly], where: StallFilter) -> list[Anomaly]:
     """What was asked for; a wait or turn of the thread at that moment even if it is not out of the ordinary."""
     found = [one for one in anomalies if _fits(graph, one, where)]
     if found or where.at is None:
@@ -144,7 +147,7 @@ def _at(graph: Graph, anomalies: Sequence[Anomaly], where: Where) -> list[Anomal
     return sorted(waits, key=lambda one: -one.excess)
 
 
-def _fits(graph: Graph, anomaly: Anomaly, where: Where) -> bool:
+def _fits(graph: Graph, anomaly: Anomaly, where: StallFilter) -> bool:
     if where.at is not None and not anomaly.begin <= where.at <= anomaly.end:
         return False
     return where.thread is None or is_called(graph, anomaly.thread, where.thread)
@@ -155,7 +158,7 @@ def is_called(graph: Graph, thread: int, name: str) -> bool:
     return name in (str(one.tid), one.name, one.label, one.program)
 
 
-def _notes(roles: Roles, stalls: Sequence[Stall], disturbed: Sequence[Stall]) -> list[str]:
+def _notes(roles: ThreadRoles, stalls: Sequence[Stall], disturbed: Sequence[Stall]) -> list[str]:
     graph, trace = roles.graph, roles.graph.trace.manifest.trace
     notes = [
         f"A busy machine: {path_sentences.stalled(graph, stall.anomaly)}; "

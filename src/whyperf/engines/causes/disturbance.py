@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from whyperf.engines.causes.activity import kept_from_cpu, samples_in
 from whyperf.engines.causes.graph import Graph
-from whyperf.engines.causes.path import Ending, Stall
-from whyperf.engines.causes.roles import Roles
+from whyperf.engines.causes.path import CulpritEnding, Stall
+from whyperf.engines.causes.roles import ThreadRoles
 
 # Endings that are somebody's doing; disks and whatever is outside the recording take now longer, now shorter.
-_SOMEBODYS = (Ending.RAN, Ending.SLEPT, Ending.NO_REPLY, Ending.GONE, Ending.CYCLE)
+_SOMEBODYS = (CulpritEnding.RAN, CulpritEnding.SLEPT, CulpritEnding.NO_REPLY, CulpritEnding.GONE, CulpritEnding.CYCLE)
 
 _AS_LONG = 1.5
 
@@ -25,14 +25,14 @@ def is_disturbance(graph: Graph, stall: Stall) -> bool:
     seen = sum(len(samples_in(graph, thread, culprit.begin, culprit.end)) for thread in own)
     hz = graph.trace.manifest.trace.sample_hz if graph.trace.manifest.trace is not None else 0.0
     ran = seen / hz * 1e9 if hz else 0.0
-    return culprit.ending is Ending.STARVED and ran < (culprit.end - culprit.begin) / 2
+    return culprit.ending is CulpritEnding.STARVED and ran < (culprit.end - culprit.begin) / 2
 
 
-def is_usual(roles: Roles, normals: Sequence[Roles], stall: Stall) -> bool:
+def is_usual(roles: ThreadRoles, normals: Sequence[ThreadRoles], stall: Stall) -> bool:
     """Too little is known of what stalled to say that it does not last as long as a rule, and what the culprit did
     lasts as long in the normal run. Or it sleeps again and again, as it does there most of the time."""
     graph, wait = roles.graph, stall.path.culprit.wait
-    if stall.path.culprit.ending is Ending.POLLED and any(_paces_itself(one, roles, wait) for one in normals):
+    if stall.path.culprit.ending is CulpritEnding.POLLED and any(_paces_itself(one, roles, wait) for one in normals):
         return True
     if wait < 0 or stall.anomaly.instances >= graph.settings.own_normal_waits:
         return False
@@ -41,7 +41,7 @@ def is_usual(roles: Roles, normals: Sequence[Roles], stall: Stall) -> bool:
     return int(graph.ends[wait] - graph.waits.begin[wait]) <= _AS_LONG * longest
 
 
-def _paces_itself(normal: Roles, roles: Roles, wait: int) -> bool:
+def _paces_itself(normal: ThreadRoles, roles: ThreadRoles, wait: int) -> bool:
     """Whether such threads spend most of the time that they are seen at such a wait: how many of their sleeps look like
     one is by chance."""
     threads = normal.threads_like(roles.of_thread[int(roles.graph.waits.thread[wait])])
@@ -64,7 +64,7 @@ def is_firm(graph: Graph, stall: Stall) -> bool:
     idle = stall.anomaly.wait >= 0 and graph.in_loop[stall.anomaly.wait] and not graph.asks[stall.anomaly.wait]
     if stall.anomaly.excess >= settings.least_excess_ns and not idle:
         return True
-    own_sleep = path.culprit.ending is Ending.SLEPT and path.culprit.thread == stall.anomaly.thread
+    own_sleep = path.culprit.ending is CulpritEnding.SLEPT and path.culprit.thread == stall.anomaly.thread
     if path.culprit.ending not in _SOMEBODYS or path.guessed or own_sleep:
         return False
     waited = {(path.culprit.thread, path.culprit.begin, path.culprit.end)}

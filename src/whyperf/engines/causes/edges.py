@@ -11,12 +11,12 @@ from whyperf.engines.causes.grouping import groups
 from whyperf.engines.causes.handovers import armed_by_others, handed_over
 from whyperf.engines.causes.messages import Messages
 from whyperf.engines.causes.segments import Segments
-from whyperf.engines.causes.symbols import Symbols
+from whyperf.engines.causes.symbols import CausesSymbols
 from whyperf.engines.causes.tasks import Tasks
-from whyperf.engines.causes.trace import Trace
-from whyperf.engines.causes.waits import Ended, Waits
+from whyperf.engines.causes.trace import EventTrace
+from whyperf.engines.causes.waits import Ended, ThreadWaits
 from whyperf.engines.compiled import njit
-from whyperf.engines.kernel.rules import Strength
+from whyperf.engines.kernel.rules import LinkStrength
 from whyperf.recording.events import EventKind
 
 # Mechanisms that no rule of the file names.
@@ -35,7 +35,7 @@ class Edges:
 
     source: Int32s
     target: Int32s
-    strength: Int8s  # `Strength`
+    strength: Int8s  # `LinkStrength`
     mechanism: Int32s  # number of the wake rule, or one of the above
     start: Ints  # those into segment s are rows start[s] .. start[s + 1]
 
@@ -50,7 +50,7 @@ class Wakes:
     rule: Int32s
 
 
-def classify_wakes(trace: Trace, waits: Waits) -> Wakes:
+def classify_wakes(trace: EventTrace, waits: ThreadWaits) -> Wakes:
     events = trace.events
     rule = np.full(len(waits), -1, np.int32)
     woken = np.flatnonzero(waits.ended == Ended.THREAD)
@@ -65,14 +65,14 @@ def classify_wakes(trace: Trace, waits: Waits) -> Wakes:
 
 def build_edges(
     *,
-    trace: Trace,
-    waits: Waits,
+    trace: EventTrace,
+    waits: ThreadWaits,
     segments: Segments,
     wakes: Wakes,
     loops: Bools,
     messages: Messages,
     tasks: Tasks,
-    symbols: Symbols,
+    symbols: CausesSymbols,
     rare: float,
 ) -> Edges:
     """`loops` tells which waits are between turns."""
@@ -83,37 +83,37 @@ def build_edges(
     follower = np.full(len(waits), -1, np.int32)
     followed = segments.before >= 0
     follower[segments.before[followed]] = np.flatnonzero(followed)
-    strengths = np.array([*(rule.strength for rule in trace.rules.wakes), Strength.WEAK], np.int8)
+    strengths = np.array([*(rule.strength for rule in trace.rules.wakes), LinkStrength.WEAK], np.int8)
     waker = segments_at(segments, events.thread[waits.wake[behind]], events.time[waits.wake[behind]])
     rule = wakes.rule[behind]
     pieces.append((waker, follower[behind], strengths[rule], np.where(rule >= 0, rule, UNKNOWN).astype(np.int32)))
 
     sender = segments_at(segments, events.thread[messages.send], events.time[messages.send])
     receiver = segments_at(segments, events.thread[messages.receive], events.time[messages.receive])
-    pieces.append(_uniform(sender, receiver, Strength.STRONG, MESSAGE))
+    pieces.append(_uniform(sender, receiver, LinkStrength.STRONG, MESSAGE))
 
     forks = np.flatnonzero((events.kind == EventKind.FORK) & (events.other >= 0) & (events.thread >= 0))
     first = np.append(segments.of_thread[:-1], -1)
     first[:-1][np.diff(segments.of_thread) == 0] = -1
     child = first[events.other[forks]]
     parent = segments_at(segments, events.thread[forks], events.time[forks])
-    pieces.append(_uniform(parent, child.astype(np.int32), Strength.STRONG, FORK))
+    pieces.append(_uniform(parent, child.astype(np.int32), LinkStrength.STRONG, FORK))
 
     for (asked, taken), kind in zip(handed_over(events), (REQUEST, WORK), strict=True):
         asker = segments_at(segments, events.thread[asked], events.time[asked])
         doer = segments_at(segments, events.thread[taken], events.time[taken])
-        pieces.append(_uniform(asker, doer, Strength.STRONG, kind))
+        pieces.append(_uniform(asker, doer, LinkStrength.STRONG, kind))
 
     putter = segments_at(segments, events.thread[tasks.put], events.time[tasks.put])
     runner = segments_at(segments, events.thread[tasks.run], events.time[tasks.run])
     weak = np.array([queue.strength == "weak" for queue in trace.queues], np.bool_)[tasks.queue]
-    strength = np.where(weak, np.int8(Strength.WEAK), np.int8(Strength.STRONG))
+    strength = np.where(weak, np.int8(LinkStrength.WEAK), np.int8(LinkStrength.STRONG))
     pieces.append((putter, runner, strength, TASK - tasks.queue))
 
     clocked = np.flatnonzero((waits.ended == Ended.TIMER) & (waits.wake >= 0))
     armed, fired = armed_by_others(events, waits.wake[clocked])
     setter = segments_at(segments, events.thread[armed], events.time[armed])
-    pieces.append(_uniform(setter, follower[clocked[fired]], Strength.STRONG, TIMER))
+    pieces.append(_uniform(setter, follower[clocked[fired]], LinkStrength.STRONG, TIMER))
 
     source, target, strength, mechanism = (np.concatenate(column) for column in zip(*pieces, strict=True))
     known = (source >= 0) & (target >= 0) & (source != target)
@@ -131,7 +131,7 @@ def build_edges(
 _Piece = tuple[Int32s, Int32s, Int8s, Int32s]
 
 
-def _uniform(source: Int32s, target: Int32s, strength: Strength, mechanism: int) -> _Piece:
+def _uniform(source: Int32s, target: Int32s, strength: LinkStrength, mechanism: int) -> _Piece:
     return source, target, np.full(len(source), strength, np.int8), np.full(len(source), mechanism, np.int32)
 
 
@@ -154,7 +154,7 @@ def _find_segments(of_thread: Ints, begin: Ints, thread: Int32s, time: Ints, fou
         found[at] = max(inside, low)
 
 
-def _neighbours(segments: Segments, loops: Bools, symbols: Symbols, rare: float) -> _Piece:
+def _neighbours(segments: Segments, loops: Bools, symbols: CausesSymbols, rare: float) -> _Piece:
     """Adjacent segments of a thread: weak, boosted by a rare symbol that they share, none across the end of a task.
 
     Sharing nothing (but dispatchers) they are unrelated, unless the thread merely waited between them (section 5).

@@ -16,7 +16,7 @@ from whyperf.engines.causes.detail import (
 )
 from whyperf.engines.causes.diagnosis import Causes
 from whyperf.engines.causes.graph import Graph
-from whyperf.engines.causes.path import Certainty, Culprit, Ending, Rung, Stall
+from whyperf.engines.causes.path import Certainty, Culprit, CulpritEnding, Rung, Stall
 from whyperf.engines.causes.stacks import Frame
 from whyperf.engines.finding import Finding, Place
 from whyperf.engines.functions import UNKNOWN
@@ -25,7 +25,7 @@ from whyperf.recording.identity import FunctionKey
 
 # What a path is worth by its least certain part.
 _WORTH = {Certainty.STRONG: 1.0, Certainty.WEAK: 0.9, Certainty.INFERRED: 0.8, Certainty.GUESS: 0.5}
-_DARK = (Ending.OUTSIDE, Ending.UNKNOWN, Ending.POLLED)
+_DARK = (CulpritEnding.OUTSIDE, CulpritEnding.UNKNOWN, CulpritEnding.POLLED)
 _IN_THE_DARK = 0.5  # the culprit is outside the recording, or nothing is known of what it did
 
 
@@ -37,7 +37,7 @@ def findings(causes: Causes) -> tuple[Finding, ...]:
 
 
 def pattern(culprit: Culprit) -> str:
-    return {Ending.RAN: "long-run", Ending.CYCLE: "deadlock", Ending.STARVED: "external"}.get(
+    return {CulpritEnding.RAN: "long-run", CulpritEnding.CYCLE: "deadlock", CulpritEnding.STARVED: "external"}.get(
         culprit.ending, "long-wait"
     )
 
@@ -56,7 +56,9 @@ def _finding(causes: Causes, rank: int, stall: Stall, longest: int) -> Finding:
         place=Place(frame.file, frame.line) if frame is not None else Place("", 0),
         rank=rank,
         score=certain * stall.anomaly.excess / longest,
-        share=explained if culprit.ending not in (Ending.NO_REPLY, Ending.GONE, Ending.CYCLE) else 1.0,
+        share=explained
+        if culprit.ending not in (CulpritEnding.NO_REPLY, CulpritEnding.GONE, CulpritEnding.CYCLE)
+        else 1.0,
         path=tuple(one.function for one in reversed(_down_to(frames, frame))),
         pattern=pattern(culprit),
         why=path_sentences.why(graph, stall, compared=bool(causes.normals)),

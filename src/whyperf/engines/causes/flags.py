@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from whyperf.engines.causes.graph import Graph
-from whyperf.engines.causes.path import Ending, Stall
+from whyperf.engines.causes.path import CulpritEnding, Stall
 from whyperf.engines.run import texts
 
 _WATCHABLE = 4  # a CPU's breakpoints
@@ -17,7 +17,7 @@ _SHARED_ON_PURPOSE = ("volatile", "atomic", "_Atomic")
 def polled_at(stall: Stall) -> int:
     """The wait in which a thread polled for nobody knows what; -1: there was none."""
     path = stall.path
-    if path.culprit.ending is Ending.POLLED:
+    if path.culprit.ending is CulpritEnding.POLLED:
         return path.culprit.wait
     return path.rungs[0].wait if path.guessed and path.rungs else -1
 

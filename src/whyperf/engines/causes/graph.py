@@ -12,20 +12,20 @@ from whyperf.engines.causes.edges import Edges, Wakes, build_edges, classify_wak
 from whyperf.engines.causes.loops import Site, asks, at_loop_sites, looks_passive, loop_sites
 from whyperf.engines.causes.messages import Channels, Messages, channels, match_messages
 from whyperf.engines.causes.segments import Segments, cut_segments
-from whyperf.engines.causes.settings import CausesSettings, PaperSettings
+from whyperf.engines.causes.settings import CausesPaperSettings, CausesSettings
 from whyperf.engines.causes.shed_intervals import without_gaps
 from whyperf.engines.causes.stacks import Frame
-from whyperf.engines.causes.symbols import Symbols
+from whyperf.engines.causes.symbols import CausesSymbols
 from whyperf.engines.causes.tasks import Tasks, find_tasks
-from whyperf.engines.causes.trace import Thread, Trace
-from whyperf.engines.causes.waits import NEVER, Sleeps, Waits, find_waits
-from whyperf.engines.kernel.rules import Call, Rules, load_rules
+from whyperf.engines.causes.trace import EventThread, EventTrace
+from whyperf.engines.causes.waits import NEVER, Sleeps, ThreadWaits, find_waits
+from whyperf.engines.kernel.rules import CallRule, Rules, load_rules
 from whyperf.engines.recording_protocol import Recorded
 
 
 @dataclass(frozen=True)
 class Wait:
-    """One row of `Waits`, to look at."""
+    """One row of `ThreadWaits`, to look at."""
 
     number: int
     thread: int
@@ -44,15 +44,15 @@ class Graph:
     def __init__(self, recording: Recorded, settings: CausesSettings, rules: Rules | None = None) -> None:
         self.settings = settings
         self.rules = rules or load_rules()
-        self.trace = Trace(recording, self.rules)
+        self.trace = EventTrace(recording, self.rules)
         self.call_bits: Ints = self.rules.call_bits
 
     @cached_property
-    def _waits(self) -> tuple[Waits, Sleeps]:
+    def _waits(self) -> tuple[ThreadWaits, Sleeps]:
         return find_waits(self.trace.events, self.call_bits, self.trace.pids, self.settings.poll_gap_ns)
 
     @property
-    def waits(self) -> Waits:
+    def waits(self) -> ThreadWaits:
         return self._waits[0]
 
     @cached_property
@@ -130,12 +130,12 @@ class Graph:
         return match_messages(self.trace, without_gaps(self.trace, self.channels), self.settings.late_send_ns)
 
     @cached_property
-    def symbols(self) -> Symbols:
-        return Symbols(self.trace, self.segments)
+    def symbols(self) -> CausesSymbols:
+        return CausesSymbols(self.trace, self.segments)
 
     @cached_property
     def edges(self) -> Edges:
-        rare = PaperSettings().rare_symbols
+        rare = CausesPaperSettings().rare_symbols
         return build_edges(
             trace=self.trace,
             waits=self.waits,
@@ -187,14 +187,14 @@ class Graph:
             int(waits.sleeps[number]),
         )
 
-    def thread(self, number: int) -> Thread:
+    def thread(self, number: int) -> EventThread:
         return self.trace.threads[number]
 
     def main_thread(self, pid: int) -> int | None:
         number = self.trace.thread_of_tid.get(pid) if pid else None
         return number if number is not None and self.thread(number).main else None
 
-    def does(self, call: int, what: Call) -> bool:
+    def does(self, call: int, what: CallRule) -> bool:
         return 0 <= call < len(self.call_bits) and bool(self.call_bits[call] & what)
 
     def stack(self, node: int) -> tuple[Frame, ...]:

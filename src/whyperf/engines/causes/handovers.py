@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from whyperf.engines.arrays import Int32s, Ints, Words
-from whyperf.engines.causes.trace import Events
+from whyperf.engines.causes.trace import TraceEvents
 from whyperf.engines.compiled import njit
 from whyperf.recording.events import EventKind
 
@@ -17,13 +17,13 @@ HANDED_OVER = (
 )
 
 
-def handed_over(events: Events) -> Iterator[tuple[Ints, Ints]]:
+def handed_over(events: TraceEvents) -> Iterator[tuple[Ints, Ints]]:
     """For each kind of work the events with which items were asked for and taken up, row by row."""
     for begins, ends in HANDED_OVER:
         yield begun_before(events, np.flatnonzero(events.kind == begins), np.flatnonzero(events.kind == ends))
 
 
-def armed_by_others(events: Events, wakes: Int32s) -> tuple[Ints, Ints]:
+def armed_by_others(events: TraceEvents, wakes: Int32s) -> tuple[Ints, Ints]:
     """Where the timers were set behind wake-ups, and which of these those are; a thread's own sleeps are left out."""
     rows = np.argsort(wakes, kind="stable")
     armed, fired = begun_before(events, np.flatnonzero(events.kind == EventKind.TIMER_START), wakes[rows])
@@ -31,7 +31,7 @@ def armed_by_others(events: Events, wakes: Int32s) -> tuple[Ints, Ints]:
     return armed[others], rows[np.searchsorted(wakes[rows], fired[others])]
 
 
-def begun_before(events: Events, begins: Ints, ends: Ints | Int32s) -> tuple[Ints, Ints]:
+def begun_before(events: TraceEvents, begins: Ints, ends: Ints | Int32s) -> tuple[Ints, Ints]:
     """The last beginning of the same object before each end that has one."""
     before = np.full(len(ends), -1, np.int64)
     _find_last(events.object, begins, ends.astype(np.int64), before)

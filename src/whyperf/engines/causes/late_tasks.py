@@ -11,9 +11,9 @@ import numpy as np
 from whyperf.engines.arrays import Int32s, Ints
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.grouping import groups
-from whyperf.engines.causes.limits import Limits
+from whyperf.engines.causes.limits import StallLimits
 from whyperf.engines.causes.path import Anomaly
-from whyperf.engines.causes.roles import Roles
+from whyperf.engines.causes.roles import ThreadRoles
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class TaskKind:
         return self, TaskKind(self.queue, self.runs, ()), TaskKind(self.queue, (), ())
 
 
-def late_tasks(stalled: Roles, normals: Sequence[Roles], limits: Limits) -> list[Anomaly]:
+def late_tasks(stalled: ThreadRoles, normals: Sequence[ThreadRoles], limits: StallLimits) -> list[Anomaly]:
     """Of each kind the one that stayed longest, for every thread that ran such."""
     graph = stalled.graph
     events, tasks, settings = graph.trace.events, graph.tasks, graph.settings

@@ -11,9 +11,9 @@ from whyperf.engines.causes.grouping import groups
 from whyperf.engines.causes.messages import Messages
 from whyperf.engines.causes.settings import CausesSettings
 from whyperf.engines.causes.tasks import Tasks
-from whyperf.engines.causes.trace import Trace
-from whyperf.engines.causes.waits import Ended, Waits
-from whyperf.engines.kernel.rules import Call
+from whyperf.engines.causes.trace import EventTrace
+from whyperf.engines.causes.waits import Ended, ThreadWaits
+from whyperf.engines.kernel.rules import CallRule
 from whyperf.engines.kernel.system_calls import COUNTED, numbers
 from whyperf.recording.events import EventKind
 
@@ -22,7 +22,7 @@ _COUNTED = numbers(COUNTED)
 Site = tuple[int, int]  # system call, stack node
 
 
-def loop_sites(trace: Trace, waits: Waits, passive: Bools, settings: CausesSettings) -> dict[int, Site]:
+def loop_sites(trace: EventTrace, waits: ThreadWaits, passive: Bools, settings: CausesSettings) -> dict[int, Site]:
     """By thread its loop's site: the shallowest repeated one, if that looks like waiting for work.
 
     Needed by every server: without it each idle worker is a long wait. The shallowest, because a request's own waits
@@ -46,13 +46,13 @@ def loop_sites(trace: Trace, waits: Waits, passive: Bools, settings: CausesSetti
         least = min(depth(node) for _, node in repeated)
         shallow = {one: n for one, n in repeated.items() if depth(one[1]) == least}
         idle = {one: n[0] for one, n in shallow.items() if n[1] >= settings.loop_part * n[0]}
-        paced = any(bits[one[0]] & Call.SLEEP and one not in idle for one in shallow)
+        paced = any(bits[one[0]] & CallRule.SLEEP and one not in idle for one in shallow)
         if idle and not paced:
             loops[thread] = max(idle, key=lambda one: idle[one])
     return loops
 
 
-def at_loop_sites(trace: Trace, waits: Waits, loops: dict[int, Site]) -> Bools:
+def at_loop_sites(trace: EventTrace, waits: ThreadWaits, loops: dict[int, Site]) -> Bools:
     """By wait: whether it is at its thread's loop site, as far as its stack, which may be cut, tells."""
     events = trace.events
     call, site = events.call[waits.first], events.site[waits.first]
@@ -70,26 +70,26 @@ def at_loop_sites(trace: Trace, waits: Waits, loops: dict[int, Site]) -> Bools:
     return at
 
 
-def looks_passive(trace: Trace, waits: Waits, asked: Bools, tasks: Tasks) -> Bools:
+def looks_passive(trace: EventTrace, waits: ThreadWaits, asked: Bools, tasks: Tasks) -> Bools:
     """Waiting for work: among several descriptors, for a connection, for a request, on a futex that is no lock; in
     whatever way, but for a lock, where the thread runs tasks that others have put (GLib polls one descriptor)."""
     events, rules = trace.events, trace.rules
     bits = rules.call_bits[np.clip(events.call[waits.first], -1, len(rules.call_bits) - 1)]
-    several = (bits & Call.MULTIPLEX != 0) & ~_single_descriptor(trace, waits)
-    one_object = ((bits & Call.RECEIVE) != 0) | ((bits & Call.MULTIPLEX != 0) & ~several)
-    waiting = (bits & (Call.MULTIPLEX | Call.RECEIVE | Call.FUTEX | Call.SLEEP)) != 0
+    several = (bits & CallRule.MULTIPLEX != 0) & ~_single_descriptor(trace, waits)
+    one_object = ((bits & CallRule.RECEIVE) != 0) | ((bits & CallRule.MULTIPLEX != 0) & ~several)
+    waiting = (bits & (CallRule.MULTIPLEX | CallRule.RECEIVE | CallRule.FUTEX | CallRule.SLEEP)) != 0
     locked = _in_locks(trace, waits)
     passive: Bools = (
-        (bits & Call.ACCEPT != 0)
+        (bits & CallRule.ACCEPT != 0)
         | several
         | (one_object & _served_here(trace, waits) & ~asked)
-        | ((bits & Call.FUTEX != 0) & ~locked & ~asked)
+        | ((bits & CallRule.FUTEX != 0) & ~locked & ~asked)
         | (waiting & ~locked & _runs_tasks(trace, tasks)[waits.thread])
     )
     return passive
 
 
-def _runs_tasks(trace: Trace, tasks: Tasks) -> Bools:
+def _runs_tasks(trace: EventTrace, tasks: Tasks) -> Bools:
     """By thread: whether it runs what others have put."""
     putter, runner = trace.events.thread[tasks.put], trace.events.thread[tasks.run]
     runs = np.zeros(len(trace.threads), np.bool_)
@@ -97,7 +97,7 @@ def _runs_tasks(trace: Trace, tasks: Tasks) -> Bools:
     return runs
 
 
-def asks(trace: Trace, waits: Waits, messages: Messages) -> Bools:
+def asks(trace: EventTrace, waits: ThreadWaits, messages: Messages) -> Bools:
     """By wait: whether the thread had mostly spoken to those who end waits at its site before they ever spoke to it.
 
     Whoever asks and whoever serves wait alike, each for the other, in turns; who spoke first tells them apart. Needed
@@ -121,7 +121,7 @@ def asks(trace: Trace, waits: Waits, messages: Messages) -> Bools:
 _NEVER = np.iinfo(np.int64).max
 
 
-def _first_words(trace: Trace, messages: Messages) -> dict[tuple[int, int], int]:
+def _first_words(trace: EventTrace, messages: Messages) -> dict[tuple[int, int], int]:
     """When a thread first woke another, or sent it something: who is not asleep need not be woken."""
     events = trace.events
     woke = np.flatnonzero(
@@ -136,7 +136,7 @@ def _first_words(trace: Trace, messages: Messages) -> dict[tuple[int, int], int]
     return {(thread, other): time for thread, other, time in zip(*columns, strict=True)}
 
 
-def _single_descriptor(trace: Trace, waits: Waits) -> Bools:
+def _single_descriptor(trace: EventTrace, waits: ThreadWaits) -> Bools:
     """poll() and ppoll() tell how many; for one of them the recorder also tells which object."""
     events = trace.events
     polls = np.isin(events.call[waits.first], _COUNTED)
@@ -144,7 +144,7 @@ def _single_descriptor(trace: Trace, waits: Waits) -> Bools:
     return single
 
 
-def _in_locks(trace: Trace, waits: Waits) -> Bools:
+def _in_locks(trace: EventTrace, waits: ThreadWaits) -> Bools:
     """By wait: whether it is for a lock, which hardly ever is a wait for work."""
     rules = trace.rules
     site = trace.events.site[waits.first]
@@ -154,7 +154,7 @@ def _in_locks(trace: Trace, waits: Waits) -> Bools:
     return lock[where]
 
 
-def _served_here(trace: Trace, waits: Waits) -> Bools:
+def _served_here(trace: EventTrace, waits: ThreadWaits) -> Bools:
     """Whether the first thing that the process did with the object was to receive from it: it serves, not asks."""
     events = trace.events
     bits = trace.rules.call_bits[np.clip(events.call, -1, len(trace.rules.call_bits) - 1)]
@@ -163,11 +163,11 @@ def _served_here(trace: Trace, waits: Waits) -> Bools:
         & (events.result > 0)
         & (events.object != 0)
         & (events.thread >= 0)
-        & (bits & (Call.RECEIVE | Call.SEND) != 0)
+        & (bits & (CallRule.RECEIVE | CallRule.SEND) != 0)
     )
     keys = _process_object(trace.pids[events.thread[moved]], events.object[moved]).view(np.int64)
     first = groups(keys)[0]
-    asked = keys[first[bits[moved[first]] & Call.SEND != 0]]
+    asked = keys[first[bits[moved[first]] & CallRule.SEND != 0]]
     objects = events.object[waits.first]
     mine = _process_object(trace.pids[waits.thread], objects)
     served: Bools = (objects != 0) & ~np.isin(mine.view(np.int64), asked)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from whyperf.engines.arrays import Bools, Int32s, Ints, Words
-from whyperf.engines.causes.trace import Trace
+from whyperf.engines.causes.trace import EventTrace
 from whyperf.engines.compiled import njit
-from whyperf.engines.kernel.rules import Call
+from whyperf.engines.kernel.rules import CallRule
 from whyperf.recording.events import EventKind
 
 _INODE = np.uint64(0xFFFFFFFFFFFF)
@@ -54,21 +54,21 @@ def channel_of(object_: Words, peer: Words, sends: Bools) -> Words:
     return found
 
 
-def channels(trace: Trace) -> Channels:
+def channels(trace: EventTrace) -> Channels:
     events = trace.events
     bits = trace.rules.call_bits[np.clip(events.call, -1, len(trace.rules.call_bits) - 1)]
-    by_call = (events.kind == EventKind.SYSCALL) & (bits & (Call.RECEIVE | Call.SEND) != 0)
+    by_call = (events.kind == EventKind.SYSCALL) & (bits & (CallRule.RECEIVE | CallRule.SEND) != 0)
     # What goes through io_uring is in no system call of its own.
     by_socket = (events.kind == EventKind.SOCKET_SEND) | (events.kind == EventKind.SOCKET_RECEIVE)
     moved = (by_call | by_socket) & (events.result > 0) & (events.thread >= 0)
     rows = np.flatnonzero(moved).astype(np.int32)
-    sends = np.where(by_call[rows], bits[rows] & Call.SEND != 0, events.kind[rows] == EventKind.SOCKET_SEND)
+    sends = np.where(by_call[rows], bits[rows] & CallRule.SEND != 0, events.kind[rows] == EventKind.SOCKET_SEND)
     channel = channel_of(events.object[rows], events.peer[rows], sends)
     known = channel != 0
     return Channels(rows[known], channel[known], sends[known])
 
 
-def match_messages(trace: Trace, moved: Channels, late_ns: int) -> Messages:
+def match_messages(trace: EventTrace, moved: Channels, late_ns: int) -> Messages:
     events = trace.events
     order = np.lexsort((moved.rows, moved.channel))
     rows, channel, sends = moved.rows[order], moved.channel[order], moved.sends[order]

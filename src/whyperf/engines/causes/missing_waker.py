@@ -15,9 +15,9 @@ from whyperf.engines.causes.graph import Graph, Wait
 from whyperf.engines.causes.handovers import armed_by_others
 from whyperf.engines.causes.messages import channel_of
 from whyperf.engines.causes.path import Certainty, Link
-from whyperf.engines.causes.roles import Role, Roles
+from whyperf.engines.causes.roles import ThreadRole, ThreadRoles
 from whyperf.engines.causes.waits import Ended
-from whyperf.engines.kernel.rules import Call
+from whyperf.engines.kernel.rules import CallRule
 from whyperf.recording.events import EventKind
 from whyperf.recording.system_calls import NUMBERS
 
@@ -35,7 +35,7 @@ class Expected:
 
 
 class Expectations:
-    def __init__(self, stalled: Roles, normals: Sequence[Roles]) -> None:
+    def __init__(self, stalled: ThreadRoles, normals: Sequence[ThreadRoles]) -> None:
         self.roles, self.graph, self.normals = stalled, stalled.graph, normals
 
     def of(self, wait: Wait) -> Expected | None:
@@ -61,14 +61,16 @@ class Expectations:
     def _mutex_owner(self, wait: Wait) -> Expected | None:
         """glibc keeps the owner in a mutex' third word: a deadlock of two mutexes has no wake-up to follow."""
         graph = self.graph
-        if not graph.does(wait.call, Call.FUTEX) or not graph.rules.is_lock(graph.trace.stacks.functions(wait.node)):
+        if not graph.does(wait.call, CallRule.FUTEX) or not graph.rules.is_lock(
+            graph.trace.stacks.functions(wait.node)
+        ):
             return None
         owner = int(graph.trace.events.extra[graph.waits.last[wait.number]]) & 0xFFFFFFFF & _TID
         thread = graph.trace.thread_of_tid.get(owner)
         return _inferred(thread, "mutex", "the mutex names it as its owner")
 
     def _file_lock_holder(self, wait: Wait) -> Expected | None:
-        if not self.graph.does(wait.call, Call.LOCK):
+        if not self.graph.does(wait.call, CallRule.LOCK):
             return None
         graph = self.graph
         named = graph.main_thread(int(graph.trace.events.extra[graph.waits.last[wait.number]]) & 0xFFFFFFFF)
@@ -106,7 +108,7 @@ class Expectations:
 
     def _live_child(self, wait: Wait) -> Expected | None:
         graph = self.graph
-        if not graph.does(wait.call, Call.CHILD):
+        if not graph.does(wait.call, CallRule.CHILD):
             return None
         events, pid = graph.trace.events, graph.thread(wait.thread).pid
         forks = np.flatnonzero((events.kind == EventKind.FORK) & (events.other >= 0) & (events.time <= wait.end))
@@ -125,7 +127,7 @@ class Expectations:
 
     def _reader(self, wait: Wait) -> Expected | None:
         """A full pipe or socket: whoever reads it."""
-        if not self.graph.does(wait.call, Call.SEND):
+        if not self.graph.does(wait.call, CallRule.SEND):
             return None
         found = self._most_common(self._channel(wait, sends=True), sends=False, apart_from=wait.thread)
         return _inferred(found, "full channel", "it reads what was being written")
@@ -138,7 +140,7 @@ class Expectations:
     def _last_partner(self, wait: Wait) -> Expected | None:
         """Waiting among many: the other end of what the thread last sent to or received from."""
         graph = self.graph
-        if not graph.does(wait.call, Call.MULTIPLEX):
+        if not graph.does(wait.call, CallRule.MULTIPLEX):
             return None
         moved, events = graph.channels, graph.trace.events
         mine = np.flatnonzero((events.thread[moved.rows] == wait.thread) & (events.time[moved.rows] <= wait.begin))
@@ -156,13 +158,13 @@ class Expectations:
         sources = [(one, "in the good run") for one in self.normals] + [(self.roles, "as a rule")]
         for key in ((role, signature), (None, signature), (None, signature.broad)):
             for roles, where in sources:
-                for usual, _ in roles.usual_wakers.get(key, Counter[Role]()).most_common(2):
+                for usual, _ in roles.usual_wakers.get(key, Counter[ThreadRole]()).most_common(2):
                     thread = self._best_of_role(usual, wait)
                     if thread is not None:
                         return _inferred(thread, "usual waker", f"such waits are ended by it {where}")
         return None
 
-    def _best_of_role(self, role: Role, wait: Wait) -> int | None:
+    def _best_of_role(self, role: ThreadRole, wait: Wait) -> int | None:
         """Of several threads of the role the one that did one thing for most of the time."""
         threads = [one for one in self.roles.threads_like(role) if one != wait.thread]
         return max(threads, key=lambda one: self._coverage(one, wait), default=None)

@@ -35,7 +35,7 @@ class Rung:
     link: Link | None  # to the next rung or to the culprit
 
 
-class Ending(Enum):
+class CulpritEnding(Enum):
     """What the last thread of a path did instead."""
 
     RAN = "ran"
@@ -52,7 +52,7 @@ class Ending(Enum):
 
 @dataclass(frozen=True)
 class Culprit:
-    ending: Ending
+    ending: CulpritEnding
     thread: int
     begin: int
     end: int
@@ -65,7 +65,7 @@ class Culprit:
 
 
 @dataclass(frozen=True)
-class Path:
+class StallPath:
     rungs: tuple[Rung, ...]
     culprit: Culprit
 
@@ -97,5 +97,5 @@ class Stall:
     """An anomaly explained."""
 
     anomaly: Anomaly
-    path: Path
+    path: StallPath
     along: tuple[Anomaly, ...] = field(default=())  # stalls on the path or with the same end: they waited along

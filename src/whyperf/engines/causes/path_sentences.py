@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from whyperf.engines.causes.graph import Graph
-from whyperf.engines.causes.path import Anomaly, Culprit, Ending, Rung, Stall
-from whyperf.engines.kernel.rules import Call
+from whyperf.engines.causes.path import Anomaly, Culprit, CulpritEnding, Rung, Stall
+from whyperf.engines.kernel.rules import CallRule
 from whyperf.engines.quantities import seconds
 from whyperf.recording.system_calls import system_call_name
 
@@ -31,12 +31,12 @@ def did(graph: Graph, rung: Rung) -> str:
     """What a rung's thread waited in."""
     wait = graph.wait(rung.wait)
     call = system_call_name(wait.call) if wait.call >= 0 else "the kernel"
-    if graph.does(wait.call, Call.FUTEX):
+    if graph.does(wait.call, CallRule.FUTEX):
         call = "a lock" if graph.rules.is_lock(graph.trace.stacks.functions(wait.node)) else "another thread's signal"
         return f"waited for {call}{place(graph, wait.node)}"
-    if graph.does(wait.call, Call.SLEEP):
+    if graph.does(wait.call, CallRule.SLEEP):
         return f"{'polled' if wait.sleeps >= graph.settings.polls else 'slept'}{place(graph, wait.node)}"
-    if graph.does(wait.call, Call.MULTIPLEX) and graph.in_loop[rung.wait]:
+    if graph.does(wait.call, CallRule.MULTIPLEX) and graph.in_loop[rung.wait]:
         return f"had nothing to do, in {call}{place(graph, wait.node)}"
     return f"waited in {call}{place(graph, wait.node)}"
 
@@ -46,21 +46,21 @@ def ending(graph: Graph, culprit: Culprit) -> str:
     at, long = place(graph, culprit.node), seconds((culprit.end - culprit.begin) / 1e9)
     wait = graph.wait(culprit.wait) if culprit.wait >= 0 else None
     call = system_call_name(wait.call) if wait is not None and wait.call >= 0 else "the kernel"
-    if culprit.ending is Ending.NO_REPLY:
+    if culprit.ending is CulpritEnding.NO_REPLY:
         return f"finished its turn{at} without waking it{_difference(culprit)}"
-    if culprit.ending is Ending.GONE:
+    if culprit.ending is CulpritEnding.GONE:
         return f"had ended{at} without waking it{_difference(culprit)}"
-    if culprit.ending is Ending.STARVED:
+    if culprit.ending is CulpritEnding.STARVED:
         rivals = ", ".join(f"{who(graph, one)} {seconds(time / 1e9)}" for one, time in culprit.others)
         return f"was ready to run{at} for {long} and got no CPU; running meanwhile: {rivals}"
     said = {
-        Ending.RAN: f"was busy{at} for {long}",
-        Ending.SLEPT: f"slept{at} for {long}",
-        Ending.DEVICE: f"waited for the kernel or a device in {call}{at} for {long}",
-        Ending.OUTSIDE: f"waited in {call}{at} for {long}, for somebody who is not in the recording",
-        Ending.POLLED: f"polled{at} for {long}, for something that kernel events do not show",
-        Ending.CYCLE: f"waits for the first one in turn, in {call}{at}: none of them can go on",
-        Ending.UNKNOWN: f"was last seen{at}; the recording does not tell more",
+        CulpritEnding.RAN: f"was busy{at} for {long}",
+        CulpritEnding.SLEPT: f"slept{at} for {long}",
+        CulpritEnding.DEVICE: f"waited for the kernel or a device in {call}{at} for {long}",
+        CulpritEnding.OUTSIDE: f"waited in {call}{at} for {long}, for somebody who is not in the recording",
+        CulpritEnding.POLLED: f"polled{at} for {long}, for something that kernel events do not show",
+        CulpritEnding.CYCLE: f"waits for the first one in turn, in {call}{at}: none of them can go on",
+        CulpritEnding.UNKNOWN: f"was last seen{at}; the recording does not tell more",
     }
     return said[culprit.ending]
 
@@ -110,7 +110,7 @@ def why(graph: Graph, stall: Stall, *, compared: bool) -> str:
     first = f"{stalled(graph, anomaly)}; {usual(anomaly, compared=compared)}."
     itself = not stall.path.rungs[1:] and culprit.thread == anomaly.thread and anomaly.task < 0
     subject = "It" if itself else who(graph, culprit.thread)
-    if culprit.ending is Ending.CYCLE:
+    if culprit.ending is CulpritEnding.CYCLE:
         names = " -> ".join(who(graph, rung.thread) for rung in stall.path.rungs)
         return f"{first} Deadlock: {names} wait for each other in a circle."
     guess = " (a guess)" if stall.path.guessed else ""
@@ -123,7 +123,7 @@ def why(graph: Graph, stall: Stall, *, compared: bool) -> str:
 def _slept_in_pieces(graph: Graph, stall: Stall) -> str:
     """Of many short sleeps at one place the path knows the longest; nothing where that one was most of it."""
     culprit = stall.path.culprit
-    if culprit.ending is not Ending.SLEPT or not graph.does(graph.wait(culprit.wait).call, Call.SLEEP):
+    if culprit.ending is not CulpritEnding.SLEPT or not graph.does(graph.wait(culprit.wait).call, CallRule.SLEEP):
         return ""
     kept_waiting = [rung for rung in stall.path.rungs if rung.thread != culprit.thread]
     window = kept_waiting[-1] if kept_waiting else stall.anomaly

@@ -16,7 +16,7 @@ from whyperf.engines.causes.graph import Graph, Wait
 from whyperf.engines.causes.path import Certainty
 from whyperf.engines.causes.replies import Replies
 from whyperf.engines.causes.waits import Ended
-from whyperf.engines.kernel.rules import Strength
+from whyperf.engines.kernel.rules import LinkStrength
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Relays:
         """Whoever roused it from its loop on purpose, by an eventfd or a signal."""
         graph = self.graph
         rule, wake = int(graph.wakes.rule[wait]), int(graph.waits.wake[wait])
-        if rule < 0 or graph.rules.wakes[rule].strength is not Strength.STRONG:
+        if rule < 0 or graph.rules.wakes[rule].strength is not LinkStrength.STRONG:
             return None
         thread = int(graph.trace.events.thread[wake])
         if thread == waiting.thread:

@@ -12,8 +12,8 @@ from whyperf.engines.arrays import Bools, Int32s
 from whyperf.engines.causes.edges import FORK, MESSAGE, NEIGHBOUR, queue_of
 from whyperf.engines.causes.graph import Graph, Wait
 from whyperf.engines.causes.grouping import groups
-from whyperf.engines.causes.path import Culprit, Ending
-from whyperf.engines.causes.roles import Roles
+from whyperf.engines.causes.path import Culprit, CulpritEnding
+from whyperf.engines.causes.roles import ThreadRoles
 from whyperf.recording.events import EventKind
 
 
@@ -26,7 +26,7 @@ class TurnSegments:
 
 
 class Replies:
-    def __init__(self, stalled: Roles, normals: Sequence[Roles]) -> None:
+    def __init__(self, stalled: ThreadRoles, normals: Sequence[ThreadRoles]) -> None:
         self.roles, self.graph, self.normals = stalled, stalled.graph, normals
 
     def fed_by(self, thread: int, time: int) -> tuple[int, ...]:
@@ -134,7 +134,7 @@ class Replies:
         node = self._last_node(turn.segments, added)
         first, over = int(graph.segments.begin[turn.segments[0]]), int(graph.segments.end[last])
         return Culprit(
-            Ending.NO_REPLY,
+            CulpritEnding.NO_REPLY,
             turn.thread,
             max(first, min(begin, over)),
             min(over, end),
@@ -150,7 +150,7 @@ class Replies:
         did = set[str]().union(*(graph.symbols.of(one) for one in rows)) if rows else set[str]()
         skipped, added = self._against_normal(thread, did)
         node = self._last_node(rows, added)
-        return Culprit(Ending.GONE, thread, exited, exited, node, skipped=skipped, added=added)
+        return Culprit(CulpritEnding.GONE, thread, exited, exited, node, skipped=skipped, added=added)
 
     def _last_node(self, segments: range, added: Sequence[str]) -> int:
         """Where it was seen last in what normal turns do not have; else where it was seen last."""

@@ -12,30 +12,30 @@ import numpy as np
 from whyperf.engines.arrays import Int32s, Ints
 from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.grouping import groups
-from whyperf.engines.causes.thread_matching import Part, Parts, cast
-from whyperf.engines.kernel.rules import Call
+from whyperf.engines.causes.thread_matching import Parts, ThreadPart, cast
+from whyperf.engines.kernel.rules import CallRule
 
-_NOT_FOR_SIGNALS = Call.FUTEX | Call.RECEIVE | Call.SEND | Call.LOCK | Call.ACCEPT
+_NOT_FOR_SIGNALS = CallRule.FUTEX | CallRule.RECEIVE | CallRule.SEND | CallRule.LOCK | CallRule.ACCEPT
 
 
 @dataclass(frozen=True)
-class Role:
+class ThreadRole:
     """What a thread is for, and where it waits for work."""
 
-    part: Part
+    part: ThreadPart
     loop: tuple[str, ...]
 
     @property
-    def broader(self) -> tuple[Role, ...]:
+    def broader(self) -> tuple[ThreadRole, ...]:
         """Itself, then with ever less known: a thread may never have come to its loop, or have another command line."""
-        return self, Role(self.part, ()), Role(self.part.broad, self.loop), Role(self.part.broad, ())
+        return self, ThreadRole(self.part, ()), ThreadRole(self.part.broad, self.loop), ThreadRole(self.part.broad, ())
 
 
 @dataclass(frozen=True)
 class Signature:
     """What makes two waits comparable."""
 
-    part: Part
+    part: ThreadPart
     call: int
     functions: tuple[str, ...]
 
@@ -44,34 +44,34 @@ class Signature:
         return Signature(self.part.broad, self.call, self.functions)
 
 
-def play(stalled: Graph, normals: Sequence[Graph]) -> tuple[Roles, ...]:
+def play(stalled: Graph, normals: Sequence[Graph]) -> tuple[ThreadRoles, ...]:
     """Roles in all recordings, the stalled one's first."""
     parts = cast(stalled.trace, [one.trace for one in normals])
-    return tuple(Roles(graph, each) for graph, each in zip((stalled, *normals), parts, strict=True))
+    return tuple(ThreadRoles(graph, each) for graph, each in zip((stalled, *normals), parts, strict=True))
 
 
-class Roles:
+class ThreadRoles:
     """Roles of a graph's threads, and signatures of its waits."""
 
     def __init__(self, graph: Graph, parts: Parts) -> None:
         self.graph, self.parts = graph, parts
 
     @cached_property
-    def of_thread(self) -> list[Role]:
+    def of_thread(self) -> list[ThreadRole]:
         frames = self.graph.settings.signature_frames
         sites = [self.graph.loops.get(number) for number in range(len(self.parts))]
         loops = [self.graph.trace.stacks.functions(site[1])[:frames] if site else () for site in sites]
-        return [Role(part, loop) for part, loop in zip(self.parts, loops, strict=True)]
+        return [ThreadRole(part, loop) for part, loop in zip(self.parts, loops, strict=True)]
 
     @cached_property
-    def _threads_of(self) -> dict[Role, list[int]]:
-        found: dict[Role, list[int]] = defaultdict(list)
+    def _threads_of(self) -> dict[ThreadRole, list[int]]:
+        found: dict[ThreadRole, list[int]] = defaultdict(list)
         for number, role in enumerate(self.of_thread):
             for one in dict.fromkeys(role.broader):
                 found[one].append(number)
         return dict(found)
 
-    def threads_like(self, role: Role) -> list[int]:
+    def threads_like(self, role: ThreadRole) -> list[int]:
         """Of the same role, as closely as there are any."""
         return next((found for one in role.broader if (found := self._threads_of.get(one))), [])
 
@@ -79,7 +79,7 @@ class Roles:
     def _signed(self) -> tuple[list[Signature], Int32s]:
         graph = self.graph
         events, waits = graph.trace.events, graph.waits
-        kinds: dict[Part, int] = {}
+        kinds: dict[ThreadPart, int] = {}
         kind_of = np.array([kinds.setdefault(part, len(kinds)) for part in self.parts] or [0], np.int64)
         which, call, site = kind_of[waits.thread], events.call[waits.first], events.site[waits.first]
         first, where = groups(which, call, site)
@@ -97,7 +97,7 @@ class Roles:
         )
         return list(numbers), of_key[where] if len(of_key) else np.zeros(0, np.int32)
 
-    def _signature(self, part: Part, call: int, node: int) -> Signature:
+    def _signature(self, part: ThreadPart, call: int, node: int) -> Signature:
         return Signature(part, call, self.graph.trace.stacks.functions(node)[: self.graph.settings.signature_frames])
 
     @property
@@ -143,10 +143,10 @@ class Roles:
         return dict(found)
 
     @cached_property
-    def usual_wakers(self) -> dict[tuple[Role | None, Signature], Counter[Role]]:
+    def usual_wakers(self) -> dict[tuple[ThreadRole | None, Signature], Counter[ThreadRole]]:
         """Who ends such a wait as a rule: by role and signature, by signature alone, by that of any like it."""
         graph = self.graph
-        found: dict[tuple[Role | None, Signature], Counter[Role]] = defaultdict(Counter)
+        found: dict[tuple[ThreadRole | None, Signature], Counter[ThreadRole]] = defaultdict(Counter)
         # A signal interrupts a wait for a message or a lock, it is not what was waited for.
         signals = np.array([rule.name == "signal" for rule in graph.rules.wakes] + [False], np.bool_)
         bits = graph.call_bits[np.clip(graph.trace.events.call[graph.waits.first], -1, len(graph.call_bits) - 1)]

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from whyperf.engines.arrays import Bools, Bytes, Int32s, Ints, Words
-from whyperf.engines.causes.trace import Events
-from whyperf.engines.causes.waits import Sleeps, Waits, places_after
+from whyperf.engines.causes.trace import TraceEvents
+from whyperf.engines.causes.waits import Sleeps, ThreadWaits, places_after
 from whyperf.engines.compiled import njit
 from whyperf.engines.grouping import grouped
-from whyperf.engines.kernel.rules import Call
+from whyperf.engines.kernel.rules import CallRule
 from whyperf.recording.events import EventKind
 
 
@@ -51,13 +51,13 @@ class Segments:
 
 
 _SWITCH, _SYSCALL, _EXIT = int(EventKind.SWITCH), int(EventKind.SYSCALL), int(EventKind.EXIT)
-_MULTIPLEX, _RECEIVE = int(Call.MULTIPLEX), int(Call.RECEIVE)
+_MULTIPLEX, _RECEIVE = int(CallRule.MULTIPLEX), int(CallRule.RECEIVE)
 _SOCKET = 0xC
 _FILE_TYPE_SHIFT = np.uint64(60)
 
 
 def cut_segments(  # noqa: PLR0917 -- columns
-    events: Events, waits: Waits, sleeps: Sleeps, call_bits: Ints, begins: Bools, threads: int
+    events: TraceEvents, waits: ThreadWaits, sleeps: Sleeps, call_bits: Ints, begins: Bools, threads: int
 ) -> Segments:
     """`begins` tells with which events tasks of a program's own queues begin."""
     bits = call_bits[np.clip(events.call, -1, len(call_bits) - 1)]

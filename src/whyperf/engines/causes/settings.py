@@ -45,7 +45,7 @@ class CausesSettings:
 
 
 @dataclass(frozen=True)
-class PaperSettings:
+class CausesPaperSettings:
     """Section 6.1 of the paper."""
 
     beam: int = 5

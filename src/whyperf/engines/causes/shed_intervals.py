@@ -6,7 +6,7 @@ import numpy as np
 
 from whyperf.engines.arrays import Ints
 from whyperf.engines.causes.messages import Channels
-from whyperf.engines.causes.trace import Trace
+from whyperf.engines.causes.trace import EventTrace
 
 # What may be shed that tells of transfers. The calls that are shed first, which transfer nothing, are not among it.
 _TRANSFERS = frozenset(
@@ -20,7 +20,7 @@ _TRANSFERS = frozenset(
 _APART = np.uint64(0x9E3779B97F4A7C15)
 
 
-def without_gaps(trace: Trace, moved: Channels) -> Channels:
+def without_gaps(trace: EventTrace, moved: Channels) -> Channels:
     """Transfers without those while transfers were shed; a channel that went on after that is another one.
 
     Bytes are matched first in, first out: one that is missing shifts all that follow. So what was lost in a gap shifts

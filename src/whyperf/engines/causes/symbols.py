@@ -8,14 +8,14 @@ import numpy as np
 
 from whyperf.engines.arrays import Int32s, Ints
 from whyperf.engines.causes.segments import Segments
-from whyperf.engines.causes.trace import Trace
+from whyperf.engines.causes.trace import EventTrace
 from whyperf.engines.compiled import njit
 
 
-class Symbols:
+class CausesSymbols:
     """Functions on the stacks of every segment, numbered, dispatchers left out."""
 
-    def __init__(self, trace: Trace, segments: Segments) -> None:
+    def __init__(self, trace: EventTrace, segments: Segments) -> None:
         self._trace, self._segments = trace, segments
 
     @cached_property

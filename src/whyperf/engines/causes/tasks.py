@@ -8,7 +8,7 @@ import numpy as np
 
 from whyperf.engines.arrays import Bools, Int32s, Ints
 from whyperf.engines.causes.grouping import groups
-from whyperf.engines.causes.trace import Events
+from whyperf.engines.causes.trace import TraceEvents
 from whyperf.engines.compiled import njit
 from whyperf.recording.events import EventKind
 
@@ -26,7 +26,7 @@ class Tasks:
         return len(self.run)
 
 
-def find_tasks(events: Events, pids: Int32s) -> Tasks:
+def find_tasks(events: TraceEvents, pids: Int32s) -> Tasks:
     """A task is begun by the last put of its like before. What lies at the same address later is another one, and a
     task that is run again without being put (a periodic one) was not brought about by anybody."""
     what = (events.kind == EventKind.TASK_PUT) | (events.kind == EventKind.TASK_RUN)

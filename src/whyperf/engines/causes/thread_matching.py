@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from whyperf.engines.causes.trace import Trace
+from whyperf.engines.causes.trace import EventTrace
 from whyperf.engines.run import ints, texts
 from whyperf.recording.events import EventKind
 
@@ -25,7 +25,7 @@ _SPAWN_FRAMES = 3  # innermost functions of whoever started a thread, outside th
 
 
 @dataclass(frozen=True)
-class Part:
+class ThreadPart:
     """What a thread is for, as far as every recording can tell."""
 
     program: str  # without its version; empty where only one of the recordings has it
@@ -33,15 +33,15 @@ class Part:
     marks: frozenset[str]
 
     @property
-    def broad(self) -> Part:
+    def broad(self) -> ThreadPart:
         """The same without what tells it from its like."""
-        return Part(self.program, self.name, frozenset())
+        return ThreadPart(self.program, self.name, frozenset())
 
 
-Parts = tuple[Part, ...]  # by thread
+Parts = tuple[ThreadPart, ...]  # by thread
 
 
-def cast(stalled: Trace, normals: Sequence[Trace]) -> tuple[Parts, ...]:
+def cast(stalled: EventTrace, normals: Sequence[EventTrace]) -> tuple[Parts, ...]:
     """Parts of all threads, the stalled recording's first."""
     all_known = [_known(trace) for trace in (stalled, *normals)]
     if normals:
@@ -54,9 +54,9 @@ def cast(stalled: Trace, normals: Sequence[Trace]) -> tuple[Parts, ...]:
         shared, renamed = _marks(all_known), frozenset[str]()
     return tuple(
         tuple(
-            Part(one.program, one.name, one.marks & shared[one.program])
+            ThreadPart(one.program, one.name, one.marks & shared[one.program])
             if one.program in shared
-            else Part("", one.name, one.marks & renamed)
+            else ThreadPart("", one.name, one.marks & renamed)
             for one in known
         )
         for known in all_known
@@ -75,11 +75,11 @@ def _marks_of_strangers(marks: dict[str, frozenset[str]], shared: dict[str, froz
     return frozenset().union(*(each for program, each in marks.items() if program not in shared))
 
 
-def _known(trace: Trace) -> Parts:
+def _known(trace: EventTrace) -> Parts:
     """All that one recording tells of its threads."""
     places, words, starts = _places(trace), _words(trace), dict(_starts(trace))
     return tuple(
-        Part(
+        ThreadPart(
             thread.file.rstrip(_VERSION) or thread.file,
             "" if thread.main else _NUMBERS.sub("", thread.name),
             frozenset(
@@ -94,13 +94,13 @@ def _known(trace: Trace) -> Parts:
     )
 
 
-def _words(trace: Trace) -> list[set[str]]:
+def _words(trace: EventTrace) -> list[set[str]]:
     """Of command lines, without numbers, which are ports, sizes and process numbers."""
     commands = trace.recording.table("processes").column("command").to_pylist()
     return [{_NUMBERS.sub("#", word) for word in (command or [])[1:]} - {"#"} for command in commands]
 
 
-def _places(trace: Trace) -> list[str]:
+def _places(trace: EventTrace) -> list[str]:
     """By process, the programs of its ancestors."""
     table = trace.recording.table("processes")
     pids, parents = ints(table, "pid"), ints(table, "parent_pid")
@@ -118,7 +118,7 @@ def _ancestors(row: int, row_of: dict[int, int], parents: Sequence[int]) -> Iter
         row = above
 
 
-def _starts(trace: Trace) -> Iterator[tuple[int, str]]:
+def _starts(trace: EventTrace) -> Iterator[tuple[int, str]]:
     """By thread, the functions within which it was started."""
     events = trace.events
     for row in np.flatnonzero((events.kind == EventKind.FORK) & (events.other >= 0) & (events.site >= 0)).tolist():

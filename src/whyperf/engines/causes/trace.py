@@ -24,7 +24,7 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Events:
+class TraceEvents:
     """Columns of the table `events`, in time order."""
 
     time: Ints
@@ -48,7 +48,7 @@ class Events:
 
 
 @dataclass(frozen=True)
-class Thread:
+class EventThread:
     tid: int
     pid: int
     name: str
@@ -62,7 +62,7 @@ class Thread:
         return self.program if self.main else f"{self.program}/{self.name}"
 
 
-class Trace:
+class EventTrace:
     """One recording's events."""
 
     def __init__(self, recording: Recorded, rules: Rules) -> None:
@@ -73,14 +73,14 @@ class Trace:
         self.stacks = StackNames(recording)
 
     @cached_property
-    def events(self) -> Events:
+    def events(self) -> TraceEvents:
         held = columns_of(self.recording, "events", _COLUMNS)
         if not held or not len(held["time"]):
             raise WhyperfError(
                 f"{self.path} holds no kernel events: what threads waited for is not in it.",
                 "whyperf record --trace -o NAME -- COMMAND",
             )
-        return Events(call=held.pop("detail"), site=self.stacks.outside_kernel[held.pop("stack")], **held)
+        return TraceEvents(call=held.pop("detail"), site=self.stacks.outside_kernel[held.pop("stack")], **held)
 
     @property
     def start(self) -> int:
@@ -100,7 +100,7 @@ class Trace:
         return (*told, *[TaskQueue("queue", "weak")] * untold)
 
     @cached_property
-    def threads(self) -> list[Thread]:
+    def threads(self) -> list[EventThread]:
         table, processes = self.recording.table("threads"), self.recording.table("processes")
         pids = ints(processes, "pid")
         names = dict(zip(ints(table, "tid"), texts(table, "name"), strict=True))
@@ -114,7 +114,7 @@ class Trace:
         for process, tid, name in zip(ints(table, "process"), ints(table, "tid"), texts(table, "name"), strict=True):
             pid = pids[process] if process >= 0 else 0
             file, program = programs[process] if process >= 0 else ("", "")
-            found.append(Thread(tid, pid, name, process, file or name, program or name, tid == pid))
+            found.append(EventThread(tid, pid, name, process, file or name, program or name, tid == pid))
         return found
 
     @cached_property

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from whyperf.engines.arrays import Bools, Bytes, Int8s, Int32s, Ints, Words
-from whyperf.engines.causes.trace import Events
+from whyperf.engines.causes.trace import TraceEvents
 from whyperf.engines.compiled import njit
 from whyperf.engines.grouping import grouped
-from whyperf.engines.kernel.rules import Call
+from whyperf.engines.kernel.rules import CallRule
 from whyperf.engines.kernel.wakers import is_productive, who_ended
 from whyperf.recording.events import EventKind
 
@@ -40,7 +40,7 @@ class Ended(IntEnum):
 
 
 @dataclass(frozen=True)
-class Waits:
+class ThreadWaits:
     """Logical waits, by thread in the order of their beginning within it; a row each."""
 
     thread: Int32s
@@ -79,10 +79,10 @@ _ASLEEP, _DEAD = 1 | 2 | 4 | 8, 16 | 32 | 128  # task states
 _FILE_TYPE_SHIFT = np.uint64(60)
 _ON_ITS_WAY_NS = 100_000  # from a thread's last look at what it waits for to its leaving the CPU
 _NEGLIGIBLE = 50  # a gap of a fiftieth of the wait: a busy machine takes its time between two polls
-_EXITING = int(Call.EXIT)
+_EXITING = int(CallRule.EXIT)
 
 
-def find_waits(events: Events, call_bits: Ints, pids: Int32s, poll_gap_ns: int) -> tuple[Waits, Sleeps]:
+def find_waits(events: TraceEvents, call_bits: Ints, pids: Int32s, poll_gap_ns: int) -> tuple[ThreadWaits, Sleeps]:
     """`pids`: of all threads."""
     bits = call_bits[np.clip(events.call, -1, len(call_bits) - 1)]
     found = _room_for(int(np.count_nonzero(events.kind == _SWITCH)))
@@ -113,7 +113,7 @@ def find_waits(events: Events, call_bits: Ints, pids: Int32s, poll_gap_ns: int) 
     resumed[resume[own]] = np.flatnonzero(own)
     other = (resume >= 0) & ~own
     resumed_other[resume[other]] = np.flatnonzero(other)
-    waits = Waits(
+    waits = ThreadWaits(
         thread[order],
         first,
         last,
@@ -135,7 +135,7 @@ def find_waits(events: Events, call_bits: Ints, pids: Int32s, poll_gap_ns: int) 
 
 
 class _Found(NamedTuple):
-    """Waits in the order of their beginning, as columns of `Waits`."""
+    """Waits in the order of their beginning, as columns of `ThreadWaits`."""
 
     thread: Int32s
     first: Int32s

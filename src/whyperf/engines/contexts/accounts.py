@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from whyperf.engines.contexts.compare import Comparison
+from whyperf.engines.contexts.compare import ContextsComparison
 from whyperf.engines.contexts.records import Flags, Ints, Records
 from whyperf.engines.contexts.relevance import members
 from whyperf.engines.finding import HotLine, Place
@@ -52,7 +52,7 @@ class WaitedFor:
 
 
 @dataclass(frozen=True)
-class Account:
+class LatencyAccount:
     """One function."""
 
     good: Split
@@ -64,12 +64,14 @@ class Account:
 class Accounts:
     """Accounts of one comparison's functions."""
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(self, comparison: ContextsComparison) -> None:
         self.comparison = comparison
 
-    def of(self, function: int) -> Account:
+    def of(self, function: int) -> LatencyAccount:
         waited = self._waited_for(function)
-        return Account(*self._split(function), tuple(waited), self._other_side(function, waited[0]) if waited else "")
+        return LatencyAccount(
+            *self._split(function), tuple(waited), self._other_side(function, waited[0]) if waited else ""
+        )
 
     def _split(self, function: int) -> tuple[Split, Split]:
         """Good and bad."""

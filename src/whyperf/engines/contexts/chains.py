@@ -37,7 +37,7 @@ class Timelines(NamedTuple):
     sample_start: Ints
 
 
-class Counted(NamedTuple):
+class CountedChain(NamedTuple):
     """Nanoseconds that count: of waits, and of samples."""
 
     blocked: Ints
@@ -59,7 +59,7 @@ def _first_not_before(times: Ints, order: Ints, within: tuple[int, int], moment:
 
 
 @njit(cache=True, nogil=True)
-def resolve(lines: Timelines, root: int, window: tuple[int, int], longest: int, counted: Counted) -> None:
+def resolve(lines: Timelines, root: int, window: tuple[int, int], longest: int, counted: CountedChain) -> None:
     """Adds what counts of the thread `root` within the window.
 
     Of a causal wait what the waker did meanwhile counts instead, through at most `longest` threads.

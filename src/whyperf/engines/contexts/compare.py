@@ -10,11 +10,11 @@ import numpy as np
 
 from whyperf.engines.allocation import Novelty, spend
 from whyperf.engines.contexts.blame import answering, mechanism_nodes, user_nodes
-from whyperf.engines.contexts.chains import Counted
-from whyperf.engines.contexts.costs import Costs, cost_of, side
+from whyperf.engines.contexts.chains import CountedChain
+from whyperf.engines.contexts.costs import ContextCosts, cost_of, side
 from whyperf.engines.contexts.idle import below, idle_places, own_waits, with_siblings
 from whyperf.engines.contexts.indexing import Contexts, Tree, index_contexts
-from whyperf.engines.contexts.inference import Followed, follow
+from whyperf.engines.contexts.inference import FollowedRun, follow
 from whyperf.engines.contexts.iterations import count_iterations
 from whyperf.engines.contexts.layers import Layer, layers_of
 from whyperf.engines.contexts.records import Flags, Ints
@@ -30,7 +30,7 @@ from whyperf.engines.run import Floats, Run, ended_by_themselves, sums
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class ContextsComparison:
     contexts: Contexts
     layers: list[Layer]  # by function
     answering: Ints  # by node: the node that answers for its time
@@ -38,10 +38,10 @@ class Comparison:
     unit: Unit
     whole: bool  # programs that ended by themselves: every moment of the wall clock is counted once
     settings: ContextsSettings
-    followed: dict[Run, Followed]
-    counted: dict[Run, Counted]
-    good: Costs
-    bad: Costs
+    followed: dict[Run, FollowedRun]
+    counted: dict[Run, CountedChain]
+    good: ContextCosts
+    bad: ContextCosts
     spent: Floats  # by node: its part of the excess, every second once
     slower: tuple[Slower, ...]  # most first
 
@@ -88,7 +88,7 @@ def compare(
     sources: Sources = Sources.ALL,
     settings: ContextsSettings | None = None,
     executor: Executor = HERE,
-) -> Comparison | None:
+) -> ContextsComparison | None:
     """None where a run has no kernel events: then there is nothing to say."""
     runs = (*good, *bad)
     if not all(has_events(run.recording) for run in runs):
@@ -125,7 +125,7 @@ def compare(
     slower = judge(
         contexts, answers, sides, spent, settings if unit.complete else replace(settings, single_certain=inf)
     )
-    return Comparison(
+    return ContextsComparison(
         contexts=contexts,
         layers=layers,
         answering=answers,
@@ -148,7 +148,7 @@ class _Along:
     sources: Sources
 
 
-def _follow(along: _Along, of: tuple[Run, Ints]) -> Followed:
+def _follow(along: _Along, of: tuple[Run, Ints]) -> FollowedRun:
     run, node_of_stack = of
     return follow(run, along.tree, node_of_stack, sources=along.sources, of=members(run).program)
 
@@ -156,7 +156,7 @@ def _follow(along: _Along, of: tuple[Run, Ints]) -> Followed:
 def _idle_heads(
     good: Sequence[Run],
     bad: Sequence[Run],
-    followed: dict[Run, Followed],
+    followed: dict[Run, FollowedRun],
     resting: dict[Run, Flags],
     contexts: Contexts,
 ) -> Flags:
@@ -180,7 +180,7 @@ def _idle_heads(
     return heads
 
 
-def _spent(contexts: Contexts, good: Costs, bad: Costs, *, by_share: bool) -> Floats:
+def _spent(contexts: Contexts, good: ContextCosts, bad: ContextCosts, *, by_share: bool) -> Floats:
     before, after = (costs.own.mean(axis=0) for costs in (good, bad))
     excess = after - before
     if by_share:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.contexts.chains import Counted
-from whyperf.engines.contexts.inference import Followed
+from whyperf.engines.contexts.chains import CountedChain
+from whyperf.engines.contexts.inference import FollowedRun
 from whyperf.engines.contexts.records import Ints
 from whyperf.engines.run import Floats, Run, sums
 
@@ -34,7 +34,7 @@ class Cost:
 
 
 @dataclass(frozen=True, eq=False)
-class Costs:
+class ContextCosts:
     """The good runs or the bad ones."""
 
     runs: tuple[Run, ...]
@@ -50,7 +50,7 @@ class Costs:
         return figures
 
 
-def cost_of(followed: Followed, counted: Counted, nodes: int, factor: float | Floats, *, sampled: bool) -> Cost:
+def cost_of(followed: FollowedRun, counted: CountedChain, nodes: int, factor: float | Floats, *, sampled: bool) -> Cost:
     """`factor` makes seconds seconds per unit; `sampled`: whether samples were taken, perhaps none in this run."""
     at_wait, at_sample = _known(followed.waits["node"]), _known(followed.samples["node"])
     blocked, runnable, running = (part / 1e9 for part in (counted.blocked, counted.runnable, counted.running))
@@ -68,5 +68,5 @@ def _known(node: Ints) -> Ints:
     return np.maximum(node, 0).astype(np.int64)
 
 
-def side(runs: Sequence[Run], costs: dict[Run, Cost]) -> Costs:
-    return Costs(tuple(runs), tuple(costs[run] for run in runs))
+def side(runs: Sequence[Run], costs: dict[Run, Cost]) -> ContextCosts:
+    return ContextCosts(tuple(runs), tuple(costs[run] for run in runs))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from whyperf.engines.contexts.accounts import Account, Accounts
-from whyperf.engines.contexts.compare import Comparison
+from whyperf.engines.contexts.accounts import Accounts, LatencyAccount
+from whyperf.engines.contexts.compare import ContextsComparison
 from whyperf.engines.contexts.detail import ContextsDetail, Latencies, ShownWait
 from whyperf.engines.contexts.layers import Layer
 from whyperf.engines.contexts.sentences import sentence
@@ -15,7 +15,7 @@ ENGINE = "contexts"
 _MOSTLY = 0.5
 
 
-def findings(comparison: Comparison) -> list[Finding]:
+def findings(comparison: ContextsComparison) -> list[Finding]:
     """Best first; none where nothing stands out."""
     accounts = Accounts(comparison)
     return [_finding(accounts, rank, one) for rank, one in enumerate(comparison.slower, 1)]
@@ -44,14 +44,14 @@ def _finding(accounts: Accounts, rank: int, one: Slower) -> Finding:
     )
 
 
-def _pattern(layer: Layer, account: Account) -> str:
+def _pattern(layer: Layer, account: LatencyAccount) -> str:
     good, bad = account.good, account.bad
     if layer.external:
         return "external"
     return "long-wait" if bad.blocked - good.blocked >= _MOSTLY * (bad.total - good.total) else "long-run"
 
 
-def _detail(accounts: Accounts, one: Slower, layer: Layer, account: Account) -> ContextsDetail:
+def _detail(accounts: Accounts, one: Slower, layer: Layer, account: LatencyAccount) -> ContextsDetail:
     good, bad = account.good, account.bad
     process, thread = accounts.doer(one.function)
     return ContextsDetail(
@@ -83,7 +83,7 @@ def _detail(accounts: Accounts, one: Slower, layer: Layer, account: Account) -> 
     )
 
 
-def _latencies(comparison: Comparison, node: int) -> Latencies:
+def _latencies(comparison: ContextsComparison, node: int) -> Latencies:
     good, bad = comparison.instances()
     return Latencies(
         conservative=(float(good.mean()[node]), float(bad.mean()[node])),

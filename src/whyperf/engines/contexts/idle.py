@@ -19,7 +19,7 @@ import numpy as np
 
 from whyperf.engines.compiled import njit
 from whyperf.engines.contexts.indexing import Contexts
-from whyperf.engines.contexts.inference import Followed
+from whyperf.engines.contexts.inference import FollowedRun
 from whyperf.engines.contexts.records import Flags, Int32s, Ints, Records
 from whyperf.engines.contexts.relevance import members
 from whyperf.engines.contexts.settings import ContextsSettings
@@ -51,7 +51,7 @@ class _Scratch:
 
 
 def idle_places(
-    run: Run, followed: Followed, contexts: Contexts, mechanism: Flags, settings: ContextsSettings
+    run: Run, followed: FollowedRun, contexts: Contexts, mechanism: Flags, settings: ContextsSettings
 ) -> Flags:
     """The idle places of all of the program's threads in one run, as flags of nodes; without what is below them."""
     heads = np.zeros(len(contexts), np.bool_)
@@ -107,7 +107,7 @@ def below(contexts: Contexts, heads: Flags) -> Flags:
     return flags
 
 
-def _by_thread(run: Run, followed: Followed) -> list[_Seen]:
+def _by_thread(run: Run, followed: FollowedRun) -> list[_Seen]:
     who, waits, samples = members(run), followed.waits, followed.samples
     blocked = (waits["state"] != 0) & (waits["node"] > 0)
     waits, samples = waits[blocked], samples[samples["node"] > 0]

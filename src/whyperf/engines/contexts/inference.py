@@ -12,7 +12,7 @@ import numpy as np
 
 from whyperf.engines.contexts import kernels
 from whyperf.engines.contexts.indexing import Tree
-from whyperf.engines.contexts.kernels import Events, State
+from whyperf.engines.contexts.kernels import Events, InferenceState
 from whyperf.engines.contexts.records import (
     INSTANCE,
     REGISTER,
@@ -53,7 +53,7 @@ class Calls:
 
 
 @dataclass(frozen=True, eq=False)
-class Followed:
+class FollowedRun:
     """One run's events in terms of contexts."""
 
     waits: Records  # WAIT
@@ -71,7 +71,7 @@ def follow(
     sources: Sources = Sources.ALL,
     of: Flags | None = None,
     take: TakeInstances | None = None,
-) -> Followed:
+) -> FollowedRun:
     """Instances are inferred `of` these threads, or of all.
 
     `take` is given them in portions, if it is there at all; the array is used again.
@@ -85,7 +85,7 @@ def follow(
         walk.through(events)
         gathered.add(events, weight)
     walk.end()
-    return Followed(
+    return FollowedRun(
         np.concatenate([np.zeros(0, WAIT), *walk.waits]),
         np.concatenate(gathered.samples),
         gathered.calls(),
@@ -185,11 +185,11 @@ def _events(piece: Columns, node_of_stack: Ints) -> tuple[Events, Ints]:
     return Events(**fields, node=node, whole=piece["cut"] == 0), piece["argument0"].astype(np.int64)
 
 
-def _fresh_state(tree: Tree, threads: int, *, keep: bool) -> State:
+def _fresh_state(tree: Tree, threads: int, *, keep: bool) -> InferenceState:
     deepest = int(tree.depth.max(initial=0)) + 1
     known = np.zeros(threads, THREAD)
     known["node"] = known["register"] = -1
-    return State(
+    return InferenceState(
         parent=tree.parent,
         depth=tree.depth,
         threads=known,
@@ -205,7 +205,7 @@ def _fresh_state(tree: Tree, threads: int, *, keep: bool) -> State:
     )
 
 
-def _with_more_registers(state: State) -> State:
+def _with_more_registers(state: InferenceState) -> InferenceState:
     rows, deepest = state.registers.shape
     count = int(state.free_count[0])
     registers = np.concatenate([state.registers, np.zeros((rows, deepest), REGISTER)])

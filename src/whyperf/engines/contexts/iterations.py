@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from whyperf.engines.contexts.indexing import Contexts
-from whyperf.engines.contexts.inference import Followed
+from whyperf.engines.contexts.inference import FollowedRun
 from whyperf.engines.contexts.records import Flags, Ints
 from whyperf.engines.contexts.settings import ContextsSettings
 from whyperf.engines.run import Floats, Run, sums
@@ -30,7 +30,7 @@ class Iterations:
 
 def count_iterations(
     good: Sequence[Run],
-    followed: Mapping[Run, Followed],
+    followed: Mapping[Run, FollowedRun],
     places: Flags,
     contexts: Contexts,
     settings: ContextsSettings,
@@ -67,7 +67,7 @@ def _loops(contexts: Contexts, places: Flags) -> Ints:
     return loop
 
 
-def _turns(followed: Followed, loop: Ints, at_rest: Flags, *, by_calls: bool) -> Floats:
+def _turns(followed: FollowedRun, loop: Ints, at_rest: Flags, *, by_calls: bool) -> Floats:
     """Returns from idle places, by loop."""
     size = len(loop)
     if by_calls:

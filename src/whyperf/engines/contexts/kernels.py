@@ -42,7 +42,7 @@ class Events(NamedTuple):
     whole: Flags  # the stack reaches the thread's entry
 
 
-class State(NamedTuple):
+class InferenceState(NamedTuple):
     """All that changes from event to event."""
 
     parent: Int32s  # of the tree; node 0 is the root
@@ -71,7 +71,7 @@ def common(parent: Int32s, depth: Int32s, one: int, two: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _close(state: State, thread: int, upto: int, now: int) -> None:
+def _close(state: InferenceState, thread: int, upto: int, now: int) -> None:
     """Ends the thread's contexts below `upto`."""
     node, row, last = state.threads[thread].node, state.threads[thread].register, state.threads[thread].last
     keep = len(state.instances) > 0
@@ -90,7 +90,7 @@ def _close(state: State, thread: int, upto: int, now: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _seen(state: State, thread: int, now: int, node: int) -> None:
+def _seen(state: InferenceState, thread: int, now: int, node: int) -> None:
     """The thread was seen in `node`."""
     known = state.threads[thread]
     if known.passed_over:
@@ -113,7 +113,7 @@ def _seen(state: State, thread: int, now: int, node: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _forget(state: State, thread: int) -> None:
+def _forget(state: InferenceState, thread: int) -> None:
     known = state.threads[thread]
     state.free[state.free_count[0]] = known.register
     state.free_count[0] += 1
@@ -121,7 +121,7 @@ def _forget(state: State, thread: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _leave(state: State, events: Events, row: int) -> None:
+def _leave(state: InferenceState, events: Events, row: int) -> None:
     thread = events.thread[row]
     wait = state.under_way[thread]
     wait.thread, wait.start = thread, events.time[row]
@@ -134,7 +134,7 @@ def _leave(state: State, events: Events, row: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _return(state: State, thread: int, now: int, ended: bool) -> None:
+def _return(state: InferenceState, thread: int, now: int, ended: bool) -> None:
     """Writes down the wait of a thread that runs again, or that is still off when the trace ends."""
     wait, known = state.under_way[thread], state.threads[thread]
     wait.end, wait.ended = now, ended
@@ -148,7 +148,7 @@ def _return(state: State, thread: int, now: int, ended: bool) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _switch(state: State, events: Events, row: int, stacks: bool) -> None:
+def _switch(state: InferenceState, events: Events, row: int, stacks: bool) -> None:
     leaver, comer, now, node = events.thread[row], events.other[row], events.time[row], events.node[row]
     if leaver >= 0 and not state.threads[leaver].gone:
         if stacks and node > 0 and events.whole[row]:
@@ -163,7 +163,7 @@ def _switch(state: State, events: Events, row: int, stacks: bool) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _wake(state: State, events: Events, row: int) -> None:
+def _wake(state: InferenceState, events: Events, row: int) -> None:
     woken = events.other[row]
     if woken >= 0 and state.threads[woken].off and state.under_way[woken].woken < 0:
         wait = state.under_way[woken]
@@ -172,7 +172,7 @@ def _wake(state: State, events: Events, row: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _exit(state: State, thread: int, now: int) -> None:
+def _exit(state: InferenceState, thread: int, now: int) -> None:
     if state.threads[thread].node >= 0:
         _close(state, thread, 0, now)
         _forget(state, thread)
@@ -180,7 +180,7 @@ def _exit(state: State, thread: int, now: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _place(state: State, events: Events, row: int) -> None:
+def _place(state: InferenceState, events: Events, row: int) -> None:
     """A wait without a stack of its own was where the system call ended in which it was: a program that waits as soon
     as it is started may do so before anybody could tell its stack."""
     known = state.threads[events.thread[row]]
@@ -192,7 +192,7 @@ def _place(state: State, events: Events, row: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def follow(state: State, events: Events, begin: int, sources: int) -> tuple[int, int]:
+def follow(state: InferenceState, events: Events, begin: int, sources: int) -> tuple[int, int]:
     """Records from `begin` on, until an output is full: the next row, and why."""
     deepest = state.registers.shape[1]
     for row in range(begin, len(events.time)):
@@ -217,7 +217,7 @@ def follow(state: State, events: Events, begin: int, sources: int) -> tuple[int,
 
 
 @njit(cache=True, nogil=True)
-def finish(state: State, begin: int, end: int) -> int:
+def finish(state: InferenceState, begin: int, end: int) -> int:
     """Ends what is open when the trace ends, at `end`; until an output is full: the next thread."""
     deepest = state.registers.shape[1]
     for thread in range(begin, len(state.threads)):

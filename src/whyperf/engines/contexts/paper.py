@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.contexts.compare import Comparison
+from whyperf.engines.contexts.compare import ContextsComparison
 from whyperf.engines.contexts.detail import PaperContextsDetail
 from whyperf.engines.contexts.findings import ENGINE
 from whyperf.engines.contexts.indexing import Contexts
@@ -40,7 +40,7 @@ def rank_contexts(contexts: Contexts, base: InstanceTotals, buggy: InstanceTotal
     return [_ranked(contexts, int(node), float(cost[node]), own_buggy) for node in order]
 
 
-def findings(comparison: Comparison) -> list[Finding]:
+def findings(comparison: ContextsComparison) -> list[Finding]:
     """The hottest function of each of the highest contexts, each function once."""
     good, bad = comparison.instances()
     ranked = rank_contexts(comparison.contexts, good, bad, comparison.settings.ranked)
@@ -84,7 +84,7 @@ def _ranked(contexts: Contexts, node: int, cost: float, own: Floats) -> PaperCon
     return PaperContext(node, cost, tuple(path.tolist()), tuple(ranks.tolist()))
 
 
-def _finding(comparison: Comparison, context: PaperContext, hot: int, share: float, rank: int) -> Finding:
+def _finding(comparison: ContextsComparison, context: PaperContext, hot: int, share: float, rank: int) -> Finding:
     contexts = comparison.contexts
     function = contexts.index.functions[int(contexts.function[hot])]
     layer = comparison.layer(hot)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.contexts.compare import Comparison
+from whyperf.engines.contexts.compare import ContextsComparison
 from whyperf.engines.contexts.layers import Layer
 from whyperf.engines.contexts.records import Ints
 from whyperf.engines.run import Floats, sums
@@ -35,7 +35,7 @@ class RankedContext:
     hot: int  # the step that answers for the time
 
 
-def ranked_contexts(comparison: Comparison) -> tuple[RankedContext, ...]:
+def ranked_contexts(comparison: ContextsComparison) -> tuple[RankedContext, ...]:
     """Most added time first. A context ends where user code does; what the kernel did for it is its own."""
     total = float(comparison.spent.sum())
     if total <= 0 or not comparison.slower:
@@ -59,7 +59,9 @@ def ranked_contexts(comparison: Comparison) -> tuple[RankedContext, ...]:
     )
 
 
-def _steps(comparison: Comparison, user: int, added: Floats, below: Ints) -> tuple[tuple[PathFunction, ...], int]:
+def _steps(
+    comparison: ContextsComparison, user: int, added: Floats, below: Ints
+) -> tuple[tuple[PathFunction, ...], int]:
     contexts = comparison.contexts
     nodes = contexts.path(user)
     while below[nodes[-1]]:
@@ -77,7 +79,7 @@ def _steps(comparison: Comparison, user: int, added: Floats, below: Ints) -> tup
     return steps, hot
 
 
-def _heaviest_kernel_callee(comparison: Comparison, added: Floats) -> Ints:
+def _heaviest_kernel_callee(comparison: ContextsComparison, added: Floats) -> Ints:
     """For every node the kernel's function below it with most of the added time; 0 where there is none."""
     contexts = comparison.contexts
     inclusive = contexts.shape.inclusive(np.maximum(added, 0.0))

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.contexts.chains import Counted, Timelines, by_thread, resolve
-from whyperf.engines.contexts.inference import Followed
+from whyperf.engines.contexts.chains import CountedChain, Timelines, by_thread, resolve
+from whyperf.engines.contexts.inference import FollowedRun
 from whyperf.engines.contexts.layers import OF_THE_PROGRAM
 from whyperf.engines.contexts.records import Flags, Ints
 from whyperf.engines.contexts.settings import ContextsSettings
@@ -43,7 +43,7 @@ def members(run: Run) -> Members:
     return Members(program, np.flatnonzero(is_root))
 
 
-def along_the_main_thread(run: Run, followed: Followed, settings: ContextsSettings) -> Counted:
+def along_the_main_thread(run: Run, followed: FollowedRun, settings: ContextsSettings) -> CountedChain:
     who, window = members(run), run.manifest.window
     waits, samples = followed.waits, followed.samples
     threads = len(who.program)
@@ -51,13 +51,13 @@ def along_the_main_thread(run: Run, followed: Followed, settings: ContextsSettin
     known = np.append(who.program, False)
     causal = woken_by_thread(waits) & known[waits["waker"]]
     lines = Timelines(waits, waits_of.order, waits_of.start, causal, samples, samples_of.order, samples_of.start)
-    counted = Counted(*(np.zeros(len(rows), np.int64) for rows in (waits, waits, samples)))
+    counted = CountedChain(*(np.zeros(len(rows), np.int64) for rows in (waits, waits, samples)))
     for root in who.roots.tolist():
         resolve(lines, root, (window.start, window.end), settings.longest_chain, counted)
     return counted
 
 
-def of_all_threads(run: Run, followed: Followed, idle: Flags) -> Counted:
+def of_all_threads(run: Run, followed: FollowedRun, idle: Flags) -> CountedChain:
     """`idle`: nodes below which waits do not count."""
     who = members(run)
     waits, samples = followed.waits, followed.samples
@@ -66,7 +66,7 @@ def of_all_threads(run: Run, followed: Followed, idle: Flags) -> Counted:
     along = woken_by_thread(waits) & known[waits["waker"]]
     at_rest = np.append(idle, False)[waits["node"]]
     counts = here & ~along & ~at_rest & (waits["state"] != 0)
-    return Counted(
+    return CountedChain(
         np.where(counts, waits["woken"] - waits["start"], 0),
         np.where(here, waits["end"] - waits["woken"], 0),
         np.where(known[samples["thread"]], samples["weight"], 0),

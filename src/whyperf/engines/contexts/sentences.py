@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whyperf.engines.contexts.accounts import Account, WaitedFor
+from whyperf.engines.contexts.accounts import LatencyAccount, WaitedFor
 from whyperf.engines.contexts.layers import Layer
 from whyperf.engines.contexts.units import Unit
 from whyperf.engines.quantities import percent, seconds
@@ -19,7 +19,7 @@ _ARTICLES = {
 }
 
 
-def sentence(unit: Unit, module: str, layer: Layer, account: Account) -> str:
+def sentence(unit: Unit, module: str, layer: Layer, account: LatencyAccount) -> str:
     return f"{_what(unit, account)} {where(module, layer)}"
 
 
@@ -31,7 +31,7 @@ def per(unit: Unit) -> str:
     return "of the time" if unit.by_share else f"per {unit.name}"
 
 
-def _what(unit: Unit, account: Account) -> str:
+def _what(unit: Unit, account: LatencyAccount) -> str:
     good, bad = account.good, account.bad
     gain = bad.total - good.total
     compared = f"{amount(good.total, unit)} became {amount(bad.total, unit)}"

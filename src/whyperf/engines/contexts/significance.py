@@ -8,7 +8,7 @@ from math import inf, sqrt
 
 import numpy as np
 
-from whyperf.engines.contexts.costs import Costs
+from whyperf.engines.contexts.costs import ContextCosts
 from whyperf.engines.contexts.indexing import Contexts
 from whyperf.engines.contexts.records import Ints
 from whyperf.engines.contexts.settings import ContextsSettings
@@ -41,7 +41,11 @@ class Slower:
 
 
 def judge(
-    contexts: Contexts, answers: Ints, sides: tuple[Costs, Costs], spent: Floats, settings: ContextsSettings
+    contexts: Contexts,
+    answers: Ints,
+    sides: tuple[ContextCosts, ContextCosts],
+    spent: Floats,
+    settings: ContextsSettings,
 ) -> tuple[Slower, ...]:
     """Functions that stand out, most first. `spent` is the excess by node, every second once."""
     functions = len(contexts.index.functions)
@@ -102,7 +106,7 @@ def _stands_out(one: Slower, excess: float, total_good: float, settings: Context
     return distinct and excess >= settings.relative * total_good and excess > needed
 
 
-def _variance(costs: Costs, runs: Floats, by_function: Callable[[Floats], Floats]) -> Floats:
+def _variance(costs: ContextCosts, runs: Floats, by_function: Callable[[Floats], Floats]) -> Floats:
     """Of the mean over runs: the spread between them, of a single run what chance alone makes of it.
 
     A few runs agree by luck, but not better than samples can tell.
@@ -114,7 +118,7 @@ def _variance(costs: Costs, runs: Floats, by_function: Callable[[Floats], Floats
     return by_function(costs.costs[0].sampled_squares + costs.costs[0].blocked_squares)
 
 
-def _sampling_variance(costs: Costs, by_function: Callable[[Floats], Floats]) -> Floats:
+def _sampling_variance(costs: ContextCosts, by_function: Callable[[Floats], Floats]) -> Floats:
     """Of the mean over runs."""
     squares: Floats = np.sum([cost.sampled_squares for cost in costs.costs], axis=0) / len(costs.runs) ** 2
     return by_function(squares)

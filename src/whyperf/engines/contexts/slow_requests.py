@@ -26,7 +26,7 @@ RUNS, QUEUED = -1, -2  # places that are no function
 
 
 @dataclass(frozen=True)
-class Place:
+class RequestPlace:
     """Where requests pass time."""
 
     function: int  # of the index; RUNS or QUEUED
@@ -46,7 +46,7 @@ class SlowRequests:
     percentiles: dict[float, float]
     slow_s: float  # mean of the slowest
     usual_s: float  # mean of the others
-    places: tuple[Place, ...]  # the largest difference first
+    places: tuple[RequestPlace, ...]  # the largest difference first
 
 
 def slow_requests(run: Run) -> SlowRequests | None:
@@ -78,7 +78,7 @@ class _Split:
         self._first = np.searchsorted(self._waits["thread"], np.arange(int(waits["thread"].max(initial=0)) + 2))
         self._function: dict[int, int] = {}
 
-    def places(self, requests: list[Request], lengths: Floats, is_slow: Flags) -> tuple[Place, ...]:
+    def places(self, requests: list[Request], lengths: Floats, is_slow: Flags) -> tuple[RequestPlace, ...]:
         sums: defaultdict[tuple[int, int], list[float]] = defaultdict(lambda: [0.0, 0.0])
         seen: Counter[tuple[int, int]] = Counter()
         meanwhile: defaultdict[tuple[int, int], Counter[tuple[int, int]]] = defaultdict(Counter)
@@ -93,7 +93,7 @@ class _Split:
         found = []
         for (function, kind), (of_others, of_slow) in sums.items():
             means, often = (of_slow / slowest, of_others / max(others, 1)), seen[function, kind] / slowest
-            found.append(Place(function, WaitKind(kind), *means, often, *self._most(meanwhile[function, kind])))
+            found.append(RequestPlace(function, WaitKind(kind), *means, often, *self._most(meanwhile[function, kind])))
         return tuple(sorted(found, key=lambda one: one.usual_s - one.slow_s))
 
     @staticmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from whyperf.engines.contexts.chains import Counted
+from whyperf.engines.contexts.chains import CountedChain
 from whyperf.engines.contexts.iterations import Iterations
 from whyperf.engines.run import ONE_RUN, Floats, Run, common_unit
 
@@ -34,7 +34,7 @@ class Unit:
         return self.name == SHARE
 
 
-def choose_unit(runs: Sequence[Run], counted: Mapping[Run, Counted], iterations: Iterations) -> Unit:
+def choose_unit(runs: Sequence[Run], counted: Mapping[Run, CountedChain], iterations: Iterations) -> Unit:
     """Work that was counted; whole runs where each did its task; else iterations of threads' loops; else shares."""
     unit = common_unit(runs)
     if unit != ONE_RUN:

@@ -12,7 +12,7 @@ from whyperf.engines.allocation import Novelty
 from whyperf.engines.changed_code import ChangedCode
 from whyperf.engines.context_tree import ROOT, ContextTree
 from whyperf.engines.excess.costs import Costs
-from whyperf.engines.excess.growth import Growth
+from whyperf.engines.excess.growth import ContextGrowth
 from whyperf.engines.excess.novelty import heads
 from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.excess.two_builds import TwoBuilds
@@ -41,7 +41,7 @@ class Charges:
 
 
 @dataclass(frozen=True)
-class Anomaly:
+class ExcessAnomaly:
     """What other engines know of functions' data, by number."""
 
     of: Mapping[int, float]  # how much of what its callees left unexplained a function explains, 0 to 1
@@ -54,14 +54,14 @@ class Anomaly:
         return max(value, self.own.get(function, 0.0)) if leaf else value
 
 
-NOTHING_KNOWN = Anomaly({}, {}, frozenset(), frozenset())
+NOTHING_KNOWN = ExcessAnomaly({}, {}, frozenset(), frozenset())
 
 
 def charge(
     tree: ContextTree,
     novelty: Novelty,
-    growth: Growth,
-    anomaly: Anomaly,
+    growth: ContextGrowth,
+    anomaly: ExcessAnomaly,
     *,
     existed: Callable[[int], bool],
     code: ChangedCode,
@@ -108,7 +108,7 @@ def charge(
     )
 
 
-def _shares(node: int, functions: list[int], growth: Growth, anomaly: Anomaly) -> defaultdict[int, float]:
+def _shares(node: int, functions: list[int], growth: ContextGrowth, anomaly: ExcessAnomaly) -> defaultdict[int, float]:
     """Contexts with what each answers for of the time in `node`; adds up to 1.
 
     One part goes to where growth comes in. Of the other part abnormal data take theirs, deepest first, each at

@@ -13,7 +13,7 @@ from whyperf.engines.excess.compare import Excess
 _MOSTLY = 0.5
 
 
-class Role(Enum):
+class BlameReason(Enum):
     """Why a function answers for time."""
 
     OWN = "own"  # the time is in its own code, or in library code that it calls
@@ -32,7 +32,7 @@ class Anchor:
     """The context in which a function answers for most."""
 
     node: int
-    role: Role
+    role: BlameReason
     other: int | None = None  # the new function it calls, or the caller that leads to it
 
 
@@ -45,11 +45,11 @@ def anchor_of(excess: Excess, function: int) -> Anchor:
             continue
         head = int(charges.head[node])
         if at not in tree.path(node):
-            weight[Anchor(at, Role.ELSEWHERE, int(tree.function[node]))] += answered
+            weight[Anchor(at, BlameReason.ELSEWHERE, int(tree.function[node]))] += answered
         elif head < 0:
             weight[_on_known_path(excess, node, at)] += answered
         elif at == int(tree.parent[head]):
-            role = Role.CALLS_MORE if tree.called_in_loop[head] else Role.TOOK_NEW_PATH
+            role = BlameReason.CALLS_MORE if tree.called_in_loop[head] else BlameReason.TOOK_NEW_PATH
             weight[Anchor(at, role, int(tree.function[head]))] += answered
         else:
             weight[Anchor(at, _role_on_new_path(excess, head), int(tree.function[tree.parent[at]]))] += answered
@@ -59,16 +59,16 @@ def anchor_of(excess: Excess, function: int) -> Anchor:
 def _on_known_path(excess: Excess, node: int, at: int) -> Anchor:
     callee = excess.charges.oftener.get(at)
     if callee is None or callee not in excess.costs.tree.path(node):
-        return Anchor(at, Role.OWN)
-    return Anchor(at, Role.CALLS_OFTENER, int(excess.costs.tree.function[callee]))
+        return Anchor(at, BlameReason.OWN)
+    return Anchor(at, BlameReason.CALLS_OFTENER, int(excess.costs.tree.function[callee]))
 
 
-def _role_on_new_path(excess: Excess, head: int) -> Role:
+def _role_on_new_path(excess: Excess, head: int) -> BlameReason:
     charges = excess.charges
     if head not in charges.existing:
-        return Role.NEW_CODE
+        return BlameReason.NEW_CODE
     decided_as_ever = charges.caller_part[head] == excess.settings.new_path_to_normal_caller
-    return Role.TAKES_LONGER if decided_as_ever else Role.NEW_PATH
+    return BlameReason.TAKES_LONGER if decided_as_ever else BlameReason.NEW_PATH
 
 
 def heaviest_context(excess: Excess, function: int) -> int:

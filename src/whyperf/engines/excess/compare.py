@@ -10,12 +10,12 @@ import numpy as np
 
 from whyperf.engines.allocation import Novelty, spend
 from whyperf.engines.changed_code import ChangedCode, compare_code
-from whyperf.engines.excess.blame import NOTHING_KNOWN, Anomaly, Charges, charge, find_hub
-from whyperf.engines.excess.costs import Costs, Side, in_own_code, measure
+from whyperf.engines.excess.blame import NOTHING_KNOWN, Charges, ExcessAnomaly, charge, find_hub
+from whyperf.engines.excess.costs import Costs, CostSide, in_own_code, measure
 from whyperf.engines.excess.entry_points import find_entries
-from whyperf.engines.excess.growth import Growth
+from whyperf.engines.excess.growth import ContextGrowth
 from whyperf.engines.excess.indirect_calls import Dispatch
-from whyperf.engines.excess.iteration_rates import Rounds
+from whyperf.engines.excess.iteration_rates import IterationRates
 from whyperf.engines.excess.novelty import by_function, find_novelty, own_by_function
 from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.functions import FunctionIndex
@@ -26,7 +26,7 @@ from whyperf.recording.tables import Clock
 
 
 @dataclass(frozen=True)
-class Account:
+class ExcessAccount:
     """One function. Seconds are per unit of work; own time is that of the program view."""
 
     function: int
@@ -67,10 +67,10 @@ class Excess:
     settings: ExcessSettings
     costs: Costs
     novelty: Novelty
-    growth: Growth
+    growth: ContextGrowth
     charges: Charges
     spent: Floats
-    accounts: tuple[Account, ...]  # by what they answer for, largest first
+    accounts: tuple[ExcessAccount, ...]  # by what they answer for, largest first
     hub: int | None
 
     @property
@@ -83,7 +83,7 @@ class Excess:
         """The same costs with every library and system function in its own right."""
         return measure(self.index, self.units, self.clock, folded=False)
 
-    def account(self, function: int) -> Account:
+    def account(self, function: int) -> ExcessAccount:
         return next(account for account in self.accounts if account.function == function)
 
     def name(self, function: int) -> str:
@@ -116,9 +116,9 @@ def compare(
     )
     entries = find_entries(index, costs.tree)
     spent = spend(costs.tree, costs.excess, novelty)
-    rounds = Rounds(index, costs, units, clock, settings)
+    rounds = IterationRates(index, costs, units, clock, settings)
     own_code = in_own_code(index, costs.bad, units, clock)
-    growth = Growth(costs, spent, own_code, entries=entries, rounds=rounds, settings=settings)
+    growth = ContextGrowth(costs, spent, own_code, entries=entries, rounds=rounds, settings=settings)
     charges = charge(
         costs.tree,
         novelty,
@@ -157,19 +157,19 @@ def weigh(excess: Excess, data: DataEvidence) -> Excess:
     return replace(excess, charges=charges, accounts=accounts)
 
 
-def _numbered(data: DataEvidence, index: FunctionIndex) -> Anomaly:
+def _numbered(data: DataEvidence, index: FunctionIndex) -> ExcessAnomaly:
     def numbers(known: Mapping[FunctionKey, float]) -> dict[int, float]:
         return {number: value for key, value in known.items() if (number := index.number(key)) is not None}
 
     def among(known: Set[FunctionKey]) -> frozenset[int]:
         return frozenset(number for key in known if (number := index.number(key)) is not None)
 
-    return Anomaly(numbers(data.anomaly), numbers(data.own), among(data.normal), among(data.steady))
+    return ExcessAnomaly(numbers(data.anomaly), numbers(data.own), among(data.normal), among(data.steady))
 
 
 def _accounts(
     index: FunctionIndex, costs: Costs, charges: Charges, spent: Floats, settings: ExcessSettings
-) -> tuple[Account, ...]:
+) -> tuple[ExcessAccount, ...]:
     size = len(index.functions)
     total = float(spent.sum())
     own_good, own_bad = (own_by_function(costs.tree, side.mean, size) for side in (costs.good, costs.bad))
@@ -182,7 +182,7 @@ def _accounts(
     sigma = np.maximum(_in_errors(difference, error), _nearest_apart(good_runs, bad_runs, good_noise, bad_noise))
     margin = settings.interval_sigma * error
     accounts = [
-        Account(
+        ExcessAccount(
             function=number,
             good_s=float(own_good[number]),
             bad_s=float(own_bad[number]),
@@ -204,7 +204,7 @@ def _accounts(
     return tuple(accounts)
 
 
-def _answered_for(charges: Charges, side: Side, size: int) -> Floats:
+def _answered_for(charges: Charges, side: CostSide, size: int) -> Floats:
     return np.array([charges.sum(seconds, size) for seconds in side.seconds])
 
 
@@ -217,7 +217,7 @@ class _Noise:
     """So much more counts for everybody: a function never sampled is not known to take no time."""
 
 
-def _noise(charges: Charges, side: Side, size: int) -> _Noise:
+def _noise(charges: Charges, side: CostSide, size: int) -> _Noise:
     total, samples = float(side.squares.sum()), float(side.samples.sum())
     rows = [sums(charges.function, charges.part**2 * squares[charges.node], size) for squares in side.squares]
     return _Noise(np.array(rows), total / samples if samples else 0.0)

@@ -14,7 +14,7 @@ from whyperf.recording.tables import Clock
 
 
 @dataclass(frozen=True)
-class Side:
+class CostSide:
     """The good runs or the bad runs. Rows are runs, columns are nodes of the tree."""
 
     runs: tuple[Run, ...]
@@ -44,8 +44,8 @@ class Side:
 @dataclass(frozen=True)
 class Costs:
     tree: ContextTree
-    good: Side
-    bad: Side
+    good: CostSide
+    bad: CostSide
 
     @property
     def excess(self) -> Floats:
@@ -66,7 +66,7 @@ def measure(index: FunctionIndex, units: dict[Run, float], clock: Clock, *, fold
     )
 
 
-def in_own_code(index: FunctionIndex, side: Side, units: dict[Run, float], clock: Clock) -> Floats:
+def in_own_code(index: FunctionIndex, side: CostSide, units: dict[Run, float], clock: Clock) -> Floats:
     """Of the mean seconds in each node those in code of its function itself, not of a library that it calls."""
     total = np.zeros(side.seconds.shape[1])
     for run, nodes in zip(side.runs, side.nodes, strict=True):
@@ -77,7 +77,7 @@ def in_own_code(index: FunctionIndex, side: Side, units: dict[Run, float], clock
     return total / len(side.runs)
 
 
-def _side(runs: Sequence[Run], nodes: dict[Run, Ints], units: dict[Run, float], clock: Clock, size: int) -> Side:
+def _side(runs: Sequence[Run], nodes: dict[Run, Ints], units: dict[Run, float], clock: Clock, size: int) -> CostSide:
     seconds, squares, samples = (np.zeros((len(runs), size)) for _ in range(3))
     for row, run in enumerate(runs):
         time, unit = run.time(clock), units[run]
@@ -85,4 +85,4 @@ def _side(runs: Sequence[Run], nodes: dict[Run, Ints], units: dict[Run, float], 
         seconds[row] = sums(where, time.seconds, size) / unit
         squares[row] = sums(where, time.squares, size) / unit**2
         samples[row] = sums(where, time.samples.astype(np.float64), size)
-    return Side(tuple(runs), seconds, squares, samples, tuple(nodes[run] for run in runs))
+    return CostSide(tuple(runs), seconds, squares, samples, tuple(nodes[run] for run in runs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whyperf.engines.excess.blame_reasons import Role
+from whyperf.engines.excess.blame_reasons import BlameReason
 from whyperf.engines.finding import Detail
 
 CHANGED = "changed"  # the code of a function, between two builds
@@ -21,7 +21,7 @@ class TimeInside:
 
 @dataclass(frozen=True, kw_only=True)
 class ExcessDetail(Detail):
-    role: Role
+    role: BlameReason
     repeats: bool  # what it answers for is in a loop of its own
     in_every_round: bool  # nothing but the loop around it decides that its hottest line is reached
     two_builds: bool  # the good runs are of another build that was told to do the same

@@ -7,7 +7,7 @@ from enum import Enum
 
 import numpy as np
 
-from whyperf.engines.excess.compare import Account, Excess
+from whyperf.engines.excess.compare import Excess, ExcessAccount
 from whyperf.engines.excess.novelty import by_function
 from whyperf.engines.excess.sentences import charged_elsewhere
 from whyperf.engines.quantities import percent, seconds
@@ -29,7 +29,7 @@ class Standing(Enum):
 class Explanation:
     function: FunctionKey
     rank: int  # by what it answers for, among all functions; a suspect or not
-    account: Account
+    account: ExcessAccount
     sentences: tuple[str, ...]
     standing: Standing = Standing.RANKED
 
@@ -52,7 +52,7 @@ def _uncounted(excess: Excess, function: int) -> Standing:
     return Standing.UNSEEN if excess.index.own[function] else Standing.FOLDED
 
 
-def _told(excess: Excess, rank: int, account: Account, standing: Standing, unit: str) -> tuple[str, ...]:
+def _told(excess: Excess, rank: int, account: ExcessAccount, standing: Standing, unit: str) -> tuple[str, ...]:
     match standing:
         case Standing.RANKED:
             return tuple(_sentences(excess, rank, account, unit))
@@ -96,7 +96,7 @@ def _callers(excess: Excess, function: int) -> list[tuple[int, float]]:
     return [(int(number), float(spent[number]) / total) for number in order if spent[number] > 0]
 
 
-def _sentences(excess: Excess, rank: int, account: Account, unit: str) -> list[str]:
+def _sentences(excess: Excess, rank: int, account: ExcessAccount, unit: str) -> list[str]:
     own = account.own_gain_s
     total = account.bad_inclusive_s - account.good_inclusive_s
     times = [
@@ -130,7 +130,7 @@ def _code(excess: Excess, function: int) -> list[str]:
     return []
 
 
-def _lost(excess: Excess, account: Account, own: float, total: float) -> list[str]:
+def _lost(excess: Excess, account: ExcessAccount, own: float, total: float) -> list[str]:
     said = []
     tree, head = excess.costs.tree, excess.charges.head
     nodes = [node for node in range(1, len(tree)) if int(tree.function[node]) == account.function]
@@ -157,7 +157,7 @@ def _lost(excess: Excess, account: Account, own: float, total: float) -> list[st
     return said
 
 
-def _higher(excess: Excess, rank: int, account: Account, in_callees: float, unit: str) -> list[str]:
+def _higher(excess: Excess, rank: int, account: ExcessAccount, in_callees: float, unit: str) -> list[str]:
     if rank == 1:
         return ["It already ranks first."]
     # Many answer for nothing at all: those are not to be passed.
@@ -178,5 +178,5 @@ def _higher(excess: Excess, rank: int, account: Account, in_callees: float, unit
     return said
 
 
-def _more(one: Account, other: Account) -> float:
+def _more(one: ExcessAccount, other: ExcessAccount) -> float:
     return one.charged_s - other.charged_s

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from whyperf.engines.excess.blame_reasons import Anchor, Role, repeated_callee
-from whyperf.engines.excess.compare import Account, Excess
+from whyperf.engines.excess.blame_reasons import Anchor, BlameReason, repeated_callee
+from whyperf.engines.excess.compare import Excess, ExcessAccount
 from whyperf.engines.excess.detail import CHANGED, ExcessDetail, TimeInside
 from whyperf.engines.excess.places import Whereabouts, locate
 from whyperf.engines.excess.selection import named, stands_out
@@ -24,7 +24,7 @@ def suspects(excess: Excess, unit: str) -> list[Finding]:
     return [_finding(excess, rank, account, anchor, unit) for rank, (account, anchor) in enumerate(named(excess), 1)]
 
 
-def _finding(excess: Excess, rank: int, account: Account, anchor: Anchor, unit: str) -> Finding:
+def _finding(excess: Excess, rank: int, account: ExcessAccount, anchor: Anchor, unit: str) -> Finding:
     function = excess.index.functions[account.function]
     where = locate(excess, account.function)
     inside = _inside(excess, account.function)
@@ -45,7 +45,7 @@ def _finding(excess: Excess, rank: int, account: Account, anchor: Anchor, unit: 
             account.separated,
             account.low,
             account.high,
-            inferred=anchor.role is Role.ELSEWHERE,
+            inferred=anchor.role is BlameReason.ELSEWHERE,
             stands_out=stands_out(excess, account),
         ),
         change=_change(excess, account.function, where),
@@ -62,30 +62,34 @@ def _change(excess: Excess, function: int, where: Whereabouts) -> SourceChange |
 def _pattern(excess: Excess, anchor: Anchor) -> str:
     if excess.clock is Clock.BLOCKED:
         return "long-wait"
-    return "new-path" if anchor.role in (Role.TOOK_NEW_PATH, Role.NEW_PATH, Role.NEW_CODE) else "unknown"
+    return (
+        "new-path"
+        if anchor.role in (BlameReason.TOOK_NEW_PATH, BlameReason.NEW_PATH, BlameReason.NEW_CODE)
+        else "unknown"
+    )
 
 
-def _repeats(excess: Excess, account: Account, anchor: Anchor) -> bool:
+def _repeats(excess: Excess, account: ExcessAccount, anchor: Anchor) -> bool:
     """Whether what it answers for is in a loop of its own, around its code or around a call; elsewhere, in any. Where
     the calls are new, the loop as such must have grown: what else it does in each round."""
     tree = excess.costs.tree
     match anchor.role:
-        case Role.ELSEWHERE:
+        case BlameReason.ELSEWHERE:
             return any(tree.loops[node] for node in np.flatnonzero(tree.function == anchor.other))
-        case Role.CALLS_MORE:
+        case BlameReason.CALLS_MORE:
             return tree.loops[anchor.node] and account.own_gain_s > _SLIGHTLY * account.charged_s
-        case Role.CALLS_OFTENER:
+        case BlameReason.CALLS_OFTENER:
             return repeated_callee(excess, anchor.node) is not None
-        case Role.OWN | Role.TAKES_LONGER:
+        case BlameReason.OWN | BlameReason.TAKES_LONGER:
             return tree.loops[anchor.node] or repeated_callee(excess, anchor.node) is not None
     return False
 
 
 def _in_new_code(excess: Excess, anchor: Anchor) -> bool:
     """Whether the good runs' program does not have what it answers for."""
-    if anchor.role in (Role.TOOK_NEW_PATH, Role.CALLS_MORE) and anchor.other is not None:
+    if anchor.role in (BlameReason.TOOK_NEW_PATH, BlameReason.CALLS_MORE) and anchor.other is not None:
         return not excess.index.exists_in_good(anchor.other)
-    return anchor.role is Role.NEW_CODE
+    return anchor.role is BlameReason.NEW_CODE
 
 
 def _code(excess: Excess, function: int) -> str:
@@ -124,7 +128,7 @@ def _by_leaf(excess: Excess, function: int) -> Floats:
 
 
 def _detail(
-    excess: Excess, account: Account, anchor: Anchor, where: Whereabouts, inside: list[tuple[int, float]]
+    excess: Excess, account: ExcessAccount, anchor: Anchor, where: Whereabouts, inside: list[tuple[int, float]]
 ) -> ExcessDetail:
     keys = [function.key for function in excess.index.functions]
     answers = account.charged_s > 0.0 and np.mean(account.bad_runs) > np.mean(account.good_runs)

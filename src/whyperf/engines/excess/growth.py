@@ -18,7 +18,7 @@ import numpy as np
 
 from whyperf.engines.context_tree import ROOT
 from whyperf.engines.excess.costs import Costs
-from whyperf.engines.excess.iteration_rates import Rounds
+from whyperf.engines.excess.iteration_rates import IterationRates
 from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.excess.subtrees import Subtrees
 from whyperf.engines.run import Floats
@@ -36,7 +36,7 @@ class GrowthStep:
 
 
 @dataclass(frozen=True)
-class Path:
+class GrowthPath:
     """What growth tells of the time in one context."""
 
     steps: tuple[GrowthStep, ...]
@@ -45,7 +45,7 @@ class Path:
     owner: int  # who answers for the time as such
 
 
-class Growth:
+class ContextGrowth:
     """Logarithms of how many times as long the bad runs spend in every context, with what it calls."""
 
     def __init__(
@@ -55,7 +55,7 @@ class Growth:
         in_own_code: Floats,
         *,
         entries: Set[int],
-        rounds: Rounds,
+        rounds: IterationRates,
         settings: ExcessSettings,
     ) -> None:
         self.entries = entries
@@ -73,7 +73,7 @@ class Growth:
         self._elsewhere: dict[tuple[int, int], bool] = {}
         self._rounds = rounds
 
-    def path(self, node: int, steady: Set[int] = frozenset()) -> Path:
+    def path(self, node: int, steady: Set[int] = frozenset()) -> GrowthPath:
         """`steady`: functions whose loops were compared and go as far as they did."""
         nodes = _outwards(node, self._parents)
         called_as_ever = (place for place, to in enumerate(nodes[:-1], 1) if self._called_as_ever(to))
@@ -108,7 +108,7 @@ class Growth:
             for at in within[: farthest + 1]
             if (come_in := 1.0 if at == node or self.of[at] >= enough else (float(self.of[at]) - base) / needed) > 0.0
         )
-        return Path(steps, region, self._owner(nodes, outermost))
+        return GrowthPath(steps, region, self._owner(nodes, outermost))
 
     def owners(self, owner: int, steady: Set[int]) -> Iterator[tuple[int, float]]:
         """Contexts and their parts of time that is some context's own. A function whose loops are known to go as far as

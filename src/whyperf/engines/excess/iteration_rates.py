@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, log, sqrt
 
-from whyperf.engines.excess.costs import Costs, Side
+from whyperf.engines.excess.costs import Costs, CostSide
 from whyperf.engines.excess.own_frames import OwnFrames
 from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.functions import FunctionIndex
@@ -61,7 +61,7 @@ class Between:
     most: float
 
 
-class Rounds:
+class IterationRates:
     """Stacks are read when first asked about."""
 
     def __init__(
@@ -124,7 +124,7 @@ class Rounds:
     def _bad(self) -> _InRounds:
         return self._in_rounds(self._costs.bad)
 
-    def _in_rounds(self, side: Side) -> _InRounds:
+    def _in_rounds(self, side: CostSide) -> _InRounds:
         found = _InRounds()
         tree = self._costs.tree
         for run, nodes in zip(side.runs, side.nodes, strict=True):

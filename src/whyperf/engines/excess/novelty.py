@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from whyperf.engines.allocation import Novelty
 from whyperf.engines.context_tree import ROOT, ContextTree
-from whyperf.engines.excess.costs import Costs, Side
+from whyperf.engines.excess.costs import Costs, CostSide
 from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.run import Floats, Ints, sums
 
@@ -75,7 +75,7 @@ class _Seen:
     total_s: float
 
 
-def _seen(costs: Costs, side: Side, functions: int) -> _Seen:
+def _seen(costs: Costs, side: CostSide, functions: int) -> _Seen:
     return _Seen(
         by_function(costs.tree, side.sampled, functions),
         by_function(costs.tree, side.mean, functions),

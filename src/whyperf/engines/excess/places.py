@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from whyperf.engines.excess.compare import Excess
-from whyperf.engines.excess.costs import Side
+from whyperf.engines.excess.costs import CostSide
 from whyperf.engines.finding import HotLine, Place
 from whyperf.engines.run import Run, source_lines
 from whyperf.engines.shown_lines import lines_around
@@ -80,7 +80,7 @@ class _Within:
     in_every_round: float = 0.0
 
 
-def _seconds_by_spot(excess: Excess, side: Side, function: int) -> tuple[dict[_Spot, float], dict[_Spot, _Within]]:
+def _seconds_by_spot(excess: Excess, side: CostSide, function: int) -> tuple[dict[_Spot, float], dict[_Spot, _Within]]:
     """Mean seconds per unit by line, in the bad build's line numbers; and within each line."""
     part = np.zeros(len(excess.costs.tree))
     nodes, _, parts = excess.charges.to(function)
@@ -106,7 +106,7 @@ def _seconds_by_spot(excess: Excess, side: Side, function: int) -> tuple[dict[_S
     return _same_folder(excess, by_spot, side), within
 
 
-def _same_folder(excess: Excess, by_spot: dict[_Spot, float], side: Side) -> dict[_Spot, float]:
+def _same_folder(excess: Excess, by_spot: dict[_Spot, float], side: CostSide) -> dict[_Spot, float]:
     """The good build's files under the bad build's folders: a file is the same wherever it was built."""
     if side is excess.costs.bad:
         return by_spot

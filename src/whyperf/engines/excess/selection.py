@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from whyperf.engines.excess.blame_reasons import Anchor, Role, anchor_of, heaviest_context
-from whyperf.engines.excess.compare import Account, Excess
+from whyperf.engines.excess.blame_reasons import Anchor, BlameReason, anchor_of, heaviest_context
+from whyperf.engines.excess.compare import Excess, ExcessAccount
 
 _MOSTLY = 0.5
 _READ = 3  # of a list, the first few are read
 
-Named = tuple[Account, Anchor]
+Named = tuple[ExcessAccount, Anchor]
 
 
 def named(excess: Excess) -> list[Named]:
@@ -23,7 +23,7 @@ def named(excess: Excess) -> list[Named]:
     return _with_runners_up(excess, _with_spender(excess, _with_hub(excess, chosen)))
 
 
-def stands_out(excess: Excess, account: Account) -> bool:
+def stands_out(excess: Excess, account: ExcessAccount) -> bool:
     settings = excess.settings
     return account.share >= settings.suspect_share and account.sigma >= settings.suspect_sigma
 
@@ -38,7 +38,7 @@ def _with_hub(excess: Excess, chosen: list[Named]) -> list[Named]:
         return chosen  # its own time grew, and its caller's data answer for it
     others = [one for one in chosen if one[0].function != hub]
     at = max(1, sum(other.share > account.share for other, _ in others))
-    return [*others[:at], (account, Anchor(heaviest_context(excess, hub), Role.HUB)), *others[at:]]
+    return [*others[:at], (account, Anchor(heaviest_context(excess, hub), BlameReason.HUB)), *others[at:]]
 
 
 def _with_spender(excess: Excess, chosen: list[Named]) -> list[Named]:
@@ -46,7 +46,7 @@ def _with_spender(excess: Excess, chosen: list[Named]) -> list[Named]:
     spender = max(excess.accounts, key=lambda account: account.own_gain_s)
     if spender.own_gain_s < _MOSTLY * excess.total_s or _is_among(spender.function, chosen):
         return chosen
-    anchor = Anchor(heaviest_context(excess, spender.function), Role.OWN)
+    anchor = Anchor(heaviest_context(excess, spender.function), BlameReason.OWN)
     return [*chosen[: _READ - 1], (spender, anchor), *chosen[_READ - 1 :]]
 
 

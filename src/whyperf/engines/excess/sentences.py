@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from whyperf.engines.excess.blame_reasons import Anchor, Role, heaviest_context, repeated_callee
-from whyperf.engines.excess.compare import Account, Excess
+from whyperf.engines.excess.blame_reasons import Anchor, BlameReason, heaviest_context, repeated_callee
+from whyperf.engines.excess.compare import Excess, ExcessAccount
 from whyperf.engines.excess.library_calls import library_calls
 from whyperf.engines.quantities import percent, seconds
 from whyperf.engines.source_change import is_same_file
@@ -17,8 +17,10 @@ _SLIGHTLY = 0.05
 _READABLE = 60  # characters of a name within a sentence
 
 
-def sentences(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: list[tuple[int, float]]) -> str:
-    if anchor.role is Role.ELSEWHERE:
+def sentences(
+    excess: Excess, account: ExcessAccount, anchor: Anchor, unit: str, inside: list[tuple[int, float]]
+) -> str:
+    if anchor.role is BlameReason.ELSEWHERE:
         return _elsewhere(excess, anchor, unit)
     told = _why(excess, account, anchor, unit, inside)
     key = excess.index.functions[account.function].key
@@ -40,7 +42,7 @@ def _code_differs(excess: Excess, function: int) -> str:
     return "Its code differs between the two builds."
 
 
-def _why(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: list[tuple[int, float]]) -> str:
+def _why(excess: Excess, account: ExcessAccount, anchor: Anchor, unit: str, inside: list[tuple[int, float]]) -> str:
     spends = _spends(excess)
     other = there = answers = ""
     if anchor.other is not None:
@@ -50,13 +52,13 @@ def _why(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: li
     reached = seconds(account.bad_inclusive_s)
     all_of_it = _part_of(account, account.bad_inclusive_s - account.good_inclusive_s)
     match anchor.role:
-        case Role.TOOK_NEW_PATH:
+        case BlameReason.TOOK_NEW_PATH:
             seen = f"in which the good runs were {_seen(excess, anchor)} seen"
             return f"It calls {other}, {seen}: {there} per {unit} go there{answers}."
-        case Role.CALLS_MORE:
+        case BlameReason.CALLS_MORE:
             seen = f"the good runs were {_seen(excess, anchor)} seen there"
             return f"It calls {other} in a loop; {seen}, now {there} per {unit} go there{answers}."
-        case Role.NEW_PATH | Role.TAKES_LONGER | Role.NEW_CODE:
+        case BlameReason.NEW_PATH | BlameReason.TAKES_LONGER | BlameReason.NEW_CODE:
             if account.good_inclusive_s > 0.0:  # a new path may lead to code that others call as well
                 before = seconds(account.good_inclusive_s)
                 now = f"it {spends} {reached} per {unit}"
@@ -64,7 +66,7 @@ def _why(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: li
             absent = _is_absent_in_good(excess, account.function)
             why = "The good runs' program does not have it" if absent else "The good runs were never seen in it"
             return f"{why}; called by {other}, it {spends} {reached} per {unit}{all_of_it}."
-        case Role.HUB:
+        case BlameReason.HUB:
             return (
                 f"Cheap itself, but most of what grew lies in what it calls: {seconds(account.good_inclusive_s)} per "
                 f"{unit} became {seconds(account.bad_inclusive_s)}{all_of_it}. It may call too often, or with too much."
@@ -107,13 +109,13 @@ def _spends(excess: Excess) -> str:
     return "waits" if excess.clock is Clock.BLOCKED else "takes"
 
 
-def _grown(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: list[tuple[int, float]]) -> str:
+def _grown(excess: Excess, account: ExcessAccount, anchor: Anchor, unit: str, inside: list[tuple[int, float]]) -> str:
     spends = _spends(excess)
     own = account.own_gain_s
     if own < _MOSTLY * _gain(account):
         # It answers for growth that comes in here, or for its data: the time is in what it calls.
         now, before = seconds(account.bad_inclusive_s), seconds(account.good_inclusive_s)
-        if anchor.role is Role.CALLS_OFTENER and anchor.other is not None:
+        if anchor.role is BlameReason.CALLS_OFTENER and anchor.other is not None:
             more = f"It calls {_named(excess, anchor.other)} more often, at unchanged cost per call"
             answers = _part_of(account, account.bad_inclusive_s - account.good_inclusive_s)
             return f"{more}: with what it calls it {spends} {now} per {unit}, not {before}{answers}."
@@ -129,7 +131,7 @@ def _grown(excess: Excess, account: Account, anchor: Anchor, unit: str, inside: 
     return f"It {spends} {seconds(own)} more per {unit}{where}: {compared}{summed}{answers}."
 
 
-def _part_of(account: Account, stated: float) -> str:
+def _part_of(account: ExcessAccount, stated: float) -> str:
     """How much it answers for of a difference that a sentence states, where that is not just all of it."""
     if abs(account.charged_s - stated) <= _SLIGHTLY * stated:
         return ""
@@ -138,7 +140,7 @@ def _part_of(account: Account, stated: float) -> str:
     return f"; {seconds(account.charged_s)} of the difference is charged to it"
 
 
-def _answers(excess: Excess, account: Account, own: float) -> str:
+def _answers(excess: Excess, account: ExcessAccount, own: float) -> str:
     """The same of its own growth: more of it is in callees, or others share in it, or it is set off by what shrank."""
     if charged_elsewhere(excess, account.function) <= _SLIGHTLY * account.charged_s:
         return _part_of(account, own)
@@ -165,7 +167,7 @@ def _waiting_threads(excess: Excess, function: int) -> int:
     )
 
 
-def _gain(account: Account) -> float:
+def _gain(account: ExcessAccount) -> float:
     """By how much what it answers for grew."""
     return sum(account.bad_runs) / len(account.bad_runs) - sum(account.good_runs) / len(account.good_runs)
 

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping
 
 from whyperf.engines.changed_code import ChangedCode
 from whyperf.engines.context_tree import ROOT, ContextTree
-from whyperf.engines.excess.growth import Growth
+from whyperf.engines.excess.growth import ContextGrowth
 from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.run import Floats
 
 
 class TwoBuilds:
     def __init__(
-        self, tree: ContextTree, growth: Growth, code: ChangedCode, spent: Floats, settings: ExcessSettings
+        self, tree: ContextTree, growth: ContextGrowth, code: ChangedCode, spent: Floats, settings: ExcessSettings
     ) -> None:
         self._tree, self._growth, self._code, self._settings = tree, growth, code, settings
         self._functions: list[int] = tree.function.tolist()

@@ -14,17 +14,17 @@ from whyperf.engines.recording_protocol import Recorded
 _FOR_ITS_OWN = numbers(FOR_ITS_OWN)
 
 
-class Waits(Enum):
+class BlockedWaits(Enum):
     ALL = "all"
     OUTSIDE = "outside"  # not for the program's own threads and children
     LOCKS = "locks"  # for a lock: unlike a wait for work, for a thread's or a child's end, nobody rests in it
 
 
-def which_count(waits: Waits, samples: pa.Table, recording: Recorded) -> npt.NDArray[np.bool_]:
+def which_count(waits: BlockedWaits, samples: pa.Table, recording: Recorded) -> npt.NDArray[np.bool_]:
     """By sample; of those that are no waits this says nothing."""
-    if waits is Waits.OUTSIDE:
+    if waits is BlockedWaits.OUTSIDE:
         return ~np.isin(samples.column("wait").to_numpy(), _FOR_ITS_OWN)
-    if waits is Waits.LOCKS:
+    if waits is BlockedWaits.LOCKS:
         locks: npt.NDArray[np.bool_] = in_locks(recording)[samples.column("stack").to_numpy()]
         return locks
     return np.ones(samples.num_rows, np.bool_)

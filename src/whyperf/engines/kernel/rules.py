@@ -18,7 +18,7 @@ from whyperf.recording.rules_file import unusable, users_rules
 from whyperf.recording.system_calls import NAMES, NUMBERS
 
 
-class Strength(IntEnum):
+class LinkStrength(IntEnum):
     """The paper's edge values (section 6.1)."""
 
     STRONG = -1
@@ -26,7 +26,7 @@ class Strength(IntEnum):
     WEAK = 1
 
 
-class Call(IntFlag):
+class CallRule(IntFlag):
     """What a system call does, as far as waiting and causing are concerned."""
 
     RECEIVE = 1
@@ -47,7 +47,7 @@ class WakeRule:
     name: str
     calls: frozenset[int]
     functions: tuple[str, ...]
-    strength: Strength
+    strength: LinkStrength
     why: str
 
     def fits(self, call: int, functions: Sequence[str]) -> bool:
@@ -71,10 +71,10 @@ class Rules:
 
     @property
     def call_bits(self) -> npt.NDArray[np.int64]:
-        """`Call` flags by number; the last one is for what is in no system call."""
+        """`CallRule` flags by number; the last one is for what is in no system call."""
         bits = np.zeros(max(NAMES) + 2, np.int64)
         for name, numbers in self.calls.items():
-            bits[sorted(numbers)] |= Call[name.upper()]
+            bits[sorted(numbers)] |= CallRule[name.upper()]
         return bits
 
     def wake(self, call: int, functions: Sequence[str]) -> int:
@@ -104,7 +104,7 @@ def parse(tables: Sequence[Mapping[str, Any]]) -> Rules:
     """Rules of several files, the earlier ones' asked first."""
     calls = _joined(tables, "system_calls")
     functions = _joined(tables, "functions")
-    if strange := set(calls) - {one.name.lower() for one in Call if one.name}:
+    if strange := set(calls) - {one.name.lower() for one in CallRule if one.name}:
         raise unusable(f"[system_calls] knows no {', '.join(sorted(strange))}.")
     return Rules(
         {name: _numbers(names) for name, names in calls.items()},
@@ -132,7 +132,7 @@ def _wake_rule(plain: Mapping[str, Any]) -> WakeRule:
             str(plain["name"]),
             _numbers(plain["calls"]),
             _bare(plain.get("functions", ())),
-            Strength[str(plain["strength"]).upper()],
+            LinkStrength[str(plain["strength"]).upper()],
             str(plain["why"]),
         )
     except (KeyError, TypeError) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from whyperf.engines.arrays import Int32s
 from whyperf.engines.compiled import njit
-from whyperf.engines.kernel.rules import Call
+from whyperf.engines.kernel.rules import CallRule
 from whyperf.recording.events import InterruptContext
 
 _TIMERS = int(InterruptContext.HRTIMER | InterruptContext.TIMER)
@@ -12,9 +12,9 @@ _NET = int(InterruptContext.NET_SOFTIRQ)
 _INTERRUPTED = (-4, -11, -110)  # EINTR, EAGAIN, ETIMEDOUT
 _RESTART_FIRST, _RESTART_LAST = -516, -512  # how the kernel tells itself to begin a call again
 _SEEN_BY_OTHERS = (1, 2, 0xC)  # pipes, devices, sockets; what an eventfd does to others shows in their being woken
-_CALL_ENDS_SLEEP = int(Call.SLEEP | Call.FUTEX)
-_TRANSFER = int(Call.RECEIVE | Call.SEND)
-_MULTIPLEX, _ACTING = int(Call.MULTIPLEX), int(Call.ACTING)
+_CALL_ENDS_SLEEP = int(CallRule.SLEEP | CallRule.FUTEX)
+_TRANSFER = int(CallRule.RECEIVE | CallRule.SEND)
+_MULTIPLEX, _ACTING = int(CallRule.MULTIPLEX), int(CallRule.ACTING)
 
 
 @njit(cache=True, nogil=True)

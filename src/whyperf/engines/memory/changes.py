@@ -9,13 +9,22 @@ from math import log2
 
 import numpy as np
 
-from whyperf.engines.memory.contexts import Contexts, Placed, allocated, kept, live, objects, only, touched
+from whyperf.engines.memory.contexts import (
+    MemoryContexts,
+    PlacedHoldings,
+    allocated,
+    kept,
+    live,
+    objects,
+    only,
+    touched,
+)
 from whyperf.engines.run import Floats, Ints
 
-Amount = Callable[[Placed], Floats]
+Amount = Callable[[PlacedHoldings], Floats]
 
 
-class Reason(Enum):
+class GrowthReason(Enum):
     MORE_OBJECTS = "allocates more often"
     LARGER = "allocates more each time"
     NOT_FREED = "is no longer freed"
@@ -47,13 +56,13 @@ class Amounts:
 
 
 @dataclass(frozen=True, eq=False)
-class Change:
+class MemoryChange:
     good: Amounts
     bad: Amounts
     good_runs: tuple[float, ...]  # bytes of what is compared: at the peak, or allocated
     bad_runs: tuple[float, ...]
     error: float  # standard error of the difference
-    reasons: dict[Reason, float]  # in bits: of how many times as much is held
+    reasons: dict[GrowthReason, float]  # in bits: of how many times as much is held
 
     @property
     def excess(self) -> float:
@@ -65,14 +74,14 @@ class Change:
         return (self.bad.live - self.bad.touched) - (self.good.live - self.good.touched)
 
     @property
-    def reason(self) -> Reason:
+    def reason(self) -> GrowthReason:
         return max(self.reasons, key=lambda one: self.reasons[one])
 
 
-def change_of(contexts: Contexts, nodes: Ints, amount: Amount = live) -> Change:
+def change_of(contexts: MemoryContexts, nodes: Ints, amount: Amount = live) -> MemoryChange:
     """What the allocations made in these nodes come to in good and bad runs, compared by `amount`."""
 
-    def amounts(side: tuple[Placed, ...]) -> tuple[Amounts, tuple[float, ...], float]:
+    def amounts(side: tuple[PlacedHoldings, ...]) -> tuple[Amounts, tuple[float, ...], float]:
         inside = {one: np.isin(one.node, nodes) for one in side}
 
         def by_run(what: Amount) -> list[float]:
@@ -88,29 +97,29 @@ def change_of(contexts: Contexts, nodes: Ints, amount: Amount = live) -> Change:
     bad, bad_runs, bad_variance = amounts(contexts.bad)
     one_sample = _largest_sample(contexts)
     error = float(np.sqrt(good_variance + bad_variance)) or one_sample
-    return Change(good, bad, good_runs, bad_runs, error, _reasons(good, bad, one_sample))
+    return MemoryChange(good, bad, good_runs, bad_runs, error, _reasons(good, bad, one_sample))
 
 
-def _unsure(one: Placed) -> Floats:
+def _unsure(one: PlacedHoldings) -> Floats:
     """The chance that an allocation of this size is not sampled: large ones always are."""
     unsure: Floats = np.exp(-one.held.size / max(one.run.manifest.sampling.memory_interval, 1))
     return unsure
 
 
-def _largest_sample(contexts: Contexts) -> float:
+def _largest_sample(contexts: MemoryContexts) -> float:
     """What one sample more of small objects would add."""
     return float(max(one.run.manifest.sampling.memory_interval for one in (*contexts.good, *contexts.bad)))
 
 
-def _reasons(good: Amounts, bad: Amounts, one_sample: float) -> dict[Reason, float]:
+def _reasons(good: Amounts, bad: Amounts, one_sample: float) -> dict[GrowthReason, float]:
     """live = objects × bytes of each × part held: each factor's logarithm adds up to that of the whole."""
     if good.allocated < one_sample / 2:
-        return {Reason.NEW: log2(1.0 + bad.live / one_sample)}
+        return {GrowthReason.NEW: log2(1.0 + bad.live / one_sample)}
     least = one_sample / (4 * max(good.allocated, bad.allocated))  # below what a single sample tells
     return {
-        Reason.MORE_OBJECTS: _bits(good.objects, bad.objects),
-        Reason.LARGER: _bits(good.each, bad.each),
-        Reason.NOT_FREED: _bits(max(good.held_part, least), max(bad.held_part, least)),
+        GrowthReason.MORE_OBJECTS: _bits(good.objects, bad.objects),
+        GrowthReason.LARGER: _bits(good.each, bad.each),
+        GrowthReason.NOT_FREED: _bits(max(good.held_part, least), max(bad.held_part, least)),
     }
 
 
@@ -118,7 +127,7 @@ def _bits(good: float, bad: float) -> float:
     return log2(bad / good) if good > 0 and bad > 0 else 0.0
 
 
-def freed_in(contexts: Contexts, side: tuple[Placed, ...], nodes: Ints) -> Floats:
+def freed_in(contexts: MemoryContexts, side: tuple[PlacedHoldings, ...], nodes: Ints) -> Floats:
     """By node, how many bytes of what was allocated in `nodes` were freed there: the mean of runs."""
     chosen = only(lambda one: np.isin(one.node, nodes), allocated)
     rows = contexts.by_freeing_node(side, chosen)

@@ -13,8 +13,8 @@ from whyperf.engines.changed_code import ChangedCode, compare_code
 from whyperf.engines.context_tree import ROOT
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.holdings import Holdings, holdings_of
-from whyperf.engines.memory.changes import Amount, Change, Reason, change_of
-from whyperf.engines.memory.contexts import Contexts, allocated, live, place, samples
+from whyperf.engines.memory.changes import Amount, GrowthReason, MemoryChange, change_of
+from whyperf.engines.memory.contexts import MemoryContexts, allocated, live, place, samples
 from whyperf.engines.memory.deciders import Deciders, mean, named_wrappers
 from whyperf.engines.memory.frees import NotFreeing, who_stopped
 from whyperf.engines.memory.settings import MemorySettings
@@ -24,14 +24,14 @@ from whyperf.recording.memory_tables import MemoryKind
 
 
 @dataclass(frozen=True, eq=False)
-class Account:
+class MemoryAccount:
     """What one function decided about."""
 
     function: int
     node: int  # its context with most of the excess
     nodes: Ints  # contexts in which what it decided about was allocated
     share: float  # of the excess
-    change: Change
+    change: MemoryChange
     stopped: NotFreeing | None  # who freed it in the good runs and no longer does
 
     @property
@@ -45,7 +45,7 @@ class Account:
 
 @dataclass(frozen=True, eq=False)
 class MemoryExcess:
-    contexts: Contexts
+    contexts: MemoryContexts
     code: ChangedCode
     settings: MemorySettings
     kind: MemoryKind = MemoryKind.ALLOCATION
@@ -66,7 +66,7 @@ class MemoryExcess:
         return float(self.by_node.sum())
 
     @cached_property
-    def accounts(self) -> tuple[Account, ...]:
+    def accounts(self) -> tuple[MemoryAccount, ...]:
         """By what they decided about, largest first."""
         contexts, deciders = self.contexts, self._deciders
         decided: defaultdict[int, list[int]] = defaultdict(list)
@@ -82,18 +82,18 @@ class MemoryExcess:
         shared = (replace(one, share=min(1.0, one.change.excess / total)) for one in found)
         return tuple(sorted(shared, key=lambda one: -one.change.excess))
 
-    def _account(self, function: int, nodes: list[int], deciding: dict[int, float]) -> Account:
+    def _account(self, function: int, nodes: list[int], deciding: dict[int, float]) -> MemoryAccount:
         where = np.array(nodes, np.int64)
         change = change_of(self.contexts, where, self.amount)
         node = max(deciding, key=lambda one: (deciding[one], -one))
         stopped = who_stopped(self.contexts, where, change, self._wrappers, self.settings)
-        responsible = function if change.reason is Reason.NEW else -1
-        if change.reason is Reason.NOT_FREED and stopped is not None:
+        responsible = function if change.reason is GrowthReason.NEW else -1
+        if change.reason is GrowthReason.NOT_FREED and stopped is not None:
             responsible = stopped.function
         if responsible >= 0:
             where = np.union1d(where, self._vanished_below(responsible))
             change = change_of(self.contexts, where, self.amount)
-        return Account(function, node, where, 0.0, change, stopped)
+        return MemoryAccount(function, node, where, 0.0, change, stopped)
 
     def _vanished_below(self, function: int) -> Ints:
         """Contexts that hold less than before, in what the function calls. What is new in it may replace them; what it

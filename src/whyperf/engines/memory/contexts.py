@@ -16,7 +16,7 @@ LOST = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Placed:
+class PlacedHoldings:
     """A run's allocations, each with its contexts."""
 
     run: Run
@@ -26,11 +26,11 @@ class Placed:
 
 
 @dataclass(frozen=True, eq=False)
-class Contexts:
+class MemoryContexts:
     index: FunctionIndex
     tree: ContextTree
-    good: tuple[Placed, ...]
-    bad: tuple[Placed, ...]
+    good: tuple[PlacedHoldings, ...]
+    bad: tuple[PlacedHoldings, ...]
 
     def function(self, node: int) -> int:
         return int(self.tree.function[node])
@@ -38,11 +38,11 @@ class Contexts:
     def name(self, node: int) -> str:
         return self.index.functions[self.function(node)].key.name
 
-    def by_node(self, side: Sequence[Placed], amount: Callable[[Placed], Floats]) -> Floats:
+    def by_node(self, side: Sequence[PlacedHoldings], amount: Callable[[PlacedHoldings], Floats]) -> Floats:
         """A row for each run: what its allocations come to, by where they were made."""
         return np.array([sums(one.node, amount(one), len(self.tree)) for one in side])
 
-    def by_freeing_node(self, side: Sequence[Placed], amount: Callable[[Placed], Floats]) -> Floats:
+    def by_freeing_node(self, side: Sequence[PlacedHoldings], amount: Callable[[PlacedHoldings], Floats]) -> Floats:
         """The same by where they were freed."""
         rows = []
         for one in side:
@@ -51,7 +51,7 @@ class Contexts:
         return np.array(rows)
 
 
-def place(index: FunctionIndex, held: dict[Run, Holdings], *, folded: bool = True) -> Contexts:
+def place(index: FunctionIndex, held: dict[Run, Holdings], *, folded: bool = True) -> MemoryContexts:
     """`folded`: code of system libraries belongs to its callers."""
     builder = TreeBuilder(index, folded=folded)
     nodes = {
@@ -59,10 +59,10 @@ def place(index: FunctionIndex, held: dict[Run, Holdings], *, folded: bool = Tru
         for run, one in held.items()
     }
 
-    def placed(runs: Sequence[Run]) -> tuple[Placed, ...]:
-        return tuple(Placed(run, held[run], *nodes[run]) for run in runs)
+    def placed(runs: Sequence[Run]) -> tuple[PlacedHoldings, ...]:
+        return tuple(PlacedHoldings(run, held[run], *nodes[run]) for run in runs)
 
-    return Contexts(index, builder.tree(), placed(index.good), placed(index.bad))
+    return MemoryContexts(index, builder.tree(), placed(index.good), placed(index.bad))
 
 
 def _nodes(builder: TreeBuilder, run: Run, stacks: Ints, unknown: int) -> Ints:
@@ -73,29 +73,31 @@ def _nodes(builder: TreeBuilder, run: Run, stacks: Ints, unknown: int) -> Ints:
     return node[where]
 
 
-def live(one: Placed) -> Floats:
+def live(one: PlacedHoldings) -> Floats:
     return one.held.weight * one.held.at_peak
 
 
-def touched(one: Placed) -> Floats:
+def touched(one: PlacedHoldings) -> Floats:
     return live(one) * one.held.touched
 
 
-def kept(one: Placed) -> Floats:
+def kept(one: PlacedHoldings) -> Floats:
     return one.held.weight * one.held.kept
 
 
-def allocated(one: Placed) -> Floats:
+def allocated(one: PlacedHoldings) -> Floats:
     return one.held.weight * one.held.in_window
 
 
-def objects(one: Placed) -> Floats:
+def objects(one: PlacedHoldings) -> Floats:
     return one.held.weight / one.held.size * one.held.in_window
 
 
-def samples(one: Placed) -> Floats:
+def samples(one: PlacedHoldings) -> Floats:
     return np.ones(len(one.held))
 
 
-def only(chosen: Callable[[Placed], Booleans], amount: Callable[[Placed], Floats]) -> Callable[[Placed], Floats]:
+def only(
+    chosen: Callable[[PlacedHoldings], Booleans], amount: Callable[[PlacedHoldings], Floats]
+) -> Callable[[PlacedHoldings], Floats]:
     return lambda one: amount(one) * chosen(one)

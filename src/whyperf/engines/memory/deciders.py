@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from whyperf.engines.context_tree import ROOT
-from whyperf.engines.memory.contexts import Contexts
+from whyperf.engines.memory.contexts import MemoryContexts
 from whyperf.engines.memory.settings import MemorySettings
 from whyperf.engines.run import Floats
 
@@ -30,7 +30,7 @@ class Deciders:
     """`excess`: by node, what it holds more; `seen`: by node, in how many samples of bad runs it was."""
 
     def __init__(
-        self, contexts: Contexts, excess: Floats, seen: Floats, wrappers: Set[int], settings: MemorySettings
+        self, contexts: MemoryContexts, excess: Floats, seen: Floats, wrappers: Set[int], settings: MemorySettings
     ) -> None:
         self._contexts, self._settings, self._wrappers = contexts, settings, wrappers
         self._functions: list[int] = contexts.tree.function.tolist()
@@ -69,7 +69,7 @@ class Deciders:
         return found
 
 
-def named_wrappers(contexts: Contexts) -> set[int]:
+def named_wrappers(contexts: MemoryContexts) -> set[int]:
     """Functions whose names say that they allocate or free for others."""
     names = [function.key.name for function in contexts.index.functions]
     return {number for number, name in enumerate(names) if _ALLOCATES.search(name) or _FREES.search(name)}

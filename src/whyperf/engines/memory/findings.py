@@ -12,9 +12,9 @@ import numpy as np
 from whyperf.engines.context_tree import ROOT
 from whyperf.engines.finding import Finding, HotLine, Place, Strength
 from whyperf.engines.holdings import Booleans
-from whyperf.engines.memory.changes import Reason
-from whyperf.engines.memory.compare import Account, MemoryExcess
-from whyperf.engines.memory.contexts import Placed, allocated
+from whyperf.engines.memory.changes import GrowthReason
+from whyperf.engines.memory.compare import MemoryAccount, MemoryExcess
+from whyperf.engines.memory.contexts import PlacedHoldings, allocated
 from whyperf.engines.memory.detail import MemoryDetail
 from whyperf.engines.memory.sentences import (
     Said,
@@ -41,7 +41,7 @@ class _Named:
 
     function: int
     node: int
-    account: Account
+    account: MemoryAccount
     score: float
     said: Said
     frees: bool = False  # it is named for what it freed
@@ -74,11 +74,11 @@ def _named(excess: MemoryExcess) -> Iterator[_Named]:
         yield from _preferring_changed(excess, list(_of_account(excess, account)))
 
 
-def _of_account(excess: MemoryExcess, account: Account) -> Iterator[_Named]:
+def _of_account(excess: MemoryExcess, account: MemoryAccount) -> Iterator[_Named]:
     """Who no longer frees it, who allocates it, and who calls that one."""
     contexts, settings = excess.contexts, excess.settings
     churning = excess.amount is allocated
-    not_freed = not churning and account.change.reason is Reason.NOT_FREED and not is_waste(account.change)
+    not_freed = not churning and account.change.reason is GrowthReason.NOT_FREED and not is_waste(account.change)
     score = account.share
     if account.stopped is not None and not_freed:
         said = no_longer_frees(account, contexts.name(account.node), contexts.name(account.stopped.node))
@@ -201,7 +201,7 @@ def _where(excess: MemoryExcess, named: _Named) -> tuple[Place, tuple[HotLine, .
     return Place(file, line), lines_around(index.bad, file, line, shares)
 
 
-def _stacks(excess: MemoryExcess, one: Placed, inside: Booleans, *, frees: bool) -> tuple[Any, Any]:
+def _stacks(excess: MemoryExcess, one: PlacedHoldings, inside: Booleans, *, frees: bool) -> tuple[Any, Any]:
     stack = one.held.freed_stack if frees else one.held.stack
     weight = one.held.weight if frees else excess.amount(one)
     rows = np.flatnonzero(inside & (stack >= 0) & (weight > 0))
@@ -209,7 +209,7 @@ def _stacks(excess: MemoryExcess, one: Placed, inside: Booleans, *, frees: bool)
     return distinct, np.bincount(where, weight[rows], len(distinct))
 
 
-def _shift(excess: MemoryExcess, one: Placed, function: int) -> int:
+def _shift(excess: MemoryExcess, one: PlacedHoldings, function: int) -> int:
     """Lines are those of the bad build."""
     here = excess.index.declared_line[one.run].get(function, 0)
     shown = next((line for bad in excess.index.bad if (line := excess.index.declared_line[bad].get(function, 0))), 0)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from whyperf.engines.context_tree import ROOT
-from whyperf.engines.memory.changes import Change, freed_in
-from whyperf.engines.memory.contexts import LOST, Contexts, allocated, samples
+from whyperf.engines.memory.changes import MemoryChange, freed_in
+from whyperf.engines.memory.contexts import LOST, MemoryContexts, allocated, samples
 from whyperf.engines.memory.deciders import Deciders, mean
 from whyperf.engines.memory.settings import MemorySettings
 from whyperf.engines.run import Floats, Ints
@@ -25,7 +25,7 @@ class NotFreeing:
 
 
 def who_stopped(
-    contexts: Contexts, nodes: Ints, change: Change, wrappers: Set[int], settings: MemorySettings
+    contexts: MemoryContexts, nodes: Ints, change: MemoryChange, wrappers: Set[int], settings: MemorySettings
 ) -> NotFreeing | None:
     """None where nobody freed the larger part of it, or still does."""
     good_freed, bad_freed = (freed_in(contexts, side, nodes) for side in (contexts.good, contexts.bad))
@@ -43,7 +43,7 @@ def who_stopped(
     return NotFreeing(contexts.function(at), at, before, now, _resized_part(contexts, nodes) > settings.freed_part)
 
 
-def _resized_part(contexts: Contexts, nodes: Ints) -> float:
+def _resized_part(contexts: MemoryContexts, nodes: Ints) -> float:
     """Of what good runs freed of it: a call that frees and allocates is one of realloc."""
     freed = resized = 0.0
     for one in contexts.good:
@@ -60,7 +60,7 @@ def _lost(good: Floats, bad: Floats) -> Floats:
     return lost
 
 
-def _missing(change: Change) -> float:
+def _missing(change: MemoryChange) -> float:
     """The part of the allocations that was no longer there at the peak of good runs, and is in bad ones."""
     return change.bad.held_part - change.good.held_part
 

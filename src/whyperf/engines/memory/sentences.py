@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from whyperf.engines.memory.changes import Change, Reason
+from whyperf.engines.memory.changes import GrowthReason, MemoryChange
 from whyperf.engines.quantities import count, percent
 
 if TYPE_CHECKING:
-    from whyperf.engines.memory.compare import Account
+    from whyperf.engines.memory.compare import MemoryAccount
 
 LEAK, GROWTH, WASTE, CHURN = "leak", "growth", "waste", "churn"
 
@@ -36,7 +36,7 @@ def in_bytes(value: float) -> str:
     return f"{value:,.0f} bytes"
 
 
-def why(account: Account) -> Said:
+def why(account: MemoryAccount) -> Said:
     """Of the function that decides about the allocations."""
     change = account.change
     held = f"{in_bytes(change.bad.live)} of it are in use at the peak, was {in_bytes(change.good.live)}"
@@ -46,17 +46,17 @@ def why(account: Account) -> Said:
     if is_waste(change):
         return _wastes(change)
     never = " It is never freed." if leaks else ""
-    if reason is Reason.NEW:
+    if reason is GrowthReason.NEW:
         return Said(
             f"allocates {in_bytes(change.bad.live)} in use at the peak; good runs allocate nothing there.{never}",
             pattern,
         )
-    if reason is Reason.NOT_FREED:
+    if reason is GrowthReason.NOT_FREED:
         good, bad = percent(1 - change.good.held_part), percent(1 - change.bad.held_part)
         resized = account.stopped is not None and account.stopped.resizes
         how = "no longer shrunk" if resized else "no longer freed" if leaks else "freed later"
         return Said(f"allocates memory that is {how}: {good} was free at the peak, now {bad}; {held}.", pattern)
-    if reason is Reason.LARGER:
+    if reason is GrowthReason.LARGER:
         return Said(
             f"allocates more each time: {in_bytes(change.bad.each)} on average, was {in_bytes(change.good.each)}; "
             f"{held}.{never}",
@@ -66,7 +66,7 @@ def why(account: Account) -> Said:
     return Said(f"allocates more often: about {times}; {held}.{never}", pattern)
 
 
-def no_longer_frees(account: Account, allocator: str, freer: str) -> Said:
+def no_longer_frees(account: MemoryAccount, allocator: str, freer: str) -> Said:
     change, stopped = account.change, account.stopped
     if stopped is None:
         return why(account)
@@ -78,7 +78,7 @@ def no_longer_frees(account: Account, allocator: str, freer: str) -> Said:
     return Said(f"{verb} {allocates}: {parts}; {held}.", _kept_pattern(account))
 
 
-def frees_less_through(account: Account, allocator: str, freer: str) -> Said:
+def frees_less_through(account: MemoryAccount, allocator: str, freer: str) -> Said:
     """Of a changed function that leads to the one that frees: whether it still calls that one is not known."""
     change, stopped = account.change, account.stopped
     if stopped is None:
@@ -89,29 +89,29 @@ def frees_less_through(account: Account, allocator: str, freer: str) -> Said:
     return Said(f"changed between the builds. Through {freer} it {verb} {parts}; {held}.", _kept_pattern(account))
 
 
-def _kept_pattern(account: Account) -> str:
+def _kept_pattern(account: MemoryAccount) -> str:
     resizes = account.stopped is not None and account.stopped.resizes
     return LEAK if _is_leak(account.change) and not resizes else GROWTH
 
 
-def _wastes(change: Change) -> Said:
+def _wastes(change: MemoryChange) -> Said:
     """Of memory that is allocated and never used."""
     touched = f"{percent(change.bad.touched_part)} of it is ever touched"
-    before = f", was {percent(change.good.touched_part)}" if change.reason is not Reason.NEW else ""
+    before = f", was {percent(change.good.touched_part)}" if change.reason is not GrowthReason.NEW else ""
     how = {
-        Reason.LARGER: f"allocates more each time than it uses: {in_bytes(change.bad.each)} on average, was "
+        GrowthReason.LARGER: f"allocates more each time than it uses: {in_bytes(change.bad.each)} on average, was "
         f"{in_bytes(change.good.each)}",
-        Reason.NEW: "allocates memory that it does not use; good runs allocate nothing there",
+        GrowthReason.NEW: "allocates memory that it does not use; good runs allocate nothing there",
     }.get(change.reason, "allocates memory that it does not use")
     held = f"{in_bytes(change.bad.live)} are allocated at the peak, was {in_bytes(change.good.live)}"
     return Said(f"{how}; {touched}{before}; {held}.", WASTE)
 
 
-def churns(account: Account) -> Said:
+def churns(account: MemoryAccount) -> Said:
     """Of memory that is freed again: no more of it is in use."""
     good, bad = account.change.good, account.change.bad
     often = f"about {_rounded(bad.objects)} times {in_bytes(bad.each)}"
-    if account.change.reason is Reason.NEW:
+    if account.change.reason is GrowthReason.NEW:
         return Said(f"allocates and frees {often} for the same memory in use; good runs allocate nothing there.", CHURN)
     ratio = bad.allocated / good.allocated
     before = f"{_rounded(good.objects)} times {in_bytes(good.each)}"
@@ -120,7 +120,7 @@ def churns(account: Account) -> Said:
     )
 
 
-def touches(account: Account) -> Said:
+def touches(account: MemoryAccount) -> Said:
     """Of pages, whatever they were allocated with."""
     change = account.change
     return Said(
@@ -139,14 +139,14 @@ def on_the_way(said: Said, name: str) -> Said:
     return replace(said, predicate=f"changed between the builds and calls {name}, which {said.predicate}")
 
 
-def _is_leak(change: Change) -> bool:
+def _is_leak(change: MemoryChange) -> bool:
     """Most of what is held more is never freed, though good runs free it."""
     grew = change.bad.kept - change.good.kept
     freed_before = change.good.kept < _MOST * change.good.allocated
     return change.excess > 0 and grew >= _MOST * change.excess and freed_before
 
 
-def is_waste(change: Change) -> bool:
+def is_waste(change: MemoryChange) -> bool:
     """Most of what is held more was never touched."""
     return change.excess > 0 and change.untouched_excess >= _MOST * change.excess
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from whyperf.engines.memory.contexts import Contexts, Placed
+from whyperf.engines.memory.contexts import MemoryContexts, PlacedHoldings
 from whyperf.engines.run import column, texts
 
 _FEWEST = 5  # samples: by chance a parameter does not equal the size so often
@@ -15,7 +15,7 @@ _HEADER_BYTES = 64  # what an allocator adds for itself
 _ALMOST_ALL = 0.9
 
 
-def passes_size_on(contexts: Contexts) -> set[int]:
+def passes_size_on(contexts: MemoryContexts) -> set[int]:
     """Functions one of whose parameters is what they ask for, save for a constant number of bytes."""
     seen: defaultdict[tuple[int, int], list[float]] = defaultdict(list)
     for one in (*contexts.good, *contexts.bad):
@@ -30,7 +30,7 @@ def _is_constant(differences: list[float]) -> bool:
     return bool(0 <= values[most] <= _HEADER_BYTES and counts[most] >= _ALMOST_ALL * len(differences))
 
 
-def _differences(contexts: Contexts, one: Placed) -> dict[tuple[int, int], list[float]]:
+def _differences(contexts: MemoryContexts, one: PlacedHoldings) -> dict[tuple[int, int], list[float]]:
     """By function and parameter, what the size is beyond the parameter's value."""
     recording = one.run.recording
     variables = recording.table("variables")

@@ -15,7 +15,7 @@ from math import erfc, factorial, prod, sqrt
 
 import numpy as np
 
-from whyperf.engines.memory.contexts import Contexts, Placed
+from whyperf.engines.memory.contexts import MemoryContexts, PlacedHoldings
 from whyperf.engines.quantities import count
 from whyperf.engines.run import Floats, Ints, column, texts
 
@@ -47,7 +47,7 @@ class _Readings:
     bad: Sequence[Floats]
 
 
-def changed_values(contexts: Contexts, function: int, nodes: Ints) -> list[ChangedValue]:
+def changed_values(contexts: MemoryContexts, function: int, nodes: Ints) -> list[ChangedValue]:
     """Counters that only grow first, then what differs most."""
     read = _read(contexts, function, nodes)
     told = [(name, one, _p(one)) for name, one in read.items()]
@@ -55,7 +55,7 @@ def changed_values(contexts: Contexts, function: int, nodes: Ints) -> list[Chang
     return [one for _, one in sorted(changed, key=lambda row: (not row[1].only_grows, row[0], row[1].name))][:_SHOWN]
 
 
-def _read(contexts: Contexts, function: int, nodes: Ints) -> dict[str, _Readings]:
+def _read(contexts: MemoryContexts, function: int, nodes: Ints) -> dict[str, _Readings]:
     sides = [[dict(_of_run(contexts, one, function, nodes)) for one in side] for side in (contexts.good, contexts.bad)]
     names = set[str]().union(*(run for side in sides for run in side))
     found: dict[str, _Readings] = {}
@@ -67,7 +67,7 @@ def _read(contexts: Contexts, function: int, nodes: Ints) -> dict[str, _Readings
     return found
 
 
-def _of_run(contexts: Contexts, one: Placed, function: int, nodes: Ints) -> Iterator[tuple[str, Floats]]:
+def _of_run(contexts: MemoryContexts, one: PlacedHoldings, function: int, nodes: Ints) -> Iterator[tuple[str, Floats]]:
     recording = one.run.recording
     variables, values = recording.table("variables"), recording.table("values")
     number = contexts.index.of_row[one.run]

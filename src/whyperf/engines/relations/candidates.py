@@ -12,12 +12,12 @@ from whyperf.engines.relations.reaching_decision import WayIn, way_in
 from whyperf.engines.relations.refine import Explained, Refined
 from whyperf.engines.relations.relation import Backward, Forward, Relation
 from whyperf.engines.relations.settings import RelationsSettings
-from whyperf.engines.relations.sides import Comparison
-from whyperf.engines.relations.symptoms import Symptom
+from whyperf.engines.relations.sides import RelationsComparison
+from whyperf.engines.relations.symptoms import RelationSymptom
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class RelationCandidate:
     """A decision that explains part of the symptom's change, with the relations that say so."""
 
     branch: int  # decision of the catalogue; NONE for a call
@@ -26,7 +26,7 @@ class Candidate:
     share: float
     """Of the symptom's change. Counted half where only the origin of the tested values changed, not what came of the
     test: then the cause is likelier above."""
-    symptom: Symptom
+    symptom: RelationSymptom
     depth: int
     forward: Forward | None
     gaining: Backward | None
@@ -45,7 +45,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Change:
+class SymptomChange:
     """How the symptom as a whole changed, per run."""
 
     good: float
@@ -59,27 +59,27 @@ class Change:
         return abs(self.amount) >= settings.symptom_changed * max(abs(self.good), abs(self.bad)) > 0
 
 
-def whole_change(symptoms: Sequence[Symptom]) -> Change:
+def whole_change(symptoms: Sequence[RelationSymptom]) -> SymptomChange:
     given = [symptom for symptom in symptoms if not symptom.negation]
-    return Change(
+    return SymptomChange(
         sum(symptom.polarity * symptom.good_total for symptom in given),
         sum(symptom.polarity * symptom.bad_total for symptom in given),
     )
 
 
-def most_explained(symptom: Symptom, change: Change, settings: RelationsSettings) -> float:
+def most_explained(symptom: RelationSymptom, change: SymptomChange, settings: RelationsSettings) -> float:
     """What a relation can contribute to this symptom at most; 0 if the symptom did not change enough to matter."""
     if symptom.negation:
         # What prevents a symptom explains more of it by being executed less, and less of it by being executed more.
         helped = symptom.polarity * symptom.change * change.amount > 0
-        material = Change(symptom.good_total, symptom.bad_total).is_material(settings)
+        material = SymptomChange(symptom.good_total, symptom.bad_total).is_material(settings)
         return abs(symptom.change) if helped and material else 0.0
     return abs(symptom.change) if abs(symptom.change) >= settings.least_contribution * abs(change.amount) else 0.0
 
 
 def rank(
-    comparison: Comparison, refined: Sequence[Refined], change: Change, steady: Mapping[int, int]
-) -> list[Candidate]:
+    comparison: RelationsComparison, refined: Sequence[Refined], change: SymptomChange, steady: Mapping[int, int]
+) -> list[RelationCandidate]:
     """Best first; what explains too little is left out. Effects come only if nothing else is left."""
     settings, catalogue = comparison.settings, comparison.catalogue
     sense = 1.0 if change.amount >= 0 else -1.0
@@ -99,7 +99,7 @@ def rank(
     return [_with_way_in(comparison, one) for one in chosen[: settings.candidates_max]]
 
 
-def _equal_where_close(candidates: Sequence[Candidate], settings: RelationsSettings) -> list[Candidate]:
+def _equal_where_close(candidates: Sequence[RelationCandidate], settings: RelationsSettings) -> list[RelationCandidate]:
     """What differs by less than a step is equal, and is said to be."""
     step = max((one.share for one in candidates), default=1.0) / settings.rank_steps
     close: dict[int, list[float]] = defaultdict(list)
@@ -108,7 +108,7 @@ def _equal_where_close(candidates: Sequence[Candidate], settings: RelationsSetti
     return [replace(one, share=mean(close[round(one.share / step)])) for one in candidates]
 
 
-def _with_way_in(comparison: Comparison, candidate: Candidate) -> Candidate:
+def _with_way_in(comparison: RelationsComparison, candidate: RelationCandidate) -> RelationCandidate:
     """Where another function decides whether the cause's line is executed, its decision is the cause."""
     found = way_in(comparison, candidate.cause) if candidate.cause != NONE else None
     if found is None:
@@ -136,7 +136,9 @@ def _place(catalogue: Catalogue, branch: int) -> int:
     return next((one.place for one in catalogue.classes if one.decision == branch), NONE)
 
 
-def _join(comparison: Comparison, group: Sequence[Refined], change: Change, sense: float) -> Candidate | None:
+def _join(
+    comparison: RelationsComparison, group: Sequence[Refined], change: SymptomChange, sense: float
+) -> RelationCandidate | None:
     catalogue, settings = comparison.catalogue, comparison.settings
     relations = [relation for one in group for relation in (one.decision.relations if one.effect_of else one.relations)]
     if not relations:
@@ -162,7 +164,7 @@ def _join(comparison: Comparison, group: Sequence[Refined], change: Change, sens
     named = gaining or losing
     place = catalogue.classes[first.called].place if first.branch == NONE else _place(catalogue, first.branch)
     explaining, explained = _explaining(comparison, group, place)
-    return Candidate(
+    return RelationCandidate(
         branch=first.branch,
         label=forward.edge[1] if forward is not None else NONE,
         place=place,
@@ -181,17 +183,17 @@ def _join(comparison: Comparison, group: Sequence[Refined], change: Change, sens
     )
 
 
-def _outcomes(relations: Sequence[Relation], share: Callable[[Relation], float]) -> dict[Symptom, float]:
+def _outcomes(relations: Sequence[Relation], share: Callable[[Relation], float]) -> dict[RelationSymptom, float]:
     """By symptom: what came of the line's decisions, if that changed. Wherever the values that are tested come from,
     they explain no more than the outcome does; a loop's entry and its end are tested on one line, by two branches."""
-    found: dict[Symptom, float] = {}
+    found: dict[RelationSymptom, float] = {}
     for one in relations:
         if isinstance(one, Forward):
             found[one.symptom] = max(share(one), found.get(one.symptom, 0.0))
     return found
 
 
-def _share(relation: Relation, change: Change, sense: float) -> float:
+def _share(relation: Relation, change: SymptomChange, sense: float) -> float:
     """Of what is to be explained: for one of several updates of a variable, of the whole variable's change."""
     own = abs(relation.symptom.change)
     whole = own if relation.symptom.negation else max(own, abs(change.amount))
@@ -216,7 +218,9 @@ def _nearest(
     return min((one for one in relations if share(one) >= enough), key=order)
 
 
-def _explaining(comparison: Comparison, group: Sequence[Refined], decided: int) -> tuple[int, Explained | None]:
+def _explaining(
+    comparison: RelationsComparison, group: Sequence[Refined], decided: int
+) -> tuple[int, Explained | None]:
     """The place of the store that a branch's change follows from (rule 2), if it has a line.
 
     The call that led to it, where other callers lead to the same store, or where the store is the decision's own line

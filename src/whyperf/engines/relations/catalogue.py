@@ -13,7 +13,7 @@ NONE = -1
 
 
 @dataclass(frozen=True)
-class Function:
+class CataloguedFunction:
     key: FunctionKey
     file: str
     line: int  # of its declaration, in the bad build
@@ -49,7 +49,7 @@ class RegionClass:
 
 @dataclass(frozen=True, eq=False)
 class Catalogue:
-    functions: tuple[Function, ...]
+    functions: tuple[CataloguedFunction, ...]
     places: tuple[InlinedLine, ...]
     classes: tuple[RegionClass, ...]
     site_function: Int32s  # the innermost function, by site

@@ -16,7 +16,7 @@ from whyperf.engines.compiled import njit
 from whyperf.engines.relations.catalogue import NONE, Catalogue
 from whyperf.engines.relations.decisions import Trials
 from whyperf.engines.relations.settings import RelationsSettings
-from whyperf.engines.relations.trace import Trace
+from whyperf.engines.relations.trace import ExecutionTrace
 from whyperf.recording.deep_tables import DependenceKind
 
 _MEMORY, _OLD = int(DependenceKind.MEMORY), int(DependenceKind.OLD)
@@ -206,7 +206,7 @@ class Closures:
     """Closures over one trace."""
 
     def __init__(
-        self, trace: Trace, catalogue: Catalogue, unnamed: frozenset[int], settings: RelationsSettings
+        self, trace: ExecutionTrace, catalogue: Catalogue, unnamed: frozenset[int], settings: RelationsSettings
     ) -> None:
         """`unnamed`: sites that are followed, but never named as a cause."""
         self._settings = settings

@@ -11,7 +11,7 @@ from whyperf.engines.relations.findings import Relations, finding
 from whyperf.engines.relations.loading import Zoomed, load
 from whyperf.engines.relations.negation import negations
 from whyperf.engines.relations.refine import refine
-from whyperf.engines.relations.search import Found, search
+from whyperf.engines.relations.search import FoundRelations, search
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.sides import compare_sides
 from whyperf.engines.relations.sketch import load_sketches
@@ -50,7 +50,7 @@ def compare_zooms(zoomed: Zoomed, spec: SymptomSpec, settings: RelationsSettings
     if not change.is_material(settings):
         return Relations("zoom", name, change.good, change.bad, (), tuple(notes), 0)
     symptoms = [sampled(one, settings) for one in (*given, *negations(zoomed, comparison, given))]
-    found = Found()
+    found = FoundRelations()
     for symptom in symptoms:
         most = most_explained(symptom, change, settings)
         if most > 0:

@@ -14,7 +14,7 @@ from whyperf.engines.finding import Finding
 from whyperf.engines.finding import Place as ShownPlace
 from whyperf.engines.quantities import count, percent
 from whyperf.engines.relations import ENGINE
-from whyperf.engines.relations.candidates import Change
+from whyperf.engines.relations.candidates import SymptomChange
 from whyperf.engines.relations.catalogue import NONE
 from whyperf.engines.relations.changed import Counts, has_changed
 from whyperf.engines.relations.detail import CountingDetail
@@ -27,7 +27,7 @@ from whyperf.recording.symptom import SymptomKind, SymptomSpec
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class CountedRelation:
     """A relation that counting settles: so many calls per activation, or so much own work per call."""
 
     caller: int  # function; of own work the function itself
@@ -44,7 +44,7 @@ class Counted:
 
 def compare_sketches(sketches: Sketches, spec: SymptomSpec, settings: RelationsSettings) -> Relations:
     name, good, bad = symptom_weights(sketches, spec)
-    change = Change(float(good.sum()) / sketches.good.runs, float(bad.sum()) / sketches.bad.runs)
+    change = SymptomChange(float(good.sum()) / sketches.good.runs, float(bad.sum()) / sketches.bad.runs)
     notes = list(sketches.notes)
     if spec.kind in (SymptomKind.VARIABLE, SymptomKind.LINE):
         notes.append(f"A sketch does not count {spec}: the executed instructions were compared.")
@@ -60,7 +60,7 @@ def compare_sketches(sketches: Sketches, spec: SymptomSpec, settings: RelationsS
 def changed_functions(sketches: Sketches, spec: SymptomSpec, settings: RelationsSettings) -> list[int]:
     """Functions between which a relation changed that explains part of the symptom, by how much."""
     _, good, bad = symptom_weights(sketches, spec)
-    change = Change(float(good.sum()) / sketches.good.runs, float(bad.sum()) / sketches.bad.runs)
+    change = SymptomChange(float(good.sum()) / sketches.good.runs, float(bad.sum()) / sketches.bad.runs)
     found, _ = _relations(sketches, good, bad, change, settings) if change.amount else ([], 0)
     both = [function for one in found for function in (one.caller, one.called) if function != NONE]
     return list(dict.fromkeys(both))
@@ -84,8 +84,8 @@ def symptom_weights(sketches: Sketches, spec: SymptomSpec) -> tuple[str, Floats,
 
 
 def _relations(
-    sketches: Sketches, good: Floats, bad: Floats, change: Change, settings: RelationsSettings
-) -> tuple[list[Counted], int]:
+    sketches: Sketches, good: Floats, bad: Floats, change: SymptomChange, settings: RelationsSettings
+) -> tuple[list[CountedRelation], int]:
     calls, of_node = sketches.calls()
     below_good, below_bad = sketches.below(good), sketches.below(bad)
     outermost = sketches.outermost(of_node, len(calls))
@@ -111,7 +111,7 @@ def _relations(
         heaviest = max(chosen, key=lambda node: float(below_bad[node] + below_good[node]))
         share = _part(grown, change)
         found.append(
-            Counted(
+            CountedRelation(
                 caller, site, called, was, now, was.mean, now.mean, share, heaviest, len(sketches.path(heaviest)) - 1
             )
         )
@@ -122,8 +122,8 @@ def _relations(
 
 
 def _own_work(
-    sketches: Sketches, good: Floats, bad: Floats, change: Change, settings: RelationsSettings
-) -> list[Counted]:
+    sketches: Sketches, good: Floats, bad: Floats, change: SymptomChange, settings: RelationsSettings
+) -> list[CountedRelation]:
     """Functions that do more per call without calling anything: a loop of their own, which a zoom would show."""
     found = []
     for function, nodes in _contexts(sketches).items():
@@ -141,7 +141,7 @@ def _own_work(
         heaviest = max(nodes, key=lambda node: float(bad[node] + good[node]))
         share = _part((now - was) * calls[1] / sketches.bad.runs, change)
         depth = len(sketches.path(heaviest))
-        found.append(Counted(function, NONE, NONE, None, None, was, now, share, heaviest, depth))
+        found.append(CountedRelation(function, NONE, NONE, None, None, was, now, share, heaviest, depth))
     return found
 
 
@@ -180,7 +180,7 @@ def _contexts(sketches: Sketches) -> dict[int, list[int]]:
     return found
 
 
-def _finding(sketches: Sketches, one: Counted, rank: int, symptom: str) -> Finding:
+def _finding(sketches: Sketches, one: CountedRelation, rank: int, symptom: str) -> Finding:
     caller = sketches.functions[one.caller]
     path = tuple(sketches.functions[number].key.name for number in sketches.path(one.node) if number != NONE)
     return Finding(
@@ -203,7 +203,7 @@ def _finding(sketches: Sketches, one: Counted, rank: int, symptom: str) -> Findi
     )
 
 
-def _place(sketches: Sketches, one: Counted) -> ShownPlace:
+def _place(sketches: Sketches, one: CountedRelation) -> ShownPlace:
     if one.site != NONE:
         at = sketches.places[sketches.site_place[one.site]]
         return ShownPlace(at.file, at.line)
@@ -211,7 +211,7 @@ def _place(sketches: Sketches, one: Counted) -> ShownPlace:
     return ShownPlace(function.file, function.line)
 
 
-def _sentence(sketches: Sketches, one: Counted) -> str:
+def _sentence(sketches: Sketches, one: CountedRelation) -> str:
     caller = sketches.functions[one.caller].key.name
     if one.good is None or one.bad is None:
         return (
@@ -224,7 +224,7 @@ def _sentence(sketches: Sketches, one: Counted) -> str:
     return f"{caller}() calls {called}{line} {on_average(one.good)}, now {on_average(one.bad)}"
 
 
-def _part(grown: float, change: Change) -> float:
+def _part(grown: float, change: SymptomChange) -> float:
     return min(1.0, grown / change.amount) if change.amount else 0.0
 
 

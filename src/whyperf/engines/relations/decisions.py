@@ -11,7 +11,7 @@ from whyperf.engines.grouping import grouped
 from whyperf.engines.relations.catalogue import Catalogue
 from whyperf.engines.relations.kernels import nearest_above
 from whyperf.engines.relations.settings import RelationsSettings
-from whyperf.engines.relations.trace import Trace
+from whyperf.engines.relations.trace import ExecutionTrace
 from whyperf.recording.deep_tables import RegionKind
 
 
@@ -30,7 +30,7 @@ class Trials:
 class Deciding:
     """Trials of one side's trace, by decision."""
 
-    def __init__(self, trace: Trace, catalogue: Catalogue, settings: RelationsSettings) -> None:
+    def __init__(self, trace: ExecutionTrace, catalogue: Catalogue, settings: RelationsSettings) -> None:
         self.trace, self.catalogue, self.settings = trace, catalogue, settings
         kinds = np.array([one.kind for one in catalogue.classes], np.int8)
         decisions = np.array([one.decision for one in catalogue.classes], np.int32)

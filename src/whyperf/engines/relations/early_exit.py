@@ -11,11 +11,11 @@ from dataclasses import replace
 from whyperf.engines.relations.catalogue import NONE
 from whyperf.engines.relations.fanout import Edge
 from whyperf.engines.relations.relation import Forward
-from whyperf.engines.relations.sides import Comparison, Side
+from whyperf.engines.relations.sides import RelationsComparison, TraceSide
 from whyperf.recording.deep_tables import RegionKind
 
 
-def way_out(comparison: Comparison, relation: Forward) -> Forward:
+def way_out(comparison: RelationsComparison, relation: Forward) -> Forward:
     """The relation itself, or the one that stands behind it."""
     for ended, other, missing in (
         (comparison.good, comparison.bad, relation.good.mean == 0),
@@ -28,7 +28,7 @@ def way_out(comparison: Comparison, relation: Forward) -> Forward:
     return relation
 
 
-def _first_new_arm(comparison: Comparison, ended: Side, other: Side, edge: Edge) -> Edge | None:
+def _first_new_arm(comparison: RelationsComparison, ended: TraceSide, other: TraceSide, edge: Edge) -> Edge | None:
     """On the way from the parent to where the run ended, the first arm that the other run never takes."""
     parent, child = edge
     for end in ended.trace.ends.tolist():

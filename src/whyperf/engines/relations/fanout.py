@@ -13,7 +13,7 @@ import numpy as np
 from whyperf.engines.arrays import Bools, Floats, Int32s, Ints
 from whyperf.engines.relations.changed import Counts
 from whyperf.engines.relations.kernels import children_per_parent, distinct, ordinals, within_same
-from whyperf.engines.relations.trace import Trace
+from whyperf.engines.relations.trace import ExecutionTrace
 
 Edge = tuple[int, int]
 """Classes of parent and child; the parent of a thread's outermost region is -1."""
@@ -52,7 +52,7 @@ class Fanout:
         return weight.astype(np.float64, copy=False)
 
 
-def fanout(trace: Trace, classes: int) -> Fanout:
+def fanout(trace: ExecutionTrace, classes: int) -> Fanout:
     parent_label = np.where(trace.parent >= 0, trace.label[np.maximum(trace.parent, 0)], -1).astype(np.int64)
     keys, of_region = distinct((parent_label + 1) * classes + trace.label)
     edges = {(int(key) // classes - 1, int(key) % classes): number for number, key in enumerate(keys.tolist())}
@@ -71,7 +71,9 @@ def fanout(trace: Trace, classes: int) -> Fanout:
     )
 
 
-def beyond(trace: Trace, edges: Fanout, below: Floats, iterations: Bools, usual: dict[int, float]) -> dict[int, float]:
+def beyond(
+    trace: ExecutionTrace, edges: Fanout, below: Floats, iterations: Bools, usual: dict[int, float]
+) -> dict[int, float]:
     """By edge to an iteration: the symptom's weight in iterations beyond the good runs' mean number, `usual`."""
     ordinal = ordinals(trace.parent, iterations)
     limit = np.full(len(edges.edges), np.inf)

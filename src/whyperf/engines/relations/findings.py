@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from whyperf.engines.finding import Finding, HotLine, Place
 from whyperf.engines.relations import ENGINE
-from whyperf.engines.relations.candidates import Candidate
+from whyperf.engines.relations.candidates import RelationCandidate
 from whyperf.engines.relations.catalogue import NONE, Catalogue
 from whyperf.engines.relations.changed import Counts
 from whyperf.engines.relations.detail import (
@@ -21,7 +21,7 @@ from whyperf.engines.relations.detail import (
 from whyperf.engines.relations.graph import graph, way_down
 from whyperf.engines.relations.relation import Backward, EdgeChange, Forward
 from whyperf.engines.relations.sentences import forward_words, sentence, where
-from whyperf.engines.relations.sides import Comparison
+from whyperf.engines.relations.sides import RelationsComparison
 from whyperf.recording.deep_tables import RegionKind
 from whyperf.recording.identity import FunctionKey
 
@@ -39,7 +39,7 @@ class Relations:
     looked_at: int  # relations
 
 
-def finding(comparison: Comparison, candidate: Candidate, rank: int) -> Finding:
+def finding(comparison: RelationsComparison, candidate: RelationCandidate, rank: int) -> Finding:
     catalogue = comparison.catalogue
     way = way_down(comparison, candidate)
     shown = candidate.place
@@ -58,7 +58,7 @@ def finding(comparison: Comparison, candidate: Candidate, rank: int) -> Finding:
     )
 
 
-def _function(catalogue: Catalogue, candidate: Candidate) -> FunctionKey:
+def _function(catalogue: Catalogue, candidate: RelationCandidate) -> FunctionKey:
     if candidate.branch == NONE and candidate.forward is not None:  # a call: whoever calls decides
         caller = catalogue.classes[candidate.forward.edge[0]].function
         if caller != NONE:
@@ -73,7 +73,7 @@ def _place(catalogue: Catalogue, place: int) -> Place:
     return Place(at.file, at.line)
 
 
-def _lines(catalogue: Catalogue, candidate: Candidate) -> tuple[HotLine, ...]:
+def _lines(catalogue: Catalogue, candidate: RelationCandidate) -> tuple[HotLine, ...]:
     if NONE in (candidate.place, candidate.cause):
         return ()
     decision, cause = catalogue.places[candidate.place], catalogue.places[candidate.cause]
@@ -82,7 +82,7 @@ def _lines(catalogue: Catalogue, candidate: Candidate) -> tuple[HotLine, ...]:
     return tuple(HotLine(line, candidate.share) for line in sorted({decision.line, cause.line}))
 
 
-def _path(catalogue: Catalogue, way: list[int], candidate: Candidate) -> tuple[str, ...]:
+def _path(catalogue: Catalogue, way: list[int], candidate: RelationCandidate) -> tuple[str, ...]:
     names = []
     for label in way:
         one = catalogue.classes[label]
@@ -93,7 +93,7 @@ def _path(catalogue: Catalogue, way: list[int], candidate: Candidate) -> tuple[s
     return tuple(names)
 
 
-def _pattern(catalogue: Catalogue, candidate: Candidate) -> str:
+def _pattern(catalogue: Catalogue, candidate: RelationCandidate) -> str:
     forward = candidate.forward
     if forward is None:
         return "unknown"
@@ -103,7 +103,7 @@ def _pattern(catalogue: Catalogue, candidate: Candidate) -> str:
     return "scalability" if is_loop and forward.bad.mean > forward.good.mean else "unknown"
 
 
-def _detail(comparison: Comparison, candidate: Candidate) -> RelationsDetail:
+def _detail(comparison: RelationsComparison, candidate: RelationCandidate) -> RelationsDetail:
     catalogue, symptom = comparison.catalogue, candidate.symptom
     producers = (candidate.gaining, candidate.losing, candidate.losing_function)
     return RelationsDetail(

@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from whyperf.engines.relations.candidates import Candidate
+from whyperf.engines.relations.candidates import RelationCandidate
 from whyperf.engines.relations.catalogue import NONE, Catalogue
 from whyperf.engines.relations.detail import RelationEdge, RelationGraph, RelationNode
-from whyperf.engines.relations.sides import Below, Comparison, Side, below
+from whyperf.engines.relations.sides import Below, RelationsComparison, TraceSide, below
 from whyperf.recording.deep_tables import RegionKind
 
 _KINDS = {
@@ -22,7 +22,7 @@ _KINDS = {
 }
 
 
-def way_down(comparison: Comparison, candidate: Candidate, weights: Below | None = None) -> list[int]:
+def way_down(comparison: RelationsComparison, candidate: RelationCandidate, weights: Below | None = None) -> list[int]:
     """Classes from the root to the symptom, through the decision: the heaviest such way in the bad runs."""
     weights = weights or below(comparison, candidate.symptom)
     for side, weight, own in (
@@ -37,7 +37,7 @@ def way_down(comparison: Comparison, candidate: Candidate, weights: Below | None
     return []
 
 
-def graph(comparison: Comparison, candidate: Candidate) -> RelationGraph:
+def graph(comparison: RelationsComparison, candidate: RelationCandidate) -> RelationGraph:
     catalogue = comparison.catalogue
     way = way_down(comparison, candidate)
     nodes = [_class_node(comparison, label) for label in way]
@@ -58,18 +58,18 @@ def graph(comparison: Comparison, candidate: Candidate) -> RelationGraph:
     return RelationGraph(tuple(nodes), tuple(edges))
 
 
-def _decides(catalogue: Catalogue, label: int, candidate: Candidate) -> bool:
+def _decides(catalogue: Catalogue, label: int, candidate: RelationCandidate) -> bool:
     if candidate.branch == NONE:
         return label == candidate.label
     return catalogue.classes[label].decision == candidate.branch
 
 
-def _through(catalogue: Catalogue, side: Side, candidate: Candidate) -> np.ndarray:
+def _through(catalogue: Catalogue, side: TraceSide, candidate: RelationCandidate) -> np.ndarray:
     labels = [label for label in range(len(catalogue.classes)) if _decides(catalogue, label, candidate)]
     return np.flatnonzero(np.isin(side.trace.label, labels))
 
 
-def _heaviest_below(side: Side, region: int, weight: np.ndarray, own: np.ndarray) -> list[int]:
+def _heaviest_below(side: TraceSide, region: int, weight: np.ndarray, own: np.ndarray) -> list[int]:
     start, order = side.trace.children
     way: list[int] = []
     while True:
@@ -80,7 +80,7 @@ def _heaviest_below(side: Side, region: int, weight: np.ndarray, own: np.ndarray
         way.append(int(side.trace.label[region]))
 
 
-def _class_node(comparison: Comparison, label: int) -> RelationNode:
+def _class_node(comparison: RelationsComparison, label: int) -> RelationNode:
     catalogue = comparison.catalogue
     one = catalogue.classes[label]
     good, bad = (float(side.fanout.instances[label]) / side.trace.runs for side in comparison.sides)

@@ -14,7 +14,7 @@ from whyperf.engines.recording_protocol import columns_of
 from whyperf.engines.relations.catalogue import NONE, Catalogue, RegionClass
 from whyperf.engines.relations.kernels import distinct, last_events
 from whyperf.engines.relations.matching import SharedSites, match_sites
-from whyperf.engines.relations.trace import Trace, joined
+from whyperf.engines.relations.trace import ExecutionTrace, joined
 from whyperf.engines.run import Run
 from whyperf.recording.deep_tables import DependenceKind, RegionKind, SiteKind
 
@@ -26,11 +26,11 @@ class Zoomed:
     """Both sides of a comparison of zooms."""
 
     catalogue: Catalogue
-    good: Trace
-    bad: Trace
+    good: ExecutionTrace
+    bad: ExecutionTrace
 
     @property
-    def sides(self) -> tuple[Trace, Trace]:
+    def sides(self) -> tuple[ExecutionTrace, ExecutionTrace]:
         return self.good, self.bad
 
 
@@ -172,7 +172,7 @@ class _Classes:
         return self.shared.outer[one] == self.shared.outer[other]
 
 
-def _trace(loaded: _Loaded, shared: SharedSites, classes: _Classes) -> Trace:
+def _trace(loaded: _Loaded, shared: SharedSites, classes: _Classes) -> ExecutionTrace:
     run = loaded.run
     sites = np.append(shared.of_run[run], NONE).astype(np.int32)
     regions = columns_of(run.recording, "regions", ("arm", "opener", "instructions"))
@@ -180,7 +180,7 @@ def _trace(loaded: _Loaded, shared: SharedSites, classes: _Classes) -> Trace:
     first_input, producer, through = _values(run)
     outer = np.append(np.array(shared.outer, np.int32), NONE)
     activations = loaded.kind == RegionKind.ACTIVATION
-    return Trace(
+    return ExecutionTrace(
         site=loaded.site,
         region=loaded.region,
         first_input=first_input,

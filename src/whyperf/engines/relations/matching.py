@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from whyperf.engines.arrays import Bools, Int32s
-from whyperf.engines.relations.catalogue import NONE, Function, InlinedLine
+from whyperf.engines.relations.catalogue import NONE, CataloguedFunction, InlinedLine
 from whyperf.engines.relations.line_matching import all_source_lines, matched_lines
 from whyperf.engines.relations.recorded_sites import DeclaredFunction, RecordedSites, read_sites
 from whyperf.engines.run import Run
@@ -28,7 +28,7 @@ from whyperf.recording.identity import FunctionKey
 class SharedSites:
     """Numbers for functions, places and sites that all runs of a comparison share."""
 
-    functions: list[Function] = field(default_factory=list)
+    functions: list[CataloguedFunction] = field(default_factory=list)
     places: list[InlinedLine] = field(default_factory=list)
     of_run: dict[Run, Int32s] = field(default_factory=dict)
     """The shared site of each row of a run's sites."""
@@ -54,7 +54,7 @@ class SharedSites:
     def function(self, declared: DeclaredFunction) -> int:
         number = self._function_number.setdefault(declared.key, len(self.functions))
         if number == len(self.functions):
-            self.functions.append(Function(declared.key, declared.file, declared.line, declared.own))
+            self.functions.append(CataloguedFunction(declared.key, declared.file, declared.line, declared.own))
         return number
 
     def place(self, place: InlinedLine) -> int:

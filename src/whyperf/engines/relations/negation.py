@@ -13,15 +13,17 @@ import numpy as np
 from whyperf.engines.relations.catalogue import NONE, Catalogue
 from whyperf.engines.relations.closure import Store
 from whyperf.engines.relations.loading import Zoomed
-from whyperf.engines.relations.sides import Comparison, Side
-from whyperf.engines.relations.symptoms import Symptom, preventing
+from whyperf.engines.relations.sides import RelationsComparison, TraceSide
+from whyperf.engines.relations.symptoms import RelationSymptom, preventing
 from whyperf.recording.deep_tables import RegionKind
 
 _SYMPTOMS_LOOKED_AT = 200
 
 
-def negations(zoomed: Zoomed, comparison: Comparison, symptoms: list[Symptom]) -> list[Symptom]:
-    found: dict[Store, Symptom] = {}
+def negations(
+    zoomed: Zoomed, comparison: RelationsComparison, symptoms: list[RelationSymptom]
+) -> list[RelationSymptom]:
+    found: dict[Store, RelationSymptom] = {}
     family = comparison.bad.family
     for symptom in symptoms:
         if not symptom.family:
@@ -41,7 +43,7 @@ def _where(catalogue: Catalogue, store: Store) -> str:
     return f"{catalogue.name(place.inlined)}:{place.line}{inside}"
 
 
-def _preventing(comparison: Comparison, symptom: Symptom) -> list[Store]:
+def _preventing(comparison: RelationsComparison, symptom: RelationSymptom) -> list[Store]:
     settings = comparison.settings
     read: dict[tuple[Store, int], list[int]] = defaultdict(lambda: [0, 0])  # by store and branch: tests, arm taken
     tested: dict[int, list[int]] = defaultdict(lambda: [0, 0])  # by branch
@@ -64,7 +66,7 @@ def _preventing(comparison: Comparison, symptom: Symptom) -> list[Store]:
     ]
 
 
-def _arms_around(side: Side, regions: list[int]) -> list[int]:
+def _arms_around(side: TraceSide, regions: list[int]) -> list[int]:
     """Classes of the arms around these regions, within their activation."""
     arms: dict[int, None] = {}
     for region in regions:

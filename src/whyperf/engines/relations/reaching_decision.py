@@ -15,7 +15,7 @@ from whyperf.engines.relations.catalogue import NONE
 from whyperf.engines.relations.changed import has_changed
 from whyperf.engines.relations.fanout import Edge
 from whyperf.engines.relations.relation import EdgeChange
-from whyperf.engines.relations.sides import Comparison, Side
+from whyperf.engines.relations.sides import RelationsComparison, TraceSide
 from whyperf.recording.deep_tables import RegionKind
 
 _EXECUTIONS_LOOKED_AT = 20
@@ -39,7 +39,7 @@ class _Step:
     explains: float  # which part of the producer's executions would not be there
 
 
-def way_in(comparison: Comparison, producer: int) -> WayIn | None:
+def way_in(comparison: RelationsComparison, producer: int) -> WayIn | None:
     """None where the producer, a place, is executed about as often in both runs, or no decision on its way changed."""
     good, bad = (float(side.place_executed[producer]) for side in comparison.sides)
     least = comparison.settings.explained_by_producers
@@ -56,7 +56,7 @@ def way_in(comparison: Comparison, producer: int) -> WayIn | None:
     return WayIn(EdgeChange(step.edge, *counts), step.place, step.elsewhere)
 
 
-def _parting(comparison: Comparison, here: Side, there: Side, event: int) -> _Step | None:
+def _parting(comparison: RelationsComparison, here: TraceSide, there: TraceSide, event: int) -> _Step | None:
     """Of the decisions around an execution that explain as much as the best, the outermost: the others follow it."""
     settings = comparison.settings
     steps = _steps(comparison, here, there, event)
@@ -66,7 +66,7 @@ def _parting(comparison: Comparison, here: Side, there: Side, event: int) -> _St
     return next(step for step in reversed(steps) if step.explains >= settings.as_good_as_best * best)
 
 
-def _steps(comparison: Comparison, here: Side, there: Side, event: int) -> list[_Step]:
+def _steps(comparison: RelationsComparison, here: TraceSide, there: TraceSide, event: int) -> list[_Step]:
     """Changed edges of the tree above an execution, innermost first."""
     found = []
     trace, elsewhere = here.trace, False
@@ -82,7 +82,7 @@ def _steps(comparison: Comparison, here: Side, there: Side, event: int) -> list[
     return found
 
 
-def _deciding(side: Side, region: int) -> int:
+def _deciding(side: TraceSide, region: int) -> int:
     """The place of the branch or of the call that led to a region."""
     if side.kind[region] != RegionKind.ACTIVATION:
         return side.catalogue.classes[int(side.trace.label[region])].place

@@ -15,9 +15,9 @@ from whyperf.engines.arrays import Floats
 from whyperf.engines.relations.catalogue import NONE
 from whyperf.engines.relations.closure import Store, Stores
 from whyperf.engines.relations.kernels import nearest_above
-from whyperf.engines.relations.relation import Backward, Decision, Forward, Relation
-from whyperf.engines.relations.sides import Comparison, Side
-from whyperf.engines.relations.symptoms import Symptom
+from whyperf.engines.relations.relation import Backward, BranchDecision, Forward, Relation
+from whyperf.engines.relations.sides import RelationsComparison, TraceSide
+from whyperf.engines.relations.symptoms import RelationSymptom
 from whyperf.recording.deep_tables import RegionKind, SiteKind
 
 _LOOPS_LOOKED_AT = 100
@@ -38,14 +38,16 @@ class Explained:
 
 @dataclass(frozen=True, eq=False)
 class Refined:
-    decision: Decision
+    decision: BranchDecision
     relations: tuple[Relation, ...]  # those that are not effects
     explained: tuple[Explained, ...] = ()
     effect_of: str = ""
     """Why the decision is no cause; empty if it may be one."""
 
 
-def refine(comparison: Comparison, decisions: list[Decision], symptoms: list[Symptom]) -> list[Refined]:
+def refine(
+    comparison: RelationsComparison, decisions: list[BranchDecision], symptoms: list[RelationSymptom]
+) -> list[Refined]:
     symptom_classes = frozenset(label for symptom in symptoms for label in _classes_of(comparison, symptom))
     refined = [_judged(comparison, decision, symptoms, symptom_classes) for decision in decisions]
     effects = {one.decision.branch for one in refined if one.effect_of and one.decision.branch != NONE}
@@ -53,7 +55,10 @@ def refine(comparison: Comparison, decisions: list[Decision], symptoms: list[Sym
 
 
 def _judged(
-    comparison: Comparison, decision: Decision, symptoms: list[Symptom], symptom_classes: frozenset[int]
+    comparison: RelationsComparison,
+    decision: BranchDecision,
+    symptoms: list[RelationSymptom],
+    symptom_classes: frozenset[int],
 ) -> Refined:
     if only_another_way(comparison, decision):
         return Refined(decision, (), (), "both ways lead to the same")
@@ -75,7 +80,7 @@ def _judged(
     return Refined(decision, decision.relations, tuple(explained))
 
 
-def _without_effects(comparison: Comparison, refined: Refined, effects: set[int]) -> Refined:
+def _without_effects(comparison: RelationsComparison, refined: Refined, effects: set[int]) -> Refined:
     """Producers that run only as an effect explain nothing; a branch that only they explain is an effect too."""
     decision = refined.decision
     for shift in refined.explained:
@@ -99,7 +104,7 @@ def _without_effects(comparison: Comparison, refined: Refined, effects: set[int]
     return Refined(decision, tuple(kept), refined.explained)
 
 
-def explained_by_producers(comparison: Comparison, branch: int, arm: int) -> Explained | None:
+def explained_by_producers(comparison: RelationsComparison, branch: int, arm: int) -> Explained | None:
     """If the arm were taken as often after each store as in the good runs, how much of its change would remain?"""
     tables: list[dict[Stores, list[int]]] = []
     for side in comparison.sides:
@@ -130,7 +135,7 @@ def explained_by_producers(comparison: Comparison, branch: int, arm: int) -> Exp
     return Explained((expected - was) / (now - was), gained, lost, store, *share[whose])
 
 
-def _executed_otherwise(comparison: Comparison, gained: Stores, lost: Stores) -> tuple[Store | None, Stores]:
+def _executed_otherwise(comparison: RelationsComparison, gained: Stores, lost: Stores) -> tuple[Store | None, Stores]:
     """Of the stores that are read more or less often, the one whose own number of executions changed most that way."""
     grown: dict[Store, tuple[float, Stores]] = {}
     for stores, sense in ((gained, 1.0), (lost, -1.0)):
@@ -143,7 +148,7 @@ def _executed_otherwise(comparison: Comparison, gained: Stores, lost: Stores) ->
     return best, grown[best][1]
 
 
-def followed_by_loop(comparison: Comparison, relation: Forward) -> set[int]:
+def followed_by_loop(comparison: RelationsComparison, relation: Forward) -> set[int]:
     """Classes of the arms around conditional events inside the loop that feed its test and grow like its trips."""
     if not min(relation.good.mean, relation.bad.mean) > 0:
         return set()
@@ -167,7 +172,7 @@ def followed_by_loop(comparison: Comparison, relation: Forward) -> set[int]:
     return {label for site in alike for label in arms[site]}
 
 
-def _feeding(side: Side, loop: int) -> Iterator[tuple[int, set[int]]]:
+def _feeding(side: TraceSide, loop: int) -> Iterator[tuple[int, set[int]]]:
     """Conditional events within one loop's region that its last tests depend on: their sites, the arms around them."""
     trace = side.trace
     start, order = trace.children
@@ -186,7 +191,7 @@ def _feeding(side: Side, loop: int) -> Iterator[tuple[int, set[int]]]:
                 yield int(trace.site[event]), labels
 
 
-def only_another_way(comparison: Comparison, decision: Decision) -> bool:
+def only_another_way(comparison: RelationsComparison, decision: BranchDecision) -> bool:
     """Whether the arms only lead to the symptom in the same code, by another way: then it is what lies there that
     changed. An arm was left for another, and below both the symptom is in the same classes of regions."""
     arms = [one for one in decision.forward if comparison.catalogue.classes[one.edge[1]].kind == RegionKind.ARM]
@@ -199,7 +204,7 @@ def only_another_way(comparison: Comparison, decision: Decision) -> bool:
     return False
 
 
-def _symptom_by_class(side: Side, arm: int, weight: Floats) -> Floats:
+def _symptom_by_class(side: TraceSide, arm: int, weight: Floats) -> Floats:
     """Of the symptom below an arm: which share is in which class of regions."""
     below = nearest_above(side.trace.parent, side.trace.label == arm) >= 0
     share = np.bincount(
@@ -208,7 +213,7 @@ def _symptom_by_class(side: Side, arm: int, weight: Floats) -> Floats:
     return share / max(float(share.sum()), np.finfo(np.float64).tiny)
 
 
-def _controls(comparison: Comparison, sites: list[int]) -> set[int]:
+def _controls(comparison: RelationsComparison, sites: list[int]) -> set[int]:
     """Decisions whose arms the first executions of these sites lay in."""
     found = set()
     for side in comparison.sides:
@@ -221,7 +226,7 @@ def _controls(comparison: Comparison, sites: list[int]) -> set[int]:
     return found
 
 
-def _classes_of(comparison: Comparison, symptom: Symptom) -> set[int]:
+def _classes_of(comparison: RelationsComparison, symptom: RelationSymptom) -> set[int]:
     """Classes of the regions that the symptom is in; for setters, also of those that they are called from."""
     found: set[int] = set()
     if not symptom.family:

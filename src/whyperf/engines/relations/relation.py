@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from whyperf.engines.relations.changed import Counts
 from whyperf.engines.relations.fanout import Edge
-from whyperf.engines.relations.symptoms import Symptom
+from whyperf.engines.relations.symptoms import RelationSymptom
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class Forward(EdgeChange):
 
     contribution: float
     """To the symptom's change, in its unit; positive if it makes what is watched larger."""
-    symptom: Symptom
+    symptom: RelationSymptom
     parents: float
     """Instances of the parent in a bad run."""
     left_early: bool = False
@@ -42,7 +42,7 @@ class Backward:
     tests: tuple[int, int]
     distance: float
     contribution: float
-    symptom: Symptom
+    symptom: RelationSymptom
     executions: tuple[float, float]
     """Of the producer, per run."""
 
@@ -51,7 +51,7 @@ Relation = Forward | Backward
 
 
 @dataclass(frozen=True, eq=False)
-class Decision:
+class BranchDecision:
     """A branch or loop, or (`branch` is NONE) a call that happens more or less often: what a candidate is."""
 
     branch: int  # decision of the catalogue; NONE for calls

@@ -16,9 +16,9 @@ from whyperf.engines.relations.closure import Origins
 from whyperf.engines.relations.early_exit import way_out
 from whyperf.engines.relations.fanout import Edge, beyond
 from whyperf.engines.relations.kernels import inclusive
-from whyperf.engines.relations.relation import Backward, Decision, Forward, Relation
-from whyperf.engines.relations.sides import Below, Comparison, Side, below
-from whyperf.engines.relations.symptoms import Symptom
+from whyperf.engines.relations.relation import Backward, BranchDecision, Forward, Relation
+from whyperf.engines.relations.sides import Below, RelationsComparison, TraceSide, below
+from whyperf.engines.relations.symptoms import RelationSymptom
 from whyperf.recording.deep_tables import RegionKind
 
 _MOSTLY = 0.5
@@ -27,7 +27,7 @@ _Key = tuple[int, int]
 
 
 @dataclass(eq=False)
-class Found:
+class FoundRelations:
     """Relations by decision, over all symptoms."""
 
     relations: dict[_Key, list[Relation]] = field(default_factory=lambda: defaultdict(list))
@@ -36,15 +36,15 @@ class Found:
     """By decision: the place where the values that it tests mostly come from, in both runs; NONE if there is none."""
     looked_at: int = 0
 
-    def decisions(self) -> list[Decision]:
-        return [Decision(*key, self.depth.get(key, 0), tuple(found)) for key, found in self.relations.items()]
+    def decisions(self) -> list[BranchDecision]:
+        return [BranchDecision(*key, self.depth.get(key, 0), tuple(found)) for key, found in self.relations.items()]
 
     def add(self, key: _Key, relation: Relation, depth: int) -> None:
         self.relations[key].append(relation)
         self.depth[key] = min(depth, self.depth.get(key, depth))
 
 
-def search(comparison: Comparison, symptom: Symptom, most: float, found: Found) -> None:
+def search(comparison: RelationsComparison, symptom: RelationSymptom, most: float, found: FoundRelations) -> None:
     """Adds to `found`. `most`: what a relation can contribute at most, the symptom's change."""
     sought = _Sought(comparison, symptom, most, below(comparison, symptom))
     edges = sought.edges()
@@ -66,13 +66,13 @@ def search(comparison: Comparison, symptom: Symptom, most: float, found: Found) 
 
 @dataclass(frozen=True, eq=False)
 class _Sought:
-    comparison: Comparison
-    symptom: Symptom
+    comparison: RelationsComparison
+    symptom: RelationSymptom
     most: float
     weights: Below
 
     @property
-    def _sides(self) -> tuple[tuple[Side, Floats], tuple[Side, Floats]]:
+    def _sides(self) -> tuple[tuple[TraceSide, Floats], tuple[TraceSide, Floats]]:
         return (self.comparison.good, self.weights.good), (self.comparison.bad, self.weights.bad)
 
     def edges(self) -> dict[Edge, tuple[float, float]]:
@@ -198,12 +198,12 @@ class _Sought:
         return was, now
 
 
-def _key(comparison: Comparison, label: int) -> _Key:
+def _key(comparison: RelationsComparison, label: int) -> _Key:
     decision = comparison.catalogue.classes[label].decision
     return (decision, NONE) if decision != NONE else (NONE, label)
 
 
-def _hanging(side: Side, weight: Floats) -> Floats:
+def _hanging(side: TraceSide, weight: Floats) -> Floats:
     """By decision: the symptom's weight, per run."""
     classes = side.catalogue.classes
     per_class = np.bincount(side.trace.label, weights=weight * side.fanout.outermost, minlength=len(classes))
@@ -216,7 +216,7 @@ def _hanging(side: Side, weight: Floats) -> Floats:
     return per_run
 
 
-def _steady(comparison: Comparison, decision: int, good: Origins, bad: Origins) -> int:
+def _steady(comparison: RelationsComparison, decision: int, good: Origins, bad: Origins) -> int:
     """The closest place that most values tested come from in both runs: where to look if only the value changed."""
     places = len(comparison.catalogue.places)
     site = comparison.catalogue.decisions[decision]
@@ -229,7 +229,7 @@ def _steady(comparison: Comparison, decision: int, good: Origins, bad: Origins) 
     return min(mostly, key=lambda slot: float(bad.distance[slot]), default=NONE)
 
 
-def _producer(comparison: Comparison, slot: int) -> tuple[int, tuple[float, float]]:
+def _producer(comparison: RelationsComparison, slot: int) -> tuple[int, tuple[float, float]]:
     places = len(comparison.catalogue.places)
     number = slot if slot < places else slot - places
     counts: tuple[Floats, Floats]

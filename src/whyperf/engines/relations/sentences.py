@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from whyperf.engines.quantities import count, percent
-from whyperf.engines.relations.candidates import Candidate
+from whyperf.engines.relations.candidates import RelationCandidate
 from whyperf.engines.relations.catalogue import NONE, Catalogue
 from whyperf.engines.relations.changed import Counts
 from whyperf.engines.relations.relation import Backward, EdgeChange
@@ -36,7 +36,7 @@ def where(catalogue: Catalogue, place: int) -> str:
     return f"{name} ({PurePosixPath(at.file).name}:{at.line})" if at.line > 0 else name
 
 
-def sentence(catalogue: Catalogue, candidate: Candidate) -> str:
+def sentence(catalogue: Catalogue, candidate: RelationCandidate) -> str:
     parts = []
     if candidate.forward is not None:
         parts.append(forward_words(catalogue, candidate.forward))
@@ -57,7 +57,7 @@ def sentence(catalogue: Catalogue, candidate: Candidate) -> str:
     return f"{said} ({explains(candidate)})."
 
 
-def explains(candidate: Candidate) -> str:
+def explains(candidate: RelationCandidate) -> str:
     symptom = candidate.symptom
     more = "extra" if symptom.change >= 0 else "missing"
     return f"{percent(min(candidate.share, 1.0))} of the {more} {symptom.name}"
@@ -82,7 +82,7 @@ def backward_words(catalogue: Catalogue, relation: Backward) -> str:
     return f"from {from_where} in {percent(relation.good)} of cases, now in {percent(relation.bad)}"
 
 
-def _producers(catalogue: Catalogue, candidate: Candidate) -> str:
+def _producers(catalogue: Catalogue, candidate: RelationCandidate) -> str:
     shown = [one for one in (candidate.gaining, candidate.losing) if one is not None]
     if candidate.gaining is None and candidate.losing_function is not None:
         shown = [candidate.losing_function]

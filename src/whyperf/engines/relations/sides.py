@@ -15,14 +15,14 @@ from whyperf.engines.relations.fanout import Fanout, fanout
 from whyperf.engines.relations.kernels import inclusive
 from whyperf.engines.relations.loading import Zoomed
 from whyperf.engines.relations.settings import RelationsSettings
-from whyperf.engines.relations.symptoms import Symptom
-from whyperf.engines.relations.trace import Trace
+from whyperf.engines.relations.symptoms import RelationSymptom
+from whyperf.engines.relations.trace import ExecutionTrace
 from whyperf.recording.deep_tables import RegionKind
 
 
 @dataclass(eq=False)
-class Side:
-    trace: Trace
+class TraceSide:
+    trace: ExecutionTrace
     catalogue: Catalogue
     settings: RelationsSettings
     family: frozenset[int] = frozenset()
@@ -93,21 +93,21 @@ class Side:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class RelationsComparison:
     catalogue: Catalogue
-    good: Side
-    bad: Side
+    good: TraceSide
+    bad: TraceSide
     settings: RelationsSettings
 
     @property
-    def sides(self) -> tuple[Side, Side]:
+    def sides(self) -> tuple[TraceSide, TraceSide]:
         return self.good, self.bad
 
 
-def compare_sides(zoomed: Zoomed, symptoms: list[Symptom], settings: RelationsSettings) -> Comparison:
+def compare_sides(zoomed: Zoomed, symptoms: list[RelationSymptom], settings: RelationsSettings) -> RelationsComparison:
     family = frozenset(site for symptom in symptoms for site in symptom.family)
-    good, bad = (Side(trace, zoomed.catalogue, settings, family) for trace in zoomed.sides)
-    return Comparison(zoomed.catalogue, good, bad, settings)
+    good, bad = (TraceSide(trace, zoomed.catalogue, settings, family) for trace in zoomed.sides)
+    return RelationsComparison(zoomed.catalogue, good, bad, settings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ class Below:
     bad: Floats
 
 
-def below(comparison: Comparison, symptom: Symptom) -> Below:
+def below(comparison: RelationsComparison, symptom: RelationSymptom) -> Below:
     return Below(
         inclusive(comparison.good.trace.parent, symptom.good), inclusive(comparison.bad.trace.parent, symptom.bad)
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from whyperf.engines.arrays import Bools, Floats, Int32s
 from whyperf.engines.grouping import grouped
-from whyperf.engines.relations.catalogue import NONE, Function, InlinedLine
+from whyperf.engines.relations.catalogue import NONE, CataloguedFunction, InlinedLine
 from whyperf.engines.relations.changed import Counts
 from whyperf.engines.relations.kernels import inclusive, within_same
 from whyperf.engines.relations.matching import SharedSites, match_sites
@@ -48,7 +48,7 @@ class SketchSide:
 
 @dataclass(frozen=True, eq=False)
 class Sketches:
-    functions: tuple[Function, ...]
+    functions: tuple[CataloguedFunction, ...]
     places: tuple[InlinedLine, ...]
     site_place: tuple[int, ...]
     parent: Int32s  # by node

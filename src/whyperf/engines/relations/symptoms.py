@@ -17,7 +17,7 @@ from whyperf.engines.relations.closure import Store
 from whyperf.engines.relations.kernels import nearest_above
 from whyperf.engines.relations.loading import Zoomed
 from whyperf.engines.relations.settings import RelationsSettings
-from whyperf.engines.relations.trace import Trace
+from whyperf.engines.relations.trace import ExecutionTrace
 from whyperf.errors import WhyperfError
 from whyperf.recording.deep_tables import SiteKind
 from whyperf.recording.symptom import SymptomKind, SymptomSpec, is_file
@@ -28,7 +28,7 @@ _SITES_MAX = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Symptom:
+class RelationSymptom:
     name: str  # "calls of evict": follows a number
     polarity: int  # -1: more of it makes what is watched smaller
     good: Floats  # weight by region
@@ -52,7 +52,7 @@ class Symptom:
         return self.bad_total - self.good_total
 
 
-def select(zoomed: Zoomed, spec: SymptomSpec) -> list[Symptom]:
+def select(zoomed: Zoomed, spec: SymptomSpec) -> list[RelationSymptom]:
     """Several where several instructions update what is watched: each has its own causes."""
     match spec.kind:
         case SymptomKind.FUNCTION:
@@ -66,7 +66,7 @@ def select(zoomed: Zoomed, spec: SymptomSpec) -> list[Symptom]:
             return [_instructions_of(zoomed, spec.name)]
 
 
-def sampled(symptom: Symptom, settings: RelationsSettings) -> Symptom:
+def sampled(symptom: RelationSymptom, settings: RelationsSettings) -> RelationSymptom:
     """One in so many of the symptom's regions, in contiguous windows, each standing for as many."""
     if settings.one_symptom_in <= 1:
         return symptom
@@ -83,13 +83,13 @@ def _windows(weight: Floats, settings: RelationsSettings) -> Floats:
     return part * (float(weight.sum()) / total) if total else weight
 
 
-def of_sites(zoomed: Zoomed, sites: frozenset[int], name: str) -> Symptom:
+def of_sites(zoomed: Zoomed, sites: frozenset[int], name: str) -> RelationSymptom:
     """Every execution of these sites counts one."""
     good, bad = (_weights(trace, np.flatnonzero(_at(trace, sites)), None) for trace in zoomed.sides)
     return replace(_symptom(zoomed, name, good, bad), family=sites)
 
 
-def preventing(zoomed: Zoomed, store: Store, name: str, polarity: int) -> Symptom:
+def preventing(zoomed: Zoomed, store: Store, name: str, polarity: int) -> RelationSymptom:
     """Every execution of the store, called from where it says, counts one."""
     site, caller = store
     weights = []
@@ -100,12 +100,12 @@ def preventing(zoomed: Zoomed, store: Store, name: str, polarity: int) -> Sympto
     return replace(found, polarity=polarity, family=frozenset({site}), prevents=store)
 
 
-def _symptom(zoomed: Zoomed, name: str, good: Floats, bad: Floats) -> Symptom:
+def _symptom(zoomed: Zoomed, name: str, good: Floats, bad: Floats) -> RelationSymptom:
     totals = float(good.sum()) / zoomed.good.runs, float(bad.sum()) / zoomed.bad.runs
-    return Symptom(name, 1, good, bad, *totals)
+    return RelationSymptom(name, 1, good, bad, *totals)
 
 
-def _executions(zoomed: Zoomed, sites: frozenset[int], name: str) -> Symptom:
+def _executions(zoomed: Zoomed, sites: frozenset[int], name: str) -> RelationSymptom:
     found = of_sites(zoomed, sites, name)
     if not found.good_total and not found.bad_total:
         raise WhyperfError(
@@ -115,18 +115,18 @@ def _executions(zoomed: Zoomed, sites: frozenset[int], name: str) -> Symptom:
     return found
 
 
-def _at(trace: Trace, sites: frozenset[int]) -> Bools:
+def _at(trace: ExecutionTrace, sites: frozenset[int]) -> Bools:
     return np.isin(trace.site, np.fromiter(sites, np.int32, len(sites)))
 
 
-def _weights(trace: Trace, events: Int32s | np.ndarray, amount: Floats | None) -> Floats:
+def _weights(trace: ExecutionTrace, events: Int32s | np.ndarray, amount: Floats | None) -> Floats:
     regions = trace.region[events]
     known = regions >= 0
     weights = None if amount is None else amount[known]
     return np.bincount(regions[known], weights=weights, minlength=len(trace.parent)).astype(np.float64)
 
 
-def _instructions_of(zoomed: Zoomed, function: str) -> Symptom:
+def _instructions_of(zoomed: Zoomed, function: str) -> RelationSymptom:
     """All that was executed; with a name, in functions so called and what they call that is not watched."""
     catalogue = zoomed.catalogue
     if not function:
@@ -143,7 +143,7 @@ def _instructions_of(zoomed: Zoomed, function: str) -> Symptom:
     return _symptom(zoomed, f"instructions in {function}", *weights)
 
 
-def _instructions(trace: Trace, catalogue: Catalogue) -> Floats:
+def _instructions(trace: ExecutionTrace, catalogue: Catalogue) -> Floats:
     """What was executed in each region itself. Code that was not watched counts where it was called from."""
     own = _weights(trace, np.arange(trace.events), None)
     activations = trace.activation >= 0
@@ -167,7 +167,7 @@ def _instructions(trace: Trace, catalogue: Catalogue) -> Floats:
     return own + direct + _weights(trace, calls, each[caller])
 
 
-def _updates(zoomed: Zoomed, spec: SymptomSpec) -> list[Symptom]:
+def _updates(zoomed: Zoomed, spec: SymptomSpec) -> list[RelationSymptom]:
     what = "bytes allocated" if spec.kind is SymptomKind.MEMORY else f"added to {spec.name}"
     totals: dict[int, float] = {}
     for trace, sign in ((zoomed.good, -1.0 / zoomed.good.runs), (zoomed.bad, 1.0 / zoomed.bad.runs)):
@@ -183,7 +183,7 @@ def _updates(zoomed: Zoomed, spec: SymptomSpec) -> list[Symptom]:
     return [_update(zoomed, site, what, frozenset(totals)) for site in chosen]
 
 
-def _update(zoomed: Zoomed, site: int, what: str, family: frozenset[int]) -> Symptom:
+def _update(zoomed: Zoomed, site: int, what: str, family: frozenset[int]) -> RelationSymptom:
     net = sum(float(trace.amount[trace.site[trace.updated] == site].sum()) for trace in zoomed.sides)
     polarity = 1 if net >= 0 else -1
     weights = []

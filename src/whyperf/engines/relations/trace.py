@@ -14,7 +14,7 @@ from whyperf.engines.relations.kernels import depths, nearest_above
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class ExecutionTrace:
     """Events are executions of instructions, numbered in the order of time: producers come before what uses them.
     Regions (threads, activations, loops, iterations, arms of branches) form a tree: parents come before children."""
 
@@ -62,7 +62,7 @@ class Trace:
         return grouped(self.site, sites)
 
 
-def joined(traces: Sequence[Trace]) -> Trace:
+def joined(traces: Sequence[ExecutionTrace]) -> ExecutionTrace:
     """Several runs of one side as one trace of as many roots."""
     if len(traces) == 1:
         return traces[0]
@@ -80,7 +80,7 @@ def joined(traces: Sequence[Trace]) -> Trace:
         return together
 
     starts = [trace.first_input[:-1] + start for trace, start in zip(traces, inputs.tolist(), strict=False)]
-    return Trace(
+    return ExecutionTrace(
         site=plain("site"),
         region=shifted("region", regions),
         first_input=np.concatenate([*starts, inputs[-1:]]).astype(np.int64),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whyperf.engines.run import Floats, Ints
-from whyperf.engines.values.matched_lines import Side
+from whyperf.engines.values.matched_lines import LineReadings
 
 
 def bin_edges(good: Ints, bad: Ints, bins: int) -> Ints:
@@ -24,7 +24,7 @@ def in_bins(codes: Ints, edges: Ints) -> Ints:
     return np.searchsorted(edges, codes, "left").astype(np.int64)
 
 
-def run_histograms(side: Side, bins: Ints, count: int, share: Floats, fewest: int) -> Floats:
+def run_histograms(side: LineReadings, bins: Ints, count: int, share: Floats, fewest: int) -> Floats:
     """Every run's share of each bin in the common mix of lines; a row per run with at least `fewest` readings.
 
     Where no run has so many, all of them together are one.
@@ -51,7 +51,7 @@ def largest_within(rows: Floats) -> float:
     return float(distances(rows, rows)[np.triu_indices(len(rows), 1)].max(initial=0.0))
 
 
-def block_histograms(side: Side, bins: Ints, count: int, length: int) -> Floats:
+def block_histograms(side: LineReadings, bins: Ints, count: int, length: int) -> Floats:
     """Weighted histograms of blocks of about `length` readings in a row; no block spans two runs."""
     block = np.empty(len(side), np.int64)
     blocks = 0

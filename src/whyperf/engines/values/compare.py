@@ -12,14 +12,14 @@ import numpy as np
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import ONE_RUN, Run, common_unit
-from whyperf.engines.values.counters import Growth, Tracking
-from whyperf.engines.values.kinds import Dimension, Kind
+from whyperf.engines.values.counters import CounterGrowth, Tracking
+from whyperf.engines.values.kinds import Dimension, ValueKind
 from whyperf.engines.values.loading import has_values
 from whyperf.engines.values.settings import ValuesSettings
 from whyperf.engines.values.statistics import discoveries
 from whyperf.engines.values.value_summary import Contrast
-from whyperf.engines.values.variable_comparison import Candidate, Judging, Outcome
-from whyperf.engines.values.variable_test import Status, Tested
+from whyperf.engines.values.variable_comparison import Judging, VariableCandidate, VariableOutcome
+from whyperf.engines.values.variable_test import Tested, VariableStatus
 from whyperf.engines.values.variables import GLOBAL, Variable
 from whyperf.recording.identity import FunctionKey
 
@@ -40,14 +40,14 @@ class Abnormal:
     p: float | None  # None where whole runs stand apart
     anomaly: float  # 0 to 1
     decides: bool  # the function's course may depend on it
-    growth: Growth | None  # of a counter
+    growth: CounterGrowth | None  # of a counter
     contrast: Contrast
 
 
 @dataclass(frozen=True)
 class Values:
     functions: FunctionIndex
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[VariableOutcome, ...]
     abnormal: tuple[Abnormal, ...]  # those that decide first, the most abnormal first
     anomaly: Mapping[FunctionKey, float]  # of the data by which a function decides
     own_anomaly: Mapping[FunctionKey, float]  # with how they change and stay, which slower callees change as well
@@ -69,7 +69,7 @@ class Values:
     @property
     def run_constants(self) -> list[Variable]:
         """Constant in each run and different: several runs would tell settings from process ids."""
-        return [one.variable for one in self.outcomes if one.status is Status.RUN_CONSTANT]
+        return [one.variable for one in self.outcomes if one.status is VariableStatus.RUN_CONSTANT]
 
 
 def _is_slowness(one: Abnormal) -> bool:
@@ -124,7 +124,7 @@ def compare(
     )
 
 
-def _limit(outcomes: Sequence[Outcome], settings: ValuesSettings) -> float:
+def _limit(outcomes: Sequence[VariableOutcome], settings: ValuesSettings) -> float:
     """The largest p to believe, with all variables that were looked at in the count (Benjamini and Hochberg)."""
     p = np.array([outcome.p for outcome in outcomes if outcome.screened])
     believed = int(np.count_nonzero(discoveries(p, settings.discovery_rate)))
@@ -132,8 +132,8 @@ def _limit(outcomes: Sequence[Outcome], settings: ValuesSettings) -> float:
 
 
 def _abnormal(
-    outcome: Outcome,
-    candidate: Candidate,
+    outcome: VariableOutcome,
+    candidate: VariableCandidate,
     *,
     limit: float,
     keys: Sequence[FunctionKey],
@@ -141,11 +141,11 @@ def _abnormal(
     settings: ValuesSettings,
 ) -> Abnormal | None:
     """The most telling of the dimensions that hold; None if none does."""
-    several = sum(test.status not in (Status.NEW, Status.FEW) for test in outcome.tests)
+    several = sum(test.status not in (VariableStatus.NEW, VariableStatus.FEW) for test in outcome.tests)
     holds = [
         test
         for test in outcome.tests
-        if test.dimension in candidate.contrasts and (test.status is Status.APART or several * test.p <= limit)
+        if test.dimension in candidate.contrasts and (test.status is VariableStatus.APART or several * test.p <= limit)
     ]
     if not holds:
         return None
@@ -157,7 +157,7 @@ def _abnormal(
         dimension=best.dimension,
         distance=best.distance,
         within=best.within,
-        p=None if best.status is Status.APART else several * best.p,
+        p=None if best.status is VariableStatus.APART else several * best.p,
         anomaly=min(1.0, _weight(best, settings)),
         decides=_decides(variable, analysed),
         growth=outcome.growth if outcome.growth.tracking is Tracking.CHANGED else None,
@@ -190,13 +190,13 @@ def _most_abnormal(abnormal: Iterable[Abnormal]) -> dict[FunctionKey, float]:
 
 
 def _unchanged(
-    outcomes: Sequence[Outcome], keys: Sequence[FunctionKey], wanted: Callable[[Variable], bool]
+    outcomes: Sequence[VariableOutcome], keys: Sequence[FunctionKey], wanted: Callable[[Variable], bool]
 ) -> set[FunctionKey]:
     """Functions of which most wanted variables were compared and hold what they held. That a pointer points to the
     heap as ever says nothing."""
     compared: dict[int, list[bool]] = defaultdict(list)
     for outcome in outcomes:
         variable = outcome.variable
-        if variable.function != GLOBAL and variable.kind is not Kind.POINTER and wanted(variable):
+        if variable.function != GLOBAL and variable.kind is not ValueKind.POINTER and wanted(variable):
             compared[variable.function].append(outcome.same_value)
     return {keys[function] for function, same in compared.items() if sum(same) >= _MOST * len(same)}

@@ -38,7 +38,7 @@ class Track:
 
 
 @dataclass(frozen=True)
-class Growth:
+class CounterGrowth:
     tracking: Tracking
     distance: float = 0.0
     within: float = 0.0
@@ -46,26 +46,26 @@ class Growth:
     bad: float = 0.0
 
 
-def judge_growth(good: Sequence[Track], bad: Sequence[Track], settings: ValuesSettings) -> Growth:
+def judge_growth(good: Sequence[Track], bad: Sequence[Track], settings: ValuesSettings) -> CounterGrowth:
     good, bad = ([track for track in side if len(track.values) >= _FEWEST] for side in (good, bad))
     if not good or not bad:
-        return Growth(Tracking.NO)
+        return CounterGrowth(Tracking.NO)
     if not all(_tracks(side, settings.tracking_correlation) for side in (good, bad)):
-        return Growth(Tracking.NO)
+        return CounterGrowth(Tracking.NO)
     if _is_clock((*good, *bad), settings):
-        return Growth(Tracking.CLOCK)
+        return CounterGrowth(Tracking.CLOCK)
     gained = [np.array([_gain(track) for track in side]) for side in (good, bad)]
     if min(float(one.min()) for one in gained) <= 0:
-        return Growth(Tracking.NO)
+        return CounterGrowth(Tracking.NO)
     logs = [np.log(one) for one in gained]
     difference = abs(float(np.median(logs[1]) - np.median(logs[0])))
     within = max(float(np.ptp(one)) for one in logs)
     typical = [float(np.median(one)) for one in gained]
     if difference < float(np.log(settings.counter_factor)):
-        return Growth(Tracking.SAME, 0.0, _apart(within), *typical)
+        return CounterGrowth(Tracking.SAME, 0.0, _apart(within), *typical)
     enough = min(len(good), len(bad)) >= settings.run_level_runs
     sure = enough and difference >= settings.run_level_factor * within
-    return Growth(Tracking.CHANGED if sure else Tracking.UNSURE, _apart(difference), _apart(within), *typical)
+    return CounterGrowth(Tracking.CHANGED if sure else Tracking.UNSURE, _apart(difference), _apart(within), *typical)
 
 
 def _apart(logarithm: float) -> float:

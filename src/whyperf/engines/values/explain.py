@@ -10,8 +10,8 @@ from whyperf.engines.values.findings import ShownVariable, described
 from whyperf.engines.values.kinds import Dimension
 from whyperf.engines.values.sentences import sentence
 from whyperf.engines.values.settings import ValuesSettings
-from whyperf.engines.values.variable_comparison import Outcome
-from whyperf.engines.values.variable_test import Status, Tested
+from whyperf.engines.values.variable_comparison import VariableOutcome
+from whyperf.engines.values.variable_test import Tested, VariableStatus
 from whyperf.recording.identity import FunctionKey
 
 _TOLD = 3
@@ -73,7 +73,7 @@ def _abnormal(values: Values, one: Abnormal) -> VariableExplanation:
     return VariableExplanation(shown.name, one.function, shown.sentence, shown)
 
 
-def _why_not(outcome: Outcome, values: Values) -> str:
+def _why_not(outcome: VariableOutcome, values: Values) -> str:
     name = outcome.variable.name
     if outcome.growth.tracking is Tracking.CLOCK:
         return f"{name} is a clock: no anomaly."
@@ -82,20 +82,21 @@ def _why_not(outcome: Outcome, values: Values) -> str:
     test = _nearest(outcome)
     slower = "differs, but no more than the whole function takes longer."
     reasons = {
-        Status.NEW: "was read in the bad runs only: a new path, no anomaly.",
-        Status.FEW: f"was read too seldom at the same places: {values.settings.minimum_readings} readings of each kind "
-        f"are needed.",
-        Status.RUN_CONSTANT: "has one value per run: several runs of each kind would tell whether it matters.",
-        Status.INSUFFICIENT: "differs, but changes so seldom that these runs cannot tell: longer or more runs would.",
-        Status.TESTED: _unsure(outcome.p, values) if outcome.p > values.limit else slower,
-        Status.APART: slower,  # else it would be abnormal
-        Status.SAME: _not_far(test, values.settings),
+        VariableStatus.NEW: "was read in the bad runs only: a new path, no anomaly.",
+        VariableStatus.FEW: f"was read too seldom at the same places: {values.settings.minimum_readings} readings of each "
+        f"kind are needed.",
+        VariableStatus.RUN_CONSTANT: "has one value per run: several runs of each kind would tell whether it matters.",
+        VariableStatus.INSUFFICIENT: "differs, but changes so seldom that these runs cannot tell: longer or more runs "
+        "would.",
+        VariableStatus.TESTED: _unsure(outcome.p, values) if outcome.p > values.limit else slower,
+        VariableStatus.APART: slower,  # else it would be abnormal
+        VariableStatus.SAME: _not_far(test, values.settings),
     }
     reason = reasons[test.status]
     return f"{_SUBJECTS[test.dimension].format(name)} {reason}" if reason else ""
 
 
-def _nearest(outcome: Outcome) -> Tested:
+def _nearest(outcome: VariableOutcome) -> Tested:
     """Of its dimensions the one that comes nearest to count."""
     decisive = [test for test in outcome.tests if test.status is outcome.status]
     return max(decisive, key=lambda test: (-test.p, test.distance))

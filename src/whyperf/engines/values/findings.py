@@ -10,7 +10,7 @@ from whyperf.engines.finding import Finding, HotLine, Place
 from whyperf.engines.run import source_lines
 from whyperf.engines.values.compare import Abnormal, Values
 from whyperf.engines.values.detail import ValuesDetail, VariableDetail
-from whyperf.engines.values.kinds import Dimension, Kind
+from whyperf.engines.values.kinds import Dimension, ValueKind
 from whyperf.engines.values.patterns import Pattern, infer
 from whyperf.engines.values.sentences import sentence, unit_of, writing
 from whyperf.engines.values.value_summary import ReadAt, Spread
@@ -75,7 +75,7 @@ def set_otherwise(values: Values, named: Collection[FunctionKey]) -> tuple[tuple
     for one in values.abnormal:
         good, bad = one.contrast.good, one.contrast.bad
         settled = one.dimension is Dimension.VALUE and good.constant and bad.constant
-        settled &= one.decides and one.variable.kind is not Kind.POINTER
+        settled &= one.decides and one.variable.kind is not ValueKind.POINTER
         if settled and one.function is not None and one.function not in named:
             found.setdefault((good.typical, bad.typical), one)
     several = list(found.values())[: values.settings.shown_variables]

@@ -13,8 +13,8 @@ import numpy as np
 
 from whyperf.engines.run import Floats, Ints
 from whyperf.engines.values.compare import Abnormal, Values
-from whyperf.engines.values.kinds import Dimension, Kind, first_size, numbers, ordered, written
-from whyperf.engines.values.loading import Loaded, SideReadings
+from whyperf.engines.values.kinds import Dimension, ValueKind, first_size, numbers, ordered, written
+from whyperf.engines.values.loading import LoadedReadings, SideReadings
 from whyperf.engines.values.readings import Readings, sequences
 from whyperf.engines.values.sentences import unit_of
 from whyperf.engines.values.value_summary import cells_of, plain
@@ -26,7 +26,7 @@ _MOMENTS = 120  # of each run
 
 
 @dataclass(frozen=True)
-class Distribution:
+class ValueDistribution:
     """Shares of the readings. Cells lie between `edges`, or are single values, each with its label."""
 
     edges: tuple[float, ...]
@@ -49,7 +49,7 @@ class Course:
 
 @dataclass(frozen=True)
 class History:
-    distribution: Distribution
+    distribution: ValueDistribution
     courses: tuple[Course, ...]  # none for pointers: where they point to has no course
 
 
@@ -70,7 +70,7 @@ class Histories:
         unit = _unit(kind, [readings for _, readings in both])
         courses = (
             []
-            if kind is Kind.POINTER
+            if kind is ValueKind.POINTER
             else [
                 course
                 for (side, readings), is_good in zip(both, (True, False), strict=True)
@@ -80,17 +80,17 @@ class Histories:
         return History(distribution(good, bad, kind, one.dimension), tuple(courses))
 
 
-def distribution(good: Floats, bad: Floats, kind: Kind, dimension: Dimension) -> Distribution:
+def distribution(good: Floats, bad: Floats, kind: ValueKind, dimension: Dimension) -> ValueDistribution:
     different = np.union1d(good, bad)
     if len(different) <= _NAMED_VALUES:
         is_number = dimension is Dimension.DURATION or (dimension is Dimension.DELTA and not kind.is_scaled)
-        named = Kind.SIGNED if is_number else kind
+        named = ValueKind.SIGNED if is_number else kind
         shares = [_shares(np.searchsorted(different, side), len(different)) for side in (good, bad)]
-        return Distribution((), tuple(written(named, value) for value in different.tolist()), *shares)
+        return ValueDistribution((), tuple(written(named, value) for value in different.tolist()), *shares)
     edges = _edges(good, bad, different)
     last = len(edges) - 2
     cells = [np.clip(np.searchsorted(edges, side, "right") - 1, 0, last) for side in (good, bad)]
-    return Distribution(tuple(edges.tolist()), (), *(_shares(cell, last + 1) for cell in cells))
+    return ValueDistribution(tuple(edges.tolist()), (), *(_shares(cell, last + 1) for cell in cells))
 
 
 def _edges(good: Floats, bad: Floats, different: Floats) -> Floats:
@@ -105,20 +105,20 @@ def _shares(cell: Ints, cells: int) -> tuple[float, ...]:
     return tuple((np.bincount(cell, minlength=cells) / max(1, len(cell))).tolist())
 
 
-def _compared(loaded: Loaded, number: int, kind: Kind, dimension: Dimension) -> Floats:
+def _compared(loaded: LoadedReadings, number: int, kind: ValueKind, dimension: Dimension) -> Floats:
     codes = sequences(loaded.of(number), loaded.succession(number), kind, (dimension,))[dimension].codes
     values = plain(kind, dimension, codes)
     return values[np.isfinite(values)]
 
 
-def _unit(kind: Kind, sides: Iterable[Readings]) -> float:
+def _unit(kind: ValueKind, sides: Iterable[Readings]) -> float:
     """Of redacted numbers the middle one, of the good runs if it can be one."""
     if not kind.is_scaled:
         return 1.0
     return first_size(float(np.median(one.raw.view(np.float64))) for one in sides if len(one))
 
 
-def _courses(side: SideReadings, readings: Readings, kind: Kind, good: bool, unit: float) -> Iterator[Course]:
+def _courses(side: SideReadings, readings: Readings, kind: ValueKind, good: bool, unit: float) -> Iterator[Course]:
     values = numbers(kind, ordered(kind, np.ascontiguousarray(readings.raw))) / unit
     bounds = readings.starts.tolist()
     for number, (run, start, stop) in enumerate(zip(side.runs, bounds[:-1], bounds[1:], strict=True), 1):

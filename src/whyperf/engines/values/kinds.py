@@ -27,7 +27,7 @@ class Dimension(Enum):
     DURATION = "duration"
 
 
-class Kind(Enum):
+class ValueKind(Enum):
     SIGNED = "signed"
     UNSIGNED = "unsigned"
     FLOAT = "float"
@@ -41,20 +41,20 @@ class Kind(Enum):
 
     @property
     def numeric(self) -> bool:
-        return self in (Kind.SIGNED, Kind.UNSIGNED, Kind.SIZE) or self.is_double
+        return self in (ValueKind.SIGNED, ValueKind.UNSIGNED, ValueKind.SIZE) or self.is_double
 
     @property
     def is_double(self) -> bool:
         """Stored as the bits of one."""
-        return self is Kind.FLOAT or self.is_scaled
+        return self is ValueKind.FLOAT or self.is_scaled
 
     @property
     def is_scaled(self) -> bool:
-        return self in (Kind.SCALED, Kind.SCALED_SIZE)
+        return self in (ValueKind.SCALED, ValueKind.SCALED_SIZE)
 
     @property
     def is_size(self) -> bool:
-        return self in (Kind.SIZE, Kind.SCALED_SIZE)
+        return self in (ValueKind.SIZE, ValueKind.SCALED_SIZE)
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:
@@ -63,20 +63,20 @@ class Kind(Enum):
         return (Dimension.VALUE, Dimension.DURATION)
 
 
-def kind_named(name: str) -> Kind:
+def kind_named(name: str) -> ValueKind:
     try:
-        return Kind(name)
+        return ValueKind(name)
     except ValueError:
-        return Kind.SIGNED
+        return ValueKind.SIGNED
 
 
-def ordered(kind: Kind, raw: Ints) -> Ints:
+def ordered(kind: ValueKind, raw: Ints) -> Ints:
     """Integers that sort as the values do, so that every kind is compared by one set of kernels."""
     if kind.is_double:
         return from_floats(raw.view(np.float64))
-    if kind in (Kind.UNSIGNED, Kind.SIZE):
+    if kind in (ValueKind.UNSIGNED, ValueKind.SIZE):
         return raw ^ _SIGN
-    if kind is Kind.POINTER:  # raw addresses are never compared between runs
+    if kind is ValueKind.POINTER:  # raw addresses are never compared between runs
         return (raw.view(np.uint64) >> np.uint64(_CLASS_SHIFT)).astype(np.int64)
     return raw
 
@@ -91,16 +91,16 @@ def to_floats(codes: Ints) -> Floats:
     return bits.view(np.float64)
 
 
-def numbers(kind: Kind, codes: Ints) -> Floats:
+def numbers(kind: ValueKind, codes: Ints) -> Floats:
     """What ordered integers stand for."""
     if kind.is_double:
         return to_floats(np.ascontiguousarray(codes))
-    if kind in (Kind.UNSIGNED, Kind.SIZE):
+    if kind in (ValueKind.UNSIGNED, ValueKind.SIZE):
         return (codes ^ _SIGN).view(np.uint64).astype(np.float64)
     return codes.astype(np.float64)
 
 
-def steps(kind: Kind, raw: Ints, same_sequence: Flags) -> Ints:
+def steps(kind: ValueKind, raw: Ints, same_sequence: Flags) -> Ints:
     """Differences of adjacent readings, where both are of one sequence; in ordered form."""
     if kind.is_double:
         values = raw.view(np.float64)
@@ -109,23 +109,23 @@ def steps(kind: Kind, raw: Ints, same_sequence: Flags) -> Ints:
         return np.diff(raw)[same_sequence]
 
 
-def step_numbers(kind: Kind, codes: Ints) -> Floats:
+def step_numbers(kind: ValueKind, codes: Ints) -> Floats:
     return to_floats(np.ascontiguousarray(codes)) if kind.is_double else codes.astype(np.float64)
 
 
-def usable(kind: Kind, raw: Ints) -> Flags:
+def usable(kind: ValueKind, raw: Ints) -> Flags:
     """Which readings are values at all: not-a-number is none."""
     if kind.is_double:
         return ~np.isnan(raw.view(np.float64))
     return np.ones(len(raw), np.bool_)
 
 
-def written(kind: Kind, value: float, digits: int = USUAL_DIGITS) -> str:
-    if kind is Kind.POINTER:
+def written(kind: ValueKind, value: float, digits: int = USUAL_DIGITS) -> str:
+    if kind is ValueKind.POINTER:
         return POINTER_CLASSES[int(value)] if 0 <= value < len(POINTER_CLASSES) else "elsewhere"
     if kind.is_scaled:
         return multiple(value, digits)
-    if kind is Kind.BOOLEAN and value in (0.0, 1.0):
+    if kind is ValueKind.BOOLEAN and value in (0.0, 1.0):
         return "true" if value else "false"
     return number_text(value, digits)
 

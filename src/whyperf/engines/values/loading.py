@@ -17,7 +17,7 @@ import numpy as np
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Ints, Run
-from whyperf.engines.values.kinds import Flags, Kind, usable
+from whyperf.engines.values.kinds import Flags, ValueKind, usable
 from whyperf.engines.values.readings import ANY_LINE, NO_CALLEE, Readings, Succession
 from whyperf.engines.values.timeline import Timeline, timeline
 from whyperf.engines.values.variables import VariableIndex
@@ -84,16 +84,16 @@ class SideReadings:
     def of(self, number: int) -> Readings:
         return self.load([number]).of(number)
 
-    def load(self, numbers: Sequence[int]) -> Loaded:
+    def load(self, numbers: Sequence[int]) -> LoadedReadings:
         wanted: dict[int, list[tuple[_Span, int]]] = defaultdict(list)
         for at, number in enumerate(numbers):
             for run, start, stop in self._where.get(number, ()):
                 wanted[run].append(((start, stop), at))
         kinds = [self._kinds[number] for number in numbers]
         pieces = {run: self._of_run(run, sorted(spans), kinds) for run, spans in sorted(wanted.items())}
-        return Loaded(numbers, len(self.runs), pieces)
+        return LoadedReadings(numbers, len(self.runs), pieces)
 
-    def _of_run(self, at: int, spans: list[tuple[_Span, int]], kinds: list[Kind]) -> _OfRun:
+    def _of_run(self, at: int, spans: list[tuple[_Span, int]], kinds: list[ValueKind]) -> _OfRun:
         when = self._timelines.of(self.runs[at])
         columns = _read(_rows(self.runs[at]), [span for span, _ in spans])
         columns = _placed(columns, when, self._innermost[at])
@@ -140,7 +140,7 @@ class _OfRun:
     stays: Flags
 
 
-class Loaded:
+class LoadedReadings:
     """The readings of some variables."""
 
     def __init__(self, numbers: Sequence[int], runs: int, pieces: dict[int, _OfRun]) -> None:
@@ -210,12 +210,12 @@ def _placed(columns: Columns, when: Timeline, innermost: Ints) -> Columns:
     return {**columns, "frame": frame, "depth": np.maximum(columns["depth"], 0)}
 
 
-def _kept(columns: Columns, variable: Ints, kinds: Sequence[Kind], when: Timeline) -> Flags:
+def _kept(columns: Columns, variable: Ints, kinds: Sequence[ValueKind], when: Timeline) -> Flags:
     """Which rows are readings: of a sample that counts, at a known place, and not not-a-number."""
     sample, frame = columns["sample"], columns["frame"]
     kept: Flags = when.counted[np.maximum(sample, 0)] & (sample >= 0) & (frame >= 0)
     doubles = np.flatnonzero(np.array([kind.is_double for kind in kinds])[variable])
-    kept[doubles] &= usable(Kind.FLOAT, columns["value"][doubles])
+    kept[doubles] &= usable(ValueKind.FLOAT, columns["value"][doubles])
     return kept
 
 

@@ -20,7 +20,7 @@ _WIDE = 1 << 14  # the lines of one function, times what they call, are mostly f
 
 
 @dataclass(frozen=True)
-class Side:
+class LineReadings:
     """One kind's readings on the common lines, run after run. `weight` is per line."""
 
     codes: Ints
@@ -40,8 +40,8 @@ class Side:
 
 @dataclass(frozen=True)
 class Matched:
-    good: Side
-    bad: Side
+    good: LineReadings
+    bad: LineReadings
     share: Floats  # of each common line in the common mix
 
 
@@ -83,14 +83,14 @@ def _from_zero(good: Ints, bad: Ints) -> tuple[Ints, int]:
     return np.concatenate((good, bad)) - low, high - low + 1
 
 
-def _side(side: Sequence, line: Ints, common: Flags, mix: Floats, share: Floats) -> Side:
+def _side(side: Sequence, line: Ints, common: Flags, mix: Floats, share: Floats) -> LineReadings:
     weight = np.divide(mix, share, out=np.zeros_like(mix), where=share > 0)
     if bool(common[share > 0].all()):
-        return Side(side.codes, line, side.starts, weight)
+        return LineReadings(side.codes, line, side.starts, weight)
     kept = common[line]
     starts = np.concatenate(([0], np.cumsum(kept)))[side.starts]
-    return Side(side.codes[kept], line[kept], starts, weight)
+    return LineReadings(side.codes[kept], line[kept], starts, weight)
 
 
-def _whole(side: Sequence) -> Side:
-    return Side(side.codes, np.zeros(len(side), np.int64), side.starts, np.ones(1))
+def _whole(side: Sequence) -> LineReadings:
+    return LineReadings(side.codes, np.zeros(len(side), np.int64), side.starts, np.ones(1))

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from whyperf.engines.values.compare import Abnormal
-from whyperf.engines.values.kinds import Dimension, Kind
+from whyperf.engines.values.kinds import Dimension, ValueKind
 from whyperf.engines.values.settings import ValuesSettings
-from whyperf.engines.values.variable_comparison import Outcome
+from whyperf.engines.values.variable_comparison import VariableOutcome
 from whyperf.engines.values.variables import Variable
 
 SCALABILITY = "scalability"
@@ -32,7 +32,7 @@ class Pattern:
     variable: str = ""
 
 
-def infer(abnormal: Sequence[Abnormal], outcomes: Sequence[Outcome], settings: ValuesSettings) -> Pattern:
+def infer(abnormal: Sequence[Abnormal], outcomes: Sequence[VariableOutcome], settings: ValuesSettings) -> Pattern:
     """`abnormal` and `outcomes` are those of one function, the most abnormal first."""
     steady = _loops_are_steady(abnormal, outcomes)
     looping = {outcome.variable.name: outcome.variable for outcome in outcomes if "loop" in outcome.variable.roles}
@@ -50,7 +50,7 @@ def infer(abnormal: Sequence[Abnormal], outcomes: Sequence[Outcome], settings: V
 
 def _longer_chain(one: Abnormal, looping: Mapping[str, Variable]) -> Pattern | None:
     """A loop that goes from element to element finds a next one where there used to be none."""
-    if one.dimension is not Dimension.VALUE or one.variable.kind is not Kind.POINTER:
+    if one.dimension is not Dimension.VALUE or one.variable.kind is not ValueKind.POINTER:
         return None
     name = one.variable.name
     walking = looping.get(name.partition("->")[0])
@@ -75,7 +75,7 @@ def _flipped(one: Abnormal, settings: ValuesSettings) -> Pattern | None:
     if one.variable.kind.numeric:
         return _came_true(one) if "truth" in one.variable.roles else None
     settled = max(good.at_typical, bad.at_typical) >= settings.one_value
-    if one.variable.kind is Kind.POINTER:
+    if one.variable.kind is ValueKind.POINTER:
         # Conditions tell null from the rest, wherever that is. A loop's own pointer is null in its last round only.
         moved = (good.typical == _NULL) != (bad.typical == _NULL) and "loop" not in one.variable.roles
     else:
@@ -149,15 +149,15 @@ def _decides(one: Abnormal) -> bool:
     """Where a function's conditions are unknown, only values that can hardly do anything else: flags, enumerations."""
     if one.variable.roles:
         return "condition" in one.variable.roles
-    return one.decides and one.variable.kind in (Kind.BOOLEAN, Kind.ENUM)
+    return one.decides and one.variable.kind in (ValueKind.BOOLEAN, ValueKind.ENUM)
 
 
-def _loops_are_steady(abnormal: Sequence[Abnormal], outcomes: Sequence[Outcome]) -> bool:
+def _loops_are_steady(abnormal: Sequence[Abnormal], outcomes: Sequence[VariableOutcome]) -> bool:
     """Whether what steers a function's loops was compared and holds what it held: their numbers, and sizes that
     conditions look at. How far a loop goes from pointer to pointer only sizes tell."""
     strange = {one.variable for one in abnormal if one.dimension is Dimension.VALUE}
     steering = [outcome for outcome in outcomes if _steers(outcome.variable)]
-    walks = any(one.variable.kind is Kind.POINTER and "loop" in one.variable.roles for one in outcomes)
+    walks = any(one.variable.kind is ValueKind.POINTER and "loop" in one.variable.roles for one in outcomes)
     same = any(one.same_value for one in steering if one.variable.kind.is_size or not walks)
     return same and not any(one.variable in strange for one in steering)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from whyperf.engines.run import Ints
-from whyperf.engines.values.kinds import Dimension, Flags, Kind, ordered, steps
+from whyperf.engines.values.kinds import Dimension, Flags, ValueKind, ordered, steps
 
 ANY_LINE = 0
 NO_CALLEE = -1
@@ -56,7 +56,7 @@ class Sequence:
 
 
 def sequences(
-    readings: Readings, succession: Succession, kind: Kind, dimensions: Several[Dimension]
+    readings: Readings, succession: Succession, kind: ValueKind, dimensions: Several[Dimension]
 ) -> dict[Dimension, Sequence]:
     found: dict[Dimension, Sequence] = {}
     if Dimension.VALUE in dimensions:
@@ -69,7 +69,7 @@ def sequences(
     return found
 
 
-def _deltas(readings: Readings, succession: Succession, kind: Kind) -> Sequence:
+def _deltas(readings: Readings, succession: Succession, kind: ValueKind) -> Sequence:
     follows = succession.follows
     where = succession.reading[follows]
     return Sequence(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from whyperf.engines.quantities import percent
 from whyperf.engines.values.compare import Abnormal
-from whyperf.engines.values.kinds import USUAL_DIGITS, Dimension, Kind, first_size, multiple, number_text, written
+from whyperf.engines.values.kinds import USUAL_DIGITS, Dimension, ValueKind, first_size, multiple, number_text, written
 from whyperf.engines.values.settings import ValuesSettings
 from whyperf.engines.values.value_summary import Spread
 
@@ -14,10 +14,10 @@ _MOST_DIGITS = 17  # tell any two doubles apart
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenValue:
     """How the numbers of one comparison are written: with as many digits as tell good from bad."""
 
-    kind: Kind
+    kind: ValueKind
     dimension: Dimension
     digits: int
     unit: float = 1.0
@@ -44,16 +44,16 @@ class Written:
         return f"{self.value(spread.low)} .. {self.value(spread.high)}"
 
 
-def writing(one: Abnormal) -> Written:
+def writing(one: Abnormal) -> WrittenValue:
     good, bad = one.contrast.good, one.contrast.bad
     shown = {value for spread in (good, bad) for value in (spread.low, spread.typical, spread.high)}
     kind, unit = one.variable.kind, unit_of(one)
     if kind.numeric:
         for digits in range(USUAL_DIGITS, _MOST_DIGITS):
-            written_so = Written(kind, one.dimension, digits, unit)
+            written_so = WrittenValue(kind, one.dimension, digits, unit)
             if len({written_so.value(value) for value in shown}) == len(shown):
                 return written_so
-    return Written(kind, one.dimension, USUAL_DIGITS, unit)
+    return WrittenValue(kind, one.dimension, USUAL_DIGITS, unit)
 
 
 def unit_of(one: Abnormal) -> float:
@@ -90,10 +90,10 @@ def sentence(one: Abnormal, settings: ValuesSettings, unit: str) -> str:
             return _value_sentence(name, text, good, bad, settings)
 
 
-def _value_sentence(name: str, text: Written, good: Spread, bad: Spread, settings: ValuesSettings) -> str:
+def _value_sentence(name: str, text: WrittenValue, good: Spread, bad: Spread, settings: ValuesSettings) -> str:
     was, now = text.range(good), text.value(bad.typical)
     if bad.constant:
-        if text.kind is Kind.POINTER:
+        if text.kind is ValueKind.POINTER:
             share = f"was in {percent(good.at_typical)}" if good.typical == bad.typical else f"was {was}"
             return f"{name} is {now} in all samples; {share}."
         return f"{name} stays at {now} for the whole run; was {was}."

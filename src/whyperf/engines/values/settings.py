@@ -78,7 +78,7 @@ class ValuesSettings:
 
 
 @dataclass(frozen=True)
-class PaperSettings:
+class ValuesPaperSettings:
     """Section 3.4; sensitivity in 3.5.3."""
 
     level: float = 0.05  # of the Anderson-Darling test

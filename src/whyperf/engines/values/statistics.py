@@ -19,7 +19,7 @@ _LARGEST_TABLE = 1 << 21
 
 
 @dataclass(frozen=True)
-class Comparison:
+class DistributionComparison:
     """Anderson-Darling's statistic standardised, and the Hellinger distance."""
 
     statistic: float
@@ -31,12 +31,12 @@ Compare = Callable[[Ints, Ints, int, int], tuple[float, float]]
 
 def compare_sorted(
     good: Ints, bad: Ints, *, distinct: int, bins: int, merge: Compare | None = None
-) -> Comparison | None:
+) -> DistributionComparison | None:
     """None where a test has no meaning: no reading, or one value throughout."""
     if not len(good) or not len(bad) or (good[0] == good[-1] == bad[0] == bad[-1]):
         return None
     statistic, distance = (merge or merge_sorted)(good, bad, distinct, bins)
-    return Comparison(standardised(statistic, len(good), len(bad)), distance)
+    return DistributionComparison(standardised(statistic, len(good), len(bad)), distance)
 
 
 def merge_sorted(good: Ints, bad: Ints, distinct: int, bins: int) -> tuple[float, float]:

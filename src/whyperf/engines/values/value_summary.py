@@ -9,7 +9,7 @@ import numpy as np
 
 from whyperf.engines.run import Floats, Ints
 from whyperf.engines.values.bins import bin_edges, in_bins
-from whyperf.engines.values.kinds import Dimension, Flags, Kind, numbers, step_numbers
+from whyperf.engines.values.kinds import Dimension, Flags, ValueKind, numbers, step_numbers
 from whyperf.engines.values.loading import SideReadings
 from whyperf.engines.values.readings import Sequence
 from whyperf.engines.values.settings import ValuesSettings
@@ -50,7 +50,7 @@ class Contrast:
     read_at: tuple[ReadAt, ...]  # where abnormal values were read, most first
 
 
-class Places:
+class FramePlaces:
     """File, line and block of frames numbered through all runs of one kind."""
 
     def __init__(self, side: SideReadings) -> None:
@@ -69,7 +69,7 @@ class Places:
 def contrast(
     good: Sequence,
     bad: Sequence,
-    places: Places,
+    places: FramePlaces,
     settings: ValuesSettings,
     *,
     variable: Variable,
@@ -92,7 +92,7 @@ def contrast(
     )
 
 
-def plain(kind: Kind, dimension: Dimension, codes: Ints) -> Floats:
+def plain(kind: ValueKind, dimension: Dimension, codes: Ints) -> Floats:
     if dimension is Dimension.VALUE:
         return numbers(kind, codes)
     return step_numbers(kind, codes) if dimension is Dimension.DELTA else codes.astype(np.float64)
@@ -122,7 +122,7 @@ def cells_of(good: Floats, bad: Floats, count: int) -> Floats:
 
 
 def _ranges(
-    strange: Flags, edges: Ints, exact: bool, kind: Kind, dimension: Dimension
+    strange: Flags, edges: Ints, exact: bool, kind: ValueKind, dimension: Dimension
 ) -> tuple[tuple[float, float], ...]:
     """Adjacent abnormal bins joined. `exact`: a bin is one value, not all from the bin below up to it."""
     upper = plain(kind, dimension, edges)
@@ -136,7 +136,7 @@ def _ranges(
     return tuple(ranges)
 
 
-def _read_at(bad: Sequence, function: int, places: Places, edges: Ints, strange: Flags) -> tuple[ReadAt, ...]:
+def _read_at(bad: Sequence, function: int, places: FramePlaces, edges: Ints, strange: Flags) -> tuple[ReadAt, ...]:
     found: Counter[tuple[str, int, int]] = Counter()
     frames, counts = np.unique(bad.frame[strange[in_bins(bad.codes, edges)]], return_counts=True)
     for frame, count in zip(frames.tolist(), counts.tolist(), strict=True):

@@ -10,15 +10,15 @@ import numpy as np
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run, texts
-from whyperf.engines.values.counters import Growth, Track, Tracking, evenly, judge_growth
-from whyperf.engines.values.kinds import Dimension, Kind, numbers, ordered
-from whyperf.engines.values.loading import Loaded, SideReadings, portions
+from whyperf.engines.values.counters import CounterGrowth, Track, Tracking, evenly, judge_growth
+from whyperf.engines.values.kinds import Dimension, ValueKind, numbers, ordered
+from whyperf.engines.values.loading import LoadedReadings, SideReadings, portions
 from whyperf.engines.values.readings import Readings, sequences
 from whyperf.engines.values.readings import Sequence as Compared
 from whyperf.engines.values.settings import ValuesSettings
 from whyperf.engines.values.statistics import Compare
-from whyperf.engines.values.value_summary import Contrast, Places, contrast
-from whyperf.engines.values.variable_test import Status, Tested, examine_dimension, examine_few
+from whyperf.engines.values.value_summary import Contrast, FramePlaces, contrast
+from whyperf.engines.values.variable_test import Tested, VariableStatus, examine_dimension, examine_few
 from whyperf.engines.values.variables import GLOBAL, Variable, VariableIndex
 from whyperf.optional import has_numba
 
@@ -27,43 +27,50 @@ _SAME_RATE = 1.1
 
 
 @dataclass(frozen=True)
-class Outcome:
+class VariableOutcome:
     """What is known of one variable."""
 
     variable: Variable
     tests: tuple[Tested, ...]
-    growth: Growth
+    growth: CounterGrowth
 
     @property
-    def status(self) -> Status:
+    def status(self) -> VariableStatus:
         found = {test.status for test in self.tests}
-        order = (Status.APART, Status.TESTED, Status.RUN_CONSTANT, Status.INSUFFICIENT, Status.SAME, Status.NEW)
-        return next((status for status in order if status in found), Status.FEW)
+        order = (
+            VariableStatus.APART,
+            VariableStatus.TESTED,
+            VariableStatus.RUN_CONSTANT,
+            VariableStatus.INSUFFICIENT,
+            VariableStatus.SAME,
+            VariableStatus.NEW,
+        )
+        return next((status for status in order if status in found), VariableStatus.FEW)
 
     @property
     def same_value(self) -> bool:
         """Compared and found the same, whatever its changes and stays are."""
-        return any(test.dimension is Dimension.VALUE and test.status is Status.SAME for test in self.tests)
+        return any(test.dimension is Dimension.VALUE and test.status is VariableStatus.SAME for test in self.tests)
 
     @property
     def screened(self) -> bool:
-        return self.status not in (Status.NEW, Status.FEW)
+        return self.status not in (VariableStatus.NEW, VariableStatus.FEW)
 
     @property
     def p(self) -> float:
         """Of its most telling dimension, times the number of dimensions that were looked at."""
-        looked_at = [test for test in self.tests if test.status not in (Status.NEW, Status.FEW)]
-        tested = [test.p for test in looked_at if test.status is Status.TESTED]
+        looked_at = [test for test in self.tests if test.status not in (VariableStatus.NEW, VariableStatus.FEW)]
+        tested = [test.p for test in looked_at if test.status is VariableStatus.TESTED]
         return min(1.0, len(looked_at) * min(tested, default=1.0))
 
 
 @dataclass(frozen=True)
-class Candidate:
+class VariableCandidate:
     at: int  # of the outcomes
     contrasts: Mapping[Dimension, Contrast]
 
 
-_Judged = tuple[Outcome, Mapping[Dimension, Contrast]]  # contrasts in the dimensions that may tell
+_Judged = tuple[VariableOutcome, Mapping[Dimension, Contrast]]  # contrasts in the dimensions that may tell
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,7 @@ class _Both:
 
     variable: Variable
     number: int
-    sides: tuple[Loaded, Loaded]
+    sides: tuple[LoadedReadings, LoadedReadings]
     good: Readings
     bad: Readings
 
@@ -95,7 +102,7 @@ class Judging:
         self.settings, self._variables = settings, index.variables
         self._good = SideReadings(good, functions, index, executor)
         self._bad = SideReadings(bad, functions, index, executor)
-        self._places = Places(self._bad)
+        self._places = FramePlaces(self._bad)
         self._units = {run: run.work.count if per_unit else 1.0 for run in (*good, *bad)}
         self._same_text = len({_builds(run) for run in (*good, *bad)}) == 1
         rates = [run.manifest.sampling.rate_hz for run in (*good, *bad)]
@@ -111,7 +118,7 @@ class Judging:
         compiled: Compare = merge_sorted
         return compiled
 
-    def all(self, executor: Executor = HERE) -> tuple[list[Outcome], list[Candidate]]:
+    def all(self, executor: Executor = HERE) -> tuple[list[VariableOutcome], list[VariableCandidate]]:
         numbered = [
             number
             for number, variable in enumerate(self._variables)
@@ -119,12 +126,12 @@ class Judging:
         ]
         numbered.sort(key=self._bad.first_row)
         several = list(portions(numbered, (self._good, self._bad)))
-        outcomes: list[Outcome] = []
-        candidates: list[Candidate] = []
+        outcomes: list[VariableOutcome] = []
+        candidates: list[VariableCandidate] = []
         for judged in executor.map("comparing values", _judge, self, several):
             for outcome, contrasts in judged:
                 if contrasts:
-                    candidates.append(Candidate(len(outcomes), contrasts))
+                    candidates.append(VariableCandidate(len(outcomes), contrasts))
                 outcomes.append(outcome)
         return outcomes, candidates
 
@@ -135,7 +142,14 @@ class Judging:
         for number in portion:
             variable = self._variables[number]
             if self._is_new(number):
-                judged.append((Outcome(variable, (Tested(Dimension.VALUE, Status.NEW),), Growth(Tracking.NO)), {}))
+                judged.append(
+                    (
+                        VariableOutcome(
+                            variable, (Tested(Dimension.VALUE, VariableStatus.NEW),), CounterGrowth(Tracking.NO)
+                        ),
+                        {},
+                    )
+                )
             else:
                 judged.append(self._one(_Both(variable, number, sides, *(side.of(number) for side in sides))))
         return judged
@@ -148,13 +162,13 @@ class Judging:
             return self._few(both)
         growth = self._growth(both)
         if growth.tracking in (Tracking.CLOCK, Tracking.SAME):
-            return Outcome(both.variable, (Tested(Dimension.VALUE, Status.SAME),), growth), {}
+            return VariableOutcome(both.variable, (Tested(Dimension.VALUE, VariableStatus.SAME),), growth), {}
         if growth.tracking is Tracking.UNSURE:
-            test = Tested(Dimension.VALUE, Status.INSUFFICIENT, growth.distance, growth.within)
-            return Outcome(both.variable, (test,), growth), {}
+            test = Tested(Dimension.VALUE, VariableStatus.INSUFFICIENT, growth.distance, growth.within)
+            return VariableOutcome(both.variable, (test,), growth), {}
         judged = self._compared(both, growth)
         # A global is read wherever a sample falls: at the same places both kinds may have read it hardly ever.
-        seldom = both.variable.function == GLOBAL and judged[0].status is Status.FEW
+        seldom = both.variable.function == GLOBAL and judged[0].status is VariableStatus.FEW
         return self._few(both) if seldom else judged
 
     def _few(self, both: _Both) -> _Judged:
@@ -163,15 +177,17 @@ class Judging:
             sides = [numbers(variable.kind, ordered(variable.kind, side.raw)) for side in (both.good, both.bad)]
             test = examine_few(sides[0], sides[1], (_runs_with(both.good), _runs_with(both.bad)), self.settings)
         if test is None:
-            return Outcome(variable, (Tested(Dimension.VALUE, Status.FEW),), Growth(Tracking.NO)), {}
+            return VariableOutcome(
+                variable, (Tested(Dimension.VALUE, VariableStatus.FEW),), CounterGrowth(Tracking.NO)
+            ), {}
         here, there = both.sequences((Dimension.VALUE,))
         contrasts = self._contrast(variable, Dimension.VALUE, here[Dimension.VALUE], there[Dimension.VALUE])
-        return Outcome(variable, (test,), Growth(Tracking.NO)), {Dimension.VALUE: contrasts}
+        return VariableOutcome(variable, (test,), CounterGrowth(Tracking.NO)), {Dimension.VALUE: contrasts}
 
     def _contrast(self, variable: Variable, dimension: Dimension, good: Compared, bad: Compared) -> Contrast:
         return contrast(good, bad, self._places, self.settings, variable=variable, dimension=dimension)
 
-    def _compared(self, both: _Both, growth: Growth) -> _Judged:
+    def _compared(self, both: _Both, growth: CounterGrowth) -> _Judged:
         tests: list[Tested] = []
         contrasts: dict[Dimension, Contrast] = {}
         variable, dimensions = both.variable, self._dimensions(both.variable, growth)
@@ -183,7 +199,7 @@ class Judging:
                 found = self._contrast(variable, dimension, here[dimension], there[dimension])
                 if dimension is not Dimension.DURATION or not self._slower_all_over(both, found):
                     contrasts[dimension] = found
-        return Outcome(variable, tuple(tests), growth), contrasts
+        return VariableOutcome(variable, tuple(tests), growth), contrasts
 
     def _slower_all_over(self, both: _Both, stays: Contrast) -> bool:
         """Whether the variable stays no longer than the function as such takes longer: that says nothing of it."""
@@ -193,15 +209,15 @@ class Judging:
         )
         return stays.bad.high <= self.settings.stays_longer * max(1.0, bad / good) * stays.good.high
 
-    def _test(self, dimension: Dimension, good: Compared, bad: Compared, growth: Growth) -> Tested:
+    def _test(self, dimension: Dimension, good: Compared, bad: Compared, growth: CounterGrowth) -> Tested:
         if growth.tracking is Tracking.CHANGED:
-            return Tested(dimension, Status.APART, growth.distance, growth.within, 0.0)
+            return Tested(dimension, VariableStatus.APART, growth.distance, growth.within, 0.0)
         test = examine_dimension(dimension, good, bad, self.settings, same_text=self._same_text, merge=self._merge)
         # Of several runs, the others did not read it at the same places.
-        seldom = test.status is Status.RUN_CONSTANT and min(len(self._good.runs), len(self._bad.runs)) > 1
-        return Tested(dimension, Status.FEW) if seldom else test
+        seldom = test.status is VariableStatus.RUN_CONSTANT and min(len(self._good.runs), len(self._bad.runs)) > 1
+        return Tested(dimension, VariableStatus.FEW) if seldom else test
 
-    def _dimensions(self, variable: Variable, growth: Growth) -> tuple[Dimension, ...]:
+    def _dimensions(self, variable: Variable, growth: CounterGrowth) -> tuple[Dimension, ...]:
         if growth.tracking is Tracking.CHANGED:
             return (Dimension.VALUE,)
         dimensions = variable.kind.dimensions
@@ -210,14 +226,14 @@ class Judging:
             return tuple(one for one in dimensions if one is Dimension.VALUE)
         return dimensions
 
-    def _growth(self, both: _Both) -> Growth:
+    def _growth(self, both: _Both) -> CounterGrowth:
         kind = both.variable.kind
         if not kind.numeric:
-            return Growth(Tracking.NO)
+            return CounterGrowth(Tracking.NO)
         here, there = self._tracks(kind, both.good, self._good), self._tracks(kind, both.bad, self._bad)
         return judge_growth(here, there, self.settings)
 
-    def _tracks(self, kind: Kind, readings: Readings, side: SideReadings) -> list[Track]:
+    def _tracks(self, kind: ValueKind, readings: Readings, side: SideReadings) -> list[Track]:
         tracks = []
         for run, start, stop in zip(
             side.runs, readings.starts[:-1].tolist(), readings.starts[1:].tolist(), strict=True

@@ -18,14 +18,14 @@ from whyperf.engines.values.bins import (
     run_histograms,
 )
 from whyperf.engines.values.kinds import Dimension
-from whyperf.engines.values.matched_lines import Matched, Side, match_lines
+from whyperf.engines.values.matched_lines import LineReadings, Matched, match_lines
 from whyperf.engines.values.permutation import permutation_p
 from whyperf.engines.values.readings import Sequence
 from whyperf.engines.values.settings import ValuesSettings
 from whyperf.engines.values.statistics import Compare, compare_sorted, critical
 
 
-class Status(Enum):
+class VariableStatus(Enum):
     NEW = "new"  # read in the bad runs only: a new path, no anomaly
     FEW = "few"  # too few readings
     SAME = "same"
@@ -38,7 +38,7 @@ class Status(Enum):
 @dataclass(frozen=True)
 class Tested:
     dimension: Dimension
-    status: Status
+    status: VariableStatus
     distance: float = 0.0  # Hellinger, between bad and good runs
     within: float = 0.0  # the largest between runs of one kind
     p: float = 1.0
@@ -46,7 +46,7 @@ class Tested:
     @property
     def telling(self) -> bool:
         """Whether it may come out as abnormal, once all variables are known."""
-        return self.status in (Status.APART, Status.TESTED)
+        return self.status in (VariableStatus.APART, VariableStatus.TESTED)
 
 
 def examine_dimension(
@@ -61,16 +61,16 @@ def examine_dimension(
     """`same_text`: both sides ran one build, so that their lines correspond."""
     matched = match_lines(good, bad, fallback_below=0.0 if same_text else settings.common_lines)
     if matched is None or min(len(matched.good), len(matched.bad)) < settings.minimum_readings:
-        return Tested(dimension, Status.FEW)
+        return Tested(dimension, VariableStatus.FEW)
     first, second = np.sort(matched.good.codes), np.sort(matched.bad.codes)
     if first[0] == first[-1] == second[0] == second[-1]:
-        return Tested(dimension, Status.SAME)
+        return Tested(dimension, VariableStatus.SAME)
     constant = _constants(dimension, matched)
     if constant is not None:
         return constant
     screened = compare_sorted(first, second, distinct=settings.bins, bins=settings.bins, merge=merge)
     if screened is None or screened.statistic <= critical(settings.screen_level):
-        return Tested(dimension, Status.SAME, 0.0 if screened is None else screened.distance)
+        return Tested(dimension, VariableStatus.SAME, 0.0 if screened is None else screened.distance)
     edges = bin_edges(first, second, _bins(matched, settings))
     return _gate_and_test(dimension, matched, edges, settings)
 
@@ -83,7 +83,7 @@ def examine_few(good: Floats, bad: Floats, runs: tuple[int, int], settings: Valu
     steady = all(float(side.max()) <= settings.few_spread * float(side.min()) for side in (good, bad))
     low, high = sorted((good, bad), key=lambda side: float(side.max()))
     if steady and float(high.min()) > settings.few_apart * float(low.max()):
-        return Tested(Dimension.VALUE, Status.APART, 1.0, 0.0, 0.0)
+        return Tested(Dimension.VALUE, VariableStatus.APART, 1.0, 0.0, 0.0)
     return None
 
 
@@ -97,10 +97,10 @@ def _constants(dimension: Dimension, matched: Matched) -> Tested | None:
         sides.append([int(codes[0]) for codes in present])
     good, bad = sides
     if min(len(good), len(bad)) < 2:
-        return Tested(dimension, Status.RUN_CONSTANT, 1.0)
+        return Tested(dimension, VariableStatus.RUN_CONSTANT, 1.0)
     if len(set(good)) == len(set(bad)) == 1:
-        return Tested(dimension, Status.APART, 1.0, 0.0, 0.0)
-    return Tested(dimension, Status.SAME, 0.0, 1.0)
+        return Tested(dimension, VariableStatus.APART, 1.0, 0.0, 0.0)
+    return Tested(dimension, VariableStatus.SAME, 0.0, 1.0)
 
 
 def _gate_and_test(dimension: Dimension, matched: Matched, edges: Ints, settings: ValuesSettings) -> Tested:
@@ -112,7 +112,7 @@ def _gate_and_test(dimension: Dimension, matched: Matched, edges: Ints, settings
     distance = float(np.median(distances(good_runs, bad_runs)))
     within = max(largest_within(good_runs), largest_within(bad_runs))
     if distance <= max(settings.gate_distance, settings.gate_factor * within):
-        return Tested(dimension, Status.SAME, distance, within)
+        return Tested(dimension, VariableStatus.SAME, distance, within)
     stay = min(_mean_stay(matched.good), _mean_stay(matched.bad))
     time = max(_time(matched.good, good_bins, count), _time(matched.bad, bad_bins, count), stay)
     length = max(1, int(np.ceil(settings.block_times * time)))
@@ -125,10 +125,10 @@ def _gate_and_test(dimension: Dimension, matched: Matched, edges: Ints, settings
     # Few blocks have few permutations: where whole runs stand apart, no smaller p is asked for.
     possible = p is None or p <= settings.discovery_rate
     if possible and _stand_apart(matched, (good_bins, bad_bins), count, settings):
-        return Tested(dimension, Status.APART, distance, within, 0.0)
+        return Tested(dimension, VariableStatus.APART, distance, within, 0.0)
     if p is None:
-        return Tested(dimension, Status.INSUFFICIENT, distance, within)
-    return Tested(dimension, Status.TESTED, distance, within, p)
+        return Tested(dimension, VariableStatus.INSUFFICIENT, distance, within)
+    return Tested(dimension, VariableStatus.TESTED, distance, within, p)
 
 
 def _stand_apart(matched: Matched, bins: tuple[Ints, Ints], count: int, settings: ValuesSettings) -> bool:
@@ -152,7 +152,7 @@ def _bins(matched: Matched, settings: ValuesSettings) -> int:
     return min(settings.bins, max(settings.fewest_bins, smallest // settings.readings_per_bin))
 
 
-def _time(side: Side, bins: Ints, count: int) -> float:
+def _time(side: LineReadings, bins: Ints, count: int) -> float:
     """Mean autocorrelation time of the runs in which the variable varies, of ranks so that no outlier rules it."""
     occupied = np.bincount(bins, minlength=count)
     rank: Floats = np.cumsum(occupied) - occupied / 2
@@ -161,7 +161,7 @@ def _time(side: Side, bins: Ints, count: int) -> float:
     return float(np.mean(times)) if times else 1.0
 
 
-def _mean_stay(side: Side) -> float:
+def _mean_stay(side: LineReadings) -> float:
     """Readings per stay at one value: a few stays are a few observations, whatever their autocorrelation looks like.
 
     The livelier side tells: if both behaved alike, the other would change as often.
@@ -178,5 +178,5 @@ def _some(blocks: Floats, settings: ValuesSettings) -> Floats:
     return blocks[np.arange(settings.most_blocks) * len(blocks) // settings.most_blocks]
 
 
-def _whole_blocks(side: Side, length: int) -> int:
+def _whole_blocks(side: LineReadings, length: int) -> int:
     return sum((stop - start) // length for start, stop in side.runs)

@@ -19,7 +19,7 @@ from functools import cache
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.renames import Declaration, renamed
 from whyperf.engines.run import Run, ints, texts
-from whyperf.engines.values.kinds import Kind, kind_named
+from whyperf.engines.values.kinds import ValueKind, kind_named
 
 GLOBAL = -1
 _IDENTITIES = re.compile(r"\b_*(ino|dev|pid|uid|gid|id|time|clock|clockid|timer|key)(64)?_t\b")
@@ -35,7 +35,7 @@ class Variable:
     function: int  # of the function index; GLOBAL for globals
     name: str
     type: str
-    kind: Kind
+    kind: ValueKind
     scope: str
     order: int
     roles: frozenset[str]
@@ -210,10 +210,10 @@ def _grouped(
     return groups
 
 
-def _comparable(one: Kind, other: Kind) -> bool:
+def _comparable(one: ValueKind, other: ValueKind) -> bool:
     if one is other:
         return True
-    integers = {Kind.SIGNED, Kind.UNSIGNED, Kind.SIZE, Kind.ENUM, Kind.BOOLEAN}
+    integers = {ValueKind.SIGNED, ValueKind.UNSIGNED, ValueKind.SIZE, ValueKind.ENUM, ValueKind.BOOLEAN}
     return (one in integers and other in integers) or (one.is_scaled and other.is_scaled)
 
 

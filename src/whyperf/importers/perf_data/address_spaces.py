@@ -14,7 +14,7 @@ from whyperf.collect.tracer.traced import TracedMapping
 from whyperf.debuginfo.describe import VDSO
 from whyperf.importers._perf_data import Decoder
 from whyperf.importers.perf_data.binaries import Binaries
-from whyperf.importers.perf_data.bookkeeping import Forked, Happening, Mapped, Renamed
+from whyperf.importers.perf_data.bookkeeping import Forked, Happening, MappedRange, Renamed
 from whyperf.importers.perf_data.samples import Samples
 
 _Space = tuple[TracedMapping, ...]
@@ -61,7 +61,7 @@ def unwind_copies(
 def _histories(happenings: Iterable[Happening], binaries: Binaries) -> dict[int, _Process]:
     processes: dict[int, _Process] = defaultdict(_Process)
     for one in happenings:
-        if isinstance(one, Mapped):
+        if isinstance(one, MappedRange):
             mapping = binaries.mapping(one)
             process = processes[one.pid]
             kept = tuple(m for m in process.now if m.end <= one.start or one.end <= m.start)

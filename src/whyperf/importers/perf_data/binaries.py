@@ -10,13 +10,13 @@ from whyperf.collect.tracer.traced import TracedMapping
 from whyperf.debuginfo.describe import VDSO, same_build
 from whyperf.debuginfo.elf import ElfFile, read_elf
 from whyperf.debuginfo.perf_cache import cached_files
-from whyperf.importers.perf_data.bookkeeping import Mapped
+from whyperf.importers.perf_data.bookkeeping import MappedRange
 
 _GONE = " (deleted)"
 
 
 @dataclass(frozen=True)
-class Binary:
+class MappedFile:
     """What is known of a mapped file."""
 
     path: str
@@ -33,7 +33,7 @@ class Binaries:
         self.replaced: set[str] = set()  # files that have changed since, of which perf kept no build-id
         self.of = cache(self._of)
 
-    def mapping(self, mapped: Mapped) -> TracedMapping | None:
+    def mapping(self, mapped: MappedRange) -> TracedMapping | None:
         """None where no file was mapped: anonymous memory, into which compilers write code."""
         if mapped.path == VDSO:
             build_id = mapped.build_id or self._build_ids.get(VDSO, "")
@@ -45,16 +45,16 @@ class Binaries:
         bias = (mapped.start - address) % (1 << 64)
         return TracedMapping(mapped.start, mapped.end, bias, binary.path, binary.build_id, mapped.inode)
 
-    def _of(self, path: str, build_id: str) -> Binary:
+    def _of(self, path: str, build_id: str) -> MappedFile:
         build_id = build_id or self._build_ids.get(path, "")
         elf = read_elf(Path(path))
         if build_id:
             fits = elf if elf is not None and elf.build_id and same_build(elf.build_id, build_id) else None
-            return Binary(path, build_id, fits or _cached(build_id))
+            return MappedFile(path, build_id, fits or _cached(build_id))
         if elf is not None and elf.modified_ns > self._recorded_ns:
             self.replaced.add(path)
-            return Binary(path + _GONE, "", None)
-        return Binary(path, elf.build_id if elf else "", elf)
+            return MappedFile(path + _GONE, "", None)
+        return MappedFile(path, elf.build_id if elf else "", elf)
 
 
 def _cached(build_id: str) -> ElfFile | None:

@@ -49,7 +49,7 @@ class Exited:
 
 
 @dataclass(frozen=True)
-class Mapped:
+class MappedRange:
     """An executable mapping."""
 
     time: int
@@ -75,7 +75,7 @@ class Switched:
     preempted: bool
 
 
-Happening = Renamed | Forked | Exited | Mapped | Switched
+Happening = Renamed | Forked | Exited | MappedRange | Switched
 
 
 @dataclass
@@ -83,7 +83,7 @@ class Bookkeeping:
     """What the records say, in the order of their times; synthesised ones, which have none, come first."""
 
     happenings: list[Happening] = field(default_factory=list)
-    kernel_mappings: list[Mapped] = field(default_factory=list)
+    kernel_mappings: list[MappedRange] = field(default_factory=list)
     lost: int = 0  # records that perf could not write down in time
     throttled: int = 0  # how often the kernel stopped sampling because it took too long
     skipped: Counter[str] = field(default_factory=Counter)  # records of hardware tracing, or unknown ones
@@ -108,7 +108,7 @@ def keep_books(container: Container) -> Bookkeeping:
 def _is_sound(one: Happening) -> bool:
     if one.time >= LAST_TIME or one.pid >= HIGHEST_PID:
         return False
-    if isinstance(one, Mapped):
+    if isinstance(one, MappedRange):
         return one.start < one.end < 1 << 64
     numbers = [one.tid]
     if isinstance(one, Forked):
@@ -158,7 +158,7 @@ def _enter_mapping(books: Bookkeeping, kind: int, misc: int, body: memoryview, t
     else:
         pid, _, start, size, offset = _MMAP.unpack_from(body)
         path = _text(body[_MMAP.size :])
-    mapped = Mapped(time, pid, start, start + size, offset, path, build_id, inode)
+    mapped = MappedRange(time, pid, start, start + size, offset, path, build_id, inode)
     if pid == NOBODY or misc & Misc.CPU_MODE != MODE_USER:
         books.kernel_mappings.append(mapped)
     elif protection & _EXECUTABLE and not misc & Misc.MMAP_DATA:

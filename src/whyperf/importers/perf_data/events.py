@@ -15,7 +15,7 @@ from whyperf.importers.perf_data.layout import HIGHEST_PID, NOBODY
 from whyperf.importers.perf_data.samples import Samples
 from whyperf.importers.perf_data.tracepoints import Field, Format
 from whyperf.importers.perf_data.translation import TOLD_BY_RECORDS, Translation, translation_of
-from whyperf.importers.perf_data.weights import Timed
+from whyperf.importers.perf_data.weights import CpuSamples
 from whyperf.recording.events import EventKind
 
 NO_DETAIL = -1
@@ -60,7 +60,7 @@ class ThreadNumbers:
         return pid << np.uint64(32) | tid
 
 
-def translate(container: Container, samples: Samples, timed: Timed, threads: ThreadNumbers) -> Translated:
+def translate(container: Container, samples: Samples, timed: CpuSamples, threads: ThreadNumbers) -> Translated:
     """Samples of CPU time and of tracepoints, in the order of the samples."""
     plan, passed_over = _plan(container, samples, timed)
     used = np.zeros(len(samples), bool)
@@ -98,7 +98,7 @@ class _Raw:
         return np.frombuffer(raw, np.int64).copy()
 
 
-def _plan(container: Container, samples: Samples, timed: Timed) -> tuple[list[_Tracepoint], dict[str, int]]:
+def _plan(container: Container, samples: Samples, timed: CpuSamples) -> tuple[list[_Tracepoint], dict[str, int]]:
     """What is made of each event, and how many samples nothing is made of."""
     formats = container.features.formats
     names = {one.name for one in formats.values()}

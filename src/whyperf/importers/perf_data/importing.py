@@ -23,10 +23,10 @@ from whyperf.importers.perf_data.system_calls import fill_system_calls
 from whyperf.importers.perf_data.whole_program import WholeProgram, command_of, whole_program
 from whyperf.recording.dataclass_json import to_plain
 from whyperf.recording.events import EventKind
-from whyperf.recording.manifest import Host, Sampling, Totals, Trace
+from whyperf.recording.manifest import Host, Sampling, Totals, TraceSummary
 from whyperf.recording.reader import Recording
 from whyperf.recording.writer import write_recording
-from whyperf.seal.evidence import Evidence, without_samples
+from whyperf.seal.evidence import RawEvidence, without_samples
 from whyperf.seal.progress import Progress, silently
 from whyperf.seal.sealing import sealed_tables
 from whyperf.seal.symbols import DebugInfo
@@ -51,7 +51,7 @@ def import_perf_data(path: Path, output: Path, *, force: bool = False, progress:
 
 
 def seal_perf_data(
-    output: Path, read: PerfData, evidence: Evidence, progress: Progress = silently, *, notes: Sequence[str] = ()
+    output: Path, read: PerfData, evidence: RawEvidence, progress: Progress = silently, *, notes: Sequence[str] = ()
 ) -> Recording:
     """Writes the recording `output`, whose folder is there."""
     manifest, tables = sealed_tables(evidence, progress, DebugInfo())
@@ -64,8 +64,8 @@ def seal_perf_data(
     return Recording(output)
 
 
-def trace_of(read: PerfData, source: str, scope: str) -> Trace:
-    return Trace(
+def trace_of(read: PerfData, source: str, scope: str) -> TraceSummary:
+    return TraceSummary(
         source=source,
         scope=scope,
         sample_hz=read.timed.rate_hz,
@@ -75,7 +75,7 @@ def trace_of(read: PerfData, source: str, scope: str) -> Trace:
     )
 
 
-def traced_of(read: PerfData, trace: Trace, without: frozenset[int] = frozenset()) -> Traced:
+def traced_of(read: PerfData, trace: TraceSummary, without: frozenset[int] = frozenset()) -> Traced:
     known = read.events.records
     switched = bool((known["kind"] == EventKind.SWITCH).any())
     people = participants(read.books.happenings, read.binaries, read.begin, switches=not switched)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from whyperf.collect.tracer import kallsyms
 from whyperf.collect.tracer.traced import KernelSymbol
 from whyperf.debuginfo.perf_cache import cached_files
-from whyperf.importers.perf_data.bookkeeping import Mapped
+from whyperf.importers.perf_data.bookkeeping import MappedRange
 
 KERNEL = "[kernel.kallsyms]"
 _RUNNING = Path("/proc/kallsyms")
@@ -20,20 +20,20 @@ _WRAP = 1 << 64
 
 
 @dataclass(frozen=True)
-class KernelNames:
+class ImportedKernelNames:
     symbols: dict[int, KernelSymbol]  # by address, as stacks hold them
     base: int  # address of _text when it was recorded; 0: unknown
     build_id: str  # of the kernel, where it is known
     note: str  # why there are no names; mostly empty
 
 
-def kernel_names(addresses: npt.NDArray[np.uint64], mappings: list[Mapped], build_id: str) -> KernelNames:
+def kernel_names(addresses: npt.NDArray[np.uint64], mappings: list[MappedRange], build_id: str) -> ImportedKernelNames:
     """`addresses` of which names are wanted; `mappings` of the kernel as perf wrote them down."""
     own = next((one for one in mappings if one.path.startswith(KERNEL)), None)
     base = (own.file_offset or own.start) if own else 0
     build_id = build_id or (own.build_id if own else "")
     if not len(addresses):
-        return KernelNames({}, base, build_id, "")
+        return ImportedKernelNames({}, base, build_id, "")
     for path in _tables(build_id):
         names = kallsyms.KernelNames(path)
         if names and names.base:
@@ -41,9 +41,9 @@ def kernel_names(addresses: npt.NDArray[np.uint64], mappings: list[Mapped], buil
             shift = (base or names.base) - names.base
             found = names.at((addresses - np.uint64(shift % _WRAP)).tolist())
             symbols = {(address + shift) % _WRAP: symbol for address, symbol in found.items()}
-            return KernelNames(symbols, base or names.base, build_id, "")
+            return ImportedKernelNames(symbols, base or names.base, build_id, "")
     why = "its symbols are not to be had here (perf keeps them on the machine that recorded)"
-    return KernelNames({}, base, build_id, f"Functions of the kernel have no names: {why}.")
+    return ImportedKernelNames({}, base, build_id, f"Functions of the kernel have no names: {why}.")
 
 
 def _tables(build_id: str) -> Iterator[Path]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from whyperf.collect.tracer.traced import RECORD, Records, TracedMappings, TracedProcess, TracedThread
 from whyperf.importers.perf_data.binaries import Binaries
-from whyperf.importers.perf_data.bookkeeping import Exited, Forked, Happening, Mapped, Renamed, Switched
+from whyperf.importers.perf_data.bookkeeping import Exited, Forked, Happening, MappedRange, Renamed, Switched
 from whyperf.importers.perf_data.events import NO_DETAIL
 from whyperf.recording.events import EventKind
 
@@ -41,7 +41,7 @@ def participants(happenings: Sequence[Happening], binaries: Binaries, begin: int
                     TracedProcess(one.time or begin, one.pid, parent, one.name, executable, (executable or one.name,))
                 )
             names[one.pid, one.tid] = one.name
-        elif isinstance(one, Mapped) and (mapping := binaries.mapping(one)) is not None:
+        elif isinstance(one, MappedRange) and (mapping := binaries.mapping(one)) is not None:
             mappings.append(TracedMappings(one.time or begin, one.pid, (mapping,)))
     threads = tuple(TracedThread(pid, tid, name) for (pid, tid), name in names.items())
     return Participants(tuple(processes), threads, tuple(mappings), _records(happenings, switches))
@@ -50,7 +50,7 @@ def participants(happenings: Sequence[Happening], binaries: Binaries, begin: int
 def _executable(later: Iterable[Happening], program: Renamed) -> str:
     """A program's own file is the first that its process maps."""
     for one in later:
-        if isinstance(one, Mapped) and one.pid == program.pid and one.path.startswith("/"):
+        if isinstance(one, MappedRange) and one.pid == program.pid and one.path.startswith("/"):
             return one.path
         if isinstance(one, Renamed) and one.pid == program.pid and one.by_exec:
             break
@@ -59,7 +59,7 @@ def _executable(later: Iterable[Happening], program: Renamed) -> str:
 
 def _records(happenings: Sequence[Happening], switches: bool) -> Records:
     """Forks, execs, renames and exits that perf saw happen."""
-    seen = [one for one in happenings if one.time and not isinstance(one, Mapped)]
+    seen = [one for one in happenings if one.time and not isinstance(one, MappedRange)]
     seen = [one for one in seen if switches or not isinstance(one, Switched)]
     records = np.zeros(len(seen), RECORD)
     records["detail"] = NO_DETAIL

@@ -12,13 +12,13 @@ from whyperf.collect.tracer.traced import TracedStacks
 from whyperf.errors import WhyperfError
 from whyperf.importers.perf_data.address_spaces import cut_reasons, unwind_copies
 from whyperf.importers.perf_data.binaries import Binaries
-from whyperf.importers.perf_data.bookkeeping import Bookkeeping, Mapped, keep_books
+from whyperf.importers.perf_data.bookkeeping import Bookkeeping, MappedRange, keep_books
 from whyperf.importers.perf_data.container import Container, open_container
 from whyperf.importers.perf_data.events import ThreadNumbers, Translated, translate
-from whyperf.importers.perf_data.kernel_names import KERNEL, KernelNames, kernel_names
+from whyperf.importers.perf_data.kernel_names import KERNEL, ImportedKernelNames, kernel_names
 from whyperf.importers.perf_data.layout import NOBODY
-from whyperf.importers.perf_data.samples import Decoded, Samples, decode
-from whyperf.importers.perf_data.weights import Timed, timed_samples
+from whyperf.importers.perf_data.samples import DecodedSamples, Samples, decode
+from whyperf.importers.perf_data.weights import CpuSamples, timed_samples
 from whyperf.recording.ringrecords import CUT_REASONS
 
 _FIRST_KERNEL_ADDRESS = np.uint64(1 << 63)
@@ -33,13 +33,13 @@ class PerfData:
 
     container: Container
     books: Bookkeeping
-    decoded: Decoded
+    decoded: DecodedSamples
     nameless: int  # samples of threads that had all but ended
     without_times: bool
-    timed: Timed
+    timed: CpuSamples
     binaries: Binaries
     events: Translated
-    kernel: KernelNames
+    kernel: ImportedKernelNames
     stacks: TracedStacks
     begin: int
     end: int
@@ -99,7 +99,7 @@ def listed(counts: dict[str, int]) -> str:
 
 
 def _threads(samples: Samples, books: Bookkeeping) -> ThreadNumbers:
-    told = np.array([(one.tid, one.pid) for one in books.happenings if not isinstance(one, Mapped)], np.uint32)
+    told = np.array([(one.tid, one.pid) for one in books.happenings if not isinstance(one, MappedRange)], np.uint32)
     told = told.reshape(-1, 2)
     both = samples["tid"].astype(np.uint64) << np.uint64(32) | samples["pid"]
     seen = np.unique(both[np.append(True, both[1:] != both[:-1])[: len(both)]])  # mostly one thread follows itself
@@ -109,7 +109,7 @@ def _threads(samples: Samples, books: Bookkeeping) -> ThreadNumbers:
     return ThreadNumbers(tid, pid)
 
 
-def _stacks(decoded: Decoded) -> TracedStacks:
+def _stacks(decoded: DecodedSamples) -> TracedStacks:
     raw_pcs, raw_ends = decoded.decoder.stacks()
     pcs, ends = np.frombuffer(raw_pcs, np.uint64), np.frombuffer(raw_ends, np.int64)
     count = len(ends)

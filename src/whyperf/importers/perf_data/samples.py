@@ -43,14 +43,14 @@ Samples = npt.NDArray[np.void]  # of SAMPLE
 
 
 @dataclass(frozen=True)
-class Decoded:
+class DecodedSamples:
     samples: Samples  # in time order
     decoder: Decoder  # which knows the stacks
     foreign: int  # samples of events that the file does not describe
     damaged: int
 
 
-def decode(container: Container, tables: Path) -> Decoded:
+def decode(container: Container, tables: Path) -> DecodedSamples:
     """`tables`: the folder of unwind tables."""
     decoder = _decoder(container.events, tables)
     raw, foreign, damaged = decoder.decode(container.data, container.samples.data)
@@ -63,7 +63,7 @@ def decode(container: Container, tables: Path) -> Decoded:
     time = samples["time"]
     if not np.all(time[1:] >= time[:-1]):
         samples = samples[np.argsort(time, kind="stable")]
-    return Decoded(samples, decoder, foreign, damaged)
+    return DecodedSamples(samples, decoder, foreign, damaged)
 
 
 def _sound(samples: Samples) -> npt.NDArray[np.bool_]:

@@ -22,7 +22,7 @@ _IN_NANOSECONDS = ("cpu-clock", "task-clock")
 
 
 @dataclass(frozen=True)
-class Timed:
+class CpuSamples:
     """The samples that stand for CPU time."""
 
     rows: npt.NDArray[np.int64]
@@ -36,7 +36,7 @@ def _counts_any(event: Attributes, names: tuple[str, ...]) -> bool:
     return any(part in names for part in event.counts.split("/"))
 
 
-def timed_samples(samples: Samples, events: Sequence[Attributes]) -> Timed:
+def timed_samples(samples: Samples, events: Sequence[Attributes]) -> CpuSamples:
     """Idle CPUs are sampled too: what the idle task did is no CPU time."""
     seen = np.bincount(samples["event"], minlength=len(events))
     for names in _TIME:
@@ -48,7 +48,7 @@ def timed_samples(samples: Samples, events: Sequence[Attributes]) -> Timed:
         if chosen:
             break
     else:
-        return Timed(np.zeros(0, np.int64), np.zeros(0, np.int64), 0.0, ())
+        return CpuSamples(np.zeros(0, np.int64), np.zeros(0, np.int64), 0.0, ())
     rows = np.flatnonzero(np.isin(samples["event"], chosen) & (samples["tid"] != 0))
     weight = np.zeros(len(rows), np.float64)
     for number in chosen:
@@ -56,7 +56,7 @@ def timed_samples(samples: Samples, events: Sequence[Attributes]) -> Timed:
         weight[mine] = _nanoseconds(samples[rows[mine]], events[number])
     whole = np.rint(weight).astype(np.int64)
     total = float(whole.sum())
-    return Timed(rows, whole, len(rows) * 1e9 / total if total else 0.0, chosen)
+    return CpuSamples(rows, whole, len(rows) * 1e9 / total if total else 0.0, chosen)
 
 
 def _nanoseconds(samples: Samples, event: Attributes) -> npt.NDArray[np.float64]:

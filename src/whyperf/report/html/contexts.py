@@ -7,7 +7,7 @@ import numpy as np
 from whyperf.diagnose.verdict import ContextRanking
 from whyperf.engines.context_tree import ContextTree
 from whyperf.engines.contexts.layers import Layer, layers_of
-from whyperf.engines.excess.costs import Costs, Side, measure
+from whyperf.engines.excess.costs import Costs, CostSide, measure
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Floats
 from whyperf.recording.tables import Clock
@@ -134,7 +134,7 @@ def _tree_of(costs: Costs) -> _Tree:
     return _Tree(costs.tree, _mean(costs.good, size), _mean(costs.bad, size))
 
 
-def _mean(side: Side, size: int) -> Floats:
+def _mean(side: CostSide, size: int) -> Floats:
     return side.mean if side.runs else np.zeros(size)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from whyperf.engines.context_tree import ContextTree
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.holdings import Holdings, holdings_of, holds_memory
-from whyperf.engines.memory.contexts import Placed, kept, live, place
+from whyperf.engines.memory.contexts import PlacedHoldings, kept, live, place
 from whyperf.engines.memory.deciders import mean
 from whyperf.engines.run import Floats
 from whyperf.recording.memory_tables import MemoryKind
@@ -24,7 +24,7 @@ def memory_trees(index: FunctionIndex) -> Iterator[tuple[ShownClock, ContextTree
     if not all(holds_memory(run.recording) for run in runs):
         return
     contexts = place(index, {run: holdings_of(run.recording) for run in runs}, folded=False)
-    amounts: tuple[tuple[ShownClock, Callable[[Placed], Floats]], ...] = (("peak", live), ("kept", kept))
+    amounts: tuple[tuple[ShownClock, Callable[[PlacedHoldings], Floats]], ...] = (("peak", live), ("kept", kept))
     for name, amount in amounts:
         good, bad = (mean(contexts.by_node(side, amount)) for side in (contexts.good, contexts.bad))
         size = len(contexts.tree)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from whyperf.diagnose.origin import Finding
+from whyperf.diagnose.origin import ProofFinding
 from whyperf.diagnose.verdict import VerdictKind
 from whyperf.engines.causes.detail import ShownLink
 from whyperf.engines.excess.detail import TimeInside
@@ -76,7 +76,7 @@ class OriginRow:
 
 @dataclass(frozen=True)
 class ProofRow:
-    finding: Finding
+    finding: ProofFinding
     sentence: str
 
 
@@ -125,7 +125,7 @@ class VerdictSection:
 
 
 @dataclass(frozen=True)
-class Spread:
+class VariableSpread:
     range: str
     typical: str
 
@@ -165,8 +165,8 @@ class VariableRow:
     sentence: str
     distance: float  # Hellinger, 0 to 1
     p: float | None  # None where whole runs stand apart
-    good: Spread
-    bad: Spread
+    good: VariableSpread
+    bad: VariableSpread
     abnormal_share: float  # of the bad runs' readings
     cells: Cells
     courses: tuple[RunCourse, ...]

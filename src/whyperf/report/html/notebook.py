@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from whyperf.diagnose.verdict import Suspect, Variable, Verdict, VerdictKind
+from whyperf.diagnose.verdict import AbnormalVariable, Suspect, Verdict, VerdictKind
 from whyperf.engines.quantities import percent, seconds
 from whyperf.report.html.build import title_of
 from whyperf.report.html.examined import Examined
@@ -172,7 +172,7 @@ def _amounts(runs: RunAmounts, unit: str) -> str:
     return f"{' → '.join(sides)} per {escaped(unit)}"
 
 
-def _variables(variables: Sequence[Variable]) -> str:
+def _variables(variables: Sequence[AbnormalVariable]) -> str:
     cell = f"{_CELL};padding:0.25em 1.6em 0.25em 0"
     head = [styled("td", f"{cell};border-top:0;{QUIET}", name) for name in ("its data", "good runs", "bad runs")]
     rows = [

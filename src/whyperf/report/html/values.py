@@ -9,7 +9,7 @@ from whyperf.engines.values.compare import Abnormal, Values
 from whyperf.engines.values.findings import described
 from whyperf.engines.values.history import Course, Histories
 from whyperf.report.html.excerpts import excerpt
-from whyperf.report.html.model import Cells, Excerpt, RunCourse, Spread, ValuesSection, VariableRow
+from whyperf.report.html.model import Cells, Excerpt, RunCourse, ValuesSection, VariableRow, VariableSpread
 
 _OF_EACH_SUSPECT = 4
 _MOST = 30
@@ -57,8 +57,8 @@ def _row(values: Values, histories: Histories, one: Abnormal) -> VariableRow:
         sentence=shown.sentence,
         distance=shown.distance,
         p=shown.p,
-        good=Spread(shown.good.text, shown.good.typical),
-        bad=Spread(shown.bad.text, shown.bad.typical),
+        good=VariableSpread(shown.good.text, shown.good.typical),
+        bad=VariableSpread(shown.bad.text, shown.bad.typical),
         abnormal_share=one.contrast.abnormal_share,
         cells=Cells(cells.edges, cells.labels, cells.good, cells.bad),
         courses=tuple(_course(course) for course in history.courses if course.run <= _RUNS),

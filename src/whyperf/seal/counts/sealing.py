@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from whyperf.collect.counts.counter_files import CountedProcess, Reason
+from whyperf.collect.counts.counter_files import CountedProcess, UncountedReason
 from whyperf.collect.counts.raw import PLANS, counted_since_ready
 from whyperf.collect.module_layers import origin_of
 from whyperf.debuginfo.probes.sites import functions_entered_at
@@ -24,7 +24,7 @@ from whyperf.seal.address_spaces import Module
 from whyperf.seal.code import Code, CodeBuilder
 from whyperf.seal.counts.passed_sites import Passed, PlannedSites, passed_sites
 from whyperf.seal.counts.symbol_lookup import Linking
-from whyperf.seal.evidence import Evidence
+from whyperf.seal.evidence import RawEvidence
 from whyperf.seal.places import CodePlaces
 from whyperf.seal.progress import Progress
 from whyperf.seal.source import excerpts
@@ -35,23 +35,23 @@ from whyperf.seal.tables import table_of, work_table
 Int32s = npt.NDArray[np.int32]
 
 _REASONS = {
-    Reason.NO_BUILD_ID: "no build-id",
-    Reason.NO_PLAN: "loaded while the program ran",
-    Reason.PLAN_DAMAGED: "its plan is damaged",
-    Reason.PLAN_OTHER_VERSION: "its plan is of another version of whyperf",
-    Reason.OTHER_CODE: "its code is not that of the file",
-    Reason.NO_ROOM: "no free memory near it",
-    Reason.TOO_MANY_COUNTERS: "too many call sites",
-    Reason.NO_DISK: "no disk space",
-    Reason.NOT_WRITABLE: "the system refuses to change its code",
-    Reason.TEXT_RELOCATIONS: "it has text relocations",
-    Reason.TAKES_REGISTER: "it uses a register that counting needs",
+    UncountedReason.NO_BUILD_ID: "no build-id",
+    UncountedReason.NO_PLAN: "loaded while the program ran",
+    UncountedReason.PLAN_DAMAGED: "its plan is damaged",
+    UncountedReason.PLAN_OTHER_VERSION: "its plan is of another version of whyperf",
+    UncountedReason.OTHER_CODE: "its code is not that of the file",
+    UncountedReason.NO_ROOM: "no free memory near it",
+    UncountedReason.TOO_MANY_COUNTERS: "too many call sites",
+    UncountedReason.NO_DISK: "no disk space",
+    UncountedReason.NOT_WRITABLE: "the system refuses to change its code",
+    UncountedReason.TEXT_RELOCATIONS: "it has text relocations",
+    UncountedReason.TAKES_REGISTER: "it uses a register that counting needs",
 }
 # Whose calls nobody asked to count.
 _LEFT_OUT = frozenset({"libc", "vdso", "sampler", "system-library"})
 
 
-def sealed_counts(folder: Path, evidence: Evidence, progress: Progress) -> tuple[Manifest, dict[str, pa.Table]]:
+def sealed_counts(folder: Path, evidence: RawEvidence, progress: Progress) -> tuple[Manifest, dict[str, pa.Table]]:
     """What a sealed recording of counts consists of."""
     processes = counted_since_ready(folder / RAW)
     if not processes:
@@ -144,7 +144,7 @@ def _notes(processes: list[CountedProcess]) -> list[str]:
     return notes + ([f"Calls of {threads} thread(s) are not counted: no disk space for them."] if threads else [])
 
 
-def _processes(evidence: Evidence, processes: list[CountedProcess]) -> pa.Table:
+def _processes(evidence: RawEvidence, processes: list[CountedProcess]) -> pa.Table:
     names = [process.modules[0].path if process.modules else "" for process in processes]
     return table_of(
         PROCESSES,

@@ -13,7 +13,7 @@ _EXACT_BITS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Contexts:
+class CallContexts:
     """Parents come before children. A function that calls itself, even through others, keeps its first context."""
 
     of_activation: Ints
@@ -28,7 +28,7 @@ class Fanouts:
     activations: Ints
 
 
-def calling_contexts(parent: Ints, function: Ints) -> Contexts:
+def calling_contexts(parent: Ints, function: Ints) -> CallContexts:
     """`parent`: the activation around each, an earlier row, or -1."""
     context = np.full(len(parent), -1, np.int64)
     tree = _Tree()
@@ -42,7 +42,7 @@ def calling_contexts(parent: Ints, function: Ints) -> Contexts:
         pairs, which = np.unique((above + 1) * bound + function[rows], return_inverse=True)
         found = [tree.called(int(pair) // bound - 1, int(pair) % bound) for pair in pairs]
         context[rows] = np.array(found, np.int64)[which]
-    return Contexts(context, np.array(tree.parent, np.int64), np.array(tree.function, np.int64))
+    return CallContexts(context, np.array(tree.parent, np.int64), np.array(tree.function, np.int64))
 
 
 class _Tree:
@@ -79,7 +79,7 @@ def _depths(parent: Ints) -> Ints:
     return depth
 
 
-def fanouts(parent: Ints, contexts: Contexts) -> Fanouts:
+def fanouts(parent: Ints, contexts: CallContexts) -> Fanouts:
     """How often one activation of the caller called into each context; recursive calls are not among them."""
     context = contexts.of_activation
     called = np.flatnonzero(parent >= 0)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.collect.dependence_stream import Flow
+from whyperf.collect.dependence_stream import StreamFlow
 from whyperf.seal.dependences.sites import PlacedFlow, keys_of
 
 Int32s = npt.NDArray[np.int32]
@@ -20,7 +20,7 @@ Ints = npt.NDArray[np.int64]
 class JoinedFlows:
     """Blocks and loops of all functions, numbered one function after the other."""
 
-    flow: Flow
+    flow: StreamFlow
     block_first: Ints
     """Key of each block's first instruction."""
     block_last: Ints
@@ -54,7 +54,7 @@ def join_flows(flows: Sequence[PlacedFlow], site_keys: Ints) -> JoinedFlows:
         blocks += len(one.first)
         loops += len(one.header)
     site_block, site_head = _at_sites(site_keys, keys, block_of, heads)
-    flow = Flow(
+    flow = StreamFlow(
         site_block=site_block,
         site_head=site_head,
         block_ipdom=_joined(columns["ipdom"], np.int32),

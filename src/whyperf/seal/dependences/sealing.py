@@ -28,7 +28,7 @@ from whyperf.seal.dependences.sketch_tables import sketch_tables
 from whyperf.seal.dependences.stream_checks import check_stream
 from whyperf.seal.dependences.streamed import Sealed, Streamed
 from whyperf.seal.dependences.zoom_tables import zoom_tables
-from whyperf.seal.evidence import Evidence
+from whyperf.seal.evidence import RawEvidence
 from whyperf.seal.progress import Progress
 from whyperf.seal.source import excerpts
 from whyperf.seal.summary import summary
@@ -42,7 +42,7 @@ _CALL_BYTES, _STREAM_BYTES_A_CALL = 200, 7
 _PREFIX = re.compile(r"==\d+== ?|valgrind: ")
 
 
-def sealed_deep(folder: Path, evidence: Evidence, progress: Progress) -> tuple[Manifest, dict[str, pa.Table]]:
+def sealed_deep(folder: Path, evidence: RawEvidence, progress: Progress) -> tuple[Manifest, dict[str, pa.Table]]:
     """What a sealed deep recording consists of."""
     asked, streamed = _read(folder)
     progress("reading the stream", 0.1)
@@ -124,7 +124,9 @@ def _loaded_as(name: str, build_id: str, modules: tuple[Module, ...]) -> int:
     return -1
 
 
-def _manifest(evidence: Evidence, asked: Asked, streamed: Streamed, sealed: Sealed, notes: tuple[str, ...]) -> Manifest:
+def _manifest(
+    evidence: RawEvidence, asked: Asked, streamed: Streamed, sealed: Sealed, notes: tuple[str, ...]
+) -> Manifest:
     stream = streamed.stream
     whole = summary(evidence, np.zeros(0, np.int64), (*notes, *deep_notes(stream, streamed.instruments.modules)))
     zoomed = {f for f in streamed.instruments.functions if f.mode is Mode.ZOOM}
@@ -159,7 +161,7 @@ def _mappings(streamed: Streamed, code: Code) -> pa.Table:
     )
 
 
-def _processes(evidence: Evidence, streamed: Streamed) -> pa.Table:
+def _processes(evidence: RawEvidence, streamed: Streamed) -> pa.Table:
     start = evidence.start
     return table_of(
         PROCESSES,
@@ -173,7 +175,7 @@ def _processes(evidence: Evidence, streamed: Streamed) -> pa.Table:
     )
 
 
-def _threads(evidence: Evidence, streamed: Streamed) -> pa.Table:
+def _threads(evidence: RawEvidence, streamed: Streamed) -> pa.Table:
     count = max(int(streamed.stream.threads), 1)
     name = Path(_called(evidence.start)).name
     return table_of(

@@ -44,7 +44,7 @@ class PlacedFlow:
 
 
 @dataclass(frozen=True, eq=False)
-class Sites:
+class StreamSites:
     """Sorted by key: a site's row is where its key is."""
 
     keys: Ints
@@ -75,7 +75,7 @@ class SeenSites:
 
 
 def resolved(
-    sites: Sites,
+    sites: StreamSites,
     modules: tuple[Module, ...],
     programs: set[str],
     symbols: DebugInfo,
@@ -94,7 +94,7 @@ def resolved(
 
 
 def sites_table(
-    sites: Sites,
+    sites: StreamSites,
     code: Code,
     entries: Ints,
     seen: SeenSites,
@@ -148,7 +148,7 @@ def _add_seen(columns: dict[str, npt.NDArray[Any]], seen: SeenSites) -> None:
 
 
 def _add_flow(
-    columns: dict[str, npt.NDArray[Any]], sites: Sites, placed: PlacedFlow, code: Code, binary: Binary | None
+    columns: dict[str, npt.NDArray[Any]], sites: StreamSites, placed: PlacedFlow, code: Code, binary: Binary | None
 ) -> None:
     flow = placed.flow
     rows = sites.rows(keys_of(placed.module, flow.address))

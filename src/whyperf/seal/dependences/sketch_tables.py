@@ -10,8 +10,8 @@ import numpy.typing as npt
 from whyperf.collect.dependences.heap import heap_changes
 from whyperf.collect.dependences.instruments import HeapUse
 from whyperf.recording.deep_tables import CALLS, FANOUTS, RegionKind
-from whyperf.seal.dependences.contexts import Contexts, calling_contexts, fanouts
-from whyperf.seal.dependences.sites import Sites, resolved, sites_table
+from whyperf.seal.dependences.contexts import CallContexts, calling_contexts, fanouts
+from whyperf.seal.dependences.sites import StreamSites, resolved, sites_table
 from whyperf.seal.dependences.streamed import Sealed, Streamed
 from whyperf.seal.tables import table_of
 
@@ -31,7 +31,7 @@ def sketch_tables(streamed: Streamed, progress: Callable[[str, float], None]) ->
     contexts = calling_contexts(parent, function)
 
     updating = streamed.site_keys[np.unique(streamed.stream.watches["site"])]
-    sites = Sites(np.unique(np.concatenate([streamed.entry[np.unique(function)], updating])))
+    sites = StreamSites(np.unique(np.concatenate([streamed.entry[np.unique(function)], updating])))
     code = resolved(sites, streamed.modules, {streamed.program}, streamed.symbols, progress)
     table = sites_table(sites, code, streamed.entry, streamed.seen(sites))
     site = sites.rows(streamed.entry[contexts.function])
@@ -72,7 +72,7 @@ def _sums(group: Ints | Int32s, amounts: Ints, groups: int) -> Ints:
 
 
 def _memory(
-    streamed: Streamed, calls: npt.NDArray[np.void], contexts: Contexts, number: Ints, parent: Ints
+    streamed: Streamed, calls: npt.NDArray[np.void], contexts: CallContexts, number: Ints, parent: Ints
 ) -> tuple[Ints, Ints]:
     """Bytes that each context asked for, and those in use when most is."""
     count = len(contexts.parent)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.collect.dependence_stream import Decoded, Stream
+from whyperf.collect.dependence_stream import DecodedStream, Stream
 from whyperf.collect.dependences.instruments import Instruments
 from whyperf.errors import WhyperfError
 from whyperf.recording.deep_tables import RegionKind
@@ -21,7 +21,7 @@ def check_stream(stream: Stream, plan: Instruments) -> None:
         raise _damaged(stream, "names no file")
 
 
-def check_decoded(stream: Stream, is_loaded: npt.NDArray[np.bool_], decoded: Decoded) -> None:
+def check_decoded(stream: Stream, is_loaded: npt.NDArray[np.bool_], decoded: DecodedStream) -> None:
     """`is_loaded`: of each of the plan's functions, whether the stream names its file."""
     functions, regions = len(is_loaded), decoded.regions
     entered = regions["place"][regions["kind"] == RegionKind.ACTIVATION]

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from whyperf.collect.dependence_stream import Decoded, Flow, Stream
+from whyperf.collect.dependence_stream import DecodedStream, Stream, StreamFlow
 from whyperf.collect.dependences.heap import heap_entries
 from whyperf.collect.dependences.instruments import Instruments
 from whyperf.debuginfo import Binary, describe
 from whyperf.seal.address_spaces import Module
 from whyperf.seal.code import Code
-from whyperf.seal.dependences.sites import SeenSites, Sites, module_of
+from whyperf.seal.dependences.sites import SeenSites, StreamSites, module_of
 from whyperf.seal.dependences.stream_checks import check_decoded
 from whyperf.seal.symbols import DebugInfo
 
@@ -42,7 +42,7 @@ class Streamed:
     def module_of_function(self) -> Ints:
         return np.where(self.entry >= 0, module_of(self.entry), -1)
 
-    def decoded(self, flow: Flow | None = None) -> Decoded:
+    def decoded(self, flow: StreamFlow | None = None) -> DecodedStream:
         """The stream's events and regions, whose numbers can be relied on."""
         decoded = self.stream.decode(flow)
         check_decoded(self.stream, self.entry >= 0, decoded)
@@ -62,7 +62,7 @@ class Streamed:
                 names[number] = heap_entries(self.binary(module)).get(self.instruments.functions[number].entry, "")
         return names
 
-    def seen(self, sites: Sites) -> SeenSites:
+    def seen(self, sites: StreamSites) -> SeenSites:
         return SeenSites(sites.rows(self.site_keys), self.stream.sites["flags"].astype(np.int64))
 
 

@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from whyperf.collect.dependence_stream import Decoded
+from whyperf.collect.dependence_stream import DecodedStream
 from whyperf.collect.dependences.heap import heap_changes
 from whyperf.collect.dependences.instruments import HeapUse, Mode
 from whyperf.debuginfo import Binary
 from whyperf.debuginfo.flow import Flows
 from whyperf.recording.deep_tables import DEPENDENCES, EXECUTIONS, REGIONS, UPDATES, RegionKind
 from whyperf.seal.dependences.flows import JoinedFlows, join_flows
-from whyperf.seal.dependences.sites import PlacedFlow, Sites, resolved, sites_table
+from whyperf.seal.dependences.sites import PlacedFlow, StreamSites, resolved, sites_table
 from whyperf.seal.dependences.streamed import Sealed, Streamed
 from whyperf.seal.tables import table_of
 
@@ -33,7 +33,7 @@ def zoom_tables(streamed: Streamed, progress: Callable[[str, float], None]) -> S
     used = np.unique(decoded.site[1:])
     entered = streamed.entry[np.unique(regions["place"][regions["kind"] == RegionKind.ACTIVATION])]
     instructions = [placed.keys(np.arange(len(placed.flow.address), dtype=np.int32)) for placed in flows]
-    sites = Sites(np.unique(np.concatenate([*instructions, streamed.site_keys[used], entered[entered >= 0]])))
+    sites = StreamSites(np.unique(np.concatenate([*instructions, streamed.site_keys[used], entered[entered >= 0]])))
     code = resolved(
         sites,
         streamed.modules,
@@ -86,7 +86,7 @@ def _flows(streamed: Streamed) -> tuple[dict[int, Binary], tuple[PlacedFlow, ...
     return binaries, tuple(found), sum(placed.flow.unresolved for placed in found)
 
 
-def _regions(regions: npt.NDArray[np.void], joined: JoinedFlows, sites: Sites, streamed: Streamed) -> pa.Table:
+def _regions(regions: npt.NDArray[np.void], joined: JoinedFlows, sites: StreamSites, streamed: Streamed) -> pa.Table:
     kind = np.ascontiguousarray(regions["kind"])
     site, arm, number = (np.full(len(kind), -1, np.int32) for _ in range(3))
     place, detail = np.ascontiguousarray(regions["place"]), np.ascontiguousarray(regions["arm"])
@@ -116,7 +116,7 @@ def _regions(regions: npt.NDArray[np.void], joined: JoinedFlows, sites: Sites, s
     )
 
 
-def _updates(streamed: Streamed, decoded: Decoded) -> pa.Table:
+def _updates(streamed: Streamed, decoded: DecodedStream) -> pa.Table:
     """Changes of watched variables and of the heap, those by planned code."""
     watches = streamed.stream.watches
     sizes = np.array([variable.size for variable in streamed.instruments.variables], np.int64)

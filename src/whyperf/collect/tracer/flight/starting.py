@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from whyperf.collect.tracer.facts import Fact, mappings_of
 from whyperf.collect.tracer.facts_file import FactsFile
 from whyperf.collect.tracer.flight.state import Flight, facts_path, flight_folder, forget, read_flight, write_flight
-from whyperf.collect.tracer.holder import Holder, alone, holder, pins_folder, rings_are_pinned, say
+from whyperf.collect.tracer.holder import TracerHolder, alone, holder, pins_folder, rings_are_pinned, say
 from whyperf.collect.tracer.opening import Allowance, not_loaded, open_tracer
 from whyperf.collect.tracer.proc_files import living_processes, read_process, read_threads
 from whyperf.collect.tracer.traced import RECORD
@@ -127,7 +127,7 @@ def _start_daemon(lock: int) -> int:
         lines = (flight_folder() / _LOG).read_text(errors="replace").splitlines()
         why = f": {lines[-1]}" if lines else ""
         raise WhyperfError(f"The flight recorder's daemon did not start{why}.", "whyperf trace stop")
-    say(lock, Holder(NAME, daemon.pid, flight=True))
+    say(lock, TracerHolder(NAME, daemon.pid, flight=True))
     return daemon.pid
 
 

@@ -13,22 +13,22 @@ from whyperf.collect.tracer.flight.state import Flight, read_flight
 from whyperf.collect.tracer.holder import holder
 from whyperf.collect.tracer.opening import trace_of
 from whyperf.collect.tracer.traced import RECORD
-from whyperf.recording.manifest import Trace
+from whyperf.recording.manifest import TraceSummary
 
 
 @dataclass(frozen=True)
-class Status:
+class RecorderStatus:
     flight: Flight
     daemon: int | None  # None: it has died
     daemon_cpu_s: float
     running_s: float
     events: int  # since the start
     held_s: float  # how far back the rings reach now
-    trace: Trace
+    trace: TraceSummary
     counters: dict[str, int] = field(default_factory=dict)
 
 
-def status() -> Status:
+def status() -> RecorderStatus:
     """WhyperfError when none is running."""
     flight = read_flight()
     who = holder()
@@ -42,7 +42,7 @@ def status() -> Status:
     finally:
         tracer.close()
     firsts = [int(np.frombuffer(part, RECORD, 1)["time"][0]) for _, part in events if part]
-    return Status(
+    return RecorderStatus(
         flight,
         daemon,
         usage_of([daemon]).cpu_user_s + usage_of([daemon]).cpu_system_s if daemon else 0.0,

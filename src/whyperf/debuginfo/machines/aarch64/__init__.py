@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whyperf.debuginfo.machines.aarch64 import addresses, control, memory, operations, words
-from whyperf.debuginfo.machines.machine import Machine, Registers, Relocations, Words
+from whyperf.debuginfo.machines.machine import Machine, MachineWords, Registers, Relocations
 from whyperf.debuginfo.machines.operations import VECTOR
 
 AARCH64 = Machine(
@@ -20,7 +20,7 @@ AARCH64 = Machine(
     uses_stack=memory.uses_stack,
     sets_frame=memory.sets_frame,
     operation=operations.operation,
-    words=Words(words.plain, words.condition, words.bytes_referred_to, words.referring),
+    words=MachineWords(words.plain, words.condition, words.bytes_referred_to, words.referring),
     registers=Registers(
         frame=29,
         stack=31,

@@ -26,7 +26,7 @@ from whyperf.debuginfo.machines.aarch64.held import (
     SETS_FLAGS,
     Address,
     Known,
-    Loaded,
+    LoadedPointer,
     Made,
     bounded,
     common,
@@ -37,7 +37,7 @@ from whyperf.debuginfo.machines.aarch64.held import (
     without_bounds,
     written,
 )
-from whyperf.debuginfo.machines.machine import Decoded, Row, Step, TableJump
+from whyperf.debuginfo.machines.machine import DecodedCode, FlowStep, Row, TableJump
 
 _MOST_ROUNDS = 8
 _CASES = -1
@@ -49,7 +49,7 @@ def rows(content: bytes, address: int) -> Iterator[Row]:
     return found
 
 
-def decoded(content: bytes, address: int) -> Decoded:
+def decoded(content: bytes, address: int) -> DecodedCode:
     code = _Code.of(list(rows(content, address)))
     entered: dict[int, Known] = {}
     for _ in range(_MOST_ROUNDS):
@@ -57,11 +57,11 @@ def decoded(content: bytes, address: int) -> Decoded:
         follower.follow()
         otherwise = follower.entered_otherwise()
         if not otherwise:
-            return Decoded(follower.rows, follower.table_jumps)
+            return DecodedCode(follower.rows, follower.table_jumps)
         entered |= otherwise
     follower = _Follower(code, dict.fromkeys((*code.repeated, _CASES), NOTHING))
     follower.follow()
-    return Decoded(follower.rows, follower.table_jumps)
+    return DecodedCode(follower.rows, follower.table_jumps)
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ class _Code:
 
     @classmethod
     def of(cls, code: Sequence[Row]) -> _Code:
-        jumps = ((row[0], direct_target(row[3])) for row in code if step(row[2]) in (Step.JUMP, Step.BRANCH))
+        jumps = ((row[0], direct_target(row[3])) for row in code if step(row[2]) in (FlowStep.JUMP, FlowStep.BRANCH))
         repeated = frozenset(target for start, target in jumps if target is not None and target <= start)
-        return cls(code, repeated, any(step(row[2]) is Step.CALL for row in code))
+        return cls(code, repeated, any(step(row[2]) is FlowStep.CALL for row in code))
 
 
 @dataclass
@@ -111,11 +111,11 @@ class _Follower:
             if not falls or start in self._ahead or start in self.code.repeated:
                 self._arrive(start, falls)
             kind = step(mnemonic)
-            if kind is Step.NEXT:
+            if kind is FlowStep.NEXT:
                 self.rows.append((start, size, *self._run(mnemonic, operands)))
             else:
                 self.rows.append((start, size, mnemonic, self._leave(kind, start, mnemonic, operands)))
-            falls = kind not in (Step.JUMP, Step.STOP)
+            falls = kind not in (FlowStep.JUMP, FlowStep.STOP)
 
     def entered_otherwise(self) -> dict[int, Known]:
         """What the next round is to assume; empty if this one assumed what it found."""
@@ -158,12 +158,12 @@ class _Follower:
         known = without_bounds(known)
         self._back[target] = common(self._back[target], known) if target in self._back else known
 
-    def _leave(self, kind: Step, start: int, mnemonic: str, operands: str) -> str:
+    def _leave(self, kind: FlowStep, start: int, mnemonic: str, operands: str) -> str:
         """Follows a jump or a call; its operands."""
         if self._unreached:
             return operands
         target = direct_target(operands)
-        if target is not None and kind in (Step.JUMP, Step.BRANCH):
+        if target is not None and kind in (FlowStep.JUMP, FlowStep.BRANCH):
             jumping, self._known = bounded(self._known, self._compared, mnemonic)
             if target <= start:
                 self._bring_back(target, jumping)
@@ -171,13 +171,13 @@ class _Follower:
                 self._ahead[target] = common(self._ahead[target], jumping) if target in self._ahead else jumping
             return operands
         held = self._known.get(first_register(operands))
-        if kind is Step.JUMP and (through := table_jump(held)) is not None:
+        if kind is FlowStep.JUMP and (through := table_jump(held)) is not None:
             self.table_jumps[start] = through
             kept = ((key, one) for key, one in self._known.items() if not (self.code.calls and key in LOST_IN_CALLS))
             self._bring_back(_CASES, dict(kept))
-        elif kind is Step.CALL:
+        elif kind is FlowStep.CALL:
             self._forget(LOST_IN_CALLS)
-        return f"[{held.slot:#x}]" if isinstance(held, Loaded) else operands
+        return f"[{held.slot:#x}]" if isinstance(held, LoadedPointer) else operands
 
     def _run(self, mnemonic: str, operands: str) -> tuple[str, str]:
         """Follows an instruction; what it reads as."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from whyperf.debuginfo.machines.machine import Step
+from whyperf.debuginfo.machines.machine import FlowStep
 
 _CALLS = frozenset({"bl", "blr", "blraa", "blrab", "blraaz", "blrabz"})
 _JUMPS = frozenset({"b", "b.al", "b.nv", "bc.al", "bc.nv", "br", "braa", "brab", "braaz", "brabz"})
@@ -17,14 +17,14 @@ _FIXED = re.compile(r"\[(0x[0-9a-f]+)\]")
 
 
 @cache
-def step(mnemonic: str) -> Step:
+def step(mnemonic: str) -> FlowStep:
     if mnemonic in _CALLS:
-        return Step.CALL
+        return FlowStep.CALL
     if mnemonic in _JUMPS:
-        return Step.JUMP
+        return FlowStep.JUMP
     if mnemonic in _TESTS or mnemonic.startswith(("b.", "bc.")):
-        return Step.BRANCH
-    return Step.STOP if mnemonic in _STOPS else Step.NEXT
+        return FlowStep.BRANCH
+    return FlowStep.STOP if mnemonic in _STOPS else FlowStep.NEXT
 
 
 def is_trap(mnemonic: str) -> bool:

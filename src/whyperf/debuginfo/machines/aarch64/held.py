@@ -17,7 +17,7 @@ class Address:
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedPointer:
     """A pointer from a fixed address."""
 
     slot: int
@@ -40,7 +40,7 @@ class Entry:
     entries: int | None
 
 
-Held = Address | Loaded | Below | Entry | TableJump
+Held = Address | LoadedPointer | Below | Entry | TableJump
 Known = Mapping[int, Held]
 """By register."""
 
@@ -161,7 +161,7 @@ def _accessed(known: Known, mnemonic: str, operands: str) -> Made:
     if not place or not isinstance(base, Address):
         return Made(mnemonic, operands)
     address = base.value + int(place[2] or "0", 0)
-    return Made(mnemonic, f"{operands[: place.start()]}[{address:#x}]", Loaded(address), base.value)
+    return Made(mnemonic, f"{operands[: place.start()]}[{address:#x}]", LoadedPointer(address), base.value)
 
 
 def _loaded(known: Known, mnemonic: str, operands: str) -> Made:

@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 
 from whyperf.debuginfo.machines.aarch64.control import is_test, step
 from whyperf.debuginfo.machines.aarch64.memory import memory_use
-from whyperf.debuginfo.machines.machine import Step
+from whyperf.debuginfo.machines.machine import FlowStep
 from whyperf.debuginfo.machines.operations import VECTOR, Does, Effect, Immediate, Memory, Operand, Operation
 from whyperf.recording.deep_tables import MemoryUse
 
@@ -85,7 +85,7 @@ def _size(text: str) -> int:
 def _of_operands(mnemonic: str, texts: list[str], operands: tuple[Operand, ...]) -> Operation:
     if is_test(mnemonic):
         return Operation(operands, tested=operands[:1])
-    if step(mnemonic) is not Step.NEXT or mnemonic in _DOES_NOTHING or not operands:
+    if step(mnemonic) is not FlowStep.NEXT or mnemonic in _DOES_NOTHING or not operands:
         return Operation(operands)
     if mnemonic != "adr" and any(one[0] == "[" for one in texts):  # v5.d[0] is a part of a register
         return _accessing(mnemonic, texts, operands)

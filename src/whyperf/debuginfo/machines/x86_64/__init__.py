@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whyperf.debuginfo.machines.machine import Machine, Registers, Relocations, Words
+from whyperf.debuginfo.machines.machine import Machine, MachineWords, Registers, Relocations
 from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.debuginfo.machines.x86_64 import control, memory, operations, words
 
@@ -20,7 +20,7 @@ X86_64 = Machine(
     uses_stack=memory.uses_stack,
     sets_frame=memory.sets_frame,
     operation=operations.operation,
-    words=Words(words.plain, words.condition, words.bytes_referred_to, words.referring),
+    words=MachineWords(words.plain, words.condition, words.bytes_referred_to, words.referring),
     registers=Registers(
         frame=6,
         stack=7,

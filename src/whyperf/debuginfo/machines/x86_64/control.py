@@ -9,7 +9,7 @@ from typing import Any
 
 import capstone
 
-from whyperf.debuginfo.machines.machine import Decoded, Row, Step
+from whyperf.debuginfo.machines.machine import DecodedCode, FlowStep, Row
 
 _DIRECT_TARGET = re.compile(r"0x[0-9a-f]+$|[0-9]+$")
 _RELATIVE = re.compile(r"\[rip(?: ([+-]) (\w+))?\]")
@@ -25,8 +25,8 @@ def instructions(content: bytes, address: int) -> Iterator[Row]:
         yield start, size, text.rpartition(" ")[2] if text.startswith(_PREFIXES) else text, operands
 
 
-def decoded(content: bytes, address: int) -> Decoded:
-    return Decoded(instructions(content, address), {})
+def decoded(content: bytes, address: int) -> DecodedCode:
+    return DecodedCode(instructions(content, address), {})
 
 
 def is_call(mnemonic: str) -> bool:
@@ -46,12 +46,12 @@ def is_trap(mnemonic: str) -> bool:
 
 
 @cache
-def step(mnemonic: str) -> Step:
+def step(mnemonic: str) -> FlowStep:
     if is_call(mnemonic):
-        return Step.CALL
+        return FlowStep.CALL
     if is_jump(mnemonic):
-        return Step.JUMP if mnemonic in _ALWAYS else Step.BRANCH
-    return Step.STOP if is_stop(mnemonic) else Step.NEXT
+        return FlowStep.JUMP if mnemonic in _ALWAYS else FlowStep.BRANCH
+    return FlowStep.STOP if is_stop(mnemonic) else FlowStep.NEXT
 
 
 def direct_target(operands: str) -> int | None:

@@ -9,8 +9,8 @@ from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.probes.aarch64 import words
 from whyperf.debuginfo.probes.aarch64.stubs import Stubs
 from whyperf.debuginfo.probes.aarch64.words import Form
-from whyperf.debuginfo.probes.observed_places import Loaded, NotPlaced, Wanted
-from whyperf.debuginfo.probes.plan_file import PatchKind, Plan, PlanFlags
+from whyperf.debuginfo.probes.observed_places import LoadedNumber, NotPlaced, Wanted
+from whyperf.debuginfo.probes.plan_file import PatchKind, PatchPlan, PlanFlags
 
 _WORD = struct.Struct("<I")
 _LINK, _STACK_POINTER = 30, 31
@@ -47,7 +47,7 @@ class ArmStubs(Stubs):
         self._go_back(wanted.address, word)
         return after
 
-    def finished(self, build_id: str, multiple: int) -> Plan:
+    def finished(self, build_id: str, multiple: int) -> PatchPlan:
         self._stubs += bytes(-len(self._stubs) % multiple)
         return self.plan(build_id, PlanFlags.HAS_TRAPS)
 
@@ -128,7 +128,7 @@ def _loads_general(word: int) -> bool:
     return not word >> 26 & 1 and word >> 30 != 3 and words.first_register(word) != _STACK_POINTER
 
 
-def _load(loaded: Loaded) -> list[int]:
+def _load(loaded: LoadedNumber) -> list[int]:
     if not 0 <= loaded.register < _STACK_POINTER:
         raise NotPlaced("that register cannot be forced")
     if loaded.value is None:

@@ -12,12 +12,12 @@ from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines.machine import Row
 from whyperf.debuginfo.probes.aarch64 import words
-from whyperf.debuginfo.probes.aarch64.stubs import Site, Stubs, movable
-from whyperf.debuginfo.probes.aarch64.survey import Code, iterating, survey
+from whyperf.debuginfo.probes.aarch64.stubs import Stubs, StubSite, movable
+from whyperf.debuginfo.probes.aarch64.survey import SurveyedCode, iterating, survey
 from whyperf.debuginfo.probes.aarch64.words import Form
 from whyperf.debuginfo.probes.back_edges import BackEdge
 from whyperf.debuginfo.probes.plan_file import PlanFlags, Planned
-from whyperf.debuginfo.probes.survey import Function, Leaving, split_off_parts, tail_jumps
+from whyperf.debuginfo.probes.survey import Leaving, SurveyedFunction, split_off_parts, tail_jumps
 from whyperf.recording.call_tables import CallKind, NotCounted
 
 _LOOKED_BACK = 16
@@ -32,7 +32,7 @@ class _Planner:
     def __init__(self, binary: Binary, image: Image, kinds: frozenset[CallKind]) -> None:
         assert binary.elf is not None
         self._elf, self._imports, self._kinds = binary.elf, image.imports, kinds
-        self._code = Code(binary.elf, image)
+        self._code = SurveyedCode(binary.elf, image)
         self._survey = survey(binary.elf, image, self._code)
         self._parts = frozenset(split_off_parts(self._survey.functions, self._survey.pointed))
         self._tails = tail_jumps(binary, self._survey.functions, self._parts)
@@ -97,7 +97,7 @@ class _Planner:
         kind = CallKind.CALL if leaving.is_call else CallKind.TAIL
         if kind not in self._kinds or (not leaving.is_call and (address, leaving.target) not in self._tails):
             return
-        site = Site(kind, address, low, leaving.target, word)
+        site = StubSite(kind, address, low, leaving.target, word)
         if words.is_conditional(word):
             self._stubs.by_condition(site, entered=self._is_entered(address))
         else:
@@ -115,7 +115,7 @@ class _Planner:
         elif self._finds_thread_variable(low, row):
             self._stubs.left_alone(kind, address, low, -1, NotCounted.REGISTERS)
         else:
-            site = Site(kind, address, low, slot if imported else -1, word)
+            site = StubSite(kind, address, low, slot if imported else -1, word)
             self._stubs.by_register(site, entered=self._is_entered(address))
 
     def _slot(self, low: int, row: int) -> int:
@@ -153,7 +153,7 @@ class _Planner:
             and words.load_distance(load) == words.number_added(add)
         )
 
-    def _loops(self, function: Function) -> None:
+    def _loops(self, function: SurveyedFunction) -> None:
         edges, rows = iterating(self._code, function.stretch)
         if not edges:
             return
@@ -166,7 +166,7 @@ class _Planner:
         whole = all(edge.is_whole for edge in edges)
         for edge in edges:
             address, target = rows[edge.row][0], rows[edge.header][0]
-            site = Site(CallKind.ITERATION, address, low, target, self._code.at(self._code.row(address))[1])
+            site = StubSite(CallKind.ITERATION, address, low, target, self._code.at(self._code.row(address))[1])
             if is_in_use or not whole:
                 other = NotCounted.OTHER_EDGE if edge.is_whole else NotCounted.NO_JUMP
                 reason = NotCounted.REGISTERS if is_in_use else other

@@ -20,7 +20,7 @@ _INCREMENT_BYTES = 24
 _COUNTING, _OTHER_COUNTING = 16, 9
 
 
-class Site(NamedTuple):
+class StubSite(NamedTuple):
     kind: CallKind
     address: int
     function: int
@@ -35,19 +35,19 @@ class Stubs(PlanBuilder):
     def __init__(self) -> None:
         super().__init__(AARCH64, _FILL)
 
-    def by_distance(self, site: Site, *, entered: bool) -> None:
+    def by_distance(self, site: StubSite, *, entered: bool) -> None:
         """A call or jump: count, then go to its target."""
         self._begin(site, PatchKind.DISTANCE, entered, _COUNTING)
         self._jump(site.target)
 
-    def by_register(self, site: Site, *, entered: bool) -> None:
+    def by_register(self, site: StubSite, *, entered: bool) -> None:
         register = words.second_register(site.word)
         kind = PatchKind.CALL if Form.CALL_BY_REGISTER.holds(site.word) else PatchKind.JUMP
         is_taken = register in (_COUNTING, _COUNTING + 1)
         self._begin(site, kind, entered, _OTHER_COUNTING if is_taken else _COUNTING)
         self._add(words.jump_by_register(register))
 
-    def by_condition(self, site: Site, *, entered: bool) -> None:
+    def by_condition(self, site: StubSite, *, entered: bool) -> None:
         """A conditional jump: count only if it is taken."""
         self._replace(site.address, site.word, PatchKind.JUMP)
         if entered:
@@ -64,7 +64,7 @@ class Stubs(PlanBuilder):
         self._move(address, word)
         self._jump(address + words.BYTES)
 
-    def _begin(self, site: Site, kind: PatchKind, entered: bool, register: int) -> None:
+    def _begin(self, site: StubSite, kind: PatchKind, entered: bool, register: int) -> None:
         self._replace(site.address, site.word, kind)
         if entered:
             self._count_with(register, CallKind.ENTRY, site.address, site.function, -1)

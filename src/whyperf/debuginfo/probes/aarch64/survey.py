@@ -21,7 +21,7 @@ from whyperf.debuginfo.probes.aarch64.words import Form, Truths, Words
 from whyperf.debuginfo.probes.back_edges import BackEdge, back_edges
 from whyperf.debuginfo.probes.pointers import pointed_at
 from whyperf.debuginfo.probes.stretches import Stretch, stretches
-from whyperf.debuginfo.probes.survey import Function, Leaving
+from whyperf.debuginfo.probes.survey import Leaving, SurveyedFunction
 
 _LONGEST_LITERAL = 16
 _REGISTERS = 31
@@ -31,7 +31,7 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(eq=False)
 class Survey:
-    functions: list[Function] = field(default_factory=list)
+    functions: list[SurveyedFunction] = field(default_factory=list)
     not_understood: int = 0
     jumped_to: frozenset[int] = frozenset()
     """What a jump within its own stretch leads to."""
@@ -40,7 +40,7 @@ class Survey:
     sets_thread_pointer: bool = False
 
 
-class Code:
+class SurveyedCode:
     """The words of a file's executable segments as a column. Linkers put constants there, too: what lies in no
     stretch is not looked at."""
 
@@ -94,12 +94,12 @@ class Code:
         return AARCH64.rows(self.word[first:last].astype("<u4").tobytes(), stretch.low)
 
 
-def survey(elf: ElfFile, image: Image, code: Code) -> Survey:
+def survey(elf: ElfFile, image: Image, code: SurveyedCode) -> Survey:
     directed = _directed(code)
     stays = ~directed.is_call & (directed.stretch == code.stretches_at(directed.target))
     leaving = _leaving(code, directed, ~stays)
     functions = [
-        Function(stretch, left)
+        SurveyedFunction(stretch, left)
         for stretch, left, sound in zip(code.stretches, leaving, _understood(code, directed).tolist(), strict=True)
         if sound
     ]
@@ -123,7 +123,7 @@ class _Directed:
     is_call: Truths
 
 
-def _directed(code: Code) -> _Directed:
+def _directed(code: SurveyedCode) -> _Directed:
     forms = {
         Form.CALL: words.jump_distance,
         Form.JUMP: words.jump_distance,
@@ -138,7 +138,7 @@ def _directed(code: Code) -> _Directed:
     return _Directed(code.address[every], code.stretch[every], code.address[every] + distance, is_call)
 
 
-def _leaving(code: Code, directed: _Directed, leaves: Truths) -> list[list[Leaving]]:
+def _leaving(code: SurveyedCode, directed: _Directed, leaves: Truths) -> list[list[Leaving]]:
     """Of each stretch, by address."""
     found: list[list[Leaving]] = [[] for _ in code.stretches]
     columns = (directed.stretch, directed.address, directed.target, directed.is_call)
@@ -153,7 +153,7 @@ def _leaving(code: Code, directed: _Directed, leaves: Truths) -> list[list[Leavi
     return found
 
 
-def _understood(code: Code, directed: _Directed) -> Truths:
+def _understood(code: SurveyedCode, directed: _Directed) -> Truths:
     whole: Truths = (code.low % words.BYTES == 0) & (code.high % words.BYTES == 0)
     whole &= code.holds(code.low) & code.holds(code.high - words.BYTES)
     loads = code.of(Form.NEAR_LOAD)
@@ -168,7 +168,7 @@ def _understood(code: Code, directed: _Directed) -> Truths:
     return whole
 
 
-def _named(code: Code) -> Words:
+def _named(code: SurveyedCode) -> Words:
     """Addresses that code makes. A sum is taken for one with the page that was put into its register last, in the order
     of addresses: too many do no harm."""
     near = code.of(Form.NEAR_ADDRESS)
@@ -186,7 +186,7 @@ def _named(code: Code) -> Words:
     return np.unique(np.concatenate(found))
 
 
-def iterating(code: Code, stretch: Stretch) -> tuple[list[BackEdge], list[Row]]:
+def iterating(code: SurveyedCode, stretch: Stretch) -> tuple[list[BackEdge], list[Row]]:
     """Jumps back to the beginning of loops, and the instructions that they are numbers of."""
     rows = list(code.rows_of(stretch))
     return list(back_edges(AARCH64, rows, stretch.low, stretch.high)), rows

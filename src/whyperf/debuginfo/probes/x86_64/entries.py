@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from whyperf.debuginfo.probes.plan_file import OLD_BYTES
-from whyperf.debuginfo.probes.x86_64.moving import Moved, movable
-from whyperf.debuginfo.probes.x86_64.survey import Function
+from whyperf.debuginfo.probes.x86_64.moving import MovedInstruction, movable
+from whyperf.debuginfo.probes.x86_64.survey import X86Function
 from whyperf.recording.call_tables import NotCounted
 
 _JUMP_BYTES = 5
 _MARK = "endbr64"
 
 
-def entry_run(function: Function) -> list[Moved] | NotCounted:
+def entry_run(function: X86Function) -> list[MovedInstruction] | NotCounted:
     """Behind the mark on which calls by pointers must land. What else may lead there is not looked at."""
     if not function.movable:
         return NotCounted.ENTERED
-    run: list[Moved] = []
+    run: list[MovedInstruction] = []
     size = 0
     for address, bytes_, _, _ in function.first[1:] if function.first[0][2] == _MARK else function.first:
         if size >= _JUMP_BYTES:

@@ -45,7 +45,7 @@ _PREFIXES = frozenset({0x3E, 0xF2, *range(0x40, 0x50)})  # notrack, bnd, REX
 
 
 @dataclass(frozen=True)
-class Moved:
+class MovedInstruction:
     """An instruction that can be put elsewhere."""
 
     address: int
@@ -67,7 +67,7 @@ def _wrapped(distance: int) -> int:
     return (distance + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
-def movable(address: int, content: bytes, *, stack_is_lower: bool) -> Moved | NotCounted:
+def movable(address: int, content: bytes, *, stack_is_lower: bool) -> MovedInstruction | NotCounted:
     """`stack_is_lower`: where it is put, a return address lies on top of the stack."""
     one = _detailed(content, address)
     if one is None or one.mnemonic not in _MOVABLE or _FLOW.intersection(one.groups):
@@ -77,7 +77,7 @@ def movable(address: int, content: bytes, *, stack_is_lower: bool) -> Moved | No
     return located(one)
 
 
-def copied(address: int, content: bytes) -> Moved | NotCounted:
+def copied(address: int, content: bytes) -> MovedInstruction | NotCounted:
     """Any instruction but those that lead elsewhere or into the system."""
     one = _detailed(content, address)
     if one is None or _FLOW.intersection(one.groups):
@@ -85,7 +85,7 @@ def copied(address: int, content: bytes) -> Moved | NotCounted:
     return located(one)
 
 
-def pointer_jump(address: int, content: bytes, *, is_call: bool) -> Moved | NotCounted:
+def pointer_jump(address: int, content: bytes, *, is_call: bool) -> MovedInstruction | NotCounted:
     """A call or jump through a pointer; a call must not find the pointer by way of the stack."""
     one = _detailed(content, address)
     at = _opcode_at(content)
@@ -97,38 +97,38 @@ def pointer_jump(address: int, content: bytes, *, is_call: bool) -> Moved | NotC
     return located(one)
 
 
-def as_jump(call: Moved) -> Moved:
+def as_jump(call: MovedInstruction) -> MovedInstruction:
     """`jmp *x` for `call *x`, of the same length."""
     at = _opcode_at(call.content)
     assert at is not None
     content = bytearray(call.content)
     content[at + 1] ^= _CALL_EXTENSION ^ _JUMP_EXTENSION
-    return Moved(call.address, bytes(content), call.near, call.distance_at)
+    return MovedInstruction(call.address, bytes(content), call.near, call.distance_at)
 
 
-def relative_part(address: int, content: bytes) -> Moved | NotCounted:
+def relative_part(address: int, content: bytes) -> MovedInstruction | NotCounted:
     """Any instruction with its distance."""
     one = _detailed(content, address)
     return NotCounted.NOT_MOVABLE if one is None else located(one)
 
 
-def located(one: Any) -> Moved | NotCounted:
+def located(one: Any) -> MovedInstruction | NotCounted:
     """With its distance, if it has one and it is beyond doubt where: capstone says so, and the instruction decoded
     at another address, with that distance changed, finds the same."""
     near = relative_target(one.op_str, one.address + one.size)
     if near is None:
-        return Moved(one.address, bytes(one.bytes))
+        return MovedInstruction(one.address, bytes(one.bytes))
     at = one.encoding.disp_offset
     distance = _DISTANCE.pack(_wrapped(near - one.address - one.size))
     if one.encoding.disp_size != _DISTANCE.size or bytes(one.bytes[at : at + _DISTANCE.size]) != distance:
         at = bytes(one.bytes).find(distance)  # capstone is wrong about some SSE instructions
         if bytes(one.bytes).count(distance) != 1:
             return NotCounted.NOT_MOVABLE
-    moved = Moved(one.address, bytes(one.bytes), near, at)
+    moved = MovedInstruction(one.address, bytes(one.bytes), near, at)
     return moved if all(_finds_the_same(one, moved, by) for by in (0x10203, -0x1020304)) else NotCounted.NOT_MOVABLE
 
 
-def _finds_the_same(one: Any, moved: Moved, by: int) -> bool:
+def _finds_the_same(one: Any, moved: MovedInstruction, by: int) -> bool:
     address = max(one.address + by, 0)
     other = _detailed(moved.placed_at(address), address)
     return (

@@ -8,9 +8,9 @@ from functools import cached_property
 from whyperf.debuginfo.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines.x86_64.control import instructions
-from whyperf.debuginfo.probes.observed_places import Loaded, NotPlaced, Wanted
-from whyperf.debuginfo.probes.plan_file import OLD_BYTES, PatchKind, Plan, PlanFlags
-from whyperf.debuginfo.probes.x86_64.moving import Moved, as_jump, copied, movable, pointer_jump
+from whyperf.debuginfo.probes.observed_places import LoadedNumber, NotPlaced, Wanted
+from whyperf.debuginfo.probes.plan_file import OLD_BYTES, PatchKind, PatchPlan, PlanFlags
+from whyperf.debuginfo.probes.x86_64.moving import MovedInstruction, as_jump, copied, movable, pointer_jump
 from whyperf.debuginfo.probes.x86_64.stubs import Stubs
 from whyperf.debuginfo.probes.x86_64.survey import Survey, survey
 from whyperf.recording.call_tables import NotCounted
@@ -56,7 +56,7 @@ class IntelStubs(Stubs):
         self._go_back(content, wanted.address + len(content))
         return after
 
-    def finished(self, build_id: str, multiple: int) -> Plan:
+    def finished(self, build_id: str, multiple: int) -> PatchPlan:
         self._stubs += _TRAP * (-len(self._stubs) % multiple)
         return self.plan(build_id, PlanFlags.HAS_TRAPS)
 
@@ -72,7 +72,7 @@ class IntelStubs(Stubs):
             raise NotPlaced("another place takes its room")
         self._taken.append((address, address + size))
 
-    def _put_load(self, wanted: Wanted, content: bytes, loaded: Loaded) -> None:
+    def _put_load(self, wanted: Wanted, content: bytes, loaded: LoadedNumber) -> None:
         load, run = _load(loaded), self._run(wanted.address, content)
         self._take(wanted.address, sum(map(len, run)))
         self._patch(wanted.address, b"".join(run), PatchKind.JUMP)
@@ -134,10 +134,10 @@ class IntelStubs(Stubs):
     def _move_other(self, address: int, content: bytes, end: int) -> None:
         call = pointer_jump(address, content, is_call=True)
         jump = pointer_jump(address, content, is_call=False)
-        if isinstance(call, Moved):
+        if isinstance(call, MovedInstruction):
             self._push(end)
             self._move(as_jump(call))
-        elif isinstance(jump, Moved):
+        elif isinstance(jump, MovedInstruction):
             self._move(jump)
         else:
             moved = copied(address, content)
@@ -174,10 +174,10 @@ def _leaves(content: bytes) -> bool:
     direct = bare[0] in (_CALL, _JUMP, _SHORT_JUMP) or bare[0] & 0xF0 == 0x70 or bare[0] in _RETURNS
     conditional = bare[0] == _TWO_BYTES and bare[1] & 0xF0 == 0x80
     pointers = (pointer_jump(0, content, is_call=call) for call in (True, False))
-    return direct or conditional or any(isinstance(one, Moved) for one in pointers)
+    return direct or conditional or any(isinstance(one, MovedInstruction) for one in pointers)
 
 
-def _load(loaded: Loaded) -> bytes:
+def _load(loaded: LoadedNumber) -> bytes:
     if not 0 <= loaded.register < len(_ENCODED) or loaded.register == _STACK_POINTER:
         raise NotPlaced("that register cannot be forced")
     number = _ENCODED[loaded.register]

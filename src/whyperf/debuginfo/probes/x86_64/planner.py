@@ -20,9 +20,9 @@ from whyperf.debuginfo.probes.plan_file import OLD_BYTES, PlanFlags, Planned
 from whyperf.debuginfo.probes.survey import split_off_parts, tail_jumps
 from whyperf.debuginfo.probes.x86_64.entries import entry_run
 from whyperf.debuginfo.probes.x86_64.flags import flags_are_used
-from whyperf.debuginfo.probes.x86_64.moving import Moved, movable, pointer_jump
+from whyperf.debuginfo.probes.x86_64.moving import MovedInstruction, movable, pointer_jump
 from whyperf.debuginfo.probes.x86_64.stubs import Stubs
-from whyperf.debuginfo.probes.x86_64.survey import Function, Iterating, Leaving, survey
+from whyperf.debuginfo.probes.x86_64.survey import Iterating, Leaving, X86Function, survey
 from whyperf.recording.call_tables import CallKind, NotCounted
 
 _JUMP_BYTES = 5
@@ -65,7 +65,7 @@ class _Planner:
         made = self._builder.plan(self._elf.build_id, flags)
         return Planned(made, len(self._survey.functions), len(self._survey.not_understood))
 
-    def _leaving(self, function: Function, leaving: Leaving, tails: set[tuple[int, int]]) -> None:
+    def _leaving(self, function: X86Function, leaving: Leaving, tails: set[tuple[int, int]]) -> None:
         if leaving.target is None:
             kind = CallKind.POINTER if leaving.is_call else CallKind.POINTER_TAIL
             if kind in self._kinds:
@@ -92,14 +92,14 @@ class _Planner:
             self._reads_flags[target] = flags_are_used(row[2] for row in instructions(content, target))
         return self._reads_flags[target]
 
-    def _by_pointer(self, kind: CallKind, function: Function, leaving: Leaving) -> None:
+    def _by_pointer(self, kind: CallKind, function: X86Function, leaving: Leaving) -> None:
         is_call = kind is CallKind.POINTER
         content = function.bytes_of(leaving.address, leaving.size)
         last = pointer_jump(leaving.address, content, is_call=is_call)
-        imported = isinstance(last, Moved) and last.near in self._image.imports
+        imported = isinstance(last, MovedInstruction) and last.near in self._image.imports
         if not is_call and not imported:
             return  # perhaps a jump within the function, and if not, the entry counts
-        run: list[Moved] | NotCounted
+        run: list[MovedInstruction] | NotCounted
         if leaving.flags_used:
             run = NotCounted.FLAGS
         elif isinstance(last, NotCounted):
@@ -112,7 +112,9 @@ class _Planner:
             self._builder.by_pointer(kind, function.stretch.low, run)
             self._note_moved(run[0].address, leaving.address + leaving.size)
 
-    def _run_before(self, function: Function, leaving: Leaving, last: Moved) -> list[Moved] | NotCounted:
+    def _run_before(
+        self, function: X86Function, leaving: Leaving, last: MovedInstruction
+    ) -> list[MovedInstruction] | NotCounted:
         """The call and as much before it as makes room."""
         end = leaving.address + leaving.size
         run = self._moved_before(function, leaving.before, end, [last], stack_is_lower=True)
@@ -124,7 +126,7 @@ class _Planner:
             return NotCounted.ENTERED
         return self._apart(run, end)
 
-    def _loop(self, function: Function, edges: Sequence[Iterating]) -> None:
+    def _loop(self, function: X86Function, edges: Sequence[Iterating]) -> None:
         """All jumps back to the beginning of a loop, or none."""
         low = function.stretch.low
         runs = [self._iteration_run(function, edge) for edge in edges]
@@ -140,7 +142,7 @@ class _Planner:
             else:
                 self._builder.through(CallKind.ITERATION, edge.address, low, edge.target, content)
 
-    def _iteration_run(self, function: Function, edge: Iterating) -> list[Moved] | NotCounted:
+    def _iteration_run(self, function: X86Function, edge: Iterating) -> list[MovedInstruction] | NotCounted:
         """What must be moved with the jump: nothing if it goes by a distance."""
         content = function.bytes_of(edge.address, edge.size)
         if not edge.is_whole:
@@ -150,8 +152,8 @@ class _Planner:
         return [] if _goes_by_distance(content) else self._run_before_short_jump(function, edge, content)
 
     def _run_before_short_jump(
-        self, function: Function, iterating: Iterating, content: bytes
-    ) -> list[Moved] | NotCounted:
+        self, function: X86Function, iterating: Iterating, content: bytes
+    ) -> list[MovedInstruction] | NotCounted:
         if content[0] not in _SHORT_JUMPS:
             return NotCounted.NOT_MOVABLE
         if not function.movable:
@@ -165,8 +167,14 @@ class _Planner:
         return self._apart(run, end)
 
     def _moved_before(
-        self, function: Function, before: Sequence[Row], end: int, run: list[Moved], *, stack_is_lower: bool
-    ) -> list[Moved] | NotCounted:
+        self,
+        function: X86Function,
+        before: Sequence[Row],
+        end: int,
+        run: list[MovedInstruction],
+        *,
+        stack_is_lower: bool,
+    ) -> list[MovedInstruction] | NotCounted:
         """`run`, with as much before it as makes room up to `end`."""
         for address, size, _, _ in reversed(before):
             if run and end - run[0].address >= _JUMP_BYTES:
@@ -177,7 +185,7 @@ class _Planner:
             run = [one, *run]
         return run
 
-    def _entry(self, function: Function) -> None:
+    def _entry(self, function: X86Function) -> None:
         if CallKind.ENTRY not in self._kinds:
             return
         run = self._entry_run(function)
@@ -187,7 +195,7 @@ class _Planner:
             self._builder.entry(function.stretch.low, run)
             self._note_moved(run[0].address, run[-1].address + len(run[-1].content))
 
-    def _entry_run(self, function: Function) -> list[Moved] | NotCounted:
+    def _entry_run(self, function: X86Function) -> list[MovedInstruction] | NotCounted:
         run = entry_run(function)
         if isinstance(run, NotCounted):
             return run
@@ -195,7 +203,7 @@ class _Planner:
             return NotCounted.REPEATED
         return self._apart(run, run[-1].address + len(run[-1].content))
 
-    def _apart(self, run: list[Moved], end: int) -> list[Moved] | NotCounted:
+    def _apart(self, run: list[MovedInstruction], end: int) -> list[MovedInstruction] | NotCounted:
         """The run, if nothing enters what is replaced up to `end` behind its start, and nothing else replaces it."""
         low = run[0].address
         at = bisect.bisect_right(self._moved, (low, end))

@@ -7,7 +7,7 @@ import struct
 from whyperf.debuginfo.machines import X86_64
 from whyperf.debuginfo.probes.plan_builder import PlanBuilder
 from whyperf.debuginfo.probes.plan_file import PatchKind
-from whyperf.debuginfo.probes.x86_64.moving import Moved, as_jump
+from whyperf.debuginfo.probes.x86_64.moving import MovedInstruction, as_jump
 from whyperf.recording.call_tables import CallKind
 
 _FILL = b"\xcc"  # a trap
@@ -26,7 +26,7 @@ class Stubs(PlanBuilder):
         self._count(kind, address, function, target, _INCREMENT)
         self._jump(target)
 
-    def by_pointer(self, kind: CallKind, function: int, run: list[Moved]) -> None:
+    def by_pointer(self, kind: CallKind, function: int, run: list[MovedInstruction]) -> None:
         """A call or jump through a pointer, after so many instructions before it that there is room."""
         last = run[-1]
         is_call = kind is CallKind.POINTER
@@ -37,7 +37,7 @@ class Stubs(PlanBuilder):
         self._count(kind, last.address, function, -1 if last.near is None else last.near, _INCREMENT)
         self._move(as_jump(last) if is_call else last)
 
-    def iteration(self, function: int, run: list[Moved], jump: int, target: int, old: bytes) -> None:
+    def iteration(self, function: int, run: list[MovedInstruction], jump: int, target: int, old: bytes) -> None:
         """A short jump back at `jump`, its bytes `old`, after so many instructions before it that there is room."""
         content = b"".join(one.content for one in run) + old
         self._patch(run[0].address, content, PatchKind.JUMP)
@@ -51,7 +51,7 @@ class Stubs(PlanBuilder):
         if old[0] != _SHORT_JUMP:
             self._jump(run[0].address + len(content))
 
-    def entry(self, function: int, run: list[Moved]) -> None:
+    def entry(self, function: int, run: list[MovedInstruction]) -> None:
         self._patch(run[0].address, b"".join(one.content for one in run), PatchKind.JUMP)
         self._count(CallKind.ENTRY, run[0].address, function, -1, _INCREMENT)
         for one in run:
@@ -63,7 +63,7 @@ class Stubs(PlanBuilder):
         self._fixes.append(len(self._stubs))
         self._stubs += struct.pack("<i", target - len(self._stubs) - 4)
 
-    def _move(self, one: Moved) -> None:
+    def _move(self, one: MovedInstruction) -> None:
         start = len(self._stubs)
         self._stubs += one.placed_at(start)
         if one.near is not None:

@@ -26,8 +26,8 @@ from whyperf.debuginfo.machines.x86_64.control import direct_target, instruction
 from whyperf.debuginfo.probes.back_edges import back_edges
 from whyperf.debuginfo.probes.pointers import pointed_at
 from whyperf.debuginfo.probes.stretches import Stretch, stretches
-from whyperf.debuginfo.probes.survey import Function as AnyFunction
 from whyperf.debuginfo.probes.survey import Leaving as AnyLeaving
+from whyperf.debuginfo.probes.survey import SurveyedFunction as AnyFunction
 from whyperf.debuginfo.probes.x86_64.flags import flags_are_used
 
 _NOT_AN_INSTRUCTION = ".byte"
@@ -62,7 +62,7 @@ class Iterating:
 
 
 @dataclass(frozen=True)
-class Function(AnyFunction):
+class X86Function(AnyFunction):
     leaving: tuple[Leaving, ...]
     content: bytes
     first: tuple[Row, ...]
@@ -76,7 +76,7 @@ class Function(AnyFunction):
 
 @dataclass(eq=False)
 class Survey:
-    functions: list[Function] = field(default_factory=list)
+    functions: list[X86Function] = field(default_factory=list)
     not_understood: list[Stretch] = field(default_factory=list)
     entered: Addresses = field(default_factory=lambda: np.zeros(0, np.uint64))
     """Every place that a jump, a call, an exception or a pointer may lead to; sorted."""
@@ -118,7 +118,7 @@ class _Surveyor:
         self._found.jumped_to = frozenset(self._jumped)
         return self._found
 
-    def _function(self, stretch: Stretch) -> Function | None:
+    def _function(self, stretch: Stretch) -> X86Function | None:
         size = stretch.high - stretch.low
         content = self._image.read(stretch.low, size)
         rows = list(instructions(content, stretch.low))
@@ -129,7 +129,7 @@ class _Surveyor:
         starts = np.array([row[0] for row in rows], np.uint64)
         self._starts.append(starts)
         leaving, by_pointer_inside = self._leaving(stretch, rows)
-        return Function(
+        return X86Function(
             stretch,
             tuple(leaving),
             content,

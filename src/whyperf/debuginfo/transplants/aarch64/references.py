@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 from whyperf.debuginfo.machines.aarch64.addresses import rows as disassembled
 from whyperf.debuginfo.machines.aarch64.control import step
 from whyperf.debuginfo.machines.aarch64.held import LOST_IN_CALLS, written
-from whyperf.debuginfo.machines.machine import Row, Step
+from whyperf.debuginfo.machines.machine import FlowStep, Row
 from whyperf.debuginfo.probes.aarch64 import words
 from whyperf.debuginfo.probes.aarch64.words import Form
 from whyperf.debuginfo.transplants.aarch64.access import Access, access_by
 from whyperf.debuginfo.transplants.aarch64.stack import StackAccess, stack_accesses, stack_written
-from whyperf.debuginfo.transplants.references import End, FunctionCode, Lost, Reference, References, Use
+from whyperf.debuginfo.transplants.references import FunctionCode, Lost, Reference, ReferenceEnd, References, Use
 from whyperf.debuginfo.transplants.refused import RefusedError
 
 _GENERAL = re.compile(r"\b[xw](\d+)\b")
@@ -60,7 +60,7 @@ class _Follower:
                 at = row[0] - part.low
                 self._rows[row[0]] = row, int.from_bytes(part.content[at : at + words.BYTES], "little")
         self._pairs: dict[tuple[int, int], tuple[int, Use, int]] = {}
-        self._reached: defaultdict[tuple[int, int], set[End]] = defaultdict(set)
+        self._reached: defaultdict[tuple[int, int], set[ReferenceEnd]] = defaultdict(set)
         self._mixed: set[int] = set()
         self._unclear: set[tuple[int, int]] = set()
 
@@ -109,9 +109,9 @@ class _Follower:
             while address in self._rows:
                 row, word = self._rows[address]
                 kind = step(row[2])
-                if kind is Step.NEXT:
+                if kind is FlowStep.NEXT:
                     state = self._run(row, word, state)
-                elif kind is Step.CALL:
+                elif kind is FlowStep.CALL:
                     self._pass_on(state, _ARGUMENTS)
                     lost = self._lost_at(address, word)
                     state = {key: held for key, held in state.items() if key not in lost}
@@ -120,9 +120,9 @@ class _Follower:
                         break
                 else:
                     targets = self._targets(address, word)
-                    self._pass_on(state, () if targets else _RESULTS if kind is Step.STOP else _ARGUMENTS)
+                    self._pass_on(state, () if targets else _RESULTS if kind is FlowStep.STOP else _ARGUMENTS)
                     work += self._bring(arriving, targets, state)
-                    if kind is not Step.BRANCH:
+                    if kind is not FlowStep.BRANCH:
                         break
                 address += words.BYTES
                 if address in arriving:
@@ -140,7 +140,7 @@ class _Follower:
 
     def _use(self, one: _Held) -> None:
         if one.low_at is not None and one is not _OTHER:
-            self._reached[one.page_at, one.low_at].add(End(one.address, Use.ADDRESS))
+            self._reached[one.page_at, one.low_at].add(ReferenceEnd(one.address, Use.ADDRESS))
 
     @staticmethod
     def _bring(arriving: dict[int, _State], targets: list[int], state: _State) -> list[int]:
@@ -220,7 +220,7 @@ class _Follower:
         target = one.address + access.distance
         if one.low_at is not None:
             site = at if access.is_changeable else None
-            end = End(target, Use.ACCESS, access.size, one.address, site)
+            end = ReferenceEnd(target, Use.ACCESS, access.size, one.address, site)
             self._reached[one.page_at, one.low_at].add(end)
         elif access.is_plain:
             self._pairs[one.page_at, at] = target, Use.ACCESS, access.size

@@ -7,9 +7,9 @@ import re
 from whyperf.debuginfo.machines.aarch64.addresses import rows as disassembled
 from whyperf.debuginfo.machines.aarch64.control import direct_target, step
 from whyperf.debuginfo.machines.aarch64.held import LOST_IN_CALLS, written
-from whyperf.debuginfo.machines.machine import Step
+from whyperf.debuginfo.machines.machine import FlowStep
 from whyperf.debuginfo.machines.operations import VECTOR
-from whyperf.debuginfo.transplants.references import FunctionCode, Written
+from whyperf.debuginfo.transplants.references import FunctionCode, WrittenReference
 
 _VECTORS = re.compile(r"\b[vqdshb](\d+)\b")
 _KEPT_VECTORS = range(8, 16)  # their lower halves
@@ -17,22 +17,22 @@ _BY_LINKERS = frozenset({16, 17, 30})  # calls change them in any case
 LOST = LOST_IN_CALLS | {VECTOR + number for number in range(32) if number not in _KEPT_VECTORS}
 
 
-def written_in(code: FunctionCode) -> Written:
+def written_in(code: FunctionCode) -> WrittenReference:
     registers: set[int] = set(_BY_LINKERS)
     leads_to: set[int] = set()
     anywhere = False
     for address, _, mnemonic, operands in (row for part in code.parts for row in disassembled(part.content, part.low)):
         kind = step(mnemonic)
-        if kind in (Step.CALL, Step.JUMP, Step.BRANCH):
+        if kind in (FlowStep.CALL, FlowStep.JUMP, FlowStep.BRANCH):
             target = direct_target(operands)
             if target is None:
-                anywhere = anywhere or kind is Step.CALL or address not in code.tables
+                anywhere = anywhere or kind is FlowStep.CALL or address not in code.tables
             elif not code.holds(target):
                 leads_to.add(target)
-        elif kind is Step.NEXT:
+        elif kind is FlowStep.NEXT:
             registers |= written(mnemonic, operands)
             registers |= _vectors_written(mnemonic, operands)
-    return Written(frozenset(one for one in registers if one in LOST), frozenset(leads_to), anywhere)
+    return WrittenReference(frozenset(one for one in registers if one in LOST), frozenset(leads_to), anywhere)
 
 
 def _vectors_written(mnemonic: str, operands: str) -> set[int]:

@@ -6,9 +6,9 @@ import re
 import struct
 from collections.abc import Iterator
 
-from whyperf.debuginfo.machines.machine import Step
+from whyperf.debuginfo.machines.machine import FlowStep
 from whyperf.debuginfo.machines.x86_64 import control
-from whyperf.debuginfo.probes.x86_64.moving import Moved, relative_part
+from whyperf.debuginfo.probes.x86_64.moving import MovedInstruction, relative_part
 from whyperf.debuginfo.transplants.references import FunctionCode, Lost, Reference, References, Use
 from whyperf.debuginfo.transplants.refused import RefusedError
 
@@ -27,7 +27,7 @@ def references(code: FunctionCode, _lost: Lost) -> References:
         if not rows or rows[-1][0] + rows[-1][1] != part.high or any(row[2] == ".byte" for row in rows):
             raise RefusedError("not all of its code was understood")
         for start, size, mnemonic, operands in rows:
-            if control.step(mnemonic) not in (Step.NEXT, Step.STOP):
+            if control.step(mnemonic) not in (FlowStep.NEXT, FlowStep.STOP):
                 found += _leading(code, start, size, mnemonic, operands)
             if "[rip" in operands:
                 found.append(_relative(start, part.content[start - part.low :][:size], mnemonic, operands))
@@ -45,7 +45,7 @@ def _leading(code: FunctionCode, start: int, size: int, mnemonic: str, operands:
 
 def _relative(start: int, content: bytes, mnemonic: str, operands: str) -> Reference:
     one = relative_part(start, content)
-    if not isinstance(one, Moved) or one.near is None:
+    if not isinstance(one, MovedInstruction) or one.near is None:
         raise RefusedError(f"its instruction {mnemonic} at {start:#x} was not understood")
     use = Use.ADDRESS if mnemonic == "lea" else Use.ACCESS
     # The distance counts from the end of the instruction, which may be behind further bytes.

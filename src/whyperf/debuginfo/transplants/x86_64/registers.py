@@ -8,10 +8,10 @@ from typing import Any
 
 import capstone
 
-from whyperf.debuginfo.machines.machine import Step
+from whyperf.debuginfo.machines.machine import FlowStep
 from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.debuginfo.machines.x86_64 import control
-from whyperf.debuginfo.transplants.references import FunctionCode, Written
+from whyperf.debuginfo.transplants.references import FunctionCode, WrittenReference
 
 _NAMES = ("a", "d", "c", "b", "si", "di", "bp", "sp")
 _GENERAL = re.compile(r"[re]?(a|b|c|d)[xlh]$|[re]?(si|di|bp|sp)l?$|r(\d+)[dwb]?$")
@@ -19,7 +19,7 @@ _VECTOR = re.compile(r"[xyz]mm(\d+)$")
 LOST = frozenset((0, 1, 2, 4, 5, *range(8, 12), *range(VECTOR, VECTOR + 16)))
 
 
-def written_in(code: FunctionCode) -> Written:
+def written_in(code: FunctionCode) -> WrittenReference:
     registers: set[int] = set()
     leads_to: set[int] = set()
     anywhere = False
@@ -27,15 +27,15 @@ def written_in(code: FunctionCode) -> Written:
         for one in _decoder().disasm(part.content, part.low):
             mnemonic = one.mnemonic.rpartition(" ")[2]
             kind = control.step(mnemonic)
-            if kind in (Step.CALL, Step.JUMP, Step.BRANCH):
+            if kind in (FlowStep.CALL, FlowStep.JUMP, FlowStep.BRANCH):
                 target = control.direct_target(one.op_str)
                 if target is None:
-                    anywhere = anywhere or kind is Step.CALL or one.address not in code.tables
+                    anywhere = anywhere or kind is FlowStep.CALL or one.address not in code.tables
                 elif not code.holds(target):
                     leads_to.add(target)
             else:
                 registers |= {_number(one.reg_name(register)) for register in one.regs_access()[1]}
-    return Written(frozenset(registers & LOST), frozenset(leads_to), anywhere)
+    return WrittenReference(frozenset(registers & LOST), frozenset(leads_to), anywhere)
 
 
 @cache

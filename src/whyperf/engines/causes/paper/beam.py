@@ -9,10 +9,10 @@ import numpy as np
 from whyperf.engines.arrays import Bools, Int8s, Int32s, Ints
 from whyperf.engines.causes.edges import Edges
 from whyperf.engines.causes.graph import Graph
-from whyperf.engines.causes.settings import PaperSettings
+from whyperf.engines.causes.settings import CausesPaperSettings
 from whyperf.engines.causes.waits import Ended
 from whyperf.engines.compiled import njit
-from whyperf.engines.kernel.rules import Strength
+from whyperf.engines.kernel.rules import LinkStrength
 from whyperf.recording.events import EventKind
 from whyperf.recording.system_calls import NUMBERS
 
@@ -44,13 +44,13 @@ def search(
     edges: Edges,
     start: int,
     ends: Bools,
-    settings: PaperSettings | None = None,
+    settings: CausesPaperSettings | None = None,
     *,
     weak_edges: bool = True,
 ) -> list[CausalPath]:
     """Least penalty first. Without weak edges it is the paper's ablation (Table 4.4)."""
-    chosen = settings or PaperSettings()
-    usable = np.ones(len(edges.source), np.bool_) if weak_edges else edges.strength != Strength.WEAK
+    chosen = settings or CausesPaperSettings()
+    usable = np.ones(len(edges.source), np.bool_) if weak_edges else edges.strength != LinkStrength.WEAK
     node, parent, penalty, found = _beam(
         edges.start,
         edges.source,

@@ -8,8 +8,8 @@ from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.paper.beam import CausalPath, origins, search
 from whyperf.engines.causes.paper.signatures import VertexSignatures
 from whyperf.engines.causes.path import Anomaly
-from whyperf.engines.causes.roles import Roles
-from whyperf.engines.causes.settings import PaperSettings
+from whyperf.engines.causes.roles import ThreadRoles
+from whyperf.engines.causes.settings import CausesPaperSettings
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,10 @@ class Suspicious:
 
 
 class PaperMethod:
-    def __init__(self, stalled: Roles, normal: Roles | None, settings: PaperSettings | None = None) -> None:
-        self.settings = settings or PaperSettings()
+    def __init__(
+        self, stalled: ThreadRoles, normal: ThreadRoles | None, settings: CausesPaperSettings | None = None
+    ) -> None:
+        self.settings = settings or CausesPaperSettings()
         self.stalled, self.normal = stalled, normal
         self._stalled_signatures = VertexSignatures(stalled.graph)
         self._normal_signatures = VertexSignatures(normal.graph) if normal is not None else None

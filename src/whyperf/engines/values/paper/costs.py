@@ -9,7 +9,7 @@ import numpy as np
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Floats, Ints, Run, column, sums
 from whyperf.engines.values.readings import Readings
-from whyperf.engines.values.settings import PaperSettings
+from whyperf.engines.values.settings import ValuesPaperSettings
 from whyperf.engines.values.timeline import Timeline
 from whyperf.engines.values.variables import Variable
 
@@ -20,7 +20,7 @@ class RawCosts:
     An alarm interval is what a sample stands for: its weight.
     """
 
-    def __init__(self, run: Run, functions: FunctionIndex, when: Timeline, settings: PaperSettings) -> None:
+    def __init__(self, run: Run, functions: FunctionIndex, when: Timeline, settings: ValuesPaperSettings) -> None:
         self._when, self._depths = when, settings.unwind_depth + 1
         self._stack = column(run.recording.table("samples"), "stack").astype(np.int64)
         self._weight = column(run.recording.table("samples"), "weight").astype(np.float64) / 1e9
@@ -77,7 +77,9 @@ class RawCosts:
         return sums(symbols, weights, self._functions)
 
 
-def history_discount(good: Sequence[Floats], bad: Sequence[Floats], function: int, settings: PaperSettings) -> float:
+def history_discount(
+    good: Sequence[Floats], bad: Sequence[Floats], function: int, settings: ValuesPaperSettings
+) -> float:
     """The hist-discounter: how often it ranks higher in a normal profile than in a buggy one."""
     higher = compared = 0
     for normal in good:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from whyperf.engines.run import Ints
-from whyperf.engines.values.kinds import Dimension, Kind, ordered, steps
+from whyperf.engines.values.kinds import Dimension, ValueKind, ordered, steps
 from whyperf.engines.values.paper.monitored import basic
 from whyperf.engines.values.readings import Readings, run_lengths
-from whyperf.engines.values.settings import PaperSettings
+from whyperf.engines.values.settings import ValuesPaperSettings
 from whyperf.engines.values.statistics import Compare, compare_sorted, critical
 
 
@@ -26,7 +26,7 @@ class Discount:
     anomalous: bool
 
 
-def shallow(readings: Readings, settings: PaperSettings) -> Readings:
+def shallow(readings: Readings, settings: ValuesPaperSettings) -> Readings:
     """What virtual unwinding of the paper's depth would have read."""
     kept = readings.depth <= settings.unwind_depth
     if kept.all():
@@ -43,7 +43,7 @@ def shallow(readings: Readings, settings: PaperSettings) -> Readings:
     )
 
 
-def dimensions(readings: Readings, kind: Kind) -> dict[Dimension, Ints]:
+def dimensions(readings: Readings, kind: ValueKind) -> dict[Dimension, Ints]:
     """In the order of recording, whichever thread: the paper knows no threads."""
     raw = readings.raw
     costs = run_lengths(raw[1:] == raw[:-1]) if len(raw) else raw
@@ -58,7 +58,7 @@ def dimensions(readings: Readings, kind: Kind) -> dict[Dimension, Ints]:
 
 
 def discount(
-    good: Readings, bad: Readings, kind: Kind, settings: PaperSettings, merge: Compare | None = None
+    good: Readings, bad: Readings, kind: ValueKind, settings: ValuesPaperSettings, merge: Compare | None = None
 ) -> Discount:
     if not len(good):
         # Section 3.5.1, Redis-10310, and 3.5.4, MDEV-16289: what is unique to the buggy execution gets no discount.
@@ -69,7 +69,7 @@ def discount(
 
 
 def in_dimension(
-    good: Ints, bad: Ints, dimension: Dimension, settings: PaperSettings, merge: Compare | None = None
+    good: Ints, bad: Ints, dimension: Dimension, settings: ValuesPaperSettings, merge: Compare | None = None
 ) -> Discount:
     first, second = np.sort(good), np.sort(bad)
     compared = compare_sorted(first, second, distinct=settings.distinct_values, bins=settings.bins, merge=merge)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whyperf.engines.values.kinds import Kind
+from whyperf.engines.values.kinds import ValueKind
 from whyperf.engines.values.variables import GLOBAL, Variable
 
 _MEMBERS = ("->", ".", "()")  # p->n, s.n, v.size()
 
 
-def basic(kind: Kind) -> bool:
+def basic(kind: ValueKind) -> bool:
     """Pointers to basic types count as what they point to; what is left as a pointer is of no basic type."""
-    return kind is not Kind.POINTER
+    return kind is not ValueKind.POINTER
 
 
 def monitored(variables: Sequence[Variable]) -> list[int]:

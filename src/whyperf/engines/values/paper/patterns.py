@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from whyperf.engines.run import Floats, Ints
-from whyperf.engines.values.kinds import Dimension, Flags, Kind, first_size, numbers, step_numbers
+from whyperf.engines.values.kinds import Dimension, Flags, ValueKind, first_size, numbers, step_numbers
 from whyperf.engines.values.paper.discounts import dimensions, shallow
 from whyperf.engines.values.paper.ranking import Calibrated, Ranking
 from whyperf.engines.values.patterns import MISSING_CONSTRAINT, SCALABILITY, UNKNOWN, WRONG_CONSTRAINT
-from whyperf.engines.values.value_summary import Places, ReadAt
+from whyperf.engines.values.value_summary import FramePlaces, ReadAt
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def abnormal_samples(ranking: Ranking, one: Calibrated) -> AbnormalSamples | Non
     return AbnormalSamples(
         _range(usual / unit),
         _range(unusual / unit),
-        _read_at(strange, ranking.variables[one.variable].function, Places(ranking.bad)),
+        _read_at(strange, ranking.variables[one.variable].function, FramePlaces(ranking.bad)),
         scaled,
     )
 
@@ -73,13 +73,13 @@ def _range(plain: Floats) -> tuple[float, float] | None:
     return (float(plain.min()), float(plain.max())) if len(plain) else None
 
 
-def _plain(kind: Kind, dimension: Dimension, codes: Ints) -> Floats:
+def _plain(kind: ValueKind, dimension: Dimension, codes: Ints) -> Floats:
     if dimension is Dimension.VALUE:
         return numbers(kind, codes)
     return step_numbers(kind, codes) if dimension is Dimension.DELTA else codes.astype(np.float64)
 
 
-def _read_at(frames: Ints, function: int, places: Places) -> tuple[ReadAt, ...]:
+def _read_at(frames: Ints, function: int, places: FramePlaces) -> tuple[ReadAt, ...]:
     found: Counter[tuple[str, int, int]] = Counter()
     for frame, count in zip(*(part.tolist() for part in np.unique(frames, return_counts=True)), strict=True):
         found[places.of(frame, function)] += count

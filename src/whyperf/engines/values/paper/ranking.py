@@ -14,7 +14,7 @@ from whyperf.engines.values.loading import SideReadings, has_values, portions
 from whyperf.engines.values.paper.costs import RawCosts, history_discount
 from whyperf.engines.values.paper.discounts import Discount, discount, shallow
 from whyperf.engines.values.paper.monitored import basic, monitored
-from whyperf.engines.values.settings import PaperSettings, ValuesSettings
+from whyperf.engines.values.settings import ValuesPaperSettings, ValuesSettings
 from whyperf.engines.values.statistics import Compare
 from whyperf.engines.values.timeline import timeline
 from whyperf.engines.values.variables import Variable, VariableIndex
@@ -40,7 +40,7 @@ class Ranking:
     variables: tuple[Variable, ...]
     good: SideReadings
     bad: SideReadings
-    settings: PaperSettings
+    settings: ValuesPaperSettings
 
 
 @dataclass
@@ -59,9 +59,9 @@ class _Lowest:
             self.variable, self.discount = variable, discount
 
 
-def rank(good: Sequence[Run], bad: Sequence[Run], settings: PaperSettings | None = None) -> Ranking | None:
+def rank(good: Sequence[Run], bad: Sequence[Run], settings: ValuesPaperSettings | None = None) -> Ranking | None:
     """None where recordings of either kind hold no values."""
-    settings = settings or PaperSettings()
+    settings = settings or ValuesPaperSettings()
     good, bad = [run for run in good if has_values(run)], [run for run in bad if has_values(run)]
     if not good or not bad:
         return None
@@ -87,7 +87,7 @@ def _discounts(
     sides: dict[Run, SideReadings],
     costs: dict[Run, RawCosts],
     pair: tuple[Run, Run],
-    settings: PaperSettings,
+    settings: ValuesPaperSettings,
 ) -> dict[int, _Lowest]:
     """Per function the variable with the lowest discount."""
     normal, buggy = pair
