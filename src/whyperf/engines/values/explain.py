@@ -83,8 +83,8 @@ def _why_not(outcome: VariableOutcome, values: Values) -> str:
     slower = "differs, but no more than the whole function takes longer."
     reasons = {
         VariableStatus.NEW: "was read in the bad runs only: a new path, no anomaly.",
-        VariableStatus.FEW: f"was read too seldom at the same places: {values.settings.minimum_readings} readings of each "
-        f"kind are needed.",
+        VariableStatus.FEW: "was read too seldom at the same places: "
+        f"{values.settings.minimum_readings} readings of each kind are needed.",
         VariableStatus.RUN_CONSTANT: "has one value per run: several runs of each kind would tell whether it matters.",
         VariableStatus.INSUFFICIENT: "differs, but changes so seldom that these runs cannot tell: longer or more runs "
         "would.",
