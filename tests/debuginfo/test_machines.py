@@ -102,6 +102,30 @@ def test_where_ways_meet_only_what_both_bring_is_known() -> None:
     assert read(words(0xB4000061, 0x90000000, 0x14000002, 0x90000000, 0xB9401001))[-1] == "ldr w1, [0x1010]"
 
 
+def test_code_that_only_jumps_back_lead_to_brings_along_what_they_bring() -> None:
+    # adrp x4, 0x1000; cbz x1, A; b D; A: add x0, x4, #16; ret; C: b B; B: b A; D: b C
+    code = (0x90000004, 0xB4000041, 0x14000005, 0x91004080, 0xD65F03C0, 0x14000001, 0x17FFFFFD, 0x17FFFFFE)
+    assert read(words(*code))[3] == "adr x0, [0x1010]"
+
+
+def test_each_case_has_what_its_own_jump_brings() -> None:
+    # adrp x21, 0x1000, and a jump through the table at 0x1060; its first case: add x2, x21, #32; ret; its second:
+    # mov x21, #0, and a jump through the table at 0x1062
+    code = words(
+        *(0x90000015, 0x7100041F, 0x54000248, 0x90000001, 0x91018021, 0x38604820, 0x10000061, 0x8B208820, 0xD61F0000),
+        *(0x910082A2, 0xD65F03C0, 0xD2800015, 0x7100047F, 0x540000E8, 0x90000001, 0x91018821, 0x38634823, 0x10000061),
+        *(0x8B238823, 0xD61F0060, 0xD65F03C0, 0xD65F03C0),
+    )
+    tables = {0x1060: bytes([0, 2]), 0x1062: bytes([0, 1])}
+    told = list(AARCH64.decoded(code, AT, lambda address, size: tables[address][:size]).rows)
+    assert told[9][2:] == ("adr", "x2, [0x1020]")
+    # THEN tables that cannot be read, and entries that lead nowhere, leave what all jumps bring
+    assert list(AARCH64.decoded(code, AT).rows)[9][2:] == ("add", "x2, x21, #0x20")
+    for nowhere in (b"", bytes([0, 100])):
+        rows = AARCH64.decoded(code, AT, lambda _address, size, nowhere=nowhere: nowhere[:size]).rows
+        assert list(rows)[9][2:] == ("add", "x2, x21, #0x20")
+
+
 def test_a_call_loses_what_it_may_overwrite() -> None:
     # adrp x0, 0x1000; blr x5; ldr w1, [x0, #16]
     assert read(words(0x90000000, 0xD63F00A0, 0xB9401001))[-1] == "ldr w1, [x0, #0x10]"

@@ -28,7 +28,7 @@ from whyperf.recording.identity import is_named_by_address
 UInt64s = npt.NDArray[np.uint64]
 
 _MOST_BYTES = 4 << 20  # of code are read as a whole: about four seconds, once
-_KEPT_AS = ".fingerprints-4"  # to be counted up whenever words or numbers are made in another way
+_KEPT_AS = ".fingerprints-5"  # to be counted up whenever words or numbers are made in another way
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ def _read(binary: Binary, wanted: Int32s | None) -> Fingerprints:
     numbers: dict[str, int] = {}
     addresses, used = array("Q"), array("L")
     for low, high in zip(code.body_low[bodies].tolist(), code.body_high[bodies].tolist(), strict=True):
-        for start, size, mnemonic, operands in machine.decoded(image.read(low, high - low), low).rows:
+        for start, size, mnemonic, operands in machine.decoded(image.read(low, high - low), low, image.read).rows:
             word = words.of(start, size, mnemonic, operands)
             if word:
                 addresses.append(start)

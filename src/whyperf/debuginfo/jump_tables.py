@@ -81,11 +81,7 @@ class _Tables:
         return min(room, _ENTRIES_MAX)
 
     def _relative(self, place: int, jump: TableJump) -> Iterator[int]:
-        size, base = jump.entry_bytes, place if jump.base is None else jump.base
-        content = self._image.read(place, size * self._room(place, jump))
-        for at in range(0, len(content) - size + 1, size):
-            distance = int.from_bytes(content[at : at + size], "little", signed=jump.is_signed)
-            yield base + (distance << jump.shift)
+        return jump.targets(place, self._image.read(place, jump.entry_bytes * self._room(place, jump)))
 
     def _absolute(self, place: int, jump: TableJump) -> Iterator[int]:
         for number in range(self._room(place, jump)):

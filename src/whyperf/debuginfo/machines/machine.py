@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import Protocol
 
 from whyperf.debuginfo.machines.operations import Operation
 from whyperf.recording.deep_tables import MemoryUse
 
 Row = tuple[int, int, str, str]
 """Address, size, mnemonic without prefixes that change nothing here, operands of an instruction."""
+Read = Callable[[int, int], bytes]
+"""So many bytes of a file's memory from an address on; fewer where it ends."""
 
 
 class FlowStep(Enum):
@@ -36,12 +39,24 @@ class TableJump:
     table: int | None
     entries: int | None
 
+    def targets(self, table: int, content: bytes) -> Iterator[int]:
+        """Where distances lead that this holds."""
+        base = table if self.base is None else self.base
+        for at in range(0, len(content) - self.entry_bytes + 1, self.entry_bytes):
+            distance = int.from_bytes(content[at : at + self.entry_bytes], "little", signed=self.is_signed)
+            yield base + (distance << self.shift)
+
 
 @dataclass(frozen=True)
 class DecodedCode:
     rows: Iterable[Row]
     table_jumps: Mapping[int, TableJump]
     """By address; complete for all rows that were read."""
+
+
+class Decode(Protocol):
+    def __call__(self, content: bytes, address: int, read: Read | None = None, /) -> DecodedCode:
+        """`read`: what else the file holds, such as tables."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +110,7 @@ class Machine:
     """`e_machine` of its files."""
     rows: Callable[[bytes, int], Iterator[Row]]
     """Of code and its address, as each instruction alone reads; bytes that are no instructions are passed over."""
-    decoded: Callable[[bytes, int], DecodedCode]
+    decoded: Decode
     """The same with addresses that take several instructions put together."""
     step: Callable[[str], FlowStep]
     is_trap: Callable[[str], bool]

@@ -6,15 +6,17 @@ such a load as `ldr x1, [0x11010]`, a call of what was loaded as `blr [0x11010]`
 Addresses from which others are only counted, as gcc does with what lies side by side, read as pages' do.
 
 Code is followed in the order of addresses, again and again until what jumps back bring along is what was assumed. Where
-ways meet, what is the same on all of them stays known. Code to which no jump leads directly is taken for cases of all
-jumps through tables; handlers of exceptions look the same, so that of what calls lose nothing is known there.
+ways meet, what is the same on all of them stays known. A jump through a table leads to its cases where the table can be
+read. Code to which no jump is seen to lead is taken for cases of all other jumps through tables; handlers of exceptions
+look the same, so that of what calls lose nothing is known there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
-from functools import cache
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from typing import Any
 
 import capstone
@@ -37,9 +39,10 @@ from whyperf.debuginfo.machines.aarch64.held import (
     without_bounds,
     written,
 )
-from whyperf.debuginfo.machines.machine import DecodedCode, FlowStep, Row, TableJump
+from whyperf.debuginfo.machines.machine import DecodedCode, FlowStep, Read, Row, TableJump
 
-_MOST_ROUNDS = 8
+_MOST_ROUNDS = 64
+_POINTER_BYTES = 8
 _CASES = -1
 """In place of an address: where jumps through tables lead."""
 
@@ -49,16 +52,16 @@ def rows(content: bytes, address: int) -> Iterator[Row]:
     return found
 
 
-def decoded(content: bytes, address: int) -> DecodedCode:
+def decoded(content: bytes, address: int, read: Read | None = None) -> DecodedCode:
     code = _Code.of(list(rows(content, address)))
-    entered: dict[int, Known] = {}
+    if read is not None:
+        code = code.with_tables(read)
+    brought: dict[int, Known] = {}
     for _ in range(_MOST_ROUNDS):
-        follower = _Follower(code, entered)
+        follower = _Follower(code, brought)
         follower.follow()
-        otherwise = follower.entered_otherwise()
-        if not otherwise:
+        if not follower.brings_less:
             return DecodedCode(follower.rows, follower.table_jumps)
-        entered |= otherwise
     follower = _Follower(code, dict.fromkeys((*code.repeated, _CASES), NOTHING))
     follower.follow()
     return DecodedCode(follower.rows, follower.table_jumps)
@@ -67,15 +70,43 @@ def decoded(content: bytes, address: int) -> DecodedCode:
 @dataclass(frozen=True)
 class _Code:
     rows: Sequence[Row]
+    targets: frozenset[int]
+    """Where direct jumps lead to."""
     repeated: frozenset[int]
     """Where jumps back lead to."""
     calls: bool
+    read: Read | None = None
+    tables: tuple[int, ...] = ()
+    """Through which it jumps, if they can be read."""
 
     @classmethod
     def of(cls, code: Sequence[Row]) -> _Code:
-        jumps = ((row[0], direct_target(row[3])) for row in code if step(row[2]) in (FlowStep.JUMP, FlowStep.BRANCH))
+        jumps = [(row[0], direct_target(row[3])) for row in code if step(row[2]) in (FlowStep.JUMP, FlowStep.BRANCH)]
+        targets = frozenset(target for _, target in jumps if target is not None)
         repeated = frozenset(target for start, target in jumps if target is not None and target <= start)
-        return cls(code, repeated, any(step(row[2]) is FlowStep.CALL for row in code))
+        return cls(code, targets, repeated, any(step(row[2]) is FlowStep.CALL for row in code))
+
+    def with_tables(self, read: Read) -> _Code:
+        follower = _Follower(self, {})
+        follower.follow()
+        tables = {jump.table for jump in follower.table_jumps.values() if jump.table is not None}
+        return replace(self, read=read, tables=tuple(sorted(tables))) if tables else self
+
+    @cached_property
+    def _starts(self) -> frozenset[int]:
+        return frozenset(row[0] for row in self.rows)
+
+    def cases(self, jump: TableJump) -> list[int]:
+        """Where a jump leads if its table can be read; else empty."""
+        if self.read is None or jump.table is None or jump.entry_bytes == _POINTER_BYTES:
+            return []  # pointers are the dynamic linker's
+        entries = jump.entries
+        if entries is None:
+            after = bisect_right(self.tables, jump.table)
+            room = self.tables[after] - jump.table if after < len(self.tables) else 0
+            entries = room // jump.entry_bytes
+        targets = list(jump.targets(jump.table, self.read(jump.table, jump.entry_bytes * entries)))
+        return targets if len(targets) == entries and self._starts.issuperset(targets) else []
 
 
 @dataclass
@@ -83,23 +114,17 @@ class _Follower:
     """Goes through a function once."""
 
     code: _Code
-    entered: Mapping[int, Known]
-    """What jumps back bring along to their targets, and jumps through tables to cases, as earlier rounds found."""
+    brought: dict[int, Known]
+    """By target: what all jumps bring along that were followed so far, in earlier rounds too; the less the later. A
+    target that is missing was not reached yet."""
+    brings_less: bool = False
+    """Some jump back, or through a table, brings less than was assumed where it leads to."""
     rows: list[Row] = field(default_factory=list)
     table_jumps: dict[int, TableJump] = field(default_factory=dict)
     _known: Known = field(default_factory=dict)
     """Never changed, but replaced: others keep it."""
-    _ahead: dict[int, Known] = field(default_factory=dict)
-    """What jumps bring along to targets further on."""
-    _back: dict[int, Known] = field(default_factory=dict)
-    """What jumps back bring along in this round."""
-    _assumed: dict[int, Known] = field(default_factory=dict)
-    """What was taken to be known where they lead to."""
-    _assumed_in_cases: list[Known] = field(default_factory=list)
-    _by_jumps_back: set[int] = field(default_factory=set)
-    """Where nothing else leads to."""
     _unreached: bool = False
-    """Only by jumps back of which no round has told yet what they bring along: nothing goes on from there."""
+    """No jump that leads here was followed yet: nothing goes on from here."""
     _compared: tuple[int, int] | None = None
     """A register, and the number that it was compared with last."""
     _made: dict[int, int] = field(default_factory=dict)
@@ -108,7 +133,7 @@ class _Follower:
     def follow(self) -> None:
         falls = True
         for start, size, mnemonic, operands in self.code.rows:
-            if not falls or start in self._ahead or start in self.code.repeated:
+            if not falls or start in self.brought or start in self.code.repeated:
                 self._arrive(start, falls)
             kind = step(mnemonic)
             if kind is FlowStep.NEXT:
@@ -117,46 +142,26 @@ class _Follower:
                 self.rows.append((start, size, mnemonic, self._leave(kind, start, mnemonic, operands)))
             falls = kind not in (FlowStep.JUMP, FlowStep.STOP)
 
-    def entered_otherwise(self) -> dict[int, Known]:
-        """What the next round is to assume; empty if this one assumed what it found."""
-        found: dict[int, Known] = {}
-        for target, assumed in self._assumed.items():
-            known = self._back.get(target, NOTHING)
-            agreed = known if target in self._by_jumps_back else common(assumed, known)
-            if agreed != assumed:
-                found[target] = agreed
-        cases = self._back.get(_CASES, NOTHING)
-        if any(common(assumed, cases) != assumed for assumed in self._assumed_in_cases):
-            found[_CASES] = common(self.entered.get(_CASES, cases), cases)
-        return found
-
     def _arrive(self, start: int, falls: bool) -> None:
         ways = [self._known] if falls and not self._unreached else []
-        if start in self._ahead:
-            ways.append(self._ahead.pop(start))
-        if start in self.code.repeated:
-            if not ways:
-                self._by_jumps_back.add(start)
-            if start in self.entered:
-                ways.append(self.entered[start])
-        elif not ways:
-            ways.append(self._in_cases())
+        if start in self.brought:
+            ways.append(self.brought[start])
+        elif not ways and start not in self.code.targets:
+            ways.append(self.brought.get(_CASES, NOTHING))
         self._unreached = not ways
         known = ways[0] if ways else NOTHING
         for other in ways[1:]:
             known = common(known, other)
-        if start in self.code.repeated:
-            self._assumed[start] = known = without_bounds(known)
-        self._known = known
+        self._known = without_bounds(known) if start in self.code.repeated else known
 
-    def _in_cases(self) -> Known:
-        known = self.entered.get(_CASES, self._back.get(_CASES, NOTHING))
-        self._assumed_in_cases.append(known)
-        return known
-
-    def _bring_back(self, target: int, known: Known) -> None:
-        known = without_bounds(known)
-        self._back[target] = common(self._back[target], known) if target in self._back else known
+    def _bring(self, target: int, known: Known, *, back: bool) -> None:
+        if back:
+            known = without_bounds(known)
+        before = self.brought.get(target)
+        after = known if before is None else common(before, known)
+        if before is None or after != before:
+            self.brought[target] = after
+            self.brings_less |= back
 
     def _leave(self, kind: FlowStep, start: int, mnemonic: str, operands: str) -> str:
         """Follows a jump or a call; its operands."""
@@ -165,16 +170,18 @@ class _Follower:
         target = direct_target(operands)
         if target is not None and kind in (FlowStep.JUMP, FlowStep.BRANCH):
             jumping, self._known = bounded(self._known, self._compared, mnemonic)
-            if target <= start:
-                self._bring_back(target, jumping)
-            else:
-                self._ahead[target] = common(self._ahead[target], jumping) if target in self._ahead else jumping
+            self._bring(target, jumping, back=target <= start)
             return operands
         held = self._known.get(first_register(operands))
         if kind is FlowStep.JUMP and (through := table_jump(held)) is not None:
             self.table_jumps[start] = through
+            cases = self.code.cases(through)
+            for case in cases:
+                self._bring(case, self._known, back=case <= start)
+            if cases:
+                return operands
             kept = ((key, one) for key, one in self._known.items() if not (self.code.calls and key in LOST_IN_CALLS))
-            self._bring_back(_CASES, dict(kept))
+            self._bring(_CASES, dict(kept), back=True)
         elif kind is FlowStep.CALL:
             self._forget(LOST_IN_CALLS)
         return f"[{held.slot:#x}]" if isinstance(held, LoadedPointer) else operands

@@ -9,7 +9,7 @@ from typing import Any
 
 import capstone
 
-from whyperf.debuginfo.machines.machine import DecodedCode, FlowStep, Row
+from whyperf.debuginfo.machines.machine import DecodedCode, FlowStep, Read, Row
 
 _DIRECT_TARGET = re.compile(r"0x[0-9a-f]+$|[0-9]+$")
 _RELATIVE = re.compile(r"\[rip(?: ([+-]) (\w+))?\]")
@@ -25,7 +25,7 @@ def instructions(content: bytes, address: int) -> Iterator[Row]:
         yield start, size, text.rpartition(" ")[2] if text.startswith(_PREFIXES) else text, operands
 
 
-def decoded(content: bytes, address: int) -> DecodedCode:
+def decoded(content: bytes, address: int, _read: Read | None = None) -> DecodedCode:
     return DecodedCode(instructions(content, address), {})
 
 
