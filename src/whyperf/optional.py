@@ -6,12 +6,13 @@ import importlib.util
 import os
 import shlex
 import sys
-import sysconfig
+from pathlib import Path
 
 from whyperf.errors import WhyperfError
 
-_SUDO = "" if os.access(sysconfig.get_path("purelib"), os.W_OK) else "sudo "
-INSTALL_NUMBA = f"{_SUDO}{shlex.quote(sys.executable)} -m pip install 'whyperf[trace]'"
+# Where whyperf is the user's own, pip installs for the user as well.
+_SUDO = "" if os.access(Path(__file__).parents[1], os.W_OK) else "sudo "
+INSTALL_NUMBA = f"{_SUDO}{shlex.quote(sys.executable)} -m pip install 'numba>=0.60'"
 
 
 def has_numba() -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Whyperf, sentence
-from whyperf.cli import doctor_fixes
+from whyperf.cli import doctor, doctor_fixes
 from whyperf.cli.doctor_fixes import commands_of, run_fixes, runnable
 from whyperf.collect.machine import Check, CheckState
 from whyperf.optional import INSTALL_NUMBA
@@ -82,8 +82,14 @@ def test_the_question_says_who_needs_root(
     assert SETTING in said and "needs root" in said and "until the next boot" in said
 
 
+def test_yes_does_not_cover_settings_of_the_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+    assert doctor._agrees(PACKAGES) and not doctor._agrees(SETTING)
+    assert "run it yourself" in capsys.readouterr().out
+
+
 @pytest.mark.process
 def test_without_a_terminal_nothing_is_asked_or_run(whyperf: Whyperf) -> None:
     done = whyperf("doctor", "--fix")
     assert "no terminal to ask on" in sentence(done, 2)
     assert "--yes belongs to --fix" in sentence(whyperf("doctor", "--yes"), 2)
+    assert "--fix prints no JSON" in sentence(whyperf("doctor", "--fix", "--json"), 2)

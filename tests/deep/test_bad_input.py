@@ -17,7 +17,7 @@ import pytest
 
 from tests.cli.conftest import Whyperf, sentence
 from tests.recording.full_disk import full_disk
-from whyperf.collect.dependences import run
+from whyperf.collect.dependences import run, tool_build
 from whyperf.collect.dependences.valgrind import find_valgrind
 from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.program import find_program
@@ -53,6 +53,21 @@ def test_the_tool_is_compiled_once_for_each_valgrind(monkeypatch: pytest.MonkeyP
     again = find_valgrind(only_valgrind(tmp_path / "bin"))
     assert again.parts is None and again.tools == found.tools
     assert list(found.tools.parent.iterdir()) == [found.tools]
+
+
+def test_an_incomplete_tool_is_built_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    found = find_valgrind(os.environ)
+    found.tools.mkdir(parents=True)
+    (found.tools / "default.supp").touch()
+    found.prepare()
+    assert find_valgrind(os.environ).parts is None
+
+
+def test_the_tool_is_compiled_without_a_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tool_build, "_COMPILE", (*tool_build._COMPILE, "-Wall", "-Wextra", "-Werror"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    find_valgrind(os.environ).prepare()
 
 
 def only_valgrind(folder: Path) -> dict[str, str]:

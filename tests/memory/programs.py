@@ -67,15 +67,15 @@ char *fit(char *item) { return realloc(item, 2000); }
 void fill(int i, int bad) { char *item = make_item(i, 8000); held[i] = bad ? item : fit(item); }
 void work(int bad) { for (int i = 0; i < 5000; i++) fill(i, bad); for (int i = 0; i < 5000; i++) free(held[i]); }
 """
-# 40 MB by another function, or 60 MB by the function that called it.
-MOVED = """
-static char *held[15];
-void by_another(void) { for (int i = 0; i < 10; i++) held[i] = memset(malloc(4000000), i, 4000000); }
-void itself(int bad) {
-    if (!bad) by_another();
-    else for (int i = 0; i < 15; i++) held[i] = memset(malloc(4000000), i, 4000000);
+# Buffers that grow step by step, and are freed, or not.
+GROWN = """
+static char *grow(char *item) {
+    for (int size = 2000; size <= 8000; size += 1000) item = realloc(item, size);
+    return item;
 }
-void work(int bad) { itself(bad); for (int i = 0; i < 15; i++) free(held[i]); }
+char *fill(int i) { return grow(make_item(i, 1000)); }
+void finish(char *item) { free(item); }
+void work(int bad) { for (int i = 0; i < 5000; i++) { char *item = fill(i); if (!bad) finish(item); } }
 """
 MAIN = """
 int main(int count, char **words) { work(count > 1 && !strcmp(words[1], "bad")); return 0; }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from whyperf.cli.doctor_fixes import ask, check_can_ask, run_fixes, runnable
+from whyperf.cli.doctor_fixes import ask, check_can_ask, is_asked_always, run_fixes, runnable
 from whyperf.collect.machine import Check, CheckState, examine
 from whyperf.errors import WhyperfError
 
@@ -13,7 +13,7 @@ NAME = "doctor"
 SUMMARY = "check this machine and print how to fix what is missing"
 EXAMPLES = """\
 Exit status 0: programs can be recorded here.
---fix asks before each command; what changes your shell's variables is left to you.
+--fix asks before each command. It leaves your shell's variables to you, and with --yes the kernel's settings too.
 """
 
 _MARKS = {CheckState.FINE: "ok", CheckState.LIMITED: "limited", CheckState.MISSING: "MISSING"}
@@ -26,6 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.fix and args.json:
+        raise WhyperfError("--fix prints no JSON.", "whyperf doctor --json", status=2)
     if args.fix:
         return _fix(yes=args.yes)
     if args.yes:
@@ -40,10 +42,18 @@ def _fix(*, yes: bool) -> int:
     if not runnable(checks):
         print("There is no command to run.")
         return status
-    if not run_fixes(checks, (lambda _: True) if yes else ask):
+    if not run_fixes(checks, _agrees if yes else ask):
         return status
     print()
     return _print(examine())
+
+
+def _agrees(fix: str) -> bool:
+    """What --yes covers."""
+    if is_asked_always(fix):
+        print(f"\n  {fix}\nThis lowers a protection of all users of this machine: run it yourself if you want it.")
+        return False
+    return True
 
 
 def _print(checks: list[Check], *, as_json: bool = False) -> int:

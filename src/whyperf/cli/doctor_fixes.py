@@ -25,10 +25,16 @@ def runnable(checks: Iterable[Check]) -> list[str]:
     return [fix for fix in fixes if fix.startswith((_PACKAGES, _SETTING)) or fix == INSTALL_NUMBA]
 
 
+def is_asked_always(fix: str) -> bool:
+    """A setting of the kernel lowers a protection of all users: that is decided one by one."""
+    return fix.startswith(_SETTING)
+
+
 def ask(fix: str) -> bool:
     print(f"\n  {fix}")
     notes = ["it needs root, sudo may ask for your password"] if fix.startswith("sudo ") and os.geteuid() else []
-    notes += ["it holds until the next boot"] if fix.startswith(_SETTING) else []
+    if is_asked_always(fix):
+        notes.append("it lowers a protection of all users of this machine, until the next boot")
     question = f"Run this?{''.join(f' ({note})' for note in notes)} [y/N] "
     try:
         return input(question).strip().lower() in ("y", "yes")

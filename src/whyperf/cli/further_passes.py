@@ -89,7 +89,8 @@ class FurtherPasses:
             is_proof = choice.kind is Pass.PROOF
             kept = _KEPT_FOR_PROOF * budget if wanted and not is_proof else 0.0
             if not fits(needed, ends - kept - time.monotonic()) and not (wanted and is_proof):
-                _say(f"not {choice.why}: it needs about {seconds_in_words(needed)}, and --budget decides")
+                limit = "half of the time is kept for the proof" if kept else "--budget decides"
+                _say(f"not {choice.why}: it needs about {seconds_in_words(needed)}, and {limit}")
                 if wanted:
                     continue
                 break

@@ -231,8 +231,8 @@ def _deep() -> Check:
 def _diagnosing_events() -> Check:
     if not has_numba():
         finding = "numba is not installed: recordings made with --trace or --deep cannot be diagnosed here"
-        return Check("event loops", CheckState.LIMITED, finding, INSTALL_NUMBA)
-    return Check("event loops", CheckState.FINE, "recordings made with --trace or --deep can be diagnosed")
+        return Check("diagnosing events", CheckState.LIMITED, finding, INSTALL_NUMBA)
+    return Check("diagnosing events", CheckState.FINE, "recordings made with --trace or --deep can be diagnosed")
 
 
 def _cache() -> Check:

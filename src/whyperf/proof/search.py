@@ -83,7 +83,7 @@ class Search(Generic[_Change]):
 
     def _by_halves(self, every: Sequence[_Change]) -> list[_Change]:
         found = list(every)
-        if len(found) > 1 and not self._removes_most(found):
+        if len(found) > 1 and (self.is_time_up or not self._removes_most(found)):
             return []
         while len(found) > 1 and not self.is_time_up:
             middle = len(found) // 2

@@ -50,7 +50,7 @@ def tool_folder(version: str) -> Path:
     digest = hashlib.sha256()
     for path in sorted(SOURCES.rglob("*.[ch]")):
         digest.update(path.read_bytes())
-    return cache_root() / CACHE / f"{version}-{digest.hexdigest()[:16]}"
+    return cache_root() / CACHE / f"{version}-{_machine()}-{digest.hexdigest()[:16]}"
 
 
 def is_built(folder: Path) -> bool:
@@ -97,17 +97,22 @@ def build(parts: Parts, folder: Path) -> None:
             if done.returncode:
                 first = next((line for line in done.stderr.splitlines() if "error" in line), "no reason given")
                 raise WhyperfError(f"The tool for Valgrind could not be compiled: {first}.", INSTALL)
-            if not is_built(folder):
-                new.rename(folder)
-    except FileExistsError:
-        return  # somebody else was faster
+            _put(new, folder)
     except OSError as error:
-        if is_built(folder):
-            return
         raise WhyperfError(
             f"The tool for Valgrind cannot be written below {folder.parent}: {error.strerror}.",
             "export XDG_CACHE_HOME=$(mktemp -d)",
         ) from None
+
+
+def _put(new: Path, folder: Path) -> None:
+    try:
+        new.rename(folder)
+    except OSError:
+        if is_built(folder):
+            return  # somebody else was faster
+        shutil.rmtree(folder)  # what is incomplete
+        new.rename(folder)
 
 
 def _command(parts: Parts, tool: Path) -> list[str]:

@@ -13,7 +13,7 @@ from whyperf.engines.changed_code import ChangedCode, compare_code
 from whyperf.engines.context_tree import ROOT
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.holdings import Holdings, holdings_of
-from whyperf.engines.memory.changes import Amount, GrowthReason, MemoryChange, change_of
+from whyperf.engines.memory.changes import Amount, MemoryChange, change_of
 from whyperf.engines.memory.contexts import MemoryContexts, allocated, live, place, samples
 from whyperf.engines.memory.deciders import Deciders, mean, named_wrappers
 from whyperf.engines.memory.frees import NotFreeing, who_stopped
@@ -87,23 +87,7 @@ class MemoryExcess:
         change = change_of(self.contexts, where, self.amount)
         node = max(deciding, key=lambda one: (deciding[one], -one))
         stopped = who_stopped(self.contexts, where, change, self._wrappers, self.settings)
-        responsible = function if change.reason is GrowthReason.NEW else -1
-        if change.reason is GrowthReason.NOT_FREED and stopped is not None:
-            responsible = stopped.function
-        if responsible >= 0:
-            where = np.union1d(where, self._vanished_below(responsible))
-            change = change_of(self.contexts, where, self.amount)
         return MemoryAccount(function, node, where, 0.0, change, stopped)
-
-    def _vanished_below(self, function: int) -> Ints:
-        """Contexts that hold less than before, in what the function calls. What is new in it may replace them; what it
-        no longer frees may have been freed for a smaller copy."""
-        tree = self.contexts.tree
-        inside = (tree.function == function).tolist()
-        for node, parent in enumerate(tree.parent.tolist()):
-            inside[node] = inside[node] or (node != ROOT and inside[parent])
-        found: Ints = np.flatnonzero(np.array(inside) & (self.by_node < 0))
-        return found
 
     @cached_property
     def _used(self) -> Floats:

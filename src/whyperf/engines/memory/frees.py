@@ -9,7 +9,7 @@ import numpy as np
 
 from whyperf.engines.context_tree import ROOT
 from whyperf.engines.memory.changes import MemoryChange, freed_in
-from whyperf.engines.memory.contexts import LOST, MemoryContexts, allocated, samples
+from whyperf.engines.memory.contexts import MemoryContexts, allocated, samples
 from whyperf.engines.memory.deciders import Deciders, mean
 from whyperf.engines.memory.settings import MemorySettings
 from whyperf.engines.run import Floats, Ints
@@ -21,7 +21,7 @@ class NotFreeing:
     node: int
     good: float  # part of what was allocated that it freed
     bad: float
-    resizes: bool  # in good runs it gives the larger part back by realloc, for a smaller block
+    resizes: bool  # what good runs free there, and bad runs do not, they free by realloc
 
 
 def who_stopped(
@@ -40,14 +40,15 @@ def who_stopped(
     before, now = (float(contexts.tree.inclusive(part)[at]) for part in (good_part, bad_part))
     if before - now < settings.freed_part * _missing(change) or before <= now:
         return None
-    return NotFreeing(contexts.function(at), at, before, now, _resized_part(contexts, nodes) > settings.freed_part)
+    resizes = _resized_part(contexts, nodes, innermost) > settings.freed_part
+    return NotFreeing(contexts.function(at), at, before, now, resizes)
 
 
-def _resized_part(contexts: MemoryContexts, nodes: Ints) -> float:
-    """Of what good runs freed of it: a call that frees and allocates is one of realloc."""
+def _resized_part(contexts: MemoryContexts, nodes: Ints, freeing: int) -> float:
+    """Of what good runs free of it in one context: a call that frees and allocates is one of realloc."""
     freed = resized = 0.0
     for one in contexts.good:
-        known = np.isin(one.node, nodes) & (one.freed_node != LOST)
+        known = np.isin(one.node, nodes) & (one.freed_node == freeing)
         freed += float(one.held.weight[known].sum())
         resized += float(one.held.weight[known & np.isin(one.held.freed_stack, one.held.stack)].sum())
     return resized / freed if freed else 0.0

@@ -84,7 +84,8 @@ def frees_less_through(account: MemoryAccount, allocator: str, freer: str) -> Sa
     if stopped is None:
         return why(account)
     verb = "shrinks" if stopped.resizes else "frees"
-    parts = f"{percent(min(1.0, stopped.good))} of what {allocator} allocates in good runs, {percent(stopped.bad)} now"
+    good, now = (percent(min(1.0, part)) for part in (stopped.good, stopped.bad))
+    parts = f"{good} of what {allocator} allocates in good runs, {now} now"
     held = f"{in_bytes(change.bad.live)} are in use at the peak, was {in_bytes(change.good.live)}"
     return Said(f"changed between the builds. Through {freer} it {verb} {parts}; {held}.", _kept_pattern(account))
 

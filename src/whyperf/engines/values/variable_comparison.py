@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -107,16 +108,11 @@ class Judging:
         self._same_text = len({_builds(run) for run in (*good, *bad)}) == 1
         rates = [run.manifest.sampling.rate_hz for run in (*good, *bad)]
         self._same_rate = max(rates) <= _SAME_RATE * min(rates)
-        self._compiled = self._good.total + self._bad.total >= settings.compiled_from and has_numba()
+        self._is_large = self._good.total + self._bad.total >= settings.compiled_from
 
     @property
     def _merge(self) -> Compare | None:
-        if not self._compiled:
-            return None
-        from whyperf.engines.values.kernels import merge_sorted
-
-        compiled: Compare = merge_sorted
-        return compiled
+        return _compiled_merge() if self._is_large else None
 
     def all(self, executor: Executor = HERE) -> tuple[list[VariableOutcome], list[VariableCandidate]]:
         numbered = [
@@ -257,3 +253,14 @@ def _builds(run: Run) -> frozenset[str]:
     table = run.recording.table("modules")
     columns = zip(texts(table, "name"), texts(table, "build_id"), texts(table, "origin"), strict=True)
     return frozenset(f"{name} {build}" for name, build, origin in columns if origin == "program")
+
+
+@cache
+def _compiled_merge() -> Compare | None:
+    """Where this process has a compiler: a cluster's worker may have none."""
+    if not has_numba():
+        return None
+    from whyperf.engines.values.kernels import merge_sorted
+
+    compiled: Compare = merge_sorted
+    return compiled
