@@ -120,7 +120,9 @@ def test_what_is_not_moved() -> None:
 
 
 @needs_machine
-@pytest.mark.parametrize("binary", BINARIES, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "binary", [BINARIES[0], pytest.param(BINARIES[1], marks=pytest.mark.long)], ids=lambda path: path.name
+)
 def test_stubs_of_real_binaries_do_what_was_replaced(binary: Path) -> None:
     plan, _ = planned(binary)
     by_kind: Counter[str] = Counter()
