@@ -156,7 +156,7 @@ pictures: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/browser $(PAGE) ## docs/
 wheel: $(STAMPS)/installed $(STAMPS)/tools $(PAGE) ## dist/whyperf-*.whl: runs without a compiler and system packages, from Python 3.11 on
 	rm -rf build/wheel dist/whyperf-*.whl
 	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheel .
-	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python tools/repair_wheel.py build/wheel/whyperf-*.whl dist
+	$(BIN)/python tools/repair_wheel.py build/wheel/whyperf-*.whl dist
 
 deb: wheel ## dist/whyperf_*.deb, for the Python of this system; with man pages and completions for bash, zsh and fish
 	$(PIP) -r requirements/docs.txt

@@ -46,7 +46,7 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--prove",
         action="store_true",
-        help="follow what decides back to who set it, and force it there to see whether the time goes (up to 5m more)",
+        help="follow the deciding value back to its origin, and force it: does the excess go away? (up to 5m more)",
     )
     add_output_files(group)
 
@@ -89,8 +89,8 @@ class FurtherPasses:
             is_proof = choice.kind is Pass.PROOF
             kept = _KEPT_FOR_PROOF * budget if wanted and not is_proof else 0.0
             if not fits(needed, ends - kept - time.monotonic()) and not (wanted and is_proof):
-                limit = "half of the time is kept for the proof" if kept else "--budget decides"
-                _say(f"not {choice.why}: it needs about {seconds_in_words(needed)}, and {limit}")
+                left = "half of --budget is kept for the proof" if kept else "that is more than --budget leaves"
+                _say(f"not {choice.why}: it needs about {seconds_in_words(needed)}, and {left}")
                 if wanted:
                     continue
                 break

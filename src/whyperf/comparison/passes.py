@@ -35,7 +35,7 @@ _BY_OPTION = {
     "--clock": PassChoice(Pass.WAITS, "sampling waiting threads, because the time went into waiting"),
 }
 _MEMORY = PassChoice(Pass.MEMORY, "sampling allocations, because memory grew and time did not")
-_PROVE = PassChoice(Pass.PROOF, "following what decides back to who set it, and forcing it")
+_PROVE = PassChoice(Pass.PROOF, "following the deciding value back to its origin, and forcing it")
 _COUNT = PassChoice(Pass.COUNTS, "counting calls, because the program computes more")
 
 

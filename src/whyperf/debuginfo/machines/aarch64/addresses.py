@@ -62,7 +62,8 @@ def decoded(content: bytes, address: int, read: Read | None = None) -> DecodedCo
         follower.follow()
         if not follower.brings_less:
             return DecodedCode(follower.rows, follower.table_jumps)
-    follower = _Follower(code, dict.fromkeys((*code.repeated, _CASES), NOTHING))
+    unread = replace(code, read=None)  # so that every case is taken for one of all jumps
+    follower = _Follower(unread, dict.fromkeys((*code.repeated, _CASES), NOTHING))
     follower.follow()
     return DecodedCode(follower.rows, follower.table_jumps)
 
