@@ -32,6 +32,14 @@ def test_where_a_value_was_followed_back_it_says_who_set_it() -> None:
     assert said == "`configure`: here `limit` is 9,000, was 30"
 
 
+def test_a_range_of_values_is_not_cut() -> None:
+    verdict = verdicts.difference()
+    told = "The table is typically 16 (2 .. 16); was 5: it flips a branch."
+    ranging = replace(verdict.suspects[0], why=told, origin=None)
+    said = headline(replace(verdict, suspects=(ranging,), counts=None))
+    assert said == f"`{ranging.function}`: the table is typically 16 (2 .. 16)"
+
+
 def test_without_a_suspect_the_symptom_is_all_there_is_to_say() -> None:
     verdict = verdicts.difference()
     assert headline(replace(verdict, suspects=())) == ""

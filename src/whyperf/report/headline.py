@@ -16,6 +16,7 @@ from whyperf.report.waiting_threads import JoinedRung, name_of, rungs_of
 
 _IT, _LIFTED = "It ", "It waits for "
 _READABLE = 60  # characters of a name within a headline
+_DETAILS = re.compile(r"(?<!\.)[.:;] ")  # begin behind one of these; `2 .. 9` is one thing
 
 
 def headline(verdict: Verdict) -> str:
@@ -77,8 +78,8 @@ def _told(suspect: Suspect) -> str:
 
 def _clause(sentence: str) -> str:
     """Up to where details begin."""
-    ends = [at for end in (". ", ": ", "; ") if (at := sentence.find(end)) > 0]
-    return sentence[: min(ends, default=len(sentence))].rstrip(".")
+    end = _DETAILS.search(sentence, 1)
+    return sentence[: end.start() if end else len(sentence)].rstrip(".")
 
 
 def _because(origin: Origin | None, said: str) -> str:
