@@ -80,6 +80,17 @@ def test_a_snapshot_leaves_the_ring_alone(tmp_path: Path) -> None:
     assert len(numbers & set(stacks_in(stacks))) >= 0.9 * len(numbers)
 
 
+def test_the_oldest_record_is_that_of_a_snapshot(tmp_path: Path) -> None:
+    """GIVEN rings that were overwritten many times, and are not now."""
+    with Tracing(tmp_path, ring_bytes=1 << 20, kinds=[EventKind.SYSCALL], shed_budget=0) as tracing:
+        assert tracing.tracer.oldest() == []
+        tracing.run([sys.executable, "-c", _STORM.format(count=20000)])
+        tracing.tracer.pause()
+        records, _ = tracing.tracer.snapshot(0)
+        oldest = tracing.tracer.oldest()
+    assert oldest == [int(np.frombuffer(data, RECORD, 1)["time"][0]) for _, data in records]
+
+
 def test_stacks_are_stored_again_before_they_are_overwritten(tmp_path: Path) -> None:
     """GIVEN little room for stacks WHEN many different ones pass THEN those in use all the time are still there."""
     program = compiled("depths.c", tmp_path)
