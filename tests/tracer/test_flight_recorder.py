@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.tracer.recording import Command, functions_on_stacks, kinds, names, needs_bpf
 from whyperf.collect.tracer.facts import Fact, from_json
 from whyperf.collect.tracer.facts_file import stack_parts
@@ -251,7 +252,7 @@ def test_stacks_are_split_between_whole_ones(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def _wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.1)

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.tracer.tracing import Tracing, compiled, needs_bpf, stacks_in
 from whyperf.collect.tracer.system_call_numbers import with_recorded_numbers
 from whyperf.collect.tracer.traced import RECORD
@@ -210,7 +211,7 @@ def _loaded_programs() -> set[int]:
 
 def _gone(programs: set[int]) -> bool:
     """The kernel frees programs a little after the last user is gone."""
-    end = time.monotonic() + 10
+    end = time.monotonic() + PATIENCE_S
     while programs & _loaded_programs():
         if time.monotonic() > end:
             return False
