@@ -52,6 +52,15 @@ def recorded(folder: Path, *words: str) -> Recording:
     return command.recording("out")
 
 
+def recorded_until(enough: Callable[[Recording], bool], folder: Path) -> tuple[Recording, int]:
+    """With how many turns: the program goes on for ever longer, until it was known for long enough before its end."""
+    for turns in (600, 6000, 60000):
+        recording = recorded(folder, "./tasks", str(turns), "4000")
+        if enough(recording):
+            break
+    return recording, turns
+
+
 def rows_of(recording: Recording, kind: EventKind) -> list[int]:
     kinds = recording.table("events").column("kind").to_pylist()
     return [row for row, one in enumerate(kinds) if one == kind]
@@ -71,9 +80,9 @@ def test_tasks_are_seen_being_put_and_run(folder: Path, rules: Callable[..., Non
     # GIVEN a program with a queue that has one function for all tasks, and one whose tasks bring their own
     rules(PLAIN, OWN)
     # WHEN
-    recording = recorded(folder, "./tasks", "600", "4000")
+    recording, turns = recorded_until(lambda one: len(tasks(one, EventKind.TASK_RUN, "own")) > 75, folder)
     # THEN all but those of the first moments, before the program was known, are there, by their identity
-    for queue, last in (("plain", 2**64 - 600), ("own", 600)):
+    for queue, last in (("plain", 2**64 - turns), ("own", turns)):
         put, run = tasks(recording, EventKind.TASK_PUT, queue), tasks(recording, EventKind.TASK_RUN, queue)
         assert len(run) > 75 and run[-1] == put[-1] == last
         assert run == put[len(put) - len(run) :]
@@ -99,9 +108,10 @@ def test_where_there_is_no_such_function_nothing_is_recorded(folder: Path, rules
 def test_a_rule_that_names_the_wrong_argument_does_not_harm_the_program(
     folder: Path, rules: Callable[..., None]
 ) -> None:
-    rules(*({**OWN, "name": wrong, "function": wrong} for wrong in ("arg2", "arg1", "*(arg1+0)")))
-    recording = recorded(folder, "./tasks", "400", "3000")
-    for wrong in ("arg2", "arg1", "*(arg1+0)"):
+    names = ("arg2", "arg1", "*(arg1+0)")
+    rules(*({**OWN, "name": wrong, "function": wrong} for wrong in names))
+    recording, _ = recorded_until(lambda one: all(tasks(one, EventKind.TASK_PUT, name) for name in names), folder)
+    for wrong in names:
         assert tasks(recording, EventKind.TASK_PUT, wrong)
     assert not rows_of(recording, EventKind.TASK_RUN)
 
@@ -155,7 +165,7 @@ def running(folder: Path, request: pytest.FixtureRequest) -> Iterator[Running]:
     process.wait()
 
 
-def until(condition: Callable[[], bool], seconds: float = 60) -> None:
+def until(condition: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end
