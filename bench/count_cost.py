@@ -28,7 +28,7 @@ from bench.counted import counted, counting
 from whyperf.collect.counts.counter_files import counted_processes
 from whyperf.collect.counts.recorder import LIBRARY
 from whyperf.collect.counts.run import plans_for
-from whyperf.collect.dependences.loaded_files import files_of
+from whyperf.collect.loaded_files import files_of
 from whyperf.collect.program import find_program
 
 _LUA = """

@@ -29,7 +29,7 @@ from whyperf.collect.counts.counter_files import counted_processes
 from whyperf.collect.counts.recorder import LIBRARY
 from whyperf.collect.program import find_program
 from whyperf.collect.work_count import CallCounter
-from whyperf.debuginfo import describe
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.elf import read_elf
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.probes.plan_cache import ensure_plan

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from whyperf.debuginfo import describe
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.probes.plan_file import PatchKind, PatchPlan
 from whyperf.debuginfo.probes.planner import DEFAULT_KINDS, make_plan
 from whyperf.recording.call_tables import CallKind

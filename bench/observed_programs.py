@@ -16,7 +16,8 @@ import tempfile
 from pathlib import Path
 
 from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.observation import ObservationLimits, ObservedSite, observe
+from whyperf.collect.observation.run import observe
+from whyperf.collect.observation.sites import ObservationLimits, ObservedSite
 from whyperf.collect.program import executed_file, find_program
 from whyperf.debuginfo.elf import ElfFile, read_elf
 from whyperf.debuginfo.image import Image

@@ -87,7 +87,7 @@ def causes(paths: Sequence[Path]) -> Told:
 
 def sealing(paths: Sequence[Path]) -> Told:
     from whyperf.recording.reader import Recording
-    from whyperf.seal import seal
+    from whyperf.seal.opening import seal
 
     for path in paths:
         seal(path)

@@ -36,7 +36,7 @@ from whyperf.report.html.notebook import first_screen
 from whyperf.report.html.page import render as render_page
 from whyperf.report.json import to_json
 from whyperf.report.terminal import render
-from whyperf.seal import open_recording
+from whyperf.seal.opening import open_recording
 
 __all__ = ["Answer", "Recording", "Suspect", "Symptom", "Verdict", "VerdictKind", "compared", "diagnose", "open"]
 

@@ -248,7 +248,7 @@ def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     def seal(path: Path) -> None:
         raise WhyperfError(f"{path} cannot be written: No space left on device.", "df -h .")
 
-    monkeypatch.setattr("whyperf.seal.seal", seal)
+    monkeypatch.setattr("whyperf.seal.opening.seal", seal)
 
 
 def test_a_disk_that_filled_up_leaves_the_targets_status_alone(

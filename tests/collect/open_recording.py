@@ -18,7 +18,7 @@ from whyperf.recording import ringrecords
 from whyperf.recording.manifest import Sampling
 from whyperf.recording.rawlog import RawLogWriter
 from whyperf.recording.reader import Recording
-from whyperf.seal import seal
+from whyperf.seal.opening import seal
 
 
 class OpenRecording:

@@ -8,7 +8,7 @@ from pathlib import Path
 from bench.count_plans import Listed, listed
 
 from tests.counts.machine import MACHINE, ROOT
-from whyperf.debuginfo import describe
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.debuginfo.probes.planner import Coverage, make_plan
 from whyperf.recording.call_tables import CallKind

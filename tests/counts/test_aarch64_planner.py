@@ -10,7 +10,7 @@ import pytest
 
 from tests.counts.binaries import BINARIES, planned
 from tests.counts.machine import MACHINE, Machine
-from whyperf.debuginfo import describe
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.machines import AARCH64
 from whyperf.debuginfo.probes.aarch64 import words
 from whyperf.debuginfo.probes.aarch64.stubs import Stubs, StubSite, movable

@@ -9,7 +9,7 @@ import pytest
 
 from tests.counts.binaries import BINARIES, disassembled, planned
 from tests.counts.machine import Machine
-from whyperf.debuginfo import describe
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.elf import read_elf
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.probes.plan_file import PatchKind, read, written

@@ -20,7 +20,7 @@ from whyperf.collect.program import find_program
 from whyperf.errors import WhyperfError
 from whyperf.recording.call_tables import CallKind
 from whyperf.recording.reader import Recording
-from whyperf.seal import seal
+from whyperf.seal.opening import seal
 
 SOURCE = """#include <stdio.h>
 #include <stdlib.h>

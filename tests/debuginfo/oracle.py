@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.debuginfo import describe
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.elf import read_elf
 from whyperf.debuginfo.variables import VariablesTable, table_file, write_table
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whyperf.debuginfo import Binary
+from whyperf.debuginfo.binary import Binary
 
 from .building import Builder, run
 from .conftest import Describe

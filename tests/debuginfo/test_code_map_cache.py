@@ -14,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from whyperf.debuginfo import cache, describe
+from whyperf.debuginfo import cache
+from whyperf.debuginfo.describe import describe
 
 from .building import Builder
 from .reading import addresses_within, chains

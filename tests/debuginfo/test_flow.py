@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whyperf.debuginfo import Binary
+from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.flow import Flow, Flows
 from whyperf.recording.deep_tables import SiteKind
 

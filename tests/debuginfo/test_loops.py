@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whyperf.debuginfo import Binary
+from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.flow_graph import find_loops
 
 from .building import PROGRAMS, Builder, run

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from whyperf.debuginfo import describe
 from whyperf.debuginfo.code_uses import CodeUses, uses_at
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.machines import AARCH64, X86_64, Machine
 from whyperf.debuginfo.machines.machine import FlowStep
 from whyperf.debuginfo.machines.operations import Does, Effect, Immediate, Memory, Operation

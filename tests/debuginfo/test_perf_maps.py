@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whyperf.debuginfo import PerfMap, read_perf_map
-from whyperf.debuginfo.perf_map import parse_perf_map
+from whyperf.debuginfo.perf_map import PerfMap, parse_perf_map, read_perf_map
 
 TEXT = """\
 7f0000001000 40 LazyCompile:~add /app/main.js:3

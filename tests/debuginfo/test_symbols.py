@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whyperf.debuginfo import describe
+from whyperf.debuginfo.describe import describe
 
 from .building import Builder, needed, run
 from .conftest import Describe

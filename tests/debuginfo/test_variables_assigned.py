@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from whyperf.debuginfo import describe
+from whyperf.debuginfo.describe import describe
 
 from .building import run
 from .oracle import table_of

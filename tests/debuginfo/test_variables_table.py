@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from whyperf.debuginfo import describe
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.elf import read_elf
 from whyperf.debuginfo.variables import (
     DamagedTable,

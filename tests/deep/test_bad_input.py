@@ -25,8 +25,8 @@ from whyperf.errors import WhyperfError
 from whyperf.recording.identity import FunctionKey
 from whyperf.recording.reader import Recording
 from whyperf.recording.zoom import ZoomPlan, write_plan
-from whyperf.seal import seal
 from whyperf.seal.dependences import sealing
+from whyperf.seal.opening import seal
 
 from .conftest import RecordDeep, without_valgrind
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.dependences.tool_run import functions_of, plan_text, record
 from whyperf.collect.dependence_stream import DecodedStream, Stream, StreamFlow
-from whyperf.debuginfo import describe
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.flow import Flows
 from whyperf.recording.deep_tables import RegionKind
 from whyperf.seal.dependences.flows import join_flows

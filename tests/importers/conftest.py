@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from whyperf.importers.perf_data import import_perf_data
+from whyperf.importers.perf_data.importing import import_perf_data
 from whyperf.recording.reader import Recording
 
 SOURCE = Path(__file__).parent / "programs" / "ledger.c"

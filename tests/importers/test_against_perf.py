@@ -12,7 +12,7 @@ import pytest
 from tests.importers import imported as ours
 from tests.importers import oracle
 from tests.importers.conftest import WAYS, Perf
-from whyperf.importers.perf_data import import_perf_data
+from whyperf.importers.perf_data.importing import import_perf_data
 from whyperf.recording.events import EventKind
 from whyperf.recording.reader import Recording
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.importers import made
-from whyperf.importers.perf_data import import_perf_data
+from whyperf.importers.perf_data.importing import import_perf_data
 from whyperf.importers.perf_data.layout import RecordKind, SampleType
 from whyperf.recording.reader import Recording
 

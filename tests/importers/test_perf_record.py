@@ -13,7 +13,7 @@ import pytest
 
 from tests.importers import imported as ours
 from whyperf.collect.lifecycle import Lifecycle, RunOutcome
-from whyperf.collect.perf_record import record_with_perf
+from whyperf.collect.perf_record.run import record_with_perf
 from whyperf.collect.program import Program
 from whyperf.errors import WhyperfError
 from whyperf.importers.perf_data.recorded import seal_recorded_by_perf

@@ -9,7 +9,7 @@ import pytest
 
 from tests.importers import made
 from whyperf.diagnose.diagnosis import diagnose
-from whyperf.importers.perf_data import import_perf_data
+from whyperf.importers.perf_data.importing import import_perf_data
 from whyperf.importers.perf_data.layout import Feature, RecordKind, SampleType
 from whyperf.recording.reader import Recording
 

@@ -23,7 +23,7 @@ from whyperf.engines.holdings import holdings_of
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import OUTPUT
 from whyperf.recording.reader import Recording
-from whyperf.seal import seal
+from whyperf.seal.opening import seal
 
 pytestmark = pytest.mark.process
 

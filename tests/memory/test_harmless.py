@@ -13,7 +13,7 @@ from whyperf.collect.program import find_program
 from whyperf.collect.runner import record_run
 from whyperf.recording.layout import OUTPUT
 from whyperf.recording.reader import Recording
-from whyperf.seal import seal
+from whyperf.seal.opening import seal
 
 pytestmark = pytest.mark.process
 

@@ -31,7 +31,7 @@ from whyperf.engines.memory.findings import findings
 from whyperf.engines.run import Run
 from whyperf.recording.memory_tables import MemoryKind
 from whyperf.recording.reader import Recording
-from whyperf.seal import seal
+from whyperf.seal.opening import seal
 
 pytestmark = pytest.mark.process
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.observation import Observed, ObservedSite, observe
+from whyperf.collect.observation.run import observe
+from whyperf.collect.observation.sites import Observed, ObservedSite
 from whyperf.collect.program import find_program
 from whyperf.debuginfo.elf import read_elf
 from whyperf.debuginfo.machines import machine_of

@@ -26,7 +26,7 @@ from whyperf.recording.limits import MOST_JSON_BYTES
 from whyperf.recording.reader import Recording
 from whyperf.recording.tables import table_named
 from whyperf.recording.writer import table_file
-from whyperf.seal import open_recording, seal
+from whyperf.seal.opening import open_recording, seal
 
 MEMORY = 3 << 30  # of a child; numpy and Arrow alone reserve one
 

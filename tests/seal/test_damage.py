@@ -20,7 +20,7 @@ from tests.recording.full_disk import full_disk
 from whyperf.errors import WhyperfError
 from whyperf.recording import ringrecords as records
 from whyperf.recording.ringrecords import ProcessOrigin
-from whyperf.seal import open_recording, seal
+from whyperf.seal.opening import open_recording, seal
 
 SYMBOLS = FakeSymbols({"/bin/tool": FakeBinary({"main": (0x100, 0x140), "work": (0x140, 0x180)})})
 

@@ -17,7 +17,7 @@ from whyperf.recording import ringrecords
 from whyperf.recording.chunks import ChunkKind
 from whyperf.recording.deep_tables import RegionKind
 from whyperf.recording.ringrecords import RingRecordKind
-from whyperf.seal import seal
+from whyperf.seal.opening import seal
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from whyperf.errors import WhyperfError
 from whyperf.recording.identity import FunctionKey
 from whyperf.recording.reader import Recording
 from whyperf.report.json import to_json
-from whyperf.seal import open_recording
+from whyperf.seal.opening import open_recording
 
 _SENTENCES = 20
 _VARIABLES = 8

@@ -34,7 +34,7 @@ from whyperf.revisions.checkout import Built, built
 from whyperf.revisions.command import program_in, words_for
 from whyperf.revisions.git import Repository
 from whyperf.revisions.suspects import ComparedCommits, with_history, with_short_paths
-from whyperf.seal import open_recording
+from whyperf.seal.opening import open_recording
 
 _NAMES = {Side.GOOD: "base", Side.BAD: "head"}
 

@@ -171,7 +171,7 @@ def _record_deeply(
     plan: ComparisonPlan, args: argparse.Namespace, outcomes: Outcomes, compared: ComparedCommits | None
 ) -> int:
     from whyperf.cli.deep_compare import DeepPlan, compare_deep
-    from whyperf.collect.dependences.loaded_files import plug_in_files
+    from whyperf.collect.loaded_files import plug_in_files
     from whyperf.recording.symptom import SymptomKind, SymptomSpec
 
     symptom = symptom_of(args) or SymptomSpec(SymptomKind.INSTRUCTIONS)

@@ -23,7 +23,7 @@ from whyperf.recording.symptom import SymptomKind, SymptomSpec
 from whyperf.recording.zoom import ZoomPlan, write_plan
 
 if TYPE_CHECKING:
-    from whyperf.collect.dependences.loaded_files import LoadedFile
+    from whyperf.collect.loaded_files import LoadedFile
     from whyperf.diagnose.verdict import Verdict
     from whyperf.recording.reader import Recording
     from whyperf.report.html.examined import Examined
@@ -52,8 +52,8 @@ def compare_deep(
     plan: DeepPlan, args: argparse.Namespace, outcomes: Outcomes, compared: ComparedCommits | None = None
 ) -> int:
     from whyperf.cli.diagnose import present
-    from whyperf.collect.dependences.loaded_files import files_of
     from whyperf.collect.dependences.symptom_place import check_early
+    from whyperf.collect.loaded_files import files_of
 
     started = {side: _without_shell(side, plan.programs[side]) for side in _SIDES}
     files = [files_of(started[side], os.environ, plan.plug_ins) for side in _SIDES]
@@ -125,8 +125,8 @@ class _Phases:
 
     def _check_symptom(self) -> None:
         """Once more, now that it is known what the program loads."""
-        from whyperf.collect.dependences.loaded_files import files_of
         from whyperf.collect.dependences.symptom_place import check_symptom
+        from whyperf.collect.loaded_files import files_of
 
         for side in _SIDES:
             program = _without_shell(side, self._plan.programs[side])
@@ -148,7 +148,7 @@ class _Phases:
 
     def _record(self, side: Side, phase: str, number: int, zoom: ZoomPlan | None) -> Recording:
         from whyperf.collect.dependences.plug_ins import loaded_later
-        from whyperf.seal import seal
+        from whyperf.seal.opening import seal
 
         path = self._plan.folder / (f"{side.value}-{phase}" + (f"-{number}" if number > 1 else ""))
         outcome = self._run(side, path, zoom, force=self._plan.force)

@@ -85,7 +85,7 @@ def _imported(args: argparse.Namespace, output: Path) -> Recording:
             return store(
                 read_collapsed(args.file, text, unit=args.weights, rate_hz=args.rate), output, force=args.force
             )
-    from whyperf.importers.perf_data import import_perf_data
+    from whyperf.importers.perf_data.importing import import_perf_data
 
     return import_perf_data(args.file, output, force=args.force)
 

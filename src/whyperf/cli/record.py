@@ -146,7 +146,7 @@ def _record_traced(
 
 
 def _record_with_perf(command: list[str], args: argparse.Namespace, lifecycle: Lifecycle, reason: str) -> RunOutcome:
-    from whyperf.collect.perf_record import record_with_perf
+    from whyperf.collect.perf_record.run import record_with_perf
     from whyperf.importers.perf_data.recorded import seal_recorded_by_perf
 
     say_by_perf(reason)
@@ -167,8 +167,8 @@ def _record_with_perf(command: list[str], args: argparse.Namespace, lifecycle: L
 
 
 def _record_deeply(program: Program, args: argparse.Namespace, lifecycle: Lifecycle) -> RunOutcome:
-    from whyperf.collect.dependences.loaded_files import plug_in_files
     from whyperf.collect.dependences.run import record_deep
+    from whyperf.collect.loaded_files import plug_in_files
     from whyperf.recording.zoom import read_plan
 
     plan = None if args.zoom is None else read_plan(args.zoom)
@@ -211,7 +211,7 @@ def conclude(outcome: RunOutcome, *, quiet: bool) -> int:
         print(f"whyperf: {note}", file=sys.stderr)
     status = outcome.shell_status
     try:
-        from whyperf.seal import seal
+        from whyperf.seal.opening import seal
 
         sealed = seal(outcome.path)
     except WhyperfError as error:

@@ -60,7 +60,7 @@ def known_in(recordings: Iterable[Recording]) -> Callable[[SymptomSpec], bool]:
 
 
 def _sides(paths: Sequence[Path]) -> tuple[list[Recording], list[Recording]]:
-    from whyperf.seal import open_recording
+    from whyperf.seal.opening import open_recording
 
     if len(paths) > 2:
         sentence = "--symptom-from takes a folder that compare made, or a good and a bad recording."

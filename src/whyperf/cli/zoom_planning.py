@@ -56,9 +56,9 @@ def _demanded(sketch: Recording, symptom: SymptomSpec) -> Iterator[FunctionKey]:
     if symptom.kind is SymptomKind.VARIABLE:
         yield from _updating(sketch)
     if symptom.kind is SymptomKind.LINE:
-        from whyperf.collect.dependences.loaded_files import LoadedFile
         from whyperf.collect.dependences.symptom_place import functions_of_line
-        from whyperf.debuginfo import describe
+        from whyperf.collect.loaded_files import LoadedFile
+        from whyperf.debuginfo.describe import describe
 
         modules = sketch.table("modules").to_pylist()
         files = [LoadedFile(describe(row["path"], row["build_id"]), row["origin"]) for row in modules]

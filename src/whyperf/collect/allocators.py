@@ -51,7 +51,7 @@ def plans_of(allocators: Sequence[Allocator], program: Program, environment: Map
     """For the program and what is loaded with it. WhyperfError where none of their functions can be sampled."""
     if not allocators:
         return AllocatorPlans()
-    from whyperf.collect.dependences.loaded_files import paths_of
+    from whyperf.collect.loaded_files import paths_of
     from whyperf.debuginfo.allocators.planning import plan_allocators
 
     main, *libraries = paths_of(without_shell(program, environment) or program, environment)

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from whyperf.allocators.functions import Allocator
 from whyperf.collect.rate import DEFAULT_RATE_HZ
-from whyperf.collect.variables import DEFAULT_DEPTH
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import Totals
+
+DEFAULT_DEPTH = 8
 
 
 @dataclass(frozen=True)

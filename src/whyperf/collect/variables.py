@@ -13,7 +13,6 @@ from pathlib import Path
 from whyperf.collect.components import Components
 from whyperf.collect.module_layers import is_system_library
 
-DEFAULT_DEPTH = 8
 # Read in a second or two; nobody wants to wait longer for a program to start.
 _AT_ONCE_BYTES = 32 << 20
 

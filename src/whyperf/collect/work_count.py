@@ -55,7 +55,7 @@ class CallCounter:
 
 def counter_for(function: str, program: str) -> CallCounter:
     """Counts calls of `FUNCTION` in the program, or of `FILE:FUNCTION` in another file, such as a library."""
-    from whyperf.debuginfo import describe
+    from whyperf.debuginfo.describe import describe
 
     file, _, name = function.rpartition(":")
     if not file or file.endswith(":"):  # a C++ name's own colons

@@ -63,7 +63,7 @@ def _count(plan: ComparisonPlan, number: int, outcomes: Outcomes, shown: Steps) 
 
 
 def _sealed(outcomes: Outcomes, shown: Steps) -> dict[Side, list[Path]]:
-    from whyperf.seal import seal
+    from whyperf.seal.opening import seal
 
     paths = {side: [outcome.path for outcome in runs] for side, runs in outcomes.items()}
     for done, path in enumerate(every := [*paths[Side.GOOD], *paths[Side.BAD]]):
@@ -93,7 +93,7 @@ def _recorder(plan: ComparisonPlan, side: Side, counting: bool) -> Callable[...,
 
         return partial(record_counts, unit=plan.measuring.unit)
     if plan.perf_hz:
-        from whyperf.collect.perf_record import record_with_perf
+        from whyperf.collect.perf_record.run import record_with_perf
         from whyperf.importers.perf_data.recorded import seal_recorded_by_perf
 
         return partial(record_with_perf, sample_hz=plan.perf_hz, unit=plan.measuring.unit, seal=seal_recorded_by_perf)

@@ -37,8 +37,8 @@ from whyperf.engines.excess.findings import suspects as find_suspects
 from whyperf.engines.excess.uniform_growth import grew_alike
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.finding import Finding
+from whyperf.engines.idle_threads import kept_waiting
 from whyperf.engines.kernel.blocked_waits import BlockedWaits
-from whyperf.engines.kernel.idle_threads import kept_waiting
 from whyperf.engines.recording_protocol import has_events
 from whyperf.engines.run import ONE_RUN, Floats, Run
 from whyperf.engines.same_command import work_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.observation import observe as observe_run
+from whyperf.collect.observation.run import observe as observe_run
 from whyperf.collect.program import Program, executed_file
 from whyperf.collect.sampler import tables_folder
 from whyperf.diagnose.origin import ChainEnd, HopKind, Origin

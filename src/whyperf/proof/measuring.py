@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whyperf.collect.observation import Observed
+from whyperf.collect.observation.sites import Observed
 from whyperf.diagnose.latency import PREFIX
 from whyperf.diagnose.threads import queued_s
 from whyperf.diagnose.verdict import PEAK_BYTES

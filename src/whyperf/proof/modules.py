@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.collect.dependences.loaded_files import LoadedFile, files_of
+from whyperf.collect.loaded_files import LoadedFile, files_of
 from whyperf.debuginfo.linkage import read_linkage
 from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.debuginfo.transplants.changed import ChangedFunction, changed_functions

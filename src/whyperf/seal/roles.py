@@ -15,7 +15,8 @@ from whyperf.errors import WhyperfError
 from whyperf.seal.code import Code
 from whyperf.seal.code_roles import uses_by_code
 from whyperf.seal.values import SealedValues
-from whyperf.source import FunctionInSource, SourceRoles, compilation_database, language_of, producers_in, roles_of
+from whyperf.source.compile_flags import compilation_database, language_of, producers_in
+from whyperf.source.roles import FunctionInSource, SourceRoles, roles_of
 
 _CPU_SECONDS = 1.5
 _CODE_CPU_SECONDS = 0.5

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from whyperf import debuginfo
+    from whyperf.debuginfo import binary
     from whyperf.debuginfo.decisions import DecidingLine
     from whyperf.debuginfo.flow import TimedFlows
 
@@ -88,14 +88,14 @@ class DebugInfo:
     """Asks `whyperf.debuginfo`, each binary once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str], debuginfo.Binary] = {}
+        self._known: dict[tuple[str, str], binary.Binary] = {}
         self._flows: dict[tuple[str, str], TimedFlows] = {}
 
-    def describe(self, path: str, build_id: str) -> debuginfo.Binary:
-        from whyperf import debuginfo
+    def describe(self, path: str, build_id: str) -> binary.Binary:
+        from whyperf.debuginfo.describe import describe
 
         if (path, build_id) not in self._known:
-            self._known[path, build_id] = debuginfo.describe(path, build_id)
+            self._known[path, build_id] = describe(path, build_id)
         return self._known[path, build_id]
 
     def passed_calls(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> set[tuple[int, int]]:
@@ -121,6 +121,6 @@ class DebugInfo:
         return self._flows[path, build_id]
 
     def perf_map(self, pid: int) -> PerfMap | None:
-        from whyperf import debuginfo
+        from whyperf.debuginfo.perf_map import read_perf_map
 
-        return debuginfo.read_perf_map(pid)
+        return read_perf_map(pid)

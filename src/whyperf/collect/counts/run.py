@@ -12,8 +12,8 @@ from pathlib import Path
 from whyperf.collect import folder as folders
 from whyperf.collect.architecture import Architecture, this_architecture
 from whyperf.collect.counts.recorder import LIBRARY, CountsRecorder
-from whyperf.collect.dependences.loaded_files import LoadedFile, files_of
 from whyperf.collect.lifecycle import Lifecycle, RunOutcome
+from whyperf.collect.loaded_files import LoadedFile, files_of
 from whyperf.collect.program import Program, check_followable, executed_file
 from whyperf.collect.runner import run_to_the_end
 from whyperf.collect.sampler import cache_folder, preloadable

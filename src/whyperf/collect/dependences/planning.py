@@ -17,9 +17,9 @@ from whyperf.collect.dependences.instruments import (
     WatchedModule,
     WatchedVariable,
 )
-from whyperf.collect.dependences.loaded_files import LoadedFile
 from whyperf.collect.dependences.symptom_place import NOT_SKETCHED, check_symptom, watched_variables
-from whyperf.debuginfo import Binary
+from whyperf.collect.loaded_files import LoadedFile
+from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.code_map import ScopeKind
 from whyperf.debuginfo.flow import parts_with_fragments
 from whyperf.debuginfo.places import out_of_line_scopes

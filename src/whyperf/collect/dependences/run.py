@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from whyperf.collect import folder as folders
-from whyperf.collect.dependences.loaded_files import files_of
 from whyperf.collect.dependences.planning import sketch_instruments, zoom_instruments
 from whyperf.collect.dependences.raw import SKETCH, ZOOM, Asked
 from whyperf.collect.dependences.recorder import DependenceRecorder
 from whyperf.collect.dependences.symptom_place import check_early
 from whyperf.collect.dependences.valgrind import find_valgrind
 from whyperf.collect.lifecycle import Lifecycle, RunOutcome
+from whyperf.collect.loaded_files import files_of
 from whyperf.collect.program import Program, check_traceable
 from whyperf.collect.runner import run_to_the_end
 from whyperf.collect.shell import command_line, without_shell

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from whyperf.collect.dependences.instruments import WatchedVariable
-from whyperf.collect.dependences.loaded_files import LoadedFile
 from whyperf.collect.dependences.variables import find_variable
-from whyperf.debuginfo import Binary
+from whyperf.collect.loaded_files import LoadedFile
+from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.places import out_of_line_scopes
 from whyperf.errors import WhyperfError

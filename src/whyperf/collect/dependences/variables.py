@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from whyperf.collect.sampler import tables_folder
-from whyperf.debuginfo import Binary
+from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.variables import VariablesTable, write_table
 from whyperf.debuginfo.variables_table import SCOPES, Flag, LocationKind
 from whyperf.recording.symptom import is_file

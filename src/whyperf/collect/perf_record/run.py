@@ -20,8 +20,7 @@ from whyperf.collect.signals import SignalWatch
 from whyperf.collect.start import start_of, write_start
 from whyperf.collect.totals import machine_usage, usage_of
 from whyperf.collect.tracer.holder import alone, command_name
-from whyperf.collect.tracer.traced import TRACED_SAMPLES
-from whyperf.collect.tracer.watching import EVERYBODY
+from whyperf.collect.tracer.traced import EVERYBODY, TRACED_SAMPLES
 from whyperf.collect.work import DriverWork, OneRun
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import Sampling

@@ -35,6 +35,8 @@ assert RECORD.itemsize == 96
 
 # `Sampling.source` of recordings whose samples are the tracer's.
 TRACED_SAMPLES = "trace"
+# The command of a recording of the whole machine.
+EVERYBODY = ("[all processes]",)
 
 # The upper half of the address space: the kernel's, the same in all processes.
 KERNEL_FIRST = np.uint64(1 << 63)

@@ -15,12 +15,10 @@ from whyperf.collect.start import start_of, write_start
 from whyperf.collect.totals import machine_usage, usage_of
 from whyperf.collect.tracer.holder import alone
 from whyperf.collect.tracer.session import TraceSession, TraceWanted
-from whyperf.collect.tracer.traced import TRACED_SAMPLES
+from whyperf.collect.tracer.traced import EVERYBODY, TRACED_SAMPLES
 from whyperf.errors import WhyperfError
 from whyperf.recording.manifest import Sampling
 from whyperf.recording.rawlog import RawLogWriter
-
-EVERYBODY = ("[all processes]",)
 
 
 def record_traced(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from whyperf.collect.dependence_stream import SiteFlag
-from whyperf.debuginfo import Binary
+from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.flow import Flow
 from whyperf.recording.deep_tables import SITES, SiteKind
 from whyperf.seal.address_spaces import Module

@@ -12,7 +12,8 @@ import pyarrow as pa
 from whyperf.collect.dependence_stream import DecodedStream, Stream, StreamFlow
 from whyperf.collect.dependences.heap import heap_entries
 from whyperf.collect.dependences.instruments import Instruments
-from whyperf.debuginfo import Binary, describe
+from whyperf.debuginfo.binary import Binary
+from whyperf.debuginfo.describe import describe
 from whyperf.seal.address_spaces import Module
 from whyperf.seal.code import Code
 from whyperf.seal.dependences.sites import SeenSites, StreamSites, module_of

@@ -11,7 +11,7 @@ import pyarrow as pa
 from whyperf.collect.dependence_stream import DecodedStream
 from whyperf.collect.dependences.heap import heap_changes
 from whyperf.collect.dependences.instruments import HeapUse, Mode
-from whyperf.debuginfo import Binary
+from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.flow import Flows
 from whyperf.recording.deep_tables import DEPENDENCES, EXECUTIONS, REGIONS, UPDATES, RegionKind
 from whyperf.seal.dependences.flows import JoinedFlows, join_flows

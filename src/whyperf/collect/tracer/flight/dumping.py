@@ -23,8 +23,7 @@ from whyperf.collect.tracer.opening import not_loaded, trace_of
 from whyperf.collect.tracer.proc_files import living_processes, read_process, read_threads
 from whyperf.collect.tracer.session import EVENTS_AT_ONCE, kernel_addresses
 from whyperf.collect.tracer.system_call_numbers import with_recorded_numbers
-from whyperf.collect.tracer.traced import RECORD, TRACED_SAMPLES
-from whyperf.collect.tracer.watching import EVERYBODY
+from whyperf.collect.tracer.traced import EVERYBODY, RECORD, TRACED_SAMPLES
 from whyperf.errors import WhyperfError
 from whyperf.recording.chunks import ChunkKind
 from whyperf.recording.manifest import Sampling

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from whyperf.collect.module_layers import origin_of
 from whyperf.collect.program import Program, dynamic_linker, executed_file
-from whyperf.debuginfo import Binary, describe
+from whyperf.debuginfo.binary import Binary
+from whyperf.debuginfo.describe import describe
 from whyperf.errors import WhyperfError
 
 _SECONDS = 20
