@@ -84,7 +84,7 @@ static uint64_t in_file(int fd, const Elf64_Ehdr *header, uint64_t address) {
     return 0;
 }
 
-// As src/whyperf/collect/sanitizers.py has them: libraries that end the program, or keep signals back, unless they are
+// As src/whyperf/collect/target/sanitizers.py has them: libraries that end the program, or keep signals back, unless they are
 // loaded first.
 static bool is_sanitizer(const char *library) {
     static const char *const names[] = {"libasan.so",       "libhwasan.so",       "libtsan.so",

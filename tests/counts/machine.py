@@ -30,7 +30,7 @@ from whyperf.debuginfo.probes.plan_cache import ensure_plan, load_plan
 from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.debuginfo.probes.planner import DEFAULT_KINDS
 from whyperf.debuginfo.probes.sites import sites_of
-from whyperf.recording.call_tables import CallKind
+from whyperf.recording.schemas.call_tables import CallKind
 
 ROOT = os.environ.get("WHYPERF_TEST_X86_ROOT", "")
 NATIVE = Path(__file__).parents[2] / "native"

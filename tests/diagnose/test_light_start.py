@@ -35,7 +35,7 @@ def test_without_numba_it_works_and_reading_events_names_what_to_install():
     command = [sys.executable, "-c", refused, "compare", "--trace", "true", "true"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "pip install 'numba>=0.60'" in done.stderr
-    loaded = without + "import whyperf.engines.causes.edges"
+    loaded = without + "import whyperf.engines.causes.causal_graph.edges"
     done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=False)
     assert "needs numba, which is not installed" in done.stderr
 

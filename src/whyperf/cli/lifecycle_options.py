@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 
 from whyperf.cli.quantities import count, duration, positive_duration, signal_number, size
-from whyperf.collect.lifecycle import DEFAULT_DEPTH, Lifecycle, Measuring
-from whyperf.collect.ready import check_condition
-from whyperf.collect.redaction_key import redaction_key
+from whyperf.collect.setup.lifecycle import DEFAULT_DEPTH, Lifecycle, Measuring
+from whyperf.collect.setup.redaction_key import redaction_key
+from whyperf.collect.target.ready import check_condition
 from whyperf.errors import WhyperfError
 
 

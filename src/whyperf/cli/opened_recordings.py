@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.cli.quantities import count
-from whyperf.recording.limits import MOST_ROWS, ROWS_OPTION
+from whyperf.recording.safe_files.limits import MOST_ROWS, ROWS_OPTION
 
 if TYPE_CHECKING:
-    from whyperf.recording.reader import Recording
+    from whyperf.recording.sealed.reader import Recording
 
 
 def add_max_rows(parser: argparse.ArgumentParser) -> None:

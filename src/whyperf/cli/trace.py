@@ -89,7 +89,7 @@ def _start(args: argparse.Namespace) -> int:
 
 def _status(args: argparse.Namespace) -> int:
     from whyperf.collect.tracer.flight.status import status
-    from whyperf.recording.dataclass_json import to_plain
+    from whyperf.recording.safe_files.dataclass_json import to_plain
 
     found = status()
     if args.json:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from whyperf.collect.lifecycle import RunOutcome
+from whyperf.collect.setup.lifecycle import RunOutcome
 from whyperf.comparison.alternation import Side, order, pairs_for
 from whyperf.comparison.endings import Outcomes, last_output
 from whyperf.comparison.plan import ComparisonPlan, make_folder
@@ -97,7 +97,7 @@ def _recorder(plan: ComparisonPlan, side: Side, counting: bool) -> Callable[...,
         from whyperf.importers.perf_data.recorded import seal_recorded_by_perf
 
         return partial(record_with_perf, sample_hz=plan.perf_hz, unit=plan.measuring.unit, seal=seal_recorded_by_perf)
-    from whyperf.collect.runner import record_run
+    from whyperf.collect.runs.runner import record_run
 
     measuring = plan.measuring
     if plan.adapted is not None:

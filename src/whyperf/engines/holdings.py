@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from whyperf.engines.own_allocators import within_allocators
 from whyperf.engines.recording_protocol import Recorded
-from whyperf.recording.memory_tables import MemoryKind
+from whyperf.recording.schemas.memory_tables import MemoryKind
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

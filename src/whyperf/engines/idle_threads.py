@@ -18,7 +18,7 @@ import numpy.typing as npt
 from whyperf.engines.kernel.system_calls import EITHER, READY, SLEEPS, numbers
 from whyperf.engines.recording_protocol import Recorded
 from whyperf.engines.run import Floats, Run, column, ended_by_themselves, ints, texts
-from whyperf.recording.tables import Clock
+from whyperf.recording.schemas.tables import Clock
 
 Place = tuple[int, int]  # system call, and the functions that led there
 

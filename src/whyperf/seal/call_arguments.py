@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.collect.tracer.traced import Records
-from whyperf.recording.events import EventKind
-from whyperf.recording.system_calls import FEW_ARGUMENTS, NUMBERS
+from whyperf.recording.names.system_calls import FEW_ARGUMENTS, NUMBERS
+from whyperf.recording.schemas.events import EventKind
 
 _OF_CALLS = (EventKind.SWITCH, EventKind.WAKING, EventKind.SYSCALL, EventKind.SYSCALL_ENTER)
 _ARGUMENTS = 3

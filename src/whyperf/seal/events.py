@@ -10,15 +10,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from whyperf.collect.tracer.traced import Records, Traced, TracedStacks
-from whyperf.recording.events import EVENTS, EventKind
-from whyperf.recording.ringrecords import CUT_REASONS
-from whyperf.recording.tables import SAMPLES, Clock
-from whyperf.seal.address_spaces import Spaces
+from whyperf.recording.raw_log.ringrecords import CUT_REASONS
+from whyperf.recording.schemas.events import EVENTS, EventKind
+from whyperf.recording.schemas.tables import SAMPLES, Clock
 from whyperf.seal.call_arguments import call_arguments, call_results
 from whyperf.seal.evidence import Int32, Int64, RawStacks
-from whyperf.seal.places import numbered
+from whyperf.seal.participants.address_spaces import Spaces
+from whyperf.seal.participants.places import numbered
+from whyperf.seal.participants.traced_threads import Changes, TracedCast, values_at
 from whyperf.seal.tables import table_of
-from whyperf.seal.traced_threads import Changes, TracedCast, values_at
 
 _CUT_SHIFT = 8  # in the flags of a stack
 _EVENTS_AT_ONCE = 1 << 20

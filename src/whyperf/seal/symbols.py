@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from whyperf.debuginfo import binary
-    from whyperf.debuginfo.decisions import DecidingLine
-    from whyperf.debuginfo.flow import TimedFlows
+    from whyperf.debuginfo.control_flow.decisions import DecidingLine
+    from whyperf.debuginfo.control_flow.function_flow import TimedFlows
 
 _FLOW_CPU_SECONDS = 1.0  # for reading the code of each file
 
@@ -99,12 +99,12 @@ class DebugInfo:
         return self._known[path, build_id]
 
     def passed_calls(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> set[tuple[int, int]]:
-        from whyperf.debuginfo.certain_calls import passed_calls
+        from whyperf.debuginfo.control_flow.certain_calls import passed_calls
 
         return passed_calls(self._flows_of(path, build_id), addresses)
 
     def deciding_lines(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> list[list[DecidingLine]]:
-        from whyperf.debuginfo.decisions import deciding_lines
+        from whyperf.debuginfo.control_flow.decisions import deciding_lines
 
         return deciding_lines(self._flows_of(path, build_id), addresses)
 
@@ -114,13 +114,13 @@ class DebugInfo:
         return fingerprints(self.describe(path, build_id), functions)
 
     def _flows_of(self, path: str, build_id: str) -> TimedFlows:
-        from whyperf.debuginfo.flow import TimedFlows
+        from whyperf.debuginfo.control_flow.function_flow import TimedFlows
 
         if (path, build_id) not in self._flows:
             self._flows[path, build_id] = TimedFlows(self.describe(path, build_id), _FLOW_CPU_SECONDS)
         return self._flows[path, build_id]
 
     def perf_map(self, pid: int) -> PerfMap | None:
-        from whyperf.debuginfo.perf_map import read_perf_map
+        from whyperf.debuginfo.code_maps.perf_map import read_perf_map
 
         return read_perf_map(pid)

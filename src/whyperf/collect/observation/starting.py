@@ -10,8 +10,8 @@ from types import TracebackType
 from whyperf.collect.observation.addresses import same_addresses
 from whyperf.collect.observation.sites import Watch
 from whyperf.collect.observation.watching import Watching
-from whyperf.collect.program import Program
-from whyperf.collect.spawn import Child, Streams, spawn
+from whyperf.collect.target.program import Program
+from whyperf.collect.target.spawn import Child, Streams, spawn
 
 
 class Starting:

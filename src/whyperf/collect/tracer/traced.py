@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.recording.dataclass_json import Address, Moment, Number
-from whyperf.recording.manifest import TraceSummary
+from whyperf.recording.safe_files.dataclass_json import Address, Moment, Number
+from whyperf.recording.sealed.manifest import TraceSummary
 
 # `struct trace_record` of native/tracer/record.h.
 RECORD = np.dtype(

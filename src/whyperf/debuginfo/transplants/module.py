@@ -7,14 +7,14 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
+from whyperf.debuginfo.control_flow.flow_instructions import decode
+from whyperf.debuginfo.control_flow.jump_tables import table_targets
+from whyperf.debuginfo.control_flow.no_return import never_returns_by_name
 from whyperf.debuginfo.describe import describe
-from whyperf.debuginfo.elf import ElfFile, read_elf
-from whyperf.debuginfo.flow_instructions import decode
+from whyperf.debuginfo.elf_files.elf import ElfFile, read_elf
 from whyperf.debuginfo.image import Image, RelocationSlot
-from whyperf.debuginfo.jump_tables import table_targets
 from whyperf.debuginfo.machines import Machine, machine_of
 from whyperf.debuginfo.machines.machine import FlowStep
-from whyperf.debuginfo.no_return import never_returns_by_name
 from whyperf.debuginfo.probes.stretches import Stretch, stretches
 from whyperf.debuginfo.transplants.changed_registers import ChangedRegisters
 from whyperf.debuginfo.transplants.coding import Coding
