@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from whyperf.debuginfo.code_maps.cache import default_folder
+from whyperf.debuginfo.describe import describe
+from whyperf.debuginfo.variable_tables.code_uses import uses_at
 from whyperf.errors import WhyperfError
 from whyperf.seal.code_tables.code import Code
-from whyperf.seal.value_tables.code_roles import uses_by_code
-from whyperf.seal.value_tables.values import SealedValues
+from whyperf.seal.value_tables.values import SealedValues, TableRows
 from whyperf.source.compile_flags import compilation_database, language_of, producers_in
 from whyperf.source.roles import FunctionInSource, SourceRoles, roles_of
 
@@ -52,7 +54,7 @@ def with_roles(sealed: SealedValues, code: Code, compile_commands: str = "") -> 
         lost = f"{roles.unread} source files could not be read in time: what their variables are for is unknown."
         notes = (*notes, lost)
     unknown = [function for function in most_read if not _is_read(places.get(function), roles)]
-    uses = uses_by_code(sealed.origins, code.frames, unknown, _CODE_CPU_SECONDS)
+    uses = _uses_by_code(sealed.origins, code.frames, unknown, _CODE_CPU_SECONDS)
     texts = []
     for number, row in enumerate(named):
         place = places.get(row["function"])
@@ -140,3 +142,24 @@ def _newer(file: str, binary: str) -> bool:
         return Path(file).stat().st_mtime > os.stat(binary).st_mtime  # noqa: PTH116
     except (OSError, ValueError):
         return True
+
+
+def _uses_by_code(
+    origins: Sequence[TableRows], frames: pa.Table, functions: Sequence[int], budget_s: float
+) -> dict[int, set[str]]:
+    """By row of the variables. `functions`: rows of those whose code is to be read, most important first."""
+    rank = {function: at for at, function in enumerate(functions)}
+    module, function, offset = (frames.column(name).to_numpy() for name in ("module", "function", "offset"))
+    chosen = np.flatnonzero(np.isin(function, list(functions)))
+    order = sorted(chosen.tolist(), key=lambda row: rank[int(function[row])])
+    found: dict[int, set[str]] = {}
+    for origin in origins:
+        addresses = [int(offset[row]) for row in order if module[row] == origin.module]
+        if not addresses:
+            continue
+        # A whole function is read for any of its addresses: the first one of each tells its rank.
+        uses = uses_at(describe(origin.path, origin.build_id), origin.table, addresses, budget_s).uses
+        for row, number in zip(origin.rows.tolist(), origin.numbers.tolist(), strict=True):
+            if number in uses:
+                found[row] = set(uses[number])
+    return found
