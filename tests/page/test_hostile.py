@@ -15,7 +15,7 @@ from tests.page.made import model_of
 from tests.page.stalls import stalled
 from whyperf.diagnose.verdict import Evidence, Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.finding import ChangedLine, SourceChange
-from whyperf.engines.relations.reported.detail import (
+from whyperf.engines.relations.detail import (
     RelationEdge,
     RelationGraph,
     RelationNode,

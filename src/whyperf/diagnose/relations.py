@@ -23,9 +23,9 @@ from whyperf.engines.finding import HotLine
 from whyperf.engines.quantities import count, percent, seconds
 from whyperf.engines.recording_protocol import Recorded
 from whyperf.engines.relations.compare import compare
+from whyperf.engines.relations.detail import RelationsDetail
 from whyperf.engines.relations.executions.line_matching import all_source_lines
 from whyperf.engines.relations.reported.candidates import SymptomChange
-from whyperf.engines.relations.reported.detail import RelationsDetail
 from whyperf.engines.relations.reported.findings import Relations
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.run import Run

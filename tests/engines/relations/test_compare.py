@@ -9,7 +9,7 @@ import pytest
 from tests.engines.relations import programs
 from whyperf.engines.finding import Finding
 from whyperf.engines.relations.compare import compare
-from whyperf.engines.relations.reported.detail import Distribution
+from whyperf.engines.relations.detail import Distribution
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.errors import WhyperfError
 from whyperf.recording.symptom import parse_symptom

@@ -16,9 +16,9 @@ from whyperf.engines.quantities import count, percent
 from whyperf.engines.relations import ENGINE
 from whyperf.engines.relations.changed_relations.changed import Counts, has_changed
 from whyperf.engines.relations.changed_relations.symptoms import is_called, unknown_function
+from whyperf.engines.relations.detail import CountingDetail
 from whyperf.engines.relations.executions.catalogue import NONE
 from whyperf.engines.relations.reported.candidates import SymptomChange
-from whyperf.engines.relations.reported.detail import CountingDetail
 from whyperf.engines.relations.reported.findings import Relations, distribution
 from whyperf.engines.relations.reported.sentences import on_average
 from whyperf.engines.relations.settings import RelationsSettings

@@ -14,7 +14,7 @@ from whyperf.diagnose.verdict import VerdictKind
 from whyperf.engines.causes.detail import ShownLink
 from whyperf.engines.excess.detail import TimeInside
 from whyperf.engines.finding import SourceChange
-from whyperf.engines.relations.reported.detail import Distribution, RelationEdge, RelationNode
+from whyperf.engines.relations.detail import Distribution, RelationEdge, RelationNode
 from whyperf.engines.values.kinds import Dimension
 
 FORMAT = 1

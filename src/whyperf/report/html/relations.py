@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whyperf.diagnose.verdict import Suspect, Verdict
-from whyperf.engines.relations.reported.detail import RelationsDetail
+from whyperf.engines.relations.detail import RelationsDetail
 from whyperf.report.html.model import RelationRow, RelationsSection
 
 

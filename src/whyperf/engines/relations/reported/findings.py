@@ -9,9 +9,7 @@ from whyperf.engines.relations import ENGINE
 from whyperf.engines.relations.changed_relations.changed import Counts
 from whyperf.engines.relations.changed_relations.relation import Backward, EdgeChange, Forward
 from whyperf.engines.relations.changed_relations.sides import RelationsComparison
-from whyperf.engines.relations.executions.catalogue import NONE, Catalogue
-from whyperf.engines.relations.reported.candidates import RelationCandidate
-from whyperf.engines.relations.reported.detail import (
+from whyperf.engines.relations.detail import (
     ChangedCount,
     Distribution,
     ForwardChange,
@@ -20,6 +18,8 @@ from whyperf.engines.relations.reported.detail import (
     ShownSource,
     SymptomTotals,
 )
+from whyperf.engines.relations.executions.catalogue import NONE, Catalogue
+from whyperf.engines.relations.reported.candidates import RelationCandidate
 from whyperf.engines.relations.reported.graph import graph, way_down
 from whyperf.engines.relations.reported.sentences import forward_words, sentence, where
 from whyperf.recording.names.identity import FunctionKey

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 
 from whyperf.engines.relations.changed_relations.sides import Below, RelationsComparison, TraceSide, below
+from whyperf.engines.relations.detail import RelationEdge, RelationGraph, RelationNode
 from whyperf.engines.relations.executions.catalogue import NONE, Catalogue
 from whyperf.engines.relations.reported.candidates import RelationCandidate
-from whyperf.engines.relations.reported.detail import RelationEdge, RelationGraph, RelationNode
 from whyperf.recording.schemas.deep_tables import RegionKind
 
 _KINDS = {
