@@ -11,7 +11,7 @@ pytestmark = pytest.mark.process
 
 _DIAGNOSE = """
 import sys
-import whyperf.cli.diagnose, whyperf.seal
+import whyperf.cli.diagnose, whyperf.seal.opening
 from tests.diagnose.test_diagnosis import SLOW, STACKS, runs
 from whyperf.diagnose.diagnosis import diagnose
 assert diagnose(runs(STACKS), runs(SLOW)).suspects[0].function == "store"
@@ -19,7 +19,7 @@ waits = [("main", "fetch", "libc:poll")]
 kinds = [runs(STACKS, blocked=[(waits[0], s)], clock="wall", wall_s=3.0 + s) for s in (1.0, 20.0)]
 assert diagnose(*kinds).suspects[0].function == "fetch"
 unwanted = {"numba", "llvmlite", "rapidfuzz", "clang", "tree_sitter", "capstone", "scipy"}
-unwanted |= {f"whyperf.engines.{name}" for name in ("causes.graph", "contexts.compare", "relations.sides")}
+unwanted |= {f"whyperf.engines.{name}" for name in ("causes.causal_graph.graph", "contexts.compare", "relations.changed_relations.sides")}
 print(*sorted(unwanted & set(sys.modules)))
 """
 
