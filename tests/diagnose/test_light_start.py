@@ -19,7 +19,8 @@ waits = [("main", "fetch", "libc:poll")]
 kinds = [runs(STACKS, blocked=[(waits[0], s)], clock="wall", wall_s=3.0 + s) for s in (1.0, 20.0)]
 assert diagnose(*kinds).suspects[0].function == "fetch"
 unwanted = {"numba", "llvmlite", "rapidfuzz", "clang", "tree_sitter", "capstone", "scipy"}
-unwanted |= {f"whyperf.engines.{name}" for name in ("causes.causal_graph.graph", "contexts.compare", "relations.changed_relations.sides")}
+engines = ("causes.causal_graph.graph", "contexts.compare", "relations.changed_relations.sides")
+unwanted |= {f"whyperf.engines.{name}" for name in engines}
 print(*sorted(unwanted & set(sys.modules)))
 """
 
