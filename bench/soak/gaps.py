@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.collect._tracer import SHED_LEVELS
-from whyperf.recording.manifest import Shed
+from whyperf.recording.sealed.manifest import Shed
 
 # What a write to nowhere belongs to, and what includes it. While stacks or other calls are left out, it is recorded.
 _WITHOUT_WRITES = {SHED_LEVELS[4], SHED_LEVELS[8]}

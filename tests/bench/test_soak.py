@@ -6,7 +6,7 @@ import numpy as np
 from bench.soak.gaps import Gaps, gaps_between
 
 from whyperf.collect._tracer import SHED_LEVELS
-from whyperf.recording.manifest import Shed
+from whyperf.recording.sealed.manifest import Shed
 
 _TIMES = np.array([10, 20, 30, 40, 50], np.int64)
 _NUMBERS = np.array([1, 2, 5, 6, 16], np.uint64)  # 3 and 4 are missing, and 7 to 15

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.patience import PATIENCE_S
-from whyperf.debuginfo import _debuginfo, describe
+from whyperf.debuginfo import _debuginfo
+from whyperf.debuginfo.describe import describe
 
 from .building import Builder, run
 

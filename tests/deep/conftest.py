@@ -14,7 +14,7 @@ import pytest
 from tests.cli.conftest import Done, Whyperf, refused
 from tests.patience import PATIENCE_S
 from tests.shared_cache import SHARED_CACHE
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 
 __all__ = ["refused"]
 

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.patience import PATIENCE_S
-from whyperf.collect.dependence_stream import Stream, read_stream
+from whyperf.collect.dependences.stream import Stream, read_stream
 from whyperf.collect.dependences.valgrind import TOOL_OPTIONS, find_valgrind
 
 

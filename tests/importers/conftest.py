@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.shared_cache import SHARED_CACHE
-from whyperf.importers.perf_data import import_perf_data
-from whyperf.recording.reader import Recording
+from whyperf.importers.perf_data.importing import import_perf_data
+from whyperf.recording.sealed.reader import Recording
 
 SOURCE = Path(__file__).parent / "programs" / "ledger.c"
 WAYS = {"fp": ["-g"], "dwarf": ["--call-graph", "dwarf"], "none": []}

@@ -15,7 +15,7 @@ import pytest
 
 from tests.patience import PATIENCE_S
 from tests.shared_cache import SHARED_CACHE
-from whyperf.recording.chunks import ChunkKind, ChunkReader
+from whyperf.recording.raw_log.chunks import ChunkKind, ChunkReader
 
 RECORD = """
 import os, sys

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import PATIENCE_S
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 
 _BUSY = "sum(number for number in range(3_000_000))"
 _AS_NOBODY = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")

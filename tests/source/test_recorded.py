@@ -11,7 +11,7 @@ import pytest
 
 from tests.patience import PATIENCE_S
 from tests.shared_cache import SHARED_CACHE
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 
 pytestmark = pytest.mark.process
 

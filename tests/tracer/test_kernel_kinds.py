@@ -16,7 +16,7 @@ from tests.patience import PATIENCE_S
 from tests.tracer.tracing import Seen, Tracing, compiled, needs_bpf
 from whyperf.collect.architecture import X86_64
 from whyperf.collect.tracer.traced import Records
-from whyperf.recording.events import EventKind, InterruptContext
+from whyperf.recording.schemas.events import EventKind, InterruptContext
 
 pytestmark = needs_bpf
 

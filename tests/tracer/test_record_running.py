@@ -14,7 +14,7 @@ import pytest
 
 from tests.patience import PATIENCE_S
 from tests.tracer.recording import Command, functions_on_stacks, kinds, names, needs_bpf
-from whyperf.recording.events import EventKind
+from whyperf.recording.schemas.events import EventKind
 
 pytestmark = needs_bpf
 _SERVER = """

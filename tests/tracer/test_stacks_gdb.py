@@ -16,7 +16,7 @@ import pytest
 
 from tests.patience import PATIENCE_S
 from tests.tracer.tracing import PROGRAMS, Seen, Tracing, compiled, needs_bpf
-from whyperf.recording.events import EventKind
+from whyperf.recording.schemas.events import EventKind
 
 pytestmark = needs_bpf
 
