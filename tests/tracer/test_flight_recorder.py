@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,6 +17,7 @@ from tests.patience import PATIENCE_S
 from tests.tracer.recording import Command, functions_on_stacks, kinds, names, needs_bpf
 from whyperf.collect.tracer.facts import Fact, from_json
 from whyperf.collect.tracer.facts_file import stack_parts
+from whyperf.collect.tracer.flight import daemon
 from whyperf.collect.tracer.flight.memory import FactsMemory
 from whyperf.collect.tracer.flight.starting import _bytes_for
 from whyperf.collect.tracer.traced import TracedMapping, TracedMappings, TracedProcess
@@ -157,6 +159,23 @@ def test_the_daemon_remembers_no_longer_than_rings_reach(tmp_path: Path, monkeyp
         memory.ended(pid)
     memory.close()
     # THEN those whose events are gone are forgotten
+    assert (tmp_path / "facts").stat().st_size < 300_000
+
+
+def test_who_starts_and_ends_between_two_looks_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # GIVEN processes of which start and end are heard of at once, by a daemon that is late
+    monkeypatch.setattr("whyperf.collect.tracer.flight.memory._ROOM", 100_000)
+    monkeypatch.setattr("whyperf.collect.tracer.flight.memory._LATE_S", 0.0)
+    monkeypatch.setattr(daemon, "read_process", lambda pid: TracedProcess(2, pid, 1, "short", "/bin/short"))
+    monkeypatch.setattr(daemon, "read_threads", lambda pid: [])
+    module = (1 << 12, 2 << 12, 0, 0, "", "/lib/x.so", 1)
+    memory = FactsMemory(tmp_path / "facts", lambda: 0.0)
+    for first in range(1 << 30, (1 << 30) + 7000, 100):
+        pids = range(first, first + 100)
+        heard = [(kind, 2, pid, 0, [module] if kind == "exec" else None) for pid in pids for kind in ("exec", "exit")]
+        daemon._serve(SimpleNamespace(serve=lambda _, heard=heard: heard), memory)
+    memory.close()
+    # THEN they are forgotten as all are that ended
     assert (tmp_path / "facts").stat().st_size < 300_000
 
 

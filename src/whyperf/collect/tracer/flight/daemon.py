@@ -54,8 +54,11 @@ def _serve(tracer: Tracer, memory: FactsMemory) -> None:
     facts: list[Fact] = []
     for kind, moment, pid, _, modules in tracer.serve(_WAIT_MS):
         if kind == "exit":
+            memory.add(facts)  # of its start, perhaps: what ended is forgotten later
             memory.ended(pid)
-        elif kind == "exec":
+            facts = []
+            continue
+        if kind == "exec":
             process = read_process(pid)
             facts += [process, *read_threads(pid)] if process else []
         facts += [mappings_of(moment, pid, modules)] if modules else []
