@@ -17,7 +17,7 @@ from bench.cache import BENCH
 from bench.soak.gaps import Gaps, gaps_between
 from bench.soak.memory import MemoryWatch
 from bench.soak.result import Result
-from bench.soak.surroundings import Surroundings
+from bench.soak.surroundings import POLITELY, Surroundings
 from bench.tool import whyperf_command
 from whyperf.recording.names.system_calls import NUMBERS
 from whyperf.recording.schemas.events import EventKind
@@ -27,7 +27,6 @@ _HOUR_S = 3600.0
 _TURN_S, _CALM = 150.0, 0.6  # of each turn this share is calm: nothing is left out once the recorder has recovered
 _LOOKS, _FEWEST = 20, 5  # dumps, in all parts of a turn
 _DESCRIPTOR = 1000  # as in numbered.c
-_POLITELY = ("nice", "-n", "10")  # an hour's storm must leave the machine usable; the recorder itself is as ever
 
 
 def flight(around: Surroundings, scale: float) -> Result:
@@ -43,8 +42,8 @@ def flight(around: Surroundings, scale: float) -> Result:
     try:
         watch = MemoryWatch(_status()["daemon"])
         storm += [
-            subprocess.Popen([*_POLITELY, "taskset", "-c", "0", program, *turns], stdout=subprocess.DEVNULL),
-            subprocess.Popen([*_POLITELY, sys.executable, "-c", _STARTS_PROGRAMS, *turns]),
+            subprocess.Popen([*POLITELY, "taskset", "-c", "0", program, *turns], stdout=subprocess.DEVNULL),
+            subprocess.Popen([*POLITELY, sys.executable, "-c", _STARTS_PROGRAMS, *turns]),
         ]
         found = list(_looks(around.folder, seconds, max(round(_LOOKS * scale), _FEWEST)))
         status = _status()

@@ -18,7 +18,7 @@ from bench.registries import debian_source
 from bench.soak.account import account_of
 from bench.soak.memory import MemoryWatch
 from bench.soak.result import Result
-from bench.soak.surroundings import Surroundings
+from bench.soak.surroundings import POLITELY, Surroundings
 from bench.tool import whyperf_command
 from whyperf.recording.layout import compared_in
 
@@ -31,7 +31,7 @@ _PROJECT = "dnsmasq"
 def long_recording(around: Surroundings, scale: float) -> Result:
     """A pool of threads that never ends, stopped after half an hour."""
     seconds, out = _HALF_AN_HOUR_S * scale, around.folder / "long"
-    target = [str(subjects.own("pool")), "2", "2000000000", "60", "64"]
+    target = [*POLITELY, str(subjects.own("pool")), "2", "2000000000", "60", "64"]
     options = ["--for", f"{seconds:.0f}s", "--stop", "KILL", "--quiet", "-o", str(out)]
     recorder = subprocess.Popen([*whyperf_command(), "record", *options, "--", *target], stdout=subprocess.DEVNULL)
     watch = MemoryWatch(recorder.pid)
@@ -94,7 +94,7 @@ def many_threads(around: Surroundings, scale: float) -> Result:
     seconds = max(600.0 * scale, 10.0)  # of CPU, all threads together
     command = [*whyperf_command(), "record", "--rate", str(_THREAD_RATE), "--quiet", "-o", str(out), "--"]
     done = subprocess.run(
-        [*command, str(program), str(_THREADS), str(seconds)], capture_output=True, text=True, check=False
+        [*command, *POLITELY, str(program), str(_THREADS), str(seconds)], capture_output=True, text=True, check=False
     )
     account, sampled, unsampled = account_of(out), _threads_of(out), _unsampled_threads_of(out)
     return Result.of(

@@ -14,6 +14,7 @@ from pathlib import Path
 _VARIABLE = "WHYPERF_SOAK"
 _PINS = Path("/sys/fs/bpf")
 _SHARED_MEMORY = Path("/dev/shm")
+POLITELY = ("nice", "-n", "10")  # storms and crowds must leave the machine usable; recorders are started as ever
 
 
 @dataclass(frozen=True)
