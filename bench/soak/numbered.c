@@ -1,5 +1,5 @@
-// numbered SECONDS TURN CALM: writes to nowhere whose length is their own number; prints the last one. Of every TURN
-// seconds the first CALM with a thousand of them each, which no recorder has a reason to leave out, then as fast as they come.
+// numbered SECONDS TURN CALM: writes to nowhere whose length is their own number; prints the last one. In the first CALM
+// of every TURN seconds a thousand a second, which no recorder has a reason to leave out; then as fast as they come.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <math.h>
