@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import difflib
 import errno
+import gc
 import importlib
 import keyword
 import os
@@ -79,6 +79,8 @@ class _Parser(argparse.ArgumentParser):
 def command() -> NoReturn:
     """The program itself. It ends without unloading libraries: one of Arrow's threads that is still starting when its
     destructors run aborts the process, after everything was said."""
+    # What is loaded stays: looking through it again and again for garbage takes a twentieth of a short command's time.
+    gc.set_threshold(20_000)
     _open_standard_streams()
     speak_unheard()
     try:
@@ -158,6 +160,8 @@ def _run(arguments: list[str]) -> int:
 
 def closest(name: str, known: Sequence[str]) -> str | None:
     """What somebody who typed this has probably meant."""
+    import difflib
+
     return next(iter(difflib.get_close_matches(name, known, n=1)), None)
 
 
