@@ -17,6 +17,8 @@ from whyperf.collect import folder as folders
 from whyperf.collect.allocators import plans_of
 from whyperf.collect.descendants import Descendants
 from whyperf.collect.drive import Driver
+from whyperf.collect.latency.plans import plan_of
+from whyperf.collect.latency.timing import TimedCalls
 from whyperf.collect.lifecycle import Lifecycle, Measuring, RunOutcome
 from whyperf.collect.program import Program, check_followable, check_traceable
 from whyperf.collect.rate import plan_sampling
@@ -42,8 +44,8 @@ from whyperf.collect.totals import (
     usage_at_end,
     usage_of,
 )
-from whyperf.collect.work import CalledWork, DriverWork, OneRun, ReportedWork, WorkAccount
-from whyperf.collect.work_count import CallCounter, counter_for
+from whyperf.collect.work import CalledWork, CountsCalls, DriverWork, OneRun, ReportedWork, WorkAccount
+from whyperf.collect.work_count import counter_for
 from whyperf.errors import WhyperfError
 from whyperf.recording.latency import LatencyCount
 from whyperf.recording.layout import OUTPUT
@@ -89,6 +91,7 @@ def record_run(
             held.callback(counter.close)
         tracing = held.enter_context(_tracing(program, measuring)) if measuring.trace_hz else None
         allocators = plans_of(measuring.allocators, program, environment)
+        latency = plan_of(measuring.latency, program, environment) if measuring.latency else None
         folder = folders.create(path, force=force)
         held.callback(folder.release)
         sampling = Sampling(
@@ -100,7 +103,7 @@ def record_run(
             measuring.memory_interval,
             allocators.sampled,
         )
-        unit = measuring.unit or ("call" if counter else "unit" if lifecycle.drive else "run")
+        unit = measuring.unit or ("call" if counter or latency else "unit" if lifecycle.drive else "run")
         wanted = ValuesWanted(
             measuring.components,
             str(measuring.compile_commands or ""),
@@ -114,10 +117,11 @@ def record_run(
             unit,
             round(lifecycle.skip_s * 1e9),
             values=wanted,
-            options=run_options(program, lifecycle, measuring.work_count, measuring.unit),
+            options=run_options(program, lifecycle, measuring.work_count, measuring.unit, measuring.latency),
         )
         with folder.removed_unless_begun():
             allocators.write(folder.raw)
+            timed = TimedCalls(latency, folder.raw) if latency is not None else None
             sampler = Sampler(folder, start, plan, measuring.values_depth)
             sampler.prepare_variables(program.path)
             recorder: Recorder = sampler if tracing is None else _traced(sampler, folder.raw, tracing)
@@ -126,7 +130,8 @@ def record_run(
             program,
             path,
             recorder,
-            _work_account(recorder, unit, counter, lifecycle, reported),
+            _work_account(recorder, unit, counter or timed, lifecycle, reported),
+            timed=timed,
             lifecycle=lifecycle,
             environment=environment,
             blocked_rate_hz=measuring.blocked_rate_hz,
@@ -142,6 +147,7 @@ def run_to_the_end(
     recorder: Recorder,
     work: WorkAccount,
     *,
+    timed: TimedCalls | None = None,
     lifecycle: Lifecycle,
     environment: Mapping[str, str],
     blocked_rate_hz: float = 0.0,
@@ -163,7 +169,7 @@ def run_to_the_end(
             spawn_target=spawn_target,
         )
         signals = held.enter_context(SignalWatch())
-        return _Run(setting, recorder, signals, work).execute(path, list(notes))
+        return _Run(setting, recorder, signals, work, timed).execute(path, list(notes))
 
 
 @contextlib.contextmanager
@@ -210,7 +216,7 @@ def _null() -> Iterator[int]:
 def _work_account(
     sampler: Recorder,
     unit: str,
-    counter: CallCounter | None,
+    counter: CountsCalls | None,
     lifecycle: Lifecycle,
     reported: Callable[[], float | None] | None,
 ) -> WorkAccount:
@@ -242,7 +248,9 @@ class _Setting:
 class _Run:
     """The state of one run. `_stopped_by` is None as long as it goes on."""
 
-    def __init__(self, setting: _Setting, recorder: Recorder, signals: SignalWatch, work: WorkAccount) -> None:
+    def __init__(
+        self, setting: _Setting, recorder: Recorder, signals: SignalWatch, work: WorkAccount, timed: TimedCalls | None
+    ) -> None:
         self._setting = setting
         self._lifecycle = setting.lifecycle
         self._recorder = recorder
@@ -261,6 +269,7 @@ class _Run:
         self._quota: QuotaWatch
         self._driver: Driver | None = None
         self._latencies = LatencyCount("driver")
+        self._timed = timed
 
     def execute(self, path: Path, notes: list[str]) -> RunOutcome:
         cpu_before = time.process_time()
@@ -359,6 +368,8 @@ class _Run:
         self._quota.look()
         self._work.window_opens()
         self._latencies.window_opens()
+        if self._timed is not None:
+            self._timed.window_opens(now)
         self._window_start = now
 
     def _run_to_the_end(self) -> WhyperfError | None:
@@ -485,7 +496,7 @@ class _Run:
             threads=self._threads.times(),
             throttled_s=quota.throttled_s,
             quota_cpus=quota.cpus,
-            latency=self._latencies.latency,
+            latency=self._latencies.latency if self._timed is None else self._timed.latency,
         )
 
     def _stop_driver(self) -> None:
@@ -493,7 +504,7 @@ class _Run:
             self._driver.stop()
 
     def _closing_notes(self) -> list[str]:
-        notes = []
+        notes = [] if self._timed is None else self._timed.notes
         if self._window_start is None and self._window_opens is not None:
             notes.append("The run ended before the warm-up that --skip cuts off was over.")
         if self._stopped_by in ("exit", "signal"):

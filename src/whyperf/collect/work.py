@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Protocol
 
 from whyperf.collect.recorder import Recorder
-from whyperf.collect.work_count import CallCounter
 
 
 class WorkAccount(Protocol):
@@ -42,10 +41,15 @@ class DriverWork:
         return None if self._reported is None else self._reported - self._warm_up
 
 
+class CountsCalls(Protocol):
+    def count(self) -> int:
+        """From the target's start on."""
+
+
 class CalledWork:
     """Counts calls of a function in the target."""
 
-    def __init__(self, recorder: Recorder, unit: str, counter: CallCounter) -> None:
+    def __init__(self, recorder: Recorder, unit: str, counter: CountsCalls) -> None:
         self._recorder = recorder
         self._unit = unit
         self._counter = counter

@@ -211,6 +211,7 @@ class RunOptions:
     stop_signal: Count | None = None
     stop_timeout_s: Amount | None = None
     work_count: str = ""
+    latency: str = ""
     unit: str = ""
 
 
