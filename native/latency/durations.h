@@ -24,8 +24,8 @@ struct slow_call {
 
 struct stripe {
     _Alignas(64) _Atomic uint64_t begun;
-    _Atomic uint64_t lost;   // left in another way than by returning: exceptions, longjmp
-    _Atomic uint64_t nested; // calls within calls: part of those
+    _Atomic uint64_t lost;      // left in another way than by returning: exceptions, longjmp
+    _Atomic uint64_t nested;    // calls within calls: part of those
     _Atomic uint64_t slow_lost; // not among the slowest because somebody else was writing there
     _Atomic uint32_t slow_taken;
     _Atomic uint64_t slow_least; // shorter ones need not be looked at

@@ -366,10 +366,10 @@ class _Run:
             self._used_before = self._used_by_living()
         self._threads.open_window(self._live_threads() if is_later else (), now / 1e9)
         self._quota.look()
-        self._work.window_opens()
+        self._work.window_opens(from_start=not is_later)
         self._latencies.window_opens()
         if self._timed is not None:
-            self._timed.window_opens(now)
+            self._timed.window_opens(now, from_start=not is_later)
         self._window_start = now
 
     def _run_to_the_end(self) -> WhyperfError | None:

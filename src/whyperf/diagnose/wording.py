@@ -57,8 +57,8 @@ def waited(measures: Measures) -> str:
     )
 
 
-def slower_requests(measure: Measure, percentiles: Sequence[Percentile]) -> str:
-    """The percentile that grew most, and the others behind it."""
+def slower_requests(measure: Measure, percentiles: Sequence[Percentile], function: str) -> str:
+    """The percentile that grew most, and the others behind it. `function`: whose calls are the requests, if known."""
     which = measure.name.removeprefix(PREFIX).removesuffix("_s")
     others = [
         f"p{one.percentile:g} {seconds(one.bad)}, was {seconds(one.good)}"
@@ -67,8 +67,8 @@ def slower_requests(measure: Measure, percentiles: Sequence[Percentile]) -> str:
     ]
     beside = f"; {'; '.join(others)}" if others else ""
     return (
-        f"p{which} of a request: {seconds(measure.bad_mean)}, was {seconds(measure.good_mean)} ({_runs(measure)})"
-        f"{beside}."
+        f"p{which} of {f'a call of {function}' if function else 'a request'}: {seconds(measure.bad_mean)}, was "
+        f"{seconds(measure.good_mean)} ({_runs(measure)}){beside}."
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from whyperf.collect.latency.durations import DurationsFile, Tally, cell_ticks
+from whyperf.collect.latency.durations import DurationsFile, cell_ticks
 from whyperf.collect.latency.plans import LatencyPlan
 from whyperf.recording.latency import Latency, SlowRequest, cell_of
 
@@ -18,13 +18,15 @@ class TimedCalls:
     def __init__(self, plan: LatencyPlan, raw: Path) -> None:
         self._plan = plan
         self._file = DurationsFile(plan.write(raw) / _FILE)
-        self._before: Tally | None = None
-        self._opened = 0
+        self._before = self._file.tally()
+        self._opened: int | None = None  # when the window did
 
-    def window_opens(self, now: int) -> None:
-        """What ended so far is warm-up."""
-        self._before, self._opened = self._file.tally(), now
-        self._file.open_window()
+    def window_opens(self, now: int, *, from_start: bool) -> None:
+        """What ended so far is warm-up, unless the window begins with the target."""
+        self._opened = now
+        if not from_start:
+            self._before = self._file.tally()
+            self._file.open_window()
 
     def count(self) -> int:
         """Calls that have ended, from the target's start on."""
@@ -33,9 +35,9 @@ class TimedCalls:
     @property
     def latency(self) -> Latency | None:
         """None before the window opens, and where no call has ended."""
-        if self._before is None:
+        if self._opened is None:
             return None
-        now = self._file.tally()
+        now, opened = self._file.tally(), self._opened
         cells: Counter[int] = Counter()
         seconds = cell_ticks() * self._file.seconds_per_tick()
         added = now.cells - self._before.cells
@@ -51,7 +53,7 @@ class TimedCalls:
             slowest=tuple(
                 SlowRequest(
                     one.ticks * self._file.seconds_per_tick(),
-                    max(0.0, (self._file.moment(one.began) - self._opened) / 1e9),
+                    max(0.0, (self._file.moment(one.began) - opened) / 1e9),
                     one.pid,
                     one.tid,
                 )
@@ -74,7 +76,7 @@ class TimedCalls:
             notes.append(f"{name} was never called.")
         if tally.lost:
             notes.append(
-                f"{tally.lost} call(s) of {name} were left by an exception or longjmp, or came while such a call seemed "
-                "to go on: they are not timed."
+                f"{tally.lost} call(s) of {name} are not timed: they were left by an exception or longjmp, or came while "
+                "such a call seemed to go on."
             )
         return notes
