@@ -76,7 +76,7 @@ class TimedCalls:
             notes.append(f"{name} was never called.")
         if tally.lost:
             notes.append(
-                f"{tally.lost} call(s) of {name} are not timed: they were left by an exception or longjmp, or came while "
-                "such a call seemed to go on."
+                f"{tally.lost} call(s) of {name} are not timed: they were left by an exception or longjmp, or came "
+                "while such a call seemed to go on."
             )
         return notes
