@@ -1,4 +1,4 @@
-"""Nodes of a hash table's buckets: counted where functions of the library walk them, by a program that counts itself."""
+"""Nodes of a hash table's buckets, counted where the library walks them: against a program that counts itself."""
 
 from __future__ import annotations
 

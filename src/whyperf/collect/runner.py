@@ -39,6 +39,7 @@ from whyperf.collect.totals import (
     identify,
     last_words,
     longest_waits,
+    memory_of,
     peak_rss_bytes,
     process_tree,
     usage_at_end,
@@ -268,6 +269,7 @@ class _Run:
         self._threads: ThreadAccounts
         self._quota: QuotaWatch
         self._driver: Driver | None = None
+        self._swap_bytes = 0  # most that was seen
         self._latencies = LatencyCount("driver")
         self._timed = timed
 
@@ -419,17 +421,19 @@ class _Run:
             if self._window_start is None and self._window_opens is not None and now * 1e9 >= self._window_opens:
                 self._open_window(time.monotonic_ns())
             self._pass_time(tick if deadline is None else min(tick, deadline - now))
-            self._seen += Usage(max_rss_bytes=self._peak_rss_bytes())
+            self._look_at_memory()
             self._look_for_waits()
             self._setting.on_tick()
             if self._target.has_ended():
                 self._stopped_by = self._why_it_ended()
         return False
 
-    def _peak_rss_bytes(self) -> int:
+    def _look_at_memory(self) -> None:
         """Of the largest process now alive, as far as it is cheap to ask."""
         followed = sorted({pid for pid, _ in self._live_threads()})
-        return max(peak_rss_bytes(pid) for pid in (self._target.pid, *followed[:_ASKED_FOR_MEMORY]))
+        resident, swapped = zip(*map(memory_of, (self._target.pid, *followed[:_ASKED_FOR_MEMORY])), strict=True)
+        self._seen += Usage(max_rss_bytes=max(resident))
+        self._swap_bytes = max(self._swap_bytes, *swapped)
 
     def _live_threads(self) -> list[Thread]:
         return self._descendants.among(self._recorder.live_threads())
@@ -496,6 +500,7 @@ class _Run:
             threads=self._threads.times(),
             throttled_s=quota.throttled_s,
             quota_cpus=quota.cpus,
+            swap_bytes=self._swap_bytes,
             latency=self._latencies.latency if self._timed is None else self._timed.latency,
         )
 

@@ -254,8 +254,8 @@ def no_cpu(measures: Measures, cpu_wait_s: float) -> str:
     wall = measures.wall
     return (
         f"The program is not slower, but was starved of CPU: {seconds(wall.bad_mean)} wall time per {measures.unit} "
-        f"instead of {seconds(wall.good_mean)} ({_runs(wall)}), {seconds(cpu_wait_s)} more of it ready to run, "
-        f"at the same CPU time."
+        f"instead of {seconds(wall.good_mean)} ({_runs(wall)}), at the same CPU time. For {seconds(cpu_wait_s)} more of it "
+        "threads were ready to run, and the CPUs were busy with others."
     )
 
 
