@@ -154,6 +154,11 @@ class Binary:
         chosen = (code.scope_function == function) & (code.scope_parent < 0) & whole
         return [int(address) for address in np.unique(code.scope_entry[chosen])]
 
+    def inlined_copies(self, function: int) -> int:
+        """How often the function's body was put in place of a call of it."""
+        code = self.code
+        return int(((code.scope_function == function) & (code.scope_kind == ScopeKind.INLINED)).sum())
+
     def file_offset(self, address: int) -> int:
         """Where a virtual address lies in the file, as uprobes want it; -1 when it does not."""
         offset = self.elf.file_offset(address) if self.elf else None
