@@ -11,6 +11,8 @@ from bench.speed.meter import FailedRunError, machine_cpu_s, measure
 from bench.speed.tools import NONE, tools_named
 from bench.workloads import Workload
 
+from tests.patience import PATIENCE_S
+
 _BUSY = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done"
 _LIMIT_S = 100.0  # by the clock of a busy machine
 
@@ -67,7 +69,7 @@ def test_what_fails_is_said_in_a_word(tmp_path: Path) -> None:
     with pytest.raises(FailedRunError, match="timed out"):
         measure(_script(f"echo $$ > {mark}; sleep 1000"), NONE, 1.0)
     if mark.exists():  # a busy machine may have had no time for it
-        end = time.monotonic() + 30
+        end = time.monotonic() + PATIENCE_S
         while _alive(int(mark.read_text())) and time.monotonic() < end:
             time.sleep(0.05)
         assert not _alive(int(mark.read_text()))

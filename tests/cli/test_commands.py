@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Whyperf, sentence
+from tests.patience import PATIENCE_S
 from whyperf.cli import demo
 from whyperf.cli.main import COMMANDS
 from whyperf.cli.record import conclude
@@ -305,7 +306,7 @@ def test_an_interrupted_comparison_says_what_is_kept(whyperf: Whyperf, tmp_path:
         time.sleep(0.5)
         # WHEN the user presses Ctrl-C
         os.killpg(started.pid, signal.SIGINT)
-        said = started.communicate(timeout=60)[1]
+        said = started.communicate(timeout=PATIENCE_S)[1]
     # THEN the complete runs are named in a command that compares them
     assert started.returncode == 130
     assert "1 good and 1 bad runs are complete; what was recorded is kept in out." in said

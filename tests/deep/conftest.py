@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Done, Whyperf, refused
+from tests.patience import PATIENCE_S
 from whyperf.recording.sealed.reader import Recording
 
 __all__ = ["refused"]
@@ -43,7 +44,7 @@ def whyperf(tmp_path: Path, cache: Path) -> Whyperf:
             [sys.executable, "-m", "whyperf", *arguments],
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=PATIENCE_S,
             cwd=tmp_path,
             env={**os.environ, "XDG_CACHE_HOME": str(cache), **(environment or {})},
             stdin=subprocess.DEVNULL,

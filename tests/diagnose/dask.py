@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.patience import PATIENCE_S
+
 _ROOT = Path(__file__).resolve().parents[2]
-_PATIENCE_S = 60
 
 
 class OwnCluster:
@@ -25,7 +26,7 @@ class OwnCluster:
         }
         facts = folder / "scheduler.json"
         self._scheduler = self._start("scheduler", "--host=127.0.0.1", "--port=0", f"--scheduler-file={facts}")
-        eventually(facts.exists)
+        eventually(lambda: facts.exists() and facts.read_text().rstrip().endswith("}"))  # it is written piece by piece
         self.address: str = json.loads(facts.read_text())["address"]
         self._workers: list[subprocess.Popen[bytes]] = []
         self.complete()
@@ -62,7 +63,7 @@ class OwnCluster:
 
 
 def eventually(holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + _PATIENCE_S
+    until = time.monotonic() + PATIENCE_S
     while not holds():
         assert time.monotonic() < until, "it never did"
         time.sleep(0.05)

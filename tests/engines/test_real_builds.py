@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 pytestmark = pytest.mark.process
 
 _RUNS = 3
@@ -132,14 +134,14 @@ def diagnosed(tmp_path_factory: pytest.TempPathFactory) -> Diagnose:
             for run, (build, which) in zip(runs, told, strict=True)
         ]
         for recorder in recorders:
-            _, said = recorder.communicate(timeout=120)
+            _, said = recorder.communicate(timeout=PATIENCE_S)
             assert recorder.returncode == 0, said
         return runs[::2], runs[1::2]
 
     def diagnose(culprit: int) -> dict[str, Any]:
         good, bad = recorded(culprit)
         diagnosis = whyperf("diagnose", "--json", "-", "--good", *good, "--bad", *bad)
-        verdict, said = diagnosis.communicate(timeout=120)
+        verdict, said = diagnosis.communicate(timeout=PATIENCE_S)
         assert diagnosis.returncode in (0, 3, 4), said
         return dict(json.loads(verdict))
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.recording.made import make_recording, tables
 from tests.recording.repaired import repair
 from tests.recording.sealed.test_reader import forge, read_all
@@ -62,7 +63,7 @@ def refused(*arguments: str) -> str:
         [sys.executable, "-m", "whyperf", *arguments],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
     )
@@ -71,7 +72,6 @@ def refused(*arguments: str) -> str:
     return done.stderr
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("make", PLACED)
 @pytest.mark.parametrize("name", ["manifest.json", "samples.parquet", "source.parquet"])
 def test_only_regular_files_of_a_sealed_recording_are_opened(
@@ -84,7 +84,6 @@ def test_only_regular_files_of_a_sealed_recording_are_opened(
     assert error.value.next_command == f"ls -l {path / name}"
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("make", PLACED)
 @pytest.mark.parametrize("name", ["start.json", "log-000001", "rings", "lock"])
 def test_only_regular_files_of_an_open_recording_are_opened(
@@ -97,7 +96,6 @@ def test_only_regular_files_of_an_open_recording_are_opened(
     assert (path / "raw").is_dir()
 
 
-@pytest.mark.timeout(60)
 def test_a_lock_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     path = record_something(tmp_path / "rec").path
     instead(path / "raw" / "lock", pipe)
@@ -205,7 +203,6 @@ def test_lists_are_bounded_too(tmp_path: Path) -> None:
         Recording(path).table("processes")
 
 
-@pytest.mark.timeout(60)
 def test_what_only_looks_like_chunks_does_not_take_for_ever() -> None:
     # GIVEN a log of headers that each announce 4 MB, and none of which has the right checksum
     header = MAGIC + (1).to_bytes(4, "little") + ((4 << 20) - 16).to_bytes(4, "little") + b"\0\0\0\0"

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from whyperf.recording.raw_log.chunks import ChunkKind, ChunkReader
 
 RECORD = """
@@ -72,7 +73,7 @@ class Recorder:
         return subprocess.run(
             self.command(*arguments),
             capture_output=True,
-            timeout=60,
+            timeout=PATIENCE_S,
             env=dict(self.environment),
             check=False,
             **options,

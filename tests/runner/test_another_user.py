@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from whyperf.recording.sealed.reader import Recording
 
 _BUSY = "sum(number for number in range(3_000_000))"
@@ -20,7 +21,7 @@ def _record(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-m", "whyperf", "record", "--no-values", "-o", str(folder), "--", *command],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         stdin=subprocess.DEVNULL,
         check=False,
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from whyperf.recording.sealed.reader import Recording
 
 pytestmark = pytest.mark.process
@@ -57,7 +58,7 @@ def _roles(program: Path, folder: Path) -> dict[str, str]:
         program,
         "15",
     ]
-    subprocess.run(command, check=True, capture_output=True, env=environment, timeout=120)
+    subprocess.run(command, check=True, capture_output=True, env=environment, timeout=PATIENCE_S)
     variables = Recording(folder / "run").table("variables")
     names, roles = variables.column("name").to_pylist(), variables.column("roles").to_pylist()
     return {str(name): str(role) for name, role in zip(names, roles, strict=True)}

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.architecture import HERE
+from tests.patience import PATIENCE_S
 from tests.tracer.recording import Command, functions_on_stacks, needs_bpf
 from tests.tracer.tracing import compiled
 from whyperf.collect.architecture import X86_64
@@ -187,7 +188,7 @@ def test_a_killed_target_leaves_a_recording(folder: Path, rules: Callable[..., N
     before = running.turns()
     until(lambda: running.turns() > before + 20)
     os.kill(running.pid, 9)
-    _, said = recorder.communicate(timeout=60)
+    _, said = recorder.communicate(timeout=PATIENCE_S)
     assert "Traceback" not in said
     assert tasks(command.recording("ended"), EventKind.TASK_RUN, "plain")
 
@@ -206,7 +207,7 @@ def test_a_queue_that_is_used_too_often_is_let_go_and_that_is_said(
     # THEN it is not bothered for long
     until(lambda: not running.has_breakpoint())
     os.kill(running.pid, 9)
-    _, said = recorder.communicate(timeout=60)
+    _, said = recorder.communicate(timeout=PATIENCE_S)
     assert "Tasks of plain came too often" in said
     trace = command.recording("hot").manifest.trace
     assert trace is not None
