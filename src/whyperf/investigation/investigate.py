@@ -16,6 +16,7 @@ from whyperf.investigation.starts import Beginning, FindBinary, beginnings
 from whyperf.investigation.subject import ProofBounds, Say, Subject
 from whyperf.origin.search import FoundOrigin, search
 from whyperf.origin.starts import Start
+from whyperf.proof.rounds import usual_runs
 
 _CHAINS = 4  # that are followed
 _MOST_TOLD = 3  # reasons why nothing was followed
@@ -54,9 +55,9 @@ def investigate(verdict: Verdict, subject: Subject, binary_of: FindBinary, bound
     functions = tried_functions(verdict.suspects, subject, measure, bounds, say)
     if any(one.finding in SETTLED for one in functions):
         return with_changed_function(verdict, functions)
-    chains, dead_ends = list[FollowedSuspect](), list[str]()
+    chains, dead_ends, usual = list[FollowedSuspect](), list[str](), usual_runs()
     for chain in _chains(beginnings(verdict, binary_of), subject, bounds, say, dead_ends):
-        tried = ChainProof(chain.found, subject, measure, bounds, say).tried()
+        tried = ChainProof(chain.found, subject, measure, bounds, say, usual).tried()
         chains.append(FollowedSuspect(chain.suspect, chain.found, tuple(tried)))
         if chains[-1].is_proven or chain.found.origin.narrows or len(chains) == _CHAINS:
             break

@@ -125,7 +125,7 @@ def _put(kind: TrialKind, candidates: Sequence[_Candidate]) -> Put:
     for one in candidates:
         by_module.setdefault(one.builds, []).append(one.function.symbol)
     try:
-        return Put(transplants=[builds.plan(kind, symbols) for builds, symbols in by_module.items()])
+        return Put(transplants=[builds.plan(kind, tuple(symbols)) for builds, symbols in by_module.items()])
     except RefusedError as error:
         raise NotPutError(str(error)) from None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from whyperf.collect.dependences.loaded_files import LoadedFile, files_of
@@ -30,12 +30,15 @@ class ProofBuilds:
     bad: TransplantModule
     changed: tuple[ChangedFunction, ...]
     edited: EditedFunctions
+    _plans: dict[tuple[TrialKind, tuple[str, ...]], PatchPlan] = field(default_factory=dict)
 
-    def plan(self, kind: TrialKind, symbols: list[str]) -> PatchPlan:
+    def plan(self, kind: TrialKind, symbols: tuple[str, ...]) -> PatchPlan:
         """For a run of that kind. RefusedError where these functions cannot be transplanted."""
-        giver = self.good if kind is TrialKind.FORCED else self.bad
-        receiver = self.good if kind is TrialKind.REVERSE else self.bad
-        return plan_transplant(giver, receiver, symbols)
+        if (kind, symbols) not in self._plans:
+            giver = self.good if kind is TrialKind.FORCED else self.bad
+            receiver = self.good if kind is TrialKind.REVERSE else self.bad
+            self._plans[kind, symbols] = plan_transplant(giver, receiver, symbols)
+        return self._plans[kind, symbols]
 
 
 def different_modules(good: ProofSide, bad: ProofSide) -> Iterator[ProofBuilds]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Generic, TypeVar
 
 from whyperf.diagnose.origin import Proof
-from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying, not_testable, proof_of
+from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying, not_testable, proof_of, usual_runs
 from whyperf.proof.sentences import ProofClaim, sentence_of
 from whyperf.proof.trial import RunEnding, TrialKind, TrialRun
 
@@ -30,7 +30,7 @@ class Search(Generic[_Change]):
     def __init__(self, good: ProofSide, bad: ProofSide, trying: Trying, put: PutIn[_Change]) -> None:
         self._good, self._bad, self._trying, self._put = good, bad, trying, put
         self._begun = time.monotonic()
-        self._usual: dict[TrialKind, list[TrialRun]] = {TrialKind.GOOD: [], TrialKind.BAD: []}
+        self._usual = usual_runs()
         self._rounds = ProofRounds(good, bad, trying, lambda kind: put(kind, ()))
 
     def found(self, first: Sequence[_Change], all_changes: Callable[[], Sequence[_Change]]) -> list[_Change]:
@@ -48,7 +48,7 @@ class Search(Generic[_Change]):
     def proof(self, claim: ProofClaim, changes: Sequence[_Change]) -> Proof:
         """A whole trial."""
         trying = replace(self._trying, budget_s=self._left_s())
-        rounds = ProofRounds(self._good, self._bad, trying, lambda kind: self._put(kind, changes))
+        rounds = ProofRounds(self._good, self._bad, trying, lambda kind: self._put(kind, changes), usual=self._usual)
         try:
             judgement = rounds.judged(is_code=True)
         except NotPutError as error:
