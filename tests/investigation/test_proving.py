@@ -59,7 +59,8 @@ def _tried(
         places: list[ForcedPlace],
         claim: ProofClaim,
         trying: Trying,
-        _usual: UsualRuns,
+        *,
+        usual: UsualRuns,
     ) -> object:
         asked.append((claim.what, places[0].in_order))
         told = not_testable(claim, trying.measure, f"{claim.what} was tried.")

@@ -11,18 +11,19 @@ from whyperf.proof.trial import RunEnding, TrialKind, TrialRun
 
 _SIDE = ProofSide(Program("/bin/true", ("/bin/true",)), Lifecycle(), {})
 _FAST, _SLOW = 1.0, 3.0
+_QUICK = TrialRun(_FAST, 0)
 
 
 class _Rounds(ProofRounds):
     """Each kind of run takes as long as it is told, and writes what it is told."""
 
-    def __init__(self, usual: UsualRuns | None = None, *, forced: TrialRun = TrialRun(_FAST, 0), most: int = 5) -> None:
-        super().__init__(_SIDE, _SIDE, Trying(most_runs=most), lambda _kind: Put(), usual=usual)
+    def __init__(self, usual: UsualRuns | None = None, *, forced: TrialRun = _QUICK) -> None:
+        super().__init__(_SIDE, _SIDE, Trying(), lambda _kind: Put(), usual=usual)
         slow = TrialRun(_SLOW, 0)
-        self.one = dict.fromkeys(TrialKind, slow) | {TrialKind.GOOD: TrialRun(_FAST, 0), TrialKind.FORCED: forced}
+        self.one = dict.fromkeys(TrialKind, slow) | {TrialKind.GOOD: _QUICK, TrialKind.FORCED: forced}
         self.made: list[TrialKind] = []
 
-    def run(self, kind: TrialKind, put: Put) -> TrialRun:  # noqa: ARG002
+    def run(self, kind: TrialKind, put: Put) -> TrialRun:
         self.made.append(kind)
         return self.one[kind]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from whyperf.diagnose.measures import is_measurable
-from whyperf.diagnose.origin import ProofFinding
+from whyperf.diagnose.origin import Proof, ProofFinding
 from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
 from whyperf.errors import WhyperfError
 from whyperf.investigation.cause import with_cause, with_changed_function
@@ -47,13 +47,23 @@ class FollowedSuspect:
         return found, self.found.origin.narrows, len(self.found.origin.hops)
 
 
-def investigate(verdict: Verdict, subject: Subject, binary_of: FindBinary, bounds: ProofBounds, say: Say) -> Verdict:
-    """The verdict with origin, proofs and cause; as it was where nothing leads further than it did."""
+def investigate(
+    verdict: Verdict,
+    subject: Subject,
+    binary_of: FindBinary,
+    bounds: ProofBounds,
+    say: Say,
+    *,
+    functions: tuple[Proof, ...] | None = None,
+) -> Verdict:
+    """The verdict with origin, proofs and cause; as it was where nothing leads further than it did. `functions`: what
+    `investigate_functions` has found already."""
     measure = measure_of(verdict)
     if verdict.kind is not VerdictKind.DIFFERENCE or measure is None:
         return verdict
-    functions = tried_functions(verdict.suspects, subject, measure, bounds, say)
-    if any(one.finding in SETTLED for one in functions):
+    if functions is None:
+        functions = tried_functions(verdict.suspects, subject, measure, bounds, say)
+    if is_settled(functions):
         return with_changed_function(verdict, functions)
     chains, dead_ends, usual = list[FollowedSuspect](), list[str](), usual_runs()
     for chain in _chains(beginnings(verdict, binary_of), subject, bounds, say, dead_ends):
@@ -68,6 +78,21 @@ def investigate(verdict: Verdict, subject: Subject, binary_of: FindBinary, bound
         return with_changed_function(replace(verdict, notes=(*verdict.notes, note)), functions)
     beside = [one.proof for chain in chains if chain is not best for one in chain.tried if one.is_run]
     return with_cause(verdict, best.suspect, best.found.origin, best.tried, beside=(*beside, *functions))
+
+
+def investigate_functions(
+    verdict: Verdict, subject: Subject, bounds: ProofBounds, say: Say
+) -> tuple[Proof, ...] | None:
+    """Of two builds: what functions of the good one do in the bad program, which needs no other pass. None where there
+    is one build, or nothing to be tried."""
+    measure = measure_of(verdict)
+    if verdict.kind is not VerdictKind.DIFFERENCE or measure is None or not subject.has_two_builds:
+        return None
+    return tried_functions(verdict.suspects, subject, measure, bounds, say)
+
+
+def is_settled(proofs: Iterable[Proof]) -> bool:
+    return any(one.finding in SETTLED for one in proofs)
 
 
 def measure_of(verdict: Verdict) -> str | None:

@@ -90,7 +90,7 @@ class ChainProof:
             claim = replace(claim, what=what, good=site.texts[0], bad=site.texts[1], is_part=not site.name)
         trying = _trying(subject, self.measure, self.bounds, partial(_told, self.say, f"forcing {claim.what}"))
         try:
-            return prove_value(*_sides(subject), [place], claim, trying, self.usual)
+            return prove_value(*_sides(subject), [place], claim, trying, usual=self.usual)
         except WhyperfError as error:  # what other trials have shown stays
             return not_testable(claim, self.measure, error.sentence)
 

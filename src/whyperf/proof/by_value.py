@@ -21,6 +21,7 @@ def prove_value(
     places: Sequence[ForcedPlace],
     claim: ProofClaim,
     trying: Trying = Trying(),  # noqa: B008 (frozen)
+    *,
     usual: UsualRuns | None = None,
 ) -> Proof:
     """`usual`: good and bad runs of other such trials. WhyperfError where the programs cannot be run or observed at
@@ -38,7 +39,7 @@ class _ValueTrial:
         usual: UsualRuns | None,
     ) -> None:
         self._places, self._trying = tuple(places), trying
-        self._rounds = ProofRounds(good, bad, trying, self._put, self._order_changed, usual)
+        self._rounds = ProofRounds(good, bad, trying, self._put, self._order_changed, usual=usual)
         self._by_jump = False
 
     def proof(self, claim: ProofClaim) -> Proof:

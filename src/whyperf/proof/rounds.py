@@ -74,8 +74,8 @@ class NotPutError(Exception):
 
 
 class ProofRounds:
-    """`put`: what each kind of run gets; `why_not`: why what a run got that has ended says nothing, if so; `usual`: good
-    and bad runs that other trials have made in the same way, to which this one adds its own."""
+    """`put`: what each kind of run gets; `why_not`: why what a run got that has ended says nothing, if so;
+    `usual`: good and bad runs that other trials have made in the same way, to which this one adds its own."""
 
     def __init__(
         self,
@@ -84,6 +84,7 @@ class ProofRounds:
         trying: Trying,
         put: Callable[[TrialKind], Put],
         why_not: Callable[[TrialKind, Observed], str] = lambda _kind, _seen: "",
+        *,
         usual: UsualRuns | None = None,
     ) -> None:
         self._good, self._bad, self._trying, self._put, self._why_not = good, bad, trying, put, why_not
