@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Generic, TypeVar
 
+from whyperf.collect.observation import ObservationLimits, ObservedSite
 from whyperf.diagnose.origin import Proof
 from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying, not_testable, proof_of, usual_runs
 from whyperf.proof.sentences import ProofClaim, sentence_of
@@ -20,6 +21,8 @@ _BASE_RUNS = 2  # good and bad ones, with which single runs are compared
 _MOST_GONE = 0.5
 _UNCLEAR = (0.25, 0.75)  # a share in one run that another run must confirm
 _MOST_TOGETHER = 8  # changes that are shown to matter only together
+
+_ONCE = ObservationLimits(records=1, traps=1, hits_again=0)
 
 _Change = TypeVar("_Change")
 PutIn = Callable[[TrialKind, Sequence[_Change]], Put]
@@ -54,6 +57,12 @@ class Search(Generic[_Change]):
         except NotPutError as error:
             return self.untestable(claim, str(error))
         return proof_of(claim, judgement, rounds.done, self._trying.measure, sentence_of(claim, judgement))
+
+    def is_passed(self, sites: Sequence[ObservedSite]) -> list[bool]:
+        """Of each site, whether a bad run passes it, or that cannot be seen."""
+        self._trying.on_run(TrialKind.BAD, 0)
+        seen = self._rounds.observed(TrialKind.BAD, Put(sites), _ONCE)
+        return [hits > 0 or not placed for hits, placed in zip(seen.hits, seen.placed, strict=True)]
 
     def untestable(self, claim: ProofClaim, why: str) -> Proof:
         return not_testable(claim, self._trying.measure, why)
