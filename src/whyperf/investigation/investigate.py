@@ -14,7 +14,7 @@ from whyperf.investigation.cause import with_cause, with_changed_function
 from whyperf.investigation.proving import SETTLED, ChainProof, Tried, tried_functions
 from whyperf.investigation.starts import Beginning, FindBinary, beginnings
 from whyperf.investigation.subject import ProofBounds, Say, Subject
-from whyperf.origin.search import FoundOrigin, search
+from whyperf.origin.search import FoundOrigin, KnownPrograms, search
 from whyperf.origin.starts import Start
 from whyperf.proof.rounds import usual_runs
 
@@ -101,7 +101,10 @@ def measure_of(verdict: Verdict) -> str | None:
     return measure if is_measurable(measure) else None
 
 
-def follow(start: Start, subject: Subject, bounds: ProofBounds, say: Say) -> FoundOrigin:
+def follow(
+    start: Start, subject: Subject, bounds: ProofBounds, say: Say, known: KnownPrograms | None = None
+) -> FoundOrigin:
+    """`known`: of other chains in the same programs."""
     return search(
         start,
         subject.good,
@@ -111,6 +114,7 @@ def follow(start: Start, subject: Subject, bounds: ProofBounds, say: Say) -> Fou
         budget_s=max(0.0, bounds.ends - time.monotonic()),
         most_runs=bounds.runs,
         progress=say,
+        known=known,
     )
 
 
@@ -118,13 +122,16 @@ def _chains(
     starts: Iterable[Beginning], subject: Subject, bounds: ProofBounds, say: Say, dead_ends: list[str]
 ) -> Iterator[FollowedSuspect]:
     """Those that say more than where they began; of the others, `dead_ends` gets a sentence."""
+    known: KnownPrograms | None = None
     for beginning in starts:
         left = bounds.ends - time.monotonic()
         if left <= 0:
             dead_ends.append("There was no time left to follow one.")
             return
         try:
-            found = follow(beginning.start, subject, ProofBounds(time.monotonic() + _PART * left, bounds.runs), say)
+            known = known or KnownPrograms(subject.good, subject.bad)
+            part = ProofBounds(time.monotonic() + _PART * left, bounds.runs)
+            found = follow(beginning.start, subject, part, say, known)
         except WhyperfError as error:  # no code reads it there, or it has no debug information
             dead_ends.append(error.sentence)
             continue
