@@ -19,9 +19,9 @@ from bench.soak.memory import MemoryWatch
 from bench.soak.result import Result
 from bench.soak.surroundings import Surroundings
 from bench.tool import whyperf_command
+from whyperf.recording.names.system_calls import NUMBERS
 from whyperf.recording.schemas.events import EventKind
 from whyperf.recording.sealed.manifest import Shed
-from whyperf.recording.names.system_calls import NUMBERS
 
 _HOUR_S = 3600.0
 _TURN_S, _CALM = 150.0, 0.6  # of each turn this share is calm: nothing is left out once the recorder has recovered

@@ -14,7 +14,6 @@ from tests.observation.programs import compiled, functions, instructions
 from tests.observation.test_programs import MANY_FORMS
 from tests.observation.test_values import SOURCE
 from tests.patience import PATIENCE_S
-from whyperf.collect.observation.sites import Forced, ObservationLimits, ObservedSite
 from whyperf.collect.observation.plans import write_plans
 from whyperf.collect.observation.record_files import RecordingProcess, processes
 from whyperf.collect.observation.sites import Forced, ObservationLimits, ObservedSite

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Generic, TypeVar
 
+from whyperf.collect.observation import ObservationLimits, ObservedSite
 from whyperf.diagnose.origin import Proof
-from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying, not_testable, proof_of
+from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying, not_testable, proof_of, usual_runs
 from whyperf.proof.sentences import ProofClaim, sentence_of
 from whyperf.proof.trial import RunEnding, TrialKind, TrialRun
 
@@ -20,6 +21,8 @@ _BASE_RUNS = 2  # good and bad ones, with which single runs are compared
 _MOST_GONE = 0.5
 _UNCLEAR = (0.25, 0.75)  # a share in one run that another run must confirm
 _MOST_TOGETHER = 8  # changes that are shown to matter only together
+
+_ONCE = ObservationLimits(records=1, traps=1, hits_again=0)
 
 _Change = TypeVar("_Change")
 PutIn = Callable[[TrialKind, Sequence[_Change]], Put]
@@ -30,7 +33,7 @@ class Search(Generic[_Change]):
     def __init__(self, good: ProofSide, bad: ProofSide, trying: Trying, put: PutIn[_Change]) -> None:
         self._good, self._bad, self._trying, self._put = good, bad, trying, put
         self._begun = time.monotonic()
-        self._usual: dict[TrialKind, list[TrialRun]] = {TrialKind.GOOD: [], TrialKind.BAD: []}
+        self._usual = usual_runs()
         self._rounds = ProofRounds(good, bad, trying, lambda kind: put(kind, ()))
 
     def found(self, first: Sequence[_Change], all_changes: Callable[[], Sequence[_Change]]) -> list[_Change]:
@@ -48,12 +51,18 @@ class Search(Generic[_Change]):
     def proof(self, claim: ProofClaim, changes: Sequence[_Change]) -> Proof:
         """A whole trial."""
         trying = replace(self._trying, budget_s=self._left_s())
-        rounds = ProofRounds(self._good, self._bad, trying, lambda kind: self._put(kind, changes))
+        rounds = ProofRounds(self._good, self._bad, trying, lambda kind: self._put(kind, changes), usual=self._usual)
         try:
             judgement = rounds.judged(is_code=True)
         except NotPutError as error:
             return self.untestable(claim, str(error))
         return proof_of(claim, judgement, rounds.done, self._trying.measure, sentence_of(claim, judgement))
+
+    def is_passed(self, sites: Sequence[ObservedSite]) -> list[bool]:
+        """Of each site, whether a bad run passes it, or that cannot be seen."""
+        self._trying.on_run(TrialKind.BAD, 0)
+        seen = self._rounds.observed(TrialKind.BAD, Put(sites), _ONCE)
+        return [hits > 0 or not placed for hits, placed in zip(seen.hits, seen.placed, strict=True)]
 
     def untestable(self, claim: ProofClaim, why: str) -> Proof:
         return not_testable(claim, self._trying.measure, why)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from whyperf.collect.usage.totals import usage_of
 from whyperf.collect.tracer.flight.dumping import open_pinned
 from whyperf.collect.tracer.flight.state import Flight, read_flight
 from whyperf.collect.tracer.holder import holder
 from whyperf.collect.tracer.opening import trace_of
+from whyperf.collect.usage.totals import usage_of
 from whyperf.recording.sealed.manifest import TraceSummary
 
 
