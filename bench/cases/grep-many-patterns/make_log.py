@@ -7,6 +7,6 @@ from pathlib import Path
 chance = random.Random(5)
 home = Path(sys.argv[1])
 words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(4, 9))) for _ in range(3000)]
-lines = (" ".join(chance.choices(words, k=12)) + f" {chance.getrandbits(20)}\n" for _ in range(6_000))
+lines = (" ".join(chance.choices(words, k=12)) + f" {chance.getrandbits(20)}\n" for _ in range(80_000))
 (home / "log.txt").write_text("".join(lines))
-(home / "names.txt").write_text("".join(f"{word}[a-z]* [0-9]+\n" for word in words[:40]))
+(home / "names.txt").write_text("".join(f"{word}[a-z]* [a-z]+\n" for word in words[:40]))
