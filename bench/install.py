@@ -100,8 +100,8 @@ def install_deb(root: Root, package: Path) -> str:
     shutil.copy(package, root.folder / "opt")
     seconds = cpu_seconds(root, "dpkg", "--install", f"/opt/{package.name}")
     print(f"dpkg --install: {seconds:.0f} s of CPU, {root.size('/usr/lib/whyperf'):.0f} MB")
-    for file in ("share/man/man1/whyperf.1.gz", "share/man/man1/whyperf-compare.1.gz", "share/bash-completion/completions/whyperf",
-                 "share/zsh/vendor-completions/_whyperf", "share/fish/vendor_completions.d/whyperf.fish"):  # fmt: skip
+    for file in ("share/man/man1/whyperf.1.gz", "share/man/man1/whyperf-compare.1.gz",
+                 "share/bash-completion/completions/whyperf", "share/zsh/vendor-completions/_whyperf", "share/fish/vendor_completions.d/whyperf.fish"):  # fmt: skip
         root.must("test", "-s", f"/usr/{file}")
     return "whyperf"
 
