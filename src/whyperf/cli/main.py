@@ -43,7 +43,7 @@ COMMANDS: dict[str, str] = {
 # What a write to standard output can end with. Files that whyperf opens itself have a name, and sentences of their own.
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
-_EXAMPLES = """\
+FIRST_EXAMPLES = """\
 examples:
   whyperf compare "./tool small.txt" "./tool big.txt"
   whyperf compare --good "./server a.conf" --bad "./server b.conf" --ready tcp:7000 --drive ./load.sh
@@ -141,7 +141,7 @@ def _run(arguments: list[str]) -> int:
     parser = _Parser(
         prog="whyperf",
         description="Tells why one run of a program is slower than another.",
-        epilog="\n".join(["commands:", *(f"  {n:11} {s}" for n, s in COMMANDS.items()), "", _EXAMPLES]),
+        epilog="\n".join(["commands:", *(f"  {n:11} {s}" for n, s in COMMANDS.items()), "", FIRST_EXAMPLES]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="whyperf COMMAND ...",
         allow_abbrev=False,
