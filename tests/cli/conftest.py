@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import PATIENCE_S
+from tests.shared_cache import SHARED_CACHE
 from whyperf.cli.main import main
 
 Done = subprocess.CompletedProcess[str]
@@ -26,7 +27,7 @@ def whyperf(tmp_path: Path) -> Whyperf:
             text=True,
             timeout=PATIENCE_S,
             cwd=cwd or tmp_path,
-            env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), **(environment or {})},
+            env={**os.environ, "XDG_CACHE_HOME": SHARED_CACHE, **(environment or {})},
             stdin=subprocess.DEVNULL,
             check=False,
         )

@@ -17,6 +17,7 @@ import pytest
 
 from tests.cli.conftest import Whyperf
 from tests.patience import PATIENCE_S
+from tests.shared_cache import SHARED_CACHE
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
 
@@ -44,7 +45,7 @@ def _pasted(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["/bin/sh", "-c", re.sub(r"\bwhyperf(?= )", lambda _: here, command, count=1)],
         cwd=folder,
-        env={**os.environ, "XDG_CACHE_HOME": str(folder / "cache")},
+        env={**os.environ, "XDG_CACHE_HOME": SHARED_CACHE},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -83,7 +84,7 @@ def test_an_interrupted_further_pass_leaves_the_verdict_of_the_runs_before(batch
     # GIVEN a comparison whose counting runs never end
     sides = ("./batches out/good-4 < few", "./batches out/good-4 < many")
     command = [sys.executable, "-m", "whyperf", "compare", "--budget", "5m", "-o", "out", *sides]
-    environment = {**os.environ, "XDG_CACHE_HOME": str(batches / "cache")}
+    environment = {**os.environ, "XDG_CACHE_HOME": SHARED_CACHE}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
     with subprocess.Popen(command, cwd=batches, env=environment, start_new_session=True, text=True, **pipes) as started:
         until = time.monotonic() + PATIENCE_S

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import PATIENCE_S
+from tests.shared_cache import SHARED_CACHE
 
 PROGRAM = """
 #include <stdlib.h>
@@ -33,7 +34,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "whyperf", *arguments],
         cwd=folder,
-        env={**os.environ, "XDG_CACHE_HOME": str(folder / "cache")},
+        env={**os.environ, "XDG_CACHE_HOME": SHARED_CACHE},
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,

@@ -26,7 +26,7 @@ class OwnCluster:
         }
         facts = folder / "scheduler.json"
         self._scheduler = self._start("scheduler", "--host=127.0.0.1", "--port=0", f"--scheduler-file={facts}")
-        eventually(lambda: facts.exists() and facts.read_text().rstrip().endswith("}"))  # it is written piece by piece
+        eventually(lambda: _is_whole(facts))
         self.address: str = json.loads(facts.read_text())["address"]
         self._workers: list[subprocess.Popen[bytes]] = []
         self.complete()
@@ -60,6 +60,14 @@ class OwnCluster:
         command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *words, "--no-dashboard"]
         quiet = subprocess.DEVNULL
         return subprocess.Popen(command, env=self._environment, stdout=quiet, stderr=quiet)
+
+
+def _is_whole(facts: Path) -> bool:
+    try:
+        json.loads(facts.read_text())
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def eventually(holds: Callable[[], bool]) -> None:

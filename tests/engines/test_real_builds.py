@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.patience import PATIENCE_S
+from tests.shared_cache import SHARED_CACHE
 
 pytestmark = pytest.mark.process
 
@@ -115,7 +116,7 @@ Diagnose = Callable[[int], dict[str, Any]]
 def diagnosed(tmp_path_factory: pytest.TempPathFactory) -> Diagnose:
     """The verdict on the old build against the new one with that culprit."""
     folder = tmp_path_factory.mktemp("builds")
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
+    environment = {**os.environ, "XDG_CACHE_HOME": SHARED_CACHE}
 
     def whyperf(*words: str | Path) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "whyperf", *map(str, words)]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import PATIENCE_S
+from tests.shared_cache import SHARED_CACHE
 from whyperf.recording.sealed.reader import Recording
 
 pytestmark = pytest.mark.process
@@ -46,7 +47,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _roles(program: Path, folder: Path) -> dict[str, str]:
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
+    environment = {**os.environ, "XDG_CACHE_HOME": SHARED_CACHE}
     command = [
         sys.executable,
         "-m",
