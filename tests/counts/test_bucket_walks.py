@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from whyperf.collect.counts.run import record_counts
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.program import find_program
-from whyperf.debuginfo import describe
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import find_program
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.probes.planner import make_plan
-from whyperf.diagnose.call_counts import walked_nodes
-from whyperf.recording.call_tables import CallKind
-from whyperf.recording.hash_tables import walks_bucket
+from whyperf.diagnose.engine_claims.call_counts import walked_nodes
 from whyperf.recording.layout import OUTPUT
-from whyperf.seal import seal
+from whyperf.recording.names.hash_tables import walks_bucket
+from whyperf.recording.schemas.call_tables import CallKind
+from whyperf.seal.opening import seal
 
 pytestmark = pytest.mark.process
 

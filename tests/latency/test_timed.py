@@ -13,17 +13,17 @@ import pytest
 
 from whyperf.collect.latency.durations import DurationsFile
 from whyperf.collect.latency.plans import plan_of
-from whyperf.collect.lifecycle import Lifecycle, Measuring
-from whyperf.collect.program import find_program
-from whyperf.collect.runner import record_run
-from whyperf.debuginfo import describe
+from whyperf.collect.runs.runner import record_run
+from whyperf.collect.setup.lifecycle import Lifecycle, Measuring
+from whyperf.collect.target.program import find_program
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.latency.planning import plan_latency
 from whyperf.debuginfo.probes import plan_file
 from whyperf.errors import WhyperfError
-from whyperf.recording.latency import Latency
 from whyperf.recording.layout import OUTPUT
-from whyperf.recording.reader import Recording
-from whyperf.seal import seal
+from whyperf.recording.sealed.latency import Latency
+from whyperf.recording.sealed.reader import Recording
+from whyperf.seal.opening import seal
 
 pytestmark = pytest.mark.process
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from whyperf.cli.quantities import seconds_in_words
 
 if TYPE_CHECKING:
-    from whyperf.recording.latency import Latency
+    from whyperf.recording.sealed.latency import Latency
 
 _SHOWN = (50.0, 90.0, 99.0, 99.9)
 _SLOWEST = 3

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.program import Program
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import Program
 
 
 @dataclass(frozen=True)

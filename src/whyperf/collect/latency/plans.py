@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whyperf.collect.program import Program
-from whyperf.collect.shell import without_shell
+from whyperf.collect.target.program import Program
+from whyperf.collect.target.shell import without_shell
 from whyperf.errors import WhyperfError
 
 if TYPE_CHECKING:  # debug information takes long to load, and few recordings need it before the target has run
-    from whyperf.debuginfo import Binary
+    from whyperf.debuginfo.binary import Binary
     from whyperf.debuginfo.latency.planning import TimedFunction
 
 FOLDER = "latency"
@@ -85,8 +85,8 @@ def plan_of(function: str, program: Program, environment: Mapping[str, str]) -> 
 
 
 def _binaries(file: str, program: Program, environment: Mapping[str, str]) -> Iterator[Binary]:
-    from whyperf.collect.dependences.loaded_files import paths_of
-    from whyperf.debuginfo import describe
+    from whyperf.collect.target.loaded_files import paths_of
+    from whyperf.debuginfo.describe import describe
 
     for path in [file] if file else paths_of(without_shell(program, environment) or program, environment):
         yield describe(path)

@@ -9,7 +9,7 @@ import numpy as np
 
 from whyperf.collect.latency.durations import DurationsFile, cell_ticks
 from whyperf.collect.latency.plans import LatencyPlan
-from whyperf.recording.latency import Latency, SlowRequest, cell_of
+from whyperf.recording.sealed.latency import Latency, SlowRequest, cell_of
 
 _FILE = "durations"
 

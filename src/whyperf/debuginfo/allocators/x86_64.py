@@ -6,7 +6,7 @@ import struct
 
 from whyperf.allocators.functions import AllocatorRole, Arguments
 from whyperf.debuginfo.allocators.stubs import HASH_FACTOR, HASH_HIGH, HASH_LOW, StubSlot, hook_bytes
-from whyperf.debuginfo.elf import ElfFile
+from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.probes.plan_file import PatchKind, PatchPlan, PlanFlags
 from whyperf.debuginfo.probes.x86_64.first import first_instructions

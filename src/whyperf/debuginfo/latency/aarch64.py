@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 
-from whyperf.debuginfo.elf import ElfFile
-from whyperf.debuginfo.flow_instructions import FlowInstruction
+from whyperf.debuginfo.control_flow.flow_instructions import FlowInstruction
+from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.latency.stubs import LatencySlot
 from whyperf.debuginfo.probes.aarch64 import words

@@ -6,10 +6,10 @@ from __future__ import annotations
 import bisect
 from collections.abc import Sequence
 
-from whyperf.debuginfo.elf import ElfFile
-from whyperf.debuginfo.flow_instructions import FlowInstruction, FlowStep, decode
+from whyperf.debuginfo.control_flow.flow_instructions import FlowInstruction, FlowStep, decode
+from whyperf.debuginfo.control_flow.jump_tables import table_targets
+from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
-from whyperf.debuginfo.jump_tables import table_targets
 from whyperf.debuginfo.machines import Machine
 from whyperf.debuginfo.probes.not_patched import NotPatched
 from whyperf.debuginfo.probes.stretches import Stretch

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from whyperf.debuginfo.binary import Binary
-from whyperf.debuginfo.elf import ElfFile
+from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.latency.aarch64 import ArmLatencyStubs
 from whyperf.debuginfo.latency.exits import Exits

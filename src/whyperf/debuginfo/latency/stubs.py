@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Protocol
 
-from whyperf.debuginfo.flow_instructions import FlowInstruction
+from whyperf.debuginfo.control_flow.flow_instructions import FlowInstruction
 from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.debuginfo.probes.survey import SurveyedFunction
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import bisect
 import struct
 
-from whyperf.debuginfo.elf import ElfFile
-from whyperf.debuginfo.flow_instructions import FlowInstruction
+from whyperf.debuginfo.control_flow.flow_instructions import FlowInstruction
+from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.latency.stubs import LatencySlot
 from whyperf.debuginfo.machines.machine import Row
@@ -17,7 +17,7 @@ from whyperf.debuginfo.probes.x86_64.first import first_instructions
 from whyperf.debuginfo.probes.x86_64.moving import MovedInstruction, copied, pointer_jump
 from whyperf.debuginfo.probes.x86_64.stubs import Stubs
 from whyperf.debuginfo.probes.x86_64.survey import X86Function, survey
-from whyperf.recording.call_tables import NotCounted
+from whyperf.recording.schemas.call_tables import NotCounted
 
 _NUMBER = struct.Struct("<Q")
 _PUSH_NEAR, _JUMP_NEAR = b"\xff\x35", b"\xff\x25"  # push [rip + distance], jmp [rip + distance]

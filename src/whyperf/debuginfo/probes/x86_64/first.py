@@ -8,7 +8,7 @@ from whyperf.debuginfo.probes.not_patched import NotPatched
 from whyperf.debuginfo.probes.x86_64.entries import entry_run
 from whyperf.debuginfo.probes.x86_64.moving import MovedInstruction
 from whyperf.debuginfo.probes.x86_64.survey import Survey, X86Function
-from whyperf.recording.call_tables import NotCounted
+from whyperf.recording.schemas.call_tables import NotCounted
 
 
 def first_instructions(survey: Survey, functions: Mapping[int, X86Function], address: int) -> list[MovedInstruction]:
