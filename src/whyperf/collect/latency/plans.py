@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # debug information takes long to load, and few recordings ne
     from whyperf.debuginfo.binary import Binary
     from whyperf.debuginfo.latency.planning import TimedFunction
 
+_SHOWN = 4
 FOLDER = "latency"
 """In `raw/`: `native/latency/latency.c` has the same name."""
 
@@ -27,6 +28,8 @@ class LatencyPlan:
     planned: TimedFunction
     inlined: int
     """Copies of it within other functions, which are not timed."""
+    meant: tuple[str, ...] = ()
+    """All functions that the name means."""
 
     def write(self, raw: Path) -> Path:
         """The folder that it was written to."""
@@ -42,6 +45,9 @@ class LatencyPlan:
     @property
     def notes(self) -> list[str]:
         notes = []
+        if len(self.meant) > 1:
+            shown = ", ".join(self.meant[:_SHOWN]) + (" and others" if len(self.meant) > _SHOWN else "")
+            notes.append(f"--latency means {len(self.meant)} functions here, and calls of all are timed: {shown}.")
         if self.inlined:
             copies = "A copy" if self.inlined == 1 else f"{self.inlined} copies"
             notes.append(
@@ -80,7 +86,8 @@ def plan_of(function: str, program: Program, environment: Mapping[str, str]) -> 
                 f"--latency {name}: its calls cannot be timed, because it {why}.",
                 f"whyperf record --latency CALLER_OF_{name.rpartition(':')[2]} -- ...",
             ) from None
-        return LatencyPlan(shown, planned, sum(binary.inlined_copies(row) for row in rows))
+        meant = tuple(sorted({binary.functions.names[row] for row in rows if binary.entry_addresses(row)}))
+        return LatencyPlan(shown, planned, sum(binary.inlined_copies(row) for row in rows), meant)
     raise _inlined(name, inlined_in) if inlined_in else _unknown(name, file or program.path)
 
 
