@@ -131,7 +131,7 @@ int main(int count, char **words) { if (count > 9) never(count); return small(co
     ("function", "said"),
     [
         ("handel", "nor the libraries that it loads at its start have a function of that name"),
-        ("small", "the compiler inlined all of them"),
+        ("small", "the compiler inlined all of them into main"),
         ("never", "because it never returns"),
         ("only_leads", "because it (only leads to another function|begins with instructions that cannot be replaced)"),
     ],

@@ -154,10 +154,17 @@ class Binary:
         chosen = (code.scope_function == function) & (code.scope_parent < 0) & whole
         return [int(address) for address in np.unique(code.scope_entry[chosen])]
 
-    def inlined_copies(self, function: int) -> int:
-        """How often the function's body was put in place of a call of it."""
+    def inlined_into(self, function: int) -> list[str]:
+        """The out-of-line functions that hold copies of its body, one for each copy."""
         code = self.code
-        return int(((code.scope_function == function) & (code.scope_kind == ScopeKind.INLINED)).sum())
+        copies = (code.scope_function == function) & (code.scope_kind == ScopeKind.INLINED)
+        found = []
+        for copy in np.flatnonzero(copies).tolist():
+            scope = copy
+            while (outer := int(code.scope_parent[scope])) >= 0:
+                scope = outer
+            found.append(self.functions.names[int(code.scope_function[scope])])
+        return found
 
     def file_offset(self, address: int) -> int:
         """Where a virtual address lies in the file, as uprobes want it; -1 when it does not."""

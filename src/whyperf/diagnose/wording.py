@@ -253,8 +253,8 @@ def no_cpu(measures: Measures, cpu_wait_s: float) -> str:
     wall = measures.wall
     return (
         f"The program is not slower, but was starved of CPU: {seconds(wall.bad_mean)} wall time per {measures.unit} "
-        f"instead of {seconds(wall.good_mean)} ({_runs(wall)}), at the same CPU time. For "
-        f"{seconds(cpu_wait_s)} more of it threads were ready to run, and the CPUs were busy with others."
+        f"instead of {seconds(wall.good_mean)} ({_runs(wall)}), at the same CPU time. Threads were ready to run for "
+        f"{seconds(cpu_wait_s)} more, and the CPUs busy with others."
     )
 
 

@@ -100,6 +100,8 @@ def test_a_servers_options_are_part_of_the_next_command():
     words = ["whyperf", "compare", "--trace", "--ready", "tcp:7000", "--skip", "2s", "--stop", "2", "--work-count"]
     assert again[: len(words) + 1] == [*words, "serve one"]
     assert again[again.index("--drive") + 1] == "./load.sh 10"
+    timed = with_options(made(), latency="serve one")
+    assert shlex.split(compare_again(timed, timed))[2:4] == ["--latency", "serve one"]
     # THEN drivers of their own are told apart, and what deep recordings do not take is left out
     bad = with_options(made(), drive="./load.sh 20", **server)
     other = shlex.split(compare_again(good, bad, "--deep"))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ if TYPE_CHECKING:  # debug information takes long to load, and few recordings ne
     from whyperf.debuginfo.binary import Binary
     from whyperf.debuginfo.latency.planning import TimedFunction
 
+_SHOWN = 4
 FOLDER = "latency"
 """In `raw/`: `native/latency/latency.c` has the same name."""
 
@@ -27,6 +29,8 @@ class LatencyPlan:
     planned: TimedFunction
     inlined: int
     """Copies of it within other functions, which are not timed."""
+    meant: tuple[str, ...] = ()
+    """All functions that the name means."""
 
     def write(self, raw: Path) -> Path:
         """The folder that it was written to."""
@@ -42,6 +46,9 @@ class LatencyPlan:
     @property
     def notes(self) -> list[str]:
         notes = []
+        if len(self.meant) > 1:
+            shown = ", ".join(self.meant[:_SHOWN]) + (" and others" if len(self.meant) > _SHOWN else "")
+            notes.append(f"--latency means {len(self.meant)} functions here, and calls of all are timed: {shown}.")
         if self.inlined:
             copies = "A copy" if self.inlined == 1 else f"{self.inlined} copies"
             notes.append(
@@ -65,12 +72,13 @@ def plan_of(function: str, program: Program, environment: Mapping[str, str]) -> 
     file, _, name = function.rpartition(":")
     if not file or file.endswith(":"):  # a C++ name's own colons
         file, name = "", function
-    inlined_in = ""
+    inlined: WhyperfError | None = None
     for binary in _binaries(file, program, environment):
         rows = binary.function_at(name)
         entries = sorted({address for row in rows for address in binary.entry_addresses(row)})
         if not entries:
-            inlined_in = inlined_in or (binary.path if rows else "")
+            callers = [caller for row in rows for caller in binary.inlined_into(row)]
+            inlined = inlined or (_inlined(name, callers) if rows else None)
             continue
         shown = binary.functions.names[rows[0]]
         try:
@@ -80,8 +88,9 @@ def plan_of(function: str, program: Program, environment: Mapping[str, str]) -> 
                 f"--latency {name}: its calls cannot be timed, because it {why}.",
                 f"whyperf record --latency CALLER_OF_{name.rpartition(':')[2]} -- ...",
             ) from None
-        return LatencyPlan(shown, planned, sum(binary.inlined_copies(row) for row in rows))
-    raise _inlined(name, inlined_in) if inlined_in else _unknown(name, file or program.path)
+        meant = tuple(sorted({binary.functions.names[row] for row in rows if binary.entry_addresses(row)}))
+        return LatencyPlan(shown, planned, sum(len(binary.inlined_into(row)) for row in rows), meant)
+    raise inlined or _unknown(name, file or program.path)
 
 
 def _binaries(file: str, program: Program, environment: Mapping[str, str]) -> Iterator[Binary]:
@@ -92,11 +101,13 @@ def _binaries(file: str, program: Program, environment: Mapping[str, str]) -> It
         yield describe(path)
 
 
-def _inlined(name: str, path: str) -> WhyperfError:
+def _inlined(name: str, callers: Sequence[str]) -> WhyperfError:
+    holders = [holder for holder, _ in Counter(callers).most_common(_SHOWN)]
+    where = f" into {', '.join(holders)}" if holders else ""
     return WhyperfError(
-        f"--latency {name}: {path} has no call of it to be timed, because the compiler inlined all of them. Name a "
-        "function that calls it, or compile it with __attribute__((noinline)).",
-        f"nm -C --defined-only {shlex.quote(path)} | grep ' [Tt] '",
+        f"--latency {name}: there is no call of it to be timed, because the compiler inlined all of them{where}. Name "
+        "a function that calls it, or compile it with __attribute__((noinline)).",
+        f"whyperf record --latency {shlex.quote(holders[0])} -- ..." if holders else None,
     )
 
 

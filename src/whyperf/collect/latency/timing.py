@@ -9,6 +9,7 @@ import numpy as np
 
 from whyperf.collect.latency.durations import DurationsFile, cell_ticks
 from whyperf.collect.latency.plans import LatencyPlan
+from whyperf.errors import WhyperfError
 from whyperf.recording.sealed.latency import Latency, SlowRequest, cell_of
 
 _FILE = "durations"
@@ -17,7 +18,10 @@ _FILE = "durations"
 class TimedCalls:
     def __init__(self, plan: LatencyPlan, raw: Path) -> None:
         self._plan = plan
-        self._file = DurationsFile(plan.write(raw) / _FILE)
+        try:
+            self._file = DurationsFile(plan.write(raw) / _FILE)
+        except OSError as error:
+            raise WhyperfError(f"{raw} cannot be written: {error.strerror}.", f"df -h {raw}") from None
         self._before = self._file.tally()
         self._opened: int | None = None  # when the window did
 
